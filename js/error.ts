@@ -1,0 +1,45 @@
+/** The one error class of the package, and its codes. */
+
+/** The codes of {@link FilterError}, with what each means. They are API: none changes its meaning. */
+export const errorCodes = [
+  "not_a_filter", // the bytes don't start like a blob
+  "unsupported_version", // the blob is of a newer format
+  "unsupported_kind", // the blob holds a kind of filter that this release doesn't know
+  "invalid_parameter", // an argument, or a field of a blob, is outside its range
+  "truncated", // the blob ends too early
+  "trailing_bytes", // there are bytes after the blob's end
+  "checksum_mismatch", // the blob is damaged
+  "incompatible", // two filters differ in bits, hashes or seed
+  "too_large", // more memory than there is, or more bytes than `maxBytes`
+  "invalid_key", // a key is neither a string nor a Uint8Array
+  "wrong_kind", // the blob holds another kind of filter than the class that was asked to decode it
+  "freed", // the filter was freed
+  "http", // the server answered with an error
+  "network", // the transfer failed
+  "integrity", // the bytes don't have the hash that `integrity` demands
+  "wasm_load", // the WebAssembly module could not be started
+] as const;
+
+/** A stable, machine-readable name for what went wrong. */
+export type ErrorCode = (typeof errorCodes)[number];
+
+/** Every error that this package throws, but for the reason of an aborted signal, which is rethrown as it is. */
+export class FilterError extends Error {
+  /** What went wrong: stable, unlike the message. */
+  readonly code: ErrorCode;
+
+  /** @internal */
+  constructor(code: ErrorCode, message: string, ...details: [a: number, b: number] | [options: ErrorOptions] | []) {
+    const [first, second] = details;
+    const numbers = [first, second];
+    super(
+      message.replace(/\{\}/g, () => String(numbers.shift())),
+      typeof first === "object" ? first : undefined,
+    );
+    this.code = code;
+  }
+
+  static {
+    this.prototype.name = "FilterError";
+  }
+}

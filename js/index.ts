@@ -1,0 +1,10 @@
+/** What every entry point exports. */
+
+export { BloomFilter, Filter, countFor, decode, fprFor, optimal } from "./filter.js";
+export type { BuildOptions, Optimal, StreamOptions } from "./filter.js";
+export type { FilterInfo } from "./info.js";
+export { FilterError, errorCodes } from "./error.js";
+export type { ErrorCode } from "./error.js";
+export { load } from "./load.js";
+export type { LoadOptions, Source } from "./load.js";
+export type { Key } from "./memory.js";

@@ -1,0 +1,68 @@
+/** What a filter says of itself. */
+
+/** A description of a filter: a plain object that can go into JSON; never the bits themselves. */
+export interface FilterInfo {
+  /** The kind of filter. */
+  kind: "bloom";
+  /** What the keys are: `raw` = bytes as they are given. */
+  profile: "raw";
+  /** The number of different keys; null where the structure doesn't know it, as a Bloom filter: see `estimatedCount`. */
+  count: number | null;
+  /** The number of keys that the structure is best at; for a Bloom filter the one that sets half of its bits. */
+  capacity: number;
+  /** The false-positive rate at that capacity, 0 to 1. The present one is `estimatedFpr`. */
+  fpr: number;
+  /** Bits in the structure. */
+  bits: number;
+  /** Hashes for each key. */
+  hashes: number;
+  /** Bits of the whole blob for each key in it (by the estimate, where `count` is null); null for no keys. */
+  bitsPerKey: number | null;
+  /** Bytes of the whole blob. */
+  byteLength: number;
+  /** The seed of the hash in decimal: it has 64 bits, more than a JavaScript number holds. */
+  seed: string;
+  /** Layers on top of the base. */
+  layers: number;
+  /** The name that the builder gave. */
+  name: string | null;
+  /** The time that the builder gave, in milliseconds since 1970. */
+  createdAt: number | null;
+  /** Sixteen hexadecimal digits that tell blobs apart: the blob's checksum. */
+  id: string;
+}
+
+/** Called by WebAssembly, with what it knows in the order of {@link FilterInfo}. */
+export function filterInfo(
+  kind: FilterInfo["kind"],
+  profile: FilterInfo["profile"],
+  count: number | undefined,
+  capacity: number,
+  fpr: number,
+  bits: number,
+  hashes: number,
+  bitsPerKey: number | undefined,
+  byteLength: number,
+  seed: bigint,
+  layers: number,
+  name: string | undefined,
+  createdAt: number | undefined,
+  id: bigint,
+): FilterInfo {
+  return {
+    kind,
+    profile,
+    count: count ?? null,
+    capacity,
+    fpr,
+    bits,
+    hashes,
+    bitsPerKey: bitsPerKey ?? null,
+    byteLength,
+    seed: String(seed),
+    layers,
+    name: name ?? null,
+    createdAt: createdAt ?? null,
+    id: id.toString(16).padStart(16, "0"),
+  };
+}

@@ -1,0 +1,138 @@
+/** Fetching a blob and decoding it as it arrives. */
+
+import { FilterError } from "./error.js";
+import { decodeSlot, type Filter } from "./filter.js";
+import { Bytes, typeName } from "./memory.js";
+import { readAll } from "./stream.js";
+import * as wasm from "./bloom_wasm.js";
+
+/** Where a blob comes from. */
+export type Source = string | URL | Request | Response | Promise<Response> | Blob | ArrayBuffer | Uint8Array;
+
+/** What {@link load} takes. */
+export interface LoadOptions {
+  /** Stops the loading; the promise is then rejected with the signal's reason. */
+  signal?: AbortSignal;
+  /** Called after each chunk. `total` is undefined when the length is unknown, as for a compressed transfer. */
+  onProgress?: (progress: { loaded: number; total: number | undefined }) => void;
+  /** The most bytes to accept; a longer blob throws `too_large`. Default: no limit but the memory's. */
+  maxBytes?: number;
+  /** The blob's hash as in a script tag, such as `sha256-...`; other bytes throw `integrity`. */
+  integrity?: string;
+  /** What to call in place of the global `fetch`. */
+  fetch?: typeof globalThis.fetch;
+}
+
+/**
+ * Loads a blob and decodes it. A URL is fetched; a `file:` URL is read in Node, Deno and Bun.
+ *
+ * Throws a {@link FilterError}: `http` for an error status, `network` for a failed transfer, `truncated` for a short
+ * one, and the codes of `decode`. An abort rejects with the signal's reason.
+ */
+export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
+  const { signal, onProgress, maxBytes = Infinity, integrity } = options;
+  signal?.throwIfAborted();
+  const { stream, total } = await open(source, options);
+  const most = Math.min(maxBytes, 0x7fff_ffff);
+  const check = (length: number) => {
+    if (length > most) throw new FilterError("too_large", "the blob has {} bytes, more than {}", length, most);
+  };
+  const bytes = new Bytes();
+  try {
+    let loaded = 0;
+    let expected: number | undefined; // the blob's length by its own header
+    check(total ?? 0);
+    await readAll(stream, signal, (chunk) => {
+      const start = loaded;
+      loaded += chunk.byteLength;
+      check(loaded);
+      bytes.reserve(loaded).set(chunk, start);
+      if (expected === undefined) {
+        expected = wasm.expected_length(bytes.slot, loaded);
+        check(expected ?? 0);
+        // Room for the whole at once, but not on the word of the header alone.
+        if (expected !== undefined && expected === total) bytes.resize(expected);
+      }
+      if (loaded > (expected ?? loaded)) {
+        throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
+      }
+      onProgress?.({ loaded, total: total !== undefined && loaded <= total ? total : undefined });
+    });
+    const view = bytes.resize(loaded);
+    if (integrity !== undefined) {
+      await checkIntegrity(view, integrity);
+      signal?.throwIfAborted();
+    }
+  } catch (error) {
+    bytes.free();
+    throw error;
+  }
+  return decodeSlot(bytes);
+}
+
+interface Opened {
+  stream: ReadableStream<Uint8Array>;
+  /** The length that the transport promises, where it says so. */
+  total: number | undefined;
+}
+
+async function open(source: Source, options: LoadOptions): Promise<Opened> {
+  if (source instanceof Uint8Array || source instanceof ArrayBuffer) {
+    source = new Blob([source as Uint8Array<ArrayBuffer> | ArrayBuffer]);
+  }
+  if (source instanceof Blob) return { stream: source.stream(), total: source.size };
+  if (typeof source === "string" || source instanceof URL) {
+    const url = String(source);
+    return url.startsWith("file:") ? openFile(url) : openResponse(request(url, options), url);
+  }
+  if (source instanceof Request) return openResponse(request(source, options), source.url);
+  if (source instanceof Response || source instanceof Promise) return openResponse(source, "the response");
+  throw new FilterError("invalid_parameter", `can't load a filter from ${typeName(source)}`);
+}
+
+async function request(input: string | Request, { signal, fetch = globalThis.fetch }: LoadOptions): Promise<Response> {
+  try {
+    return await fetch(input, { signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+async function openResponse(promise: Response | Promise<Response>, name: string): Promise<Opened> {
+  const response = await Promise.resolve(promise).catch((cause: unknown) => {
+    if (cause instanceof Error && cause.name !== "AbortError") {
+      throw new FilterError("network", `${name} could not be fetched: ${cause.message}`, { cause });
+    }
+    throw cause;
+  });
+  if (!response.ok) throw new FilterError("http", `${response.url || name} answered with status ${response.status}`);
+  if (response.bodyUsed) throw new FilterError("invalid_parameter", "the response's body has been read already");
+  // A compressed body is longer than its Content-Length. Across origins the encoding may be hidden, so that this
+  // length is only ever a hint.
+  const length = response.headers.has("content-encoding") ? null : response.headers.get("content-length");
+  return {
+    stream: response.body ?? new Blob([]).stream(),
+    total: length !== null && /^\d+$/.test(length) ? Number(length) : undefined,
+  };
+}
+
+async function openFile(url: string): Promise<Opened> {
+  // Not an import: a bundler for browsers would stumble over it.
+  const fs = globalThis.process?.getBuiltinModule?.("node:fs/promises");
+  if (!fs) throw new FilterError("network", `${url}: this runtime can't read files`);
+  const bytes = await fs.readFile(new URL(url)).catch((cause: Error) => {
+    throw new FilterError("network", `${url} could not be read: ${cause.message}`, { cause });
+  });
+  const blob = new Blob([bytes]);
+  return { stream: blob.stream(), total: blob.size };
+}
+
+/** Compares with a hash as in a script tag: `sha256-`, `sha384-` or `sha512-` and base64; one of several must fit. */
+async function checkIntegrity(bytes: Uint8Array<ArrayBuffer>, integrity: string): Promise<void> {
+  for (const [, bits, hash] of integrity.matchAll(/\bsha(256|384|512)-([\w+/]+=*)/g)) {
+    const digest = new Uint8Array(await crypto.subtle.digest(`SHA-${bits}`, bytes));
+    if (btoa(String.fromCharCode(...digest)) === hash) return;
+  }
+  throw new FilterError("integrity", "the bytes don't have the hash that was demanded");
+}

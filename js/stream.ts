@@ -1,0 +1,37 @@
+/** Reading a stream of bytes to its end, with cancellation. */
+
+import { FilterError } from "./error.js";
+import { typeName } from "./memory.js";
+
+/** Hands each chunk to `take`. An abort, or an error in `take`, cancels the stream and is thrown on. */
+export async function readAll(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+  take: (chunk: Uint8Array) => void,
+): Promise<void> {
+  const reader = stream.getReader();
+  // A read that hangs ends when the stream is cancelled.
+  const stop = () => void reader.cancel(signal?.reason).catch(() => {});
+  signal?.addEventListener("abort", stop);
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const { done, value } = await reader.read().catch((cause: unknown) => {
+        signal?.throwIfAborted();
+        throw new FilterError("network", "the transfer broke off; try again", { cause });
+      });
+      signal?.throwIfAborted();
+      if (done) return;
+      if (!(value instanceof Uint8Array)) {
+        throw new FilterError("invalid_parameter", `the stream must be one of bytes, not of ${typeName(value)}`);
+      }
+      take(value);
+    }
+  } catch (error) {
+    void reader.cancel(error).catch(() => {});
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    reader.releaseLock();
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Installs what is missing and skips what is there: the npm packages, the wasm target, wasm-pack and wasm-bindgen.
+ * Needs rustup and Node. `npm run setup -- --browser` installs a Chromium for the tests too.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = fileURLToPath(new URL("..", import.meta.url));
+
+const WASM_PACK = "0.15.1";
+/** The glue's generator must be of the crate's version to the digit. */
+const WASM_BINDGEN = /name = "wasm-bindgen"\nversion = "(.*)"/.exec(readFileSync(join(root, "Cargo.lock"), "utf8"))[1];
+
+/** Tools live outside the checkout, one folder a version, so that the next clone finds them. */
+const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "bloom-wasm");
+const tools = [join(cache, `wasm-pack-${WASM_PACK}`, "bin"), join(cache, `wasm-bindgen-${WASM_BINDGEN}`, "bin")];
+process.env.PATH = [...tools, join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);
+
+/** Runs a command in the project's folder and shows what it prints; throws if it fails. */
+export function run(command, ...args) {
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: "inherit" });
+  if (error || status !== 0) throw new Error(`${command} ${args.join(" ")} failed${error ? `: ${error.message}` : ""}`);
+}
+
+/** What a command prints, or "" if it can't be run. */
+function output(command, ...args) {
+  try {
+    return execFileSync(command, args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  } catch {
+    return "";
+  }
+}
+
+function step(what) {
+  console.log(`setup: ${what}`);
+}
+
+/** What the build needs. */
+export function setup() {
+  const installed = join(root, "node_modules/.package-lock.json");
+  const lock = join(root, "package-lock.json");
+  if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs) {
+    step("installing the npm packages of package-lock.json");
+    run("npm", "ci", "--no-audit", "--no-fund");
+  }
+  if (!output("rustup", "--version")) throw new Error("Rust is missing: install it from https://rustup.rs");
+  if (!output("rustup", "target", "list", "--installed").includes("wasm32-unknown-unknown")) {
+    step("adding the Rust target wasm32-unknown-unknown");
+    run("rustup", "target", "add", "wasm32-unknown-unknown");
+  }
+  if (!output("wasm-pack", "--version")) {
+    step(`installing wasm-pack ${WASM_PACK} (about a minute, once)`);
+    run("cargo", "install", "wasm-pack", "--version", WASM_PACK, "--locked", "--debug", "--quiet", "--root", join(tools[0], ".."));
+  }
+  if (output("wasm-bindgen", "--version").trim() !== `wasm-bindgen ${WASM_BINDGEN}`) {
+    step(`installing wasm-bindgen ${WASM_BINDGEN} (about a minute, once)`);
+    // Not --locked: the lock file it was released with no longer builds.
+    run("cargo", "install", "wasm-bindgen-cli", "--version", WASM_BINDGEN, "--debug", "--quiet", "--root", join(tools[1], ".."));
+  }
+}
+
+/** The path of a Chromium, installed first if it is missing and this is a Debian with root rights; else undefined. */
+export function chromium() {
+  const find = () =>
+    process.env.CHROMIUM_PATH ||
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+      .map((name) => output("which", name).trim())
+      .find(Boolean) ||
+    ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "C:/Program Files/Google/Chrome/Application/chrome.exe"]
+      .find(existsSync);
+  if (!find() && process.getuid?.() === 0 && output("which", "apt-get")) {
+    step("installing Chromium for the browser tests");
+    const install = ["-o", "DPkg::Lock::Timeout=900", "install", "-y", "-qq", "--no-install-recommends", "chromium"];
+    spawnSync("apt-get", ["update", "-qq"], { stdio: "inherit" });
+    spawnSync("apt-get", install, { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } });
+  }
+  return find();
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  setup();
+  if (process.argv.includes("--browser")) console.log(`setup: Chromium ${chromium() ?? "not found"}`);
+}

@@ -1,0 +1,294 @@
+//! `info`, `check` and `verify`: what a blob says, alone and against lists.
+
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, bail};
+use bloom_wasm::{Blob, Info, hash, lines};
+use serde::Serialize;
+
+use super::{Answer, grouped, lists, print_json, print_rows, rate, read_blob};
+
+/// Say what a blob holds
+#[derive(clap::Args)]
+pub struct InfoArgs {
+    /// The blob; - for standard input
+    file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn info(args: InfoArgs) -> Result<Answer> {
+    let blob = read_blob(&args.file)?;
+    let info = Info::of(&blob)?;
+    if args.json {
+        print_json(&info)?;
+        return Ok(Answer::Yes);
+    }
+    let or = |value: Option<String>, otherwise: &str| value.unwrap_or_else(|| otherwise.to_owned());
+    let estimate = blob.filter.estimated_count();
+    let created = info
+        .created_at
+        .and_then(|time| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(time)));
+    print_rows(&[
+        ("kind", format!("{}: keys can be added, never removed", info.kind)),
+        (
+            "profile",
+            format!("{}: keys are bytes as they are given", info.profile),
+        ),
+        ("name", or(info.name, "none")),
+        (
+            "created",
+            or(
+                created.map(|time| humantime::format_rfc3339_seconds(time).to_string()),
+                "not said",
+            ),
+        ),
+        (
+            "keys",
+            match info.count {
+                Some(count) => grouped(count),
+                None if estimate.is_finite() => {
+                    format!("about {}, by the share of set bits", grouped(estimate as u64))
+                }
+                None => "too many to tell: every bit is set".to_owned(),
+            },
+        ),
+        (
+            "capacity",
+            format!(
+                "{} keys set half of the bits; the rate is {} then",
+                grouped(info.capacity),
+                rate(info.fpr)
+            ),
+        ),
+        (
+            "fpr now",
+            format!(
+                "{}: the chance that an absent key is maybe present",
+                rate(blob.filter.estimated_fpr())
+            ),
+        ),
+        ("bits", grouped(info.bits)),
+        ("hashes", format!("{} for each key", info.hashes)),
+        ("seed", info.seed.to_string()),
+        ("layers", format!("{} on top of the base", info.layers)),
+        ("size", {
+            let per_key = info
+                .bits_per_key
+                .map(|bits| format!(", {bits:.2} bits a key"))
+                .unwrap_or_default();
+            format!("{} bytes{per_key}", grouped(info.byte_length))
+        }),
+        ("id", format!("{:016x}, the checksum", info.id)),
+    ])?;
+    Ok(Answer::Yes)
+}
+
+/// Print the keys that are maybe present
+///
+/// Exits with 0 if there is one, with 1 if all are definitely absent.
+#[derive(clap::Args)]
+pub struct CheckArgs {
+    /// The blob
+    file: PathBuf,
+    /// Keys; lines of standard input if none
+    keys: Vec<String>,
+}
+
+pub fn check(args: CheckArgs) -> Result<Answer> {
+    if args.file.as_os_str() == "-" && args.keys.is_empty() {
+        bail!("standard input can't be both the blob and the keys");
+    }
+    let blob = read_blob(&args.file)?;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut answer = Answer::No;
+    let mut ask = |key: &[u8]| -> io::Result<()> {
+        if blob.filter.has(key) {
+            answer = Answer::Yes;
+            out.write_all(key)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    };
+    if args.keys.is_empty() {
+        let mut input = io::stdin().lock();
+        let mut line = Vec::new();
+        while input.read_until(b'\n', &mut line).context("standard input")? > 0 {
+            let key = lines::trim(&line);
+            if !key.is_empty() {
+                ask(key)?;
+            }
+            line.clear();
+        }
+    } else {
+        args.keys.iter().try_for_each(|key| ask(key.as_bytes()))?;
+    }
+    out.flush()?;
+    Ok(answer)
+}
+
+/// Measure a blob: no member may be absent, and few others present
+///
+/// Without --absent, random keys are asked: at least 1,000,000, and enough for 100 false positives at the blob's
+/// own estimate of its rate. Exits with 1 if a member is absent.
+#[derive(clap::Args)]
+pub struct VerifyArgs {
+    /// The blob
+    file: PathBuf,
+    /// The list that the blob was built from; may be given again
+    #[arg(long, required = true, value_name = "LIST")]
+    members: Vec<PathBuf>,
+    /// A list of keys that are not members; may be given again. A line that is a member isn't counted
+    #[arg(long, value_name = "LIST")]
+    absent: Vec<PathBuf>,
+    /// How many random keys to ask
+    #[arg(long, conflicts_with = "absent", value_parser = clap::value_parser!(u64).range(1..))]
+    probes: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Verdict {
+    members: u64,
+    false_negatives: u64,
+    probes: u64,
+    false_positives: u64,
+    /// False positives / probes; none without a probe.
+    measured_fpr: Option<f64>,
+    /// The 95 % interval of the measured rate: Wilson's, which holds for few and for no hits too.
+    interval: Option<[f64; 2]>,
+    estimated_fpr: f64,
+}
+
+pub fn verify(args: VerifyArgs) -> Result<Answer> {
+    let blob = read_blob(&args.file)?;
+    let mut members = Members::default();
+    let (mut count, mut false_negatives) = (0, 0);
+    lists::for_each_key(&args.members, |key| {
+        count += 1;
+        let digest = hash::digest(blob.filter.seed(), key);
+        false_negatives += u64::from(!blob.filter.has_digest(digest));
+        if !args.absent.is_empty() {
+            members.0.push(digest);
+        }
+        Ok(())
+    })?;
+    members.0.sort_unstable();
+
+    let estimated_fpr = blob.filter.estimated_fpr();
+    let (probes, false_positives) = if args.absent.is_empty() {
+        let enough = (100.0 / estimated_fpr).min(1e9) as u64;
+        random_probes(&blob, args.probes.unwrap_or(enough.max(1_000_000)))
+    } else {
+        listed_probes(&blob, &args.absent, &members)?
+    };
+    let verdict = Verdict {
+        members: count,
+        false_negatives,
+        probes,
+        false_positives,
+        measured_fpr: (probes > 0).then(|| false_positives as f64 / probes as f64),
+        interval: (probes > 0).then(|| wilson(false_positives as f64, probes as f64)),
+        estimated_fpr,
+    };
+    if args.json {
+        print_json(&verdict)?;
+    } else {
+        let source = if args.absent.is_empty() {
+            "random keys"
+        } else {
+            "listed keys"
+        };
+        print_rows(&[
+            (
+                "members",
+                format!(
+                    "{} keys, {} false negatives",
+                    grouped(count),
+                    grouped(false_negatives)
+                ),
+            ),
+            (
+                "absent",
+                format!(
+                    "{} {source}, {} false positives",
+                    grouped(probes),
+                    grouped(false_positives)
+                ),
+            ),
+            (
+                "measured fpr",
+                match (verdict.measured_fpr, verdict.interval) {
+                    (Some(fpr), Some([low, high])) => {
+                        format!("{} (95 %: {} to {})", rate(fpr), rate(low), rate(high))
+                    }
+                    _ => "none: no key was asked".to_owned(),
+                },
+            ),
+            ("expected fpr", format!("{} by the fill", rate(estimated_fpr))),
+        ])?;
+    }
+    Ok(if false_negatives == 0 {
+        Answer::Yes
+    } else {
+        Answer::No
+    })
+}
+
+/// The members' digests, sorted.
+#[derive(Default)]
+struct Members(Vec<u64>);
+
+/// Asks for random keys of 16 bytes; that one of them is a member has a chance of 2^-128 a member.
+fn random_probes(blob: &Blob, probes: u64) -> (u64, u64) {
+    let hits = (0..probes).filter(|i| {
+        let half = |seed| u128::from(hash::digest(seed, &i.to_le_bytes()));
+        let key = half(0x5eed_0001) << 64 | half(0x5eed_0002);
+        blob.filter.has(&key.to_le_bytes())
+    });
+    (probes, hits.count() as u64)
+}
+
+fn listed_probes(blob: &Blob, lists: &[PathBuf], members: &Members) -> Result<(u64, u64)> {
+    let (mut probes, mut hits) = (0, 0);
+    lists::for_each_key(lists, |key| {
+        let digest = hash::digest(blob.filter.seed(), key);
+        if members.0.binary_search(&digest).is_err() {
+            probes += 1;
+            hits += u64::from(blob.filter.has_digest(digest));
+        }
+        Ok(())
+    })?;
+    Ok((probes, hits))
+}
+
+/// Wilson 1927, "Probable inference, the law of succession, and statistical inference", at 95 %.
+fn wilson(hits: f64, probes: f64) -> [f64; 2] {
+    const Z: f64 = 1.959_963_984_540_054;
+    let (rate, z2) = (hits / probes, Z * Z / probes);
+    let center = (rate + z2 / 2.0) / (1.0 + z2);
+    let half = Z / (1.0 + z2) * (rate * (1.0 - rate) / probes + z2 / (4.0 * probes)).sqrt();
+    [(center - half).max(0.0), (center + half).min(1.0)]
+}
+
+#[cfg(test)]
+mod tests {
+    /// Newcombe 1998, "Two-sided confidence intervals for the single proportion", table I: 81/263 and 0/20.
+    #[test]
+    fn wilson_interval() {
+        let near = |interval: [f64; 2], low: f64, high: f64| {
+            assert!(
+                (interval[0] - low).abs() < 5e-5 && (interval[1] - high).abs() < 5e-5,
+                "{interval:?}"
+            );
+        };
+        near(super::wilson(81.0, 263.0), 0.2553, 0.3662);
+        near(super::wilson(0.0, 20.0), 0.0, 0.1611);
+    }
+}

@@ -1,0 +1,158 @@
+//! The one error type of the crate, with a stable code for each case. Knows no other module.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
+/// What went wrong. The [code](Error::code) is API and never changes its meaning; the message may.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Error {
+    /// The bytes don't start with the magic number.
+    NotAFilter,
+    /// The blob was written by a newer release.
+    UnsupportedVersion {
+        /// The version byte found.
+        version: u8,
+    },
+    /// The blob holds a kind of filter that this release doesn't know.
+    UnsupportedKind {
+        /// The kind byte found.
+        kind: u8,
+    },
+    /// An argument, or a field of a blob, is outside its range.
+    InvalidParameter {
+        /// What it must be, in words.
+        rule: &'static str,
+    },
+    /// The blob ends too early.
+    Truncated {
+        /// The least number of bytes that the blob must have, as far as it could be read.
+        needed: u64,
+        /// The number of bytes given.
+        have: u64,
+    },
+    /// There are bytes after the blob's end.
+    TrailingBytes {
+        /// How many bytes too many.
+        extra: u64,
+    },
+    /// The checksum at the end doesn't fit the bytes before it.
+    ChecksumMismatch {
+        /// The checksum in the blob.
+        stored: u64,
+        /// The checksum of the bytes that are there.
+        computed: u64,
+    },
+    /// Two filters differ in what must be equal.
+    Incompatible,
+    /// The filter would need more memory than there is.
+    TooLarge {
+        /// The number of bytes asked for.
+        bytes: u64,
+    },
+}
+
+impl Error {
+    /// The stable, machine-readable name of this error.
+    pub fn code(&self) -> &'static str {
+        self.parts().0
+    }
+
+    /// The code, the message with `{}` in place of its numbers, and the numbers. WebAssembly hands them over like
+    /// this, because formatting costs 2 kB there.
+    pub(crate) fn parts(&self) -> (&'static str, &'static str, [u64; 2]) {
+        match *self {
+            Error::NotAFilter => (
+                "not_a_filter",
+                "these bytes are not a bloom-wasm blob; is it another file, or a text-mode copy?",
+                [0; 2],
+            ),
+            Error::UnsupportedVersion { version } => (
+                "unsupported_version",
+                "the blob has format version {}; update bloom-wasm",
+                [version.into(), 0],
+            ),
+            Error::UnsupportedKind { kind } => (
+                "unsupported_kind",
+                "the blob holds a filter of unknown kind {}; update bloom-wasm",
+                [kind.into(), 0],
+            ),
+            Error::InvalidParameter { rule } => ("invalid_parameter", rule, [0; 2]),
+            Error::Truncated { needed, have } => (
+                "truncated",
+                "the blob is cut short: it needs {} bytes and has {}; fetch it again",
+                [needed, have],
+            ),
+            Error::TrailingBytes { extra } => (
+                "trailing_bytes",
+                "there are {} bytes after the blob's end; was something appended?",
+                [extra, 0],
+            ),
+            Error::ChecksumMismatch { .. } => (
+                "checksum_mismatch",
+                "the blob is damaged: its bytes don't fit its checksum; fetch it again",
+                [0; 2],
+            ),
+            Error::Incompatible => (
+                "incompatible",
+                "the filters differ; build both with the same bits, hashes and seed",
+                [0; 2],
+            ),
+            Error::TooLarge { bytes } => (
+                "too_large",
+                "there is no room for {} bytes; use fewer keys or a higher fpr",
+                [bytes, 0],
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (_, message, numbers) = self.parts();
+        let mut numbers = numbers.iter();
+        for (i, text) in message.split("{}").enumerate() {
+            if i > 0 {
+                numbers.next().map_or(Ok(()), |number| number.fmt(f))?;
+            }
+            f.write_str(text)?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// `len` zero bytes, or [`Error::TooLarge`] where an ordinary `vec!` would abort the process.
+pub(crate) fn zeroed(len: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reserve(&mut bytes, len)?;
+    bytes.resize(len, 0);
+    Ok(bytes)
+}
+
+/// Makes room for `total` items in all, or fails with [`Error::TooLarge`] and changes nothing.
+pub(crate) fn reserve<T>(items: &mut Vec<T>, total: usize) -> Result<()> {
+    let additional = total.saturating_sub(items.len());
+    items.try_reserve_exact(additional).map_err(|_| Error::TooLarge {
+        bytes: total as u64 * size_of::<T>() as u64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages() {
+        let cut = Error::Truncated { needed: 29, have: 3 };
+        assert_eq!(
+            cut.to_string(),
+            "the blob is cut short: it needs 29 bytes and has 3; fetch it again"
+        );
+        assert_eq!(Error::InvalidParameter { rule: "x" }.to_string(), "x");
+    }
+}

@@ -1,0 +1,112 @@
+//! A key's bytes to its 64-bit digest, from which every filter derives everything else. Knows no other module but `error`.
+//!
+//! The digest is XXH64 (<https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>), seeded. It is the
+//! fastest good hash that WebAssembly runs at native speed: XXH3, wyhash and rapidhash need the high half of a
+//! 64 x 64 bit product, which costs ten times as much there. FORMAT.md section 3.
+
+use alloc::vec::Vec;
+use core::hash::Hasher;
+
+use twox_hash::XxHash64;
+
+use crate::error::{Result, reserve};
+
+/// The digest of a key under a seed.
+// One copy in the wasm instead of a kilobyte at every caller; the call costs a nanosecond.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+#[cfg_attr(not(target_arch = "wasm32"), inline)]
+pub fn digest(seed: u64, key: &[u8]) -> u64 {
+    XxHash64::oneshot(seed, key)
+}
+
+/// [`digest`] with seed 0 of bytes that come in pieces: the blob's checksum.
+#[derive(Default)]
+pub(crate) struct Checksum(XxHash64);
+
+impl Checksum {
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    pub(crate) fn finish(&self) -> u64 {
+        self.0.finish()
+    }
+}
+
+/// The high 64 bits of `x * range`, for a `range` of 32 bits: an even spread of `x` over `0..range`.
+///
+/// Two 32 x 32 bit products instead of one 64 x 64: exact, and cheap in WebAssembly.
+#[inline]
+pub fn spread(x: u64, range: u32) -> u32 {
+    let range = u64::from(range);
+    let low = ((x & 0xffff_ffff) * range) >> 32;
+    (((x >> 32) * range + low) >> 32) as u32
+}
+
+/// Sorts digests, ascending: a radix sort, byte by byte from the lowest, which takes a second array of the same
+/// length. On a million digests it is twice as fast as a comparison sort, and a third of its size in wasm.
+///
+/// # Errors
+/// [`Error::TooLarge`](crate::Error::TooLarge) if there is no memory for the second array; the order is unchanged then.
+pub fn sort(digests: &mut Vec<u64>) -> Result<()> {
+    let mut other = Vec::new();
+    reserve(&mut other, digests.len())?;
+    other.resize(digests.len(), 0);
+    for shift in (0..64).step_by(8) {
+        let byte = |digest: u64| usize::from((digest >> shift) as u8);
+        let mut starts = [0; 256];
+        for &digest in digests.iter() {
+            starts[byte(digest)] += 1;
+        }
+        let mut start = 0;
+        for count in &mut starts {
+            start += core::mem::replace(count, start);
+        }
+        for &digest in digests.iter() {
+            let start = &mut starts[byte(digest)];
+            other[*start] = digest;
+            *start += 1;
+        }
+        core::mem::swap(digests, &mut other);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sort_agrees_with_the_standard_one() {
+        for length in [0, 1, 2, 255, 10_000] {
+            let mut digests: Vec<u64> = (0..length)
+                .map(|i: u64| digest(i % 7, &(i / 2).to_le_bytes()))
+                .collect();
+            let mut expected = digests.clone();
+            expected.sort();
+            sort(&mut digests).unwrap();
+            assert_eq!(digests, expected);
+        }
+    }
+
+    /// From the xxHash specification's reference implementation (`xxhsum -H64`) and its sanity test vectors.
+    #[test]
+    fn xxh64_vectors() {
+        assert_eq!(digest(0, b""), 0xef46_db37_51d8_e999);
+        assert_eq!(digest(0, b"a"), 0xd24e_c4f1_a98c_6e5b);
+        assert_eq!(digest(0, b"abc"), 0x44bc_2cf5_ad77_0999);
+        assert_eq!(digest(0x9e37_79b1, b""), 0xac75_fda2_929b_17ef);
+    }
+
+    #[test]
+    fn spread_is_the_high_half_of_the_product() {
+        for x in [0, 1, 0xffff_ffff, 0x1_0000_0000, 0x0123_4567_89ab_cdef, u64::MAX] {
+            for range in [1, 2, 3, 1000, 0x8000_0001, u32::MAX] {
+                assert_eq!(
+                    u128::from(spread(x, range)),
+                    (u128::from(x) * u128::from(range)) >> 64
+                );
+            }
+        }
+    }
+}

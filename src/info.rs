@@ -1,0 +1,82 @@
+//! What a blob says of itself, for people and programs: `info()` in JavaScript and `bloom-wasm info`.
+
+use alloc::string::String;
+
+use crate::error::Result;
+use crate::filters::Filter;
+use crate::format::Blob;
+use crate::params::power;
+
+/// A description of a filter; never the bits themselves. `js/info.ts` has the same fields for JavaScript.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize), serde(rename_all = "camelCase"))]
+pub struct Info {
+    /// The kind of filter.
+    pub kind: &'static str,
+    /// What the keys are.
+    pub profile: &'static str,
+    /// The number of different keys; none where the structure doesn't know it, as a Bloom filter.
+    pub count: Option<u64>,
+    /// The number of keys that the structure is best at; for a Bloom filter the one that sets half of its bits.
+    pub capacity: u64,
+    /// The false-positive rate at that capacity, 0 to 1. The present one is [`Filter::estimated_fpr`].
+    pub fpr: f64,
+    /// Bits in the structure.
+    pub bits: u64,
+    /// Hashes for each key.
+    pub hashes: u32,
+    /// Bits of the whole blob for each key that it holds (by the estimate, if `count` is none); none for no keys.
+    pub bits_per_key: Option<f64>,
+    /// Bytes of the whole blob.
+    pub byte_length: u64,
+    /// The seed of the hash. A decimal string in JSON, whose numbers end at 2^53.
+    #[cfg_attr(feature = "cli", serde(serialize_with = "decimal"))]
+    pub seed: u64,
+    /// Layers on top of the base.
+    pub layers: u32,
+    /// The name that the builder gave.
+    pub name: Option<String>,
+    /// The time that the builder gave, in milliseconds since 1970.
+    pub created_at: Option<u64>,
+    /// The blob's checksum, which tells blobs apart. Sixteen hexadecimal digits in JSON.
+    #[cfg_attr(feature = "cli", serde(serialize_with = "hexadecimal"))]
+    pub id: u64,
+}
+
+#[cfg(feature = "cli")]
+fn decimal<S: serde::Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(number)
+}
+
+#[cfg(feature = "cli")]
+fn hexadecimal<S: serde::Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{number:016x}"))
+}
+
+impl Info {
+    /// Describes a blob.
+    ///
+    /// # Errors
+    /// As [`Blob::encode`], whose length and checksum are part of the description.
+    pub fn of(blob: &Blob) -> Result<Self> {
+        let Filter::Bloom(bloom) = &blob.filter;
+        let (byte_length, id) = blob.length_and_checksum()?;
+        let per_key = byte_length as f64 * 8.0 / blob.filter.estimated_count();
+        Ok(Info {
+            kind: blob.filter.kind().name(),
+            profile: blob.profile.name(),
+            count: None,
+            capacity: bloom.capacity(),
+            fpr: power(0.5, bloom.hashes()),
+            bits: u64::from(bloom.bits()),
+            hashes: bloom.hashes(),
+            bits_per_key: (per_key.is_finite() && per_key > 0.0).then_some(per_key),
+            byte_length,
+            seed: blob.filter.seed(),
+            layers: 0,
+            name: blob.name.clone(),
+            created_at: blob.created_at,
+            id,
+        })
+    }
+}

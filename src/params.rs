@@ -1,0 +1,226 @@
+//! The formulas that tie a Bloom filter's count of keys (n), false-positive rate (fpr, p), bits (m) and hashes
+//! (k) together. Knows no other module but `error`.
+//!
+//! Sources: Bloom 1970, "Space/time trade-offs in hash coding with allowable errors"; Broder and Mitzenmacher
+//! 2004, "Network applications of Bloom filters", section 2. Logarithms come from the `libm` crate, so that
+//! native and WebAssembly builders choose the same numbers.
+
+use core::f64::consts::LN_2;
+
+use crate::error::{Error, Result};
+
+/// The largest number of hashes of a Bloom filter.
+pub const MAX_HASHES: u32 = 64;
+
+/// The size of a Bloom filter for a count of keys and a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize))]
+pub struct Optimal {
+    /// Bits in the filter (m), 1 to 2^32 - 1.
+    pub bits: u32,
+    /// Hashes for each key (k), 1 to 64.
+    pub hashes: u32,
+    /// Bytes of those bits; a blob adds at most 64 to it.
+    pub bytes: u32,
+}
+
+/// The smallest Bloom filter that holds `count` keys at a false-positive rate of `fpr`:
+/// m = ceil(-n ln p / (ln 2)^2) and k = max(1, round(m/n ln 2)). A count of 0 is sized as 1. At rates above 0.17,
+/// where k is 1 or 2, rounding it would miss the rate by up to a tenth: m is ceil(-k n / ln(1 - p^(1/k))) there.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] unless 0 < fpr < 1 and fpr >= 100 n / 2^64: digests have 64 bits, and a rate near
+/// n / 2^64 drowns in their collisions. [`Error::TooLarge`] if the bits would not fit 32 bits (512 MiB).
+///
+/// ```
+/// let optimal = bloom_wasm::params::optimal(1_000_000, 0.01)?;
+/// assert_eq!((optimal.bits, optimal.hashes, optimal.bytes), (9_585_059, 7, 1_198_133));
+/// # Ok::<(), bloom_wasm::Error>(())
+/// ```
+pub fn optimal(count: u64, fpr: f64) -> Result<Optimal> {
+    let count = count.max(1) as f64;
+    check_fpr(fpr)?;
+    if fpr < 100.0 * count * COLLISION {
+        let rule = "fpr must be at least 100 * count / 2^64, because digests have 64 bits";
+        return Err(Error::InvalidParameter { rule });
+    }
+    let bits = libm::ceil(count * bits_per_key(fpr));
+    if bits > f64::from(u32::MAX) {
+        return Err(Error::TooLarge {
+            bytes: (bits / 8.0) as u64,
+        });
+    }
+    let hashes = libm::round(bits / count * LN_2).max(1.0) as u32;
+    let bits = bits as u32;
+    Ok(Optimal {
+        bits,
+        hashes,
+        bytes: bits.div_ceil(8),
+    })
+}
+
+/// The false-positive rate of `count` keys in `bits` bits with `hashes` hashes, as the textbooks' product form
+/// (1 - (1 - 1/m)^(kn))^k. It takes the share of set bits at its mean, which is exact to 1 % from a hundred keys
+/// up and too low for a handful.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] unless bits >= 1 and 1 <= hashes <= 64.
+///
+/// ```
+/// let fpr = bloom_wasm::params::fpr_for(100, 200, 1)?;
+/// assert!((fpr - 0.3942).abs() < 0.0001);
+/// # Ok::<(), bloom_wasm::Error>(())
+/// ```
+pub fn fpr_for(count: u64, bits: u32, hashes: u32) -> Result<f64> {
+    check_shape(bits, hashes)?;
+    // (1 - 1/m)^(kn) = exp(kn ln(1 - 1/m)); log1p and expm1 keep the digits that 1 - 1/m would lose.
+    let exponent = f64::from(hashes) * count as f64 * libm::log1p(-1.0 / f64::from(bits));
+    // One bit and no key is 0 * -infinity: nothing is set.
+    let set = if count == 0 { 0.0 } else { -libm::expm1(exponent) };
+    Ok(power(set, hashes))
+}
+
+/// As [`fpr_for`], in the exponential form (1 - e^(-kn/m))^k that most papers quote. The two agree for large m.
+///
+/// # Errors
+/// As [`fpr_for`].
+pub fn fpr_exponential(count: u64, bits: u32, hashes: u32) -> Result<f64> {
+    check_shape(bits, hashes)?;
+    let set = -libm::expm1(-f64::from(hashes) * count as f64 / f64::from(bits));
+    Ok(power(set, hashes))
+}
+
+/// The largest count of keys for which [`optimal`] needs no more than `bits` bits at a rate of `fpr`.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] unless bits >= 1 and 0 < fpr < 1.
+///
+/// ```
+/// assert_eq!(bloom_wasm::params::count_for(9_585_059, 0.01)?, 1_000_000);
+/// # Ok::<(), bloom_wasm::Error>(())
+/// ```
+pub fn count_for(bits: u32, fpr: f64) -> Result<u64> {
+    check_shape(bits, 1)?;
+    check_fpr(fpr)?;
+    Ok(libm::floor(f64::from(bits) / bits_per_key(fpr)) as u64)
+}
+
+/// `base` to a small whole power.
+pub(crate) fn power(base: f64, exponent: u32) -> f64 {
+    (0..exponent).fold(1.0, |product, _| product * base)
+}
+
+/// The chance that two given keys share a digest: 2^-64.
+const COLLISION: f64 = 1.0 / 18_446_744_073_709_551_616.0;
+
+fn bits_per_key(fpr: f64) -> f64 {
+    let bits = -libm::log(fpr) / (LN_2 * LN_2);
+    match libm::round(bits * LN_2) as u32 {
+        0 | 1 => -1.0 / libm::log1p(-fpr),
+        2 => -2.0 / libm::log1p(-libm::sqrt(fpr)),
+        _ => bits,
+    }
+}
+
+fn check_fpr(fpr: f64) -> Result<()> {
+    if fpr > 0.0 && fpr < 1.0 {
+        return Ok(());
+    }
+    Err(Error::InvalidParameter {
+        rule: "fpr must be a number above 0 and below 1",
+    })
+}
+
+pub(crate) fn check_shape(bits: u32, hashes: u32) -> Result<()> {
+    if bits == 0 {
+        return Err(Error::InvalidParameter {
+            rule: "bits must be a whole number from 1 to 2^32 - 1",
+        });
+    }
+    if hashes == 0 || hashes > MAX_HASHES {
+        return Err(Error::InvalidParameter {
+            rule: "hashes must be a whole number from 1 to 64",
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_sizes() {
+        assert_eq!(
+            optimal(1_000_000, 0.01),
+            Ok(Optimal {
+                bits: 9_585_059,
+                hashes: 7,
+                bytes: 1_198_133
+            })
+        );
+        assert_eq!(optimal(0, 0.5), optimal(1, 0.5));
+        assert_eq!(optimal(u64::MAX, 0.5).unwrap_err().code(), "invalid_parameter");
+        assert_eq!(optimal(1 << 40, 0.01).unwrap_err().code(), "too_large");
+    }
+
+    /// The table of a Bloom filter's rates for n = 100, as printed in textbooks to four digits.
+    #[test]
+    fn known_rates() {
+        let table = [
+            (1, [0.3942, 0.2214, 0.1536, 0.1176, 0.0952]),
+            (3, [0.4704, 0.1473, 0.0610, 0.0306, 0.0174]),
+            (5, [0.6535, 0.1855, 0.0579, 0.0217, 0.0094]),
+        ];
+        for (hashes, rates) in table {
+            for (bits, rate) in (200..=1000).step_by(200).zip(rates) {
+                let product = fpr_for(100, bits, hashes).unwrap();
+                assert!(
+                    (product - rate).abs() <= 0.000_05,
+                    "k = {hashes}, m = {bits}: {product} for {rate}"
+                );
+                let exponential = fpr_exponential(100, bits, hashes).unwrap();
+                assert!(
+                    (exponential / product - 1.0).abs() < 0.01,
+                    "k = {hashes}, m = {bits}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn count_is_the_inverse_of_optimal() {
+        for fpr in [0.5, 0.1, 0.01, 1e-3, 1e-6] {
+            for count in [1, 2, 10, 999, 12_345, 1_000_000] {
+                let bits = optimal(count, fpr).unwrap().bits;
+                // ceil may leave room for a few more keys where a key costs less than a bit.
+                let fits = count_for(bits, fpr).unwrap();
+                assert!(fits >= count, "{count} keys at {fpr} fit {bits} bits, not {fits}");
+                assert!(optimal(fits, fpr).unwrap().bits <= bits);
+                assert!(optimal(fits + 1, fpr).unwrap().bits > bits);
+            }
+        }
+    }
+
+    #[test]
+    fn every_rate_is_met() {
+        for permille in 1..1000 {
+            let fpr = f64::from(permille) / 1000.0;
+            let size = optimal(1_000_000, fpr).unwrap();
+            let met = fpr_exponential(1_000_000, size.bits, size.hashes).unwrap() / fpr;
+            assert!(met < 1.03, "{met} times {fpr}");
+        }
+    }
+
+    #[test]
+    fn edges() {
+        assert_eq!(fpr_for(0, 1, 1), Ok(0.0));
+        assert_eq!(fpr_for(1, 1, 64), Ok(1.0));
+        assert_eq!(fpr_for(1, 0, 1).unwrap_err().code(), "invalid_parameter");
+        assert_eq!(fpr_for(1, 1, 65).unwrap_err().code(), "invalid_parameter");
+        for fpr in [0.0, -0.1, 1.0, 2.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(optimal(10, fpr).unwrap_err().code(), "invalid_parameter");
+            assert_eq!(count_for(10, fpr).unwrap_err().code(), "invalid_parameter");
+        }
+    }
+}
