@@ -146,6 +146,35 @@ pub(crate) fn reserve<T>(items: &mut Vec<T>, total: usize) -> Result<()> {
 mod tests {
     use super::*;
 
+    /// The JavaScript layer has every code of this file, and some of its own.
+    #[test]
+    fn javascript_knows_every_code() {
+        let typescript = include_str!("../js/error.ts");
+        let mut error = Some(Error::NotAFilter);
+        while let Some(this) = error {
+            assert!(
+                typescript.contains(&alloc::format!("\n  \"{}\",", this.code())),
+                "{} is missing",
+                this.code()
+            );
+            // Each to the next: a new variant doesn't compile until it stands here.
+            error = match this {
+                Error::NotAFilter => Some(Error::UnsupportedVersion { version: 2 }),
+                Error::UnsupportedVersion { .. } => Some(Error::UnsupportedKind { kind: 9 }),
+                Error::UnsupportedKind { .. } => Some(Error::InvalidParameter { rule: "" }),
+                Error::InvalidParameter { .. } => Some(Error::Truncated { needed: 1, have: 0 }),
+                Error::Truncated { .. } => Some(Error::TrailingBytes { extra: 1 }),
+                Error::TrailingBytes { .. } => Some(Error::ChecksumMismatch {
+                    stored: 0,
+                    computed: 1,
+                }),
+                Error::ChecksumMismatch { .. } => Some(Error::Incompatible),
+                Error::Incompatible => Some(Error::TooLarge { bytes: 1 }),
+                Error::TooLarge { .. } => None,
+            };
+        }
+    }
+
     #[test]
     fn messages() {
         let cut = Error::Truncated { needed: 29, have: 3 };

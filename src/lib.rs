@@ -22,6 +22,7 @@
 //! `cli/` are the two thin shells. Arrows run one way, in that order.
 
 // Without the standard library, whose panic messages alone weigh 4 kB, for the npm package.
+#![forbid(unsafe_code)]
 #![cfg_attr(all(feature = "npm", target_arch = "wasm32"), no_std)]
 
 extern crate alloc;

@@ -1,0 +1,268 @@
+/** The JavaScript API: what each name does, and what misuse comes to. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { installed } from "./installed.mjs";
+
+const { BloomFilter, Filter, FilterError, countFor, decode, fprFor, optimal } = await installed();
+
+const encode = (text) => new TextEncoder().encode(text);
+
+/** That `run` throws a FilterError with this code. */
+function fails(code, run) {
+  assert.throws(run, (error) => {
+    assert.ok(error instanceof FilterError, `${error} is no FilterError`);
+    assert.ok(error instanceof Error);
+    assert.equal(error.code, code, error.message);
+    assert.equal(error.name, "FilterError");
+    assert.ok(error.message.length > 0 && !/[{}]/.test(error.message), error.message);
+    return true;
+  });
+}
+
+test("the first example of the README", () => {
+  const filter = BloomFilter.from(["evil.example", "worse.example"], { fpr: 0.001 });
+  const received = decode(filter.toBytes());
+  assert.equal(received.has("evil.example"), true);
+  assert.equal(received.has("good.example"), false);
+});
+
+test("add tells what was new", () => {
+  const filter = BloomFilter.withCapacity(1000, 0.001);
+  assert.equal(filter.add("a"), true);
+  assert.equal(filter.add("a"), false);
+  assert.equal(filter.addMany(["a", "b", encode("c")]), 2);
+  assert.equal(filter.addLines(encode("c\nd\r\n\ne")), 2);
+  assert.deepEqual([...filter.hasMany(["a", "b", "c", "d", "e", "f", "d\r", ""])], [1, 1, 1, 1, 1, 0, 0, 0]);
+  assert.equal(filter.estimatedCount, 5);
+});
+
+test("hasAny, hasAll, hasMany and hasLines agree with has", () => {
+  const filter = BloomFilter.from(["a", "b"]);
+  assert.equal(filter.hasAny(["x", "a"]), true);
+  assert.equal(filter.hasAny([]), false);
+  assert.equal(filter.hasAll(["a", "b"]), true);
+  assert.equal(filter.hasAll(["a", "x"]), false);
+  assert.equal(filter.hasAll([]), true);
+  assert.deepEqual([...filter.hasLines(encode("a\n\nx\r\nb\r\n"))], [1, 0, 0, 1]);
+  assert.deepEqual([...filter.hasLines(encode(""))], []);
+  assert.deepEqual([...filter.hasMany(new Set())], []);
+});
+
+test("many keys, of every length, one by one and in batches", () => {
+  const keys = Array.from({ length: 20_000 }, (_, i) => (i % 7 ? `key ${i} ${"x".repeat(i % 90)}` : `ключ ${i} 🔑`));
+  const filter = BloomFilter.from(keys, { fpr: 0.01 });
+  assert.ok(keys.every((key) => filter.has(key)), "a false negative");
+  assert.ok(filter.hasMany(keys).every((answer) => answer === 1), "a false negative in a batch");
+  assert.ok(keys.every((key) => filter.has(encode(key))), "a string is not its UTF-8 bytes");
+  const strangers = keys.map((key) => `${key}!`);
+  const hits = filter.hasMany(strangers);
+  assert.deepEqual([...hits], strangers.map((key) => Number(filter.has(key))));
+  const rate = hits.reduce((sum, hit) => sum + hit, 0) / strangers.length;
+  assert.ok(Math.abs(rate - filter.estimatedFpr) < 4 * Math.sqrt(0.01 / strangers.length), `${rate}`);
+});
+
+test("the order and the number of times don't matter", () => {
+  const one = BloomFilter.from(["a", "b", "c"]);
+  const other = BloomFilter.from(["c", "a", "b", "a", "c"]);
+  assert.deepEqual(one.toBytes(), other.toBytes());
+  assert.ok(one.equals(other));
+});
+
+test("unusual keys are legal", () => {
+  const keys = ["", "\0", "a\0b", "🔑", "\u{10ffff}", "\ud800", "x".repeat(1_000_000), "é".repeat(1_000_000), new Uint8Array(0), new Uint8Array(1_000_000)];
+  for (const key of keys) {
+    const filter = BloomFilter.withCapacity(10, 1e-6);
+    assert.equal(filter.has(key), false);
+    filter.add(key);
+    assert.equal(filter.has(key), true);
+    assert.equal(filter.has("another"), false);
+  }
+  // A lone surrogate is hashed as U+FFFD, as TextEncoder writes it.
+  const filter = BloomFilter.from(["a\ud800b"]);
+  assert.ok(filter.has("a\ufffdb") && filter.has(new Uint8Array([0x61, 0xef, 0xbf, 0xbd, 0x62])) && filter.has("a\udfffb"));
+  assert.ok(BloomFilter.from([Buffer.from("buffer")]).has("buffer"));
+});
+
+test("a buffer that an iterator fills anew for each key", () => {
+  function* keys() {
+    const buffer = new Uint8Array(1);
+    for (let i = 0; i < 200; i++) {
+      buffer[0] = i;
+      yield buffer;
+    }
+  }
+  const filter = BloomFilter.from(keys());
+  for (let i = 0; i < 200; i++) assert.ok(filter.has(new Uint8Array([i])), `${i}`);
+});
+
+test("an iterator that uses filters, and grows the memory, while it is read", () => {
+  const other = BloomFilter.from(["other"], { fpr: 1e-9 });
+  const held = [];
+  function* keys() {
+    for (let i = 0; i < 300; i++) {
+      assert.ok(other.has("other") && !other.has(`long ${"-".repeat(i * 100)}`));
+      if (i % 100 === 0) held.push(new BloomFilter(8 * 10_000_000, 1));
+      yield `key ${i}`;
+    }
+  }
+  const filter = BloomFilter.from(keys());
+  for (let i = 0; i < 300; i++) assert.ok(filter.has(`key ${i}`));
+  held.forEach((one) => one.free());
+});
+
+test("union, intersect, clear, clone, equals", () => {
+  const make = (...keys) => {
+    const filter = new BloomFilter(1000, 3, { seed: 5n });
+    filter.addMany(keys);
+    return filter;
+  };
+  const filter = make("a", "b");
+  const copy = filter.clone();
+  filter.union(make("c"));
+  assert.ok(filter.equals(make("a", "b", "c")) && copy.equals(make("a", "b")) && !copy.equals(filter));
+  filter.intersect(make("b", "c", "d"));
+  assert.deepEqual([...filter.hasMany(["b", "c"])], [1, 1]);
+  filter.union(filter);
+  filter.clear();
+  assert.ok(filter.equals(make()) && !copy.equals({}));
+  assert.equal(filter.estimatedFpr, 0);
+  for (const other of [new BloomFilter(1001, 3, { seed: 5n }), new BloomFilter(1000, 4, { seed: 5n }), new BloomFilter(1000, 3)]) {
+    fails("incompatible", () => copy.union(other));
+    fails("incompatible", () => copy.intersect(other));
+  }
+  assert.ok(copy.equals(make("a", "b")));
+});
+
+test("info describes the blob", () => {
+  const filter = BloomFilter.from(["a", "b"], { fpr: 0.01, seed: 2n ** 64n - 1n, name: "größer", createdAt: new Date(1.7e12) });
+  const bytes = filter.toBytes();
+  const { bitsPerKey, id, ...rest } = decode(bytes).info();
+  assert.deepEqual(rest, {
+    kind: "bloom", profile: "raw", count: null, capacity: 1, fpr: 2 ** -7, bits: 20, hashes: 7, byteLength: bytes.length,
+    seed: "18446744073709551615", layers: 0, name: "größer", createdAt: 1.7e12,
+  });
+  assert.equal(bitsPerKey, (8 * bytes.length) / filter.estimatedCount);
+  assert.equal(id, Buffer.from(bytes.slice(-8)).reverse().toString("hex"));
+  assert.deepEqual(JSON.parse(JSON.stringify(filter)), filter.info());
+  assert.equal(filter.kind, "bloom");
+  assert.equal(new BloomFilter(8, 1).info().name, null);
+});
+
+test("locations are the bits that are set", () => {
+  const filter = new BloomFilter(1000, 7);
+  filter.add("a");
+  const payload = filter.toBytes().slice(21, -8);
+  const set = [...payload].flatMap((byte, i) => [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (byte >> bit) & 1).map((bit) => 8 * i + bit));
+  const locations = filter.locations("a");
+  assert.equal(locations.length, 7);
+  assert.deepEqual([...new Set(locations)].sort((a, b) => a - b), set);
+});
+
+test("the formulas", () => {
+  assert.deepEqual(optimal(1_000_000, 0.01), { bits: 9_585_059, hashes: 7, bytes: 1_198_133 });
+  assert.equal(countFor(9_585_059, 0.01), 1_000_000);
+  assert.equal(fprFor(100, 200, 1).toFixed(4), "0.3942");
+  const filter = BloomFilter.withCapacity(1_000_000, 0.01);
+  assert.equal(filter.info().bits, 9_585_059);
+});
+
+test("streams of bytes and of keys", async () => {
+  const text = encode("alpha\nbeta\r\n\nключ\nlast");
+  const expected = BloomFilter.from(["alpha", "beta", "ключ", "last"]);
+  for (const size of [1, 2, 3, 7, 100]) {
+    const chunks = [];
+    for (let at = 0; at < text.length; at += size) chunks.push(text.slice(at, at + size));
+    const seen = [];
+    const filter = await BloomFilter.fromStream(ReadableStream.from(chunks), { onProgress: ({ loaded }) => seen.push(loaded) });
+    assert.ok(filter.equals(expected), `chunks of ${size}`);
+    assert.equal(seen.at(-1), text.length);
+  }
+  async function* keys() {
+    yield* ["alpha", encode("beta"), "ключ", "last"];
+  }
+  assert.ok((await BloomFilter.fromStream(keys())).equals(expected));
+
+  const reason = new Error("enough");
+  const stop = new AbortController();
+  const endless = new ReadableStream({ pull: (controller) => controller.enqueue(encode("x\n")) });
+  const building = BloomFilter.fromStream(endless, { signal: stop.signal, onProgress: () => stop.abort(reason) });
+  await assert.rejects(building, reason);
+  const late = new AbortController();
+  const hanging = BloomFilter.fromStream(new ReadableStream({}), { signal: late.signal });
+  setImmediate(() => late.abort(reason));
+  await assert.rejects(hanging, reason);
+  await assert.rejects(BloomFilter.fromStream(ReadableStream.from([encode("a\n"), 5])), { code: "invalid_parameter" });
+  await assert.rejects(BloomFilter.fromStream(42), { code: "invalid_key" });
+});
+
+test("misuse throws a FilterError with its code, and the next call works", () => {
+  const filter = BloomFilter.from(["a"]);
+  const before = filter.toBytes();
+  for (const key of [42, undefined, null, true, 1n, {}, [], new ArrayBuffer(1), [1], Symbol("key"), new Uint16Array(1)]) {
+    fails("invalid_key", () => filter.has(key));
+    fails("invalid_key", () => filter.add(key));
+    fails("invalid_key", () => filter.addMany(["new", key]));
+    fails("invalid_key", () => filter.hasMany([key]));
+    fails("invalid_key", () => filter.locations(key));
+    fails("invalid_key", () => BloomFilter.from([key]));
+  }
+  for (const keys of [undefined, null, 5, "a string", {}]) {
+    for (const method of ["hasMany", "hasAny", "hasAll", "addMany"]) fails("invalid_key", () => filter[method](keys));
+    fails("invalid_key", () => BloomFilter.from(keys));
+  }
+  for (const text of ["text", undefined, [1]]) fails("invalid_key", () => filter.addLines(text));
+  assert.throws(() => filter.addMany((function* () { yield "new"; throw new RangeError("mine"); })()), RangeError);
+  assert.deepEqual(filter.toBytes(), before, "a failed call changed the filter");
+
+  for (const [bits, hashes, seed] of [[0, 0], [0, 1], [1, 0], [1, 65], [2 ** 32, 1], [1.5, 1], [-1, 1], ["8", 1], [NaN, 1], [8, 1, 5], [8, 1, -1n], [8, 1, 2n ** 64n], [8, 1, null]]) {
+    fails("invalid_parameter", () => new BloomFilter(bits, hashes, { seed }));
+  }
+  for (const [count, fpr] of [[-1, 2], [10, 0], [10, 1], [10, NaN], [10, "0.1"], [1.5, 0.1], [2 ** 53, 0.1], [undefined, 0.1], [10, undefined], [1e6, 1e-15]]) {
+    fails("invalid_parameter", () => BloomFilter.withCapacity(count, fpr));
+    fails("invalid_parameter", () => optimal(count, fpr));
+  }
+  fails("too_large", () => BloomFilter.withCapacity(1e12, 0.001));
+  fails("invalid_parameter", () => fprFor(1, 0, 1));
+  fails("invalid_parameter", () => countFor(1, 5));
+  fails("invalid_parameter", () => BloomFilter.from(["a"], { fpr: 3 }));
+  fails("invalid_parameter", () => BloomFilter.from(["a"], { name: 5 }));
+  fails("invalid_parameter", () => BloomFilter.from(["a"], { name: "é".repeat(128) }));
+  fails("invalid_parameter", () => BloomFilter.from(["a"], { createdAt: "yesterday" }));
+  fails("invalid_parameter", () => filter.union({}));
+  for (const bytes of ["text", undefined, null, 5, [1, 2], {}]) fails("invalid_parameter", () => decode(bytes));
+  assert.ok(filter.has("a") && BloomFilter.decode(before).has("a") && Filter.decode(before.buffer).has("a"));
+});
+
+test("a freed filter says so, and only that one", () => {
+  const [filter, other] = [BloomFilter.from(["a"]), BloomFilter.from(["b"])];
+  filter.free();
+  filter.free();
+  const calls = {
+    has: ["a"], add: ["a"], addMany: [[]], hasMany: [[]], hasLines: [encode("a")], addLines: [encode("a")], info: [], toBytes: [], toJSON: [],
+    clone: [], clear: [], locations: ["a"], union: [other], intersect: [other], equals: [other],
+  };
+  for (const [method, args] of Object.entries(calls)) fails("freed", () => filter[method](...args));
+  for (const getter of ["kind", "estimatedFpr", "estimatedCount"]) fails("freed", () => filter[getter]);
+  fails("freed", () => other.union(filter));
+  fails("freed", () => other.equals(filter));
+  const third = BloomFilter.from(["c"]); // takes the freed one's place
+  fails("freed", () => filter.has("c"));
+  assert.ok(other.has("b") && third.has("c"));
+  const scoped = BloomFilter.from(["d"]);
+  scoped[Symbol.dispose]();
+  fails("freed", () => scoped.has("d"));
+});
+
+test("memory that runs out is an error, and every other filter still works", () => {
+  const filter = BloomFilter.from(["a"]);
+  const large = [];
+  fails("too_large", () => {
+    for (let i = 0; i < 20; i++) large.push(new BloomFilter(2 ** 32 - 1, 1));
+  });
+  assert.ok(large.length > 0);
+  fails("too_large", () => large[0].clone());
+  fails("too_large", () => large[0].toBytes());
+  assert.ok(filter.has("a") && !filter.has("b") && BloomFilter.from(["b"]).has("b"));
+  large.forEach((one) => one.free());
+  new BloomFilter(2 ** 32 - 1, 1).free();
+});

@@ -1,0 +1,84 @@
+/** Bytes that nobody should send, through decode and load: a FilterError each time, and never a trap. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { installed } from "./installed.mjs";
+
+const { BloomFilter, FilterError, decode, load } = await installed();
+
+const filter = BloomFilter.from(["a", "b", "c"], { name: "n", createdAt: 1 });
+const blob = filter.toBytes();
+
+/** What decoding comes to: a code, or "ok". Anything but a FilterError is thrown on. */
+function outcome(bytes) {
+  try {
+    decode(bytes).free();
+    return "ok";
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    return error.code;
+  }
+}
+
+function changed(at, value) {
+  const bytes = blob.slice();
+  bytes[at] = value;
+  return bytes;
+}
+
+test("the golden file of the crate reads the same here", () => {
+  const golden = decode(readFileSync(new URL("../tests/golden/bloom.bloom", import.meta.url)));
+  for (let i = 0; i < 1000; i++) assert.ok(golden.has(`key-${i}`));
+  const hits = Array.from({ length: 300 }, (_, i) => 1000 + i).filter((i) => golden.has(`key-${i}`));
+  assert.deepEqual(hits, [1037, 1090, 1167, 1206]);
+});
+
+test("every truncation, every changed byte", () => {
+  for (let length = 0; length < blob.length; length++) assert.equal(outcome(blob.slice(0, length)), "truncated");
+  for (let at = 0; at < blob.length; at++) {
+    for (let flip = 1; flip < 256; flip++) assert.notEqual(outcome(changed(at, blob[at] ^ flip)), "ok", `byte ${at}`);
+  }
+});
+
+test("each code has its bytes", () => {
+  assert.equal(outcome(new Uint8Array(0)), "truncated");
+  assert.equal(outcome(changed(0, 0)), "not_a_filter");
+  assert.equal(outcome(changed(4, 2)), "unsupported_version");
+  assert.equal(outcome(changed(5, 99)), "unsupported_kind");
+  assert.equal(outcome(changed(20, 0)), "invalid_parameter");
+  assert.equal(outcome(changed(19, 255)), "truncated"); // 4 billion bits
+  assert.equal(outcome(changed(blob.length - 1, blob.at(-1) ^ 1)), "checksum_mismatch");
+  assert.equal(outcome(new Uint8Array([...blob, 0])), "trailing_bytes");
+});
+
+test("ten megabytes of noise", () => {
+  const noise = new Uint8Array(10_000_000);
+  for (let at = 0, x = 1; at < noise.length; at++) noise[at] = x = (Math.imul(x, 1664525) + 1013904223) >>> 24;
+  assert.equal(outcome(noise), "not_a_filter");
+  noise.set(blob.slice(0, 16));
+  assert.ok(!["ok"].includes(outcome(noise)));
+});
+
+test("nothing leaks: a hundred thousand failures in a small memory", () => {
+  const big = new Uint8Array(100_000);
+  big.set(blob.slice(0, 21));
+  for (let i = 0; i < 100_000; i++) outcome(big); // 10 GB if they stayed
+  assert.ok(filter.has("a"));
+});
+
+test("load refuses the same bytes, streamed or not", async () => {
+  const cases = [
+    [new Uint8Array(0), "truncated"],
+    [blob.slice(0, -1), "truncated"],
+    [changed(0, 0), "not_a_filter"],
+    [changed(4, 9), "unsupported_version"],
+    [changed(30, 1), "checksum_mismatch"],
+    [new Uint8Array([...blob, 0]), "trailing_bytes"],
+  ];
+  for (const [bytes, code] of cases) {
+    await assert.rejects(load(bytes), { code });
+    const drip = ReadableStream.from(Array.from(bytes, (byte) => new Uint8Array([byte])));
+    await assert.rejects(load(new Response(drip)), { code });
+  }
+  assert.ok((await load(new Response(ReadableStream.from(Array.from(blob, (byte) => new Uint8Array([byte])))))).equals(filter));
+});

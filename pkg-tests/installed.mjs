@@ -1,0 +1,32 @@
+/** The packed tarball, installed into an empty folder: what every test in this folder runs against. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Packs and installs; returns the folder and the tarball. */
+function install() {
+  const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
+  const npm = (...args) => execFileSync("npm", args, { cwd: folder, encoding: "utf8" });
+  const [{ filename }] = JSON.parse(npm("pack", root, "--json", "--ignore-scripts"));
+  writeFileSync(join(folder, "package.json"), '{ "name": "consumer", "version": "1.0.0" }');
+  npm("install", "--offline", "--no-audit", "--no-fund", `./${filename}`);
+  return { folder, tarball: join(folder, filename) };
+}
+
+const made = process.env.BLOOM_WASM_INSTALLED ? JSON.parse(process.env.BLOOM_WASM_INSTALLED) : install();
+
+// Test files run in processes of their own: the first to come makes it for all.
+process.env.BLOOM_WASM_INSTALLED = JSON.stringify(made);
+
+export const { folder, tarball } = made;
+
+/** The installed package, imported from where a user's own file would import it. */
+export async function installed() {
+  const user = join(folder, "user.mjs");
+  writeFileSync(user, 'export * from "bloom-wasm";\n');
+  return import(pathToFileURL(user).href);
+}

@@ -1,0 +1,102 @@
+/** Loading over HTTP and from files: progress, cancellation, limits, integrity, and what a failure is called. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { folder, installed } from "./installed.mjs";
+
+const { BloomFilter, load } = await installed();
+
+const filter = BloomFilter.from(Array.from({ length: 100_000 }, (_, i) => `key ${i}`), { name: "served" });
+const blob = filter.toBytes();
+
+const server = createServer((request, response) => {
+  const { pathname } = new URL(request.url, "http://localhost");
+  if (pathname === "/missing") return response.writeHead(404).end("no such filter");
+  if (pathname === "/gzip") return response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(blob));
+  if (pathname === "/unknown-length") return response.writeHead(200).write(blob), response.end();
+  response.writeHead(200, { "content-length": blob.length });
+  if (pathname === "/broken") return response.write(blob.slice(0, 50_000), () => response.destroy());
+  if (pathname === "/hanging") return response.write(blob.slice(0, 50_000));
+  response.end(blob);
+}).listen(0, "127.0.0.1");
+await once(server, "listening");
+const address = `http://127.0.0.1:${server.address().port}`;
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+test("every kind of source", async () => {
+  writeFileSync(join(folder, "f.bloom"), blob);
+  const url = `${address}/blob`;
+  const sources = [
+    url, new URL(url), new Request(url), fetch(url), await fetch(url), new Blob([blob]), blob, blob.buffer, pathToFileURL(join(folder, "f.bloom")),
+    `${address}/gzip`, `${address}/unknown-length`,
+  ];
+  for (const source of sources) assert.ok((await load(source)).equals(filter), String(source));
+  const calls = [];
+  await load("https://elsewhere.example/f", { fetch: (...args) => (calls.push(args), fetch(url)) });
+  assert.equal(calls[0][0], "https://elsewhere.example/f");
+});
+
+test("progress is told, with the total where it is known", async () => {
+  const seen = [];
+  await load(`${address}/blob`, { onProgress: (progress) => seen.push(progress) });
+  assert.deepEqual(seen.at(-1), { loaded: blob.length, total: blob.length });
+  assert.ok(seen.every(({ loaded, total }, i) => total === blob.length && (i === 0 || loaded > seen[i - 1].loaded)));
+  for (const path of ["gzip", "unknown-length"]) {
+    await load(`${address}/${path}`, { onProgress: (progress) => seen.push(progress) });
+    assert.deepEqual(seen.at(-1), { loaded: blob.length, total: undefined });
+  }
+});
+
+test("failures have their codes", async () => {
+  await assert.rejects(load(`${address}/missing`), { code: "http", message: /404/ });
+  await assert.rejects(load(`${address}/broken`), { code: "network" });
+  await assert.rejects(load("http://127.0.0.1:1/"), { code: "network" });
+  await assert.rejects(load(pathToFileURL(join(folder, "none.bloom"))), { code: "network", message: /ENOENT/ });
+  await assert.rejects(load(Promise.reject(new TypeError("fetch failed"))), { code: "network" });
+  const used = await fetch(`${address}/blob`);
+  await used.arrayBuffer();
+  await assert.rejects(load(used), { code: "invalid_parameter" });
+  for (const source of [undefined, null, 5, {}]) await assert.rejects(load(source), { code: "invalid_parameter" });
+});
+
+test("an abort rejects with the signal's reason, before, between and during reads", async () => {
+  const reason = new Error("enough");
+  await assert.rejects(load(`${address}/blob`, { signal: AbortSignal.abort(reason) }), reason);
+  for (const path of ["hanging", "blob"]) {
+    const stop = new AbortController();
+    const loading = load(`${address}/${path}`, { signal: stop.signal, onProgress: () => stop.abort(reason) });
+    await assert.rejects(loading, reason);
+  }
+  const stop = new AbortController();
+  const hanging = new Response(new ReadableStream({ pull: () => setImmediate(() => stop.abort(reason)) }, { highWaterMark: 0 }));
+  await assert.rejects(load(hanging, { signal: stop.signal }), reason);
+});
+
+test("an error of the caller's own comes through as it is", async () => {
+  const mine = new TypeError("mine");
+  await assert.rejects(load(blob, { onProgress: () => { throw mine; } }), mine);
+});
+
+test("maxBytes and integrity", async () => {
+  assert.ok(await load(blob, { maxBytes: blob.length }));
+  await assert.rejects(load(blob, { maxBytes: blob.length - 1 }), { code: "too_large" });
+  await assert.rejects(load(`${address}/unknown-length`, { maxBytes: 100 }), { code: "too_large" });
+  for (const bits of [256, 384, 512]) {
+    const integrity = `sha${bits}-${createHash(`sha${bits}`).update(blob).digest("base64")}`;
+    assert.ok(await load(`${address}/blob`, { integrity }));
+    assert.ok(await load(blob, { integrity: `sha256-${"A".repeat(43)}= ${integrity}` }));
+    const other = blob.slice();
+    other[other.length - 1] ^= 1;
+    await assert.rejects(load(other, { integrity }), { code: "integrity" });
+  }
+  await assert.rejects(load(blob, { integrity: "md5-abc" }), { code: "integrity" });
+});

@@ -1,0 +1,91 @@
+/** The tarball as a package: what is in it, how it is imported, and what its types and manifest promise. */
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { folder, tarball } from "./installed.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const bin = (name) => join(root, "node_modules/.bin", name);
+const node = (file, source) => {
+  writeFileSync(join(folder, file), source);
+  return execFileSync(process.execPath, [file], { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+};
+
+const USE = `
+const filter = BloomFilter.from(["a", "b"]);
+console.log(filter.has("a"), filter.has("c"), decode(filter.toBytes()).equals(filter));
+`;
+
+test("works from import", () => {
+  assert.equal(node("use.mjs", `import { BloomFilter, decode } from "bloom-wasm";${USE}`), "true false true\n");
+});
+
+test("works from require", () => {
+  assert.equal(node("use.cjs", `const { BloomFilter, decode } = require("bloom-wasm");${USE}`), "true false true\n");
+});
+
+test("the entry for browsers and bundlers works by itself", () => {
+  const out = node("inline.mjs", `import { BloomFilter, decode } from "./node_modules/bloom-wasm/dist/inline.js";${USE}`);
+  assert.equal(out, "true false true\n");
+});
+
+test("tsc --strict accepts the types from import and from require", () => {
+  const source = `
+    const filter: BloomFilter = BloomFilter.from(["a", new Uint8Array(2)], { fpr: 0.01, seed: 1n, createdAt: new Date(0) });
+    const answers: Uint8Array = filter.hasMany(new Set(["a"]));
+    const copy: BloomFilter = filter.clone();
+    const read: BloomFilter = BloomFilter.decode(filter.toBytes());
+    const some: Filter = decode(answers);
+    const blob: Blob = new Blob([filter.toBytes()]);
+    const info: FilterInfo = some.info();
+    const count: number | null = info.count;
+    const loading: Promise<Filter> = load(new URL("https://example.com"), { onProgress: ({ loaded, total }) => void [loaded, total] });
+    const streaming: Promise<BloomFilter> = BloomFilter.fromStream(blob.stream(), { signal: AbortSignal.timeout(1) });
+    { using scoped = copy; scoped.add("b"); }
+    try { read.union(copy); } catch (error) {
+      if (error instanceof FilterError && error.code === "incompatible") throw new Error(String([count, loading, streaming]));
+      // @ts-expect-error: no such code
+      if (error instanceof FilterError && error.code === "no_such_code") throw error;
+    }
+    // @ts-expect-error: a number is no key
+    filter.has(42);
+    // @ts-expect-error: the class has no public constructor
+    new Filter();
+  `;
+  const names = "BloomFilter, Filter, FilterError, decode, load";
+  writeFileSync(join(folder, "types.mts"), `import { ${names}, type FilterInfo } from "bloom-wasm";${source}`);
+  writeFileSync(join(folder, "types.cts"), `import { ${names}, type FilterInfo } from "bloom-wasm";${source}`);
+  for (const [module, file] of [["nodenext", "types.mts"], ["nodenext", "types.cts"], ["esnext", "types.mts"]]) {
+    const resolution = module === "esnext" ? ["--moduleResolution", "bundler"] : [];
+    const args = ["--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,dom", "--types", "", "--module", module, ...resolution, file];
+    const { status, stdout } = spawnSync(bin("tsc"), args, { cwd: folder, encoding: "utf8" });
+    assert.equal(status, 0, `${module} ${file}: ${stdout}`);
+  }
+});
+
+test("publint is clean", () => {
+  const { status, stdout, stderr } = spawnSync(bin("publint"), ["run", tarball, "--strict"], { encoding: "utf8" });
+  assert.equal(status, 0, stdout + stderr);
+  assert.match(stdout, /All good/);
+});
+
+test("attw reports nothing but that CommonJS resolves to ESM", () => {
+  const args = [tarball, "--profile", "node16", "--exclude-entrypoints", "./bloom_wasm_bg.wasm", "--format", "json"];
+  const { stdout } = spawnSync(bin("attw"), args, { encoding: "utf8" });
+  const { analysis } = JSON.parse(stdout);
+  assert.ok(analysis.entrypoints["."], stdout.slice(0, 500));
+  const problems = analysis.problems.filter(({ resolutionKind }) => resolutionKind !== "node10");
+  assert.deepEqual(problems.map(({ kind }) => kind), ["CJSResolvesToESM"]);
+});
+
+test("the package is small, self-contained and names no machine", () => {
+  const { files, dependencies } = createRequire(join(folder, "user.cjs"))("bloom-wasm/package.json");
+  assert.ok(files.includes("dist"));
+  assert.equal(dependencies, undefined);
+  const wasm = readFileSync(join(folder, "node_modules/bloom-wasm/dist/bloom_wasm_bg.wasm"), "latin1");
+  assert.doesNotMatch(wasm, /\/home\/|\/root\/|\/Users\/|\.cargo/);
+});

@@ -1,0 +1,21 @@
+/** Everything: formatting, lints, the crate's tests, the package's build and the tests of its tarball. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "./build.mjs";
+import { root, run, setup } from "./setup.mjs";
+
+const started = Date.now();
+setup();
+run("cargo", "fmt", "--check");
+run("cargo", "clippy", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings");
+const npm = ["--no-default-features", "--features", "npm", "--target", "wasm32-unknown-unknown", "--lib"];
+run("cargo", "clippy", ...npm, "--locked", "--quiet", "--", "-D", "warnings");
+run("cargo", "test", "--locked", "--quiet");
+process.env.RUSTDOCFLAGS = "-D warnings";
+run("cargo", "doc", "--no-deps", "--lib", "--locked", "--quiet");
+run("cargo", "build", "--release", "--locked", "--quiet");
+await build();
+run("tsc", "-p", "www");
+const tests = readdirSync(join(root, "pkg-tests")).filter((name) => name.endsWith(".test.mjs"));
+run(process.execPath, "--test", ...tests.map((name) => join("pkg-tests", name)));
+console.log(`test: all passed in ${Math.round((Date.now() - started) / 1000)} s`);
