@@ -10,6 +10,7 @@ export const errorCodes = [
   "trailing_bytes", // there are bytes after the blob's end
   "checksum_mismatch", // the blob is damaged
   "incompatible", // two filters differ in bits, hashes or seed
+  "filter_full", // a cuckoo filter has no room for another key
   "too_large", // more memory than there is, or more bytes than `maxBytes`
   "invalid_key", // a key is neither a string nor a Uint8Array
   "wrong_kind", // the blob holds another kind of filter than the class that was asked to decode it

@@ -106,7 +106,9 @@ async function openResponse(promise: Response | Promise<Response>, name: string)
     }
     throw cause;
   });
-  if (!response.ok) throw new FilterError("http", `${response.url || name} answered with status ${response.status}`);
+  if (!response.ok) {
+    throw new FilterError("http", `${response.url || name} answered with status ${response.status}`, { cause: response });
+  }
   if (response.bodyUsed) throw new FilterError("invalid_parameter", "the response's body has been read already");
   // A compressed body is longer than its Content-Length. Across origins the encoding may be hidden, so that this
   // length is only ever a hint.

@@ -48,6 +48,11 @@ pub enum Error {
     },
     /// Two filters differ in what must be equal.
     Incompatible,
+    /// A cuckoo filter has no room for another key; it is unchanged.
+    FilterFull {
+        /// How many keys it holds.
+        count: u64,
+    },
     /// The filter would need more memory than there is.
     TooLarge {
         /// The number of bytes asked for.
@@ -100,6 +105,11 @@ impl Error {
                 "incompatible",
                 "the filters differ; build both with the same bits, hashes and seed",
                 [0; 2],
+            ),
+            Error::FilterFull { count } => (
+                "filter_full",
+                "the filter is full with {} keys; build one of a higher capacity",
+                [count, 0],
             ),
             Error::TooLarge { bytes } => (
                 "too_large",
@@ -169,7 +179,8 @@ mod tests {
                     computed: 1,
                 }),
                 Error::ChecksumMismatch { .. } => Some(Error::Incompatible),
-                Error::Incompatible => Some(Error::TooLarge { bytes: 1 }),
+                Error::Incompatible => Some(Error::FilterFull { count: 1 }),
+                Error::FilterFull { .. } => Some(Error::TooLarge { bytes: 1 }),
                 Error::TooLarge { .. } => None,
             };
         }

@@ -34,38 +34,51 @@ impl Checksum {
 }
 
 /// The high 64 bits of `x * range`, for a `range` of 32 bits: an even spread of `x` over `0..range`.
-///
-/// Two 32 x 32 bit products instead of one 64 x 64: exact, and cheap in WebAssembly.
 #[inline]
 pub fn spread(x: u64, range: u32) -> u32 {
+    #[cfg(not(target_arch = "wasm32"))]
+    return ((u128::from(x) * u128::from(range)) >> 64) as u32;
+    #[cfg(target_arch = "wasm32")]
+    spread_by_halves(x, range)
+}
+
+/// Two products of 32 x 32 bits instead of one of 64 x 64, whose high half WebAssembly hasn't got.
+#[cfg(any(test, target_arch = "wasm32"))]
+fn spread_by_halves(x: u64, range: u32) -> u32 {
     let range = u64::from(range);
     let low = ((x & 0xffff_ffff) * range) >> 32;
     (((x >> 32) * range + low) >> 32) as u32
 }
 
-/// Sorts digests, ascending: a radix sort, byte by byte from the lowest, which takes a second array of the same
-/// length. On a million digests it is twice as fast as a comparison sort, and a third of its size in wasm.
+/// Sorts digests, ascending: a radix sort by 11 bits at a time from the lowest, which takes a second array of the
+/// same length. On a million digests it is three times as fast as a comparison sort, and smaller in wasm.
 ///
 /// # Errors
 /// [`Error::TooLarge`](crate::Error::TooLarge) if there is no memory for the second array; the order is unchanged then.
 pub fn sort(digests: &mut Vec<u64>) -> Result<()> {
+    const BITS: usize = 11;
+    const PASSES: usize = 64_usize.div_ceil(BITS);
+    let digit = |digest: u64, pass: usize| (digest >> (pass * BITS)) as usize % (1 << BITS);
+
     let mut other = Vec::new();
     reserve(&mut other, digests.len())?;
     other.resize(digests.len(), 0);
-    for shift in (0..64).step_by(8) {
-        let byte = |digest: u64| usize::from((digest >> shift) as u8);
-        let mut starts = [0; 256];
-        for &digest in digests.iter() {
-            starts[byte(digest)] += 1;
+    // How many digests have each digit, and then where the next one with it goes.
+    let mut places = [[0_usize; 1 << BITS]; PASSES];
+    for &digest in digests.iter() {
+        for (pass, places) in places.iter_mut().enumerate() {
+            places[digit(digest, pass)] += 1;
         }
-        let mut start = 0;
-        for count in &mut starts {
-            start += core::mem::replace(count, start);
+    }
+    for (pass, places) in places.iter_mut().enumerate() {
+        let mut next = 0;
+        for place in places.iter_mut() {
+            next += core::mem::replace(place, next);
         }
         for &digest in digests.iter() {
-            let start = &mut starts[byte(digest)];
-            other[*start] = digest;
-            *start += 1;
+            let place = &mut places[digit(digest, pass)];
+            other[*place] = digest;
+            *place += 1;
         }
         core::mem::swap(digests, &mut other);
     }

@@ -41,3 +41,8 @@ pub use error::Error;
 pub use filters::{BloomFilter, Filter};
 pub use format::Blob;
 pub use info::Info;
+
+/// The README's Rust code, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -38,12 +38,8 @@ pub struct Optimal {
 /// # Ok::<(), bloom_wasm::Error>(())
 /// ```
 pub fn optimal(count: u64, fpr: f64) -> Result<Optimal> {
+    check_rate(count, fpr)?;
     let count = count.max(1) as f64;
-    check_fpr(fpr)?;
-    if fpr < 100.0 * count * COLLISION {
-        let rule = "fpr must be at least 100 * count / 2^64, because digests have 64 bits";
-        return Err(Error::InvalidParameter { rule });
-    }
     let bits = libm::ceil(count * bits_per_key(fpr));
     if bits > f64::from(u32::MAX) {
         return Err(Error::TooLarge {
@@ -129,6 +125,16 @@ fn check_fpr(fpr: f64) -> Result<()> {
     Err(Error::InvalidParameter {
         rule: "fpr must be a number above 0 and below 1",
     })
+}
+
+/// A rate that 64-bit digests can give to so many keys.
+pub(crate) fn check_rate(count: u64, fpr: f64) -> Result<()> {
+    check_fpr(fpr)?;
+    if fpr < 100.0 * count.max(1) as f64 * COLLISION {
+        let rule = "fpr must be at least 100 * count / 2^64, because digests have 64 bits";
+        return Err(Error::InvalidParameter { rule });
+    }
+    Ok(())
 }
 
 pub(crate) fn check_shape(bits: u32, hashes: u32) -> Result<()> {

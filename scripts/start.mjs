@@ -1,0 +1,51 @@
+/** Builds the package, a filter of phishing hosts and the page that asks it, and serves the page until Ctrl-C. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "./build.mjs";
+import { root, run } from "./setup.mjs";
+
+const source = join(root, "node_modules/eth-phishing-detect");
+const config = join(root, "www/vite.config.ts");
+
+/** The hosts of the list. */
+export function hosts() {
+  return JSON.parse(readFileSync(join(source, "src/config.json"), "utf8")).blacklist;
+}
+
+/** Builds the page's filter with the command-line tool. */
+function filter() {
+  const { name, version } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
+  const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
+  try {
+    const list = join(folder, "hosts.txt");
+    writeFileSync(list, hosts().join("\n"));
+    mkdirSync(join(root, "www/public"), { recursive: true });
+    const cli = ["run", "--release", "--quiet", "--locked", "--"];
+    const options = ["-o", "www/public/phishing.bloom", "--kind", "bloom", "--fpr", "0.001", "--name", `${name} ${version}`];
+    run("cargo", ...cli, "build", list, ...options);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Builds the page from a built package and serves it; port 0 is any free one. Returns its URL and what stops it. */
+export async function site({ port }) {
+  filter();
+  const vite = await import("vite");
+  await vite.build({ configFile: config, logLevel: "warn" });
+  const server = await vite.preview({ configFile: config, logLevel: "warn", preview: { port, strictPort: true, host: "localhost" } });
+  return { url: `http://localhost:${server.httpServer.address().port}/`, close: () => server.close() };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    await build();
+    const { url } = await site({ port: Number(process.env.PORT ?? 4173) });
+    console.log(`bloom-wasm: open ${url}`);
+  } catch (error) {
+    console.error(`bloom-wasm: ${error.message}`);
+    process.exit(1);
+  }
+}
