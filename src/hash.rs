@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn spread_is_the_high_half_of_the_product() {
+    fn both_ways_to_spread_agree() {
         for x in [0, 1, 0xffff_ffff, 0x1_0000_0000, 0x0123_4567_89ab_cdef, u64::MAX] {
             for range in [1, 2, 3, 1000, 0x8000_0001, u32::MAX] {
                 assert_eq!(
