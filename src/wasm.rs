@@ -160,7 +160,7 @@ pub fn linear_memory() -> JsValue {
 /// Empties a slot of any type, for another to be stored there.
 #[wasm_bindgen]
 pub fn free(slot: usize) {
-    with(slot, |slot| Some(*slot = Slot::Free));
+    with(slot, |slot| Some(core::mem::take(slot)));
 }
 
 /// A slot of no bytes.
@@ -409,7 +409,7 @@ pub fn combine(slot: usize, other: usize, union: bool) -> Result<()> {
 
 #[wasm_bindgen]
 pub fn clear(slot: usize) {
-    with(slot, |slot| Some(slot.bloom()?.clear()));
+    with(slot, |slot| slot.bloom().map(BloomFilter::clear));
 }
 
 /// The positions of a key's bits, in a new slot, four little-endian bytes each.
