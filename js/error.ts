@@ -10,6 +10,8 @@ export const errorCodes = [
   "trailing_bytes", // there are bytes after the blob's end
   "checksum_mismatch", // the blob is damaged
   "incompatible", // two filters differ in bits, hashes or seed
+  "build_failed", // the keys collide under every hash of a ribbon filter
+  "not_mergeable", // filters of these kinds can't be merged
   "filter_full", // a cuckoo filter has no room for another key
   "too_large", // more memory than there is, or more bytes than `maxBytes`
   "invalid_key", // a key is neither a string nor a Uint8Array

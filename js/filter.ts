@@ -27,6 +27,9 @@ export interface StreamOptions extends BuildOptions {
   onProgress?: (progress: { loaded: number }) => void;
 }
 
+/** The number of the kind in a blob. */
+const RIBBON = 5;
+
 /** @internal Every filter's slot; a freed one has none. */
 const SLOT = Symbol("slot");
 
@@ -45,9 +48,10 @@ function hold<F extends Filter>(filter: F, slot: Slot): F {
   return filter;
 }
 
-/** The object for a slot, without running a public constructor. */
+/** The object for a slot, of the class of its kind, without running a public constructor. */
 function wrap(slot: Slot): Filter {
-  return hold(Object.create(BloomFilter.prototype) as BloomFilter, slot);
+  const kind = wasm.kind(slot) === RIBBON ? RibbonFilter : BloomFilter;
+  return hold(Object.create(kind.prototype) as Filter, slot);
 }
 
 function bloomOf(filter: unknown): Slot {
@@ -116,8 +120,7 @@ export abstract class Filter {
 
   /** The kind of filter. */
   get kind(): FilterInfo["kind"] {
-    slotOf(this);
-    return "bloom";
+    return wasm.kind(slotOf(this)) === RIBBON ? "ribbon" : "bloom";
   }
 
   /** Asks for a key: true = maybe present, false = definitely absent. */
@@ -203,11 +206,12 @@ export abstract class Filter {
   }
 
   /** As the function {@link decode}, but only for a blob of this class's kind; else it throws `wrong_kind`. */
-  static decode<F extends Filter>(this: abstract new (...args: never[]) => F, bytes: Uint8Array | ArrayBuffer): F {
+  static decode<F extends Filter>(this: { readonly prototype: F }, bytes: Uint8Array | ArrayBuffer): F {
     const filter = decode(bytes);
-    if (filter instanceof this) return filter;
+    if (this.prototype.isPrototypeOf(filter)) return filter as F;
+    const { kind } = filter;
     filter.free();
-    throw new FilterError("wrong_kind", `the blob holds a filter of kind ${filter.kind}`);
+    throw new FilterError("wrong_kind", `the blob holds a filter of kind ${kind}`);
   }
 }
 
@@ -311,6 +315,13 @@ export class BloomFilter extends Filter {
     const bytes = new Bytes(withKey(key, (key, length) => wasm.locations(slot, key, length))).take();
     const view = new DataView(bytes.buffer);
     return Array.from({ length: bytes.byteLength / 4 }, (_, i) => view.getUint32(4 * i, true));
+  }
+}
+
+/** A ribbon filter: read-only and the smallest. It is built with the command line tool, which makes it by default. */
+export class RibbonFilter extends Filter {
+  private constructor() {
+    super();
   }
 }
 

@@ -1,6 +1,6 @@
 /** What every entry point exports. */
 
-export { BloomFilter, Filter, countFor, decode, fprFor, optimal } from "./filter.js";
+export { BloomFilter, Filter, RibbonFilter, countFor, decode, fprFor, optimal } from "./filter.js";
 export type { BuildOptions, Optimal, StreamOptions } from "./filter.js";
 export type { FilterInfo } from "./info.js";
 export { FilterError, errorCodes } from "./error.js";

@@ -3,19 +3,22 @@
 /** A description of a filter: a plain object that can go into JSON; never the bits themselves. */
 export interface FilterInfo {
   /** The kind of filter. */
-  kind: "bloom";
+  kind: "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon";
   /** What the keys are: `raw` = bytes as they are given. */
   profile: "raw";
-  /** The number of different keys; null where the structure doesn't know it, as a Bloom filter: see `estimatedCount`. */
+  /** The number of different keys; null where the structure doesn't know it (bloom, counting): see `estimatedCount`. */
   count: number | null;
-  /** The number of keys that the structure is best at; for a Bloom filter the one that sets half of its bits. */
-  capacity: number;
+  /**
+   * The number of keys that the structure is best at: bloom and counting, the one that sets half of the bits; cuckoo,
+   * 95 % of the slots; ribbon, the keys that it was built from; null for scalable, which grows.
+   */
+  capacity: number | null;
   /** The false-positive rate at that capacity, 0 to 1. The present one is `estimatedFpr`. */
   fpr: number;
   /** Bits in the structure. */
   bits: number;
-  /** Hashes for each key. */
-  hashes: number;
+  /** Hashes for each key; null for scalable, cuckoo and ribbon. */
+  hashes: number | null;
   /** Bits of the whole blob for each key in it (by the estimate, where `count` is null); null for no keys. */
   bitsPerKey: number | null;
   /** Bytes of the whole blob. */
@@ -37,10 +40,10 @@ export function filterInfo(
   kind: FilterInfo["kind"],
   profile: FilterInfo["profile"],
   count: number | undefined,
-  capacity: number,
+  capacity: number | undefined,
   fpr: number,
   bits: number,
-  hashes: number,
+  hashes: number | undefined,
   bitsPerKey: number | undefined,
   byteLength: number,
   seed: bigint,
@@ -53,10 +56,10 @@ export function filterInfo(
     kind,
     profile,
     count: count ?? null,
-    capacity,
+    capacity: capacity ?? null,
     fpr,
     bits,
-    hashes,
+    hashes: hashes ?? null,
     bitsPerKey: bitsPerKey ?? null,
     byteLength,
     seed: String(seed),

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { installed } from "./installed.mjs";
 
-const { BloomFilter, Filter, FilterError, countFor, decode, fprFor, optimal } = await installed();
+const { BloomFilter, Filter, FilterError, RibbonFilter, countFor, decode, fprFor, optimal } = await installed();
 
 const encode = (text) => new TextEncoder().encode(text);
 
@@ -230,6 +230,7 @@ test("misuse throws a FilterError with its code, and the next call works", () =>
   fails("invalid_parameter", () => BloomFilter.from(["a"], { createdAt: "yesterday" }));
   fails("invalid_parameter", () => filter.union({}));
   for (const bytes of ["text", undefined, null, 5, [1, 2], {}]) fails("invalid_parameter", () => decode(bytes));
+  fails("wrong_kind", () => RibbonFilter.decode(before));
   assert.ok(filter.has("a") && BloomFilter.decode(before).has("a") && Filter.decode(before.buffer).has("a"));
 });
 

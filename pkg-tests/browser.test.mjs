@@ -103,7 +103,7 @@ describe("the page", { skip, timeout: 180_000 }, () => {
   test("describes the filter", async () => {
     await open();
     await shows("#info", /Name\s*eth-phishing-detect \d+\.\d+\.\d+/);
-    await shows("#info", /Kind\s*Bloom filter/);
+    await shows("#info", /Kind\s*ribbon filter/);
     await shows("#info", new RegExp(`Size\\s*${blob.length.toLocaleString("en")} bytes`));
     await shows("#info", /ID\s*[0-9a-f]{16}/);
   });

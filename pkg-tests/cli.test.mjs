@@ -1,19 +1,23 @@
 /** The native command line tool and the package: the same keys and options give the same bytes. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { folder, installed } from "./installed.mjs";
 
-const { BloomFilter, decode } = await installed();
+const { BloomFilter, RibbonFilter, decode } = await installed();
 const tool = fileURLToPath(new URL(`../target/release/bloom-wasm${process.platform === "win32" ? ".exe" : ""}`, import.meta.url));
 
 function build(keys, ...options) {
+  return buildKind("bloom", keys, ...options);
+}
+
+function buildKind(kind, keys, ...options) {
   const [list, blob] = [join(folder, "list.txt"), join(folder, "cli.bloom")];
   writeFileSync(list, keys.join("\n"));
-  execFileSync(tool, ["build", list, "-o", blob, "--kind", "bloom", ...options]);
+  execFileSync(tool, ["build", list, "-o", blob, "--kind", kind, ...options]);
   return readFileSync(blob);
 }
 
@@ -35,4 +39,29 @@ test("both describe a blob in the same fields", () => {
   const bytes = build(keys(100), "--name", "n");
   const json = JSON.parse(execFileSync(tool, ["info", join(folder, "cli.bloom"), "--json"], { encoding: "utf8" }));
   assert.deepEqual(json, decode(bytes).info());
+});
+
+test("a ribbon blob of the tool answers here as there", () => {
+  for (const count of [0, 1, 50, 1000, 30_000]) {
+    for (const fpr of [0.7, 0.01, 1e-3, 1e-6]) {
+      const bytes = buildKind("ribbon", keys(count), "--fpr", `${fpr}`);
+      const filter = decode(bytes);
+      assert.ok(filter instanceof RibbonFilter && filter.kind === "ribbon");
+      assert.ok(filter.hasAll(keys(count)), `${count} keys at ${fpr}: a false negative`);
+      assert.deepEqual(Buffer.from(filter.toBytes()), bytes);
+      const info = JSON.parse(execFileSync(tool, ["info", join(folder, "cli.bloom"), "--json"], { encoding: "utf8" }));
+      assert.deepEqual(info, filter.info());
+      const strangers = Array.from({ length: 5000 }, (_, i) => `stranger-${i}`);
+      const { stdout } = spawnSync(tool, ["check", join(folder, "cli.bloom")], { input: strangers.join("\n"), encoding: "utf8" });
+      assert.deepEqual(strangers.filter((key) => filter.has(key)), stdout.split("\n").filter(Boolean), `${count} keys at ${fpr}`);
+      filter.free();
+    }
+  }
+});
+
+test("the kinds that this package doesn't read yet say so", () => {
+  for (const kind of ["counting", "scalable", "cuckoo"]) {
+    const bytes = buildKind(kind, keys(10));
+    assert.throws(() => decode(bytes), { code: "unsupported_kind" });
+  }
 });

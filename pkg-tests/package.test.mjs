@@ -39,6 +39,10 @@ test("tsc --strict accepts the types from import and from require", () => {
     const answers: Uint8Array = filter.hasMany(new Set(["a"]));
     const copy: BloomFilter = filter.clone();
     const read: BloomFilter = BloomFilter.decode(filter.toBytes());
+    const ribbon: RibbonFilter = RibbonFilter.decode(filter.toBytes());
+    ribbon.has("a");
+    // @ts-expect-error: read-only
+    ribbon.add("a");
     const some: Filter = decode(answers);
     const blob: Blob = new Blob([filter.toBytes()]);
     const info: FilterInfo = some.info();
@@ -56,7 +60,7 @@ test("tsc --strict accepts the types from import and from require", () => {
     // @ts-expect-error: the class has no public constructor
     new Filter();
   `;
-  const names = "BloomFilter, Filter, FilterError, decode, load";
+  const names = "BloomFilter, Filter, FilterError, RibbonFilter, decode, load";
   writeFileSync(join(folder, "types.mts"), `import { ${names}, type FilterInfo } from "bloom-wasm";${source}`);
   writeFileSync(join(folder, "types.cts"), `import { ${names}, type FilterInfo } from "bloom-wasm";${source}`);
   for (const [module, file] of [["nodenext", "types.mts"], ["nodenext", "types.cts"], ["esnext", "types.mts"]]) {

@@ -16,9 +16,12 @@ export async function build() {
 
   // The paths of this machine don't belong into a file that others download.
   const home = process.env.CARGO_HOME ?? join(homedir(), ".cargo");
+  // The crate's level 3 unrolls more than a download should carry.
+  process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL = "2";
   process.env.CARGO_ENCODED_RUSTFLAGS = [`--remap-path-prefix=${home}=`, `--remap-path-prefix=${root}=`].join("\x1f");
   run("wasm-pack", "--quiet", "build", "--target", "web", "--release", "--no-pack", "--out-dir", "dist", "--out-name", "bloom_wasm", ".", "--", "--no-default-features", "--features", "npm", "--locked");
   delete process.env.CARGO_ENCODED_RUSTFLAGS;
+  delete process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL;
   rmSync(join(dist, ".gitignore")); // wasm-pack's own, which would keep everything out of the package
 
   run("tsc", "-p", ".");

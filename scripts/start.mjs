@@ -23,7 +23,7 @@ function filter() {
     writeFileSync(list, hosts().join("\n"));
     mkdirSync(join(root, "www/public"), { recursive: true });
     const cli = ["run", "--release", "--quiet", "--locked", "--"];
-    const options = ["-o", "www/public/phishing.bloom", "--kind", "bloom", "--fpr", "0.001", "--name", `${name} ${version}`];
+    const options = ["-o", "www/public/phishing.bloom", "--fpr", "0.001", "--name", `${name} ${version}`];
     run("cargo", ...cli, "build", list, ...options);
   } finally {
     rmSync(folder, { recursive: true });

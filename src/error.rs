@@ -48,6 +48,10 @@ pub enum Error {
     },
     /// Two filters differ in what must be equal.
     Incompatible,
+    /// A ribbon filter can't be built from these keys under this seed.
+    BuildFailed,
+    /// Filters of these kinds can't be merged.
+    NotMergeable,
     /// A cuckoo filter has no room for another key; it is unchanged.
     FilterFull {
         /// How many keys it holds.
@@ -101,21 +105,21 @@ impl Error {
                 "the blob is damaged: its bytes don't fit its checksum; fetch it again",
                 [0; 2],
             ),
-            Error::Incompatible => (
-                "incompatible",
-                "the filters differ; build both with the same bits, hashes and seed",
-                [0; 2],
-            ),
-            Error::FilterFull { count } => (
-                "filter_full",
-                "the filter is full with {} keys; build one of a higher capacity",
-                [count, 0],
-            ),
-            Error::TooLarge { bytes } => (
-                "too_large",
-                "there is no room for {} bytes; use fewer keys or a higher fpr",
-                [bytes, 0],
-            ),
+            Error::Incompatible => {
+                ("incompatible", "the filters differ; build both with the same bits, hashes and seed", [0; 2])
+            }
+            Error::BuildFailed => {
+                ("build_failed", "the keys collide under every hash; build with another seed", [0; 2])
+            }
+            Error::NotMergeable => {
+                ("not_mergeable", "only bloom filters, or only counting ones, can be merged", [0; 2])
+            }
+            Error::FilterFull { count } => {
+                ("filter_full", "the filter is full with {} keys; build one of a higher capacity", [count, 0])
+            }
+            Error::TooLarge { bytes } => {
+                ("too_large", "there is no room for {} bytes; use fewer keys or a higher fpr", [bytes, 0])
+            }
         }
     }
 }
@@ -147,9 +151,9 @@ pub(crate) fn zeroed(len: usize) -> Result<Vec<u8>> {
 /// Makes room for `total` items in all, or fails with [`Error::TooLarge`] and changes nothing.
 pub(crate) fn reserve<T>(items: &mut Vec<T>, total: usize) -> Result<()> {
     let additional = total.saturating_sub(items.len());
-    items.try_reserve_exact(additional).map_err(|_| Error::TooLarge {
-        bytes: total as u64 * size_of::<T>() as u64,
-    })
+    items
+        .try_reserve_exact(additional)
+        .map_err(|_| Error::TooLarge { bytes: total as u64 * size_of::<T>() as u64 })
 }
 
 #[cfg(test)]
@@ -174,12 +178,11 @@ mod tests {
                 Error::UnsupportedKind { .. } => Some(Error::InvalidParameter { rule: "" }),
                 Error::InvalidParameter { .. } => Some(Error::Truncated { needed: 1, have: 0 }),
                 Error::Truncated { .. } => Some(Error::TrailingBytes { extra: 1 }),
-                Error::TrailingBytes { .. } => Some(Error::ChecksumMismatch {
-                    stored: 0,
-                    computed: 1,
-                }),
+                Error::TrailingBytes { .. } => Some(Error::ChecksumMismatch { stored: 0, computed: 1 }),
                 Error::ChecksumMismatch { .. } => Some(Error::Incompatible),
-                Error::Incompatible => Some(Error::FilterFull { count: 1 }),
+                Error::Incompatible => Some(Error::BuildFailed),
+                Error::BuildFailed => Some(Error::NotMergeable),
+                Error::NotMergeable => Some(Error::FilterFull { count: 1 }),
                 Error::FilterFull { .. } => Some(Error::TooLarge { bytes: 1 }),
                 Error::TooLarge { .. } => None,
             };
@@ -189,10 +192,7 @@ mod tests {
     #[test]
     fn messages() {
         let cut = Error::Truncated { needed: 29, have: 3 };
-        assert_eq!(
-            cut.to_string(),
-            "the blob is cut short: it needs 29 bytes and has 3; fetch it again"
-        );
+        assert_eq!(cut.to_string(), "the blob is cut short: it needs 29 bytes and has 3; fetch it again");
         assert_eq!(Error::InvalidParameter { rule: "x" }.to_string(), "x");
     }
 }

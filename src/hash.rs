@@ -92,9 +92,8 @@ mod tests {
     #[test]
     fn sort_agrees_with_the_standard_one() {
         for length in [0, 1, 2, 255, 10_000] {
-            let mut digests: Vec<u64> = (0..length)
-                .map(|i: u64| digest(i % 7, &(i / 2).to_le_bytes()))
-                .collect();
+            let mut digests: Vec<u64> =
+                (0..length).map(|i: u64| digest(i % 7, &(i / 2).to_le_bytes())).collect();
             let mut expected = digests.clone();
             expected.sort();
             sort(&mut digests).unwrap();

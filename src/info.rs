@@ -15,16 +15,17 @@ pub struct Info {
     pub kind: &'static str,
     /// What the keys are.
     pub profile: &'static str,
-    /// The number of different keys; none where the structure doesn't know it, as a Bloom filter.
+    /// The number of different keys; none where the structure doesn't know it: bloom and counting.
     pub count: Option<u64>,
-    /// The number of keys that the structure is best at; for a Bloom filter the one that sets half of its bits.
-    pub capacity: u64,
+    /// The number of keys that the structure is best at: bloom and counting, the one that sets half of the bits;
+    /// cuckoo, 95 % of the slots; ribbon, the keys that it was built from; none for scalable, which grows.
+    pub capacity: Option<u64>,
     /// The false-positive rate at that capacity, 0 to 1. The present one is [`Filter::estimated_fpr`].
     pub fpr: f64,
     /// Bits in the structure.
     pub bits: u64,
-    /// Hashes for each key.
-    pub hashes: u32,
+    /// Hashes for each key; none for scalable, cuckoo and ribbon.
+    pub hashes: Option<u32>,
     /// Bits of the whole blob for each key that it holds (by the estimate, if `count` is none); none for no keys.
     pub bits_per_key: Option<f64>,
     /// Bytes of the whole blob.
@@ -59,20 +60,43 @@ impl Info {
     /// # Errors
     /// As [`Blob::encode`], whose length and checksum are part of the description.
     pub fn of(blob: &Blob) -> Result<Self> {
-        let Filter::Bloom(bloom) = &blob.filter;
+        let filter = &blob.filter;
         let (byte_length, id) = blob.length_and_checksum()?;
-        let per_key = byte_length as f64 * 8.0 / blob.filter.estimated_count();
+        let per_key = byte_length as f64 * 8.0 / filter.estimated_count();
+        let (capacity, fpr, bits, hashes) = match filter {
+            Filter::Bloom(bloom) => (
+                Some(bloom.capacity()),
+                power(0.5, bloom.hashes()),
+                u64::from(bloom.bits()),
+                Some(bloom.hashes()),
+            ),
+            #[cfg(feature = "dynamic")]
+            Filter::Counting(counting) => {
+                let hashes = counting.hashes();
+                (Some(counting.capacity()), power(0.5, hashes), u64::from(counting.bits()), Some(hashes))
+            }
+            #[cfg(feature = "dynamic")]
+            Filter::Scalable(scalable) => (None, scalable.fpr(), scalable.bits(), None),
+            #[cfg(feature = "dynamic")]
+            Filter::Cuckoo(cuckoo) => {
+                let bits = u64::from(cuckoo.buckets()) * 4 * u64::from(cuckoo.fingerprint_bits());
+                (Some(cuckoo.capacity()), power(0.5, cuckoo.fingerprint_bits()) * 8.0, bits, None)
+            }
+            Filter::Ribbon(ribbon) => {
+                (Some(ribbon.count().into()), ribbon.fpr(), ribbon.as_bytes().len() as u64 * 8, None)
+            }
+        };
         Ok(Info {
-            kind: blob.filter.kind().name(),
+            kind: filter.kind().name(),
             profile: blob.profile.name(),
-            count: None,
-            capacity: bloom.capacity(),
-            fpr: power(0.5, bloom.hashes()),
-            bits: u64::from(bloom.bits()),
-            hashes: bloom.hashes(),
+            count: filter.count(),
+            capacity,
+            fpr,
+            bits,
+            hashes,
             bits_per_key: (per_key.is_finite() && per_key > 0.0).then_some(per_key),
             byte_length,
-            seed: blob.filter.seed(),
+            seed: filter.seed(),
             layers: 0,
             name: blob.name.clone(),
             created_at: blob.created_at,

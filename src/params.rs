@@ -42,17 +42,11 @@ pub fn optimal(count: u64, fpr: f64) -> Result<Optimal> {
     let count = count.max(1) as f64;
     let bits = libm::ceil(count * bits_per_key(fpr));
     if bits > f64::from(u32::MAX) {
-        return Err(Error::TooLarge {
-            bytes: (bits / 8.0) as u64,
-        });
+        return Err(Error::TooLarge { bytes: (bits / 8.0) as u64 });
     }
     let hashes = libm::round(bits / count * LN_2).max(1.0) as u32;
     let bits = bits as u32;
-    Ok(Optimal {
-        bits,
-        hashes,
-        bytes: bits.div_ceil(8),
-    })
+    Ok(Optimal { bits, hashes, bytes: bits.div_ceil(8) })
 }
 
 /// The false-positive rate of `count` keys in `bits` bits with `hashes` hashes, as the textbooks' product form
@@ -122,9 +116,7 @@ fn check_fpr(fpr: f64) -> Result<()> {
     if fpr > 0.0 && fpr < 1.0 {
         return Ok(());
     }
-    Err(Error::InvalidParameter {
-        rule: "fpr must be a number above 0 and below 1",
-    })
+    Err(Error::InvalidParameter { rule: "fpr must be a number above 0 and below 1" })
 }
 
 /// A rate that 64-bit digests can give to so many keys.
@@ -139,14 +131,10 @@ pub(crate) fn check_rate(count: u64, fpr: f64) -> Result<()> {
 
 pub(crate) fn check_shape(bits: u32, hashes: u32) -> Result<()> {
     if bits == 0 {
-        return Err(Error::InvalidParameter {
-            rule: "bits must be a whole number from 1 to 2^32 - 1",
-        });
+        return Err(Error::InvalidParameter { rule: "bits must be a whole number from 1 to 2^32 - 1" });
     }
     if hashes == 0 || hashes > MAX_HASHES {
-        return Err(Error::InvalidParameter {
-            rule: "hashes must be a whole number from 1 to 64",
-        });
+        return Err(Error::InvalidParameter { rule: "hashes must be a whole number from 1 to 64" });
     }
     Ok(())
 }
@@ -157,14 +145,7 @@ mod tests {
 
     #[test]
     fn known_sizes() {
-        assert_eq!(
-            optimal(1_000_000, 0.01),
-            Ok(Optimal {
-                bits: 9_585_059,
-                hashes: 7,
-                bytes: 1_198_133
-            })
-        );
+        assert_eq!(optimal(1_000_000, 0.01), Ok(Optimal { bits: 9_585_059, hashes: 7, bytes: 1_198_133 }));
         assert_eq!(optimal(0, 0.5), optimal(1, 0.5));
         assert_eq!(optimal(u64::MAX, 0.5).unwrap_err().code(), "invalid_parameter");
         assert_eq!(optimal(1 << 40, 0.01).unwrap_err().code(), "too_large");
@@ -181,15 +162,9 @@ mod tests {
         for (hashes, rates) in table {
             for (bits, rate) in (200..=1000).step_by(200).zip(rates) {
                 let product = fpr_for(100, bits, hashes).unwrap();
-                assert!(
-                    (product - rate).abs() <= 0.000_05,
-                    "k = {hashes}, m = {bits}: {product} for {rate}"
-                );
+                assert!((product - rate).abs() <= 0.000_05, "k = {hashes}, m = {bits}: {product} for {rate}");
                 let exponential = fpr_exponential(100, bits, hashes).unwrap();
-                assert!(
-                    (exponential / product - 1.0).abs() < 0.01,
-                    "k = {hashes}, m = {bits}"
-                );
+                assert!((exponential / product - 1.0).abs() < 0.01, "k = {hashes}, m = {bits}");
             }
         }
     }

@@ -43,10 +43,10 @@ extern "C" {
         kind: &str,
         profile: &str,
         count: Option<f64>,
-        capacity: f64,
+        capacity: Option<f64>,
         fpr: f64,
         bits: f64,
-        hashes: u32,
+        hashes: Option<u32>,
         bits_per_key: Option<f64>,
         byte_length: f64,
         seed: u64,
@@ -101,27 +101,17 @@ fn with<T>(slot: usize, run: impl FnOnce(&mut Slot) -> Option<T>) -> Option<T> {
 
 /// Runs on the contents of two different slots.
 fn with_two<T>(a: usize, b: usize, run: impl FnOnce(&mut Slot, &mut Slot) -> Option<T>) -> Option<T> {
-    SLOTS
-        .lock()
-        .get_disjoint_mut([a, b])
-        .ok()
-        .and_then(|[a, b]| run(a, b))
+    SLOTS.lock().get_disjoint_mut([a, b]).ok().and_then(|[a, b]| run(a, b))
 }
 
 /// What a call on a slot of the wrong type comes to: an error and not a trap.
 fn or_bad<T>(result: Option<Result<T>>) -> Result<T> {
-    result.unwrap_or(Err(Error::InvalidParameter {
-        rule: "a slot of another type was expected",
-    }))
+    result.unwrap_or(Err(Error::InvalidParameter { rule: "a slot of another type was expected" }))
 }
 
 impl Slot {
     fn bytes(&mut self) -> Option<&mut Vec<u8>> {
-        if let Slot::Bytes(bytes) = self {
-            Some(bytes)
-        } else {
-            None
-        }
+        if let Slot::Bytes(bytes) = self { Some(bytes) } else { None }
     }
 
     /// The first `length` bytes.
@@ -130,24 +120,15 @@ impl Slot {
     }
 
     fn digests(&mut self) -> Option<(u64, &mut Vec<u64>)> {
-        if let Slot::Digests { seed, digests } = self {
-            Some((*seed, digests))
-        } else {
-            None
-        }
+        if let Slot::Digests { seed, digests } = self { Some((*seed, digests)) } else { None }
     }
 
     fn blob(&mut self) -> Option<&mut Blob> {
-        if let Slot::Blob(blob) = self {
-            Some(blob)
-        } else {
-            None
-        }
+        if let Slot::Blob(blob) = self { Some(blob) } else { None }
     }
 
     fn bloom(&mut self) -> Option<&mut BloomFilter> {
-        let Filter::Bloom(bloom) = &mut self.blob()?.filter;
-        Some(bloom)
+        if let Filter::Bloom(bloom) = &mut self.blob()?.filter { Some(bloom) } else { None }
     }
 }
 
@@ -194,19 +175,14 @@ pub fn bytes_length(slot: usize) -> usize {
 /// The length of the blob that starts with the first `length` bytes; undefined if more must be seen first.
 #[wasm_bindgen]
 pub fn expected_length(slot: usize, length: usize) -> Result<Option<f64>> {
-    let expected = or_bad(with(slot, |slot| {
-        Some(Blob::expected_length(slot.prefix(length)?))
-    }))?;
+    let expected = or_bad(with(slot, |slot| Some(Blob::expected_length(slot.prefix(length)?))))?;
     Ok(expected.map(|length| length as f64))
 }
 
 /// A slot of no digests.
 #[wasm_bindgen]
 pub fn digests_new(seed: u64) -> Result<usize> {
-    store(Slot::Digests {
-        seed,
-        digests: Vec::new(),
-    })
+    store(Slot::Digests { seed, digests: Vec::new() })
 }
 
 /// Takes the keys in the first `length` bytes, each after its length (u32, little-endian).
@@ -232,10 +208,7 @@ pub fn digests_push_lines(slot: usize, text: usize, length: usize) -> Result<()>
     or_bad(with_two(slot, text, |slot, text| {
         let (seed, digests) = slot.digests()?;
         let keys = lines(text.prefix(length)?).filter(|key| !key.is_empty());
-        Some(
-            keys.map(|key| digest(seed, key))
-                .try_for_each(|digest| push(digests, digest)),
-        )
+        Some(keys.map(|key| digest(seed, key)).try_for_each(|digest| push(digests, digest)))
     }))
 }
 
@@ -301,7 +274,7 @@ pub fn info(slot: usize) -> Result<JsValue, JsValue> {
         info.kind,
         info.profile,
         info.count.map(|count| count as f64),
-        info.capacity as f64,
+        info.capacity.map(|capacity| capacity as f64),
         info.fpr,
         info.bits as f64,
         info.hashes,
@@ -322,10 +295,7 @@ pub fn seed(slot: usize) -> u64 {
 
 #[wasm_bindgen]
 pub fn equals(slot: usize, other: usize) -> bool {
-    with_two(slot, other, |slot, other| {
-        Some(slot.blob()?.filter == other.blob()?.filter)
-    })
-    .unwrap_or_default()
+    with_two(slot, other, |slot, other| Some(slot.blob()?.filter == other.blob()?.filter)).unwrap_or_default()
 }
 
 #[wasm_bindgen]
@@ -341,10 +311,7 @@ pub fn estimated_count(slot: usize) -> f64 {
 /// Asks for the key in the first `length` bytes of a slot.
 #[wasm_bindgen]
 pub fn has(slot: usize, key: usize, length: usize) -> bool {
-    with_two(slot, key, |slot, key| {
-        Some(slot.blob()?.filter.has(key.prefix(length)?))
-    })
-    .unwrap_or(true)
+    with_two(slot, key, |slot, key| Some(slot.blob()?.filter.has(key.prefix(length)?))).unwrap_or(true)
 }
 
 /// A byte for each key, in a new slot: 1 maybe present, 0 definitely absent.
@@ -352,10 +319,7 @@ pub fn has(slot: usize, key: usize, length: usize) -> bool {
 pub fn has_digests(slot: usize, keys: usize) -> Result<usize> {
     let answers = or_bad(with_two(slot, keys, |slot, keys| {
         let (filter, (_, digests)) = (&slot.blob()?.filter, keys.digests()?);
-        Some(answers(
-            digests.len(),
-            digests.iter().map(|&digest| filter.has_digest(digest)),
-        ))
+        Some(answers(digests.len(), digests.iter().map(|&digest| filter.has_digest(digest))))
     }))?;
     store(Slot::Bytes(answers))
 }
@@ -365,10 +329,7 @@ pub fn has_digests(slot: usize, keys: usize) -> Result<usize> {
 pub fn has_lines(slot: usize, text: usize, length: usize) -> Result<usize> {
     let answers = or_bad(with_two(slot, text, |slot, text| {
         let (filter, text) = (&slot.blob()?.filter, text.prefix(length)?);
-        Some(answers(
-            lines(text).count(),
-            lines(text).map(|key| !key.is_empty() && filter.has(key)),
-        ))
+        Some(answers(lines(text).count(), lines(text).map(|key| !key.is_empty() && filter.has(key))))
     }))?;
     store(Slot::Bytes(answers))
 }
@@ -383,10 +344,7 @@ fn answers(count: usize, answers: impl Iterator<Item = bool>) -> Result<Vec<u8>>
 /// Adds the key in the first `length` bytes; true = it was definitely not there.
 #[wasm_bindgen]
 pub fn add(slot: usize, key: usize, length: usize) -> bool {
-    with_two(slot, key, |slot, key| {
-        Some(slot.bloom()?.add(key.prefix(length)?))
-    })
-    .unwrap_or_default()
+    with_two(slot, key, |slot, key| Some(slot.bloom()?.add(key.prefix(length)?))).unwrap_or_default()
 }
 
 /// Adds all; returns how many were new.
@@ -402,9 +360,7 @@ pub fn add_digests(slot: usize, keys: usize) -> usize {
 /// The union, or else the intersection.
 #[wasm_bindgen]
 pub fn combine(slot: usize, other: usize, union: bool) -> Result<()> {
-    or_bad(with_two(slot, other, |slot, other| {
-        Some(slot.bloom()?.combine(other.bloom()?, union))
-    }))
+    or_bad(with_two(slot, other, |slot, other| Some(slot.bloom()?.combine(other.bloom()?, union))))
 }
 
 #[wasm_bindgen]
@@ -416,11 +372,7 @@ pub fn clear(slot: usize) {
 #[wasm_bindgen]
 pub fn locations(slot: usize, key: usize, length: usize) -> Result<usize> {
     let positions = or_bad(with_two(slot, key, |slot, key| {
-        Some(Ok(slot
-            .bloom()?
-            .locations(key.prefix(length)?)
-            .flat_map(u32::to_le_bytes)
-            .collect()))
+        Some(Ok(slot.bloom()?.locations(key.prefix(length)?).flat_map(u32::to_le_bytes).collect()))
     }))?;
     store(Slot::Bytes(positions))
 }

@@ -100,18 +100,11 @@ fn estimates_the_count() {
             filter.add(&i.to_le_bytes());
         });
         let error = (filter.estimated_count() - count as f64).abs();
-        assert!(
-            error <= 0.01 * count as f64,
-            "{} for {count}",
-            filter.estimated_count()
-        );
+        assert!(error <= 0.01 * count as f64, "{} for {count}", filter.estimated_count());
     }
     let mut full = BloomFilter::new(1, 1, 0).unwrap();
     full.add(b"");
-    assert_eq!(
-        (full.estimated_fpr(), full.estimated_count()),
-        (1.0, f64::INFINITY)
-    );
+    assert_eq!((full.estimated_fpr(), full.estimated_count()), (1.0, f64::INFINITY));
 }
 
 /// The exact mean and variance of a filter's rate (X/m)^k over all ways in which nk probes can fall: the
@@ -124,30 +117,20 @@ fn exact_rate(count: u64, bits: u32, hashes: u32) -> (f64, f64) {
     for _ in 0..count * u64::from(hashes) {
         for set in (0..=bits).rev() {
             let stays = chance[set] * set as f64 / bits as f64;
-            let grows = if set > 0 {
-                chance[set - 1] * (bits - set + 1) as f64 / bits as f64
-            } else {
-                0.0
-            };
+            let grows = if set > 0 { chance[set - 1] * (bits - set + 1) as f64 / bits as f64 } else { 0.0 };
             chance[set] = stays + grows;
         }
     }
     let moment = |power: i32| -> f64 {
         let rate = |set: usize| (set as f64 / bits as f64).powi(power * hashes as i32);
-        chance
-            .iter()
-            .enumerate()
-            .map(|(set, chance)| chance * rate(set))
-            .sum()
+        chance.iter().enumerate().map(|(set, chance)| chance * rate(set)).sum()
     };
     (moment(1), moment(2) - moment(1).powi(2))
 }
 
 /// False positives among `probes` keys that no filter of these tests holds.
 fn false_positives(filter: &BloomFilter, probes: u64) -> u64 {
-    (0..probes)
-        .filter(|i| filter.has(&(i | 1 << 63).to_le_bytes()))
-        .count() as u64
+    (0..probes).filter(|i| filter.has(&(i | 1 << 63).to_le_bytes())).count() as u64
 }
 
 fn filled(count: u64, fpr: f64, seed: u64) -> BloomFilter {
@@ -155,10 +138,7 @@ fn filled(count: u64, fpr: f64, seed: u64) -> BloomFilter {
     for i in 0..count {
         filter.add(&i.to_le_bytes());
     }
-    assert!(
-        (0..count).all(|i| filter.has(&i.to_le_bytes())),
-        "a false negative"
-    );
+    assert!((0..count).all(|i| filter.has(&i.to_le_bytes())), "a false negative");
     filter
 }
 
@@ -211,14 +191,8 @@ fn measure(fpr: f64) {
             (measured - formula).abs() < 4.0 * sigma,
             "n = {count}: {measured:e} for {formula:e} ± {sigma:e}"
         );
-        assert!(
-            formula <= 1.03 * fpr,
-            "n = {count}: the formula gives {formula:e} for {fpr:e}"
-        );
-        assert!(
-            measured <= 1.03 * fpr + 4.0 * sigma,
-            "n = {count}: {measured:e} for {fpr:e}"
-        );
+        assert!(formula <= 1.03 * fpr, "n = {count}: the formula gives {formula:e} for {fpr:e}");
+        assert!(measured <= 1.03 * fpr + 4.0 * sigma, "n = {count}: {measured:e} for {fpr:e}");
     }
 }
 
@@ -256,8 +230,5 @@ fn rate_of_a_huge_filter() {
     }
     let expected = fpr_for(20_000_000, 3_000_000_001, 1).unwrap() * 10e6;
     let hits = false_positives(&filter, 10_000_000) as f64;
-    assert!(
-        (hits - expected).abs() < 4.0 * expected.sqrt(),
-        "{hits} for {expected}"
-    );
+    assert!((hits - expected).abs() < 4.0 * expected.sqrt(), "{hits} for {expected}");
 }

@@ -116,13 +116,11 @@ function describe(filter: Filter) {
   const about = filter.info();
   const rows = {
     Name: about.name ?? "not given",
-    Kind: about.kind === "bloom" ? "Bloom filter" : about.kind,
+    Kind: `${about.kind} filter`,
     "Key profile": about.profile === "raw" ? "raw: each key is taken as it is given" : about.profile,
     Keys: about.count === null ? `about ${number(filter.estimatedCount)}, by estimate` : number(about.count),
-    Capacity: `best at ${number(about.capacity)} keys`,
-    "False positives": `${oneIn(about.fpr)} at capacity, ${oneIn(filter.estimatedFpr)} now`,
+    "False positives": `${oneIn(filter.estimatedFpr)} checks of a host that is not on the list`,
     Bits: number(about.bits),
-    Hashes: `${about.hashes} for each key`,
     "Bits per key": about.bitsPerKey === null ? "no keys" : number(about.bitsPerKey, 1),
     Size: `${number(about.byteLength)} bytes`,
     Seed: about.seed,

@@ -1,18 +1,21 @@
-//! `build`: lists to a blob.
+//! `build`: lists to a blob. `merge`: blobs to one.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
-use bloom_wasm::{Blob, BloomFilter, Info, hash};
+use bloom_wasm::{
+    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, Filter, Info, RibbonFilter,
+    ScalableBloomFilter, hash,
+};
 
-use super::{Answer, Kind, grouped, lists, print_json, print_rows, write_file};
+use super::{Answer, Kind, grouped, lists, print_json, print_rows, read_blob, write_file};
 
 /// Pack lists of keys into one blob
 ///
 /// Keys are read as a stream and held as 8 bytes each, however long they are. Repeated keys count once.
 #[derive(clap::Args)]
-pub struct Args {
+pub struct BuildArgs {
     /// Lists of keys, one a line; standard input if none
     #[arg(value_name = "LIST")]
     lists: Vec<PathBuf>,
@@ -20,8 +23,11 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The kind of filter
-    #[arg(long, value_enum, default_value = "bloom")]
+    #[arg(long, value_enum, default_value = "ribbon")]
     kind: Kind,
+    /// Bits of a counter, with --kind counting: 4 or 8
+    #[arg(long, default_value = "4", value_parser = clap::value_parser!(u32).range(4..=8))]
+    counter_bits: u32,
     /// The false-positive rate, above 0 and below 1
     #[arg(long, default_value = "1e-3")]
     fpr: f64,
@@ -39,15 +45,11 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args) -> Result<Answer> {
+pub fn build(args: BuildArgs) -> Result<Answer> {
     let stdin = [PathBuf::from("-")];
-    let paths = if args.lists.is_empty() {
-        &stdin[..]
-    } else {
-        &args.lists
-    };
-    // An impossible rate is told before hours of reading.
-    bloom_wasm::params::optimal(1, args.fpr)?;
+    let paths = if args.lists.is_empty() { &stdin[..] } else { &args.lists };
+    // What is impossible is told before hours of reading.
+    filter(&args, &mut Vec::new())?;
 
     let mut digests = Vec::new();
     let comments = lists::for_each_key(paths, |key| {
@@ -55,27 +57,12 @@ pub fn run(args: Args) -> Result<Answer> {
         Ok(())
     })?;
     let keys = digests.len() as u64;
-    let mut blob: Blob = match args.kind {
-        Kind::Bloom => BloomFilter::from_digests(&mut digests, args.fpr, args.seed)?.into(),
-    };
-    let distinct = digests.chunk_by(|a, b| a == b).count() as u64;
+    let mut blob: Blob = filter(&args, &mut digests)?.into();
+    let distinct = blob.filter.count().unwrap_or_else(|| digests.chunk_by(|a, b| a == b).count() as u64);
     drop(digests);
     blob.describe(args.name, args.created_at.map(milliseconds).transpose()?)?;
     write_file(&args.output, &blob.encode()?)?;
 
-    if args.output == Path::new("-") {
-        return Ok(Answer::Yes);
-    }
-    let info = Info::of(&blob)?;
-    if args.json {
-        print_json(&info)?;
-        return Ok(Answer::Yes);
-    }
-    let per_key = if distinct > 0 {
-        info.byte_length as f64 * 8.0 / distinct as f64
-    } else {
-        0.0
-    };
     let mut read = format!("{} keys", grouped(distinct));
     if keys > distinct {
         read += &format!(", {} repeated ones dropped", grouped(keys - distinct));
@@ -83,27 +70,74 @@ pub fn run(args: Args) -> Result<Answer> {
     if comments > 0 {
         read += &format!(", {} lines starting with # skipped", grouped(comments));
     }
-    print_rows(&[
-        ("read", read),
-        (
-            "wrote",
-            format!("{}, a {} filter", args.output.display(), info.kind),
-        ),
-        (
-            "size",
-            format!("{} bytes, {per_key:.2} bits a key", grouped(info.byte_length)),
-        ),
-        (
-            "fpr",
-            format!(
-                "{} asked for, {} by the fill",
-                args.fpr,
-                super::rate(blob.filter.estimated_fpr())
-            ),
-        ),
-    ])?;
+    let fpr =
+        ("fpr", format!("{} asked for, {} by the fill", args.fpr, super::rate(blob.filter.estimated_fpr())));
+    report(&blob, &args.output, args.json, &[("read", read)], &[fpr])
+}
+
+fn filter(args: &BuildArgs, digests: &mut Vec<u64>) -> Result<Filter> {
+    let (fpr, seed) = (args.fpr, args.seed);
+    Ok(match args.kind {
+        Kind::Ribbon => RibbonFilter::from_digests(digests, fpr, seed)?.into(),
+        Kind::Bloom => BloomFilter::from_digests(digests, fpr, seed)?.into(),
+        Kind::Counting => CountingBloomFilter::from_digests(digests, fpr, args.counter_bits, seed)?.into(),
+        Kind::Scalable => ScalableBloomFilter::from_digests(digests, 1000, fpr, 2, 0.5, seed)?.into(),
+        Kind::Cuckoo => CuckooFilter::from_digests(digests, fpr, seed)?.into(),
+    })
+}
+
+/// Combine blobs into one that holds the keys of all
+///
+/// The blobs must be bloom filters, or all counting ones, with the same bits, hashes and seed. Name and creation time
+/// are the first one's.
+#[derive(clap::Args)]
+pub struct MergeArgs {
+    /// The blobs
+    #[arg(required = true, num_args = 2..)]
+    files: Vec<PathBuf>,
+    /// Where to write the result; - for standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Print the description of the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn merge(args: MergeArgs) -> Result<Answer> {
+    let mut merged = read_blob(&args.files[0])?;
+    for file in &args.files[1..] {
+        let blob = read_blob(file)?;
+        let result = match (&mut merged.filter, &blob.filter) {
+            (Filter::Bloom(merged), Filter::Bloom(other)) => merged.union(other),
+            (Filter::Counting(merged), Filter::Counting(other)) => merged.union(other),
+            _ => Err(Error::NotMergeable),
+        };
+        result.with_context(|| file.display().to_string())?;
+    }
+    write_file(&args.output, &merged.encode()?)?;
+    report(&merged, &args.output, args.json, &[("merged", format!("{} blobs", args.files.len()))], &[])
+}
+
+/// Says what was written, unless that went to standard output.
+fn report(blob: &Blob, output: &Path, json: bool, before: &[Row], after: &[Row]) -> Result<Answer> {
+    if output == Path::new("-") {
+        return Ok(Answer::Yes);
+    }
+    let info = Info::of(blob)?;
+    if json {
+        print_json(&info)?;
+        return Ok(Answer::Yes);
+    }
+    let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
+    let wrote = [
+        ("wrote", format!("{}, a {} filter", output.display(), info.kind)),
+        ("size", format!("{} bytes{per_key}", grouped(info.byte_length))),
+    ];
+    print_rows(&[before, &wrote, after].concat())?;
     Ok(Answer::Yes)
 }
+
+type Row = (&'static str, String);
 
 fn milliseconds(time: SystemTime) -> Result<u64> {
     let Ok(since) = time.duration_since(SystemTime::UNIX_EPOCH) else {

@@ -66,18 +66,9 @@ pub fn run(args: Args) -> Result<Answer> {
     print_rows(&[
         ("keys", grouped(shape.count)),
         ("fpr", rate(shape.fpr)),
-        (
-            "bits",
-            format!("{}, {:.2} a key", grouped(shape.bits.into()), shape.bits_per_key),
-        ),
+        ("bits", format!("{}, {:.2} a key", grouped(shape.bits.into()), shape.bits_per_key)),
         ("hashes", shape.hashes.to_string()),
-        (
-            "bytes",
-            format!(
-                "{}, and up to 64 for the header of a blob",
-                grouped(shape.bytes.into())
-            ),
-        ),
+        ("bytes", format!("{}, and up to 64 for the header of a blob", grouped(shape.bytes.into()))),
     ])?;
     Ok(Answer::Yes)
 }

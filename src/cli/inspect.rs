@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
+use bloom_wasm::filters::Kind;
 use bloom_wasm::{Blob, Info, hash, lines};
 use serde::Serialize;
 
@@ -29,23 +30,13 @@ pub fn info(args: InfoArgs) -> Result<Answer> {
     }
     let or = |value: Option<String>, otherwise: &str| value.unwrap_or_else(|| otherwise.to_owned());
     let estimate = blob.filter.estimated_count();
-    let created = info
-        .created_at
-        .and_then(|time| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(time)));
+    let created =
+        info.created_at.and_then(|time| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(time)));
     print_rows(&[
-        ("kind", format!("{}: keys can be added, never removed", info.kind)),
-        (
-            "profile",
-            format!("{}: keys are bytes as they are given", info.profile),
-        ),
+        ("kind", format!("{}: {}", info.kind, kind_in_words(blob.filter.kind()))),
+        ("profile", format!("{}: keys are bytes as they are given", info.profile)),
         ("name", or(info.name, "none")),
-        (
-            "created",
-            or(
-                created.map(|time| humantime::format_rfc3339_seconds(time).to_string()),
-                "not said",
-            ),
-        ),
+        ("created", or(created.map(|time| humantime::format_rfc3339_seconds(time).to_string()), "not said")),
         (
             "keys",
             match info.count {
@@ -58,33 +49,40 @@ pub fn info(args: InfoArgs) -> Result<Answer> {
         ),
         (
             "capacity",
-            format!(
-                "{} keys set half of the bits; the rate is {} then",
-                grouped(info.capacity),
-                rate(info.fpr)
-            ),
+            match info.capacity {
+                Some(keys) => format!("{} keys; the rate is {} then", grouped(keys), rate(info.fpr)),
+                None => format!("any number of keys; the rate stays below {}", rate(info.fpr)),
+            },
         ),
         (
             "fpr now",
-            format!(
-                "{}: the chance that an absent key is maybe present",
-                rate(blob.filter.estimated_fpr())
-            ),
+            format!("{}: the chance that an absent key is maybe present", rate(blob.filter.estimated_fpr())),
         ),
         ("bits", grouped(info.bits)),
-        ("hashes", format!("{} for each key", info.hashes)),
+        (
+            "hashes",
+            info.hashes
+                .map_or("one for each key, divided up".to_owned(), |hashes| format!("{hashes} for each key")),
+        ),
         ("seed", info.seed.to_string()),
         ("layers", format!("{} on top of the base", info.layers)),
         ("size", {
-            let per_key = info
-                .bits_per_key
-                .map(|bits| format!(", {bits:.2} bits a key"))
-                .unwrap_or_default();
+            let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
             format!("{} bytes{per_key}", grouped(info.byte_length))
         }),
         ("id", format!("{:016x}, the checksum", info.id)),
     ])?;
     Ok(Answer::Yes)
+}
+
+fn kind_in_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Bloom => "keys can be added, never removed",
+        Kind::Counting => "keys can be added and removed",
+        Kind::Scalable => "any number of keys can be added, none removed",
+        Kind::Cuckoo => "keys can be added until it is full, and removed",
+        Kind::Ribbon => "read-only, and the smallest",
+    }
 }
 
 /// Print the keys that are maybe present
@@ -200,28 +198,10 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
     if args.json {
         print_json(&verdict)?;
     } else {
-        let source = if args.absent.is_empty() {
-            "random keys"
-        } else {
-            "listed keys"
-        };
+        let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
         print_rows(&[
-            (
-                "members",
-                format!(
-                    "{} keys, {} false negatives",
-                    grouped(count),
-                    grouped(false_negatives)
-                ),
-            ),
-            (
-                "absent",
-                format!(
-                    "{} {source}, {} false positives",
-                    grouped(probes),
-                    grouped(false_positives)
-                ),
-            ),
+            ("members", format!("{} keys, {} false negatives", grouped(count), grouped(false_negatives))),
+            ("absent", format!("{} {source}, {} false positives", grouped(probes), grouped(false_positives))),
             (
                 "measured fpr",
                 match (verdict.measured_fpr, verdict.interval) {
@@ -234,11 +214,7 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
             ("expected fpr", format!("{} by the fill", rate(estimated_fpr))),
         ])?;
     }
-    Ok(if false_negatives == 0 {
-        Answer::Yes
-    } else {
-        Answer::No
-    })
+    Ok(if false_negatives == 0 { Answer::Yes } else { Answer::No })
 }
 
 /// The members' digests, sorted.
@@ -283,10 +259,7 @@ mod tests {
     #[test]
     fn wilson_interval() {
         let near = |interval: [f64; 2], low: f64, high: f64| {
-            assert!(
-                (interval[0] - low).abs() < 5e-5 && (interval[1] - high).abs() < 5e-5,
-                "{interval:?}"
-            );
+            assert!((interval[0] - low).abs() < 5e-5 && (interval[1] - high).abs() < 5e-5, "{interval:?}");
         };
         near(super::wilson(81.0, 263.0), 0.2553, 0.3662);
         near(super::wilson(0.0, 20.0), 0.0, 0.1611);

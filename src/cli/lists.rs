@@ -20,30 +20,18 @@ pub fn for_each_key(paths: &[PathBuf], mut take: impl FnMut(&[u8]) -> Result<()>
     for path in paths {
         let mut line_number = 0;
         let place = |line: u64| {
-            if line == 0 {
-                name(path)
-            } else {
-                format!("{}:{line}", name(path))
-            }
+            if line == 0 { name(path) } else { format!("{}:{line}", name(path)) }
         };
         let mut reader = open(path, &bar).with_context(|| place(0))?;
         let mut line = Vec::new();
         loop {
             line.clear();
             line_number += 1;
-            if reader
-                .read_until(b'\n', &mut line)
-                .with_context(|| place(line_number))?
-                == 0
-            {
+            if reader.read_until(b'\n', &mut line).with_context(|| place(line_number))? == 0 {
                 break;
             }
             let key = trim(&line);
-            let key = if line_number == 1 {
-                key.strip_prefix(b"\xef\xbb\xbf").unwrap_or(key)
-            } else {
-                key
-            };
+            let key = if line_number == 1 { key.strip_prefix(b"\xef\xbb\xbf").unwrap_or(key) } else { key };
             match key {
                 [] => {}
                 [b'#', ..] => comments += 1,
@@ -57,25 +45,15 @@ pub fn for_each_key(paths: &[PathBuf], mut take: impl FnMut(&[u8]) -> Result<()>
 
 /// What to call a list in a message.
 pub fn name(path: &Path) -> String {
-    if path == Path::new("-") {
-        "standard input".to_owned()
-    } else {
-        path.display().to_string()
-    }
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 fn open(path: &Path, bar: &ProgressBar) -> io::Result<Box<dyn BufRead>> {
-    let file: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        Box::new(File::open(path)?)
-    };
+    let file: Box<dyn Read> =
+        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
     let mut reader = BufReader::with_capacity(BUFFER, bar.wrap_read(file));
     if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        return Ok(Box::new(BufReader::with_capacity(
-            BUFFER,
-            MultiGzDecoder::new(reader),
-        )));
+        return Ok(Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(reader))));
     }
     Ok(Box::new(reader))
 }
@@ -83,10 +61,7 @@ fn open(path: &Path, bar: &ProgressBar) -> io::Result<Box<dyn BufRead>> {
 /// A bar if the sizes of all lists are known, else a spinner; neither draws anything into a pipe.
 fn progress_bar(paths: &[PathBuf]) -> ProgressBar {
     let size = |path: &PathBuf| {
-        std::fs::metadata(path)
-            .ok()
-            .filter(std::fs::Metadata::is_file)
-            .map(|file| file.len())
+        std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|file| file.len())
     };
     let (bar, template) = match paths.iter().map(size).sum::<Option<u64>>() {
         Some(total) => (ProgressBar::new(total), "{bar:40} {bytes}/{total_bytes} {eta}"),

@@ -28,7 +28,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Build(build::Args),
+    Build(build::BuildArgs),
+    Merge(build::MergeArgs),
     Info(inspect::InfoArgs),
     Check(inspect::CheckArgs),
     Verify(inspect::VerifyArgs),
@@ -38,8 +39,16 @@ enum Command {
 /// The kinds of filter that can be built.
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// A classic Bloom filter
+    /// The smallest; read-only
+    Ribbon,
+    /// A classic Bloom filter; keys can be added later
     Bloom,
+    /// A Bloom filter with counters; keys can be added and removed later
+    Counting,
+    /// A Bloom filter that grows, from 1,000 keys on
+    Scalable,
+    /// Small at low rates; keys can be added and removed later
+    Cuckoo,
 }
 
 /// What a command that didn't fail says through its exit code.
@@ -50,7 +59,8 @@ enum Answer {
 
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Build(args) => build::run(args),
+        Command::Build(args) => build::build(args),
+        Command::Merge(args) => build::merge(args),
         Command::Info(args) => inspect::info(args),
         Command::Check(args) => inspect::check(args),
         Command::Verify(args) => inspect::verify(args),
@@ -61,16 +71,12 @@ pub fn main() -> ExitCode {
         Ok(Answer::No) => ExitCode::from(1),
         // The reader of our output has had enough, as `head` has: that is no failure.
         Err(error)
-            if error
-                .downcast_ref::<io::Error>()
-                .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) =>
+            if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) =>
         {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            let code = error
-                .downcast_ref::<bloom_wasm::Error>()
-                .map(|e| format!(" [{}]", e.code()));
+            let code = error.downcast_ref::<bloom_wasm::Error>().map(|e| format!(" [{}]", e.code()));
             let _ = writeln!(io::stderr(), "bloom-wasm: {error:#}{}", code.unwrap_or_default());
             ExitCode::from(2)
         }
@@ -136,9 +142,5 @@ fn grouped(number: u64) -> String {
 
 /// A rate in the fewest digits that tell it.
 fn rate(rate: f64) -> String {
-    if rate == 0.0 || rate >= 0.001 {
-        format!("{rate:.6}")
-    } else {
-        format!("{rate:.3e}")
-    }
+    if rate == 0.0 || rate >= 0.001 { format!("{rate:.6}") } else { format!("{rate:.3e}") }
 }

@@ -32,12 +32,7 @@ impl BloomFilter {
     /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] if the memory is not there.
     pub fn new(bits: u32, hashes: u32, seed: u64) -> Result<Self> {
         check_shape(bits, hashes)?;
-        Ok(BloomFilter {
-            seed,
-            bits,
-            hashes,
-            bytes: zeroed(bits.div_ceil(8) as usize)?,
-        })
+        Ok(BloomFilter { seed, bits, hashes, bytes: zeroed(bits.div_ceil(8) as usize)? })
     }
 
     /// An empty filter that `count` keys fill to a false-positive rate of `fpr`, sized by [`optimal`].
@@ -77,16 +72,9 @@ impl BloomFilter {
         debug_assert_eq!(bytes.len(), bits.div_ceil(8) as usize);
         let used = bits % 8;
         if used != 0 && bytes.last().is_some_and(|last| last >> used != 0) {
-            return Err(Error::InvalidParameter {
-                rule: "the bits after the last must be 0",
-            });
+            return Err(Error::InvalidParameter { rule: "the bits after the last must be 0" });
         }
-        Ok(BloomFilter {
-            seed,
-            bits,
-            hashes,
-            bytes,
-        })
+        Ok(BloomFilter { seed, bits, hashes, bytes })
     }
 
     /// The number of bits (m).
@@ -112,22 +100,12 @@ impl BloomFilter {
     /// The count of keys that sets half of the bits, m/k ln 2, which is where a filter of this shape does best;
     /// past it the rate is worse than 2^-k.
     pub fn capacity(&self) -> u64 {
-        (f64::from(self.bits) / f64::from(self.hashes) * core::f64::consts::LN_2) as u64
+        capacity(self.bits, self.hashes)
     }
 
     /// The positions of the bits that a key sets and tests, each below [`BloomFilter::bits`]; two may be equal.
     pub fn locations(&self, key: &[u8]) -> impl Iterator<Item = u32> + use<> {
-        self.probes(digest(self.seed, key))
-    }
-
-    #[inline]
-    fn probes(&self, digest: u64) -> impl Iterator<Item = u32> + use<> {
-        let bits = self.bits;
-        let mut x = digest;
-        (0..self.hashes).map(move |_| {
-            x = x.wrapping_mul(MULTIPLIER);
-            spread(x, bits)
-        })
+        probes(digest(self.seed, key), self.bits, self.hashes)
     }
 
     /// True = maybe present, false = definitely absent.
@@ -138,8 +116,7 @@ impl BloomFilter {
     /// As [`BloomFilter::has`], for a key's digest under this filter's seed.
     #[inline]
     pub fn has_digest(&self, digest: u64) -> bool {
-        self.probes(digest)
-            .all(|bit| self.bytes[(bit / 8) as usize] & 1 << (bit % 8) != 0)
+        probes(digest, self.bits, self.hashes).all(|bit| self.bytes[(bit / 8) as usize] & 1 << (bit % 8) != 0)
     }
 
     /// Adds a key. True = it was definitely not there before; false = it may have been.
@@ -151,7 +128,7 @@ impl BloomFilter {
     #[inline]
     pub fn add_digest(&mut self, digest: u64) -> bool {
         let mut missing = 0;
-        for bit in self.probes(digest) {
+        for bit in probes(digest, self.bits, self.hashes) {
             let (byte, mask) = (&mut self.bytes[(bit / 8) as usize], 1 << (bit % 8));
             missing |= !*byte & mask;
             *byte |= mask;
@@ -194,11 +171,7 @@ impl BloomFilter {
 
     /// The share of bits that are set, 0 to 1.
     fn fill(&self) -> f64 {
-        let ones: u64 = self
-            .bytes
-            .chunks(1 << 16)
-            .map(|chunk| u64::from(ones(chunk)))
-            .sum();
+        let ones: u64 = self.bytes.chunks(1 << 16).map(|chunk| u64::from(ones(chunk))).sum();
         ones as f64 / f64::from(self.bits)
     }
 
@@ -210,16 +183,33 @@ impl BloomFilter {
     /// About how many different keys were added: -m/k ln(1 - set bits / m); infinite when every bit is set.
     /// Swamidass and Baldi 2007, "Mathematical correction for fingerprint similarity measures".
     pub fn estimated_count(&self) -> f64 {
-        libm::round(-f64::from(self.bits) / f64::from(self.hashes) * libm::log1p(-self.fill())).max(0.0)
+        estimated_count(self.bits, self.hashes, self.fill())
     }
+}
+
+/// The positions of a digest among `bits` bits, which a counting filter shares.
+#[inline]
+pub(super) fn probes(digest: u64, bits: u32, hashes: u32) -> impl Iterator<Item = u32> {
+    let mut x = digest;
+    (0..hashes).map(move |_| {
+        x = x.wrapping_mul(MULTIPLIER);
+        spread(x, bits)
+    })
+}
+
+/// [`BloomFilter::capacity`] of any filter of that shape.
+pub(super) fn capacity(bits: u32, hashes: u32) -> u64 {
+    (f64::from(bits) / f64::from(hashes) * core::f64::consts::LN_2) as u64
+}
+
+/// [`BloomFilter::estimated_count`] of any filter of that shape, `fill` being its share of set bits.
+pub(super) fn estimated_count(bits: u32, hashes: u32, fill: f64) -> f64 {
+    libm::round(-f64::from(bits) / f64::from(hashes) * libm::log1p(-fill)).max(0.0)
 }
 
 /// The number of set bits in at most 512 MiB.
 fn ones(bytes: &[u8]) -> u32 {
     let (words, rest) = bytes.as_chunks::<8>();
-    words
-        .iter()
-        .map(|&word| u64::from_le_bytes(word).count_ones())
-        .sum::<u32>()
+    words.iter().map(|&word| u64::from_le_bytes(word).count_ones()).sum::<u32>()
         + rest.iter().map(|byte| byte.count_ones()).sum::<u32>()
 }

@@ -1,0 +1,309 @@
+//! The counting Bloom filter: a Bloom filter whose bits have become small counters, so that keys can be removed.
+//! Fan, Cao, Almeida and Broder 2000, "Summary cache: a scalable wide-area web cache sharing protocol". FORMAT.md
+//! section 6.2.
+//!
+//! A counter holds how many keys have it among their positions. Positions are those of the Bloom filter of the same
+//! bits, hashes and seed, but where probes of one key meet, they count once: so no key weighs more than another, and
+//! each counter of a key is at least the number of times that it was added.
+//!
+//! A counter that has reached its maximum stays there. It may stand for more keys than it can say, and counting it
+//! down would get to 0 while there is still one: a false negative. It happens rarely: with half of the counters above
+//! 0 their values are Poisson distributed with mean ln 2, and one of 4 bits gets to 15 with a chance of 1.6e-15.
+
+use alloc::vec::Vec;
+
+use super::bloom::{self, BloomFilter, probes};
+use crate::error::{Error, Result, zeroed};
+use crate::hash::{digest, sort};
+use crate::params::{MAX_HASHES, check_shape, optimal, power};
+
+/// A Bloom filter over `bits` counters with `hashes` probes a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountingBloomFilter {
+    seed: u64,
+    bits: u32,
+    hashes: u32,
+    counter_bits: u32,
+    /// A byte a counter; or two in a byte, the first one in its low half, and 0 after the last one.
+    counters: Vec<u8>,
+}
+
+impl CountingBloomFilter {
+    /// An empty filter of `bits` counters (1 to 2^32 - 1) with `counter_bits` bits each (4 or 8), and `hashes`
+    /// hashes (1 to 64).
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] if the memory is not there.
+    pub fn new(bits: u32, hashes: u32, counter_bits: u32, seed: u64) -> Result<Self> {
+        check_shape(bits, hashes)?;
+        let counters = zeroed(Self::length(bits, counter_bits)?)?;
+        Ok(CountingBloomFilter { seed, bits, hashes, counter_bits, counters })
+    }
+
+    /// An empty filter that `count` keys fill to a false-positive rate of `fpr`, sized by [`optimal`].
+    ///
+    /// # Errors
+    /// As [`optimal`] and [`CountingBloomFilter::new`].
+    ///
+    /// ```
+    /// # use bloom_wasm::filters::CountingBloomFilter;
+    /// let mut open = CountingBloomFilter::with_capacity(1_000, 0.001, 4, 0)?;
+    /// open.add(b"session");
+    /// assert!(open.remove(b"session"));
+    /// assert!(!open.has(b"session"));
+    /// # Ok::<(), bloom_wasm::Error>(())
+    /// ```
+    pub fn with_capacity(count: u64, fpr: f64, counter_bits: u32, seed: u64) -> Result<Self> {
+        let size = optimal(count, fpr)?;
+        Self::new(size.bits, size.hashes, counter_bits, seed)
+    }
+
+    /// The filter of the keys with these digests, each added once however often it is there. They are sorted, and
+    /// repeated ones are dropped.
+    ///
+    /// # Errors
+    /// As [`CountingBloomFilter::with_capacity`].
+    pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, counter_bits: u32, seed: u64) -> Result<Self> {
+        sort(digests)?;
+        digests.dedup();
+        let mut filter = Self::with_capacity(digests.len() as u64, fpr, counter_bits, seed)?;
+        for &digest in digests.iter() {
+            filter.add_digest(digest);
+        }
+        Ok(filter)
+    }
+
+    /// A filter from its stored parts; the caller has made sure that there are `length(bits,
+    /// counter_bits)` bytes.
+    pub(crate) fn from_parts(
+        seed: u64,
+        bits: u32,
+        hashes: u32,
+        counter_bits: u32,
+        counters: Vec<u8>,
+    ) -> Result<Self> {
+        check_shape(bits, hashes)?;
+        debug_assert_eq!(Ok(counters.len()), Self::length(bits, counter_bits));
+        let last_half_used = counter_bits == 4 && bits % 2 == 1;
+        if last_half_used && counters.last().is_some_and(|last| last >> 4 != 0) {
+            return Err(Error::InvalidParameter { rule: "the bits after the last counter must be 0" });
+        }
+        Ok(CountingBloomFilter { seed, bits, hashes, counter_bits, counters })
+    }
+
+    /// The bytes of so many counters.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] unless a counter has 4 or 8 bits.
+    pub(crate) fn length(bits: u32, counter_bits: u32) -> Result<usize> {
+        match counter_bits {
+            4 => Ok(bits.div_ceil(2) as usize),
+            8 => Ok(bits as usize),
+            _ => Err(Error::InvalidParameter { rule: "a counter must have 4 or 8 bits" }),
+        }
+    }
+
+    /// The number of counters (m).
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The number of hashes (k).
+    pub fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    /// The bits of a counter, 4 or 8.
+    pub fn counter_bits(&self) -> u32 {
+        self.counter_bits
+    }
+
+    /// The seed of the digests.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The counters, one to a byte, or two, the first in the low half.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.counters
+    }
+
+    /// As [`BloomFilter::capacity`].
+    pub fn capacity(&self) -> u64 {
+        bloom::capacity(self.bits, self.hashes)
+    }
+
+    /// True = maybe present, false = definitely absent.
+    pub fn has(&self, key: &[u8]) -> bool {
+        self.has_digest(digest(self.seed, key))
+    }
+
+    /// As [`CountingBloomFilter::has`], for a key's digest under this filter's seed.
+    pub fn has_digest(&self, digest: u64) -> bool {
+        probes(digest, self.bits, self.hashes).all(|position| self.counter(position) != 0)
+    }
+
+    /// How many times a key was added and not removed, or more: the least of its counters. The largest value of a
+    /// counter, 15 or 255, means "so many or more", and stays whatever is removed.
+    pub fn count(&self, key: &[u8]) -> u32 {
+        self.count_digest(digest(self.seed, key))
+    }
+
+    /// As [`CountingBloomFilter::count`], for a key's digest under this filter's seed.
+    pub fn count_digest(&self, digest: u64) -> u32 {
+        let mut least = self.max();
+        for position in probes(digest, self.bits, self.hashes) {
+            least = least.min(self.counter(position));
+        }
+        least.into()
+    }
+
+    /// Adds a key, once more if it is there. True = it was definitely not there before; false = it may have been.
+    pub fn add(&mut self, key: &[u8]) -> bool {
+        self.add_digest(digest(self.seed, key))
+    }
+
+    /// As [`CountingBloomFilter::add`], for a key's digest under this filter's seed.
+    pub fn add_digest(&mut self, digest: u64) -> bool {
+        let there = self.has_digest(digest);
+        self.step(digest, 1);
+        !there
+    }
+
+    /// Undoes one [`CountingBloomFilter::add`] of a key. False = it was definitely not there, and nothing is changed.
+    ///
+    /// Remove only what was added: a false positive that is removed takes its counters from keys that are there, and
+    /// they may become definitely absent.
+    pub fn remove(&mut self, key: &[u8]) -> bool {
+        self.remove_digest(digest(self.seed, key))
+    }
+
+    /// As [`CountingBloomFilter::remove`], for a key's digest under this filter's seed.
+    pub fn remove_digest(&mut self, digest: u64) -> bool {
+        let there = self.has_digest(digest);
+        if there {
+            self.step(digest, -1);
+        }
+        there
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) {
+        self.counters.fill(0);
+    }
+
+    /// Adds every key of `other`, as often as it is there.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] unless bits, hashes, counter bits and seed are equal; nothing is changed then.
+    pub fn union(&mut self, other: &Self) -> Result<()> {
+        let shape = |filter: &Self| (filter.bits, filter.hashes, filter.counter_bits, filter.seed);
+        if shape(self) != shape(other) {
+            return Err(Error::Incompatible);
+        }
+        // The first counter of a byte has the bits of `max`, the second has the others, of which 8-bit counters
+        // leave none. A second counter that overflows makes all bits 1, and the mask leaves its own.
+        let max = self.max();
+        for (byte, &other) in self.counters.iter_mut().zip(&other.counters) {
+            let sum = |mask: u8| (*byte & mask).saturating_add(other & mask);
+            *byte = sum(max).min(max) | sum(!max) & !max;
+        }
+        Ok(())
+    }
+
+    /// The Bloom filter of the same keys, which a client that removes nothing can do with: a bit is set where the
+    /// counter isn't 0.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] if the memory is not there.
+    pub fn to_bloom(&self) -> Result<BloomFilter> {
+        let mut bytes = zeroed(self.bits.div_ceil(8) as usize)?;
+        for position in 0..self.bits {
+            bytes[(position / 8) as usize] |= u8::from(self.counter(position) != 0) << (position % 8);
+        }
+        BloomFilter::from_parts(self.seed, self.bits, self.hashes, bytes)
+    }
+
+    /// As [`BloomFilter::estimated_fpr`].
+    pub fn estimated_fpr(&self) -> f64 {
+        power(self.fill(), self.hashes)
+    }
+
+    /// As [`BloomFilter::estimated_count`]; a key that was added twice counts once.
+    pub fn estimated_count(&self) -> f64 {
+        bloom::estimated_count(self.bits, self.hashes, self.fill())
+    }
+
+    /// The share of counters that aren't 0. Not inlined: wasm has two callers.
+    #[inline(never)]
+    fn fill(&self) -> f64 {
+        let max = self.max();
+        let used = |byte: u8| u64::from(byte & max != 0) + u64::from(byte & !max != 0);
+        let used: u64 = self.counters.iter().map(|&byte| used(byte)).sum();
+        used as f64 / f64::from(self.bits)
+    }
+
+    /// The largest value of a counter, and the mask of the first one in a byte.
+    fn max(&self) -> u8 {
+        if self.counter_bits == 4 { 15 } else { 255 }
+    }
+
+    /// The byte that a counter is in, and how far up it begins there.
+    #[inline]
+    fn place(&self, position: u32) -> (usize, u32) {
+        let halves = u32::from(self.counter_bits == 4);
+        ((position >> halves) as usize, (position & halves) * 4)
+    }
+
+    fn counter(&self, position: u32) -> u8 {
+        let (byte, shift) = self.place(position);
+        self.counters[byte] >> shift & self.max()
+    }
+
+    /// Adds 1 or -1 to each counter of a key, except those at the maximum. With -1, none of them is 0.
+    fn step(&mut self, digest: u64, step: i8) {
+        let mut seen = [0; MAX_HASHES as usize];
+        for (i, position) in probes(digest, self.bits, self.hashes).enumerate() {
+            if seen.iter().take(i).all(|&before| before != position) && self.counter(position) != self.max() {
+                let (byte, shift) = self.place(position);
+                self.counters[byte] = self.counters[byte].wrapping_add_signed(step << shift);
+            }
+            seen[i] = position;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_round_trip() {
+        for (bits, counter_bits) in [(1, 4), (2, 4), (101, 4), (1, 8), (101, 8)] {
+            let mut filter = CountingBloomFilter::new(bits, 5, counter_bits, 9).unwrap();
+            (0..20_u8).for_each(|key| {
+                filter.add(&[key]);
+            });
+            let bytes = filter.as_bytes().to_vec();
+            assert_eq!(CountingBloomFilter::from_parts(9, bits, 5, counter_bits, bytes), Ok(filter));
+        }
+    }
+
+    #[test]
+    fn hostile_parts() {
+        let read = |bits, hashes, counter_bits, bytes: &[u8]| {
+            let filter = CountingBloomFilter::from_parts(0, bits, hashes, counter_bits, bytes.to_vec());
+            filter.map(|_| ()).map_err(|error| error.code())
+        };
+        assert_eq!(read(3, 1, 4, &[0xff, 0x0f]), Ok(()));
+        assert_eq!(read(3, 1, 4, &[0xff, 0x10]), Err("invalid_parameter"));
+        assert_eq!(read(4, 1, 4, &[0xff, 0xff]), Ok(()));
+        assert_eq!(read(3, 1, 8, &[0xff; 3]), Ok(()));
+        assert_eq!(read(0, 1, 4, &[]), Err("invalid_parameter"));
+        assert_eq!(read(2, 0, 4, &[0]), Err("invalid_parameter"));
+        assert_eq!(read(2, 65, 4, &[0]), Err("invalid_parameter"));
+        for counter_bits in [0, 1, 2, 3, 5, 16, u32::MAX] {
+            assert_eq!(CountingBloomFilter::length(2, counter_bits).unwrap_err().code(), "invalid_parameter");
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The cuckoo filter: the one that can forget. It stores a short fingerprint of each key in one of two buckets, and a
+//! key is maybe present if one of them holds its fingerprint. Fan, Andersen, Kaminsky and Mitzenmacher 2014, "Cuckoo
+//! filter: practically better than Bloom". FORMAT.md section 6.4.
+//!
+//! For n buckets (an even number) and fingerprints of f bits, a key with digest d has
+//!
+//! ```text
+//! fingerprint  p  = 1 + floor(d' (2^f - 1) / 2^64), where d' is d with its halves swapped; 0 is an empty slot
+//! first bucket b1 = floor(d n / 2^64)
+//! other bucket b2 = (s - b1) mod n, where s = floor(mix(p) n / 2^64) | 1
+//! ```
+//!
+//! Bucket and fingerprint come from different halves of the digest, and so are independent. The other bucket is the
+//! same step from either side, b1 = (s - b2) mod n, so a fingerprint can move without its key. As s is odd and n even,
+//! one of the two is an even bucket and one an odd: they always differ.
+
+use alloc::vec::Vec;
+
+use crate::error::{Error, Result, reserve, zeroed};
+use crate::hash::{digest, sort, spread};
+use crate::params::check_rate;
+
+/// Slots in a bucket.
+const WAYS: u64 = 4;
+/// What a slot without a fingerprint holds.
+const EMPTY: u32 = 0;
+/// Of the keys that fill a filter to 95 %, two in a million take more than 256 kicks, and each 128 more are 50 times as
+/// rare.
+const MAX_KICKS: u64 = 1024;
+/// Zeros after the last slot, so that every slot lies within 8 bytes that are there.
+const PADDING: usize = 7;
+
+/// A cuckoo filter of `buckets` times 4 slots for fingerprints of `fingerprint_bits` bits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CuckooFilter {
+    seed: u64,
+    buckets: u32,
+    fingerprint_bits: u32,
+    /// Slot i is the bits i f to i f + f - 1, the lowest first; bit j is byte j / 8, mask 1 << j % 8.
+    bytes: Vec<u8>,
+}
+
+impl CuckooFilter {
+    /// An empty filter of `buckets` buckets (an even number from 2 on) and `fingerprint_bits` bits (1 to 32). Below 5
+    /// bits keys share too many pairs of buckets to fill them.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] from 2 GiB on or if the memory is not
+    /// there.
+    pub fn new(buckets: u32, fingerprint_bits: u32, seed: u64) -> Result<Self> {
+        let bytes = zeroed(payload(buckets, fingerprint_bits)? + PADDING)?;
+        Ok(CuckooFilter { seed, buckets, fingerprint_bits, bytes })
+    }
+
+    /// An empty filter that takes `count` different keys, with a false-positive rate of at most `fpr` then. Fingerprints
+    /// have f = ceil(log2(8 / fpr)) bits, because a key is compared with 8 slots, but at least 5. The keys are at most
+    /// 95 % of the slots, and 8 buckets more level out chance in small filters: one filter in a million gets
+    /// [full](Error::FilterFull) too early.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] unless 2^-29 <= fpr < 1 and fpr >= 100 count / 2^64, and as
+    /// [`CuckooFilter::new`].
+    ///
+    /// ```
+    /// # use bloom_wasm::filters::CuckooFilter;
+    /// let mut sessions = CuckooFilter::with_capacity(1_000_000, 0.001, 0)?;
+    /// sessions.add(b"alice")?;
+    /// assert!(sessions.has(b"alice"));
+    /// assert!(sessions.remove(b"alice"));
+    /// assert!(!sessions.has(b"alice"));
+    /// # Ok::<(), bloom_wasm::Error>(())
+    /// ```
+    pub fn with_capacity(count: u64, fpr: f64, seed: u64) -> Result<Self> {
+        let (buckets, fingerprint_bits) = size(count, fpr)?;
+        Self::new(buckets, fingerprint_bits, seed)
+    }
+
+    /// The filter of the keys with these digests, sized by the number of different ones, each of which is added once.
+    /// They are sorted, and repeated ones are dropped. Should they not fit, the filter gets a few more buckets.
+    ///
+    /// # Errors
+    /// As [`CuckooFilter::with_capacity`], and [`Error::FilterFull`] if twice the size isn't enough: then somebody has
+    /// chosen keys that collide.
+    pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
+        sort(digests)?;
+        digests.dedup();
+        let (least, fingerprint_bits) = size(digests.len() as u64, fpr)?;
+        let mut buckets = least;
+        loop {
+            let mut filter = Self::new(buckets, fingerprint_bits, seed)?;
+            match digests.iter().try_for_each(|&digest| filter.add_digest(digest).map(drop)) {
+                Err(Error::FilterFull { .. }) if buckets < 2 * least => buckets += buckets / 64 * 2 + 2,
+                added => return added.map(|()| filter),
+            }
+        }
+    }
+
+    /// A filter from its stored parts; the caller has made sure that there are [`payload`] bytes. Every content is
+    /// legal.
+    pub(crate) fn from_parts(
+        seed: u64,
+        buckets: u32,
+        fingerprint_bits: u32,
+        mut bytes: Vec<u8>,
+    ) -> Result<Self> {
+        debug_assert_eq!(payload(buckets, fingerprint_bits), Ok(bytes.len()));
+        let padded = bytes.len() + PADDING;
+        reserve(&mut bytes, padded)?;
+        bytes.resize(padded, 0);
+        Ok(CuckooFilter { seed, buckets, fingerprint_bits, bytes })
+    }
+
+    /// The number of buckets (n), of 4 slots each.
+    pub fn buckets(&self) -> u32 {
+        self.buckets
+    }
+
+    /// The number of bits of a fingerprint (f).
+    pub fn fingerprint_bits(&self) -> u32 {
+        self.fingerprint_bits
+    }
+
+    /// The seed of the digests.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The slots, one after another without gaps, the lowest bit first.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.split_last_chunk::<PADDING>().map_or(&[], |(slots, _)| slots)
+    }
+
+    /// The count of keys that fills 95 % of the slots. Past 98.0 % no choice of buckets can place them all (Cain,
+    /// Sanders and Wormald 2007, "The random graph threshold for k-orientability").
+    pub fn capacity(&self) -> u64 {
+        self.slots() * 19 / 20
+    }
+
+    /// The number of copies in the filter, by looking at every slot.
+    pub fn count(&self) -> u64 {
+        (0..self.slots()).filter(|&slot| self.get(slot) != EMPTY).count() as u64
+    }
+
+    fn slots(&self) -> u64 {
+        u64::from(self.buckets) * WAYS
+    }
+
+    /// True = maybe present, false = definitely absent.
+    pub fn has(&self, key: &[u8]) -> bool {
+        self.has_digest(digest(self.seed, key))
+    }
+
+    /// As [`CuckooFilter::has`], for a key's digest under this filter's seed.
+    #[inline]
+    pub fn has_digest(&self, digest: u64) -> bool {
+        self.locate(digest).is_some()
+    }
+
+    /// Adds a copy of a key. True = the key was definitely not there before; false = it may have been, and is now there
+    /// once more. It takes as many [removals](CuckooFilter::remove) as additions until it is gone.
+    ///
+    /// # Errors
+    /// [`Error::FilterFull`] if there is no room; nothing is changed then. There never is room for a ninth copy of one
+    /// key.
+    pub fn add(&mut self, key: &[u8]) -> Result<bool> {
+        self.add_digest(digest(self.seed, key))
+    }
+
+    /// As [`CuckooFilter::add`], for a key's digest under this filter's seed.
+    pub fn add_digest(&mut self, digest: u64) -> Result<bool> {
+        let (fingerprint, [first, second]) = self.place(digest);
+        let new = !self.has_digest(digest);
+        // A random walk. Each kick puts the fingerprint in hand into a slot of a full bucket, and goes on with the one
+        // that was there to its other bucket.
+        let way = |kick| mix(digest ^ kick) >> 62;
+        let mut bucket = if self.find(first, EMPTY).is_some() { first } else { second };
+        let mut hand = fingerprint;
+        for kick in 0..MAX_KICKS {
+            let slot = self.find(bucket, EMPTY).unwrap_or(slot(bucket, way(kick)));
+            hand = self.replace(slot, hand);
+            if hand == EMPTY {
+                return Ok(new);
+            }
+            bucket = self.other(bucket, hand);
+        }
+        // The fingerprint in hand tells where it comes from, so the same steps backwards undo them all.
+        for kick in (0..MAX_KICKS).rev() {
+            bucket = self.other(bucket, hand);
+            hand = self.replace(slot(bucket, way(kick)), hand);
+        }
+        Err(Error::FilterFull { count: self.count() })
+    }
+
+    /// Removes one copy of a key; true = there was one. Only remove a key that was added: another key may have the same
+    /// fingerprint in the same buckets, and then it is that key's copy that goes, which makes `has` deny a key that is
+    /// there. The filter cannot tell the two apart.
+    pub fn remove(&mut self, key: &[u8]) -> bool {
+        self.remove_digest(digest(self.seed, key))
+    }
+
+    /// As [`CuckooFilter::remove`], for a key's digest under this filter's seed.
+    pub fn remove_digest(&mut self, digest: u64) -> bool {
+        let found = self.locate(digest);
+        if let Some(slot) = found {
+            self.replace(slot, EMPTY);
+        }
+        found.is_some()
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) {
+        self.bytes.fill(0);
+    }
+
+    /// The chance that a key which was never added is "maybe present", if the copies are of different keys.
+    ///
+    /// A fingerprint and a pair of buckets that belong together are one of M = n (2^f - 1) / 2 places, and every key
+    /// falls into each with the same chance. That of a stranger holds none of c keys with chance
+    /// (1 - 1/M)^c = e^(-c/M), to a relative error of 1/2M.
+    pub fn estimated_fpr(&self) -> f64 {
+        let places = f64::from(self.buckets) * f64::from(self.mask()) / 2.0;
+        -libm::expm1(-(self.count() as f64) / places)
+    }
+
+    /// A key's fingerprint and its two buckets.
+    #[inline]
+    fn place(&self, digest: u64) -> (u32, [u32; 2]) {
+        let fingerprint = 1 + spread(digest.rotate_left(32), self.mask());
+        let first = spread(digest, self.buckets);
+        (fingerprint, [first, self.other(first, fingerprint)])
+    }
+
+    /// A slot with a key's fingerprint.
+    #[inline]
+    fn locate(&self, digest: u64) -> Option<u64> {
+        let (fingerprint, [first, second]) = self.place(digest);
+        self.find(first, fingerprint).or_else(|| self.find(second, fingerprint))
+    }
+
+    /// The other bucket of a fingerprint that has this one.
+    #[inline]
+    fn other(&self, bucket: u32, fingerprint: u32) -> u32 {
+        let sum = spread(mix(fingerprint.into()), self.buckets) | 1;
+        if bucket <= sum { sum - bucket } else { sum + (self.buckets - bucket) }
+    }
+
+    /// The first slot of a bucket that holds the fingerprint, or nothing if that is [`EMPTY`].
+    // One copy in the wasm instead of six.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    #[cfg_attr(not(target_arch = "wasm32"), inline)]
+    fn find(&self, bucket: u32, fingerprint: u32) -> Option<u64> {
+        (0..WAYS).map(|way| slot(bucket, way)).find(|&slot| self.get(slot) == fingerprint)
+    }
+
+    /// The largest fingerprint, 2^f - 1.
+    #[inline]
+    fn mask(&self) -> u32 {
+        u32::MAX >> (32 - self.fingerprint_bits)
+    }
+
+    /// The byte that a slot begins in, and the bit of it.
+    #[inline]
+    fn offset(&self, slot: u64) -> (usize, u64) {
+        let bit = slot * u64::from(self.fingerprint_bits);
+        ((bit / 8) as usize, bit % 8)
+    }
+
+    #[inline]
+    fn get(&self, slot: u64) -> u32 {
+        let (at, shift) = self.offset(slot);
+        let word = self
+            .bytes
+            .get(at..)
+            .and_then(|rest| rest.first_chunk())
+            .map_or(0, |&word| u64::from_le_bytes(word));
+        (word >> shift) as u32 & self.mask()
+    }
+
+    /// Puts a fingerprint into a slot and returns what was there.
+    fn replace(&mut self, slot: u64, fingerprint: u32) -> u32 {
+        let old = self.get(slot);
+        let (at, shift) = self.offset(slot);
+        if let Some(bytes) = self.bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+            *bytes = (u64::from_le_bytes(*bytes) ^ u64::from(old ^ fingerprint) << shift).to_le_bytes();
+        }
+        old
+    }
+}
+
+#[inline]
+fn slot(bucket: u32, way: u64) -> u64 {
+    u64::from(bucket) * WAYS + way
+}
+
+/// The buckets and the fingerprint bits of [`CuckooFilter::with_capacity`].
+fn size(count: u64, fpr: f64) -> Result<(u32, u32)> {
+    check_rate(count, fpr)?;
+    // The least f with 2^f fpr >= 8. Doubling is exact, where a logarithm is off by one near a power of two.
+    let (mut bits, mut scaled) = (5, 32.0 * fpr);
+    while scaled < 8.0 {
+        scaled *= 2.0;
+        bits += 1;
+    }
+    if bits > 32 {
+        return Err(Error::InvalidParameter { rule: "fpr must be at least 2^-29 for a cuckoo filter" });
+    }
+    // Two buckets have 8 slots, of which 95 % are 38 / 5.
+    let pairs = (5 * count).div_ceil(38) + 4;
+    let bytes = pairs * u64::from(bits);
+    let buckets = u32::try_from(2 * pairs).map_err(|_| Error::TooLarge { bytes })?;
+    Ok((buckets, bits))
+}
+
+/// The length of the slots in bytes: 8 slots of f bits are f bytes, and n is even, so there is no part of a byte left.
+pub(crate) fn payload(buckets: u32, fingerprint_bits: u32) -> Result<usize> {
+    if buckets == 0 || !buckets.is_multiple_of(2) {
+        return Err(Error::InvalidParameter { rule: "buckets must be an even number from 2 on" });
+    }
+    if fingerprint_bits == 0 || fingerprint_bits > 32 {
+        return Err(Error::InvalidParameter { rule: "fingerprint bits must be a whole number from 1 to 32" });
+    }
+    let bytes = u64::from(buckets / 2) * u64::from(fingerprint_bits);
+    if bytes > i32::MAX as u64 {
+        return Err(Error::TooLarge { bytes });
+    }
+    Ok(bytes as usize)
+}
+
+/// Two rounds of multiplicative hashing with 2^64 divided by the golden ratio (Knuth, "The Art of Computer Programming",
+/// section 6.4). After a single one the sums of two buckets are in line, and 5-bit fingerprints fill 92 % of the slots.
+fn mix(x: u64) -> u64 {
+    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+    let x = x.wrapping_mul(MULTIPLIER);
+    (x ^ x >> 32).wrapping_mul(MULTIPLIER)
+}

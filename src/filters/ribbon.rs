@@ -1,0 +1,586 @@
+//! The ribbon filter: bumped ribbon retrieval (BuRR), read-only and within 1 % of the information bound. FORMAT.md
+//! section 6.5. Dillinger, Hübschle-Schneider, Sanders and Walzer 2022, "Fast succinct retrieval and approximate
+//! membership using ribbon".
+//!
+//! Each key has a start row, 64 coefficients for the rows from there on, and a fingerprint. The filter stores one
+//! bit for each row and column, chosen so that for every key and every column the bits under the key's coefficients
+//! add up (mod 2) to the fingerprint's bit. A stranger passes r columns with chance 2^-r.
+//!
+//! Solving that takes Gaussian elimination, which is linear in time because the coefficients form a narrow band. It
+//! needs more rows than keys, unless some keys may be left out. So a layer gets 6 % *fewer* rows than keys: they all
+//! fill up. Rows come in buckets of 128; where a bucket overflows, its keys that start in its first 15, 44 or 128
+//! rows are bumped to the next layer, which is built from them alone. The last layer bumps nothing: it has a few
+//! more rows than keys, and tries hash after hash until everything fits.
+//!
+//! A rate between two powers of two mixes two widths: the first blocks of 64 rows carry one column more.
+
+use alloc::vec::Vec;
+
+use crate::error::{Error, Result, reserve};
+use crate::hash::{digest, sort, spread};
+use crate::params::{check_rate, power};
+
+/// Rows in a bucket.
+const BUCKET: u32 = 128;
+/// Keys that start in a bucket's first so many rows are bumped; a bucket stores which of the four it is.
+const THRESHOLDS: [u32; 4] = [0, 15, 44, 128];
+/// Layers in all, and so at most 3 that bump.
+const MAX_LAYERS: usize = 4;
+/// From this many keys on a layer bumps.
+const MIN_BUMPING: usize = 1200;
+/// 2^64 divided by the golden ratio: bits without a pattern.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The multiplier of the Bloom filter's probes, and its inverse mod 2^64.
+const MULTIPLIER: u64 = 0xf135_7aea_2e62_a9c5;
+const INVERSE: u64 = 0x7814_94a5_5daa_ed0d;
+const TOO_MANY: Error = Error::InvalidParameter { rule: "a ribbon filter holds less than 2^32 keys" };
+/// Rows that one key's coefficients reach.
+const WIDTH: u32 = 64;
+
+/// A read-only filter of the smallest size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RibbonFilter {
+    seed: u64,
+    count: u32,
+    fpr: f64,
+    salt: u32,
+    attempt: u8,
+    layers: Vec<Layer>,
+    /// The layers' buckets and blocks, one after another.
+    bytes: Vec<u8>,
+}
+
+/// Where a layer lies, and how it is shaped. All of it follows from the rows, the fpr and the layer's place.
+#[derive(Debug, Clone, PartialEq)]
+struct Layer {
+    rows: u32,
+    /// Start rows: a key starts in one of the first so many.
+    starts: u32,
+    /// Keys that start below this row have one column more.
+    wide_starts: u32,
+    /// Blocks of 64 rows that carry one column more.
+    wide_blocks: u32,
+    /// Columns of the other blocks.
+    columns: u32,
+    /// The coefficients that there are rows for: all, but in a layer of less than 64 rows.
+    mask: u64,
+    /// Turns a key's state from the layer before into its state here.
+    key: u64,
+    /// Where the buckets begin, two bits each; none in the last layer.
+    buckets: Option<usize>,
+    /// Where the planes begin: eight columns each, a byte a row.
+    planes: usize,
+    /// Where the blocks begin: 64 rows of the columns that are left, a word a column.
+    blocks: usize,
+    end: usize,
+}
+
+impl Layer {
+    fn new(rows: u32, last: bool, fpr: f64, key: u64, at: usize) -> Result<Self> {
+        let starts = rows.saturating_sub(WIDTH - 1).max(1);
+        // fpr = s 2^-columns with 1/2 < s <= 1. A share v of the keys with one column more gives a rate of
+        // 2^-columns (1 - v/2), so v = 2 - 2s. All of this is exact in floating point.
+        let (mut s, mut columns) = (fpr, 0);
+        while s <= 0.5 {
+            s *= 2.0;
+            columns += 1;
+        }
+        let wide_starts = libm::ceil((2.0 - 2.0 * s) * f64::from(starts)) as u32;
+        // A key that starts in one block reaches into the next one, which needs the column too.
+        let all_blocks = rows.div_ceil(WIDTH);
+        let wide_blocks =
+            if wide_starts == 0 { 0 } else { (wide_starts.div_ceil(WIDTH) + 1).min(all_blocks) };
+        let planes = at + if last { 0 } else { starts.div_ceil(BUCKET).div_ceil(4) as usize };
+        let wide_rows = u64::from(rows.min(wide_blocks.saturating_mul(WIDTH)));
+        let plane_bytes = u64::from(rows) * u64::from(columns / 8);
+        let bytes = plane_bytes + (u64::from(rows) * u64::from(columns % 8) + wide_rows) / 8;
+        let end = usize::try_from(planes as u64 + bytes).map_err(|_| Error::TooLarge { bytes })?;
+        let blocks = planes + plane_bytes as usize;
+        let buckets = (!last).then_some(at);
+        let mask = if rows < WIDTH { (1 << rows) - 1 } else { u64::MAX };
+        Ok(Layer { rows, starts, mask, wide_starts, wide_blocks, columns, key, buckets, planes, blocks, end })
+    }
+
+    fn start(&self, state: u64) -> u32 {
+        spread(state, self.starts)
+    }
+
+    /// The coefficients of the rows from the start on, the first in bit 0, which is always set.
+    fn coefficients(&self, state: u64) -> u64 {
+        let product = state.wrapping_mul(GOLDEN);
+        ((product ^ product >> 32) | 1) & self.mask
+    }
+
+    fn bumps(&self, bytes: &[u8], start: u32) -> bool {
+        let Some(buckets) = self.buckets else { return false };
+        let bucket = start / BUCKET;
+        let code = bytes[buckets + (bucket / 4) as usize] >> (bucket % 4 * 2) & 3;
+        start % BUCKET < THRESHOLDS[usize::from(code)]
+    }
+
+    /// Where a block begins, and how many columns it has.
+    fn block(&self, block: u32) -> (usize, u32) {
+        let columns = self.columns % 8;
+        let words = block as usize * columns as usize + block.min(self.wide_blocks) as usize;
+        (self.blocks + 8 * words, columns + u32::from(block < self.wide_blocks))
+    }
+
+    /// The bytes of one column in a block: 8, but for a last block that isn't full.
+    fn column_bytes(&self, block: u32) -> usize {
+        (self.rows.saturating_sub(block * WIDTH) / 8).min(8) as usize
+    }
+
+    #[inline]
+    fn has(&self, bytes: &[u8], state: u64, start: u32) -> bool {
+        let coefficients = self.coefficients(state);
+        let mut fingerprint = fingerprint(state);
+        let mut at = self.planes + start as usize;
+        while at < self.blocks {
+            if sum_rows(bytes, at, coefficients) != fingerprint as u8 {
+                return false;
+            }
+            fingerprint >>= 8;
+            at += self.rows as usize;
+        }
+        let columns = self.columns % 8 + u32::from(start < self.wide_starts);
+        columns == 0 || self.has_columns(bytes, columns, coefficients, fingerprint, start)
+    }
+
+    #[inline(never)]
+    fn has_columns(
+        &self,
+        bytes: &[u8],
+        columns: u32,
+        coefficients: u64,
+        fingerprint: u32,
+        start: u32,
+    ) -> bool {
+        // The coefficients of rows in this block and in the next.
+        let (block, shift) = (start / WIDTH, start % WIDTH);
+        let (low, high) = (coefficients << shift, coefficients >> 1 >> (WIDTH - 1 - shift));
+        let ((here, stored), here_bytes) = (self.block(block), self.column_bytes(block));
+        let (next, next_bytes) = (here + here_bytes * stored as usize, self.column_bytes(block + 1));
+        (0..columns as usize).all(|column| {
+            let here = word(bytes, here + column * here_bytes, here_bytes) & low;
+            let next = word(bytes, next + column * next_bytes, next_bytes) & high;
+            (here ^ next).count_ones() & 1 == fingerprint >> column & 1
+        })
+    }
+}
+
+/// For each of the 256 values of eight coefficients, a byte of ones where there is a 1.
+static MASKS: [u64; 256] = {
+    let mut masks = [0; 256];
+    let mut i = 0;
+    while i < 256 * 8 {
+        masks[i / 8] |= ((i / 8 >> (i % 8) & 1) as u64 * 0xff) << (i % 8 * 8);
+        i += 1;
+    }
+    masks
+};
+
+/// The sum (mod 2) of the rows of a plane, one byte each, that have a coefficient of 1.
+#[inline]
+fn sum_rows(bytes: &[u8], at: usize, coefficients: u64) -> u8 {
+    let rows = match bytes.get(at..).and_then(<[u8]>::first_chunk::<64>) {
+        Some(rows) => rows,
+        None => &last_rows(bytes, at),
+    };
+    let mut sum = 0;
+    for (i, &word) in rows.as_chunks::<8>().0.iter().enumerate() {
+        sum ^= u64::from_le_bytes(word) & MASKS[(coefficients >> (8 * i)) as usize & 0xff];
+    }
+    sum ^= sum >> 32;
+    sum ^= sum >> 16;
+    (sum ^ sum >> 8) as u8
+}
+
+/// At the very end there are fewer than 64 rows; no coefficient is 1 beyond them.
+#[cold]
+fn last_rows(bytes: &[u8], at: usize) -> [u8; 64] {
+    core::array::from_fn(|i| bytes.get(at + i).copied().unwrap_or(0))
+}
+
+/// Up to 8 bytes as a number.
+#[inline]
+fn word(bytes: &[u8], at: usize, length: usize) -> u64 {
+    match bytes[at..at + length].first_chunk() {
+        Some(&word) => u64::from_le_bytes(word),
+        None => bytes[at..at + length].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    }
+}
+
+/// A key's state in a layer, from its state in the layer before or, at first, its digest.
+fn enter(state: u64, key: u64) -> u64 {
+    let state = (state ^ key).wrapping_mul(MULTIPLIER);
+    state ^ state >> 32
+}
+
+/// The inverse of [`enter`].
+fn leave(state: u64, key: u64) -> u64 {
+    (state ^ state >> 32).wrapping_mul(INVERSE) ^ key
+}
+
+fn fingerprint(state: u64) -> u32 {
+    (state ^ state >> 32) as u32
+}
+
+impl RibbonFilter {
+    /// The filter of the keys with these digests; repeated ones are legal and cost nothing. The vector is used up as
+    /// working space. Besides the result this takes 12 bytes a key at most, and 8 for a moment while it sorts.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] unless 2^-32 <= fpr < 1 and fpr >= 100 n / 2^64, or with 2^32 keys;
+    /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide.
+    pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
+        Self::salted(digests, fpr, seed, 0)
+    }
+
+    /// As [`RibbonFilter::from_digests`], with hashes that differ for each salt: two filters of the same digests and
+    /// different salts have independent false positives.
+    pub(crate) fn salted(digests: &mut Vec<u64>, fpr: f64, seed: u64, salt: u32) -> Result<Self> {
+        check_fpr(fpr)?;
+        let mut filter =
+            RibbonFilter { seed, count: 0, fpr, salt, attempt: 0, layers: Vec::new(), bytes: Vec::new() };
+        let mut rows = Rows::default();
+        let mut states = core::mem::take(digests);
+        loop {
+            let key = filter.next_key(0);
+            states.iter_mut().for_each(|state| *state = enter(*state, key));
+            sort(&mut states)?;
+            states.dedup();
+            if filter.layers.is_empty() {
+                check_rate(states.len() as u64, fpr)?;
+                filter.count = u32::try_from(states.len()).map_err(|_| TOO_MANY)?;
+            }
+            if states.is_empty() {
+                return Ok(filter);
+            }
+            if filter.layers.len() == MAX_LAYERS - 1 || states.len() < MIN_BUMPING {
+                states.iter_mut().for_each(|state| *state = leave(*state, key));
+                filter.last(&mut rows, &states)?;
+                return Ok(filter);
+            }
+            let wanted = (states.len() as u64 * 96 / 100) as u32 & !7;
+            let layer = filter.next_layer(wanted, false, key)?;
+            filter.bytes_for(&layer)?;
+            states = rows.fill(&layer, &states, &mut filter.bytes)?;
+            rows.solve(&layer, &mut filter.bytes);
+            filter.push(layer)?;
+        }
+    }
+
+    /// What turns a key's state into its state in the next layer: it differs for each salt, layer and attempt.
+    fn next_key(&self, attempt: u8) -> u64 {
+        let number = u64::from(self.salt) << 10 | (self.layers.len() as u64) << 8 | u64::from(attempt);
+        number.wrapping_mul(GOLDEN)
+    }
+
+    fn next_layer(&self, rows: u32, last: bool, key: u64) -> Result<Layer> {
+        Layer::new(rows, last, self.fpr, key, self.layers.last().map_or(0, |layer| layer.end))
+    }
+
+    fn bytes_for(&mut self, layer: &Layer) -> Result<()> {
+        reserve(&mut self.bytes, layer.end)?;
+        self.bytes.resize(layer.end, 0);
+        Ok(())
+    }
+
+    fn push(&mut self, layer: Layer) -> Result<()> {
+        let total = self.layers.len() + 1;
+        reserve(&mut self.layers, total)?;
+        self.layers.push(layer);
+        Ok(())
+    }
+
+    /// Builds the layer that bumps nothing: a few rows too few, at first, and many hashes for each number of rows.
+    fn last(&mut self, rows: &mut Rows, states: &[u64]) -> Result<()> {
+        let mut wanted = (states.len() as u32 + 7) & !7;
+        loop {
+            for attempt in 0..16 {
+                let layer = self.next_layer(wanted, true, self.next_key(attempt))?;
+                if rows.fit(&layer, states)? {
+                    self.attempt = attempt;
+                    self.bytes_for(&layer)?;
+                    rows.solve(&layer, &mut self.bytes);
+                    return self.push(layer);
+                }
+            }
+            wanted += (wanted / 64 + 7) & !7;
+            // A handful of rounds is enough for any keys but ones that were chosen to collide under every hash.
+            if wanted as usize > 2 * states.len() + 1024 {
+                return Err(Error::BuildFailed);
+            }
+        }
+    }
+
+    /// A filter without its bytes from its stored parts, the layers' rows in order; [`RibbonFilter::byte_length`]
+    /// then tells how many to hand to [`RibbonFilter::with_bytes`].
+    pub(crate) fn from_parts(
+        seed: u64,
+        count: u32,
+        fpr: f64,
+        salt: u32,
+        attempt: u8,
+        rows: impl ExactSizeIterator<Item = u32>,
+    ) -> Result<Self> {
+        check_fpr(fpr)?;
+        let layers = rows.len();
+        if layers > MAX_LAYERS || (layers == 0) != (count == 0) {
+            return Err(Error::InvalidParameter {
+                rule: "a ribbon filter has 1 to 4 layers, or none if it is empty",
+            });
+        }
+        let mut filter =
+            RibbonFilter { seed, count, fpr, salt, attempt, layers: Vec::new(), bytes: Vec::new() };
+        for (i, rows) in rows.enumerate() {
+            if rows == 0 || rows % 8 != 0 {
+                return Err(Error::InvalidParameter {
+                    rule: "a layer's rows must be a multiple of 8 above 0",
+                });
+            }
+            let last = i + 1 == layers;
+            let key = filter.next_key(if last { attempt } else { 0 });
+            filter.push(filter.next_layer(rows, last, key)?)?;
+        }
+        Ok(filter)
+    }
+
+    /// How many bytes the layers take.
+    pub(crate) fn byte_length(&self) -> usize {
+        self.layers.last().map_or(0, |layer| layer.end)
+    }
+
+    /// The filter with its bytes, [`RibbonFilter::byte_length`] of them.
+    pub(crate) fn with_bytes(mut self, bytes: Vec<u8>) -> Result<Self> {
+        debug_assert_eq!(bytes.len(), self.byte_length());
+        self.bytes = bytes;
+        for layer in &self.layers {
+            let used = layer.starts.div_ceil(BUCKET) % 4 * 2;
+            if layer.buckets.is_some() && used != 0 && self.bytes[layer.planes - 1] >> used != 0 {
+                return Err(Error::InvalidParameter { rule: "the bits after the last bucket must be 0" });
+            }
+        }
+        Ok(self)
+    }
+
+    /// The number of different keys.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The rate that was asked for.
+    pub fn fpr(&self) -> f64 {
+        self.fpr
+    }
+
+    /// The seed of the digests.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// What makes this filter's hashes differ from those of others with the same digests.
+    pub fn salt(&self) -> u32 {
+        self.salt
+    }
+
+    /// Which of its hashes the last layer took.
+    pub(crate) fn attempt(&self) -> u8 {
+        self.attempt
+    }
+
+    /// The rows of each layer.
+    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.layers.iter().map(|layer| layer.rows)
+    }
+
+    /// The layers' buckets, planes and blocks.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The chance that a key which isn't in the filter is "maybe present": 2^-columns (1 - v/2), where a share v of
+    /// the keys has one column more.
+    pub fn estimated_fpr(&self) -> f64 {
+        self.layers.first().map_or(0.0, |layer| {
+            let wide = f64::from(layer.wide_starts) / f64::from(layer.starts);
+            power(0.5, layer.columns) * (1.0 - wide / 2.0)
+        })
+    }
+
+    /// True = maybe present, false = definitely absent.
+    pub fn has(&self, key: &[u8]) -> bool {
+        self.has_digest(digest(self.seed, key))
+    }
+
+    /// As [`RibbonFilter::has`], for a key's digest under this filter's seed.
+    pub fn has_digest(&self, digest: u64) -> bool {
+        let mut state = digest;
+        for layer in &self.layers {
+            state = enter(state, layer.key);
+            let start = layer.start(state);
+            if !layer.bumps(&self.bytes, start) {
+                return layer.has(&self.bytes, state, start);
+            }
+        }
+        false
+    }
+}
+
+fn check_fpr(fpr: f64) -> Result<()> {
+    if (1.0 / 4_294_967_296.0..1.0).contains(&fpr) {
+        return Ok(());
+    }
+    Err(Error::InvalidParameter { rule: "fpr must be a number from 2^-32 to below 1" })
+}
+
+/// The system of equations of one layer, in echelon form: row i holds the equation whose first coefficient is at i,
+/// shifted so that this one is bit 0; no coefficients = no equation.
+#[derive(Default)]
+struct Rows {
+    coefficients: Vec<u64>,
+    fingerprints: Vec<u32>,
+}
+
+/// What adding an equation came to.
+enum Added {
+    Row(u32),
+    /// It follows from the others.
+    Implied,
+    /// It contradicts the others.
+    Conflict,
+}
+
+impl Rows {
+    fn reset(&mut self, layer: &Layer) -> Result<()> {
+        let rows = layer.rows as usize;
+        self.coefficients.clear();
+        self.fingerprints.clear();
+        reserve(&mut self.coefficients, rows)?;
+        reserve(&mut self.fingerprints, rows)?;
+        self.coefficients.resize(rows, 0);
+        self.fingerprints.resize(rows, 0);
+        Ok(())
+    }
+
+    fn add(&mut self, layer: &Layer, state: u64, start: u32) -> Added {
+        let (mut row, mut coefficients, mut fingerprint) =
+            (start, layer.coefficients(state), fingerprint(state));
+        loop {
+            let there = self.coefficients[row as usize];
+            if there == 0 {
+                self.coefficients[row as usize] = coefficients;
+                self.fingerprints[row as usize] = fingerprint;
+                return Added::Row(row);
+            }
+            coefficients ^= there;
+            fingerprint ^= self.fingerprints[row as usize];
+            if coefficients == 0 {
+                let columns = layer.columns + u32::from(layer.wide_blocks > 0);
+                let mask = (1_u64 << columns) - 1;
+                return if u64::from(fingerprint) & mask == 0 { Added::Implied } else { Added::Conflict };
+            }
+            let skip = coefficients.trailing_zeros();
+            coefficients >>= skip;
+            row += skip;
+        }
+    }
+
+    /// Adds all keys or says that it can't.
+    fn fit(&mut self, layer: &Layer, states: &[u64]) -> Result<bool> {
+        self.reset(layer)?;
+        Ok(states.iter().all(|&state| {
+            let state = enter(state, layer.key);
+            !matches!(self.add(layer, state, layer.start(state)), Added::Conflict)
+        }))
+    }
+
+    /// Adds sorted keys from the last start row to the first, and returns those that are bumped. So a bucket's rows
+    /// that bumped keys leave free are filled by the keys of the bucket before it.
+    fn fill(&mut self, layer: &Layer, states: &[u64], bytes: &mut [u8]) -> Result<Vec<u64>> {
+        self.reset(layer)?;
+        let mut bumped = Vec::new();
+        let mut taken: Vec<u32> = Vec::new();
+        let mut rest = states;
+        while let Some(&first) = rest.first() {
+            let bucket = layer.start(first) / BUCKET;
+            let length = rest.iter().take_while(|&&state| layer.start(state) / BUCKET == bucket).count();
+            let (keys, after) = rest.split_at(length);
+            rest = after;
+            taken.clear();
+            reserve(&mut taken, keys.len())?;
+            let mut code = 0;
+            for &state in keys.iter().rev() {
+                let start = layer.start(state);
+                match self.add(layer, state, start) {
+                    Added::Row(row) => taken.push(row),
+                    Added::Implied => taken.push(u32::MAX),
+                    Added::Conflict => {
+                        while THRESHOLDS[code] <= start % BUCKET {
+                            code += 1;
+                        }
+                        break;
+                    }
+                }
+            }
+            if code == 0 {
+                continue;
+            }
+            // Equations are never changed by later ones, so the last ones can be taken out again.
+            let kept = keys
+                .iter()
+                .rev()
+                .take_while(|&&state| layer.start(state) % BUCKET >= THRESHOLDS[code])
+                .count();
+            for &row in taken.iter().skip(kept).filter(|&&row| row != u32::MAX) {
+                self.coefficients[row as usize] = 0;
+            }
+            let bumped_here = &keys[..keys.len() - kept];
+            if bumped.capacity() < bumped.len() + bumped_here.len() {
+                let room = (bumped.len() * 2).max(bumped.len() + bumped_here.len()).max(1024);
+                reserve(&mut bumped, room)?;
+            }
+            bumped.extend_from_slice(bumped_here);
+            if let Some(buckets) = layer.buckets {
+                bytes[buckets + (bucket / 4) as usize] |= (code as u8) << (bucket % 4 * 2);
+            }
+        }
+        Ok(bumped)
+    }
+
+    /// Back substitution: every row's bit in every column, from the last row to the first. A row without an equation
+    /// is 0.
+    fn solve(&self, layer: &Layer, bytes: &mut [u8]) {
+        for plane in 0..layer.columns / 8 {
+            let at = layer.planes + plane as usize * layer.rows as usize;
+            for row in (0..layer.rows as usize).rev() {
+                let coefficients = self.coefficients[row];
+                if coefficients != 0 {
+                    let sum = sum_rows(bytes, at + row, coefficients);
+                    bytes[at + row] = sum ^ (self.fingerprints[row] >> (8 * plane)) as u8;
+                }
+            }
+        }
+        let done = layer.columns / 8 * 8;
+        let columns = layer.columns % 8 + u32::from(layer.wide_blocks > 0);
+        // Bit j of a column is the solution in row + j.
+        let mut solution = [0_u64; 8];
+        for row in (0..layer.rows).rev() {
+            let (coefficients, fingerprint) =
+                (self.coefficients[row as usize], self.fingerprints[row as usize]);
+            for (column, bits) in (done..).zip(&mut solution[..columns as usize]) {
+                *bits <<= 1;
+                if coefficients != 0 {
+                    *bits |= u64::from((*bits & coefficients).count_ones() ^ fingerprint >> column) & 1;
+                }
+            }
+            if row % WIDTH == 0 {
+                let block = row / WIDTH;
+                let ((at, columns), length) = (layer.block(block), layer.column_bytes(block));
+                for (column, bits) in solution[..columns as usize].iter().enumerate() {
+                    bytes[at + column * length..][..length].copy_from_slice(&bits.to_le_bytes()[..length]);
+                }
+            }
+        }
+    }
+}

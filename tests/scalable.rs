@@ -1,0 +1,271 @@
+//! The scalable Bloom filter against a naive one made of sets of positions, and its rate after growing a thousandfold.
+
+use std::collections::HashSet;
+
+use bloom_wasm::filters::ScalableBloomFilter;
+use bloom_wasm::hash::digest;
+use bloom_wasm::params::fpr_for;
+use proptest::prelude::*;
+
+/// A slice as FORMAT.md words it, with wide arithmetic and the standard library's logarithms.
+struct Slice {
+    bits: u128,
+    hashes: u32,
+    capacity: u64,
+    count: u64,
+    set: HashSet<u128>,
+}
+
+impl Slice {
+    fn new(capacity: u64, fpr: f64) -> Self {
+        let n = capacity as f64;
+        let ln2 = 2_f64.ln();
+        let bits = match (-fpr.ln() / ln2).round() as u32 {
+            0 | 1 => -n / (1.0 - fpr).ln(),
+            2 => -2.0 * n / (1.0 - fpr.sqrt()).ln(),
+            _ => -n * fpr.ln() / (ln2 * ln2),
+        }
+        .ceil();
+        let hashes = (bits / n * ln2).round().max(1.0) as u32;
+        let (bits, count, set) = (bits as u128, 0, HashSet::new());
+        Slice { bits, hashes, capacity, count, set }
+    }
+
+    fn positions(&self, digest: u64) -> HashSet<u128> {
+        let mut x = u128::from(digest);
+        let mut next = || {
+            x = x * 0xf135_7aea_2e62_a9c5 % (1 << 64);
+            x * self.bits >> 64
+        };
+        (0..self.hashes).map(|_| next()).collect()
+    }
+
+    fn has(&self, digest: u64) -> bool {
+        self.positions(digest).is_subset(&self.set)
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.bits.div_ceil(8) as usize];
+        self.set.iter().for_each(|&bit| bytes[bit as usize / 8] |= 1 << (bit % 8));
+        bytes
+    }
+}
+
+struct Naive {
+    slices: Vec<Slice>,
+    growth: u64,
+    tightening: f64,
+    next_rate: f64,
+}
+
+impl Naive {
+    fn new(initial_capacity: u32, fpr: f64, growth: u32, tightening: f64) -> Self {
+        let first_rate = 0.97 * fpr * (1.0 - tightening);
+        let slices = vec![Slice::new(initial_capacity.into(), first_rate)];
+        Naive { slices, growth: growth.into(), tightening, next_rate: first_rate * tightening }
+    }
+
+    fn has(&self, digest: u64) -> bool {
+        self.slices.iter().any(|slice| slice.has(digest))
+    }
+
+    fn add(&mut self, digest: u64) -> bool {
+        if self.has(digest) {
+            return false;
+        }
+        let newest = self.slices.last().unwrap();
+        if newest.count == newest.capacity {
+            self.slices.push(Slice::new(newest.capacity * self.growth, self.next_rate));
+            self.next_rate *= self.tightening;
+        }
+        let newest = self.slices.last_mut().unwrap();
+        newest.set.extend(newest.positions(digest));
+        newest.count += 1;
+        true
+    }
+
+    fn parts(&self) -> Vec<(u128, u32, u64, Vec<u8>)> {
+        self.slices.iter().map(|slice| (slice.bits, slice.hashes, slice.count, slice.bytes())).collect()
+    }
+}
+
+fn parts(filter: &ScalableBloomFilter) -> Vec<(u128, u32, u64, Vec<u8>)> {
+    let part = |(slice, count): (&bloom_wasm::BloomFilter, u64)| {
+        (slice.bits().into(), slice.hashes(), count, slice.as_bytes().to_vec())
+    };
+    filter.slices().map(part).collect()
+}
+
+proptest! {
+    #[test]
+    fn agrees_with_a_naive_filter(
+        initial_capacity in 1..20_u32,
+        fpr in prop_oneof![1e-4..0.95_f64, Just(0.01)],
+        growth in 1..=4_u32,
+        tightening in prop_oneof![0.3..0.95_f64, Just(0.5)],
+        seed: u64,
+        keys in prop::collection::vec(0..1000_u32, 0..300),
+    ) {
+        let keys = &keys[..keys.len().min(20 * initial_capacity as usize)];
+        let mut filter = ScalableBloomFilter::new(initial_capacity, fpr, growth, tightening, seed).unwrap();
+        let mut naive = Naive::new(initial_capacity, fpr, growth, tightening);
+        for key in keys {
+            let key = key.to_le_bytes();
+            let new = naive.add(digest(seed, &key));
+            prop_assert_eq!(filter.add(&key), Ok(new));
+        }
+        for key in 0..1000_u32 {
+            let key = key.to_le_bytes();
+            prop_assert_eq!(filter.has(&key), naive.has(digest(seed, &key)));
+        }
+        prop_assert!(keys.iter().all(|key| filter.has(&key.to_le_bytes())));
+        prop_assert_eq!(parts(&filter), naive.parts());
+        prop_assert_eq!(filter.count(), naive.slices.iter().map(|slice| slice.count).sum::<u64>());
+        prop_assert_eq!(u128::from(filter.bits()), naive.slices.iter().map(|slice| slice.bits).sum::<u128>());
+        let none = |slice: &Slice| 1.0 - (slice.set.len() as f64 / slice.bits as f64).powi(slice.hashes as i32);
+        let any = 1.0 - naive.slices.iter().map(none).product::<f64>();
+        prop_assert!((filter.estimated_fpr() - any).abs() < 1e-12);
+
+        filter.clear();
+        prop_assert_eq!(filter, ScalableBloomFilter::new(initial_capacity, fpr, growth, tightening, seed).unwrap());
+    }
+
+    #[test]
+    fn from_digests_adds_in_ascending_order(
+        keys in prop::collection::vec(0..400_u32, 0..500),
+        growth in 1..=4_u32,
+        seed: u64,
+    ) {
+        let mut digests: Vec<u64> = keys.iter().map(|key| digest(seed, &key.to_le_bytes())).collect();
+        let filter = ScalableBloomFilter::from_digests(&mut digests.clone(), 30, 0.01, growth, 0.8, seed).unwrap();
+        digests.sort();
+        let mut naive = Naive::new(30, 0.01, growth, 0.8);
+        digests.iter().for_each(|&digest| { naive.add(digest); });
+        prop_assert_eq!(parts(&filter), naive.parts());
+    }
+}
+
+/// Fills a filter to so many times its initial capacity. What it lets pass must fit what its slices let pass one by
+/// one, and stay below the target. `sorted` = from digests in ascending order.
+fn measure(initial_capacity: u32, times: u64, fpr: f64, growth: u32, tightening: f64, sorted: bool) {
+    let count = u64::from(initial_capacity) * times;
+    let filter = if sorted {
+        let mut digests: Vec<u64> = (0..count).map(|i| digest(1, &i.to_le_bytes())).collect();
+        ScalableBloomFilter::from_digests(&mut digests, initial_capacity, fpr, growth, tightening, 1).unwrap()
+    } else {
+        let mut filter = ScalableBloomFilter::new(initial_capacity, fpr, growth, tightening, 1).unwrap();
+        (0..count).for_each(|i| {
+            filter.add(&i.to_le_bytes()).unwrap();
+        });
+        filter
+    };
+    assert!((0..count).step_by(7).all(|i| filter.has(&i.to_le_bytes())), "a false negative");
+    // New keys that were taken for old ones.
+    let missed = (count - filter.count()) as f64;
+    let most = 1.2 * fpr * count as f64;
+    assert!(missed < most + 4.0 * most.sqrt(), "{missed} of {count} missed");
+
+    let probes = (200.0 / fpr) as u64;
+    let hits = (0..probes).filter(|i| filter.has(&(i | 1 << 63).to_le_bytes())).count() as f64;
+    let expected = filter.estimated_fpr() * probes as f64;
+    let what = format!("fpr {fpr}, growth {growth}, tightening {tightening}, sorted {sorted}");
+    assert!((hits - expected).abs() < 4.0 * expected.sqrt(), "{what}: {hits} hits for {expected}");
+
+    // How far the rate of each slice strays, as in tests/bloom.rs.
+    let variance = |(slice, count): (&bloom_wasm::BloomFilter, u64)| {
+        let (m, k) = (f64::from(slice.bits()), f64::from(slice.hashes()));
+        let c = k * count as f64 / m;
+        let stray = (m * ((-c).exp() - (1.0 + c) * (-2.0 * c).exp())).sqrt() / (m * (1.0 - (-c).exp()));
+        (k * stray * fpr_for(count, slice.bits(), slice.hashes()).unwrap()).powi(2)
+    };
+    let sigma = filter.slices().map(variance).sum::<f64>().sqrt();
+    // Where the slices to come still have a part of the target, it is met with no allowance.
+    let part_left = tightening > 0.7 && growth > 1;
+    let limit = if part_left { fpr } else { fpr + 4.0 * sigma };
+    assert!(filter.estimated_fpr() < limit, "{what}: {:e}", filter.estimated_fpr());
+    let measured = hits / probes as f64;
+    let limit = fpr + 4.0 * (sigma.powi(2) + fpr / probes as f64).sqrt();
+    assert!(measured < limit, "{what}: {measured:e}");
+}
+
+fn measure_all(fpr: f64) {
+    for tightening in [0.5, 0.8, 0.9] {
+        for growth in [2, 4] {
+            measure(500, 1000, fpr, growth, tightening, false);
+        }
+        // With 0.5 the thirtieth equal slice or so would have a rate below what digests can give.
+        measure(1000, if tightening < 0.8 { 25 } else { 50 }, fpr, 1, tightening, false);
+    }
+    measure(500, 1000, fpr, 2, 0.8, true);
+}
+
+#[test]
+fn rate_1e_1() {
+    measure_all(0.1);
+}
+
+#[test]
+fn rate_1e_2() {
+    measure_all(0.01);
+}
+
+#[test]
+fn rate_1e_3() {
+    measure_all(1e-3);
+}
+
+#[test]
+fn rate_1e_4() {
+    measure_all(1e-4);
+}
+
+#[test]
+fn errors() {
+    let new = |initial_capacity, fpr, growth, tightening| {
+        ScalableBloomFilter::new(initial_capacity, fpr, growth, tightening, 0).map_err(|error| error.code())
+    };
+    assert!(new(1, 0.99, 1, 0.01).is_ok() && new(1, 1e-6, 16, 0.99).is_ok());
+    for wrong in [
+        new(0, 0.01, 2, 0.5),
+        new(1, 0.01, 0, 0.5),
+        new(1, 0.01, 17, 0.5),
+        new(1, 0.01, u32::MAX, 0.5),
+        new(1, 0.01, 2, 0.0),
+        new(1, 0.01, 2, 1.0),
+        new(1, 0.01, 2, -0.5),
+        new(1, 0.01, 2, f64::NAN),
+        new(1, 0.0, 2, 0.5),
+        new(1, 1.0, 2, 0.5),
+        new(1, 1.5, 2, 0.5),
+        new(1, f64::NAN, 2, 0.5),
+        new(1000, 1e-15, 2, 0.5),
+        new(1000, 1e-5, 2, 1.0 - 1e-16),
+    ] {
+        assert_eq!(wrong, Err("invalid_parameter"));
+    }
+    assert_eq!(new(u32::MAX, 0.01, 2, 0.5), Err("too_large"));
+}
+
+/// A filter that can't grow says so, stays as it is, and still answers.
+#[test]
+fn the_end_of_growth() {
+    // 1, 16 and 256 keys fit; a rate of 1e-3 r^3 needs more than 64 bits of digest.
+    for (growth, tightening, room, code) in [(16, 1e-6, 1 + 16, "filter_full"), (1, 0.99, 255, "filter_full")]
+    {
+        let mut filter = ScalableBloomFilter::new(1, 1e-3, growth, tightening, 0).unwrap();
+        let mut keys = (0_u64..).map(u64::to_le_bytes);
+        while filter.count() < room {
+            filter.add(&keys.next().unwrap()).unwrap();
+        }
+        let before = filter.clone();
+        let refused = keys.find(|key| !filter.has(key)).unwrap();
+        let error = filter.add(&refused).unwrap_err();
+        assert_eq!(error.code(), code);
+        assert_eq!(
+            error.to_string(),
+            format!("the filter is full with {room} keys; build one of a higher capacity")
+        );
+        assert_eq!(filter, before);
+        assert_eq!(filter.add(&0_u64.to_le_bytes()), Ok(false));
+    }
+}
