@@ -12,7 +12,7 @@ export const errorCodes = [
   "incompatible", // two filters differ in bits, hashes or seed
   "build_failed", // the keys collide under every hash of a ribbon filter
   "not_mergeable", // filters of these kinds can't be merged
-  "filter_full", // a cuckoo filter has no room for another key
+  "filter_full", // a cuckoo or scalable filter has no room for another key
   "too_large", // more memory than there is, or more bytes than `maxBytes`
   "invalid_key", // a key is neither a string nor a Uint8Array
   "wrong_kind", // the blob holds another kind of filter than the class that was asked to decode it

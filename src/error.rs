@@ -52,7 +52,7 @@ pub enum Error {
     BuildFailed,
     /// Filters of these kinds can't be merged.
     NotMergeable,
-    /// A cuckoo filter has no room for another key; it is unchanged.
+    /// A cuckoo filter has no room for another key, or a scalable one for another slice; it is unchanged.
     FilterFull {
         /// How many keys it holds.
         count: u64,

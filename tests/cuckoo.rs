@@ -280,7 +280,7 @@ fn fingerprints_are_as_short_as_the_rate_allows() {
 #[test]
 fn small_lists_fit() {
     for fpr in RATES.map(|(fpr, _)| fpr).into_iter().chain([0.9, 0.5, 0.25, 2e-9]) {
-        for count in [0, 1, 2, 3, 10, 20, 57] {
+        for count in [0, 1, 2, 3, 10, 38, 57] {
             for seed in 0..300 {
                 fill(CuckooFilter::with_capacity(count, fpr, seed).unwrap(), count);
             }
@@ -361,7 +361,7 @@ fn from_digests_makes_room() {
     assert!(digests.iter().all(|&digest| naive.place_of(digest) == naive.place_of(digests[0])));
     let filter = CuckooFilter::from_digests(&mut digests, fpr, 0).unwrap();
     assert!(filter.buckets() > first.buckets());
-    assert!(filter.buckets() % 2 == 0 && filter.buckets() <= 2 * first.buckets());
+    assert!(filter.buckets().is_multiple_of(2) && filter.buckets() <= 2 * first.buckets());
     assert_eq!(filter.count(), 9);
     assert!(digests.iter().all(|&digest| filter.has_digest(digest)));
 

@@ -249,9 +249,8 @@ fn errors() {
 /// A filter that can't grow says so, stays as it is, and still answers.
 #[test]
 fn the_end_of_growth() {
-    // 1, 16 and 256 keys fit; a rate of 1e-3 r^3 needs more than 64 bits of digest.
-    for (growth, tightening, room, code) in [(16, 1e-6, 1 + 16, "filter_full"), (1, 0.99, 255, "filter_full")]
-    {
+    // A third slice would have a rate of 1e-15 for 256 keys, of which digests collide more often; or there are 255.
+    for (growth, tightening, room) in [(16, 1e-6, 1 + 16), (1, 0.99, 255)] {
         let mut filter = ScalableBloomFilter::new(1, 1e-3, growth, tightening, 0).unwrap();
         let mut keys = (0_u64..).map(u64::to_le_bytes);
         while filter.count() < room {
@@ -260,7 +259,7 @@ fn the_end_of_growth() {
         let before = filter.clone();
         let refused = keys.find(|key| !filter.has(key)).unwrap();
         let error = filter.add(&refused).unwrap_err();
-        assert_eq!(error.code(), code);
+        assert_eq!(error.code(), "filter_full");
         assert_eq!(
             error.to_string(),
             format!("the filter is full with {room} keys; build one of a higher capacity")

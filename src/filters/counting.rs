@@ -73,8 +73,7 @@ impl CountingBloomFilter {
         Ok(filter)
     }
 
-    /// A filter from its stored parts; the caller has made sure that there are `length(bits,
-    /// counter_bits)` bytes.
+    /// A filter from its stored parts; the caller has made sure that there are `length(bits, counter_bits)` bytes.
     pub(crate) fn from_parts(
         seed: u64,
         bits: u32,
@@ -83,7 +82,8 @@ impl CountingBloomFilter {
         counters: Vec<u8>,
     ) -> Result<Self> {
         check_shape(bits, hashes)?;
-        debug_assert_eq!(Ok(counters.len()), Self::length(bits, counter_bits));
+        let length = Self::length(bits, counter_bits)?;
+        debug_assert_eq!(counters.len(), length);
         let last_half_used = counter_bits == 4 && bits % 2 == 1;
         if last_half_used && counters.last().is_some_and(|last| last >> 4 != 0) {
             return Err(Error::InvalidParameter { rule: "the bits after the last counter must be 0" });
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(read(2, 0, 4, &[0]), Err("invalid_parameter"));
         assert_eq!(read(2, 65, 4, &[0]), Err("invalid_parameter"));
         for counter_bits in [0, 1, 2, 3, 5, 16, u32::MAX] {
-            assert_eq!(CountingBloomFilter::length(2, counter_bits).unwrap_err().code(), "invalid_parameter");
+            assert_eq!(read(2, 1, counter_bits, &[0]), Err("invalid_parameter"));
         }
     }
 }

@@ -244,7 +244,7 @@ impl CuckooFilter {
         if bucket <= sum { sum - bucket } else { sum + (self.buckets - bucket) }
     }
 
-    /// The first slot of a bucket that holds the fingerprint, or nothing if that is [`EMPTY`].
+    /// The first slot of a bucket that holds the fingerprint; [`EMPTY`] finds a free one.
     // One copy in the wasm instead of six.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     #[cfg_attr(not(target_arch = "wasm32"), inline)]

@@ -7,7 +7,7 @@
 //! add up (mod 2) to the fingerprint's bit. A stranger passes r columns with chance 2^-r.
 //!
 //! Solving that takes Gaussian elimination, which is linear in time because the coefficients form a narrow band. It
-//! needs more rows than keys, unless some keys may be left out. So a layer gets 6 % *fewer* rows than keys: they all
+//! needs more rows than keys, unless some keys may be left out. So a layer gets 3 % *fewer* rows than keys: they all
 //! fill up. Rows come in buckets of 128; where a bucket overflows, its keys that start in its first 15, 44 or 128
 //! rows are bumped to the next layer, which is built from them alone. The last layer bumps nothing: it has a few
 //! more rows than keys, and tries hash after hash until everything fits.
@@ -261,7 +261,7 @@ impl RibbonFilter {
                 filter.last(&mut rows, &states)?;
                 return Ok(filter);
             }
-            let wanted = (states.len() as u64 * 96 / 100) as u32 & !7;
+            let wanted = (states.len() as u64 * 97 / 100) as u32 & !7;
             let layer = filter.next_layer(wanted, false, key)?;
             filter.bytes_for(&layer)?;
             states = rows.fill(&layer, &states, &mut filter.bytes)?;
