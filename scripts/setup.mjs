@@ -80,6 +80,21 @@ export function chromium() {
   return find();
 }
 
+/** Runs Python with the xxhash package, which is installed first if it is missing; false if that can't be had. */
+export function python(...args) {
+  const packages = join(cache, "python");
+  const env = { ...process.env, PYTHONPATH: packages };
+  const has = () => spawnSync("python3", ["-c", "import xxhash"], { env, stdio: "ignore" }).status === 0;
+  if (!has()) {
+    step("installing the Python package xxhash for the test of FORMAT.md");
+    spawnSync("python3", ["-m", "pip", "install", "--quiet", "--target", packages, "xxhash"], { stdio: "inherit" });
+  }
+  if (!has()) return false;
+  const { status } = spawnSync("python3", args, { cwd: root, env, stdio: "inherit" });
+  if (status !== 0) throw new Error(`python3 ${args.join(" ")} failed`);
+  return true;
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   setup();
   if (process.argv.includes("--browser")) console.log(`setup: Chromium ${chromium() ?? "not found"}`);

@@ -54,8 +54,8 @@ impl CuckooFilter {
 
     /// An empty filter that takes `count` different keys, with a false-positive rate of at most `fpr` then. Fingerprints
     /// have f = ceil(log2(8 / fpr)) bits, because a key is compared with 8 slots, but at least 5. The keys are at most
-    /// 95 % of the slots, and 8 buckets more level out chance in small filters: one filter in a million gets
-    /// [full](Error::FilterFull) too early.
+    /// 95 % of the slots, and 8 buckets more level out chance in small filters: of 16 million, none got
+    /// [full](Error::FilterFull) too early; at rates above 1/8, whose fingerprints are shorter, a few in a million do.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] unless 2^-29 <= fpr < 1 and fpr >= 100 count / 2^64, and as
