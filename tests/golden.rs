@@ -63,6 +63,8 @@ fn counting() {
 fn scalable() {
     let filter = ScalableBloomFilter::from_digests(&mut digests(1000, 42), 100, 0.05, 2, 0.5, 42);
     check("scalable", filter.unwrap(), 0..1000, 1000..3000);
+    let filter = ScalableBloomFilter::from_digests(&mut digests(1000, 42), 50, 0.8, 3, 0.7, 42);
+    check("scalable-high", filter.unwrap(), 0..1000, 1000..3000);
 }
 
 #[test]
@@ -79,6 +81,7 @@ fn cuckoo() {
 fn ribbon() {
     let ribbon = |count, seed, fpr| RibbonFilter::from_digests(&mut digests(count, seed), fpr, seed).unwrap();
     check("ribbon", ribbon(1000, 42, 0.01), 0..1000, 1000..3000);
+    check("ribbon-small", ribbon(5, 42, 0.25), 0..5, 1000..3000);
     check("ribbon-wide", ribbon(1000, 7, 0.0015), 0..1000, 1000..30_000);
     check("ribbon-layers", ribbon(20_000, 42, 0.004), 0..20_000, 20_000..30_000);
     check("ribbon-empty", ribbon(0, 42, 0.01), 0..0, 1000..3000);

@@ -184,12 +184,13 @@ class Scalable(Filter):
     @staticmethod
     def size(n, q):
         """The m and k of a writer, section 6.1."""
-        hashes = floor(-log(q) / LN2 + 0.5)
-        if hashes <= 1:
-            return ceil(-n / log(1 - q)), 1
-        if hashes == 2:
-            return ceil(-2 * n / log(1 - sqrt(q))), 2
-        m = ceil(-n * log(q) / (LN2 * LN2))
+        h = floor(-log(q) / LN2 + 0.5)
+        if h <= 1:
+            m = ceil(-n / log(1 - q))
+        elif h == 2:
+            m = ceil(-2 * n / log(1 - sqrt(q)))
+        else:
+            m = ceil(-n * log(q) / (LN2 * LN2))
         return m, max(1, floor(m / n * LN2 + 0.5))
 
     def check(self):
@@ -385,6 +386,8 @@ TABLE = {
     "counting4.bloom": (Counting, None, None, COUNTED, range(1000, 3000)),
     "counting8.bloom": (Counting, None, None, COUNTED, range(1000, 3000)),
     "scalable.bloom": (Scalable, None, None, range(1000), range(1000, 3000)),
+    "scalable-high.bloom": (Scalable, None, None, range(1000), range(1000, 3000)),
+    "ribbon-small.bloom": (Ribbon, None, None, range(5), range(1000, 3000)),
     "cuckoo.bloom": (Cuckoo, None, None, range(1000), range(1000, 3000)),
     "ribbon.bloom": (Ribbon, None, None, range(1000), range(1000, 3000)),
     "ribbon-wide.bloom": (Ribbon, None, None, range(1000), range(1000, 30000)),
