@@ -50,8 +50,8 @@ pub fn optimal(count: u64, fpr: f64) -> Result<Optimal> {
 }
 
 /// The false-positive rate of `count` keys in `bits` bits with `hashes` hashes, as the textbooks' product form
-/// (1 - (1 - 1/m)^(kn))^k. It takes the share of set bits at its mean, which is exact to 1 % from a hundred keys
-/// up and too low for a handful.
+/// (1 - (1 - 1/m)^(kn))^k. It takes the share of set bits at its mean, which is exact to 1 % from a thousand
+/// keys up at any rate down to 1e-6, and too low for a handful.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] unless bits >= 1 and 1 <= hashes <= 64.

@@ -293,7 +293,7 @@ impl RibbonFilter {
         Ok(())
     }
 
-    /// Builds the layer that bumps nothing: a few rows too few, at first, and many hashes for each number of rows.
+    /// Builds the layer that bumps nothing: as many rows as keys at first, and 16 hashes for each number of rows.
     fn last(&mut self, rows: &mut Rows, states: &[u64]) -> Result<()> {
         let mut wanted = (states.len() as u32 + 7) & !7;
         loop {
@@ -442,14 +442,8 @@ struct Rows {
     fingerprints: Vec<u32>,
 }
 
-/// What adding an equation came to.
-enum Added {
-    Row(u32),
-    /// It follows from the others.
-    Implied,
-    /// It contradicts the others.
-    Conflict,
-}
+/// An equation contradicts the others.
+struct Conflict;
 
 impl Rows {
     fn reset(&mut self, layer: &Layer) -> Result<()> {
@@ -463,26 +457,27 @@ impl Rows {
         Ok(())
     }
 
-    fn add(&mut self, layer: &Layer, state: u64, start: u32) -> Added {
+    /// Adds a key's equation, and returns its row; none if it follows from the others.
+    fn add(&mut self, layer: &Layer, state: u64, start: u32) -> Result<Option<usize>, Conflict> {
         let (mut row, mut coefficients, mut fingerprint) =
-            (start, layer.coefficients(state), fingerprint(state));
+            (start as usize, layer.coefficients(state), fingerprint(state));
         loop {
-            let there = self.coefficients[row as usize];
+            let there = self.coefficients[row];
             if there == 0 {
-                self.coefficients[row as usize] = coefficients;
-                self.fingerprints[row as usize] = fingerprint;
-                return Added::Row(row);
+                self.coefficients[row] = coefficients;
+                self.fingerprints[row] = fingerprint;
+                return Ok(Some(row));
             }
             coefficients ^= there;
-            fingerprint ^= self.fingerprints[row as usize];
+            fingerprint ^= self.fingerprints[row];
             if coefficients == 0 {
                 let columns = layer.columns + u32::from(layer.wide_blocks > 0);
                 let mask = (1_u64 << columns) - 1;
-                return if u64::from(fingerprint) & mask == 0 { Added::Implied } else { Added::Conflict };
+                return if u64::from(fingerprint) & mask == 0 { Ok(None) } else { Err(Conflict) };
             }
             let skip = coefficients.trailing_zeros();
             coefficients >>= skip;
-            row += skip;
+            row += skip as usize;
         }
     }
 
@@ -491,16 +486,16 @@ impl Rows {
         self.reset(layer)?;
         Ok(states.iter().all(|&state| {
             let state = enter(state, layer.key);
-            !matches!(self.add(layer, state, layer.start(state)), Added::Conflict)
+            self.add(layer, state, layer.start(state)).is_ok()
         }))
     }
 
-    /// Adds sorted keys from the last start row to the first, and returns those that are bumped. So a bucket's rows
-    /// that bumped keys leave free are filled by the keys of the bucket before it.
+    /// Adds sorted keys, bucket after bucket, in each from the last start row to the first; returns those that are
+    /// bumped. The bucket before has spilled over into a bucket's first rows, so it is for these that keys get stuck.
     fn fill(&mut self, layer: &Layer, states: &[u64], bytes: &mut [u8]) -> Result<Vec<u64>> {
         self.reset(layer)?;
         let mut bumped = Vec::new();
-        let mut taken: Vec<u32> = Vec::new();
+        let mut taken = Vec::new();
         let mut rest = states;
         while let Some(&first) = rest.first() {
             let bucket = layer.start(first) / BUCKET;
@@ -513,9 +508,8 @@ impl Rows {
             for &state in keys.iter().rev() {
                 let start = layer.start(state);
                 match self.add(layer, state, start) {
-                    Added::Row(row) => taken.push(row),
-                    Added::Implied => taken.push(u32::MAX),
-                    Added::Conflict => {
+                    Ok(row) => taken.push(row),
+                    Err(Conflict) => {
                         while THRESHOLDS[code] <= start % BUCKET {
                             code += 1;
                         }
@@ -532,8 +526,8 @@ impl Rows {
                 .rev()
                 .take_while(|&&state| layer.start(state) % BUCKET >= THRESHOLDS[code])
                 .count();
-            for &row in taken.iter().skip(kept).filter(|&&row| row != u32::MAX) {
-                self.coefficients[row as usize] = 0;
+            for row in taken.drain(kept.min(taken.len())..).flatten() {
+                self.coefficients[row] = 0;
             }
             let bumped_here = &keys[..keys.len() - kept];
             if bumped.capacity() < bumped.len() + bumped_here.len() {
