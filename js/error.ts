@@ -4,7 +4,7 @@
 export const errorCodes = [
   "not_a_filter", // the bytes don't start like a blob
   "unsupported_version", // the blob is of a newer format
-  "unsupported_kind", // the blob holds a kind of filter that this release doesn't know
+  "unsupported_kind", // the blob holds a kind of filter that this release doesn't know, or only bloom-wasm/full builds
   "invalid_parameter", // an argument, or a field of a blob, is outside its range
   "truncated", // the blob ends too early
   "trailing_bytes", // there are bytes after the blob's end
@@ -45,4 +45,19 @@ export class FilterError extends Error {
   static {
     this.prototype.name = "FilterError";
   }
+}
+
+let failure: FilterError | undefined;
+
+/** Called by WebAssembly when one of its functions fails, which then returns 0. */
+export function fail(code: ErrorCode, message: string, a: number, b: number): void {
+  failure = new FilterError(code, message, a, b);
+}
+
+/** Hands on what a function of WebAssembly returned, or throws what it told {@link fail}. */
+export function checked<T>(value: T): T {
+  if (failure === undefined) return value;
+  const error = failure;
+  failure = undefined;
+  throw error;
 }

@@ -1,11 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The filters, as JavaScript classes over what WebAssembly holds. */
 
-import { FilterError } from "./error.js";
-import { Bytes, Digests, typeName, withDigests, withKey, withText, type Key, type Slot } from "./memory.js";
+import { FilterError, checked } from "./error.js";
+import { Bytes, Digests, typeName, wasm, withDigests, withKey, withText, type Key, type Slot } from "./memory.js";
 import { readAll } from "./stream.js";
-import * as wasm from "./bloom_wasm.js";
-import type { FilterInfo } from "./info.js";
+import { kinds, takenInfo, type FilterInfo } from "./info.js";
 
 /** What every builder takes beside its keys. */
 export interface BuildOptions {
@@ -19,15 +18,47 @@ export interface BuildOptions {
   createdAt?: Date | number;
 }
 
-/** What {@link BloomFilter.fromStream} takes. */
-export interface StreamOptions extends BuildOptions {
+/** What every empty filter takes. */
+export interface SeedOptions {
+  /** The seed of the hash, 0 to 2^64 - 1. Default 0n. */
+  seed?: bigint;
+}
+
+/** What a counting filter takes besides. */
+export interface CountingOptions {
+  /** The bits of a counter, 4 (the default) or 8: a key is counted up to 15 or 255 times. */
+  counterBits?: 4 | 8;
+}
+
+/** What a scalable filter takes besides. */
+export interface GrowthOptions {
+  /** The keys in the first slice, 1 to 2^32 - 1. Default 1000. */
+  initialCapacity?: number;
+  /** How many times as many keys each slice holds as the one before, 1 to 16. Default 2. */
+  growth?: number;
+  /** Each slice's rate over that of the one before, above 0 and below 1. Default 0.5. */
+  tightening?: number;
+}
+
+/** What an empty scalable filter takes. */
+export interface ScalableOptions extends SeedOptions, GrowthOptions {
+  /** The false-positive rate that all slices together stay below. Default 0.001. */
+  fpr?: number;
+}
+
+/** What each `fromStream` takes besides. */
+export interface StreamOptions {
   /** Stops the building; the promise is then rejected with the signal's reason. */
   signal?: AbortSignal;
   /** Called after each chunk of bytes, or each thousand keys: how much has been read. */
   onProgress?: (progress: { loaded: number }) => void;
 }
 
-/** The number of the kind in a blob. */
+// The numbers of the kinds in a blob.
+const BLOOM = 1;
+const COUNTING = 2;
+const SCALABLE = 3;
+const CUCKOO = 4;
 const RIBBON = 5;
 
 /** @internal Every filter's slot; a freed one has none. */
@@ -50,15 +81,8 @@ function hold<F extends Filter>(filter: F, slot: Slot): F {
 
 /** The object for a slot, of the class of its kind, without running a public constructor. */
 function wrap(slot: Slot): Filter {
-  const kind = wasm.kind(slot) === RIBBON ? RibbonFilter : BloomFilter;
-  return hold(Object.create(kind.prototype) as Filter, slot);
-}
-
-function bloomOf(filter: unknown): Slot {
-  if (!(filter instanceof BloomFilter)) {
-    throw new FilterError("invalid_parameter", `the other filter must be a BloomFilter, not ${typeName(filter)}`);
-  }
-  return slotOf(filter);
+  const classes = [BloomFilter, CountingBloomFilter, ScalableBloomFilter, CuckooFilter, RibbonFilter];
+  return hold(Object.create(classes[wasm.kind(slot) - 1]!.prototype) as Filter, slot);
 }
 
 function checkInteger(value: unknown, name: string, min: number, max: number): number {
@@ -70,9 +94,13 @@ function checkCount(count: unknown): number {
   return checkInteger(count, "count", 0, Number.MAX_SAFE_INTEGER);
 }
 
+function checkShare(share: unknown, name: string): number {
+  if (typeof share === "number" && share > 0 && share < 1) return share;
+  throw new FilterError("invalid_parameter", `${name} must be a number above 0 and below 1`);
+}
+
 function checkFpr(fpr: unknown): number {
-  if (typeof fpr === "number" && fpr > 0 && fpr < 1) return fpr;
-  throw new FilterError("invalid_parameter", "fpr must be a number above 0 and below 1");
+  return checkShare(fpr, "fpr");
 }
 
 function checkBits(bits: unknown): number {
@@ -88,28 +116,72 @@ function checkSeed(seed: unknown = 0n): bigint {
   throw new FilterError("invalid_parameter", "seed must be a bigint from 0n to 2n ** 64n - 1n");
 }
 
-/** Checks a builder's options before it reads a single key. */
-function checkOptions(options: BuildOptions = {}) {
+/** Checks all options, before a builder reads a single key. */
+function checkOptions(options: BuildOptions & CountingOptions & GrowthOptions = {}) {
   const { fpr = 1e-3, seed, name, createdAt } = options ?? {};
+  const { counterBits = 4, initialCapacity = 1000, growth = 2, tightening = 0.5 } = options ?? {};
   if (name !== undefined && typeof name !== "string") {
     throw new FilterError("invalid_parameter", "name must be a string");
   }
-  const time = createdAt === undefined ? undefined : checkInteger(Number(createdAt), "createdAt", 0, 8.64e15);
-  return { fpr: checkFpr(fpr), seed: checkSeed(seed), name, time };
+  if (counterBits !== 4 && counterBits !== 8) throw new FilterError("invalid_parameter", "counterBits must be 4 or 8");
+  return {
+    fpr: checkFpr(fpr),
+    seed: checkSeed(seed),
+    name,
+    time: createdAt === undefined ? NaN : checkInteger(Number(createdAt), "createdAt", 0, 8.64e15),
+    counterBits,
+    initialCapacity: checkInteger(initialCapacity, "initialCapacity", 1, 0xffff_ffff),
+    growth: checkInteger(growth, "growth", 1, 16),
+    tightening: checkShare(tightening, "tightening"),
+  };
 }
 
 type Checked = ReturnType<typeof checkOptions>;
 
-/** Puts the metadata into a new filter; frees it if that fails. */
-function described<F extends Filter>(filter: F, { name, time }: Checked): F {
+/** An empty filter. `size` is bloom's and counting's bits, scalable's initial capacity, and cuckoo's count. */
+function create(kind: number, size: number, hashes: number, checkedOptions: Checked): Slot {
+  const { counterBits, fpr, growth, tightening, seed } = checkedOptions;
+  return checked(wasm.create(kind, size, hashes, counterBits, fpr, growth, tightening, seed));
+}
+
+/** The filter of some digests. */
+function finish(kind: number, digests: Digests, options: Checked): Filter {
+  const { fpr, counterBits, initialCapacity, growth, tightening, name, time } = options;
+  const size = kind === COUNTING ? counterBits : initialCapacity;
+  const filter = wrap(checked(wasm.build(digests.flush().slot, kind, fpr, size, growth, tightening)));
   try {
     withKey(name ?? "", (key, length) =>
-      wasm.describe(slotOf(filter), key, name === undefined ? undefined : length, time),
+      checked(wasm.describe(slotOf(filter), key, name === undefined ? NaN : length, time)),
     );
     return filter;
   } catch (error) {
     filter.free();
     throw error;
+  }
+}
+
+function build<F extends Filter>(kind: number, keys: Iterable<Key>, options?: BuildOptions): F {
+  const checkedOptions = checkOptions(options);
+  return withDigests(checkedOptions.seed, (digests) => finish(kind, digests.pushAll(keys), checkedOptions) as F);
+}
+
+/** What {@link BloomFilter.fromStream} and its like read. */
+export type KeyStream = AsyncIterable<Key> | ReadableStream<Uint8Array>;
+
+async function buildStream<F extends Filter>(
+  kind: number,
+  source: KeyStream,
+  options?: BuildOptions & StreamOptions,
+): Promise<F> {
+  const checkedOptions = checkOptions(options);
+  const digests = new Digests(checkedOptions.seed);
+  try {
+    await (source instanceof ReadableStream
+      ? pushStream(digests, source, options)
+      : pushAsync(digests, source, options));
+    return finish(kind, digests, checkedOptions) as F;
+  } finally {
+    digests.free();
   }
 }
 
@@ -120,13 +192,13 @@ export abstract class Filter {
 
   /** The kind of filter. */
   get kind(): FilterInfo["kind"] {
-    return wasm.kind(slotOf(this)) === RIBBON ? "ribbon" : "bloom";
+    return kinds[wasm.kind(slotOf(this)) - 1]!;
   }
 
   /** Asks for a key: true = maybe present, false = definitely absent. */
   has(key: Key): boolean {
     const slot = slotOf(this);
-    return withKey(key, (key, length) => wasm.has(slot, key, length));
+    return withKey(key, (key, length) => wasm.has(slot, key, length) > 0);
   }
 
   /** Whether at least one of the keys is maybe present. Stops at the first that is; false for no keys. */
@@ -145,7 +217,7 @@ export abstract class Filter {
   hasMany(keys: Iterable<Key>): Uint8Array<ArrayBuffer> {
     return withDigests(wasm.seed(slotOf(this)), (digests) => {
       digests.pushAll(keys);
-      return new Bytes(wasm.has_digests(slotOf(this), digests.slot)).take();
+      return new Bytes(checked(wasm.has_digests(slotOf(this), digests.slot))).take();
     });
   }
 
@@ -155,12 +227,13 @@ export abstract class Filter {
    */
   hasLines(text: Uint8Array): Uint8Array<ArrayBuffer> {
     const slot = slotOf(this);
-    return new Bytes(withText(text, (text, length) => wasm.has_lines(slot, text, length))).take();
+    return new Bytes(withText(text, (text, length) => checked(wasm.has_lines(slot, text, length)))).take();
   }
 
   /** A description: a plain object that can go into JSON. */
   info(): FilterInfo {
-    return wasm.info(slotOf(this));
+    checked(wasm.info(slotOf(this)));
+    return takenInfo();
   }
 
   /** The description, so that `JSON.stringify(filter)` shows it and never the bits. */
@@ -180,19 +253,19 @@ export abstract class Filter {
 
   /** The blob: `decode(filter.toBytes())` answers as this filter does. */
   toBytes(): Uint8Array<ArrayBuffer> {
-    return new Bytes(wasm.encode(slotOf(this))).take();
+    return new Bytes(checked(wasm.encode(slotOf(this)))).take();
   }
 
   /** Whether both are of the same kind with the same parameters and contents. Name and creation time don't count. */
   equals(other: Filter): boolean {
-    if (!(other instanceof Filter)) return false;
+    if (!isFilter(other)) return false;
     const [slot, otherSlot] = [slotOf(this), slotOf(other)];
-    return slot === otherSlot || wasm.equals(slot, otherSlot);
+    return slot === otherSlot || wasm.equals(slot, otherSlot) > 0;
   }
 
   /** An independent copy. */
   clone(): this {
-    const copy = new Bytes(wasm.encode(slotOf(this)));
+    const copy = new Bytes(checked(wasm.encode(slotOf(this))));
     return decodeSlot(copy) as this;
   }
 
@@ -224,75 +297,89 @@ function iterable(keys: Iterable<Key>): Iterable<Key> {
   throw new FilterError("invalid_key", `keys must be an iterable of keys, not ${typeName(keys)}`);
 }
 
+/** A filter that takes keys after it was made. */
+abstract class GrowingFilter extends Filter {
+  /**
+   * Adds a key. True = it was definitely not there before; false = it may have been. A cuckoo or scalable filter that
+   * has no room throws `filter_full` and is unchanged.
+   */
+  add(key: Key): boolean {
+    const slot = slotOf(this);
+    return withKey(key, (key, length) => checked(wasm.add(slot, key, length)) > 0);
+  }
+
+  /**
+   * Adds all of the keys, or none if one of them is invalid or there is no room. Returns how many were definitely not
+   * there before.
+   */
+  addMany(keys: Iterable<Key>): number {
+    return withDigests(wasm.seed(slotOf(this)), (digests) => {
+      digests.pushAll(keys);
+      return checked(wasm.add_digests(slotOf(this), digests.slot));
+    });
+  }
+
+  /** Adds each line of a UTF-8 text that isn't blank, as {@link addMany}. */
+  addLines(text: Uint8Array): number {
+    return withDigests(wasm.seed(slotOf(this)), (digests) =>
+      checked(wasm.add_digests(slotOf(this), digests.pushLines(text).slot)),
+    );
+  }
+
+  /** Forgets every key. */
+  clear(): void {
+    checked(wasm.clear(slotOf(this)));
+  }
+}
+
+// Beside the classes, which a bundler would rename if they named themselves.
+function isFilter(value: unknown): value is Filter {
+  return value instanceof Filter;
+}
+
+/** Two filters of one class into the first of them. */
+function combine<F extends Filter>(filter: F, other: F, union: boolean): void {
+  if (!(other instanceof filter.constructor)) {
+    throw new FilterError("invalid_parameter", `the other filter must be of kind ${filter.kind}, not ${typeName(other)}`);
+  }
+  const [slot, otherSlot] = [slotOf(filter), slotOf(other)];
+  if (slot !== otherSlot) checked(wasm.combine(slot, otherSlot, Number(union)));
+}
+
 /** A classic Bloom filter: keys can be added at any time and never removed. */
-export class BloomFilter extends Filter {
+export class BloomFilter extends GrowingFilter {
   /**
    * An empty filter of a given shape.
    * @param bits 1 to 2^32 - 1 (512 MiB)
    * @param hashes 1 to 64 for each key
    */
-  constructor(bits: number, hashes: number, options: { seed?: bigint } = {}) {
+  constructor(bits: number, hashes: number, options?: SeedOptions) {
     super();
-    hold(this, wasm.bloom_new(checkBits(bits), checkHashes(hashes), checkSeed(options?.seed)));
+    hold(this, create(BLOOM, checkBits(bits), checkHashes(hashes), checkOptions(options)));
   }
 
   /** An empty filter that `count` keys fill to a false-positive rate of `fpr`. */
-  static withCapacity(count: number, fpr: number, options: { seed?: bigint } = {}): BloomFilter {
+  static withCapacity(count: number, fpr: number, options?: SeedOptions): BloomFilter {
     const { bits, hashes } = optimal(count, fpr);
-    return new BloomFilter(bits, hashes, options);
+    return wrap(create(BLOOM, bits, hashes, checkOptions(options))) as BloomFilter;
   }
 
   /** The filter of some keys, sized by the number of different ones. */
   static from(keys: Iterable<Key>, options?: BuildOptions): BloomFilter {
-    const checked = checkOptions(options);
-    return withDigests(checked.seed, (digests) => finish(digests.pushAll(keys), checked));
+    return build(BLOOM, keys, options);
   }
 
   /**
    * The filter of a stream of keys, sized by the number of different ones. A stream of bytes is read as UTF-8 text
    * with one key a line, blank lines skipped; anything else that can be iterated is read as keys.
    */
-  static async fromStream(
-    source: AsyncIterable<Key> | ReadableStream<Uint8Array>,
-    options?: StreamOptions,
-  ): Promise<BloomFilter> {
-    const checked = checkOptions(options);
-    const digests = new Digests(checked.seed);
-    try {
-      await (source instanceof ReadableStream
-        ? pushStream(digests, source, options)
-        : pushAsync(digests, source, options));
-      return finish(digests, checked);
-    } finally {
-      digests.free();
-    }
-  }
-
-  /** Adds a key. True = it was definitely not there before; false = it may have been. */
-  add(key: Key): boolean {
-    const slot = slotOf(this);
-    return withKey(key, (key, length) => wasm.add(slot, key, length));
-  }
-
-  /** Adds all of the keys, or none if one of them is invalid. Returns how many were definitely not there before. */
-  addMany(keys: Iterable<Key>): number {
-    return withDigests(wasm.seed(slotOf(this)), (digests) => {
-      digests.pushAll(keys);
-      return wasm.add_digests(slotOf(this), digests.slot);
-    });
-  }
-
-  /** Adds each line of a UTF-8 text that isn't blank. Returns how many were definitely not there before. */
-  addLines(text: Uint8Array): number {
-    return withDigests(wasm.seed(slotOf(this)), (digests) =>
-      wasm.add_digests(slotOf(this), digests.pushLines(text).slot),
-    );
+  static fromStream(source: KeyStream, options?: BuildOptions & StreamOptions): Promise<BloomFilter> {
+    return buildStream(BLOOM, source, options);
   }
 
   /** Adds every key of another filter with the same bits, hashes and seed; else it throws `incompatible`. */
   union(other: BloomFilter): void {
-    const [slot, otherSlot] = [slotOf(this), bloomOf(other)];
-    if (slot !== otherSlot) wasm.combine(slot, otherSlot, true);
+    combine(this, other, true);
   }
 
   /**
@@ -300,34 +387,150 @@ export class BloomFilter extends Filter {
    * both stay. The false-positive rate may be above that of a filter built from the common keys alone.
    */
   intersect(other: BloomFilter): void {
-    const [slot, otherSlot] = [slotOf(this), bloomOf(other)];
-    if (slot !== otherSlot) wasm.combine(slot, otherSlot, false);
-  }
-
-  /** Forgets every key. */
-  clear(): void {
-    wasm.clear(slotOf(this));
+    combine(this, other, false);
   }
 
   /** The positions of the bits that a key sets and tests, `hashes` of them, some of which may be equal. */
   locations(key: Key): number[] {
     const slot = slotOf(this);
-    const bytes = new Bytes(withKey(key, (key, length) => wasm.locations(slot, key, length))).take();
+    const bytes = new Bytes(withKey(key, (key, length) => checked(wasm.locations(slot, key, length)))).take();
     const view = new DataView(bytes.buffer);
     return Array.from({ length: bytes.byteLength / 4 }, (_, i) => view.getUint32(4 * i, true));
   }
 }
 
-/** A ribbon filter: read-only and the smallest. It is built with the command line tool, which makes it by default. */
+/** A Bloom filter with counters in place of bits, so that keys can be removed again. */
+export class CountingBloomFilter extends GrowingFilter {
+  /**
+   * An empty filter of a given shape.
+   * @param bits the number of counters, 1 to 2^32 - 1
+   * @param hashes 1 to 64 for each key
+   */
+  constructor(bits: number, hashes: number, options?: SeedOptions & CountingOptions) {
+    super();
+    hold(this, create(COUNTING, checkBits(bits), checkHashes(hashes), checkOptions(options)));
+  }
+
+  /** An empty filter that `count` keys fill to a false-positive rate of `fpr`. */
+  static withCapacity(count: number, fpr: number, options?: SeedOptions & CountingOptions): CountingBloomFilter {
+    const { bits, hashes } = optimal(count, fpr);
+    return wrap(create(COUNTING, bits, hashes, checkOptions(options))) as CountingBloomFilter;
+  }
+
+  /** The filter of some keys, each added once, sized by the number of different ones. */
+  static from(keys: Iterable<Key>, options?: BuildOptions & CountingOptions): CountingBloomFilter {
+    return build(COUNTING, keys, options);
+  }
+
+  /** As {@link BloomFilter.fromStream}. */
+  static fromStream(
+    source: KeyStream,
+    options?: BuildOptions & CountingOptions & StreamOptions,
+  ): Promise<CountingBloomFilter> {
+    return buildStream(COUNTING, source, options);
+  }
+
+  /**
+   * Undoes one addition of a key. False = it was definitely not there, and nothing is changed. Remove only what was
+   * added: removing a false positive takes from the counters of keys that are there, and `has` may then deny them.
+   */
+  remove(key: Key): boolean {
+    const slot = slotOf(this);
+    return withKey(key, (key, length) => checked(wasm.remove(slot, key, length)) > 0);
+  }
+
+  /** How many times a key was added and not removed, or more. 15, or 255 with 8 bits, means "so many or more". */
+  count(key: Key): number {
+    const slot = slotOf(this);
+    return withKey(key, (key, length) => wasm.count(slot, key, length));
+  }
+
+  /** The Bloom filter of the same keys, which is a quarter or an eighth of the size. */
+  toBloom(): BloomFilter {
+    return wrap(checked(wasm.to_bloom(slotOf(this)))) as BloomFilter;
+  }
+
+  /** Adds every key of another filter of the same shape and seed, as often as it is there; else `incompatible`. */
+  union(other: CountingBloomFilter): void {
+    combine(this, other, true);
+  }
+
+  /** Keeps the lesser of each two counters; the filters need the same shape and seed, else `incompatible`. */
+  intersect(other: CountingBloomFilter): void {
+    combine(this, other, false);
+  }
+}
+
+/** A Bloom filter that grows with its keys: its false-positive rate stays below the target however many there are. */
+export class ScalableBloomFilter extends GrowingFilter {
+  /** An empty filter. */
+  constructor(options?: ScalableOptions) {
+    super();
+    const checkedOptions = checkOptions(options);
+    hold(this, create(SCALABLE, checkedOptions.initialCapacity, 0, checkedOptions));
+  }
+
+  /** The filter of some keys. It starts at the initial capacity, whatever their number. */
+  static from(keys: Iterable<Key>, options?: BuildOptions & GrowthOptions): ScalableBloomFilter {
+    return build(SCALABLE, keys, options);
+  }
+
+  /** As {@link BloomFilter.fromStream}. */
+  static fromStream(
+    source: KeyStream,
+    options?: BuildOptions & GrowthOptions & StreamOptions,
+  ): Promise<ScalableBloomFilter> {
+    return buildStream(SCALABLE, source, options);
+  }
+}
+
+/** A cuckoo filter: keys can be removed, and it is smaller than a counting filter, but it gets full. */
+export class CuckooFilter extends GrowingFilter {
+  private constructor() {
+    super();
+  }
+
+  /** An empty filter that takes `count` keys, at a false-positive rate of at most `fpr` then. */
+  static withCapacity(count: number, fpr: number, options?: SeedOptions): CuckooFilter {
+    const checkedOptions = { ...checkOptions(options), fpr: checkFpr(fpr) };
+    return wrap(create(CUCKOO, checkCount(count), 0, checkedOptions)) as CuckooFilter;
+  }
+
+  /** The filter of some keys, each added once, sized by the number of different ones. */
+  static from(keys: Iterable<Key>, options?: BuildOptions): CuckooFilter {
+    return build(CUCKOO, keys, options);
+  }
+
+  /** As {@link BloomFilter.fromStream}. */
+  static fromStream(source: KeyStream, options?: BuildOptions & StreamOptions): Promise<CuckooFilter> {
+    return buildStream(CUCKOO, source, options);
+  }
+
+  /**
+   * Removes one copy of a key: each addition stores one. True = there was one. Remove only what was added: another key
+   * may have the same fingerprint in the same place, and then its copy is the one that goes.
+   */
+  remove(key: Key): boolean {
+    const slot = slotOf(this);
+    return withKey(key, (key, length) => checked(wasm.remove(slot, key, length)) > 0);
+  }
+}
+
+/** A ribbon filter: read-only and the smallest, within 1 % of what is possible at a million keys. */
 export class RibbonFilter extends Filter {
   private constructor() {
     super();
   }
-}
 
-function finish(digests: Digests, checked: Checked): BloomFilter {
-  const slot = wasm.bloom_from(digests.flush().slot, checked.fpr);
-  return described(wrap(slot) as BloomFilter, checked);
+  /** The filter of some keys; repeated ones cost nothing, and their order doesn't matter. */
+  static from(keys: Iterable<Key>, options?: BuildOptions): RibbonFilter {
+    return build(RIBBON, keys, options);
+  }
+
+  /** As {@link BloomFilter.fromStream}. Building takes 20 bytes a key at most, beside the result. */
+  static fromStream(source: KeyStream, options?: BuildOptions & StreamOptions): Promise<RibbonFilter> {
+    return buildStream(RIBBON, source, options);
+  }
 }
 
 async function pushAsync(digests: Digests, source: AsyncIterable<Key>, options: StreamOptions = {}): Promise<void> {
@@ -377,7 +580,7 @@ function concat(parts: Uint8Array[]): Uint8Array {
 /** @internal The filter in some bytes, which become it. */
 export function decodeSlot(bytes: Bytes): Filter {
   try {
-    wasm.decode(bytes.slot);
+    checked(wasm.decode(bytes.slot));
     return wrap(bytes.slot);
   } catch (error) {
     bytes.free();
@@ -412,17 +615,17 @@ export interface Optimal {
  * bits = ceil(-count ln fpr / (ln 2)^2) and hashes = max(1, round(bits / count ln 2)). A count of 0 is sized as 1.
  */
 export function optimal(count: number, fpr: number): Optimal {
-  const packed = wasm.optimal(checkCount(count), checkFpr(fpr));
+  const packed = checked(wasm.optimal(checkCount(count), checkFpr(fpr)));
   const bits = packed % 2 ** 32;
   return { bits, hashes: (packed - bits) / 2 ** 32, bytes: Math.ceil(bits / 8) };
 }
 
 /** The false-positive rate of a Bloom filter with `count` keys: (1 - (1 - 1/bits)^(hashes count))^hashes. */
 export function fprFor(count: number, bits: number, hashes: number): number {
-  return wasm.fpr_for(checkCount(count), checkBits(bits), checkHashes(hashes));
+  return checked(wasm.fpr_for(checkCount(count), checkBits(bits), checkHashes(hashes)));
 }
 
 /** The largest count of keys for which {@link optimal} needs no more than `bits` bits at a rate of `fpr`. */
 export function countFor(bits: number, fpr: number): number {
-  return wasm.count_for(checkBits(bits), checkFpr(fpr));
+  return checked(wasm.count_for(checkBits(bits), checkFpr(fpr)));
 }

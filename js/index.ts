@@ -1,7 +1,27 @@
 /** What every entry point exports. */
 
-export { BloomFilter, Filter, RibbonFilter, countFor, decode, fprFor, optimal } from "./filter.js";
-export type { BuildOptions, Optimal, StreamOptions } from "./filter.js";
+export {
+  BloomFilter,
+  CountingBloomFilter,
+  CuckooFilter,
+  Filter,
+  RibbonFilter,
+  ScalableBloomFilter,
+  countFor,
+  decode,
+  fprFor,
+  optimal,
+} from "./filter.js";
+export type {
+  BuildOptions,
+  CountingOptions,
+  GrowthOptions,
+  Optimal,
+  ScalableOptions,
+  SeedOptions,
+  KeyStream,
+  StreamOptions,
+} from "./filter.js";
 export type { FilterInfo } from "./info.js";
 export { FilterError, errorCodes } from "./error.js";
 export type { ErrorCode } from "./error.js";

@@ -1,11 +1,14 @@
 /** What a filter says of itself. */
 
+/** The kinds, in the order of their numbers in a blob, which begin at 1. */
+export const kinds = ["bloom", "counting", "scalable", "cuckoo", "ribbon"] as const;
+
 /** A description of a filter: a plain object that can go into JSON; never the bits themselves. */
 export interface FilterInfo {
   /** The kind of filter. */
-  kind: "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon";
-  /** What the keys are: `raw` = bytes as they are given. */
-  profile: "raw";
+  kind: (typeof kinds)[number];
+  /** What the keys are: `raw` = bytes as they are given, `url` = expressions of URLs, `password` = passwords. */
+  profile: "raw" | "url" | "password";
   /** The number of different keys; null where the structure doesn't know it (bloom, counting): see `estimatedCount`. */
   count: number | null;
   /**
@@ -35,37 +38,49 @@ export interface FilterInfo {
   id: string;
 }
 
+let last: FilterInfo;
+
+/** Null for the NaN that WebAssembly sends in place of a number that it hasn't. */
+function orNull(number: number): number | null {
+  return Number.isNaN(number) ? null : number;
+}
+
 /** Called by WebAssembly, with what it knows in the order of {@link FilterInfo}. */
-export function filterInfo(
+export function takeInfo(
   kind: FilterInfo["kind"],
   profile: FilterInfo["profile"],
-  count: number | undefined,
-  capacity: number | undefined,
+  count: number,
+  capacity: number,
   fpr: number,
   bits: number,
-  hashes: number | undefined,
-  bitsPerKey: number | undefined,
+  hashes: number,
+  bitsPerKey: number,
   byteLength: number,
   seed: bigint,
   layers: number,
   name: string | undefined,
-  createdAt: number | undefined,
+  createdAt: number,
   id: bigint,
-): FilterInfo {
-  return {
+): void {
+  last = {
     kind,
     profile,
-    count: count ?? null,
-    capacity: capacity ?? null,
+    count: orNull(count),
+    capacity: orNull(capacity),
     fpr,
     bits,
-    hashes: hashes ?? null,
-    bitsPerKey: bitsPerKey ?? null,
+    hashes: orNull(hashes),
+    bitsPerKey: orNull(bitsPerKey),
     byteLength,
     seed: String(seed),
     layers,
     name: name ?? null,
-    createdAt: createdAt ?? null,
+    createdAt: orNull(createdAt),
     id: id.toString(16).padStart(16, "0"),
   };
+}
+
+/** What WebAssembly has handed over last. */
+export function takenInfo(): FilterInfo {
+  return last;
 }

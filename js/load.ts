@@ -1,10 +1,9 @@
 /** Fetching a blob and decoding it as it arrives. */
 
-import { FilterError } from "./error.js";
+import { FilterError, checked } from "./error.js";
 import { decodeSlot, type Filter } from "./filter.js";
-import { Bytes, typeName } from "./memory.js";
+import { Bytes, typeName, wasm } from "./memory.js";
 import { readAll } from "./stream.js";
-import * as wasm from "./bloom_wasm.js";
 
 /** Where a blob comes from. */
 export type Source = string | URL | Request | Response | Promise<Response> | Blob | ArrayBuffer | Uint8Array;
@@ -40,20 +39,20 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   const bytes = new Bytes();
   try {
     let loaded = 0;
-    let expected: number | undefined; // the blob's length by its own header
+    let expected = 0; // the blob's length by its own header, once that is there
     check(total ?? 0);
     await readAll(stream, signal, (chunk) => {
       const start = loaded;
       loaded += chunk.byteLength;
       check(loaded);
       bytes.reserve(loaded).set(chunk, start);
-      if (expected === undefined) {
-        expected = wasm.expected_length(bytes.slot, loaded);
-        check(expected ?? 0);
+      if (expected === 0) {
+        expected = checked(wasm.expected_length(bytes.slot, loaded));
+        check(expected);
         // Room for the whole at once, but not on the word of the header alone.
-        if (expected !== undefined && expected === total) bytes.resize(expected);
+        if (expected > 0 && expected === total) bytes.resize(expected);
       }
-      if (loaded > (expected ?? loaded)) {
+      if (expected > 0 && loaded > expected) {
         throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
       }
       onProgress?.({ loaded, total: total !== undefined && loaded <= total ? total : undefined });

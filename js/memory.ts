@@ -1,7 +1,7 @@
 /** Bytes and keys into WebAssembly and back: the only file that touches its memory. */
 
-import { FilterError } from "./error.js";
-import * as wasm from "./bloom_wasm.js";
+import { FilterError, checked } from "./error.js";
+import type { InitOutput } from "./bloom_wasm.js";
 
 /** A key: a string is hashed as its UTF-8 bytes, a lone surrogate in it as U+FFFD (the bytes EF BF BD). */
 export type Key = string | Uint8Array;
@@ -13,7 +13,14 @@ export type Slot = number;
 const MAX_LENGTH = 0x7fff_ffff;
 
 const encoder = new TextEncoder();
-let memory: WebAssembly.Memory | undefined;
+
+/** @internal What WebAssembly exports: `src/wasm.rs`. Numbers of 32 bits come back as signed ones, truth as 0 or 1. */
+export let wasm: InitOutput;
+
+/** @internal Tells what has been started. */
+export function use(started: InitOutput): void {
+  wasm = started;
+}
 
 /** What a value is, for a message. */
 export function typeName(value: unknown): string {
@@ -25,7 +32,7 @@ export class Bytes {
   readonly slot: Slot;
   #view = new Uint8Array(0);
 
-  constructor(slot: Slot = wasm.bytes_new()) {
+  constructor(slot: Slot = checked(wasm.bytes_new())) {
     this.slot = slot;
   }
 
@@ -33,9 +40,8 @@ export class Bytes {
   view(): Uint8Array<ArrayBuffer> {
     // A memory that grew has detached every view of it.
     if (this.#view.byteLength === 0) {
-      memory ??= wasm.linear_memory() as WebAssembly.Memory;
-      const buffer = memory.buffer as ArrayBuffer;
-      this.#view = new Uint8Array(buffer, wasm.bytes_address(this.slot), wasm.bytes_length(this.slot));
+      const buffer = wasm.memory.buffer as ArrayBuffer;
+      this.#view = new Uint8Array(buffer, wasm.bytes_address(this.slot) >>> 0, wasm.bytes_length(this.slot));
     }
     return this.#view;
   }
@@ -43,7 +49,7 @@ export class Bytes {
   /** As {@link view}, after making it exactly `length` bytes long; what fits is kept. */
   resize(length: number): Uint8Array<ArrayBuffer> {
     if (length > MAX_LENGTH) throw new FilterError("too_large", "there is no room for {} bytes", length, 0);
-    wasm.bytes_resize(this.slot, length);
+    checked(wasm.bytes_resize(this.slot, length));
     this.#view = new Uint8Array(0);
     return this.view();
   }
@@ -129,7 +135,7 @@ export class Digests {
   #end = 0;
 
   constructor(seed: bigint) {
-    this.slot = wasm.digests_new(seed);
+    this.slot = checked(wasm.digests_new(seed));
   }
 
   /** Takes one key; it crosses into WebAssembly with its batch. */
@@ -143,7 +149,7 @@ export class Digests {
 
   /** Sends the last batch on its way. */
   flush(): this {
-    wasm.digests_push(this.slot, this.#batch.slot, this.#end);
+    checked(wasm.digests_push(this.slot, this.#batch.slot, this.#end));
     this.#end = 0;
     return this;
   }
@@ -159,7 +165,7 @@ export class Digests {
 
   /** Takes the lines of a text but for blank ones. */
   pushLines(text: Uint8Array): this {
-    withText(text, (slot, length) => wasm.digests_push_lines(this.slot, slot, length));
+    withText(text, (slot, length) => checked(wasm.digests_push_lines(this.slot, slot, length)));
     return this;
   }
 

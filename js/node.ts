@@ -1,10 +1,10 @@
-/** The entry point for Node: reads the wasm file beside it. */
+/** The entry point for Node, which downloads nothing and so gets everything: reads the wasm file beside it. */
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { start } from "./start.js";
 
-start(() => readFileSync(join(dirname(fileURLToPath(import.meta.url)), "bloom_wasm_bg.wasm")));
+start(() => readFileSync(join(dirname(fileURLToPath(import.meta.url)), "full.wasm")));
 
 export * from "./index.js";

@@ -30,3 +30,8 @@ export async function installed() {
   writeFileSync(user, 'export * from "bloom-wasm";\n');
   return import(pathToFileURL(user).href);
 }
+
+/** What a page gets from the installed package. */
+export function forPages() {
+  return import(pathToFileURL(join(folder, "node_modules/bloom-wasm/dist/inline.js")).href);
+}

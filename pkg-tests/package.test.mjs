@@ -28,9 +28,16 @@ test("works from require", () => {
   assert.equal(node("use.cjs", `const { BloomFilter, decode } = require("bloom-wasm");${USE}`), "true false true\n");
 });
 
-test("the entry for browsers and bundlers works by itself", () => {
-  const out = node("inline.mjs", `import { BloomFilter, decode } from "./node_modules/bloom-wasm/dist/inline.js";${USE}`);
-  assert.equal(out, "true false true\n");
+test("the entries for browsers and bundlers work by themselves", () => {
+  for (const entry of ["inline", "full"]) {
+    const out = node(`${entry}.mjs`, `import { BloomFilter, decode } from "./node_modules/bloom-wasm/dist/${entry}.js";${USE}`);
+    assert.equal(out, "true false true\n");
+  }
+});
+
+test("in Node bloom-wasm and bloom-wasm/full are one", () => {
+  const out = node("one.mjs", 'import * as a from "bloom-wasm"; import * as b from "bloom-wasm/full"; console.log(a === b, Object.values(a).every((value) => !/^_/.test(value.name)));');
+  assert.equal(out, "true true\n");
 });
 
 test("tsc --strict accepts the types from import and from require", () => {
@@ -43,6 +50,15 @@ test("tsc --strict accepts the types from import and from require", () => {
     ribbon.has("a");
     // @ts-expect-error: read-only
     ribbon.add("a");
+    const counting: CountingBloomFilter = CountingBloomFilter.from(["a"], { counterBits: 8 });
+    // @ts-expect-error: 4 or 8
+    CountingBloomFilter.withCapacity(1, 0.1, { counterBits: 5 });
+    const bloom: BloomFilter = counting.toBloom();
+    const scalable: ScalableBloomFilter = new ScalableBloomFilter({ initialCapacity: 10, fpr: 0.1, tightening: 0.8 });
+    const cuckoo: Promise<CuckooFilter> = CuckooFilter.fromStream(new Blob(["a"]).stream());
+    const left: boolean = counting.remove("a") && scalable.add("b") && bloom.has("c");
+    // @ts-expect-error: withCapacity makes one
+    new CuckooFilter();
     const some: Filter = decode(answers);
     const blob: Blob = new Blob([filter.toBytes()]);
     const info: FilterInfo = some.info();
@@ -51,7 +67,7 @@ test("tsc --strict accepts the types from import and from require", () => {
     const streaming: Promise<BloomFilter> = BloomFilter.fromStream(blob.stream(), { signal: AbortSignal.timeout(1) });
     { using scoped = copy; scoped.add("b"); }
     try { read.union(copy); } catch (error) {
-      if (error instanceof FilterError && error.code === "incompatible") throw new Error(String([count, loading, streaming]));
+      if (error instanceof FilterError && error.code === "incompatible") throw new Error(String([count, loading, streaming, cuckoo, left]));
       // @ts-expect-error: no such code
       if (error instanceof FilterError && error.code === "no_such_code") throw error;
     }
@@ -60,7 +76,7 @@ test("tsc --strict accepts the types from import and from require", () => {
     // @ts-expect-error: the class has no public constructor
     new Filter();
   `;
-  const names = "BloomFilter, Filter, FilterError, RibbonFilter, decode, load";
+  const names = "BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter, decode, load";
   writeFileSync(join(folder, "types.mts"), `import { ${names}, type FilterInfo } from "bloom-wasm";${source}`);
   writeFileSync(join(folder, "types.cts"), `import { ${names}, type FilterInfo } from "bloom-wasm";${source}`);
   for (const [module, file] of [["nodenext", "types.mts"], ["nodenext", "types.cts"], ["esnext", "types.mts"]]) {
@@ -78,18 +94,20 @@ test("publint is clean", () => {
 });
 
 test("attw reports nothing but that CommonJS resolves to ESM", () => {
-  const args = [tarball, "--profile", "node16", "--exclude-entrypoints", "./bloom_wasm_bg.wasm", "--format", "json"];
+  const args = [tarball, "--profile", "node16", "--exclude-entrypoints", "./bloom.wasm", "--format", "json"];
   const { stdout } = spawnSync(bin("attw"), args, { encoding: "utf8" });
   const { analysis } = JSON.parse(stdout);
   assert.ok(analysis.entrypoints["."], stdout.slice(0, 500));
   const problems = analysis.problems.filter(({ resolutionKind }) => resolutionKind !== "node10");
-  assert.deepEqual(problems.map(({ kind }) => kind), ["CJSResolvesToESM"]);
+  assert.deepEqual(problems.map(({ kind }) => kind), ["CJSResolvesToESM", "CJSResolvesToESM"]);
 });
 
 test("the package is small, self-contained and names no machine", () => {
   const { files, dependencies } = createRequire(join(folder, "user.cjs"))("bloom-wasm/package.json");
   assert.ok(files.includes("dist"));
   assert.equal(dependencies, undefined);
-  const wasm = readFileSync(join(folder, "node_modules/bloom-wasm/dist/bloom_wasm_bg.wasm"), "latin1");
-  assert.doesNotMatch(wasm, /\/home\/|\/root\/|\/Users\/|\.cargo/);
+  for (const name of ["bloom.wasm", "full.wasm"]) {
+    const wasm = readFileSync(join(folder, "node_modules/bloom-wasm/dist", name), "latin1");
+    assert.doesNotMatch(wasm, /\/home\/|\/root\/|\/Users\/|\.cargo/);
+  }
 });

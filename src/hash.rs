@@ -5,7 +5,6 @@
 //! 64 x 64 bit product, which costs ten times as much there. FORMAT.md section 3.
 
 use alloc::vec::Vec;
-use core::hash::Hasher;
 
 use twox_hash::XxHash64;
 
@@ -17,20 +16,6 @@ use crate::error::{Result, reserve};
 #[cfg_attr(not(target_arch = "wasm32"), inline)]
 pub fn digest(seed: u64, key: &[u8]) -> u64 {
     XxHash64::oneshot(seed, key)
-}
-
-/// [`digest`] with seed 0 of bytes that come in pieces: the blob's checksum.
-#[derive(Default)]
-pub(crate) struct Checksum(XxHash64);
-
-impl Checksum {
-    pub(crate) fn update(&mut self, bytes: &[u8]) {
-        self.0.write(bytes);
-    }
-
-    pub(crate) fn finish(&self) -> u64 {
-        self.0.finish()
-    }
 }
 
 /// The high 64 bits of `x * range`, for a `range` of 32 bits: an even spread of `x` over `0..range`.
@@ -50,8 +35,9 @@ fn spread_by_halves(x: u64, range: u32) -> u32 {
     (((x >> 32) * range + low) >> 32) as u32
 }
 
-/// Sorts digests, ascending: a radix sort by 11 bits at a time from the lowest, which takes a second array of the
-/// same length. It is linear in the digests, and smaller in wasm than the standard library's comparison sort.
+/// Sorts digests, ascending, and drops repeated ones: a radix sort by 11 bits at a time from the lowest, which takes
+/// a second array of the same length. It is linear in the digests, and smaller in wasm than the standard library's
+/// comparison sort.
 ///
 /// # Errors
 /// [`Error::TooLarge`](crate::Error::TooLarge) if there is no memory for the second array; the order is unchanged then.
@@ -82,6 +68,7 @@ pub fn sort(digests: &mut Vec<u64>) -> Result<()> {
         }
         core::mem::swap(digests, &mut other);
     }
+    digests.dedup();
     Ok(())
 }
 
@@ -96,6 +83,7 @@ mod tests {
                 (0..length).map(|i: u64| digest(i % 7, &(i / 2).to_le_bytes())).collect();
             let mut expected = digests.clone();
             expected.sort();
+            expected.dedup();
             sort(&mut digests).unwrap();
             assert_eq!(digests, expected);
         }

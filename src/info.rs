@@ -1,7 +1,5 @@
 //! What a blob says of itself, for people and programs: `info()` in JavaScript and `bloom-wasm info`.
 
-use alloc::string::String;
-
 use crate::error::Result;
 use crate::filters::Filter;
 use crate::format::Blob;
@@ -10,7 +8,7 @@ use crate::params::power;
 /// A description of a filter; never the bits themselves. `js/info.ts` has the same fields for JavaScript.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "cli", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-pub struct Info {
+pub struct Info<'a> {
     /// The kind of filter.
     pub kind: &'static str,
     /// What the keys are.
@@ -36,7 +34,7 @@ pub struct Info {
     /// Layers on top of the base.
     pub layers: u32,
     /// The name that the builder gave.
-    pub name: Option<String>,
+    pub name: Option<&'a str>,
     /// The time that the builder gave, in milliseconds since 1970.
     pub created_at: Option<u64>,
     /// The blob's checksum, which tells blobs apart. Sixteen hexadecimal digits in JSON.
@@ -54,14 +52,17 @@ fn hexadecimal<S: serde::Serializer>(number: &u64, serializer: S) -> Result<S::O
     serializer.collect_str(&format_args!("{number:016x}"))
 }
 
-impl Info {
+impl<'a> Info<'a> {
     /// Describes a blob.
     ///
     /// # Errors
     /// As [`Blob::encode`], whose length and checksum are part of the description.
-    pub fn of(blob: &Blob) -> Result<Self> {
+    pub fn of(blob: &'a Blob) -> Result<Self> {
         let filter = &blob.filter;
-        let (byte_length, id) = blob.length_and_checksum()?;
+        let bytes = blob.encode()?;
+        let byte_length = bytes.len() as u64;
+        let id = bytes.last_chunk().map_or(0, |&checksum| u64::from_le_bytes(checksum));
+        drop(bytes);
         let per_key = byte_length as f64 * 8.0 / filter.estimated_count();
         let (capacity, fpr, bits, hashes) = match filter {
             Filter::Bloom(bloom) => (
@@ -70,14 +71,11 @@ impl Info {
                 u64::from(bloom.bits()),
                 Some(bloom.hashes()),
             ),
-            #[cfg(feature = "dynamic")]
             Filter::Counting(counting) => {
                 let hashes = counting.hashes();
                 (Some(counting.capacity()), power(0.5, hashes), u64::from(counting.bits()), Some(hashes))
             }
-            #[cfg(feature = "dynamic")]
             Filter::Scalable(scalable) => (None, scalable.fpr(), scalable.bits(), None),
-            #[cfg(feature = "dynamic")]
             Filter::Cuckoo(cuckoo) => {
                 let bits = u64::from(cuckoo.buckets()) * 4 * u64::from(cuckoo.fingerprint_bits());
                 (Some(cuckoo.capacity()), power(0.5, cuckoo.fingerprint_bits()) * 8.0, bits, None)
@@ -98,7 +96,7 @@ impl Info {
             byte_length,
             seed: filter.seed(),
             layers: 0,
-            name: blob.name.clone(),
+            name: blob.name.as_deref(),
             created_at: blob.created_at,
             id,
         })

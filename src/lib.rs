@@ -38,9 +38,9 @@ pub mod params;
 mod wasm;
 
 pub use error::Error;
-pub use filters::{BloomFilter, Filter, RibbonFilter};
-#[cfg(feature = "dynamic")]
-pub use filters::{CountingBloomFilter, CuckooFilter, ScalableBloomFilter};
+pub use filters::{
+    BloomFilter, CountingBloomFilter, CuckooFilter, Filter, RibbonFilter, ScalableBloomFilter,
+};
 pub use format::Blob;
 pub use info::Info;
 

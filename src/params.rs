@@ -96,6 +96,8 @@ pub fn count_for(bits: u32, fpr: f64) -> Result<u64> {
 }
 
 /// `base` to a small whole power.
+// Not inlined: wasm has six callers.
+#[inline(never)]
 pub(crate) fn power(base: f64, exponent: u32) -> f64 {
     (0..exponent).fold(1.0, |product, _| product * base)
 }

@@ -5,15 +5,20 @@
 //! wasm-bindgen would do the same for 180 bytes of wasm and 100 of JavaScript more per method. Bytes cross in one
 //! way: JavaScript writes into a bytes slot or reads from one. So the glue allocates nothing, which would trap where
 //! memory is short, and every allocation of a size that a caller chose is fallible.
+//!
+//! Nor does the glue know errors, which would cost 60 bytes a function on either side. A function that fails tells
+//! `js/error.ts` so and returns 0; there `checked` throws it.
 
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
-use spin::Mutex;
+use spin::{Mutex, MutexGuard};
 use wasm_bindgen::prelude::*;
 
-use crate::error::{Error, Result, reserve};
-use crate::filters::{BloomFilter, Filter};
+use crate::error::{Error, Result, reserve, zeroed};
+use crate::filters::{
+    BloomFilter, CountingBloomFilter, CuckooFilter, Filter, RibbonFilter, ScalableBloomFilter,
+};
 use crate::format::Blob;
 use crate::hash::digest;
 use crate::info::Info;
@@ -31,38 +36,56 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
 
 #[wasm_bindgen(raw_module = "./error.js")]
 extern "C" {
-    type FilterError;
-    #[wasm_bindgen(constructor)]
-    fn new(code: &str, message: &str, a: f64, b: f64) -> FilterError;
+    fn fail(code: &str, message: &str, a: f64, b: f64);
 }
 
 #[wasm_bindgen(raw_module = "./info.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = filterInfo)]
-    fn filter_info(
+    /// NaN stands for null.
+    #[wasm_bindgen(js_name = takeInfo)]
+    fn take_info(
         kind: &str,
         profile: &str,
-        count: Option<f64>,
-        capacity: Option<f64>,
+        count: f64,
+        capacity: f64,
         fpr: f64,
         bits: f64,
-        hashes: Option<u32>,
-        bits_per_key: Option<f64>,
+        hashes: f64,
+        bits_per_key: f64,
         byte_length: f64,
         seed: u64,
         layers: u32,
         name: Option<&str>,
-        created_at: Option<f64>,
+        created_at: f64,
         id: u64,
-    ) -> JsValue;
+    );
 }
 
-impl From<Error> for JsValue {
-    #[inline(never)]
-    fn from(error: Error) -> Self {
-        let (code, message, [a, b]) = error.parts();
-        FilterError::new(code, message, a as f64, b as f64).into()
-    }
+/// The value, or nothing after the error was told.
+fn told<T>(result: Result<T>) -> Option<T> {
+    result.map_err(tell).ok()
+}
+
+#[inline(never)]
+fn tell(error: Error) {
+    let (code, message, [a, b]) = error.parts();
+    fail(code, message, a as f64, b as f64);
+}
+
+/// The value, or else 0.
+fn done<T: Default>(run: impl FnOnce() -> Option<T>) -> T {
+    run().unwrap_or_default()
+}
+
+/// Whether this is the whole package or the small one for pages, which builds and changes Bloom filters alone. What
+/// a call below doesn't reach then isn't in the wasm.
+const FULL: bool = cfg!(feature = "full");
+
+/// What the small package says to a caller who wants to build or change a filter of another kind.
+#[inline(never)]
+fn refuse<T: Default>() -> T {
+    fail("unsupported_kind", "only bloom-wasm/full builds or changes filters of this kind", 0.0, 0.0);
+    T::default()
 }
 
 /// What a slot holds.
@@ -81,315 +104,460 @@ enum Slot {
 /// There is one thread and no call from within a call, so the lock is always free.
 static SLOTS: Mutex<Vec<Slot>> = Mutex::new(Vec::new());
 
-fn store(slot: Slot) -> Result<usize> {
-    let slots = &mut *SLOTS.lock();
+/// Puts something into a free slot, and returns its number.
+#[inline(never)]
+fn store_in(slots: &mut Vec<Slot>, slot: Slot) -> usize {
     if let Some(index) = slots.iter().position(|slot| matches!(slot, Slot::Free)) {
         slots[index] = slot;
-        return Ok(index);
+        return index;
     }
     if slots.len() == slots.capacity() {
-        reserve(slots, slots.len() * 2 + 8)?;
+        let total = slots.len() * 2 + 8;
+        if let Err(error) = reserve(slots, total) {
+            tell(error);
+            return 0;
+        }
     }
     slots.push(slot);
-    Ok(slots.len() - 1)
+    slots.len() - 1
 }
 
-/// Runs on one slot's contents. `None` = not a slot of that type, for which `js/` never asks.
-fn with<T>(slot: usize, run: impl FnOnce(&mut Slot) -> Option<T>) -> Option<T> {
-    SLOTS.lock().get_mut(slot).and_then(run)
+fn store(slot: Slot) -> usize {
+    store_in(&mut slots(), slot)
 }
 
-/// Runs on the contents of two different slots.
-fn with_two<T>(a: usize, b: usize, run: impl FnOnce(&mut Slot, &mut Slot) -> Option<T>) -> Option<T> {
-    SLOTS.lock().get_disjoint_mut([a, b]).ok().and_then(|[a, b]| run(a, b))
+#[inline(never)]
+fn store_filter(slots: &mut Vec<Slot>, filter: Result<Filter>) -> usize {
+    told(filter).map_or(0, |filter| store_in(slots, Slot::Blob(filter.into())))
 }
 
-/// What a call on a slot of the wrong type comes to: an error and not a trap.
-fn or_bad<T>(result: Option<Result<T>>) -> Result<T> {
-    result.unwrap_or(Err(Error::InvalidParameter { rule: "a slot of another type was expected" }))
+#[inline(never)]
+fn slots() -> MutexGuard<'static, Vec<Slot>> {
+    SLOTS.lock()
 }
 
-impl Slot {
-    fn bytes(&mut self) -> Option<&mut Vec<u8>> {
-        if let Slot::Bytes(bytes) = self { Some(bytes) } else { None }
-    }
+// A call on a slot of another type, which `js/` never makes, does nothing and returns 0.
 
-    /// The first `length` bytes.
-    fn prefix(&mut self, length: usize) -> Option<&[u8]> {
-        self.bytes()?.get(..length)
-    }
+#[inline(never)]
+fn blob(slots: &mut [Slot], slot: usize) -> Option<&mut Blob> {
+    if let Slot::Blob(blob) = slots.get_mut(slot)? { Some(blob) } else { None }
+}
 
-    fn digests(&mut self) -> Option<(u64, &mut Vec<u64>)> {
-        if let Slot::Digests { seed, digests } = self { Some((*seed, digests)) } else { None }
-    }
+#[inline(never)]
+fn bytes(slots: &mut [Slot], slot: usize) -> Option<&mut Vec<u8>> {
+    if let Slot::Bytes(bytes) = slots.get_mut(slot)? { Some(bytes) } else { None }
+}
 
-    fn blob(&mut self) -> Option<&mut Blob> {
-        if let Slot::Blob(blob) = self { Some(blob) } else { None }
-    }
+#[inline(never)]
+fn two(slots: &mut [Slot], a: usize, b: usize) -> Option<(&mut Slot, &mut Slot)> {
+    slots.get_disjoint_mut([a, b]).ok().map(|[a, b]| (a, b))
+}
 
-    fn bloom(&mut self) -> Option<&mut BloomFilter> {
-        if let Filter::Bloom(bloom) = &mut self.blob()?.filter { Some(bloom) } else { None }
+/// A filter's blob and the first `length` bytes of another slot.
+#[inline(never)]
+fn blob_and_key(slots: &mut [Slot], slot: usize, key: usize, length: usize) -> Option<(&mut Blob, &[u8])> {
+    match two(slots, slot, key)? {
+        (Slot::Blob(blob), Slot::Bytes(key)) => Some((blob, key.get(..length)?)),
+        _ => None,
     }
 }
 
-/// The instance's memory.
-#[wasm_bindgen]
-pub fn linear_memory() -> JsValue {
-    wasm_bindgen::memory()
+#[inline(never)]
+fn blob_and_digests(slots: &mut [Slot], slot: usize, keys: usize) -> Option<(&mut Blob, &[u64])> {
+    match two(slots, slot, keys)? {
+        (Slot::Blob(blob), Slot::Digests { digests, .. }) => Some((blob, digests)),
+        _ => None,
+    }
+}
+
+/// Digests with their seed, and the first `length` bytes of another slot.
+#[inline(never)]
+fn digests_and_text(
+    slots: &mut [Slot],
+    slot: usize,
+    text: usize,
+    length: usize,
+) -> Option<(u64, &mut Vec<u64>, &[u8])> {
+    match two(slots, slot, text)? {
+        (Slot::Digests { seed, digests }, Slot::Bytes(text)) => Some((*seed, digests, text.get(..length)?)),
+        _ => None,
+    }
 }
 
 /// Empties a slot of any type, for another to be stored there.
 #[wasm_bindgen]
 pub fn free(slot: usize) {
-    with(slot, |slot| Some(core::mem::take(slot)));
+    if let Some(slot) = slots().get_mut(slot) {
+        *slot = Slot::Free;
+    }
 }
 
 /// A slot of no bytes.
 #[wasm_bindgen]
-pub fn bytes_new() -> Result<usize> {
+pub fn bytes_new() -> usize {
     store(Slot::Bytes(Vec::new()))
 }
 
-/// Makes it `length` bytes long, keeping what fits; returns the address, which holds until the next call.
+/// Makes it `length` bytes long, keeping what fits.
 #[wasm_bindgen]
-pub fn bytes_resize(slot: usize, length: usize) -> Result<*const u8> {
-    or_bad(with(slot, |slot| {
-        let bytes = slot.bytes()?;
-        Some(reserve(bytes, length).map(|()| {
-            bytes.resize(length, 0);
-            bytes.as_ptr()
-        }))
-    }))
+pub fn bytes_resize(slot: usize, length: usize) {
+    if let Some(bytes) = bytes(&mut slots(), slot) {
+        match reserve(bytes, length) {
+            Ok(()) => bytes.resize(length, 0),
+            Err(error) => tell(error),
+        }
+    }
 }
 
+/// The address, which holds until the next call that may allocate.
 #[wasm_bindgen]
-pub fn bytes_address(slot: usize) -> *const u8 {
-    with(slot, |slot| Some(slot.bytes()?.as_ptr())).unwrap_or(core::ptr::null())
+pub fn bytes_address(slot: usize) -> usize {
+    bytes(&mut slots(), slot).map_or(0, |bytes| bytes.as_ptr().addr())
 }
 
 #[wasm_bindgen]
 pub fn bytes_length(slot: usize) -> usize {
-    with(slot, |slot| Some(slot.bytes()?.len())).unwrap_or_default()
+    bytes(&mut slots(), slot).map_or(0, |bytes| bytes.len())
 }
 
-/// The length of the blob that starts with the first `length` bytes; undefined if more must be seen first.
+/// The length of the blob that starts with the first `length` bytes; 0 if more must be seen first.
 #[wasm_bindgen]
-pub fn expected_length(slot: usize, length: usize) -> Result<Option<f64>> {
-    let expected = or_bad(with(slot, |slot| Some(Blob::expected_length(slot.prefix(length)?))))?;
-    Ok(expected.map(|length| length as f64))
+pub fn expected_length(slot: usize, length: usize) -> f64 {
+    done(|| {
+        let slots = &mut slots();
+        let expected = told(Blob::expected_length(bytes(slots, slot)?.get(..length)?))?;
+        Some(expected? as f64)
+    })
 }
 
 /// A slot of no digests.
 #[wasm_bindgen]
-pub fn digests_new(seed: u64) -> Result<usize> {
+pub fn digests_new(seed: u64) -> usize {
     store(Slot::Digests { seed, digests: Vec::new() })
 }
 
 /// Takes the keys in the first `length` bytes, each after its length (u32, little-endian).
 #[wasm_bindgen]
-pub fn digests_push(slot: usize, keys: usize, length: usize) -> Result<()> {
-    or_bad(with_two(slot, keys, |slot, keys| {
-        let (seed, digests) = slot.digests()?;
-        let mut rest = keys.prefix(length)?;
+pub fn digests_push(slot: usize, keys: usize, length: usize) {
+    done(|| {
+        let slots = &mut slots();
+        let (seed, digests, mut rest) = digests_and_text(slots, slot, keys, length)?;
         while let Some((&size, after)) = rest.split_first_chunk() {
             let (key, after) = after.split_at_checked(u32::from_le_bytes(size) as usize)?;
             rest = after;
-            if let Err(error) = push(digests, digest(seed, key)) {
-                return Some(Err(error));
-            }
+            push(digests, seed, key)?;
         }
-        Some(Ok(()))
-    }))
+        Some(())
+    })
 }
 
 /// Takes the lines in the first `length` bytes, but for blank ones.
 #[wasm_bindgen]
-pub fn digests_push_lines(slot: usize, text: usize, length: usize) -> Result<()> {
-    or_bad(with_two(slot, text, |slot, text| {
-        let (seed, digests) = slot.digests()?;
-        let keys = lines(text.prefix(length)?).filter(|key| !key.is_empty());
-        Some(keys.map(|key| digest(seed, key)).try_for_each(|digest| push(digests, digest)))
-    }))
+pub fn digests_push_lines(slot: usize, text: usize, length: usize) {
+    done(|| {
+        let slots = &mut slots();
+        let (seed, digests, text) = digests_and_text(slots, slot, text, length)?;
+        lines(text).filter(|key| !key.is_empty()).try_for_each(|key| push(digests, seed, key))
+    })
 }
 
-fn push(digests: &mut Vec<u64>, digest: u64) -> Result<()> {
+#[inline(never)]
+fn push(digests: &mut Vec<u64>, seed: u64, key: &[u8]) -> Option<()> {
     if digests.len() == digests.capacity() {
-        reserve(digests, (digests.len() * 2).max(1024))?;
+        told(reserve(digests, (digests.len() * 2).max(1024)))?;
     }
-    digests.push(digest);
-    Ok(())
+    digests.push(digest(seed, key));
+    Some(())
 }
 
 /// Turns the bytes in a slot into a filter in the same slot; on failure the slot holds no bytes.
 #[wasm_bindgen]
-pub fn decode(slot: usize) -> Result<()> {
-    or_bad(with(slot, |slot| {
-        let bytes = core::mem::take(slot.bytes()?);
-        Some(Blob::decode(bytes).map(|blob| *slot = Slot::Blob(blob)))
-    }))
+pub fn decode(slot: usize) {
+    done(|| {
+        let slots = &mut slots();
+        let blob = told(Blob::decode(core::mem::take(bytes(slots, slot)?)))?;
+        *slots.get_mut(slot)? = Slot::Blob(blob);
+        Some(())
+    })
 }
 
 /// The blob's bytes, in a new slot.
 #[wasm_bindgen]
-pub fn encode(slot: usize) -> Result<usize> {
-    or_bad(with(slot, |slot| Some(slot.blob()?.encode()))).and_then(|bytes| store(Slot::Bytes(bytes)))
+pub fn encode(slot: usize) -> usize {
+    done(|| {
+        let bytes = told(blob(&mut slots(), slot)?.encode())?;
+        Some(store(Slot::Bytes(bytes)))
+    })
 }
 
+/// An empty filter of the kind with this number. `size` is bloom's and counting's bits, scalable's initial capacity
+/// and cuckoo's count.
+#[allow(clippy::too_many_arguments)]
 #[wasm_bindgen]
-pub fn bloom_new(bits: u32, hashes: u32, seed: u64) -> Result<usize> {
-    store(Slot::Blob(BloomFilter::new(bits, hashes, seed)?.into()))
+pub fn create(
+    kind: u8,
+    size: f64,
+    hashes: u32,
+    counter_bits: u32,
+    fpr: f64,
+    growth: u32,
+    tightening: f64,
+    seed: u64,
+) -> usize {
+    let bits = size as u32;
+    let filter = match kind {
+        1 => BloomFilter::new(bits, hashes, seed).map(Filter::from),
+        _ if !FULL => return refuse(),
+        2 => CountingBloomFilter::new(bits, hashes, counter_bits, seed).map(Filter::from),
+        3 => ScalableBloomFilter::new(bits, fpr, growth, tightening, seed).map(Filter::from),
+        _ => CuckooFilter::with_capacity(size as u64, fpr, seed).map(Filter::from),
+    };
+    store_filter(&mut slots(), filter)
 }
 
+/// A filter of the digests, which are used up, of the kind with this number. `size` is counting's counter bits and
+/// scalable's initial capacity.
 #[wasm_bindgen]
-pub fn bloom_from(digests: usize, fpr: f64) -> Result<usize> {
-    let filter = or_bad(with(digests, |slot| {
-        let (seed, digests) = slot.digests()?;
-        Some(BloomFilter::from_digests(digests, fpr, seed))
-    }))?;
-    store(Slot::Blob(filter.into()))
+pub fn build(keys: usize, kind: u8, fpr: f64, size: u32, growth: u32, tightening: f64) -> usize {
+    let slots = &mut slots();
+    let Some(Slot::Digests { seed, digests }) = slots.get_mut(keys) else { return 0 };
+    let (seed, mut digests) = (*seed, core::mem::take(digests));
+    let digests = &mut digests;
+    let filter = match kind {
+        1 => BloomFilter::from_digests(digests, fpr, seed).map(Filter::from),
+        _ if !FULL => return refuse(),
+        2 => CountingBloomFilter::from_digests(digests, fpr, size, seed).map(Filter::from),
+        3 => {
+            ScalableBloomFilter::from_digests(digests, size, fpr, growth, tightening, seed).map(Filter::from)
+        }
+        4 => CuckooFilter::from_digests(digests, fpr, seed).map(Filter::from),
+        _ => RibbonFilter::from_digests(digests, fpr, seed).map(Filter::from),
+    };
+    store_filter(slots, filter)
 }
 
-/// Sets the name, which is the first `name_length` bytes of a slot unless undefined, and the creation time.
+/// Sets the name, which is the first `length` bytes of a slot, and the creation time; NaN stands for none.
 #[wasm_bindgen]
-pub fn describe(slot: usize, name: usize, name_length: Option<u32>, created_at: Option<f64>) -> Result<()> {
-    or_bad(with_two(slot, name, |slot, name| {
-        let name = match name_length {
-            Some(length) => Some(str::from_utf8(name.prefix(length as usize)?).ok()?.to_owned()),
-            None => None,
-        };
-        Some(slot.blob()?.describe(name, created_at.map(|time| time as u64)))
-    }))
+pub fn describe(slot: usize, name: usize, length: f64, created_at: f64) {
+    done(|| {
+        let slots = &mut slots();
+        let (blob, name) = blob_and_key(slots, slot, name, length as usize)?;
+        let name = if length.is_nan() { None } else { Some(str::from_utf8(name).ok()?.to_owned()) };
+        told(blob.describe(name, (!created_at.is_nan()).then_some(created_at as u64)))
+    })
 }
 
 /// The kind's number in the blob.
 #[wasm_bindgen]
 pub fn kind(slot: usize) -> u8 {
-    with(slot, |slot| Some(slot.blob()?.filter.kind() as u8)).unwrap_or_default()
+    blob(&mut slots(), slot).map_or(0, |blob| blob.filter.kind() as u8)
 }
 
-#[wasm_bindgen(unchecked_return_type = "import('./info.js').FilterInfo")]
-pub fn info(slot: usize) -> Result<JsValue, JsValue> {
-    let info = or_bad(with(slot, |slot| Some(Info::of(slot.blob()?))))?;
-    Ok(filter_info(
-        info.kind,
-        info.profile,
-        info.count.map(|count| count as f64),
-        info.capacity.map(|capacity| capacity as f64),
-        info.fpr,
-        info.bits as f64,
-        info.hashes,
-        info.bits_per_key,
-        info.byte_length as f64,
-        info.seed,
-        info.layers,
-        info.name.as_deref(),
-        info.created_at.map(|time| time as f64),
-        info.id,
-    ))
+/// Hands the description to `takeInfo`.
+#[wasm_bindgen]
+pub fn info(slot: usize) {
+    done(|| {
+        let slots = &mut slots();
+        let info = told(Info::of(blob(slots, slot)?))?;
+        let number = |number: Option<u64>| number.map_or(f64::NAN, |number| number as f64);
+        take_info(
+            info.kind,
+            info.profile,
+            number(info.count),
+            number(info.capacity),
+            info.fpr,
+            info.bits as f64,
+            number(info.hashes.map(u64::from)),
+            info.bits_per_key.unwrap_or(f64::NAN),
+            info.byte_length as f64,
+            info.seed,
+            info.layers,
+            info.name,
+            number(info.created_at),
+            info.id,
+        );
+        Some(())
+    })
 }
 
 #[wasm_bindgen]
 pub fn seed(slot: usize) -> u64 {
-    with(slot, |slot| Some(slot.blob()?.filter.seed())).unwrap_or_default()
+    blob(&mut slots(), slot).map_or(0, |blob| blob.filter.seed())
 }
 
 #[wasm_bindgen]
 pub fn equals(slot: usize, other: usize) -> bool {
-    with_two(slot, other, |slot, other| Some(slot.blob()?.filter == other.blob()?.filter)).unwrap_or_default()
+    match two(&mut slots(), slot, other) {
+        Some((Slot::Blob(blob), Slot::Blob(other))) => blob.filter == other.filter,
+        _ => false,
+    }
 }
 
 #[wasm_bindgen]
 pub fn estimated_fpr(slot: usize) -> f64 {
-    with(slot, |slot| Some(slot.blob()?.filter.estimated_fpr())).unwrap_or_default()
+    blob(&mut slots(), slot).map_or(0.0, |blob| blob.filter.estimated_fpr())
 }
 
 #[wasm_bindgen]
 pub fn estimated_count(slot: usize) -> f64 {
-    with(slot, |slot| Some(slot.blob()?.filter.estimated_count())).unwrap_or_default()
+    blob(&mut slots(), slot).map_or(0.0, |blob| blob.filter.estimated_count())
 }
 
 /// Asks for the key in the first `length` bytes of a slot.
 #[wasm_bindgen]
 pub fn has(slot: usize, key: usize, length: usize) -> bool {
-    with_two(slot, key, |slot, key| Some(slot.blob()?.filter.has(key.prefix(length)?))).unwrap_or(true)
+    blob_and_key(&mut slots(), slot, key, length).is_some_and(|(blob, key)| blob.filter.has(key))
 }
 
 /// A byte for each key, in a new slot: 1 maybe present, 0 definitely absent.
 #[wasm_bindgen]
-pub fn has_digests(slot: usize, keys: usize) -> Result<usize> {
-    let answers = or_bad(with_two(slot, keys, |slot, keys| {
-        let (filter, (_, digests)) = (&slot.blob()?.filter, keys.digests()?);
-        Some(answers(digests.len(), digests.iter().map(|&digest| filter.has_digest(digest))))
-    }))?;
-    store(Slot::Bytes(answers))
+pub fn has_digests(slot: usize, keys: usize) -> usize {
+    done(|| {
+        let slots = &mut slots();
+        let (blob, digests) = blob_and_digests(slots, slot, keys)?;
+        let mut answers = told(zeroed(digests.len()))?;
+        for (answer, &digest) in answers.iter_mut().zip(digests) {
+            *answer = blob.filter.has_digest(digest).into();
+        }
+        Some(store_in(slots, Slot::Bytes(answers)))
+    })
 }
 
 /// A byte for each line in the first `length` bytes, in a new slot.
 #[wasm_bindgen]
-pub fn has_lines(slot: usize, text: usize, length: usize) -> Result<usize> {
-    let answers = or_bad(with_two(slot, text, |slot, text| {
-        let (filter, text) = (&slot.blob()?.filter, text.prefix(length)?);
-        Some(answers(lines(text).count(), lines(text).map(|key| !key.is_empty() && filter.has(key))))
-    }))?;
-    store(Slot::Bytes(answers))
-}
-
-fn answers(count: usize, answers: impl Iterator<Item = bool>) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    reserve(&mut bytes, count)?;
-    bytes.extend(answers.map(u8::from));
-    Ok(bytes)
+pub fn has_lines(slot: usize, text: usize, length: usize) -> usize {
+    done(|| {
+        let slots = &mut slots();
+        let (blob, text) = blob_and_key(slots, slot, text, length)?;
+        let mut answers = told(zeroed(lines(text).count()))?;
+        for (answer, key) in answers.iter_mut().zip(lines(text)) {
+            *answer = (!key.is_empty() && blob.filter.has(key)).into();
+        }
+        Some(store_in(slots, Slot::Bytes(answers)))
+    })
 }
 
 /// Adds the key in the first `length` bytes; true = it was definitely not there.
 #[wasm_bindgen]
 pub fn add(slot: usize, key: usize, length: usize) -> bool {
-    with_two(slot, key, |slot, key| Some(slot.bloom()?.add(key.prefix(length)?))).unwrap_or_default()
+    done(|| {
+        let slots = &mut slots();
+        let (blob, key) = blob_and_key(slots, slot, key, length)?;
+        let digest = digest(blob.filter.seed(), key);
+        Some(add_all(&mut blob.filter, &[digest]) > 0)
+    })
 }
 
-/// Adds all; returns how many were new.
+/// Adds all or, if that fails, none; returns how many were new.
 #[wasm_bindgen]
 pub fn add_digests(slot: usize, keys: usize) -> usize {
-    let added = with_two(slot, keys, |slot, keys| {
-        let (bloom, (_, digests)) = (slot.bloom()?, keys.digests()?);
-        Some(digests.iter().filter(|&&digest| bloom.add_digest(digest)).count())
-    });
-    added.unwrap_or_default()
+    done(|| {
+        let slots = &mut slots();
+        let (blob, digests) = blob_and_digests(slots, slot, keys)?;
+        Some(add_all(&mut blob.filter, digests))
+    })
+}
+
+#[inline(never)]
+fn add_all(filter: &mut Filter, digests: &[u64]) -> usize {
+    match filter {
+        Filter::Bloom(filter) => digests.iter().filter(|&&digest| filter.add_digest(digest)).count(),
+        _ if !FULL => refuse(),
+        _ => told(filter.add_digests(digests)).unwrap_or_default(),
+    }
+}
+
+/// Removes the key in the first `length` bytes; false = it was definitely not there.
+#[wasm_bindgen]
+pub fn remove(slot: usize, key: usize, length: usize) -> bool {
+    done(|| {
+        let slots = &mut slots();
+        let (blob, key) = blob_and_key(slots, slot, key, length)?;
+        match &mut blob.filter {
+            _ if !FULL => refuse(),
+            Filter::Counting(filter) => Some(filter.remove(key)),
+            Filter::Cuckoo(filter) => Some(filter.remove(key)),
+            _ => None,
+        }
+    })
+}
+
+/// How many times a counting filter holds the key in the first `length` bytes, at most.
+#[wasm_bindgen]
+pub fn count(slot: usize, key: usize, length: usize) -> u32 {
+    done(|| {
+        let slots = &mut slots();
+        let (blob, key) = blob_and_key(slots, slot, key, length)?;
+        if let Filter::Counting(filter) = &blob.filter { Some(filter.count(key)) } else { None }
+    })
+}
+
+/// A counting filter's Bloom filter, in a new slot.
+#[wasm_bindgen]
+pub fn to_bloom(slot: usize) -> usize {
+    done(|| {
+        let slots = &mut slots();
+        let Filter::Counting(filter) = &blob(slots, slot)?.filter else { return None };
+        if !FULL {
+            return refuse();
+        }
+        let bloom = filter.to_bloom().map(Filter::from);
+        Some(store_filter(slots, bloom))
+    })
 }
 
 /// The union, or else the intersection.
 #[wasm_bindgen]
-pub fn combine(slot: usize, other: usize, union: bool) -> Result<()> {
-    or_bad(with_two(slot, other, |slot, other| Some(slot.bloom()?.combine(other.bloom()?, union))))
+pub fn combine(slot: usize, other: usize, union: bool) {
+    if let Some((Slot::Blob(blob), Slot::Blob(other))) = two(&mut slots(), slot, other) {
+        told(match (&mut blob.filter, &other.filter) {
+            (Filter::Bloom(filter), Filter::Bloom(other)) => filter.combine(other, union),
+            _ if !FULL => return refuse(),
+            (Filter::Counting(filter), Filter::Counting(other)) => filter.combine(other, union),
+            _ => Err(Error::Incompatible),
+        });
+    }
 }
 
 #[wasm_bindgen]
 pub fn clear(slot: usize) {
-    with(slot, |slot| slot.bloom().map(BloomFilter::clear));
+    if let Some(blob) = blob(&mut slots(), slot) {
+        match &mut blob.filter {
+            Filter::Bloom(filter) => filter.clear(),
+            _ if !FULL => refuse(),
+            filter => filter.clear(),
+        }
+    }
 }
 
 /// The positions of a key's bits, in a new slot, four little-endian bytes each.
 #[wasm_bindgen]
-pub fn locations(slot: usize, key: usize, length: usize) -> Result<usize> {
-    let positions = or_bad(with_two(slot, key, |slot, key| {
-        Some(Ok(slot.bloom()?.locations(key.prefix(length)?).flat_map(u32::to_le_bytes).collect()))
-    }))?;
-    store(Slot::Bytes(positions))
+pub fn locations(slot: usize, key: usize, length: usize) -> usize {
+    done(|| {
+        let slots = &mut slots();
+        let (blob, key) = blob_and_key(slots, slot, key, length)?;
+        let Filter::Bloom(filter) = &blob.filter else { return None };
+        let mut positions = told(zeroed(filter.hashes() as usize * 4))?;
+        for (bytes, position) in positions.as_chunks_mut().0.iter_mut().zip(filter.locations(key)) {
+            *bytes = position.to_le_bytes();
+        }
+        Some(store_in(slots, Slot::Bytes(positions)))
+    })
 }
 
 /// The hashes times 2^32, plus the bits.
 #[wasm_bindgen]
-pub fn optimal(count: f64, fpr: f64) -> Result<f64> {
-    let optimal = params::optimal(count as u64, fpr)?;
-    Ok(f64::from(optimal.hashes) * 4_294_967_296.0 + f64::from(optimal.bits))
+pub fn optimal(count: f64, fpr: f64) -> f64 {
+    told(params::optimal(count as u64, fpr))
+        .map_or(0.0, |optimal| f64::from(optimal.hashes) * 4_294_967_296.0 + f64::from(optimal.bits))
 }
 
 #[wasm_bindgen]
-pub fn fpr_for(count: f64, bits: u32, hashes: u32) -> Result<f64> {
-    params::fpr_for(count as u64, bits, hashes)
+pub fn fpr_for(count: f64, bits: u32, hashes: u32) -> f64 {
+    told(params::fpr_for(count as u64, bits, hashes)).unwrap_or_default()
 }
 
 #[wasm_bindgen]
-pub fn count_for(bits: u32, fpr: f64) -> Result<f64> {
-    Ok(params::count_for(bits, fpr)? as f64)
+pub fn count_for(bits: u32, fpr: f64) -> f64 {
+    told(params::count_for(bits, fpr)).map_or(0.0, |count| count as f64)
 }

@@ -160,25 +160,22 @@ class Scalable(Filter):
         must(0 < p < 1 and p >= 100 * c / 2**64)
         r = fields.f64()
         must(0 < r < 1)
-        count = fields.u8()
-        must(count >= 1)
+        keys = fields.u64()
 
         self.slices = []
-        n, power, offset = c, 1.0, 0
-        for i in range(count):
-            if i > 0:
-                n *= s
-                power *= r
-            q = 0.97 * p * (1 - r) * power
-            must(q >= 100 * n / 2**64)
-            m, k = self.size(n, q)
+        capacity, power, offset, room = c, 1.0, 0, 0
+        while not self.slices or room < keys:
+            must(len(self.slices) < 255)
+            q = 0.9 * p * (1 - r) * power
+            must(q >= 100 * capacity / 2**64)
+            m, k = self.size(capacity, q)
             must(m < 2**32)
             end = offset + (m + 7) // 8
             self.slices.append((m, k, offset, end))
             offset = end
-
-        keys = fields.u64()
-        must(keys <= n and (keys >= 1 or count == 1))
+            room += capacity
+            capacity *= s
+            power *= r
         return offset
 
     @staticmethod

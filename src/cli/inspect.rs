@@ -35,7 +35,7 @@ pub fn info(args: InfoArgs) -> Result<Answer> {
     print_rows(&[
         ("kind", format!("{}: {}", info.kind, kind_in_words(blob.filter.kind()))),
         ("profile", format!("{}: keys are bytes as they are given", info.profile)),
-        ("name", or(info.name, "none")),
+        ("name", or(info.name.map(str::to_owned), "none")),
         ("created", or(created.map(|time| humantime::format_rfc3339_seconds(time).to_string()), "not said")),
         (
             "keys",

@@ -31,8 +31,8 @@ impl BloomFilter {
     /// # Errors
     /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] if the memory is not there.
     pub fn new(bits: u32, hashes: u32, seed: u64) -> Result<Self> {
-        check_shape(bits, hashes)?;
-        Ok(BloomFilter { seed, bits, hashes, bytes: zeroed(bits.div_ceil(8) as usize)? })
+        let filter = Self::shaped(bits, hashes, seed)?;
+        Ok(BloomFilter { bytes: zeroed(filter.byte_length())?, ..filter })
     }
 
     /// An empty filter that `count` keys fill to a false-positive rate of `fpr`, sized by [`optimal`].
@@ -52,29 +52,36 @@ impl BloomFilter {
         Self::new(size.bits, size.hashes, seed)
     }
 
-    /// The filter of the keys with these digests, sized by the number of different ones. They are sorted.
+    /// The filter of the keys with these digests, sized by the number of different ones. They are sorted,
+    /// and repeated ones are dropped.
     ///
     /// # Errors
     /// As [`BloomFilter::with_capacity`].
     pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
         sort(digests)?;
-        let distinct = digests.chunk_by(|a, b| a == b).count() as u64;
-        let mut filter = Self::with_capacity(distinct, fpr, seed)?;
+        let mut filter = Self::with_capacity(digests.len() as u64, fpr, seed)?;
         for &digest in digests.iter() {
             filter.add_digest(digest);
         }
         Ok(filter)
     }
 
-    /// A filter from its stored parts; the caller has made sure that there are `bits.div_ceil(8)` bytes.
-    pub(crate) fn from_parts(seed: u64, bits: u32, hashes: u32, bytes: Vec<u8>) -> Result<Self> {
+    /// A filter that has its shape and lacks its bytes.
+    pub(crate) fn shaped(bits: u32, hashes: u32, seed: u64) -> Result<Self> {
         check_shape(bits, hashes)?;
-        debug_assert_eq!(bytes.len(), bits.div_ceil(8) as usize);
-        let used = bits % 8;
-        if used != 0 && bytes.last().is_some_and(|last| last >> used != 0) {
-            return Err(Error::InvalidParameter { rule: "the bits after the last must be 0" });
-        }
-        Ok(BloomFilter { seed, bits, hashes, bytes })
+        Ok(BloomFilter { seed, bits, hashes, bytes: Vec::new() })
+    }
+
+    /// How many bytes the bits take.
+    pub(crate) fn byte_length(&self) -> usize {
+        self.bits.div_ceil(8) as usize
+    }
+
+    /// Gives the filter its bytes, [`BloomFilter::byte_length`] of them.
+    pub(crate) fn set_bytes(&mut self, bytes: Vec<u8>) -> Result<()> {
+        debug_assert_eq!(bytes.len(), self.byte_length());
+        self.bytes = bytes;
+        check_rest(&self.bytes, self.bits)
     }
 
     /// The number of bits (m).
@@ -116,7 +123,7 @@ impl BloomFilter {
     /// As [`BloomFilter::has`], for a key's digest under this filter's seed.
     #[inline]
     pub fn has_digest(&self, digest: u64) -> bool {
-        probes(digest, self.bits, self.hashes).all(|bit| self.bytes[(bit / 8) as usize] & 1 << (bit % 8) != 0)
+        has(&self.bytes, self.bits, self.hashes, digest)
     }
 
     /// Adds a key. True = it was definitely not there before; false = it may have been.
@@ -127,13 +134,7 @@ impl BloomFilter {
     /// As [`BloomFilter::add`], for a key's digest under this filter's seed.
     #[inline]
     pub fn add_digest(&mut self, digest: u64) -> bool {
-        let mut missing = 0;
-        for bit in probes(digest, self.bits, self.hashes) {
-            let (byte, mask) = (&mut self.bytes[(bit / 8) as usize], 1 << (bit % 8));
-            missing |= !*byte & mask;
-            *byte |= mask;
-        }
-        missing != 0
+        add(&mut self.bytes, self.bits, self.hashes, digest)
     }
 
     /// Forgets every key.
@@ -169,21 +170,15 @@ impl BloomFilter {
         Ok(())
     }
 
-    /// The share of bits that are set, 0 to 1.
-    fn fill(&self) -> f64 {
-        let ones: u64 = self.bytes.chunks(1 << 16).map(|chunk| u64::from(ones(chunk))).sum();
-        ones as f64 / f64::from(self.bits)
-    }
-
     /// The chance that a key which was never added is "maybe present": (set bits / m)^k.
     pub fn estimated_fpr(&self) -> f64 {
-        power(self.fill(), self.hashes)
+        power(fill(&self.bytes, self.bits), self.hashes)
     }
 
     /// About how many different keys were added: -m/k ln(1 - set bits / m); infinite when every bit is set.
     /// Swamidass and Baldi 2007, "Mathematical correction for fingerprint similarity measures".
     pub fn estimated_count(&self) -> f64 {
-        estimated_count(self.bits, self.hashes, self.fill())
+        estimated_count(self.bits, self.hashes, fill(&self.bytes, self.bits))
     }
 }
 
@@ -197,6 +192,40 @@ pub(super) fn probes(digest: u64, bits: u32, hashes: u32) -> impl Iterator<Item 
     })
 }
 
+/// [`BloomFilter::has_digest`] over the bytes of any Bloom filter.
+#[inline]
+pub(super) fn has(bytes: &[u8], bits: u32, hashes: u32, digest: u64) -> bool {
+    probes(digest, bits, hashes).all(|bit| bytes[(bit / 8) as usize] & 1 << (bit % 8) != 0)
+}
+
+/// [`BloomFilter::add_digest`] over the bytes of any Bloom filter.
+#[inline]
+pub(super) fn add(bytes: &mut [u8], bits: u32, hashes: u32, digest: u64) -> bool {
+    let mut missing = 0;
+    for bit in probes(digest, bits, hashes) {
+        let (byte, mask) = (&mut bytes[(bit / 8) as usize], 1 << (bit % 8));
+        missing |= !*byte & mask;
+        *byte |= mask;
+    }
+    missing != 0
+}
+
+/// The share of `bits` bits that are set, 0 to 1.
+#[inline(never)]
+pub(super) fn fill(bytes: &[u8], bits: u32) -> f64 {
+    let ones = |chunk: &[u8]| chunk.iter().map(|byte| byte.count_ones()).sum::<u32>();
+    bytes.chunks(1 << 16).map(|chunk| u64::from(ones(chunk))).sum::<u64>() as f64 / f64::from(bits)
+}
+
+/// That nothing is set in the last byte after `bits` bits.
+pub(super) fn check_rest(bytes: &[u8], bits: u32) -> Result<()> {
+    let used = bits % 8;
+    if used != 0 && bytes.last().is_some_and(|last| last >> used != 0) {
+        return Err(Error::InvalidParameter { rule: "the bits after the last must be 0" });
+    }
+    Ok(())
+}
+
 /// [`BloomFilter::capacity`] of any filter of that shape.
 pub(super) fn capacity(bits: u32, hashes: u32) -> u64 {
     (f64::from(bits) / f64::from(hashes) * core::f64::consts::LN_2) as u64
@@ -205,11 +234,4 @@ pub(super) fn capacity(bits: u32, hashes: u32) -> u64 {
 /// [`BloomFilter::estimated_count`] of any filter of that shape, `fill` being its share of set bits.
 pub(super) fn estimated_count(bits: u32, hashes: u32, fill: f64) -> f64 {
     libm::round(-f64::from(bits) / f64::from(hashes) * libm::log1p(-fill)).max(0.0)
-}
-
-/// The number of set bits in at most 512 MiB.
-fn ones(bytes: &[u8]) -> u32 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    words.iter().map(|&word| u64::from_le_bytes(word).count_ones()).sum::<u32>()
-        + rest.iter().map(|byte| byte.count_ones()).sum::<u32>()
 }

@@ -12,7 +12,7 @@
 
 use alloc::vec::Vec;
 
-use super::bloom::{self, BloomFilter, probes};
+use super::bloom::{self, BloomFilter, check_rest, probes};
 use crate::error::{Error, Result, zeroed};
 use crate::hash::{digest, sort};
 use crate::params::{MAX_HASHES, check_shape, optimal, power};
@@ -35,9 +35,8 @@ impl CountingBloomFilter {
     /// # Errors
     /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] if the memory is not there.
     pub fn new(bits: u32, hashes: u32, counter_bits: u32, seed: u64) -> Result<Self> {
-        check_shape(bits, hashes)?;
-        let counters = zeroed(Self::length(bits, counter_bits)?)?;
-        Ok(CountingBloomFilter { seed, bits, hashes, counter_bits, counters })
+        let filter = Self::shaped(bits, hashes, counter_bits, seed)?;
+        Ok(CountingBloomFilter { counters: zeroed(filter.byte_length())?, ..filter })
     }
 
     /// An empty filter that `count` keys fill to a false-positive rate of `fpr`, sized by [`optimal`].
@@ -65,7 +64,6 @@ impl CountingBloomFilter {
     /// As [`CountingBloomFilter::with_capacity`].
     pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, counter_bits: u32, seed: u64) -> Result<Self> {
         sort(digests)?;
-        digests.dedup();
         let mut filter = Self::with_capacity(digests.len() as u64, fpr, counter_bits, seed)?;
         for &digest in digests.iter() {
             filter.add_digest(digest);
@@ -73,34 +71,25 @@ impl CountingBloomFilter {
         Ok(filter)
     }
 
-    /// A filter from its stored parts; the caller has made sure that there are `length(bits, counter_bits)` bytes.
-    pub(crate) fn from_parts(
-        seed: u64,
-        bits: u32,
-        hashes: u32,
-        counter_bits: u32,
-        counters: Vec<u8>,
-    ) -> Result<Self> {
+    /// A filter that has its shape and lacks its counters.
+    pub(crate) fn shaped(bits: u32, hashes: u32, counter_bits: u32, seed: u64) -> Result<Self> {
         check_shape(bits, hashes)?;
-        let length = Self::length(bits, counter_bits)?;
-        debug_assert_eq!(counters.len(), length);
-        let last_half_used = counter_bits == 4 && bits % 2 == 1;
-        if last_half_used && counters.last().is_some_and(|last| last >> 4 != 0) {
-            return Err(Error::InvalidParameter { rule: "the bits after the last counter must be 0" });
+        if !matches!(counter_bits, 4 | 8) {
+            return Err(Error::InvalidParameter { rule: "a counter must have 4 or 8 bits" });
         }
-        Ok(CountingBloomFilter { seed, bits, hashes, counter_bits, counters })
+        Ok(CountingBloomFilter { seed, bits, hashes, counter_bits, counters: Vec::new() })
     }
 
-    /// The bytes of so many counters.
-    ///
-    /// # Errors
-    /// [`Error::InvalidParameter`] unless a counter has 4 or 8 bits.
-    pub(crate) fn length(bits: u32, counter_bits: u32) -> Result<usize> {
-        match counter_bits {
-            4 => Ok(bits.div_ceil(2) as usize),
-            8 => Ok(bits as usize),
-            _ => Err(Error::InvalidParameter { rule: "a counter must have 4 or 8 bits" }),
-        }
+    /// How many bytes the counters take.
+    pub(crate) fn byte_length(&self) -> usize {
+        if self.counter_bits == 4 { self.bits.div_ceil(2) as usize } else { self.bits as usize }
+    }
+
+    /// Gives the filter its counters, [`CountingBloomFilter::byte_length`] bytes of them.
+    pub(crate) fn set_bytes(&mut self, counters: Vec<u8>) -> Result<()> {
+        debug_assert_eq!(counters.len(), self.byte_length());
+        self.counters = counters;
+        check_rest(&self.counters, self.bits.wrapping_mul(self.counter_bits))
     }
 
     /// The number of counters (m).
@@ -197,6 +186,19 @@ impl CountingBloomFilter {
     /// # Errors
     /// [`Error::Incompatible`] unless bits, hashes, counter bits and seed are equal; nothing is changed then.
     pub fn union(&mut self, other: &Self) -> Result<()> {
+        self.combine(other, true)
+    }
+
+    /// Keeps the lesser of each two counters. Keys that were added to both stay, as often as in the one with fewer.
+    ///
+    /// # Errors
+    /// As [`CountingBloomFilter::union`].
+    pub fn intersect(&mut self, other: &Self) -> Result<()> {
+        self.combine(other, false)
+    }
+
+    /// The union, or else the intersection.
+    pub(crate) fn combine(&mut self, other: &Self, union: bool) -> Result<()> {
         let shape = |filter: &Self| (filter.bits, filter.hashes, filter.counter_bits, filter.seed);
         if shape(self) != shape(other) {
             return Err(Error::Incompatible);
@@ -205,8 +207,11 @@ impl CountingBloomFilter {
         // leave none. A second counter that overflows makes all bits 1, and the mask leaves its own.
         let max = self.max();
         for (byte, &other) in self.counters.iter_mut().zip(&other.counters) {
-            let sum = |mask: u8| (*byte & mask).saturating_add(other & mask);
-            *byte = sum(max).min(max) | sum(!max) & !max;
+            let both = |mask: u8| match union {
+                true => (*byte & mask).saturating_add(other & mask),
+                false => (*byte & mask).min(other & mask),
+            };
+            *byte = both(max).min(max) | both(!max) & !max;
         }
         Ok(())
     }
@@ -221,7 +226,9 @@ impl CountingBloomFilter {
         for position in 0..self.bits {
             bytes[(position / 8) as usize] |= u8::from(self.counter(position) != 0) << (position % 8);
         }
-        BloomFilter::from_parts(self.seed, self.bits, self.hashes, bytes)
+        let mut bloom = BloomFilter::shaped(self.bits, self.hashes, self.seed)?;
+        bloom.set_bytes(bytes)?;
+        Ok(bloom)
     }
 
     /// As [`BloomFilter::estimated_fpr`].
@@ -277,6 +284,11 @@ impl CountingBloomFilter {
 mod tests {
     use super::*;
 
+    fn read(bits: u32, hashes: u32, counter_bits: u32, bytes: &[u8]) -> Result<CountingBloomFilter> {
+        let mut filter = CountingBloomFilter::shaped(bits, hashes, counter_bits, 9)?;
+        filter.set_bytes(bytes.to_vec()).map(|()| filter)
+    }
+
     #[test]
     fn parts_round_trip() {
         for (bits, counter_bits) in [(1, 4), (2, 4), (101, 4), (1, 8), (101, 8)] {
@@ -284,26 +296,24 @@ mod tests {
             (0..20_u8).for_each(|key| {
                 filter.add(&[key]);
             });
-            let bytes = filter.as_bytes().to_vec();
-            assert_eq!(CountingBloomFilter::from_parts(9, bits, 5, counter_bits, bytes), Ok(filter));
+            assert_eq!(read(bits, 5, counter_bits, filter.as_bytes()), Ok(filter));
         }
     }
 
     #[test]
     fn hostile_parts() {
-        let read = |bits, hashes, counter_bits, bytes: &[u8]| {
-            let filter = CountingBloomFilter::from_parts(0, bits, hashes, counter_bits, bytes.to_vec());
-            filter.map(|_| ()).map_err(|error| error.code())
+        let refused = |bits, hashes, counter_bits, bytes: &[u8]| {
+            read(bits, hashes, counter_bits, bytes).is_err_and(|error| error.code() == "invalid_parameter")
         };
-        assert_eq!(read(3, 1, 4, &[0xff, 0x0f]), Ok(()));
-        assert_eq!(read(3, 1, 4, &[0xff, 0x10]), Err("invalid_parameter"));
-        assert_eq!(read(4, 1, 4, &[0xff, 0xff]), Ok(()));
-        assert_eq!(read(3, 1, 8, &[0xff; 3]), Ok(()));
-        assert_eq!(read(0, 1, 4, &[]), Err("invalid_parameter"));
-        assert_eq!(read(2, 0, 4, &[0]), Err("invalid_parameter"));
-        assert_eq!(read(2, 65, 4, &[0]), Err("invalid_parameter"));
+        assert!(!refused(3, 1, 4, &[0xff, 0x0f]));
+        assert!(refused(3, 1, 4, &[0xff, 0x10]));
+        assert!(!refused(4, 1, 4, &[0xff, 0xff]));
+        assert!(!refused(3, 1, 8, &[0xff; 3]));
+        assert!(refused(0, 1, 4, &[]));
+        assert!(refused(2, 0, 4, &[0]));
+        assert!(refused(2, 65, 4, &[0]));
         for counter_bits in [0, 1, 2, 3, 5, 16, u32::MAX] {
-            assert_eq!(read(2, 1, counter_bits, &[0]), Err("invalid_parameter"));
+            assert!(refused(2, 1, counter_bits, &[0]));
         }
     }
 }

@@ -48,8 +48,8 @@ impl CuckooFilter {
     /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] from 2 GiB on or if the memory is not
     /// there.
     pub fn new(buckets: u32, fingerprint_bits: u32, seed: u64) -> Result<Self> {
-        let bytes = zeroed(payload(buckets, fingerprint_bits)? + PADDING)?;
-        Ok(CuckooFilter { seed, buckets, fingerprint_bits, bytes })
+        let filter = Self::shaped(buckets, fingerprint_bits, seed)?;
+        Ok(CuckooFilter { bytes: zeroed(filter.byte_length() + PADDING)?, ..filter })
     }
 
     /// An empty filter that takes `count` different keys, with a false-positive rate of at most `fpr` then. Fingerprints
@@ -83,31 +83,47 @@ impl CuckooFilter {
     /// chosen keys that collide.
     pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
         sort(digests)?;
-        digests.dedup();
         let (least, fingerprint_bits) = size(digests.len() as u64, fpr)?;
         let mut buckets = least;
         loop {
             let mut filter = Self::new(buckets, fingerprint_bits, seed)?;
-            match digests.iter().try_for_each(|&digest| filter.add_digest(digest).map(drop)) {
+            match filter.add_digests(digests) {
                 Err(Error::FilterFull { .. }) if buckets < 2 * least => buckets += buckets / 64 * 2 + 2,
-                added => return added.map(|()| filter),
+                added => return added.map(|_| filter),
             }
         }
     }
 
-    /// A filter from its stored parts; the caller has made sure that there are [`payload`] bytes. Every content is
-    /// legal.
-    pub(crate) fn from_parts(
-        seed: u64,
-        buckets: u32,
-        fingerprint_bits: u32,
-        mut bytes: Vec<u8>,
-    ) -> Result<Self> {
-        debug_assert_eq!(payload(buckets, fingerprint_bits), Ok(bytes.len()));
-        let padded = bytes.len() + PADDING;
-        reserve(&mut bytes, padded)?;
-        bytes.resize(padded, 0);
-        Ok(CuckooFilter { seed, buckets, fingerprint_bits, bytes })
+    /// A filter that has its shape and lacks its slots.
+    pub(crate) fn shaped(buckets: u32, fingerprint_bits: u32, seed: u64) -> Result<Self> {
+        if buckets == 0 || !buckets.is_multiple_of(2) {
+            return Err(Error::InvalidParameter { rule: "buckets must be an even number from 2 on" });
+        }
+        if fingerprint_bits == 0 || fingerprint_bits > 32 {
+            return Err(Error::InvalidParameter {
+                rule: "fingerprint bits must be a whole number from 1 to 32",
+            });
+        }
+        let bytes = u64::from(buckets / 2) * u64::from(fingerprint_bits);
+        if bytes > i32::MAX as u64 {
+            return Err(Error::TooLarge { bytes });
+        }
+        Ok(CuckooFilter { seed, buckets, fingerprint_bits, bytes: Vec::new() })
+    }
+
+    /// How many bytes the slots take: 8 slots of f bits are f bytes, and n is even, so no part of a byte is left.
+    pub(crate) fn byte_length(&self) -> usize {
+        (self.buckets / 2) as usize * self.fingerprint_bits as usize
+    }
+
+    /// Gives the filter its slots, [`CuckooFilter::byte_length`] bytes of them. Every content is legal.
+    pub(crate) fn set_bytes(&mut self, bytes: Vec<u8>) -> Result<()> {
+        debug_assert_eq!(bytes.len(), self.byte_length());
+        self.bytes = bytes;
+        let padded = self.bytes.len() + PADDING;
+        reserve(&mut self.bytes, padded)?;
+        self.bytes.resize(padded, 0);
+        Ok(())
     }
 
     /// The number of buckets (n), of 4 slots each.
@@ -189,6 +205,26 @@ impl CuckooFilter {
             hand = self.replace(slot(bucket, way(kick)), hand);
         }
         Err(Error::FilterFull { count: self.count() })
+    }
+
+    /// Adds a copy of each key, of its digest under this filter's seed; returns how many were definitely not there.
+    ///
+    /// # Errors
+    /// [`Error::FilterFull`] if there is no room for all; none is added then.
+    pub fn add_digests(&mut self, digests: &[u64]) -> Result<usize> {
+        let mut new = 0;
+        for (i, &digest) in digests.iter().enumerate() {
+            match self.add_digest(digest) {
+                Ok(was_new) => new += usize::from(was_new),
+                Err(error) => {
+                    for &digest in &digests[..i] {
+                        self.remove_digest(digest);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(new)
     }
 
     /// Removes one copy of a key; true = there was one. Only remove a key that was added: another key may have the same
@@ -309,21 +345,6 @@ fn size(count: u64, fpr: f64) -> Result<(u32, u32)> {
     let bytes = pairs * u64::from(bits);
     let buckets = u32::try_from(2 * pairs).map_err(|_| Error::TooLarge { bytes })?;
     Ok((buckets, bits))
-}
-
-/// The length of the slots in bytes: 8 slots of f bits are f bytes, and n is even, so there is no part of a byte left.
-pub(crate) fn payload(buckets: u32, fingerprint_bits: u32) -> Result<usize> {
-    if buckets == 0 || !buckets.is_multiple_of(2) {
-        return Err(Error::InvalidParameter { rule: "buckets must be an even number from 2 on" });
-    }
-    if fingerprint_bits == 0 || fingerprint_bits > 32 {
-        return Err(Error::InvalidParameter { rule: "fingerprint bits must be a whole number from 1 to 32" });
-    }
-    let bytes = u64::from(buckets / 2) * u64::from(fingerprint_bits);
-    if bytes > i32::MAX as u64 {
-        return Err(Error::TooLarge { bytes });
-    }
-    Ok(bytes as usize)
 }
 
 /// Two rounds of multiplicative hashing with 2^64 divided by the golden ratio (Knuth, "The Art of Computer Programming",

@@ -2,22 +2,20 @@
 //! its seed; it knows nothing of bytes, blobs or metadata.
 
 mod bloom;
-#[cfg(feature = "dynamic")]
 mod counting;
-#[cfg(feature = "dynamic")]
-pub(crate) mod cuckoo;
+mod cuckoo;
 mod ribbon;
-#[cfg(feature = "dynamic")]
 pub(crate) mod scalable;
 
 pub use bloom::BloomFilter;
-#[cfg(feature = "dynamic")]
 pub use counting::CountingBloomFilter;
-#[cfg(feature = "dynamic")]
 pub use cuckoo::CuckooFilter;
 pub use ribbon::RibbonFilter;
-#[cfg(feature = "dynamic")]
 pub use scalable::ScalableBloomFilter;
+
+use alloc::vec::Vec;
+
+use crate::error::{Error, Result};
 
 /// The kinds, with their numbers in a blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,13 +51,10 @@ impl Kind {
 pub enum Filter {
     /// A classic Bloom filter.
     Bloom(BloomFilter),
-    #[cfg(feature = "dynamic")]
     /// A Bloom filter with counters.
     Counting(CountingBloomFilter),
-    #[cfg(feature = "dynamic")]
     /// A Bloom filter that grows.
     Scalable(ScalableBloomFilter),
-    #[cfg(feature = "dynamic")]
     /// A cuckoo filter.
     Cuckoo(CuckooFilter),
     /// A ribbon filter.
@@ -71,11 +66,8 @@ macro_rules! each {
     ($self:expr, $filter:ident => $run:expr) => {
         match $self {
             Filter::Bloom($filter) => $run,
-            #[cfg(feature = "dynamic")]
             Filter::Counting($filter) => $run,
-            #[cfg(feature = "dynamic")]
             Filter::Scalable($filter) => $run,
-            #[cfg(feature = "dynamic")]
             Filter::Cuckoo($filter) => $run,
             Filter::Ribbon($filter) => $run,
         }
@@ -87,11 +79,8 @@ impl Filter {
     pub fn kind(&self) -> Kind {
         match self {
             Filter::Bloom(_) => Kind::Bloom,
-            #[cfg(feature = "dynamic")]
             Filter::Counting(_) => Kind::Counting,
-            #[cfg(feature = "dynamic")]
             Filter::Scalable(_) => Kind::Scalable,
-            #[cfg(feature = "dynamic")]
             Filter::Cuckoo(_) => Kind::Cuckoo,
             Filter::Ribbon(_) => Kind::Ribbon,
         }
@@ -112,6 +101,49 @@ impl Filter {
         each!(self, filter => filter.has_digest(digest))
     }
 
+    /// Everything that the parameters don't tell: the payload of a blob.
+    pub fn as_bytes(&self) -> &[u8] {
+        each!(self, filter => filter.as_bytes())
+    }
+
+    /// How many bytes those are.
+    pub(crate) fn byte_length(&self) -> usize {
+        each!(self, filter => filter.byte_length())
+    }
+
+    /// Gives a filter that has only its shape the bytes that it lacks, as many as [`Filter::byte_length`].
+    pub(crate) fn set_bytes(&mut self, bytes: Vec<u8>) -> Result<()> {
+        each!(self, filter => filter.set_bytes(bytes))
+    }
+
+    /// Adds the keys with these digests; returns how many were definitely not there before.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a ribbon filter, which is read-only, and those of
+    /// [`ScalableBloomFilter::add`] and [`CuckooFilter::add`]. Either all are added or none.
+    pub fn add_digests(&mut self, digests: &[u64]) -> Result<usize> {
+        match self {
+            Filter::Bloom(filter) => Ok(digests.iter().filter(|&&digest| filter.add_digest(digest)).count()),
+            Filter::Counting(filter) => {
+                Ok(digests.iter().filter(|&&digest| filter.add_digest(digest)).count())
+            }
+            Filter::Scalable(filter) => filter.add_digests(digests),
+            Filter::Cuckoo(filter) => filter.add_digests(digests),
+            Filter::Ribbon(_) => Err(Error::InvalidParameter { rule: "a ribbon filter is read-only" }),
+        }
+    }
+
+    /// Forgets every key; nothing happens to a ribbon filter, which is read-only.
+    pub fn clear(&mut self) {
+        match self {
+            Filter::Bloom(filter) => filter.clear(),
+            Filter::Counting(filter) => filter.clear(),
+            Filter::Scalable(filter) => filter.clear(),
+            Filter::Cuckoo(filter) => filter.clear(),
+            Filter::Ribbon(_) => {}
+        }
+    }
+
     /// The chance that a key which was never added is "maybe present", from the present fill: 0 to 1.
     pub fn estimated_fpr(&self) -> f64 {
         each!(self, filter => filter.estimated_fpr())
@@ -121,11 +153,8 @@ impl Filter {
     pub fn count(&self) -> Option<u64> {
         match self {
             Filter::Bloom(_) => None,
-            #[cfg(feature = "dynamic")]
             Filter::Counting(_) => None,
-            #[cfg(feature = "dynamic")]
             Filter::Scalable(filter) => Some(filter.count()),
-            #[cfg(feature = "dynamic")]
             Filter::Cuckoo(filter) => Some(filter.count()),
             Filter::Ribbon(filter) => Some(filter.count().into()),
         }
@@ -136,7 +165,6 @@ impl Filter {
     pub fn estimated_count(&self) -> f64 {
         match self {
             Filter::Bloom(filter) => filter.estimated_count(),
-            #[cfg(feature = "dynamic")]
             Filter::Counting(filter) => filter.estimated_count(),
             _ => self.count().unwrap_or_default() as f64,
         }
@@ -153,6 +181,10 @@ macro_rules! from {
     )*};
 }
 
-from!(Bloom(BloomFilter), Ribbon(RibbonFilter));
-#[cfg(feature = "dynamic")]
-from!(Counting(CountingBloomFilter), Scalable(ScalableBloomFilter), Cuckoo(CuckooFilter));
+from!(
+    Bloom(BloomFilter),
+    Counting(CountingBloomFilter),
+    Scalable(ScalableBloomFilter),
+    Cuckoo(CuckooFilter),
+    Ribbon(RibbonFilter)
+);

@@ -248,7 +248,6 @@ impl RibbonFilter {
             let key = filter.next_key(0);
             states.iter_mut().for_each(|state| *state = enter(*state, key));
             sort(&mut states)?;
-            states.dedup();
             if filter.layers.is_empty() {
                 check_rate(states.len() as u64, fpr)?;
                 filter.count = u32::try_from(states.len()).map_err(|_| TOO_MANY)?;
@@ -315,14 +314,14 @@ impl RibbonFilter {
     }
 
     /// A filter without its bytes from its stored parts, the layers' rows in order; [`RibbonFilter::byte_length`]
-    /// then tells how many to hand to [`RibbonFilter::with_bytes`].
-    pub(crate) fn from_parts(
+    /// then tells how many to hand to [`RibbonFilter::set_bytes`].
+    pub(crate) fn shaped(
         seed: u64,
         count: u32,
         fpr: f64,
         salt: u32,
         attempt: u8,
-        rows: impl ExactSizeIterator<Item = u32>,
+        rows: &[u32],
     ) -> Result<Self> {
         check_fpr(fpr)?;
         let layers = rows.len();
@@ -333,7 +332,7 @@ impl RibbonFilter {
         }
         let mut filter =
             RibbonFilter { seed, count, fpr, salt, attempt, layers: Vec::new(), bytes: Vec::new() };
-        for (i, rows) in rows.enumerate() {
+        for (i, &rows) in rows.iter().enumerate() {
             if rows == 0 || rows % 8 != 0 {
                 return Err(Error::InvalidParameter {
                     rule: "a layer's rows must be a multiple of 8 above 0",
@@ -351,8 +350,8 @@ impl RibbonFilter {
         self.layers.last().map_or(0, |layer| layer.end)
     }
 
-    /// The filter with its bytes, [`RibbonFilter::byte_length`] of them.
-    pub(crate) fn with_bytes(mut self, bytes: Vec<u8>) -> Result<Self> {
+    /// Gives the filter its bytes, [`RibbonFilter::byte_length`] of them.
+    pub(crate) fn set_bytes(&mut self, bytes: Vec<u8>) -> Result<()> {
         debug_assert_eq!(bytes.len(), self.byte_length());
         self.bytes = bytes;
         for layer in &self.layers {
@@ -361,7 +360,7 @@ impl RibbonFilter {
                 return Err(Error::InvalidParameter { rule: "the bits after the last bucket must be 0" });
             }
         }
-        Ok(self)
+        Ok(())
     }
 
     /// The number of different keys.

@@ -1,0 +1,5 @@
+/** The wasm file in base64, as the build's bundler hands it over. */
+declare module "*/bloom.wasm" {
+  const base64: string;
+  export default base64;
+}

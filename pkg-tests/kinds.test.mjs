@@ -1,0 +1,153 @@
+/** The kinds beside bloom: what each can do, and what the entry for pages leaves out. */
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+import { forPages, installed } from "./installed.mjs";
+
+const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter, decode } = await installed();
+const classes = { bloom: BloomFilter, counting: CountingBloomFilter, scalable: ScalableBloomFilter, cuckoo: CuckooFilter, ribbon: RibbonFilter };
+const pages = await forPages();
+
+const keys = (count, from = 0) => Array.from({ length: count }, (_, i) => `key ${from + i}`);
+const hits = (filter, count) => filter.hasMany(keys(count, 1e9)).reduce((sum, hit) => sum + hit, 0);
+
+function fails(code, run) {
+  assert.throws(run, (error) => {
+    assert.equal(error.code, code, error.message);
+    assert.equal(error.constructor.name, "FilterError");
+    return true;
+  });
+}
+
+test("every kind from keys, from a stream, and from its blob", async () => {
+  for (const [kind, made] of Object.entries(classes)) {
+    for (const count of [0, 1, 10, 3000]) {
+      const filter = made.from([...keys(count), ...keys(count)], { fpr: 0.01, seed: 5n, name: kind });
+      assert.equal(filter.kind, kind);
+      assert.equal(filter.info().name, kind);
+      assert.ok(filter instanceof made && filter.hasAll(keys(count)), "a false negative");
+      const stream = new Blob([keys(count).reverse().join("\n")]).stream();
+      const streamed = await made.fromStream(stream, { fpr: 0.01, seed: 5n });
+      assert.ok(filter.equals(streamed), `${kind}: another order, another filter`);
+      const read = decode(filter.toBytes());
+      assert.ok(read instanceof made && read.equals(filter) && made.decode(filter.toBytes()).equals(read));
+      assert.ok(read.clone().equals(filter));
+      if (count === 3000) {
+        // 4 sigma of the target, and of what the filter says of itself.
+        const rate = hits(filter, 100_000) / 100_000;
+        assert.ok(rate < 0.01 + 4 * Math.sqrt(0.01 / 100_000), `${kind}: ${rate}`);
+        assert.ok(Math.abs(rate - filter.estimatedFpr) < 4 * Math.sqrt(0.01 / 100_000), `${kind}: ${rate}`);
+        const { count: known } = filter.info();
+        if (known !== null) assert.ok(Math.abs(known - 3000) <= 3000 * 0.02, `${kind}: ${known}`);
+      }
+    }
+  }
+  fails("invalid_parameter", () => CountingBloomFilter.from(["a"], { counterBits: 5 }));
+  fails("invalid_parameter", () => ScalableBloomFilter.from(["a"], { growth: 0 }));
+  fails("invalid_parameter", () => new ScalableBloomFilter({ tightening: 1 }));
+  fails("invalid_parameter", () => new ScalableBloomFilter({ initialCapacity: 0.5 }));
+  fails("invalid_parameter", () => RibbonFilter.from(["a"], { fpr: 1e-12 }));
+  fails("wrong_kind", () => CuckooFilter.decode(RibbonFilter.from(["a"]).toBytes()));
+});
+
+test("a counting filter forgets, counts, and becomes the Bloom filter of what is left", () => {
+  for (const counterBits of [4, 8]) {
+    const filter = CountingBloomFilter.withCapacity(1000, 0.01, { seed: 7n, counterBits });
+    const { bits, hashes } = filter.info();
+    assert.equal(filter.addMany(keys(1000)), new BloomFilter(bits, hashes, { seed: 7n }).addMany(keys(1000)));
+    assert.ok(keys(500).every((key) => filter.remove(key)));
+    const left = new BloomFilter(bits, hashes, { seed: 7n });
+    left.addMany(keys(500, 500));
+    assert.ok(filter.toBloom().equals(left));
+    assert.equal(filter.remove("never added, and definitely absent"), false);
+    for (let i = 1; i <= 300; i++) filter.add("often");
+    assert.equal(filter.count("often"), counterBits === 4 ? 15 : 255);
+    assert.equal(filter.count("never"), 0);
+    const other = CountingBloomFilter.withCapacity(1000, 0.01, { seed: 7n, counterBits });
+    other.addMany(["one", "two"]);
+    filter.union(other);
+    assert.ok(filter.hasAll(["one", "two", "often", ...keys(500, 500)]));
+    filter.intersect(other);
+    assert.ok(filter.equals(other) && !filter.has("often"));
+    fails("incompatible", () => filter.union(new CountingBloomFilter(bits, hashes, { seed: 8n, counterBits })));
+    fails("invalid_parameter", () => filter.union(left));
+    filter.clear();
+    assert.equal(filter.estimatedCount, 0);
+  }
+});
+
+test("a scalable filter grows a thousandfold below its rate", () => {
+  const filter = new ScalableBloomFilter({ initialCapacity: 100, fpr: 0.01 });
+  const before = filter.info().byteLength;
+  assert.ok(filter.add("key 0") && !filter.add("key 0"));
+  filter.addMany(keys(100_000));
+  assert.ok(filter.hasAll(keys(100_000)) && filter.info().byteLength > 100 * before);
+  const rate = hits(filter, 200_000) / 200_000;
+  assert.ok(rate < 0.01, `${rate}`);
+  filter.clear();
+  assert.ok(filter.equals(new ScalableBloomFilter({ initialCapacity: 100, fpr: 0.01 })));
+});
+
+test("a scalable filter that can't grow on is unchanged", () => {
+  const filter = new ScalableBloomFilter({ initialCapacity: 1, growth: 16, tightening: 1e-12, fpr: 1e-3 });
+  filter.addMany(["a"]);
+  const before = filter.toBytes();
+  fails("filter_full", () => filter.addMany(keys(1000)));
+  assert.deepEqual(filter.toBytes(), before);
+  assert.ok(filter.has("a"));
+});
+
+test("a cuckoo filter gets full, says so, and is unchanged", () => {
+  const filter = CuckooFilter.withCapacity(1000, 0.001);
+  filter.addMany(keys(1000));
+  const added = keys(1000);
+  const full = () => {
+    for (let i = 1000; ; i++) {
+      filter.add(`key ${i}`);
+      added.push(`key ${i}`);
+    }
+  };
+  fails("filter_full", full);
+  assert.ok(added.length > 1000 && filter.hasAll(added), "a false negative");
+  assert.equal(filter.info().count, added.length);
+  filter.remove(added.pop());
+  fails("filter_full", () => filter.addMany(keys(50, 5000)));
+  assert.equal(filter.info().count, added.length);
+  assert.ok(filter.hasAll(added), "a false negative after a failed addMany");
+  assert.ok(added.every((key) => filter.remove(key)));
+  assert.equal(filter.info().count, 0);
+
+  for (let copy = 1; copy <= 8; copy++) assert.equal(filter.add("same"), copy === 1);
+  fails("filter_full", () => filter.add("same"));
+  for (let copy = 1; copy <= 8; copy++) assert.ok(filter.remove("same"));
+  assert.equal(filter.remove("same"), false);
+});
+
+test("a page's entry answers for every golden file as Node's does, and builds Bloom filters alone", () => {
+  const folder = new URL("../tests/golden/", import.meta.url);
+  const files = readdirSync(folder).filter((name) => name.endsWith(".bloom"));
+  assert.deepEqual(new Set(files.map((name) => decode(readFileSync(new URL(name, folder))).kind)), new Set(Object.keys(classes)));
+  for (const name of files) {
+    const bytes = readFileSync(new URL(name, folder));
+    const [here, there] = [decode(bytes), pages.decode(bytes)];
+    const asked = Array.from({ length: 4000 }, (_, i) => `key-${i}`);
+    assert.deepEqual(there.hasMany(asked), here.hasMany(asked));
+    assert.deepEqual(there.info(), here.info());
+    assert.deepEqual(there.toBytes(), here.toBytes());
+    assert.ok(there.equals(there.clone()) && there instanceof pages[here.constructor.name]);
+    if (here.kind === "bloom") continue;
+    for (const method of ["add", "remove"]) if (there[method]) fails("unsupported_kind", () => there[method]("key-1"));
+    for (const method of ["toBloom", "clear"]) if (there[method]) fails("unsupported_kind", () => there[method]());
+    if (there.addMany) fails("unsupported_kind", () => there.addMany(["a"]));
+    if (there.union) fails("unsupported_kind", () => there.union(there.clone()));
+    assert.deepEqual(there.toBytes(), here.toBytes());
+  }
+  for (const name of ["CountingBloomFilter", "ScalableBloomFilter", "CuckooFilter", "RibbonFilter"]) {
+    fails("unsupported_kind", () => pages[name].from(["a"]));
+  }
+  fails("unsupported_kind", () => new pages.CountingBloomFilter(8, 1));
+  fails("unsupported_kind", () => new pages.ScalableBloomFilter());
+  fails("unsupported_kind", () => pages.CuckooFilter.withCapacity(1, 0.1));
+  assert.ok(pages.BloomFilter.from(["a"]).has("a"));
+  assert.ok(FilterError !== pages.FilterError);
+});
