@@ -4,7 +4,7 @@
 It was written from FORMAT.md alone, by somebody who had not seen the implementation, and is kept as a proof that the
 page is complete. The names are the page's, and so are the numbers of the sections.
 
-    python3 tests/reader.py     checks the golden files (section 9)
+    python3 tests/reader.py     checks the golden files (section 10)
 
 It needs Python 3.10 and the package xxhash.
 """
@@ -23,7 +23,7 @@ LN2 = log(2)
 
 
 class Error(Exception):
-    """A fault of section 7."""
+    """A fault of section 8."""
 
     def __init__(self, code):
         super().__init__(code)
@@ -338,7 +338,7 @@ MAGIC = bytes.fromhex("B5424C4D")
 
 
 def decode(blob):
-    """The filter in a blob; an Error for the first fault in the order of section 7."""
+    """The filter in a blob; an Error for the first fault in the order of section 8."""
     fields = Fields(blob)
     if blob[:4] != MAGIC[: len(blob)]:
         raise Error("not_a_filter")
