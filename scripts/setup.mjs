@@ -11,12 +11,13 @@ import { fileURLToPath } from "node:url";
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
 const WASM_PACK = "0.15.1";
+const CARGO_FUZZ = "0.13.2";
 /** The glue's generator must be of the crate's version to the digit. */
 const WASM_BINDGEN = /name = "wasm-bindgen"\nversion = "(.*)"/.exec(readFileSync(join(root, "Cargo.lock"), "utf8"))[1];
 
 /** Tools live outside the checkout, one folder a version, so that the next clone finds them. */
 const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "bloom-wasm");
-const tools = [join(cache, `wasm-pack-${WASM_PACK}`, "bin"), join(cache, `wasm-bindgen-${WASM_BINDGEN}`, "bin")];
+const tools = [`wasm-pack-${WASM_PACK}`, `wasm-bindgen-${WASM_BINDGEN}`, `cargo-fuzz-${CARGO_FUZZ}`].map((tool) => join(cache, tool, "bin"));
 process.env.PATH = [...tools, join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);
 
 /** Runs a command in the project's folder and shows what it prints; throws if it fails. */
@@ -38,6 +39,10 @@ function step(what) {
   console.log(`setup: ${what}`);
 }
 
+function needRustup() {
+  if (!output("rustup", "--version")) throw new Error("Rust is missing: install it from https://rustup.rs");
+}
+
 /** What the build needs. */
 export function setup() {
   const installed = join(root, "node_modules/.package-lock.json");
@@ -46,7 +51,7 @@ export function setup() {
     step("installing the npm packages of package-lock.json");
     run("npm", "ci", "--no-audit", "--no-fund");
   }
-  if (!output("rustup", "--version")) throw new Error("Rust is missing: install it from https://rustup.rs");
+  needRustup();
   if (!output("rustup", "target", "list", "--installed").includes("wasm32-unknown-unknown")) {
     step("adding the Rust target wasm32-unknown-unknown");
     run("rustup", "target", "add", "wasm32-unknown-unknown");
@@ -59,6 +64,19 @@ export function setup() {
     step(`installing wasm-bindgen ${WASM_BINDGEN} (about a minute, once)`);
     // Not --locked: the lock file it was released with no longer builds.
     run("cargo", "install", "wasm-bindgen-cli", "--version", WASM_BINDGEN, "--debug", "--quiet", "--root", join(tools[1], ".."));
+  }
+}
+
+/** What fuzzing needs: a nightly Rust and cargo-fuzz. The build does without both. */
+export function fuzzer() {
+  needRustup();
+  if (!output("rustup", "run", "nightly", "rustc", "--version")) {
+    step("installing the nightly Rust toolchain");
+    run("rustup", "toolchain", "install", "nightly", "--profile", "minimal");
+  }
+  if (!output("cargo-fuzz", "fuzz", "--version").includes(CARGO_FUZZ)) {
+    step(`installing cargo-fuzz ${CARGO_FUZZ} (about a minute, once)`);
+    run("cargo", "install", "cargo-fuzz", "--version", CARGO_FUZZ, "--locked", "--debug", "--quiet", "--root", join(tools[2], ".."));
   }
 }
 

@@ -1,0 +1,151 @@
+//! Any bytes at all: they are decoded; what comes out is asked, written again and changed. `npm run fuzz` runs it.
+
+#![no_main]
+
+use bloom_wasm::hash::digest;
+use bloom_wasm::{Blob, Error, Filter, Info};
+use libfuzzer_sys::fuzz_target;
+
+/// The longest blob that is made to fit its header; all golden files are shorter.
+const LONGEST: usize = 1 << 15;
+const CHECKSUM: usize = 8;
+
+fuzz_target!(|bytes: &[u8]| {
+    expected_length(bytes);
+    let digests = digests(bytes);
+    decode(bytes, &digests);
+    if let Some(blob) = fitted(bytes) {
+        assert!(decode(&blob, &digests) || refused(&blob));
+    }
+});
+
+/// Digests to ask for: both ends, and what the input ends with. After a whole blob these are bytes of their own.
+fn digests(bytes: &[u8]) -> Vec<u64> {
+    let last = bytes.as_rchunks().1.iter().rev().take(6).map(|&chunk| u64::from_le_bytes(chunk));
+    [0, u64::MAX].into_iter().chain(last).collect()
+}
+
+/// The input as long as its header says, zeros being appended, and under its right checksum. Otherwise hardly an
+/// input would get past the two.
+fn fitted(bytes: &[u8]) -> Option<Vec<u8>> {
+    let length = usize::try_from(Blob::expected_length(bytes).ok()??).ok()?;
+    if length > LONGEST {
+        return None;
+    }
+    let mut blob = bytes.to_vec();
+    blob.resize(length, 0);
+    let end = length - CHECKSUM;
+    let checksum = digest(0, &blob[..end]);
+    blob[end..].copy_from_slice(&checksum.to_le_bytes());
+    Some(blob)
+}
+
+/// A fitted blob may have a payload that its kind forbids, and no other fault.
+fn refused(blob: &[u8]) -> bool {
+    matches!(Blob::decode(blob.to_vec()), Err(Error::InvalidParameter { .. }))
+}
+
+/// What a prefix shows stays true, and 512 bytes show it.
+fn expected_length(bytes: &[u8]) {
+    let whole = Blob::expected_length(bytes);
+    for length in [0, 4, 7, 16, 20, 30, 50, 100, bytes.len() / 2] {
+        let prefix = Blob::expected_length(&bytes[..length.min(bytes.len())]);
+        assert!(prefix == Ok(None) || prefix == whole);
+    }
+    let start = &bytes[..bytes.len().min(512)];
+    assert_eq!(Blob::expected_length(start), whole);
+    assert!(bytes.len() < 512 || whole != Ok(None));
+}
+
+/// Decodes and, if that works, does all that can be done with a blob.
+fn decode(bytes: &[u8], digests: &[u64]) -> bool {
+    let Ok(blob) = Blob::decode(bytes.to_vec()) else { return false };
+    let length = bytes.len() as u64;
+    assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has one form only");
+    assert_eq!(Blob::expected_length(bytes), Ok(Some(length)));
+    let longer = [bytes, &[0]].concat();
+    assert_eq!(Blob::decode(longer), Err(Error::TrailingBytes { extra: 1 }));
+    let shorter = bytes[..bytes.len() - 1].to_vec();
+    assert_eq!(Blob::decode(shorter), Err(Error::Truncated { needed: length, have: length - 1 }));
+
+    let filter = &blob.filter;
+    filter.has(b"");
+    for &digest in digests {
+        filter.has_digest(digest);
+    }
+    assert!((0.0..=1.0).contains(&filter.estimated_fpr()));
+    assert!(filter.estimated_count() >= 0.0);
+    let info = Info::of(&blob).unwrap();
+    assert_eq!(info.byte_length, length);
+    assert_eq!(bytes[bytes.len() - CHECKSUM..], info.id.to_le_bytes());
+
+    change(blob, digests);
+    true
+}
+
+/// Adds and removes. Errors are fine where there is no room, but nothing is changed then.
+fn change(mut blob: Blob, digests: &[u64]) {
+    match &mut blob.filter {
+        Filter::Bloom(filter) => {
+            for &digest in digests {
+                let there = filter.has_digest(digest);
+                assert_eq!(filter.add_digest(digest), !there);
+                assert!(filter.has_digest(digest));
+            }
+            let before = filter.clone();
+            filter.union(&before).unwrap();
+            filter.intersect(&before).unwrap();
+            assert_eq!(*filter, before);
+        }
+        Filter::Counting(filter) => {
+            let max = (1 << filter.counter_bits()) - 1;
+            for &digest in digests {
+                let count = filter.count_digest(digest);
+                assert_eq!(filter.add_digest(digest), count == 0);
+                let more = filter.count_digest(digest);
+                assert_eq!(more, max.min(count + 1));
+                assert!(filter.remove_digest(digest));
+                assert_eq!(filter.count_digest(digest), if more == max { max } else { count });
+                filter.add_digest(digest);
+            }
+            let bloom = filter.to_bloom().unwrap();
+            assert!(digests.iter().all(|&digest| filter.has_digest(digest) && bloom.has_digest(digest)));
+            let before = filter.clone();
+            filter.union(&before).unwrap();
+            for &digest in digests {
+                assert_eq!(filter.count_digest(digest), max.min(2 * before.count_digest(digest)));
+            }
+        }
+        Filter::Scalable(filter) => {
+            for &digest in digests {
+                let (there, count) = (filter.has_digest(digest), filter.count());
+                let added = filter.add_digest(digest);
+                assert_eq!(there, added == Ok(false));
+                assert_eq!(filter.count(), count + u64::from(added == Ok(true)));
+                assert_eq!(filter.has_digest(digest), added.is_ok());
+            }
+        }
+        Filter::Cuckoo(filter) => {
+            let mut added = Vec::new();
+            for &digest in digests {
+                let before = filter.clone();
+                match filter.add_digest(digest) {
+                    Ok(new) => {
+                        assert_eq!(new, !before.has_digest(digest));
+                        assert_eq!(filter.count(), before.count() + 1);
+                        added.push(digest);
+                    }
+                    Err(_) => assert_eq!(*filter, before),
+                }
+                let kept = |&digest: &u64| filter.has_digest(digest) || !before.has_digest(digest);
+                assert!(digests.iter().all(kept));
+            }
+            let count = filter.count();
+            assert!(added.iter().all(|&digest| filter.has_digest(digest)));
+            assert!(added.iter().all(|&digest| filter.remove_digest(digest)));
+            assert_eq!(filter.count(), count - added.len() as u64);
+        }
+        _ => {}
+    }
+    assert_eq!(Blob::decode(blob.encode().unwrap()), Ok(blob));
+}
