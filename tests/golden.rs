@@ -83,6 +83,6 @@ fn ribbon() {
     check("ribbon", ribbon(1000, 42, 0.01), 0..1000, 1000..3000);
     check("ribbon-small", ribbon(5, 42, 0.25), 0..5, 1000..3000);
     check("ribbon-wide", ribbon(1000, 7, 0.0015), 0..1000, 1000..30_000);
-    check("ribbon-layers", ribbon(20_000, 42, 0.004), 0..20_000, 20_000..30_000);
+    check("ribbon-stages", ribbon(20_000, 42, 0.004), 0..20_000, 20_000..30_000);
     check("ribbon-empty", ribbon(0, 42, 0.01), 0..0, 1000..3000);
 }

@@ -388,7 +388,7 @@ TABLE = {
     "cuckoo.bloom": (Cuckoo, None, None, range(1000), range(1000, 3000)),
     "ribbon.bloom": (Ribbon, None, None, range(1000), range(1000, 3000)),
     "ribbon-wide.bloom": (Ribbon, None, None, range(1000), range(1000, 30000)),
-    "ribbon-layers.bloom": (Ribbon, None, None, range(20000), range(20000, 30000)),
+    "ribbon-stages.bloom": (Ribbon, None, None, range(20000), range(20000, 30000)),
     "ribbon-empty.bloom": (Ribbon, None, None, range(0), range(1000, 3000)),
 }
 
