@@ -16,14 +16,14 @@
 
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result, reserve};
+use crate::error::{Error, Result, reserve, zeroed};
 use crate::hash::{digest, sort, spread};
 use crate::params::{check_rate, power};
 
 /// Rows in a bucket.
 const BUCKET: u32 = 128;
 /// Keys that start in a bucket's first so many rows are bumped; a bucket stores which of the four it is.
-const THRESHOLDS: [u32; 4] = [0, 15, 44, 128];
+const THRESHOLDS: [u8; 4] = [0, 15, 44, 128];
 /// Layers in all, and so at most 3 that bump.
 const MAX_LAYERS: usize = 4;
 /// From this many keys on a layer bumps.
@@ -66,8 +66,10 @@ struct Layer {
     mask: u64,
     /// Turns a key's state from the layer before into its state here.
     key: u64,
-    /// Where the buckets begin, two bits each; none in the last layer.
-    buckets: Option<usize>,
+    /// Where the buckets begin, two bits each; there are none in the last layer.
+    buckets: usize,
+    /// The buckets once more, as one threshold each.
+    thresholds: Vec<u8>,
     /// Where the planes begin: eight columns each, a byte a row.
     planes: usize,
     /// Where the blocks begin: 64 rows of the columns that are left, a word a column.
@@ -96,9 +98,21 @@ impl Layer {
         let bytes = plane_bytes + (u64::from(rows) * u64::from(columns % 8) + wide_rows) / 8;
         let end = usize::try_from(planes as u64 + bytes).map_err(|_| Error::TooLarge { bytes })?;
         let blocks = planes + plane_bytes as usize;
-        let buckets = (!last).then_some(at);
         let mask = if rows < WIDTH { (1 << rows) - 1 } else { u64::MAX };
-        Ok(Layer { rows, starts, mask, wide_starts, wide_blocks, columns, key, buckets, planes, blocks, end })
+        Ok(Layer {
+            rows,
+            starts,
+            wide_starts,
+            wide_blocks,
+            columns,
+            mask,
+            key,
+            buckets: at,
+            thresholds: Vec::new(),
+            planes,
+            blocks,
+            end,
+        })
     }
 
     fn start(&self, state: u64) -> u32 {
@@ -111,11 +125,23 @@ impl Layer {
         ((product ^ product >> 32) | 1) & self.mask
     }
 
-    fn bumps(&self, bytes: &[u8], start: u32) -> bool {
-        let Some(buckets) = self.buckets else { return false };
-        let bucket = start / BUCKET;
-        let code = bytes[buckets + (bucket / 4) as usize] >> (bucket % 4 * 2) & 3;
-        start % BUCKET < THRESHOLDS[usize::from(code)]
+    /// Unpacks the thresholds, and up to three more, which must be 0.
+    fn unpack(&mut self, bytes: &[u8]) -> Result<()> {
+        let codes = &bytes[self.buckets..self.planes];
+        self.thresholds = zeroed(4 * codes.len())?;
+        for (i, threshold) in self.thresholds.iter_mut().enumerate() {
+            *threshold = THRESHOLDS[usize::from(codes[i / 4] >> (i % 4 * 2) & 3)];
+            if *threshold != 0 && i >= self.starts.div_ceil(BUCKET) as usize {
+                return Err(Error::InvalidParameter { rule: "the bits after the last bucket must be 0" });
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn bumps(&self, start: u32) -> bool {
+        let threshold = self.thresholds.get((start / BUCKET) as usize);
+        threshold.is_some_and(|&threshold| start % BUCKET < threshold.into())
     }
 
     /// Where a block begins, and how many columns it has.
@@ -142,19 +168,13 @@ impl Layer {
             fingerprint >>= 8;
             at += self.rows as usize;
         }
-        let columns = self.columns % 8 + u32::from(start < self.wide_starts);
-        columns == 0 || self.has_columns(bytes, columns, coefficients, fingerprint, start)
+        let narrow = start >= self.wide_starts && self.columns.is_multiple_of(8);
+        narrow || self.has_columns(bytes, coefficients, fingerprint, start)
     }
 
     #[inline(never)]
-    fn has_columns(
-        &self,
-        bytes: &[u8],
-        columns: u32,
-        coefficients: u64,
-        fingerprint: u32,
-        start: u32,
-    ) -> bool {
+    fn has_columns(&self, bytes: &[u8], coefficients: u64, fingerprint: u32, start: u32) -> bool {
+        let columns = self.columns % 8 + u32::from(start < self.wide_starts);
         // The coefficients of rows in this block and in the next.
         let (block, shift) = (start / WIDTH, start % WIDTH);
         let (low, high) = (coefficients << shift, coefficients >> 1 >> (WIDTH - 1 - shift));
@@ -262,10 +282,11 @@ impl RibbonFilter {
                 return Ok(filter);
             }
             let wanted = (states.len() as u64 * 97 / 100) as u32 & !7;
-            let layer = filter.next_layer(wanted, false, key)?;
+            let mut layer = filter.next_layer(wanted, false, key)?;
             filter.bytes_for(&layer)?;
             states = rows.fill(&layer, &states, &mut filter.bytes)?;
             rows.solve(&layer, &mut filter.bytes);
+            layer.unpack(&filter.bytes)?;
             filter.push(layer)?;
         }
     }
@@ -355,12 +376,7 @@ impl RibbonFilter {
     pub(crate) fn with_bytes(mut self, bytes: Vec<u8>) -> Result<Self> {
         debug_assert_eq!(bytes.len(), self.byte_length());
         self.bytes = bytes;
-        for layer in &self.layers {
-            let used = layer.starts.div_ceil(BUCKET) % 4 * 2;
-            if layer.buckets.is_some() && used != 0 && self.bytes[layer.planes - 1] >> used != 0 {
-                return Err(Error::InvalidParameter { rule: "the bits after the last bucket must be 0" });
-            }
-        }
+        self.layers.iter_mut().try_for_each(|layer| layer.unpack(&self.bytes))?;
         Ok(self)
     }
 
@@ -419,7 +435,7 @@ impl RibbonFilter {
         for layer in &self.layers {
             state = enter(state, layer.key);
             let start = layer.start(state);
-            if !layer.bumps(&self.bytes, start) {
+            if !layer.bumps(start) {
                 return layer.has(&self.bytes, state, start);
             }
         }
@@ -510,7 +526,7 @@ impl Rows {
                 match self.add(layer, state, start) {
                     Ok(row) => taken.push(row),
                     Err(Conflict) => {
-                        while THRESHOLDS[code] <= start % BUCKET {
+                        while u32::from(THRESHOLDS[code]) <= start % BUCKET {
                             code += 1;
                         }
                         break;
@@ -524,7 +540,7 @@ impl Rows {
             let kept = keys
                 .iter()
                 .rev()
-                .take_while(|&&state| layer.start(state) % BUCKET >= THRESHOLDS[code])
+                .take_while(|&&state| layer.start(state) % BUCKET >= THRESHOLDS[code].into())
                 .count();
             for row in taken.drain(kept.min(taken.len())..).flatten() {
                 self.coefficients[row] = 0;
@@ -535,9 +551,7 @@ impl Rows {
                 reserve(&mut bumped, room)?;
             }
             bumped.extend_from_slice(bumped_here);
-            if let Some(buckets) = layer.buckets {
-                bytes[buckets + (bucket / 4) as usize] |= (code as u8) << (bucket % 4 * 2);
-            }
+            bytes[layer.buckets + (bucket / 4) as usize] |= (code as u8) << (bucket % 4 * 2);
         }
         Ok(bumped)
     }
