@@ -188,27 +188,42 @@ impl Layer {
     }
 }
 
-/// For each of the 256 values of eight coefficients, a byte of ones where there is a 1.
-static MASKS: [u64; 256] = {
-    let mut masks = [0; 256];
-    let mut i = 0;
-    while i < 256 * 8 {
-        masks[i / 8] |= ((i / 8 >> (i % 8) & 1) as u64 * 0xff) << (i % 8 * 8);
-        i += 1;
-    }
-    masks
-};
-
 /// The sum (mod 2) of the rows of a plane, one byte each, that have a coefficient of 1.
-#[inline]
+// One copy in the wasm.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+#[cfg_attr(not(target_arch = "wasm32"), inline)]
 fn sum_rows(bytes: &[u8], at: usize, coefficients: u64) -> u8 {
     let rows = match bytes.get(at..).and_then(<[u8]>::first_chunk::<64>) {
         Some(rows) => rows,
         None => &last_rows(bytes, at),
     };
+    #[cfg(not(target_arch = "wasm32"))]
+    return sum(rows, coefficients);
+    #[cfg(target_arch = "wasm32")]
+    sum_by_words(rows, coefficients)
+}
+
+/// All rows at once, in a shape of which the compiler makes vector instructions.
+#[cfg(not(target_arch = "wasm32"))]
+#[inline]
+fn sum(rows: &[u8; 64], coefficients: u64) -> u8 {
+    let eights = coefficients.to_le_bytes();
+    let masks: [u8; 64] = core::array::from_fn(|i| if eights[i / 8] >> (i % 8) & 1 == 1 { 0xff } else { 0 });
+    rows.iter().zip(masks).fold(0, |sum, (row, mask)| sum ^ row & mask)
+}
+
+/// Eight rows at a time, for WebAssembly without vectors.
+#[cfg(any(test, target_arch = "wasm32"))]
+fn sum_by_words(rows: &[u8; 64], coefficients: u64) -> u8 {
+    // The coefficients as a matrix of 8 x 8 bits, transposed: those of eight rows are now one bit of each byte.
+    let mut bits = coefficients;
+    for (shift, mask) in [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0xf0f0_f0f0)] {
+        let swap = (bits ^ bits >> shift) & mask;
+        bits ^= swap ^ swap << shift;
+    }
     let mut sum = 0;
     for (i, &word) in rows.as_chunks::<8>().0.iter().enumerate() {
-        sum ^= u64::from_le_bytes(word) & MASKS[(coefficients >> (8 * i)) as usize & 0xff];
+        sum ^= u64::from_le_bytes(word) & ((bits >> i & 0x0101_0101_0101_0101) * 0xff);
     }
     sum ^= sum >> 32;
     sum ^= sum >> 16;
@@ -588,6 +603,29 @@ impl Rows {
                 for (column, bits) in solution[..columns as usize].iter().enumerate() {
                     bytes[at + column * length..][..length].copy_from_slice(&bits.to_le_bytes()[..length]);
                 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_to_sum_agree() {
+        let mut state = 1;
+        for _ in 0..1000 {
+            let rows = core::array::from_fn(|_| {
+                state = enter(state, GOLDEN);
+                state as u8
+            });
+            let one_by_one = |coefficients: u64| {
+                (0..64).filter(|i| coefficients >> i & 1 == 1).fold(0, |sum, i: usize| sum ^ rows[i])
+            };
+            for coefficients in [0, 1, 1 << 63, u64::MAX, state] {
+                assert_eq!(sum(&rows, coefficients), one_by_one(coefficients));
+                assert_eq!(sum_by_words(&rows, coefficients), one_by_one(coefficients));
             }
         }
     }
