@@ -181,8 +181,8 @@ impl Layer {
         let ((here, stored), here_bytes) = (self.block(block), self.column_bytes(block));
         let (next, next_bytes) = (here + here_bytes * stored as usize, self.column_bytes(block + 1));
         (0..columns as usize).all(|column| {
-            let here = word(bytes, here + column * here_bytes, here_bytes) & low;
-            let next = word(bytes, next + column * next_bytes, next_bytes) & high;
+            let here = word(bytes, here + column * here_bytes) & low;
+            let next = word(bytes, next + column * next_bytes) & high;
             (here ^ next).count_ones() & 1 == fingerprint >> column & 1
         })
     }
@@ -236,12 +236,13 @@ fn last_rows(bytes: &[u8], at: usize) -> [u8; 64] {
     core::array::from_fn(|i| bytes.get(at + i).copied().unwrap_or(0))
 }
 
-/// Up to 8 bytes as a number.
+/// The next 8 bytes as a number. Of those after a short column or the very end, no coefficient is 1.
 #[inline]
-fn word(bytes: &[u8], at: usize, length: usize) -> u64 {
-    match bytes[at..at + length].first_chunk() {
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let bytes = &bytes[at..];
+    match bytes.first_chunk() {
         Some(&word) => u64::from_le_bytes(word),
-        None => bytes[at..at + length].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+        None => bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
     }
 }
 
