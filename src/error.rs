@@ -62,6 +62,8 @@ pub enum Error {
         /// The number of bytes asked for.
         bytes: u64,
     },
+    /// The filter has layers over it, and so can't be changed in place.
+    Layered,
 }
 
 impl Error {
@@ -119,6 +121,9 @@ impl Error {
             }
             Error::TooLarge { bytes } => {
                 ("too_large", "there is no room for {} bytes; use fewer keys or a higher fpr", [bytes, 0])
+            }
+            Error::Layered => {
+                ("layered", "a filter with layers is read-only; build a new one or add a layer", [0; 2])
             }
         }
     }
@@ -184,7 +189,8 @@ mod tests {
                 Error::BuildFailed => Some(Error::NotMergeable),
                 Error::NotMergeable => Some(Error::FilterFull { count: 1 }),
                 Error::FilterFull { .. } => Some(Error::TooLarge { bytes: 1 }),
-                Error::TooLarge { .. } => None,
+                Error::TooLarge { .. } => Some(Error::Layered),
+                Error::Layered => None,
             };
         }
     }

@@ -7,17 +7,19 @@
 //!      4     1  version, 1
 //!      5     1  kind: 1 bloom, 2 counting, 3 scalable, 4 cuckoo, 5 ribbon
 //!      6     1  profile: 0 raw, 1 url, 2 password
-//!      7     1  flags: 1 name, 2 creation time; of passwords 4 lower-cased, 8 SHA-1
+//!      7     1  flags: 1 name, 2 creation time; of passwords 4 lower-cased, 8 SHA-1; 16 layers
 //!      8     8  seed
 //!     16        parameters of the kind
 //!               bloom:     bits (u32), hashes (u8)
 //!               counting:  bits (u32), hashes (u8), counter bits (u8)
 //!               scalable:  initial capacity (u32), growth (u8), fpr (f64), tightening (f64), count (u64)
 //!               cuckoo:    buckets (u32), fingerprint bits (u8)
-//!               ribbon:    count (u32), fpr (f64), salt (u32), attempt (u8), layers (u8); rows (u32) of each
+//!               ribbon:    count (u32), fpr (f64), attempt (u8), stages (u8); rows (u32) of each
 //!      …  1 + n  with flag 1: length and UTF-8 bytes of the name
 //!      …     8  with flag 2: creation time, milliseconds since 1970
-//!      …        payload: the filter's bytes; their length follows from the parameters
+//!      …        with flag 16: layers (u8), live keys (u32); of each layer its kind (u8), salt (u32), fpr (f64) and
+//!               levels (u8); of each level its count (u32), attempt (u8), stages (u8); rows (u32) of each
+//!      …        payload: the filter's bytes, then each level's; their length follows from the parameters
 //!      …     8  XXH64, seed 0, of everything before
 //! ```
 //!
@@ -28,12 +30,13 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result, reserve};
+use crate::error::{Error, Result, reserve, zeroed};
 use crate::filters::scalable::Plan;
 use crate::filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, RibbonFilter, ScalableBloomFilter,
 };
 use crate::hash::digest;
+use crate::layers::{Layer, LayerKind, Stack, level_fpr};
 
 const MAGIC: [u8; 4] = [0xb5, b'B', b'L', b'M'];
 const VERSION: u8 = 1;
@@ -41,7 +44,8 @@ const HAS_NAME: u8 = 1;
 const HAS_CREATED_AT: u8 = 2;
 const LOWERCASE: u8 = 4;
 const SHA1: u8 = 8;
-const ALL_FLAGS: u8 = HAS_NAME | HAS_CREATED_AT | LOWERCASE | SHA1;
+const HAS_LAYERS: u8 = 16;
+const ALL_FLAGS: u8 = HAS_NAME | HAS_CREATED_AT | LOWERCASE | SHA1 | HAS_LAYERS;
 const CHECKSUM: usize = 8;
 const NAME_TOO_LONG: Error = Error::InvalidParameter { rule: "name must be at most 255 bytes of UTF-8" };
 
@@ -101,11 +105,11 @@ pub struct Blob {
     pub name: Option<String>,
     /// When the list was made: milliseconds since 1970. Given by the caller, never read from a clock.
     pub created_at: Option<u64>,
-    /// The filter.
-    pub filter: Filter,
+    /// The filter, with the layers over it.
+    pub filter: Stack,
 }
 
-impl<F: Into<Filter>> From<F> for Blob {
+impl<F: Into<Stack>> From<F> for Blob {
     fn from(filter: F) -> Self {
         Blob { profile: Profile::Raw, name: None, created_at: None, filter: filter.into() }
     }
@@ -124,7 +128,7 @@ impl Blob {
         if have < needed {
             return Err(Error::Truncated { needed, have });
         }
-        let end = start + blob.filter.byte_length();
+        let end = needed as usize - CHECKSUM;
         let computed = digest(0, &bytes[..end]);
         let stored = bytes[end..].first_chunk().map_or(0, |&stored| u64::from_le_bytes(stored));
         if stored != computed {
@@ -133,9 +137,18 @@ impl Blob {
         if have > needed {
             return Err(Error::TrailingBytes { extra: have - needed });
         }
-        bytes.truncate(end);
+        let (base, layers) = blob.filter.parts_mut();
+        let mut at = start + base.byte_length();
+        for level in layers.iter_mut().flat_map(Layer::levels_mut) {
+            let (from, length) = (at, level.byte_length());
+            at += length;
+            let mut copy = zeroed(length)?;
+            copy.copy_from_slice(&bytes[from..at]);
+            level.set_bytes(copy)?;
+        }
+        bytes.truncate(start + base.byte_length());
         bytes.drain(..start);
-        blob.filter.set_bytes(bytes)?;
+        base.set_bytes(bytes)?;
         Ok(blob)
     }
 
@@ -153,7 +166,7 @@ impl Blob {
     }
 
     /// The length in bytes of the blob that starts with `prefix`, or `None` if more of it must be seen first;
-    /// 512 bytes are always enough.
+    /// 512 bytes are always enough for a filter without layers.
     ///
     /// # Errors
     /// Those of [`Blob::decode`] that the prefix shows.
@@ -182,7 +195,8 @@ impl Blob {
 
     /// The length of the whole, if the payload starts at `start`.
     fn length(&self, start: usize) -> u64 {
-        start as u64 + self.filter.byte_length() as u64 + CHECKSUM as u64
+        let levels = self.filter.levels().map(|level| level.byte_length() as u64).sum::<u64>();
+        (start + CHECKSUM) as u64 + self.filter.base().byte_length() as u64 + levels
     }
 
     /// What the bytes before the payload say, checked field by field: a blob whose filter lacks its bytes, and where
@@ -205,15 +219,28 @@ impl Blob {
         let profile = cursor.u8();
         cursor.rule(profile <= 2, "the profile must be 0 (raw), 1 (url) or 2 (password)");
         let flags = cursor.u8();
-        cursor.rule(flags & !ALL_FLAGS == 0, "the flags must be made of 1, 2, 4 and 8");
+        cursor.rule(flags & !ALL_FLAGS == 0, "the flags must be made of 1, 2, 4, 8 and 16");
         let options = flags & (LOWERCASE | SHA1);
         cursor.rule(profile == 2 || options == 0, "only the profile password has options");
         let seed = cursor.u64();
-        let filter = cursor.filter(kind, seed)?;
+        let base = cursor.filter(kind, seed)?;
         let name = if flags & HAS_NAME != 0 { cursor.name() } else { None };
         let created_at = if flags & HAS_CREATED_AT != 0 { Some(cursor.u64()) } else { None };
+        let mut layers = Vec::new();
+        let mut count = 0;
+        if flags & HAS_LAYERS != 0 {
+            let total = cursor.u8();
+            count = cursor.u32();
+            cursor.rule(total > 0, "there must be a layer");
+            for _ in 0..total {
+                let layer = cursor.layer(seed)?;
+                reserve(&mut layers, usize::from(total))?;
+                layers.push(layer);
+            }
+        }
         cursor.check()?;
         let profile = Profile::from_byte_and_flags(profile, flags);
+        let filter = Stack::from_parts(base, layers, count);
         Ok((Blob { profile, filter, name, created_at }, cursor.at))
     }
 
@@ -221,11 +248,13 @@ impl Blob {
     fn write(&self, put: &mut dyn FnMut(&[u8])) -> Result<()> {
         let (profile, options) = self.profile.to_byte_and_flags();
         let flags = if self.name.is_some() { HAS_NAME } else { 0 }
-            | if self.created_at.is_some() { HAS_CREATED_AT } else { 0 };
+            | if self.created_at.is_some() { HAS_CREATED_AT } else { 0 }
+            | if self.filter.layers().is_empty() { 0 } else { HAS_LAYERS };
+        let base = self.filter.base();
         put(&MAGIC);
-        put(&[VERSION, self.filter.kind() as u8, profile, flags | options]);
-        put(&self.filter.seed().to_le_bytes());
-        match &self.filter {
+        put(&[VERSION, base.kind() as u8, profile, flags | options]);
+        put(&base.seed().to_le_bytes());
+        match base {
             Filter::Bloom(bloom) => {
                 put(&bloom.bits().to_le_bytes());
                 put(&[bloom.hashes() as u8]);
@@ -248,9 +277,7 @@ impl Blob {
             Filter::Ribbon(ribbon) => {
                 put(&ribbon.count().to_le_bytes());
                 put(&ribbon.fpr().to_le_bytes());
-                put(&ribbon.salt().to_le_bytes());
-                put(&[ribbon.attempt(), ribbon.rows().len() as u8]);
-                ribbon.rows().for_each(|rows| put(&rows.to_le_bytes()));
+                write_stages(ribbon, put);
             }
         }
         if let Some(name) = &self.name {
@@ -261,9 +288,29 @@ impl Blob {
         if let Some(time) = self.created_at {
             put(&time.to_le_bytes());
         }
-        put(self.filter.as_bytes());
+        if let Some(count) = self.filter.layered_count() {
+            put(&[self.filter.layers().len() as u8]);
+            put(&count.to_le_bytes());
+            for layer in self.filter.layers() {
+                put(&[layer.kind() as u8]);
+                put(&layer.salt().to_le_bytes());
+                put(&layer.fpr().to_le_bytes());
+                put(&[layer.levels().len() as u8]);
+                for level in layer.levels() {
+                    put(&level.count().to_le_bytes());
+                    write_stages(level, put);
+                }
+            }
+        }
+        put(base.as_bytes());
+        self.filter.levels().for_each(|level| put(level.as_bytes()));
         Ok(())
     }
+}
+
+fn write_stages(ribbon: &RibbonFilter, put: &mut dyn FnMut(&[u8])) {
+    put(&[ribbon.attempt(), ribbon.rows().len() as u8]);
+    ribbon.rows().for_each(|rows| put(&rows.to_le_bytes()));
 }
 
 /// Reads fields in order and never past the end. The first thing that is wrong stays; what is read after it is 0.
@@ -347,14 +394,8 @@ impl Cursor<'_> {
                 CuckooFilter::shaped(buckets, fingerprint_bits.into(), seed)?.into()
             }
             5 => {
-                let (count, fpr, salt) = (self.u32(), self.f64(), self.u32());
-                let (attempt, layers) = (self.u8(), self.u8());
-                self.rule(layers <= 4, "a ribbon filter must have at most 4 layers");
-                let mut rows = [0; 4];
-                let rows = &mut rows[..usize::from(layers).min(4)];
-                rows.fill_with(|| self.u32());
-                self.check()?;
-                RibbonFilter::shaped(seed, count, fpr, salt, attempt, rows)?.into()
+                let (count, fpr) = (self.u32(), self.f64());
+                self.ribbon(count, fpr, seed)?.into()
             }
             _ => {
                 let (bits, hashes) = (self.u32(), self.u8());
@@ -362,6 +403,34 @@ impl Cursor<'_> {
                 BloomFilter::shaped(bits, hashes.into(), seed)?.into()
             }
         })
+    }
+
+    /// The rest of a ribbon filter's parameters.
+    fn ribbon(&mut self, count: u32, fpr: f64, seed: u64) -> Result<RibbonFilter> {
+        let (attempt, stages) = (self.u8(), self.u8());
+        self.rule(stages <= 4, "a ribbon filter must have at most 4 stages");
+        let mut rows = [0; 4];
+        let rows = &mut rows[..usize::from(stages).min(4)];
+        rows.fill_with(|| self.u32());
+        self.check()?;
+        RibbonFilter::shaped(count, fpr, attempt, rows, seed)
+    }
+
+    /// A layer whose levels lack their bytes.
+    fn layer(&mut self, seed: u64) -> Result<Layer> {
+        let kind = self.u8();
+        self.rule(matches!(kind, 1 | 2), "a layer must be 1 (include) or 2 (exclude)");
+        let kind = if kind == 1 { LayerKind::Include } else { LayerKind::Exclude };
+        let (salt, fpr, total) = (self.u32(), self.f64(), self.u8());
+        self.check()?;
+        let mut levels = Vec::new();
+        for i in 0..usize::from(total) {
+            let count = self.u32();
+            let level = self.ribbon(count, level_fpr(fpr, i), seed)?;
+            reserve(&mut levels, i + 1)?;
+            levels.push(level);
+        }
+        Layer::from_parts(kind, salt, fpr, levels)
     }
 
     fn name(&mut self) -> Option<String> {

@@ -10,6 +10,13 @@ use twox_hash::XxHash64;
 
 use crate::error::{Result, reserve};
 
+/// A full-period multiplier for 64-bit congruential generators with good spectra in 2 to 8 dimensions. Steele and Vigna
+/// 2022, "Computationally easy, spectrally good multipliers for congruential pseudorandom number generators", table 6.
+pub(crate) const MULTIPLIER: u64 = 0xf135_7aea_2e62_a9c5;
+
+/// 2^64 divided by the golden ratio: bits without a pattern. Knuth, "The Art of Computer Programming", section 6.4.
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// The digest of a key under a seed.
 // One copy in the wasm instead of a kilobyte at every caller; the call costs a nanosecond.
 #[cfg_attr(target_arch = "wasm32", inline(never))]

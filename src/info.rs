@@ -58,12 +58,12 @@ impl<'a> Info<'a> {
     /// # Errors
     /// As [`Blob::encode`], whose length and checksum are part of the description.
     pub fn of(blob: &'a Blob) -> Result<Self> {
-        let filter = &blob.filter;
+        let (stack, filter) = (&blob.filter, blob.filter.base());
         let bytes = blob.encode()?;
         let byte_length = bytes.len() as u64;
         let id = bytes.last_chunk().map_or(0, |&checksum| u64::from_le_bytes(checksum));
         drop(bytes);
-        let per_key = byte_length as f64 * 8.0 / filter.estimated_count();
+        let per_key = byte_length as f64 * 8.0 / stack.estimated_count();
         let (capacity, fpr, bits, hashes) = match filter {
             Filter::Bloom(bloom) => (
                 Some(bloom.capacity()),
@@ -87,7 +87,7 @@ impl<'a> Info<'a> {
         Ok(Info {
             kind: filter.kind().name(),
             profile: blob.profile.name(),
-            count: filter.count(),
+            count: stack.count(),
             capacity,
             fpr,
             bits,
@@ -95,7 +95,7 @@ impl<'a> Info<'a> {
             bits_per_key: (per_key.is_finite() && per_key > 0.0).then_some(per_key),
             byte_length,
             seed: filter.seed(),
-            layers: 0,
+            layers: stack.layers().len() as u32,
             name: blob.name.as_deref(),
             created_at: blob.created_at,
             id,

@@ -32,6 +32,7 @@ pub mod filters;
 pub mod format;
 pub mod hash;
 pub mod info;
+pub mod layers;
 pub mod lines;
 pub mod params;
 #[cfg(all(feature = "npm", target_arch = "wasm32"))]
@@ -43,6 +44,7 @@ pub use filters::{
 };
 pub use format::Blob;
 pub use info::Info;
+pub use layers::{Layer, LayerKind, Stack, Update};
 
 /// The README's Rust code, run as a test.
 #[cfg(doctest)]

@@ -350,7 +350,7 @@ pub fn describe(slot: usize, name: usize, length: f64, created_at: f64) {
 /// The kind's number in the blob.
 #[wasm_bindgen]
 pub fn kind(slot: usize) -> u8 {
-    blob(&mut slots(), slot).map_or(0, |blob| blob.filter.kind() as u8)
+    blob(&mut slots(), slot).map_or(0, |blob| blob.filter.base().kind() as u8)
 }
 
 /// Hands the description to `takeInfo`.
@@ -444,7 +444,7 @@ pub fn add(slot: usize, key: usize, length: usize) -> bool {
         let slots = &mut slots();
         let (blob, key) = blob_and_key(slots, slot, key, length)?;
         let digest = digest(blob.filter.seed(), key);
-        Some(add_all(&mut blob.filter, &[digest]) > 0)
+        Some(add_all(told(blob.filter.base_mut())?, &[digest]) > 0)
     })
 }
 
@@ -454,7 +454,7 @@ pub fn add_digests(slot: usize, keys: usize) -> usize {
     done(|| {
         let slots = &mut slots();
         let (blob, digests) = blob_and_digests(slots, slot, keys)?;
-        Some(add_all(&mut blob.filter, digests))
+        Some(add_all(told(blob.filter.base_mut())?, digests))
     })
 }
 
@@ -473,7 +473,7 @@ pub fn remove(slot: usize, key: usize, length: usize) -> bool {
     done(|| {
         let slots = &mut slots();
         let (blob, key) = blob_and_key(slots, slot, key, length)?;
-        match &mut blob.filter {
+        match told(blob.filter.base_mut())? {
             _ if !FULL => refuse(),
             Filter::Counting(filter) => Some(filter.remove(key)),
             Filter::Cuckoo(filter) => Some(filter.remove(key)),
@@ -488,7 +488,11 @@ pub fn count(slot: usize, key: usize, length: usize) -> u32 {
     done(|| {
         let slots = &mut slots();
         let (blob, key) = blob_and_key(slots, slot, key, length)?;
-        if let Filter::Counting(filter) = &blob.filter { Some(filter.count(key)) } else { None }
+        if let Filter::Counting(filter) = told(blob.filter.base_mut())? {
+            Some(filter.count(key))
+        } else {
+            None
+        }
     })
 }
 
@@ -497,7 +501,7 @@ pub fn count(slot: usize, key: usize, length: usize) -> u32 {
 pub fn to_bloom(slot: usize) -> usize {
     done(|| {
         let slots = &mut slots();
-        let Filter::Counting(filter) = &blob(slots, slot)?.filter else { return None };
+        let Filter::Counting(filter) = told(blob(slots, slot)?.filter.base_mut())? else { return None };
         if !FULL {
             return refuse();
         }
@@ -509,25 +513,29 @@ pub fn to_bloom(slot: usize) -> usize {
 /// The union, or else the intersection.
 #[wasm_bindgen]
 pub fn combine(slot: usize, other: usize, union: bool) {
-    if let Some((Slot::Blob(blob), Slot::Blob(other))) = two(&mut slots(), slot, other) {
-        told(match (&mut blob.filter, &other.filter) {
+    done(|| {
+        let slots = &mut slots();
+        let (Slot::Blob(blob), Slot::Blob(other)) = two(slots, slot, other)? else { return None };
+        told(match (told(blob.filter.base_mut())?, told(other.filter.base_mut())?) {
             (Filter::Bloom(filter), Filter::Bloom(other)) => filter.combine(other, union),
             _ if !FULL => return refuse(),
             (Filter::Counting(filter), Filter::Counting(other)) => filter.combine(other, union),
             _ => Err(Error::Incompatible),
-        });
-    }
+        })
+    })
 }
 
 #[wasm_bindgen]
 pub fn clear(slot: usize) {
-    if let Some(blob) = blob(&mut slots(), slot) {
-        match &mut blob.filter {
+    done(|| {
+        let slots = &mut slots();
+        match told(blob(slots, slot)?.filter.base_mut())? {
             Filter::Bloom(filter) => filter.clear(),
             _ if !FULL => refuse(),
             filter => filter.clear(),
         }
-    }
+        Some(())
+    })
 }
 
 /// The positions of a key's bits, in a new slot, four little-endian bytes each.
@@ -536,7 +544,7 @@ pub fn locations(slot: usize, key: usize, length: usize) -> usize {
     done(|| {
         let slots = &mut slots();
         let (blob, key) = blob_and_key(slots, slot, key, length)?;
-        let Filter::Bloom(filter) = &blob.filter else { return None };
+        let Filter::Bloom(filter) = blob.filter.base() else { return None };
         let mut positions = told(zeroed(filter.hashes() as usize * 4))?;
         for (bytes, position) in positions.as_chunks_mut().0.iter_mut().zip(filter.locations(key)) {
             *bytes = position.to_le_bytes();

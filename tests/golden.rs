@@ -7,8 +7,10 @@
 use std::fs;
 use std::path::Path;
 
+use bloom_wasm::format::Profile;
 use bloom_wasm::{
-    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter, hash,
+    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter, Stack, Update,
+    hash,
 };
 
 fn key(i: u64) -> String {
@@ -85,4 +87,39 @@ fn ribbon() {
     check("ribbon-wide", ribbon(1000, 7, 0.0015), 0..1000, 1000..30_000);
     check("ribbon-stages", ribbon(20_000, 42, 0.004), 0..20_000, 20_000..30_000);
     check("ribbon-empty", ribbon(0, 42, 0.01), 0..0, 1000..3000);
+}
+
+/// Layers over a filter of `key-0` to `key-999`, after two updates.
+fn layered(base: impl Into<Stack>) -> Stack {
+    let mut stack = base.into();
+    let keys = |range: std::ops::Range<u64>| range.map(|i| hash::digest(42, key(i).as_bytes())).collect();
+    let [removed, allowed, newer]: [Vec<u64>; 3] = [keys(0..50), keys(1500..3000), keys(1000..1010)];
+    let live = [keys(50..1000), keys(1000..1050)].concat();
+    stack.update(Update { live: &live, removed: &removed, allowed: &allowed, fpr: 0.01 }).unwrap();
+    let live = [keys(0..10), keys(50..1000), keys(1010..1050)].concat();
+    stack.update(Update { live: &live, removed: &newer, allowed: &allowed, fpr: 0.02 }).unwrap();
+    stack
+}
+
+#[test]
+fn layers() {
+    let ribbon = RibbonFilter::from_digests(&mut digests(1000, 42), 0.1, 42).unwrap();
+    let stack = layered(ribbon);
+    assert!(stack.layers().len() >= 5, "{} layers", stack.layers().len());
+    check("layers", stack, 50..1000, 0..4000);
+}
+
+#[test]
+fn profiles() {
+    let url = RibbonFilter::from_digests(&mut digests(1000, 42), 0.01, 42).unwrap();
+    check("url", Blob { profile: Profile::Url, ..Blob::from(url) }, 0..1000, 1000..3000);
+
+    let password = BloomFilter::from_digests(&mut digests(1000, 42), 0.01, 42).unwrap();
+    let mut blob =
+        Blob { profile: Profile::Password { lowercase: true, sha1: false }, ..Blob::from(password.clone()) };
+    check("password-lowercase", blob.clone(), 0..1000, 1000..3000);
+    blob.profile = Profile::Password { lowercase: false, sha1: true };
+    blob.filter = layered(password);
+    blob.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
+    check("password-sha1-layers", blob, 50..1000, 0..4000);
 }

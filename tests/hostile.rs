@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use bloom_wasm::hash::digest;
 use bloom_wasm::{
-    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, RibbonFilter, ScalableBloomFilter,
+    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, RibbonFilter, ScalableBloomFilter, Stack,
+    Update,
 };
 use peak_alloc::PeakAlloc;
 use proptest::prelude::*;
@@ -24,7 +25,12 @@ fn blobs() -> Vec<Vec<u8>> {
     let mut named = Blob::from(odd.clone());
     named.describe(Some("größer".to_owned()), Some(1_760_000_000_000)).unwrap();
     let digests = |count: u64| (0..count).map(|i| digest(0, &i.to_le_bytes())).collect::<Vec<_>>();
-    let blobs: [Blob; 9] = [
+    let mut layered = Stack::from(RibbonFilter::from_digests(&mut digests(30), 0.1, 0).unwrap());
+    let (all, allowed) = (digests(40), [7; 1]);
+    let update = Update { live: &all[10..], removed: &all[..10], allowed: &allowed, fpr: 0.1 };
+    layered.update(update).unwrap();
+    assert!(layered.layers().len() >= 2);
+    let blobs: [Blob; 10] = [
         plain.into(),
         odd.into(),
         named,
@@ -34,6 +40,7 @@ fn blobs() -> Vec<Vec<u8>> {
         CuckooFilter::from_digests(&mut digests(20), 0.01, 0).unwrap().into(),
         RibbonFilter::from_digests(&mut digests(30), 0.01, 0).unwrap().into(),
         RibbonFilter::from_digests(&mut digests(1250), 0.3, 0).unwrap().into(),
+        layered.into(),
     ];
     blobs.map(|blob| blob.encode().unwrap()).to_vec()
 }
@@ -151,11 +158,11 @@ fn absurd_lengths_and_noise_take_no_memory() {
 static BLOBS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(blobs);
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(900_000))]
+    #![proptest_config(ProptestConfig::with_cases(1_000_000))]
 
     #[test]
     fn mutations(
-        which in 0..9_usize,
+        which in 0..10_usize,
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         cut: Option<prop::sample::Index>,
         sealed: bool,
@@ -175,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn noise(bytes in prop::collection::vec(any::<u8>(), 0..200), dressed: bool, which in 0..9_usize) {
+    fn noise(bytes in prop::collection::vec(any::<u8>(), 0..200), dressed: bool, which in 0..10_usize) {
         let mut bytes = bytes;
         if dressed {
             let head = &BLOBS[which][..6];

@@ -230,7 +230,6 @@ class Ribbon(Filter):
         keys = fields.u32()
         p = fields.f64()
         must(2**-32 <= p < 1)
-        salt = fields.u32()
         attempt = fields.u8()
         count = fields.u8()
         must(count <= 4)
@@ -241,32 +240,32 @@ class Ribbon(Filter):
             c += 1
         v = 2 - 2 * p * 2.0**c
 
-        self.layers = []
+        self.stages = []
         size = 0
         for i in range(count):
             rows = fields.u32()
             must(rows >= 8 and rows % 8 == 0)
             last = i == count - 1
-            key = (salt * 1024 + i * 256 + (attempt if last else 0)) * G & MASK
-            layer = Layer(rows, c, v, key, last, size)
-            self.layers.append(layer)
-            size = layer.end
+            key = (i * 256 + (attempt if last else 0)) * G & MASK
+            stage = Stage(rows, c, v, key, last, size)
+            self.stages.append(stage)
+            size = stage.end
         return size
 
     def check(self):
-        for layer in self.layers:
-            layer.check(self.payload)
+        for stage in self.stages:
+            stage.check(self.payload)
 
     def has_digest(self, d):
         state = d
-        for layer in self.layers:
-            state = layer.next_state(state)
-            if layer.decides(self.payload, state):
-                return layer.has_state(self.payload, state)
+        for stage in self.stages:
+            state = stage.next_state(state)
+            if stage.decides(self.payload, state):
+                return stage.has_state(self.payload, state)
         return False
 
 
-class Layer:
+class Stage:
     THRESHOLDS = (0, 15, 44, 128)
 
     def __init__(self, rows, c, v, key, last, offset):

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail};
 use bloom_wasm::{
     Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, Filter, Info, RibbonFilter,
-    ScalableBloomFilter, hash,
+    ScalableBloomFilter, Stack, hash,
 };
 
 use super::{Answer, Kind, grouped, lists, print_json, print_rows, read_blob, write_file};
@@ -106,16 +106,19 @@ pub struct MergeArgs {
 pub fn merge(args: MergeArgs) -> Result<Answer> {
     let mut merged = read_blob(&args.files[0])?;
     for file in &args.files[1..] {
-        let blob = read_blob(file)?;
-        let result = match (&mut merged.filter, &blob.filter) {
-            (Filter::Bloom(merged), Filter::Bloom(other)) => merged.union(other),
-            (Filter::Counting(merged), Filter::Counting(other)) => merged.union(other),
-            _ => Err(Error::NotMergeable),
-        };
-        result.with_context(|| file.display().to_string())?;
+        let mut blob = read_blob(file)?;
+        union(&mut merged.filter, &mut blob.filter).with_context(|| file.display().to_string())?;
     }
     write_file(&args.output, &merged.encode()?)?;
     report(&merged, &args.output, args.json, &[("merged", format!("{} blobs", args.files.len()))], &[])
+}
+
+fn union(merged: &mut Stack, other: &mut Stack) -> Result<(), Error> {
+    match (merged.base_mut()?, other.base_mut()?) {
+        (Filter::Bloom(merged), Filter::Bloom(other)) => merged.union(other),
+        (Filter::Counting(merged), Filter::Counting(other)) => merged.union(other),
+        _ => Err(Error::NotMergeable),
+    }
 }
 
 /// Says what was written, unless that went to standard output.

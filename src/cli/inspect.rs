@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use bloom_wasm::filters::Kind;
-use bloom_wasm::{Blob, Info, hash, lines};
+use bloom_wasm::format::Profile;
+use bloom_wasm::{Blob, Info, LayerKind, Stack, hash, lines};
 use serde::Serialize;
 
 use super::{Answer, grouped, lists, print_json, print_rows, rate, read_blob};
@@ -33,8 +34,8 @@ pub fn info(args: InfoArgs) -> Result<Answer> {
     let created =
         info.created_at.and_then(|time| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(time)));
     print_rows(&[
-        ("kind", format!("{}: {}", info.kind, kind_in_words(blob.filter.kind()))),
-        ("profile", format!("{}: keys are bytes as they are given", info.profile)),
+        ("kind", format!("{}: {}", info.kind, kind_in_words(blob.filter.base().kind()))),
+        ("profile", format!("{}: {}", info.profile, profile_in_words(blob.profile))),
         ("name", or(info.name.map(str::to_owned), "none")),
         ("created", or(created.map(|time| humantime::format_rfc3339_seconds(time).to_string()), "not said")),
         (
@@ -65,7 +66,7 @@ pub fn info(args: InfoArgs) -> Result<Answer> {
                 .map_or("one for each key, divided up".to_owned(), |hashes| format!("{hashes} for each key")),
         ),
         ("seed", info.seed.to_string()),
-        ("layers", format!("{} on top of the base", info.layers)),
+        ("layers", layers_in_words(&blob.filter)),
         ("size", {
             let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
             format!("{} bytes{per_key}", grouped(info.byte_length))
@@ -82,6 +83,26 @@ fn kind_in_words(kind: Kind) -> &'static str {
         Kind::Scalable => "any number of keys can be added, none removed",
         Kind::Cuckoo => "keys can be added until it is full, and removed",
         Kind::Ribbon => "read-only, and the smallest",
+    }
+}
+
+fn profile_in_words(profile: Profile) -> String {
+    let and = |set, what| if set { what } else { "" };
+    match profile {
+        Profile::Raw => "keys are bytes as they are given".to_owned(),
+        Profile::Url => "keys are host and path expressions of URLs".to_owned(),
+        Profile::Password { lowercase, sha1 } => {
+            format!("keys are passwords{}{}", and(lowercase, ", lower-cased"), and(sha1, ", by their SHA-1"))
+        }
+    }
+}
+
+fn layers_in_words(stack: &Stack) -> String {
+    let includes = stack.layers().iter().filter(|layer| layer.kind() == LayerKind::Include).count();
+    let excludes = stack.layers().len() - includes;
+    match (includes, excludes) {
+        (0, 0) => "none: nothing was changed since it was built".to_owned(),
+        _ => format!("{includes} of added keys, {excludes} of keys that are absent for certain"),
     }
 }
 

@@ -1,19 +1,14 @@
 //! The classic Bloom filter: k bits of m are set for each key, and a key whose k bits are all set is maybe
 //! present. Bloom 1970, "Space/time trade-offs in hash coding with allowable errors". FORMAT.md section 6.1.
 //!
-//! Probe i of a digest d is floor(x_i m / 2^64) with x_i = d M^(i+1) mod 2^64. Each probe has a multiplier of its
+//! Probe i of a digest d is floor(x_i m / 2^64) with x_i = d M^(i+1) mod 2^64, M being [`MULTIPLIER`]. Each probe has a multiplier of its
 //! own, so the k probes don't fall into a line as in double hashing, which misses its rate by 20 % at 2^-16.
 
 use alloc::vec::Vec;
 
 use crate::error::{Error, Result, zeroed};
-use crate::hash::{digest, sort, spread};
+use crate::hash::{MULTIPLIER, digest, sort, spread};
 use crate::params::{check_shape, optimal, power};
-
-/// M: a full-period multiplier for 64-bit congruential generators with good spectra in 2 to 8 dimensions.
-/// Steele and Vigna 2022, "Computationally easy, spectrally good multipliers for congruential pseudorandom
-/// number generators", table 6.
-const MULTIPLIER: u64 = 0xf135_7aea_2e62_a9c5;
 
 /// A Bloom filter over `bits` bits with `hashes` probes a key.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,7 +17,7 @@
 use alloc::vec::Vec;
 
 use crate::error::{Error, Result, reserve, zeroed};
-use crate::hash::{digest, sort, spread};
+use crate::hash::{GOLDEN, digest, sort, spread};
 use crate::params::check_rate;
 
 /// Slots in a bucket.
@@ -347,10 +347,9 @@ fn size(count: u64, fpr: f64) -> Result<(u32, u32)> {
     Ok((buckets, bits))
 }
 
-/// Two rounds of multiplicative hashing with 2^64 divided by the golden ratio (Knuth, "The Art of Computer Programming",
-/// section 6.4). After a single one the sums of two buckets are in line, and 5-bit fingerprints fill 92 % of the slots.
+/// Two rounds of multiplicative hashing. After a single one the sums of two buckets are in line, and 5-bit fingerprints
+/// fill 92 % of the slots.
 fn mix(x: u64) -> u64 {
-    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-    let x = x.wrapping_mul(MULTIPLIER);
-    (x ^ x >> 32).wrapping_mul(MULTIPLIER)
+    let x = x.wrapping_mul(GOLDEN);
+    (x ^ x >> 32).wrapping_mul(GOLDEN)
 }

@@ -7,52 +7,48 @@
 //! add up (mod 2) to the fingerprint's bit. A stranger passes r columns with chance 2^-r.
 //!
 //! Solving that takes Gaussian elimination, which is linear in time because the coefficients form a narrow band. It
-//! needs more rows than keys, unless some keys may be left out. So a layer gets 3 % *fewer* rows than keys: they all
+//! needs more rows than keys, unless some keys may be left out. So a stage gets 3 % *fewer* rows than keys: they all
 //! fill up. Rows come in buckets of 128; where a bucket overflows, its keys that start in its first 15, 44 or 128
-//! rows are bumped to the next layer, which is built from them alone. The last layer bumps nothing: it has a few
+//! rows are bumped to the next stage, which is built from them alone. The last stage bumps nothing: it has a few
 //! more rows than keys, and tries hash after hash until everything fits.
 //!
 //! A rate between two powers of two mixes two widths: the first blocks of 64 rows carry one column more.
 
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result, reserve};
-use crate::hash::{digest, sort, spread};
+use crate::error::{Error, Result, reserve, zeroed};
+use crate::hash::{GOLDEN, MULTIPLIER, digest, sort, spread};
 use crate::params::{check_rate, power};
 
 /// Rows in a bucket.
 const BUCKET: u32 = 128;
 /// Keys that start in a bucket's first so many rows are bumped; a bucket stores which of the four it is.
-const THRESHOLDS: [u32; 4] = [0, 15, 44, 128];
-/// Layers in all, and so at most 3 that bump.
-const MAX_LAYERS: usize = 4;
-/// From this many keys on a layer bumps.
+const THRESHOLDS: [u8; 4] = [0, 15, 44, 128];
+/// Stages in all, and so at most 3 that bump.
+const MAX_STAGES: usize = 4;
+/// From this many keys on a stage bumps.
 const MIN_BUMPING: usize = 1200;
-/// 2^64 divided by the golden ratio: bits without a pattern.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-/// The multiplier of the Bloom filter's probes, and its inverse mod 2^64.
-const MULTIPLIER: u64 = 0xf135_7aea_2e62_a9c5;
+/// The inverse of [`MULTIPLIER`] mod 2^64.
 const INVERSE: u64 = 0x7814_94a5_5daa_ed0d;
 const TOO_MANY: Error = Error::InvalidParameter { rule: "a ribbon filter holds less than 2^32 keys" };
 /// Rows that one key's coefficients reach.
 const WIDTH: u32 = 64;
 
 /// A read-only filter of the smallest size.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct RibbonFilter {
     seed: u64,
     count: u32,
     fpr: f64,
-    salt: u32,
     attempt: u8,
-    layers: Vec<Layer>,
-    /// The layers' buckets and blocks, one after another.
+    stages: Vec<Stage>,
+    /// The stages' buckets and blocks, one after another.
     bytes: Vec<u8>,
 }
 
-/// Where a layer lies, and how it is shaped. All of it follows from the rows, the fpr and the layer's place.
-#[derive(Debug, Clone, PartialEq)]
-struct Layer {
+/// Where a stage lies, and how it is shaped. All of it follows from the rows, the fpr and the stage's place.
+#[derive(Debug, Clone)]
+struct Stage {
     rows: u32,
     /// Start rows: a key starts in one of the first so many.
     starts: u32,
@@ -62,12 +58,14 @@ struct Layer {
     wide_blocks: u32,
     /// Columns of the other blocks.
     columns: u32,
-    /// The coefficients that there are rows for: all, but in a layer of less than 64 rows.
+    /// The coefficients that there are rows for: all, but in a stage of less than 64 rows.
     mask: u64,
-    /// Turns a key's state from the layer before into its state here.
+    /// Turns a key's state from the stage before into its state here.
     key: u64,
-    /// Where the buckets begin, two bits each; none in the last layer.
-    buckets: Option<usize>,
+    /// Where the buckets begin, two bits each; there are none in the last stage.
+    buckets: usize,
+    /// The buckets once more, as one threshold each.
+    thresholds: Vec<u8>,
     /// Where the planes begin: eight columns each, a byte a row.
     planes: usize,
     /// Where the blocks begin: 64 rows of the columns that are left, a word a column.
@@ -75,7 +73,7 @@ struct Layer {
     end: usize,
 }
 
-impl Layer {
+impl Stage {
     fn new(rows: u32, last: bool, fpr: f64, key: u64, at: usize) -> Result<Self> {
         let starts = rows.saturating_sub(WIDTH - 1).max(1);
         // fpr = s 2^-columns with 1/2 < s <= 1. A share v of the keys with one column more gives a rate of
@@ -96,9 +94,21 @@ impl Layer {
         let bytes = plane_bytes + (u64::from(rows) * u64::from(columns % 8) + wide_rows) / 8;
         let end = usize::try_from(planes as u64 + bytes).map_err(|_| Error::TooLarge { bytes })?;
         let blocks = planes + plane_bytes as usize;
-        let buckets = (!last).then_some(at);
         let mask = if rows < WIDTH { (1 << rows) - 1 } else { u64::MAX };
-        Ok(Layer { rows, starts, mask, wide_starts, wide_blocks, columns, key, buckets, planes, blocks, end })
+        Ok(Stage {
+            rows,
+            starts,
+            wide_starts,
+            wide_blocks,
+            columns,
+            mask,
+            key,
+            buckets: at,
+            thresholds: Vec::new(),
+            planes,
+            blocks,
+            end,
+        })
     }
 
     fn start(&self, state: u64) -> u32 {
@@ -111,11 +121,23 @@ impl Layer {
         ((product ^ product >> 32) | 1) & self.mask
     }
 
-    fn bumps(&self, bytes: &[u8], start: u32) -> bool {
-        let Some(buckets) = self.buckets else { return false };
-        let bucket = start / BUCKET;
-        let code = bytes[buckets + (bucket / 4) as usize] >> (bucket % 4 * 2) & 3;
-        start % BUCKET < THRESHOLDS[usize::from(code)]
+    /// Unpacks the thresholds, and up to three more, which must be 0.
+    fn unpack(&mut self, bytes: &[u8]) -> Result<()> {
+        let codes = &bytes[self.buckets..self.planes];
+        self.thresholds = zeroed(4 * codes.len())?;
+        for (i, threshold) in self.thresholds.iter_mut().enumerate() {
+            *threshold = THRESHOLDS[usize::from(codes[i / 4] >> (i % 4 * 2) & 3)];
+            if *threshold != 0 && i >= self.starts.div_ceil(BUCKET) as usize {
+                return Err(Error::InvalidParameter { rule: "the bits after the last bucket must be 0" });
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn bumps(&self, start: u32) -> bool {
+        let threshold = self.thresholds.get((start / BUCKET) as usize);
+        threshold.is_some_and(|&threshold| start % BUCKET < threshold.into())
     }
 
     /// Where a block begins, and how many columns it has.
@@ -142,53 +164,62 @@ impl Layer {
             fingerprint >>= 8;
             at += self.rows as usize;
         }
-        let columns = self.columns % 8 + u32::from(start < self.wide_starts);
-        columns == 0 || self.has_columns(bytes, columns, coefficients, fingerprint, start)
+        let narrow = start >= self.wide_starts && self.columns.is_multiple_of(8);
+        narrow || self.has_columns(bytes, coefficients, fingerprint, start)
     }
 
     #[inline(never)]
-    fn has_columns(
-        &self,
-        bytes: &[u8],
-        columns: u32,
-        coefficients: u64,
-        fingerprint: u32,
-        start: u32,
-    ) -> bool {
+    fn has_columns(&self, bytes: &[u8], coefficients: u64, fingerprint: u32, start: u32) -> bool {
+        let columns = self.columns % 8 + u32::from(start < self.wide_starts);
         // The coefficients of rows in this block and in the next.
         let (block, shift) = (start / WIDTH, start % WIDTH);
         let (low, high) = (coefficients << shift, coefficients >> 1 >> (WIDTH - 1 - shift));
         let ((here, stored), here_bytes) = (self.block(block), self.column_bytes(block));
         let (next, next_bytes) = (here + here_bytes * stored as usize, self.column_bytes(block + 1));
         (0..columns as usize).all(|column| {
-            let here = word(bytes, here + column * here_bytes, here_bytes) & low;
-            let next = word(bytes, next + column * next_bytes, next_bytes) & high;
+            let here = word(bytes, here + column * here_bytes) & low;
+            let next = word(bytes, next + column * next_bytes) & high;
             (here ^ next).count_ones() & 1 == fingerprint >> column & 1
         })
     }
 }
 
-/// For each of the 256 values of eight coefficients, a byte of ones where there is a 1.
-static MASKS: [u64; 256] = {
-    let mut masks = [0; 256];
-    let mut i = 0;
-    while i < 256 * 8 {
-        masks[i / 8] |= ((i / 8 >> (i % 8) & 1) as u64 * 0xff) << (i % 8 * 8);
-        i += 1;
-    }
-    masks
-};
-
 /// The sum (mod 2) of the rows of a plane, one byte each, that have a coefficient of 1.
-#[inline]
+// One copy in the wasm.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+#[cfg_attr(not(target_arch = "wasm32"), inline)]
 fn sum_rows(bytes: &[u8], at: usize, coefficients: u64) -> u8 {
     let rows = match bytes.get(at..).and_then(<[u8]>::first_chunk::<64>) {
         Some(rows) => rows,
         None => &last_rows(bytes, at),
     };
+    #[cfg(not(target_arch = "wasm32"))]
+    return sum(rows, coefficients);
+    #[cfg(target_arch = "wasm32")]
+    sum_by_words(rows, coefficients)
+}
+
+/// All rows at once, in a shape of which the compiler makes vector instructions.
+#[cfg(not(target_arch = "wasm32"))]
+#[inline]
+fn sum(rows: &[u8; 64], coefficients: u64) -> u8 {
+    let eights = coefficients.to_le_bytes();
+    let masks: [u8; 64] = core::array::from_fn(|i| if eights[i / 8] >> (i % 8) & 1 == 1 { 0xff } else { 0 });
+    rows.iter().zip(masks).fold(0, |sum, (row, mask)| sum ^ row & mask)
+}
+
+/// Eight rows at a time, for WebAssembly without vectors.
+#[cfg(any(test, target_arch = "wasm32"))]
+fn sum_by_words(rows: &[u8; 64], coefficients: u64) -> u8 {
+    // The coefficients as a matrix of 8 x 8 bits, transposed: those of eight rows are now one bit of each byte.
+    let mut bits = coefficients;
+    for (shift, mask) in [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0xf0f0_f0f0)] {
+        let swap = (bits ^ bits >> shift) & mask;
+        bits ^= swap ^ swap << shift;
+    }
     let mut sum = 0;
     for (i, &word) in rows.as_chunks::<8>().0.iter().enumerate() {
-        sum ^= u64::from_le_bytes(word) & MASKS[(coefficients >> (8 * i)) as usize & 0xff];
+        sum ^= u64::from_le_bytes(word) & ((bits >> i & 0x0101_0101_0101_0101) * 0xff);
     }
     sum ^= sum >> 32;
     sum ^= sum >> 16;
@@ -201,16 +232,17 @@ fn last_rows(bytes: &[u8], at: usize) -> [u8; 64] {
     core::array::from_fn(|i| bytes.get(at + i).copied().unwrap_or(0))
 }
 
-/// Up to 8 bytes as a number.
+/// The next 8 bytes as a number. Of those after a short column or the very end, no coefficient is 1.
 #[inline]
-fn word(bytes: &[u8], at: usize, length: usize) -> u64 {
-    match bytes[at..at + length].first_chunk() {
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let bytes = &bytes[at..];
+    match bytes.first_chunk() {
         Some(&word) => u64::from_le_bytes(word),
-        None => bytes[at..at + length].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+        None => bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
     }
 }
 
-/// A key's state in a layer, from its state in the layer before or, at first, its digest.
+/// A key's state in a stage, from its state in the stage before or, at first, its digest.
 fn enter(state: u64, key: u64) -> u64 {
     let state = (state ^ key).wrapping_mul(MULTIPLIER);
     state ^ state >> 32
@@ -233,79 +265,74 @@ impl RibbonFilter {
     /// [`Error::InvalidParameter`] unless 2^-32 <= fpr < 1 and fpr >= 100 n / 2^64, or with 2^32 keys;
     /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide.
     pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
-        Self::salted(digests, fpr, seed, 0)
-    }
-
-    /// As [`RibbonFilter::from_digests`], with hashes that differ for each salt: two filters of the same digests and
-    /// different salts have independent false positives.
-    pub(crate) fn salted(digests: &mut Vec<u64>, fpr: f64, seed: u64, salt: u32) -> Result<Self> {
         check_fpr(fpr)?;
         let mut filter =
-            RibbonFilter { seed, count: 0, fpr, salt, attempt: 0, layers: Vec::new(), bytes: Vec::new() };
+            RibbonFilter { seed, count: 0, fpr, attempt: 0, stages: Vec::new(), bytes: Vec::new() };
         let mut rows = Rows::default();
         let mut states = core::mem::take(digests);
         loop {
             let key = filter.next_key(0);
             states.iter_mut().for_each(|state| *state = enter(*state, key));
             sort(&mut states)?;
-            if filter.layers.is_empty() {
+            if filter.stages.is_empty() {
                 check_rate(states.len() as u64, fpr)?;
                 filter.count = u32::try_from(states.len()).map_err(|_| TOO_MANY)?;
             }
             if states.is_empty() {
                 return Ok(filter);
             }
-            if filter.layers.len() == MAX_LAYERS - 1 || states.len() < MIN_BUMPING {
+            if filter.stages.len() == MAX_STAGES - 1 || states.len() < MIN_BUMPING {
                 states.iter_mut().for_each(|state| *state = leave(*state, key));
                 filter.last(&mut rows, &states)?;
                 return Ok(filter);
             }
             let wanted = (states.len() as u64 * 97 / 100) as u32 & !7;
-            let layer = filter.next_layer(wanted, false, key)?;
-            filter.bytes_for(&layer)?;
-            states = rows.fill(&layer, &states, &mut filter.bytes)?;
-            rows.solve(&layer, &mut filter.bytes);
-            filter.push(layer)?;
+            let mut stage = filter.next_stage(wanted, false, key)?;
+            filter.bytes_for(&stage)?;
+            states = rows.fill(&stage, &states, &mut filter.bytes)?;
+            rows.solve(&stage, &mut filter.bytes);
+            stage.unpack(&filter.bytes)?;
+            filter.push(stage)?;
         }
     }
 
-    /// What turns a key's state into its state in the next layer: it differs for each salt, layer and attempt.
+    /// What turns a key's state into its state in the next stage: it differs for each stage and attempt.
     fn next_key(&self, attempt: u8) -> u64 {
-        let number = u64::from(self.salt) << 10 | (self.layers.len() as u64) << 8 | u64::from(attempt);
+        let number = (self.stages.len() as u64) << 8 | u64::from(attempt);
         number.wrapping_mul(GOLDEN)
     }
 
-    fn next_layer(&self, rows: u32, last: bool, key: u64) -> Result<Layer> {
-        Layer::new(rows, last, self.fpr, key, self.layers.last().map_or(0, |layer| layer.end))
+    fn next_stage(&self, rows: u32, last: bool, key: u64) -> Result<Stage> {
+        Stage::new(rows, last, self.fpr, key, self.stages.last().map_or(0, |stage| stage.end))
     }
 
-    fn bytes_for(&mut self, layer: &Layer) -> Result<()> {
-        reserve(&mut self.bytes, layer.end)?;
-        self.bytes.resize(layer.end, 0);
+    fn bytes_for(&mut self, stage: &Stage) -> Result<()> {
+        reserve(&mut self.bytes, stage.end)?;
+        self.bytes.resize(stage.end, 0);
         Ok(())
     }
 
-    fn push(&mut self, layer: Layer) -> Result<()> {
-        let total = self.layers.len() + 1;
-        reserve(&mut self.layers, total)?;
-        self.layers.push(layer);
+    fn push(&mut self, stage: Stage) -> Result<()> {
+        let total = self.stages.len() + 1;
+        reserve(&mut self.stages, total)?;
+        self.stages.push(stage);
         Ok(())
     }
 
-    /// Builds the layer that bumps nothing: as many rows as keys at first, and 16 hashes for each number of rows.
+    /// Builds the stage that bumps nothing: as many rows as keys at first, and 16 hashes for each number of rows.
     fn last(&mut self, rows: &mut Rows, states: &[u64]) -> Result<()> {
         let mut wanted = (states.len() as u32 + 7) & !7;
         loop {
             for attempt in 0..16 {
-                let layer = self.next_layer(wanted, true, self.next_key(attempt))?;
-                if rows.fit(&layer, states)? {
+                let stage = self.next_stage(wanted, true, self.next_key(attempt))?;
+                if rows.fit(&stage, states)? {
                     self.attempt = attempt;
-                    self.bytes_for(&layer)?;
-                    rows.solve(&layer, &mut self.bytes);
-                    return self.push(layer);
+                    self.bytes_for(&stage)?;
+                    rows.solve(&stage, &mut self.bytes);
+                    return self.push(stage);
                 }
             }
-            wanted += (wanted / 64 + 7) & !7;
+            wanted += (wanted / 64).max(1).next_multiple_of(8);
             // A handful of rounds is enough for any keys but ones that were chosen to collide under every hash.
             if wanted as usize > 2 * states.len() + 1024 {
                 return Err(Error::BuildFailed);
@@ -313,54 +340,40 @@ impl RibbonFilter {
         }
     }
 
-    /// A filter without its bytes from its stored parts, the layers' rows in order; [`RibbonFilter::byte_length`]
+    /// A filter without its bytes from its stored parts, the stages' rows in order; [`RibbonFilter::byte_length`]
     /// then tells how many to hand to [`RibbonFilter::set_bytes`].
-    pub(crate) fn shaped(
-        seed: u64,
-        count: u32,
-        fpr: f64,
-        salt: u32,
-        attempt: u8,
-        rows: &[u32],
-    ) -> Result<Self> {
+    pub(crate) fn shaped(count: u32, fpr: f64, attempt: u8, rows: &[u32], seed: u64) -> Result<Self> {
         check_fpr(fpr)?;
-        let layers = rows.len();
-        if layers > MAX_LAYERS || (layers == 0) != (count == 0) {
+        let stages = rows.len();
+        if stages > MAX_STAGES || (stages == 0) != (count == 0) {
             return Err(Error::InvalidParameter {
-                rule: "a ribbon filter has 1 to 4 layers, or none if it is empty",
+                rule: "a ribbon filter has 1 to 4 stages, or none if it is empty",
             });
         }
-        let mut filter =
-            RibbonFilter { seed, count, fpr, salt, attempt, layers: Vec::new(), bytes: Vec::new() };
+        let mut filter = RibbonFilter { seed, count, fpr, attempt, stages: Vec::new(), bytes: Vec::new() };
         for (i, &rows) in rows.iter().enumerate() {
             if rows == 0 || rows % 8 != 0 {
                 return Err(Error::InvalidParameter {
-                    rule: "a layer's rows must be a multiple of 8 above 0",
+                    rule: "a stage's rows must be a multiple of 8 above 0",
                 });
             }
-            let last = i + 1 == layers;
+            let last = i + 1 == stages;
             let key = filter.next_key(if last { attempt } else { 0 });
-            filter.push(filter.next_layer(rows, last, key)?)?;
+            filter.push(filter.next_stage(rows, last, key)?)?;
         }
         Ok(filter)
     }
 
-    /// How many bytes the layers take.
+    /// How many bytes the stages take.
     pub(crate) fn byte_length(&self) -> usize {
-        self.layers.last().map_or(0, |layer| layer.end)
+        self.stages.last().map_or(0, |stage| stage.end)
     }
 
     /// Gives the filter its bytes, [`RibbonFilter::byte_length`] of them.
     pub(crate) fn set_bytes(&mut self, bytes: Vec<u8>) -> Result<()> {
         debug_assert_eq!(bytes.len(), self.byte_length());
         self.bytes = bytes;
-        for layer in &self.layers {
-            let used = layer.starts.div_ceil(BUCKET) % 4 * 2;
-            if layer.buckets.is_some() && used != 0 && self.bytes[layer.planes - 1] >> used != 0 {
-                return Err(Error::InvalidParameter { rule: "the bits after the last bucket must be 0" });
-            }
-        }
-        Ok(())
+        self.stages.iter_mut().try_for_each(|stage| stage.unpack(&self.bytes))
     }
 
     /// The number of different keys.
@@ -378,22 +391,17 @@ impl RibbonFilter {
         self.seed
     }
 
-    /// What makes this filter's hashes differ from those of others with the same digests.
-    pub fn salt(&self) -> u32 {
-        self.salt
-    }
-
-    /// Which of its hashes the last layer took.
+    /// Which of its hashes the last stage took.
     pub(crate) fn attempt(&self) -> u8 {
         self.attempt
     }
 
-    /// The rows of each layer.
+    /// The rows of each stage.
     pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = u32> {
-        self.layers.iter().map(|layer| layer.rows)
+        self.stages.iter().map(|stage| stage.rows)
     }
 
-    /// The layers' buckets, planes and blocks.
+    /// The stages' buckets, planes and blocks.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -401,9 +409,9 @@ impl RibbonFilter {
     /// The chance that a key which isn't in the filter is "maybe present": 2^-columns (1 - v/2), where a share v of
     /// the keys has one column more.
     pub fn estimated_fpr(&self) -> f64 {
-        self.layers.first().map_or(0.0, |layer| {
-            let wide = f64::from(layer.wide_starts) / f64::from(layer.starts);
-            power(0.5, layer.columns) * (1.0 - wide / 2.0)
+        self.stages.first().map_or(0.0, |stage| {
+            let wide = f64::from(stage.wide_starts) / f64::from(stage.starts);
+            power(0.5, stage.columns) * (1.0 - wide / 2.0)
         })
     }
 
@@ -415,14 +423,21 @@ impl RibbonFilter {
     /// As [`RibbonFilter::has`], for a key's digest under this filter's seed.
     pub fn has_digest(&self, digest: u64) -> bool {
         let mut state = digest;
-        for layer in &self.layers {
-            state = enter(state, layer.key);
-            let start = layer.start(state);
-            if !layer.bumps(&self.bytes, start) {
-                return layer.has(&self.bytes, state, start);
+        for stage in &self.stages {
+            state = enter(state, stage.key);
+            let start = stage.start(state);
+            if !stage.bumps(start) {
+                return stage.has(&self.bytes, state, start);
             }
         }
         false
+    }
+}
+
+impl PartialEq for RibbonFilter {
+    fn eq(&self, other: &Self) -> bool {
+        let numbers = |filter: &Self| (filter.seed, filter.count, filter.fpr, filter.attempt);
+        numbers(self) == numbers(other) && self.rows().eq(other.rows()) && self.bytes == other.bytes
     }
 }
 
@@ -433,7 +448,7 @@ fn check_fpr(fpr: f64) -> Result<()> {
     Err(Error::InvalidParameter { rule: "fpr must be a number from 2^-32 to below 1" })
 }
 
-/// The system of equations of one layer, in echelon form: row i holds the equation whose first coefficient is at i,
+/// The system of equations of one stage, in echelon form: row i holds the equation whose first coefficient is at i,
 /// shifted so that this one is bit 0; no coefficients = no equation.
 #[derive(Default)]
 struct Rows {
@@ -445,8 +460,8 @@ struct Rows {
 struct Conflict;
 
 impl Rows {
-    fn reset(&mut self, layer: &Layer) -> Result<()> {
-        let rows = layer.rows as usize;
+    fn reset(&mut self, stage: &Stage) -> Result<()> {
+        let rows = stage.rows as usize;
         self.coefficients.clear();
         self.fingerprints.clear();
         reserve(&mut self.coefficients, rows)?;
@@ -457,9 +472,9 @@ impl Rows {
     }
 
     /// Adds a key's equation, and returns its row; none if it follows from the others.
-    fn add(&mut self, layer: &Layer, state: u64, start: u32) -> Result<Option<usize>, Conflict> {
+    fn add(&mut self, stage: &Stage, state: u64, start: u32) -> Result<Option<usize>, Conflict> {
         let (mut row, mut coefficients, mut fingerprint) =
-            (start as usize, layer.coefficients(state), fingerprint(state));
+            (start as usize, stage.coefficients(state), fingerprint(state));
         loop {
             let there = self.coefficients[row];
             if there == 0 {
@@ -470,7 +485,7 @@ impl Rows {
             coefficients ^= there;
             fingerprint ^= self.fingerprints[row];
             if coefficients == 0 {
-                let columns = layer.columns + u32::from(layer.wide_blocks > 0);
+                let columns = stage.columns + u32::from(stage.wide_blocks > 0);
                 let mask = (1_u64 << columns) - 1;
                 return if u64::from(fingerprint) & mask == 0 { Ok(None) } else { Err(Conflict) };
             }
@@ -481,35 +496,35 @@ impl Rows {
     }
 
     /// Adds all keys or says that it can't.
-    fn fit(&mut self, layer: &Layer, states: &[u64]) -> Result<bool> {
-        self.reset(layer)?;
+    fn fit(&mut self, stage: &Stage, states: &[u64]) -> Result<bool> {
+        self.reset(stage)?;
         Ok(states.iter().all(|&state| {
-            let state = enter(state, layer.key);
-            self.add(layer, state, layer.start(state)).is_ok()
+            let state = enter(state, stage.key);
+            self.add(stage, state, stage.start(state)).is_ok()
         }))
     }
 
     /// Adds sorted keys, bucket after bucket, in each from the last start row to the first; returns those that are
     /// bumped. The bucket before has spilled over into a bucket's first rows, so it is for these that keys get stuck.
-    fn fill(&mut self, layer: &Layer, states: &[u64], bytes: &mut [u8]) -> Result<Vec<u64>> {
-        self.reset(layer)?;
+    fn fill(&mut self, stage: &Stage, states: &[u64], bytes: &mut [u8]) -> Result<Vec<u64>> {
+        self.reset(stage)?;
         let mut bumped = Vec::new();
         let mut taken = Vec::new();
         let mut rest = states;
         while let Some(&first) = rest.first() {
-            let bucket = layer.start(first) / BUCKET;
-            let length = rest.iter().take_while(|&&state| layer.start(state) / BUCKET == bucket).count();
+            let bucket = stage.start(first) / BUCKET;
+            let length = rest.iter().take_while(|&&state| stage.start(state) / BUCKET == bucket).count();
             let (keys, after) = rest.split_at(length);
             rest = after;
             taken.clear();
             reserve(&mut taken, keys.len())?;
             let mut code = 0;
             for &state in keys.iter().rev() {
-                let start = layer.start(state);
-                match self.add(layer, state, start) {
+                let start = stage.start(state);
+                match self.add(stage, state, start) {
                     Ok(row) => taken.push(row),
                     Err(Conflict) => {
-                        while THRESHOLDS[code] <= start % BUCKET {
+                        while u32::from(THRESHOLDS[code]) <= start % BUCKET {
                             code += 1;
                         }
                         break;
@@ -523,7 +538,7 @@ impl Rows {
             let kept = keys
                 .iter()
                 .rev()
-                .take_while(|&&state| layer.start(state) % BUCKET >= THRESHOLDS[code])
+                .take_while(|&&state| stage.start(state) % BUCKET >= THRESHOLDS[code].into())
                 .count();
             for row in taken.drain(kept.min(taken.len())..).flatten() {
                 self.coefficients[row] = 0;
@@ -534,19 +549,17 @@ impl Rows {
                 reserve(&mut bumped, room)?;
             }
             bumped.extend_from_slice(bumped_here);
-            if let Some(buckets) = layer.buckets {
-                bytes[buckets + (bucket / 4) as usize] |= (code as u8) << (bucket % 4 * 2);
-            }
+            bytes[stage.buckets + (bucket / 4) as usize] |= (code as u8) << (bucket % 4 * 2);
         }
         Ok(bumped)
     }
 
     /// Back substitution: every row's bit in every column, from the last row to the first. A row without an equation
     /// is 0.
-    fn solve(&self, layer: &Layer, bytes: &mut [u8]) {
-        for plane in 0..layer.columns / 8 {
-            let at = layer.planes + plane as usize * layer.rows as usize;
-            for row in (0..layer.rows as usize).rev() {
+    fn solve(&self, stage: &Stage, bytes: &mut [u8]) {
+        for plane in 0..stage.columns / 8 {
+            let at = stage.planes + plane as usize * stage.rows as usize;
+            for row in (0..stage.rows as usize).rev() {
                 let coefficients = self.coefficients[row];
                 if coefficients != 0 {
                     let sum = sum_rows(bytes, at + row, coefficients);
@@ -554,11 +567,11 @@ impl Rows {
                 }
             }
         }
-        let done = layer.columns / 8 * 8;
-        let columns = layer.columns % 8 + u32::from(layer.wide_blocks > 0);
+        let done = stage.columns / 8 * 8;
+        let columns = stage.columns % 8 + u32::from(stage.wide_blocks > 0);
         // Bit j of a column is the solution in row + j.
         let mut solution = [0_u64; 8];
-        for row in (0..layer.rows).rev() {
+        for row in (0..stage.rows).rev() {
             let (coefficients, fingerprint) =
                 (self.coefficients[row as usize], self.fingerprints[row as usize]);
             for (column, bits) in (done..).zip(&mut solution[..columns as usize]) {
@@ -569,10 +582,43 @@ impl Rows {
             }
             if row % WIDTH == 0 {
                 let block = row / WIDTH;
-                let ((at, columns), length) = (layer.block(block), layer.column_bytes(block));
+                let ((at, columns), length) = (stage.block(block), stage.column_bytes(block));
                 for (column, bits) in solution[..columns as usize].iter().enumerate() {
                     bytes[at + column * length..][..length].copy_from_slice(&bits.to_le_bytes()[..length]);
                 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One in 200 such filters has no solution with as many rows as keys.
+    #[test]
+    fn the_last_layer_gets_more_rows_if_no_hash_fits() {
+        let rows = (0..1000).map(|seed| {
+            let mut digests = (0..48_u64).map(|i| digest(seed, &i.to_le_bytes())).collect();
+            RibbonFilter::from_digests(&mut digests, 0.01, seed).unwrap().rows().next()
+        });
+        assert_eq!(rows.max(), Some(Some(56)));
+    }
+
+    #[test]
+    fn both_ways_to_sum_agree() {
+        let mut state = 1;
+        for _ in 0..1000 {
+            let rows = core::array::from_fn(|_| {
+                state = enter(state, GOLDEN);
+                state as u8
+            });
+            let one_by_one = |coefficients: u64| {
+                (0..64).filter(|i| coefficients >> i & 1 == 1).fold(0, |sum, i: usize| sum ^ rows[i])
+            };
+            for coefficients in [0, 1, 1 << 63, u64::MAX, state] {
+                assert_eq!(sum(&rows, coefficients), one_by_one(coefficients));
+                assert_eq!(sum_by_words(&rows, coefficients), one_by_one(coefficients));
             }
         }
     }

@@ -1,0 +1,435 @@
+//! Layers over a filter: what changed after it was built, and keys that must never be answered yes. The base and its
+//! layers are a [`Stack`]; a query walks down from the newest layer, and the base answers last.
+//!
+//! An *include* is a ribbon filter of added keys: whoever hits it is a maybe.
+//!
+//! An *exclude* tells two sets apart without a mistake: the keys that must be answered no, and all live members. It
+//! is a cascade of ribbon filters. Level 0 holds the excluded keys; level 1 the live ones that level 0 takes for
+//! excluded; level 2 the excluded ones that level 1 takes for live; and so on until nobody is mistaken. A key that
+//! gets past an odd number of levels before its first miss is excluded. This is the cascade of CRLite (Larisch et
+//! al. 2017), used the other way round.
+//!
+//! Keys here are digests: a removed key whose digest is also a live key's digest is live.
+
+use alloc::vec::Vec;
+
+use crate::error::{Error, Result, reserve, zeroed};
+use crate::filters::{Filter, RibbonFilter};
+use crate::hash::{GOLDEN, MULTIPLIER, digest, sort, spread};
+
+/// The largest number of layers in a stack, and of levels in a layer.
+const MAX: usize = 255;
+
+/// What a layer does with the keys that it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayerKind {
+    /// They are maybe present.
+    Include = 1,
+    /// They are absent.
+    Exclude = 2,
+}
+
+/// One layer over a base.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layer {
+    kind: LayerKind,
+    salt: u32,
+    fpr: f64,
+    levels: Vec<RibbonFilter>,
+}
+
+impl Layer {
+    /// A layer of stored levels, whose rates are those of [`level_fpr`].
+    pub(crate) fn from_parts(
+        kind: LayerKind,
+        salt: u32,
+        fpr: f64,
+        levels: Vec<RibbonFilter>,
+    ) -> Result<Self> {
+        let most = if kind == LayerKind::Include { 1 } else { MAX };
+        if levels.is_empty() || levels.len() > most || levels.iter().any(|level| level.count() == 0) {
+            let rule = "an include must have 1 level and an exclude 1 to 255, none of them empty";
+            return Err(Error::InvalidParameter { rule });
+        }
+        Ok(Layer { kind, salt, fpr, levels })
+    }
+
+    /// What the layer does.
+    pub fn kind(&self) -> LayerKind {
+        self.kind
+    }
+
+    /// The salt of level 0; each further level has the next one.
+    pub fn salt(&self) -> u32 {
+        self.salt
+    }
+
+    /// The rate of level 0; every further level has 1/2.
+    pub fn fpr(&self) -> f64 {
+        self.fpr
+    }
+
+    /// The levels: one in an include, 1 to 255 in an exclude.
+    pub fn levels(&self) -> &[RibbonFilter] {
+        &self.levels
+    }
+
+    pub(crate) fn levels_mut(&mut self) -> &mut [RibbonFilter] {
+        &mut self.levels
+    }
+
+    /// Whether the layer decides about this key.
+    fn hits(&self, digest: u64) -> bool {
+        let passed = |&(i, level): &(u32, &RibbonFilter)| passes(level, digest, self.salt.wrapping_add(i));
+        (0..).zip(&self.levels).take_while(passed).count() % 2 == 1
+    }
+
+    /// The chance that the layer decides about a stranger.
+    fn hit_rate(&self) -> f64 {
+        let levels = self.levels.len();
+        // From the last level up: the chance to stop at an odd one, for a stranger that has come so far.
+        (0..levels).zip(&self.levels).rev().fold((levels % 2) as f64, |odd, (i, level)| {
+            let fpr = level.estimated_fpr();
+            fpr * odd + (1.0 - fpr) * (i % 2) as f64
+        })
+    }
+}
+
+/// The rate of a level in a layer of this rate.
+pub(crate) fn level_fpr(fpr: f64, level: usize) -> f64 {
+    if level == 0 { fpr } else { 0.5 }
+}
+
+/// A digest as the level of this salt sees it. FORMAT.md section 7.
+fn mix(digest: u64, salt: u32) -> u64 {
+    let mut x = digest ^ u64::from(salt).wrapping_mul(GOLDEN);
+    for multiplier in [MULTIPLIER, GOLDEN] {
+        x = (x ^ x >> 32).wrapping_mul(multiplier);
+    }
+    x ^ x >> 32
+}
+
+fn passes(level: &RibbonFilter, digest: u64, salt: u32) -> bool {
+    level.has_digest(mix(digest, salt))
+}
+
+/// What an update changes, in digests under [`Stack::seed`], in any order. Repeated ones are legal. There is no list
+/// of added keys: a live one that the stack would deny gets included.
+#[derive(Debug, Clone, Copy)]
+pub struct Update<'a> {
+    /// All members after the update, whether the base, a layer or nothing yet holds them. One that is missing here
+    /// may get lost.
+    pub live: &'a [u64],
+    /// Keys that were members and are no more. One that is live stays.
+    pub removed: &'a [u64],
+    /// Keys that must be answered no unless they are live. Later updates don't know them: pass them each time.
+    pub allowed: &'a [u64],
+    /// The rate of the include, and with it the chance that it brings a removed key back: 2^-32 to below 1.
+    pub fpr: f64,
+}
+
+/// A filter and its layers.
+///
+/// ```
+/// use bloom_wasm::hash::digest;
+/// use bloom_wasm::{BloomFilter, Error, Stack, Update};
+///
+/// let mut base = BloomFilter::with_capacity(2, 0.01, 0)?;
+/// base.add(b"old.example");
+/// base.add(b"gone.example");
+/// let mut stack = Stack::from(base);
+/// let [old, gone, new] = [&b"old.example"[..], b"gone.example", b"new.example"].map(|key| digest(0, key));
+/// stack.update(Update { live: &[old, new], removed: &[gone], allowed: &[], fpr: 1e-6 })?;
+/// assert!(stack.has(b"old.example") && stack.has(b"new.example") && !stack.has(b"gone.example"));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stack {
+    base: Filter,
+    layers: Vec<Layer>,
+    /// The live members, known if there are layers.
+    count: Option<u32>,
+}
+
+impl<F: Into<Filter>> From<F> for Stack {
+    fn from(base: F) -> Self {
+        Stack { base: base.into(), layers: Vec::new(), count: None }
+    }
+}
+
+impl Stack {
+    /// A stack of stored parts, the oldest layer first. `count` is the number of live members.
+    pub(crate) fn from_parts(base: Filter, layers: Vec<Layer>, count: u32) -> Self {
+        Stack { base, count: (!layers.is_empty()).then_some(count), layers }
+    }
+
+    /// The filter under all layers.
+    pub fn base(&self) -> &Filter {
+        &self.base
+    }
+
+    /// The base, to change it.
+    ///
+    /// # Errors
+    /// [`Error::Layered`] if there are layers: they were built for the base as it is.
+    pub fn base_mut(&mut self) -> Result<&mut Filter> {
+        if self.layers.is_empty() { Ok(&mut self.base) } else { Err(Error::Layered) }
+    }
+
+    /// The layers, the oldest first.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The levels of all layers.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = &RibbonFilter> {
+        self.layers.iter().flat_map(Layer::levels)
+    }
+
+    /// The number of live members, if there are layers.
+    pub(crate) fn layered_count(&self) -> Option<u32> {
+        self.count
+    }
+
+    /// The base and the layers, for their bytes to be put in.
+    pub(crate) fn parts_mut(&mut self) -> (&mut Filter, &mut [Layer]) {
+        (&mut self.base, &mut self.layers)
+    }
+
+    /// The seed of the digests.
+    pub fn seed(&self) -> u64 {
+        self.base.seed()
+    }
+
+    /// True = maybe present, false = definitely absent.
+    pub fn has(&self, key: &[u8]) -> bool {
+        self.has_digest(digest(self.seed(), key))
+    }
+
+    /// As [`Stack::has`], for a key's digest under [`Stack::seed`].
+    pub fn has_digest(&self, digest: u64) -> bool {
+        match self.layers.iter().rev().find(|layer| layer.hits(digest)) {
+            Some(layer) => layer.kind == LayerKind::Include,
+            None => self.base.has_digest(digest),
+        }
+    }
+
+    /// The chance that a key which was neither added nor removed nor allowed is "maybe present".
+    pub fn estimated_fpr(&self) -> f64 {
+        self.layers.iter().fold(self.base.estimated_fpr(), |below, layer| {
+            let (hit, include) = (layer.hit_rate(), layer.kind == LayerKind::Include);
+            hit * f64::from(u8::from(include)) + (1.0 - hit) * below
+        })
+    }
+
+    /// The number of live members, where it is known: with layers always, else as [`Filter::count`].
+    pub fn count(&self) -> Option<u64> {
+        self.count.map(u64::from).or_else(|| self.base.count())
+    }
+
+    /// [`Stack::count`], or else the estimate of [`Filter::estimated_count`].
+    pub fn estimated_count(&self) -> f64 {
+        self.count.map_or_else(|| self.base.estimated_count(), f64::from)
+    }
+
+    /// Puts layers on top, so that every live key is a maybe and every other removed or allowed one is absent. Only
+    /// a removed key that isn't allowed too may still be a maybe: by the false-positive rate of the new include, if
+    /// there is one. No layer is made that would hold nothing. The same sets give the same layers.
+    ///
+    /// Besides the layers this takes up to 50 bytes for each key that goes into one, and 8 MiB.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] if the fpr is out of its range, or with more than 255 layers;
+    /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide. The stack
+    /// is unchanged then.
+    pub fn update(&mut self, update: Update) -> Result<()> {
+        let layers = self.layers.len();
+        match self.try_update(update) {
+            Ok(count) => self.count = (!self.layers.is_empty()).then_some(count),
+            Err(error) => {
+                self.layers.truncate(layers);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Stack::update`], but may leave some layers behind when it fails. Returns how many keys are live.
+    fn try_update(&mut self, Update { live, removed, allowed, fpr }: Update) -> Result<u32> {
+        let count = distinct(live)?;
+        self.exclude(removed, live, count)?;
+
+        let below = self.layers.len();
+        // A live key that is a maybe already, be it by chance, needs no place here: all later layers know it is live.
+        let mut denied = select(live, &|digest| !self.has_digest(digest))?;
+        let salt = self.next_salt()?;
+        let include = level(&mut denied, fpr, self.seed(), salt)?;
+        if include.count() > 0 {
+            let mut levels = Vec::new();
+            reserve(&mut levels, 1)?;
+            levels.push(include);
+            self.push(LayerKind::Include, salt, fpr, levels)?;
+        }
+
+        self.exclude(allowed, live, count)?;
+        let include = self.layers.get(below).filter(|layer| layer.kind == LayerKind::Include);
+        let by_chance = |digest| include.is_some_and(|layer| layer.hits(digest));
+        if live.iter().all(|&digest| self.has_digest(digest))
+            && strangers(allowed, live, &|digest| self.has_digest(digest))?.is_empty()
+            && strangers(removed, live, &|digest| self.has_digest(digest) && !by_chance(digest))?.is_empty()
+        {
+            return Ok(count);
+        }
+        Err(Error::BuildFailed)
+    }
+
+    /// Excludes those of the digests that are maybes and not live; `count` is the number of live ones.
+    fn exclude(&mut self, digests: &[u64], live: &[u64], count: u32) -> Result<()> {
+        let excluded = strangers(digests, live, &|digest| self.has_digest(digest))?;
+        if excluded.is_empty() {
+            return Ok(());
+        }
+        // The n excluded keys cost log2(1/fpr) bits each at level 0, and 1 in all later levels together; the live
+        // ones that pass level 0 cost 2. The sum of that is smallest at fpr = n / (2 ln 2 count).
+        let n = excluded.len() as f64;
+        let least = (n * 100.0 / 4_294_967_296.0).max(1.0) / 4_294_967_296.0;
+        let fpr = (n * 0.72 / f64::from(count)).max(least).min(0.5);
+        let salt = self.next_salt()?;
+        let levels = cascade(excluded, live, fpr, self.seed(), salt)?;
+        self.push(LayerKind::Exclude, salt, fpr, levels)
+    }
+
+    /// A salt above those of all levels here.
+    fn next_salt(&self) -> Result<u32> {
+        let Some(highest) = self.layers.iter().map(|layer| layer.salt).max() else { return Ok(0) };
+        let rule = "there is no salt left for another layer; build a new base";
+        highest.checked_add(MAX as u32 + 1).ok_or(Error::InvalidParameter { rule })
+    }
+
+    fn push(&mut self, kind: LayerKind, salt: u32, fpr: f64, levels: Vec<RibbonFilter>) -> Result<()> {
+        let total = self.layers.len() + 1;
+        if total > MAX {
+            return Err(Error::InvalidParameter {
+                rule: "a filter has at most 255 layers; build a new base",
+            });
+        }
+        let layer = Layer::from_parts(kind, salt, fpr, levels)?;
+        reserve(&mut self.layers, total)?;
+        self.layers.push(layer);
+        Ok(())
+    }
+}
+
+/// The levels of an exclude; no digest is in both sets.
+fn cascade(excluded: Vec<u64>, live: &[u64], fpr: f64, seed: u64, salt: u32) -> Result<Vec<RibbonFilter>> {
+    let mut levels = Vec::new();
+    // The keys of the next level, and those that it must not mistake for them.
+    let (mut ours, mut theirs) = (excluded, Vec::new());
+    while levels.len() < MAX {
+        let i = levels.len();
+        let salt = salt.wrapping_add(i as u32);
+        let filter = level(&mut select(&ours, &|_| true)?, level_fpr(fpr, i), seed, salt)?;
+        let mistaken = select(if i == 0 { live } else { &theirs }, &|digest| passes(&filter, digest, salt))?;
+        reserve(&mut levels, i + 1)?;
+        levels.push(filter);
+        if mistaken.is_empty() {
+            return Ok(levels);
+        }
+        theirs = core::mem::replace(&mut ours, mistaken);
+    }
+    Err(Error::BuildFailed)
+}
+
+/// A level of these digests, which are used up.
+fn level(digests: &mut Vec<u64>, fpr: f64, seed: u64, salt: u32) -> Result<RibbonFilter> {
+    digests.iter_mut().for_each(|digest| *digest = mix(*digest, salt));
+    RibbonFilter::from_digests(digests, fpr, seed)
+}
+
+/// The digests that pass the test.
+fn select(digests: &[u64], test: &dyn Fn(u64) -> bool) -> Result<Vec<u64>> {
+    let mut selected = Vec::new();
+    for &digest in digests {
+        if test(digest) {
+            if selected.len() == selected.capacity() {
+                let room = (selected.len() * 2).max(16);
+                reserve(&mut selected, room)?;
+            }
+            selected.push(digest);
+        }
+    }
+    Ok(selected)
+}
+
+/// The different digests that pass the test and aren't live, ascending.
+fn strangers(digests: &[u64], live: &[u64], test: &dyn Fn(u64) -> bool) -> Result<Vec<u64>> {
+    let mut found = select(digests, test)?;
+    if found.is_empty() {
+        return Ok(found);
+    }
+    sort(&mut found)?;
+    let mut is_live = zeroed(found.len())?;
+    for digest in live {
+        if let Ok(i) = found.binary_search(digest) {
+            is_live[i] = 1;
+        }
+    }
+    let mut is_live = is_live.into_iter();
+    found.retain(|_| is_live.next() == Some(0));
+    Ok(found)
+}
+
+/// How many different digests there are: counted in parts of some 2^18, to copy no more at a time.
+fn distinct(digests: &[u64]) -> Result<u32> {
+    let parts = (digests.len() >> 18) as u32 + 1;
+    let mut total = 0;
+    for part in 0..parts {
+        let mut found = select(digests, &|digest| spread(digest, parts) == part)?;
+        sort(&mut found)?;
+        total += found.len();
+    }
+    u32::try_from(total)
+        .map_err(|_| Error::InvalidParameter { rule: "a filter with layers holds less than 2^32 keys" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stack() -> Stack {
+        let [old, new] = [0..1000, 500..1500].map(|keys| keys.map(|i: u64| digest(7, &i.to_le_bytes())));
+        let (mut old, new): (Vec<u64>, Vec<u64>) = (old.collect(), new.collect());
+        let mut stack = Stack::from(RibbonFilter::from_digests(&mut old.clone(), 0.01, 7).unwrap());
+        old.truncate(500);
+        stack.update(Update { live: &new, removed: &old, allowed: &[], fpr: 0.01 }).unwrap();
+        assert_eq!(stack.layers.len(), 2);
+        stack
+    }
+
+    #[test]
+    fn layers_that_can_not_be() {
+        let stack = stack();
+        let Layer { salt, fpr, levels, .. } = &stack.layers[0];
+        assert!(levels.len() > 3);
+        let empty = RibbonFilter::from_digests(&mut Vec::new(), 0.5, 7).unwrap();
+        let refused = |kind, levels: &[RibbonFilter]| {
+            let layer = Layer::from_parts(kind, *salt, *fpr, levels.to_vec());
+            layer.is_err_and(|error| error.code() == "invalid_parameter")
+        };
+        assert!(!refused(LayerKind::Exclude, &levels[..2]));
+        assert!(!refused(LayerKind::Include, &levels[..1]));
+        assert!(refused(LayerKind::Exclude, &[]));
+        assert!(refused(LayerKind::Include, &levels[..2]));
+        assert!(refused(LayerKind::Include, &[]));
+        assert!(refused(LayerKind::Exclude, &[levels[0].clone(), empty]));
+    }
+
+    #[test]
+    fn salts_never_meet_and_run_out() {
+        let mut stack = stack();
+        let update = Update { live: &[1], removed: &[], allowed: &[], fpr: 0.5 };
+        assert_eq!(stack.layers.iter().map(|layer| layer.salt).collect::<Vec<_>>(), [0, 256]);
+        stack.layers[0].salt = 0xffff_ff00;
+        assert_eq!(stack.update(update).unwrap_err().code(), "invalid_parameter");
+    }
+}
