@@ -161,6 +161,16 @@ pub(crate) fn reserve<T>(items: &mut Vec<T>, total: usize) -> Result<()> {
         .map_err(|_| Error::TooLarge { bytes: total as u64 * size_of::<T>() as u64 })
 }
 
+/// Appends an item where `Vec::push` would abort for want of memory; twice the room is made when there is none left.
+#[inline(never)]
+pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
+    if items.len() == items.capacity() {
+        reserve(items, items.len() * 2 + 4)?;
+    }
+    items.push(item);
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

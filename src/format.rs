@@ -30,7 +30,7 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result, reserve, zeroed};
+use crate::error::{Error, Result, push, reserve, zeroed};
 use crate::filters::scalable::Plan;
 use crate::filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, RibbonFilter, ScalableBloomFilter,
@@ -223,7 +223,9 @@ impl Blob {
         let options = flags & (LOWERCASE | SHA1);
         cursor.rule(profile == 2 || options == 0, "only the profile password has options");
         let seed = cursor.u64();
-        let base = cursor.filter(kind, seed)?;
+        let base = cursor.filter(kind, seed);
+        cursor.check()?;
+        let base = base?;
         let name = if flags & HAS_NAME != 0 { cursor.name() } else { None };
         let created_at = if flags & HAS_CREATED_AT != 0 { Some(cursor.u64()) } else { None };
         let mut layers = Vec::new();
@@ -233,9 +235,7 @@ impl Blob {
             count = cursor.u32();
             cursor.rule(total > 0, "there must be a layer");
             for _ in 0..total {
-                let layer = cursor.layer(seed)?;
-                reserve(&mut layers, usize::from(total))?;
-                layers.push(layer);
+                push(&mut layers, cursor.layer(seed)?)?;
             }
         }
         cursor.check()?;
@@ -373,24 +373,21 @@ impl Cursor<'_> {
         f64::from_bits(self.u64())
     }
 
-    /// The parameters of a kind, as a filter without its bytes.
+    /// The parameters of a kind, as a filter without its bytes. An error of the cursor's own comes first.
     fn filter(&mut self, kind: u8, seed: u64) -> Result<Filter> {
         Ok(match kind {
             2 => {
                 let (bits, hashes, counter_bits) = (self.u32(), self.u8(), self.u8());
-                self.check()?;
                 CountingBloomFilter::shaped(bits, hashes.into(), counter_bits.into(), seed)?.into()
             }
             3 => {
                 let (initial_capacity, growth) = (self.u32(), self.u8().into());
                 let (fpr, tightening, count) = (self.f64(), self.f64(), self.u64());
-                self.check()?;
                 let plan = Plan { initial_capacity, fpr, growth, tightening };
                 ScalableBloomFilter::shaped(plan, count, seed)?.into()
             }
             4 => {
                 let (buckets, fingerprint_bits) = (self.u32(), self.u8());
-                self.check()?;
                 CuckooFilter::shaped(buckets, fingerprint_bits.into(), seed)?.into()
             }
             5 => {
@@ -399,7 +396,6 @@ impl Cursor<'_> {
             }
             _ => {
                 let (bits, hashes) = (self.u32(), self.u8());
-                self.check()?;
                 BloomFilter::shaped(bits, hashes.into(), seed)?.into()
             }
         })
@@ -412,24 +408,24 @@ impl Cursor<'_> {
         let mut rows = [0; 4];
         let rows = &mut rows[..usize::from(stages).min(4)];
         rows.fill_with(|| self.u32());
-        self.check()?;
         RibbonFilter::shaped(count, fpr, attempt, rows, seed)
     }
 
     /// A layer whose levels lack their bytes.
+    #[inline(never)]
     fn layer(&mut self, seed: u64) -> Result<Layer> {
         let kind = self.u8();
         self.rule(matches!(kind, 1 | 2), "a layer must be 1 (include) or 2 (exclude)");
         let kind = if kind == 1 { LayerKind::Include } else { LayerKind::Exclude };
         let (salt, fpr, total) = (self.u32(), self.f64(), self.u8());
-        self.check()?;
         let mut levels = Vec::new();
         for i in 0..usize::from(total) {
             let count = self.u32();
-            let level = self.ribbon(count, level_fpr(fpr, i), seed)?;
-            reserve(&mut levels, i + 1)?;
-            levels.push(level);
+            let level = self.ribbon(count, level_fpr(fpr, i), seed);
+            self.check()?;
+            push(&mut levels, level?)?;
         }
+        self.check()?;
         Layer::from_parts(kind, salt, fpr, levels)
     }
 

@@ -67,18 +67,23 @@ impl<'a> Info<'a> {
         let (capacity, fpr, bits, hashes) = match filter {
             Filter::Bloom(bloom) => (
                 Some(bloom.capacity()),
-                power(0.5, bloom.hashes()),
+                power(0.5, bloom.hashes().into()),
                 u64::from(bloom.bits()),
                 Some(bloom.hashes()),
             ),
             Filter::Counting(counting) => {
                 let hashes = counting.hashes();
-                (Some(counting.capacity()), power(0.5, hashes), u64::from(counting.bits()), Some(hashes))
+                (
+                    Some(counting.capacity()),
+                    power(0.5, hashes.into()),
+                    u64::from(counting.bits()),
+                    Some(hashes),
+                )
             }
             Filter::Scalable(scalable) => (None, scalable.fpr(), scalable.bits(), None),
             Filter::Cuckoo(cuckoo) => {
                 let bits = u64::from(cuckoo.buckets()) * 4 * u64::from(cuckoo.fingerprint_bits());
-                (Some(cuckoo.capacity()), power(0.5, cuckoo.fingerprint_bits()) * 8.0, bits, None)
+                (Some(cuckoo.capacity()), power(0.5, cuckoo.fingerprint_bits().into()) * 8.0, bits, None)
             }
             Filter::Ribbon(ribbon) => {
                 (Some(ribbon.count().into()), ribbon.fpr(), ribbon.as_bytes().len() as u64 * 8, None)

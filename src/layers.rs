@@ -13,7 +13,7 @@
 
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result, reserve, zeroed};
+use crate::error::{Error, Result, push, zeroed};
 use crate::filters::{Filter, RibbonFilter};
 use crate::hash::{GOLDEN, MULTIPLIER, digest, sort, spread};
 
@@ -96,6 +96,7 @@ impl Layer {
 }
 
 /// The rate of a level in a layer of this rate.
+#[inline(never)]
 pub(crate) fn level_fpr(fpr: f64, level: usize) -> f64 {
     if level == 0 { fpr } else { 0.5 }
 }
@@ -266,8 +267,7 @@ impl Stack {
         let include = level(&mut denied, fpr, self.seed(), salt)?;
         if include.count() > 0 {
             let mut levels = Vec::new();
-            reserve(&mut levels, 1)?;
-            levels.push(include);
+            push(&mut levels, include)?;
             self.push(LayerKind::Include, salt, fpr, levels)?;
         }
 
@@ -307,16 +307,13 @@ impl Stack {
     }
 
     fn push(&mut self, kind: LayerKind, salt: u32, fpr: f64, levels: Vec<RibbonFilter>) -> Result<()> {
-        let total = self.layers.len() + 1;
-        if total > MAX {
+        if self.layers.len() == MAX {
             return Err(Error::InvalidParameter {
                 rule: "a filter has at most 255 layers; build a new base",
             });
         }
         let layer = Layer::from_parts(kind, salt, fpr, levels)?;
-        reserve(&mut self.layers, total)?;
-        self.layers.push(layer);
-        Ok(())
+        push(&mut self.layers, layer)
     }
 }
 
@@ -330,8 +327,7 @@ fn cascade(excluded: Vec<u64>, live: &[u64], fpr: f64, seed: u64, salt: u32) -> 
         let salt = salt.wrapping_add(i as u32);
         let filter = level(&mut select(&ours, &|_| true)?, level_fpr(fpr, i), seed, salt)?;
         let mistaken = select(if i == 0 { live } else { &theirs }, &|digest| passes(&filter, digest, salt))?;
-        reserve(&mut levels, i + 1)?;
-        levels.push(filter);
+        push(&mut levels, filter)?;
         if mistaken.is_empty() {
             return Ok(levels);
         }
@@ -351,11 +347,7 @@ fn select(digests: &[u64], test: &dyn Fn(u64) -> bool) -> Result<Vec<u64>> {
     let mut selected = Vec::new();
     for &digest in digests {
         if test(digest) {
-            if selected.len() == selected.capacity() {
-                let room = (selected.len() * 2).max(16);
-                reserve(&mut selected, room)?;
-            }
-            selected.push(digest);
+            push(&mut selected, digest)?;
         }
     }
     Ok(selected)

@@ -39,8 +39,13 @@ pub struct Optimal {
 /// ```
 pub fn optimal(count: u64, fpr: f64) -> Result<Optimal> {
     check_rate(count, fpr)?;
+    sized(count, bits_per_key(fpr))
+}
+
+/// The filter of so many keys with so many bits for each.
+pub(crate) fn sized(count: u64, bits_per_key: f64) -> Result<Optimal> {
     let count = count.max(1) as f64;
-    let bits = libm::ceil(count * bits_per_key(fpr));
+    let bits = libm::ceil(count * bits_per_key);
     if bits > f64::from(u32::MAX) {
         return Err(Error::TooLarge { bytes: (bits / 8.0) as u64 });
     }
@@ -63,11 +68,7 @@ pub fn optimal(count: u64, fpr: f64) -> Result<Optimal> {
 /// ```
 pub fn fpr_for(count: u64, bits: u32, hashes: u32) -> Result<f64> {
     check_shape(bits, hashes)?;
-    // (1 - 1/m)^(kn) = exp(kn ln(1 - 1/m)); log1p and expm1 keep the digits that 1 - 1/m would lose.
-    let exponent = f64::from(hashes) * count as f64 * libm::log1p(-1.0 / f64::from(bits));
-    // One bit and no key is 0 * -infinity: nothing is set.
-    let set = if count == 0 { 0.0 } else { -libm::expm1(exponent) };
-    Ok(power(set, hashes))
+    Ok(power(any_of(count.saturating_mul(hashes.into()), 1.0 / f64::from(bits)), hashes.into()))
 }
 
 /// As [`fpr_for`], in the exponential form (1 - e^(-kn/m))^k that most papers quote. The two agree for large m.
@@ -77,7 +78,7 @@ pub fn fpr_for(count: u64, bits: u32, hashes: u32) -> Result<f64> {
 pub fn fpr_exponential(count: u64, bits: u32, hashes: u32) -> Result<f64> {
     check_shape(bits, hashes)?;
     let set = -libm::expm1(-f64::from(hashes) * count as f64 / f64::from(bits));
-    Ok(power(set, hashes))
+    Ok(power(set, hashes.into()))
 }
 
 /// The largest count of keys for which [`optimal`] needs no more than `bits` bits at a rate of `fpr`.
@@ -95,21 +96,44 @@ pub fn count_for(bits: u32, fpr: f64) -> Result<u64> {
     Ok(libm::floor(f64::from(bits) / bits_per_key(fpr)) as u64)
 }
 
-/// `base` to a small whole power.
-// Not inlined: wasm has six callers.
+/// `base` to a whole power, by squaring.
+// Not inlined, like the next: wasm has several callers.
 #[inline(never)]
-pub(crate) fn power(base: f64, exponent: u32) -> f64 {
-    (0..exponent).fold(1.0, |product, _| product * base)
+pub(crate) fn power(mut base: f64, mut exponent: u64) -> f64 {
+    let mut product = 1.0;
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            product *= base;
+        }
+        base *= base;
+        exponent /= 2;
+    }
+    product
+}
+
+/// The chance that at least one of so many independent things happens, each of this chance: 1 - (1 - chance)^times, to
+/// six digits.
+#[inline(never)]
+pub(crate) fn any_of(times: u64, chance: f64) -> f64 {
+    let mean = times as f64 * chance;
+    if mean > 1e-3 {
+        // A million times are as good as more of a smaller chance, whose digits 1 - chance would lose.
+        let times = times.min(1 << 20);
+        return 1.0 - power(1.0 - (mean / times as f64).min(1.0), times);
+    }
+    // The first two terms of the binomial series.
+    mean - mean * (mean - chance) / 2.0
 }
 
 /// The chance that two given keys share a digest: 2^-64.
 const COLLISION: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
-fn bits_per_key(fpr: f64) -> f64 {
+/// The least number of bits that give a Bloom filter a rate, for each key.
+pub(crate) fn bits_per_key(fpr: f64) -> f64 {
     let bits = -libm::log(fpr) / (LN_2 * LN_2);
     match libm::round(bits * LN_2) as u32 {
-        0 | 1 => -1.0 / libm::log1p(-fpr),
-        2 => -2.0 / libm::log1p(-libm::sqrt(fpr)),
+        0 | 1 => -1.0 / libm::log(1.0 - fpr),
+        2 => -2.0 / libm::log(1.0 - libm::sqrt(fpr)),
         _ => bits,
     }
 }
@@ -192,6 +216,18 @@ mod tests {
             let size = optimal(1_000_000, fpr).unwrap();
             let met = fpr_exponential(1_000_000, size.bits, size.hashes).unwrap() / fpr;
             assert!(met < 1.03, "{met} times {fpr}");
+        }
+    }
+
+    #[test]
+    fn chances_to_six_digits() {
+        for chance in [1.0_f64, 0.5, 0.01, 1e-3, 1e-5, 1e-8, 2.3e-10, 1e-15, 1e-18] {
+            for times in [0, 1, 2, 3, 10, 1000, 123_456, 1_000_000_000, 1 << 40, u64::MAX] {
+                let exact = -(times as f64 * (-chance).ln_1p()).exp_m1();
+                let exact = if times == 0 { 0.0 } else { exact };
+                let any = any_of(times, chance);
+                assert!((any - exact).abs() <= 1e-6 * exact, "{times} times {chance}: {any} for {exact}");
+            }
         }
     }
 

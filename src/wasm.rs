@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use spin::{Mutex, MutexGuard};
 use wasm_bindgen::prelude::*;
 
-use crate::error::{Error, Result, reserve, zeroed};
+use crate::error::{Error, Result, push, reserve, zeroed};
 use crate::filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, RibbonFilter, ScalableBloomFilter,
 };
@@ -111,15 +111,7 @@ fn store_in(slots: &mut Vec<Slot>, slot: Slot) -> usize {
         slots[index] = slot;
         return index;
     }
-    if slots.len() == slots.capacity() {
-        let total = slots.len() * 2 + 8;
-        if let Err(error) = reserve(slots, total) {
-            tell(error);
-            return 0;
-        }
-    }
-    slots.push(slot);
-    slots.len() - 1
+    told(push(slots, slot)).map_or(0, |()| slots.len() - 1)
 }
 
 fn store(slot: Slot) -> usize {
@@ -245,7 +237,7 @@ pub fn digests_push(slot: usize, keys: usize, length: usize) {
         while let Some((&size, after)) = rest.split_first_chunk() {
             let (key, after) = after.split_at_checked(u32::from_le_bytes(size) as usize)?;
             rest = after;
-            push(digests, seed, key)?;
+            told(push(digests, digest(seed, key)))?;
         }
         Some(())
     })
@@ -257,17 +249,9 @@ pub fn digests_push_lines(slot: usize, text: usize, length: usize) {
     done(|| {
         let slots = &mut slots();
         let (seed, digests, text) = digests_and_text(slots, slot, text, length)?;
-        lines(text).filter(|key| !key.is_empty()).try_for_each(|key| push(digests, seed, key))
+        let keys = lines(text).filter(|key| !key.is_empty());
+        told(keys.map(|key| digest(seed, key)).try_for_each(|digest| push(digests, digest)))
     })
-}
-
-#[inline(never)]
-fn push(digests: &mut Vec<u64>, seed: u64, key: &[u8]) -> Option<()> {
-    if digests.len() == digests.capacity() {
-        told(reserve(digests, (digests.len() * 2).max(1024)))?;
-    }
-    digests.push(digest(seed, key));
-    Some(())
 }
 
 /// Turns the bytes in a slot into a filter in the same slot; on failure the slot holds no bytes.

@@ -165,6 +165,29 @@ proptest! {
         prop_assert_eq!(union, of(&[a, b].concat(), shape));
     }
 
+    /// Counter by counter the lesser one, by unpacking them; and so no key that both hold is lost.
+    #[test]
+    fn intersection_keeps_the_lesser_counters(
+        shape in shapes(),
+        a in prop::collection::vec(any::<u8>(), 0..300),
+        b in prop::collection::vec(any::<u8>(), 0..300),
+    ) {
+        let counters = |filter: &CountingBloomFilter| {
+            let halves = |byte: &u8| [byte & 15, byte >> 4];
+            match filter.counter_bits() {
+                4 => filter.as_bytes().iter().flat_map(halves).collect::<Vec<_>>(),
+                _ => filter.as_bytes().to_vec(),
+            }
+        };
+        let (one, other) = (of(&a, shape), of(&b, shape));
+        let mut both = one.clone();
+        both.intersect(&other).unwrap();
+        let lesser: Vec<u8> =
+            counters(&one).into_iter().zip(counters(&other)).map(|(one, other)| one.min(other)).collect();
+        prop_assert_eq!(counters(&both), lesser);
+        prop_assert!(a.iter().filter(|key| b.contains(key)).all(|&key| both.has(&[key])));
+    }
+
     #[test]
     fn from_digests_adds_each_once(count in 0..300_u64, repeats in 1..4_usize) {
         let distinct: Vec<u64> = (0..count).map(|i| digest(3, &i.to_le_bytes())).collect();
@@ -249,7 +272,9 @@ fn errors() {
         CountingBloomFilter::new(100, 3, 4, 8),
     ] {
         let mut both = filter.clone();
-        assert_eq!(both.union(&other.unwrap()).unwrap_err().code(), "incompatible");
+        let other = other.unwrap();
+        assert_eq!(both.union(&other).unwrap_err().code(), "incompatible");
+        assert_eq!(both.intersect(&other).unwrap_err().code(), "incompatible");
         assert_eq!(both, filter);
     }
 }

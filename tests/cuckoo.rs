@@ -227,6 +227,24 @@ fn a_full_filter_is_unchanged() {
     }
 }
 
+/// Many keys at once are all added or none.
+#[test]
+fn all_or_none() {
+    let digests = |list, count| (0..count).map(|i| digest(1, &key(list, i))).collect::<Vec<_>>();
+    for pairs in [4, 50, 2_000] {
+        let mut filter = CuckooFilter::new(2 * pairs, 12, 1).unwrap();
+        let mut naive = Naive::of(&filter);
+        let some = digests(0, u64::from(pairs) * 4);
+        filter.add_digests(&some).unwrap();
+        let error = filter.add_digests(&digests(1, u64::from(pairs) * 8)).unwrap_err();
+        assert_eq!(error.code(), "filter_full");
+        for digest in some {
+            *naive.copies.entry(naive.place_of(digest)).or_insert(0) += 1;
+        }
+        naive.check(&filter);
+    }
+}
+
 #[test]
 fn there_is_room_for_eight_copies_of_a_key() {
     for (buckets, bits) in [(2, 1), (10, 8), (1_000, 12), (100_000, 32)] {

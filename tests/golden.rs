@@ -67,6 +67,9 @@ fn scalable() {
     check("scalable", filter.unwrap(), 0..1000, 1000..3000);
     let filter = ScalableBloomFilter::from_digests(&mut digests(1000, 42), 50, 0.8, 3, 0.7, 42);
     check("scalable-high", filter.unwrap(), 0..1000, 1000..3000);
+    let filter = ScalableBloomFilter::from_digests(&mut digests(1000, 42), 50, 0.8, 3, 0.3, 42).unwrap();
+    assert_eq!(filter.shapes().next().unwrap().1, 1, "no slice of one hash");
+    check("scalable-one", filter, 0..1000, 1000..3000);
 }
 
 #[test]
@@ -107,6 +110,15 @@ fn layers() {
     let stack = layered(ribbon);
     assert!(stack.layers().len() >= 5, "{} layers", stack.layers().len());
     check("layers", stack, 50..1000, 0..4000);
+
+    let keys =
+        |range: std::ops::Range<u64>| range.map(|i| hash::digest(42, key(i).as_bytes())).collect::<Vec<_>>();
+    let base = CountingBloomFilter::from_digests(&mut digests(1000, 42), 0.1, 4, 42).unwrap();
+    let mut blob = Blob::from(base);
+    let update = Update { live: &keys(5..3000), removed: &keys(0..5), allowed: &[], fpr: 0.003 };
+    blob.filter.update(update).unwrap();
+    blob.describe(Some("golden".to_owned()), None).unwrap();
+    check("counting-layers", blob, 5..3000, 0..4000);
 }
 
 #[test]
@@ -118,7 +130,7 @@ fn profiles() {
     let mut blob =
         Blob { profile: Profile::Password { lowercase: true, sha1: false }, ..Blob::from(password.clone()) };
     check("password-lowercase", blob.clone(), 0..1000, 1000..3000);
-    blob.profile = Profile::Password { lowercase: false, sha1: true };
+    blob.profile = Profile::Password { lowercase: true, sha1: true };
     blob.filter = layered(password);
     blob.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
     check("password-sha1-layers", blob, 50..1000, 0..4000);

@@ -19,7 +19,6 @@ from xxhash import xxh64_intdigest as xxh64
 MASK = 2**64 - 1
 M = 0xF1357AEA2E62A9C5
 G = 0x9E3779B97F4A7C15
-LN2 = log(2)
 
 
 class Error(Exception):
@@ -62,6 +61,9 @@ class Fields:
         return struct.unpack("<d", self.take(8))[0]
 
 
+LN2 = log(2)
+
+
 def high(x, m):
     return (x * m) >> 64
 
@@ -97,16 +99,24 @@ class Filter:
     """What the kinds have in common.
 
     A kind has `read`, which takes its parameters and tells the size of the payload, `check`, the rules for the payload,
-    and `has_digest`.
+    and `has_digest`, which asks it alone, without the layers upon it.
     """
 
+    profile = 0
+    options = 0
     seed = 0
     name = None
     created = None
+    layers = ()
     payload = b""
 
     def has(self, key):
-        return self.has_digest(xxh64(key, self.seed))
+        d = xxh64(key, self.seed)
+        for layer in reversed(self.layers):
+            answer = layer.ask(d)
+            if answer is not None:
+                return answer
+        return self.has_digest(d)
 
     def check(self):
         pass
@@ -180,14 +190,14 @@ class Scalable(Filter):
 
     @staticmethod
     def size(n, q):
-        """The m and k of a writer, section 6.1."""
         h = floor(-log(q) / LN2 + 0.5)
         if h <= 1:
-            m = ceil(-n / log(1 - q))
+            b = -1 / log(1 - q)
         elif h == 2:
-            m = ceil(-2 * n / log(1 - sqrt(q)))
+            b = -2 / log(1 - sqrt(q))
         else:
-            m = ceil(-n * log(q) / (LN2 * LN2))
+            b = -log(q) / (LN2 * LN2)
+        m = ceil(n * (ceil(1024 * b) / 1024))
         return m, max(1, floor(m / n * LN2 + 0.5))
 
     def check(self):
@@ -234,7 +244,9 @@ class Ribbon(Filter):
         count = fields.u8()
         must(count <= 4)
         must((keys == 0) == (count == 0))
+        return self.read_rows(fields, p, attempt, count)
 
+    def read_rows(self, fields, p, attempt, count):
         c = 0
         while p <= 2.0 ** -(c + 1):
             c += 1
@@ -332,6 +344,54 @@ class Stage:
         return int.from_bytes(payload[start : start + width], "little")
 
 
+class Level(Ribbon):
+    """A level of a layer, section 7: a ribbon filter with digests of its own."""
+
+    def read(self, fields, p, salt):
+        self.salt = salt
+        must(fields.u32() >= 1)
+        attempt = fields.u8()
+        count = fields.u8()
+        must(1 <= count <= 4)
+        return self.read_rows(fields, p, attempt, count)
+
+    def has_digest(self, d):
+        x = d ^ (self.salt * G & MASK)
+        y = fold(x) * M & MASK
+        z = fold(y) * G & MASK
+        return super().has_digest(fold(z))
+
+
+class Layer:
+    """Section 7."""
+
+    INCLUDE, EXCLUDE = 1, 2
+
+    def __init__(self, fields):
+        self.type = fields.u8()
+        must(self.type in (self.INCLUDE, self.EXCLUDE))
+        salt = fields.u32()
+        p = fields.f64()
+        must(2**-32 <= p < 1)
+        count = fields.u8()
+        must(count == 1 if self.type == self.INCLUDE else count >= 1)
+        self.levels = []
+        self.sizes = []
+        for i in range(count):
+            level = Level()
+            self.sizes.append(level.read(fields, p if i == 0 else 1 / 2, (salt + i) % 2**32))
+            self.levels.append(level)
+
+    def ask(self, d):
+        """Whether the key is maybe present; None if the next layer below is asked."""
+        j = 0
+        while j < len(self.levels) and self.levels[j].has_digest(d):
+            j += 1
+        if j % 2 == 0:
+            return None
+        return self.type == self.INCLUDE
+
+
 KINDS = {1: Bloom, 2: Counting, 3: Scalable, 4: Cuckoo, 5: Ribbon}
 MAGIC = bytes.fromhex("B5424C4D")
 
@@ -349,9 +409,12 @@ def decode(blob):
         raise Error("unsupported_kind")
     result = KINDS[kind]()
 
-    must(fields.u8() == 0)
+    result.profile = fields.u8()
+    must(result.profile <= 2)
     flags = fields.u8()
-    must(flags <= 3)
+    must(flags <= 31)
+    result.options = flags & (4 | 8)
+    must(result.options == 0 or result.profile == 2)
     result.seed = fields.u64()
     size = result.read(fields)
     if flags & 1:
@@ -361,34 +424,60 @@ def decode(blob):
             raise Error("invalid_parameter") from None
     if flags & 2:
         result.created = fields.u64()
+    result.table = fields.offset
+    if flags & 16:
+        count = fields.u8()
+        must(count >= 1)
+        fields.u32()  # the keys of the stack
+        result.layers = [Layer(fields) for _ in range(count)]
+    result.start = fields.offset
 
-    if len(blob) < fields.offset + size + 8:
+    size_of_layers = sum(sum(layer.sizes) for layer in result.layers)
+    if len(blob) < fields.offset + size + size_of_layers + 8:
         raise Error("truncated")
     result.payload = fields.take(size)
+    for layer in result.layers:
+        for level, n in zip(layer.levels, layer.sizes):
+            level.payload = fields.take(n)
     end = fields.offset
     if fields.u64() != xxh64(blob[:end], 0):
         raise Error("checksum_mismatch")
     if fields.offset < len(blob):
         raise Error("trailing_bytes")
     result.check()
+    for layer in result.layers:
+        for level in layer.levels:
+            level.check()
     return result
 
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 COUNTED = [0, *range(100, 1000)]
-# file: its kind, name, creation time, members and strangers
+# of the files with layers: the members after the two updates, those removed, and those that must be absent anyhow
+UPDATED = [*range(10), *range(50, 1000), *range(1010, 1050)]
+REMOVED = [*range(10, 50), *range(1000, 1010)]
+STRANGERS = range(1500, 3000)
+MADE = 1700000000000
+# file: its kind, seed, profile, options, name, creation time, members, those asked for the list,
+# and those that must be absent
 TABLE = {
-    "bloom.bloom": (Bloom, "golden", 1700000000000, range(1000), range(1000, 3000)),
-    "counting4.bloom": (Counting, None, None, COUNTED, range(1000, 3000)),
-    "counting8.bloom": (Counting, None, None, COUNTED, range(1000, 3000)),
-    "scalable.bloom": (Scalable, None, None, range(1000), range(1000, 3000)),
-    "scalable-high.bloom": (Scalable, None, None, range(1000), range(1000, 3000)),
-    "ribbon-small.bloom": (Ribbon, None, None, range(5), range(1000, 3000)),
-    "cuckoo.bloom": (Cuckoo, None, None, range(1000), range(1000, 3000)),
-    "ribbon.bloom": (Ribbon, None, None, range(1000), range(1000, 3000)),
-    "ribbon-wide.bloom": (Ribbon, None, None, range(1000), range(1000, 30000)),
-    "ribbon-stages.bloom": (Ribbon, None, None, range(20000), range(20000, 30000)),
-    "ribbon-empty.bloom": (Ribbon, None, None, range(0), range(1000, 3000)),
+    "bloom.bloom": (Bloom, 42, 0, 0, "golden", MADE, range(1000), range(1000, 3000), ()),
+    "counting4.bloom": (Counting, 42, 0, 0, None, None, COUNTED, range(1000, 3000), ()),
+    "counting8.bloom": (Counting, 42, 0, 0, None, None, COUNTED, range(1000, 3000), ()),
+    "scalable.bloom": (Scalable, 42, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "scalable-high.bloom": (Scalable, 42, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "scalable-one.bloom": (Scalable, 42, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "cuckoo.bloom": (Cuckoo, 42, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "ribbon.bloom": (Ribbon, 42, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "ribbon-small.bloom": (Ribbon, 42, 0, 0, None, None, range(5), range(1000, 3000), ()),
+    "ribbon-wide.bloom": (Ribbon, 7, 0, 0, None, None, range(1000), range(1000, 30000), ()),
+    "ribbon-stages.bloom": (Ribbon, 42, 0, 0, None, None, range(20000), range(20000, 30000), ()),
+    "ribbon-empty.bloom": (Ribbon, 42, 0, 0, None, None, range(0), range(1000, 3000), ()),
+    "layers.bloom": (Ribbon, 42, 0, 0, None, None, UPDATED, range(4000), [*REMOVED, *STRANGERS]),
+    "counting-layers.bloom": (Counting, 42, 0, 0, "golden", None, range(5, 3000), range(4000), range(5)),
+    "url.bloom": (Ribbon, 42, 1, 0, None, None, range(1000), range(1000, 3000), ()),
+    "password-lowercase.bloom": (Bloom, 42, 2, 4, None, None, range(1000), range(1000, 3000), ()),
+    "password-sha1-layers.bloom": (Bloom, 42, 2, 12, "golden", MADE, UPDATED, range(4000), [*REMOVED, *STRANGERS]),
 }
 
 
@@ -414,15 +503,23 @@ def sealed(body):
 
 
 def check_answers(file, blob):
-    kind, name, created, members, strangers = TABLE[file.name]
+    kind, seed, profile, options, name, created, members, asked, excluded = TABLE[file.name]
     filter = decode(blob)
     assert type(filter) is kind, "another kind"
+    assert (filter.seed, filter.profile, filter.options) == (seed, profile, options), "another header"
     assert (filter.name, filter.created) == (name, created), "other metadata"
+    assert bool(filter.layers) == bool(excluded), "layers where none should be, or none"
+    check_members(filter, members, excluded)
+    listed = {int(line) for line in file.with_suffix(".txt").read_text().split()}
+    present = {i for i in asked if filter.has(key(i))}
+    assert present == listed, f"the present ones differ from the list: {sorted(present ^ listed)[:9]}"
+
+
+def check_members(filter, members, excluded):
     absent = [i for i in members if not filter.has(key(i))]
     assert not absent, f"members are absent: {absent[:9]}"
-    listed = {int(line) for line in file.with_suffix(".txt").read_text().split()}
-    present = {i for i in strangers if filter.has(key(i))}
-    assert present == listed, f"strangers differ from the list: {sorted(present ^ listed)[:9]}"
+    present = [i for i in excluded if filter.has(key(i))]
+    assert not present, f"excluded ones are present: {present[:9]}"
 
 
 def check_damage(blob):
@@ -437,7 +534,7 @@ def check_damage(blob):
 def check_resealed(blob):
     """Whatever has a good checksum is refused or answers."""
     body = blob[:-8]
-    head = min(64, len(body))
+    head = min(max(64, decode(blob).start), len(body))
     for i in [*range(head), *range(head, len(body), 17), len(body) - 1]:
         for change in (0x01, 0x80, 0xFF):
             try:
@@ -446,6 +543,41 @@ def check_resealed(blob):
                 continue
             for j in range(10):
                 filter.has(key(j))
+
+
+def check_rules(blob):
+    """The rules for profile and flags, and for the table of layers, the first of which must be an exclude.
+
+    Nothing follows the field at fault, so a rule that isn't checked in its place shows as `truncated`.
+    """
+    faults = [(6, b"\3"), (6, b"\0\4"), (6, b"\1\x08"), (7, bytes([blob[7] | 32]))]
+    filter = decode(blob)
+    if filter.layers:
+        t = filter.table
+        faults += [(t, b"\0"), (t + 5, b"\0"), (t + 5, b"\3"), (t + 5, b"\1" + blob[t + 6 : t + 19])]
+        faults += [(t + 10, struct.pack("<d", p)) for p in (0.0, -0.5, 2**-33, 1.0, float("nan"))]
+        faults += [(t + 18, b"\0"), (t + 19, bytes(4)), (t + 24, b"\0"), (t + 24, b"\5")]
+        faults += [(t + 25, bytes(4)), (t + 25, b"\x0c\0\0\0")]
+    for i, field in faults:
+        assert code_of(blob[:i] + field) == "invalid_parameter", f"{field} at {i} isn't refused as it should be"
+
+
+def check_grafted(blob):
+    """The layers of the two updates, put upon a base of any other kind with the same seed."""
+    filter = decode(blob)
+    if len(filter.layers) < 6:
+        return
+    table = blob[filter.table : filter.start]
+    payload = blob[filter.start + len(filter.payload) : -8]
+    for name, (_, seed, _, _, _, _, members, _, excluded) in TABLE.items():
+        if seed != filter.seed or excluded:
+            continue
+        other = (GOLDEN / name).read_bytes()
+        base = decode(other)
+        stack = decode(sealed(xored(other[: base.table], 7, 16) + table + base.payload + payload))
+        # not the keys added: an include need not hold those that its own base has anyway
+        kept = {*members} & {*range(50, 1000)}
+        check_members(stack, kept | {*range(10)}, REMOVED)
 
 
 def main():
@@ -457,6 +589,8 @@ def main():
             check_answers(file, blob)
             check_damage(blob)
             check_resealed(blob)
+            check_rules(blob)
+            check_grafted(blob)
         except Exception as error:
             failed += 1
             print(f"FAILED {name}: {type(error).__name__}: {error}")

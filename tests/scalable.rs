@@ -20,11 +20,11 @@ impl Slice {
         let n = capacity as f64;
         let ln2 = 2_f64.ln();
         let bits = match (-fpr.ln() / ln2).round() as u32 {
-            0 | 1 => -n / (1.0 - fpr).ln(),
-            2 => -2.0 * n / (1.0 - fpr.sqrt()).ln(),
-            _ => -n * fpr.ln() / (ln2 * ln2),
-        }
-        .ceil();
+            0 | 1 => -1.0 / (1.0 - fpr).ln(),
+            2 => -2.0 / (1.0 - fpr.sqrt()).ln(),
+            _ => -fpr.ln() / (ln2 * ln2),
+        };
+        let bits = (n * (bits * 1024.0).ceil() / 1024.0).ceil();
         let hashes = (bits / n * ln2).round().max(1.0) as u32;
         let (bits, count, set) = (bits as u128, 0, HashSet::new());
         Slice { bits, hashes, capacity, count, set }
@@ -252,5 +252,22 @@ fn the_end_of_growth() {
         );
         assert_eq!(filter, before);
         assert_eq!(filter.add(&0_u64.to_le_bytes()), Ok(false));
+    }
+}
+
+/// Many keys at once are all added or none, also when the filter had to grow on the way to where it could not.
+#[test]
+fn all_or_none() {
+    let digests =
+        |range: std::ops::Range<u64>| -> Vec<u64> { range.map(|i| digest(0, &i.to_le_bytes())).collect() };
+    // Slices of 4 and 64 keys; a third can't be.
+    for already in [0, 1, 3, 4, 5, 40, 67] {
+        let mut filter = ScalableBloomFilter::new(4, 1e-3, 16, 1e-6, 0).unwrap();
+        assert_eq!(filter.add_digests(&digests(0..already)), Ok(already as usize));
+        let before = filter.clone();
+        assert_eq!(filter.add_digests(&digests(0..100)).unwrap_err().code(), "filter_full");
+        assert_eq!(filter, before);
+        assert_eq!(filter.add_digests(&digests(0..68)), Ok(68 - already as usize));
+        assert!(digests(0..68).iter().all(|&digest| filter.has_digest(digest)));
     }
 }

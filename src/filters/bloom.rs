@@ -167,7 +167,7 @@ impl BloomFilter {
 
     /// The chance that a key which was never added is "maybe present": (set bits / m)^k.
     pub fn estimated_fpr(&self) -> f64 {
-        power(fill(&self.bytes, self.bits), self.hashes)
+        power(fill(&self.bytes, self.bits), self.hashes.into())
     }
 
     /// About how many different keys were added: -m/k ln(1 - set bits / m); infinite when every bit is set.
@@ -228,5 +228,5 @@ pub(super) fn capacity(bits: u32, hashes: u32) -> u64 {
 
 /// [`BloomFilter::estimated_count`] of any filter of that shape, `fill` being its share of set bits.
 pub(super) fn estimated_count(bits: u32, hashes: u32, fill: f64) -> f64 {
-    libm::round(-f64::from(bits) / f64::from(hashes) * libm::log1p(-fill)).max(0.0)
+    libm::round(f64::from(bits) / f64::from(hashes) * libm::log(1.0 - fill)).abs()
 }

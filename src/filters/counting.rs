@@ -233,7 +233,7 @@ impl CountingBloomFilter {
 
     /// As [`BloomFilter::estimated_fpr`].
     pub fn estimated_fpr(&self) -> f64 {
-        power(self.fill(), self.hashes)
+        power(self.fill(), self.hashes.into())
     }
 
     /// As [`BloomFilter::estimated_count`]; a key that was added twice counts once.

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 
 use crate::error::{Error, Result, reserve, zeroed};
 use crate::hash::{GOLDEN, digest, sort, spread};
-use crate::params::check_rate;
+use crate::params::{any_of, check_rate};
 
 /// Slots in a bucket.
 const WAYS: u64 = 4;
@@ -255,7 +255,7 @@ impl CuckooFilter {
     /// (1 - 1/M)^c = e^(-c/M), to a relative error of 1/2M.
     pub fn estimated_fpr(&self) -> f64 {
         let places = f64::from(self.buckets) * f64::from(self.mask()) / 2.0;
-        -libm::expm1(-(self.count() as f64) / places)
+        any_of(self.count(), 1.0 / places)
     }
 
     /// A key's fingerprint and its two buckets.

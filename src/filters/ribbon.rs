@@ -16,7 +16,7 @@
 
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result, reserve, zeroed};
+use crate::error::{Error, Result, push, reserve, zeroed};
 use crate::hash::{GOLDEN, MULTIPLIER, digest, sort, spread};
 use crate::params::{check_rate, power};
 
@@ -292,7 +292,7 @@ impl RibbonFilter {
             states = rows.fill(&stage, &states, &mut filter.bytes)?;
             rows.solve(&stage, &mut filter.bytes);
             stage.unpack(&filter.bytes)?;
-            filter.push(stage)?;
+            push(&mut filter.stages, stage)?;
         }
     }
 
@@ -312,13 +312,6 @@ impl RibbonFilter {
         Ok(())
     }
 
-    fn push(&mut self, stage: Stage) -> Result<()> {
-        let total = self.stages.len() + 1;
-        reserve(&mut self.stages, total)?;
-        self.stages.push(stage);
-        Ok(())
-    }
-
     /// Builds the stage that bumps nothing: as many rows as keys at first, and 16 hashes for each number of rows.
     fn last(&mut self, rows: &mut Rows, states: &[u64]) -> Result<()> {
         let mut wanted = (states.len() as u32 + 7) & !7;
@@ -329,7 +322,7 @@ impl RibbonFilter {
                     self.attempt = attempt;
                     self.bytes_for(&stage)?;
                     rows.solve(&stage, &mut self.bytes);
-                    return self.push(stage);
+                    return push(&mut self.stages, stage);
                 }
             }
             wanted += (wanted / 64).max(1).next_multiple_of(8);
@@ -359,7 +352,8 @@ impl RibbonFilter {
             }
             let last = i + 1 == stages;
             let key = filter.next_key(if last { attempt } else { 0 });
-            filter.push(filter.next_stage(rows, last, key)?)?;
+            let stage = filter.next_stage(rows, last, key)?;
+            push(&mut filter.stages, stage)?;
         }
         Ok(filter)
     }
@@ -411,7 +405,7 @@ impl RibbonFilter {
     pub fn estimated_fpr(&self) -> f64 {
         self.stages.first().map_or(0.0, |stage| {
             let wide = f64::from(stage.wide_starts) / f64::from(stage.starts);
-            power(0.5, stage.columns) * (1.0 - wide / 2.0)
+            power(0.5, stage.columns.into()) * (1.0 - wide / 2.0)
         })
     }
 

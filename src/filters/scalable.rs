@@ -13,14 +13,14 @@
 use alloc::vec::Vec;
 
 use super::bloom;
-use crate::error::{Error, Result, reserve};
+use crate::error::{Error, Result, push, reserve};
 use crate::hash::{digest, sort};
-use crate::params::{check_rate, optimal, power};
+use crate::params::{bits_per_key, check_rate, power, sized};
 
 /// The largest number of slices. A stranger is looked up in each.
 const MAX_SLICES: usize = 255;
 
-/// The share of the target that is handed out. [`optimal`] rounds the number of hashes, by which a slice can miss its
+/// The share of the target that is handed out. [`sized`] rounds the number of hashes, by which a slice can miss its
 /// rate by 3 %, and the fill of a slice of a thousand keys strays by a few more.
 const SHARE: f64 = 0.9;
 
@@ -75,10 +75,13 @@ impl Plan {
         let proper = self.tightening > 0.0 && self.tightening < 1.0;
         check(proper, "tightening must be a number above 0 and below 1")?;
         check(slices.len() < MAX_SLICES, "a scalable filter must have at most 255 slices")?;
-        let i = slices.len() as u32;
-        let capacity = (f64::from(self.initial_capacity) * power(self.growth.into(), i)) as u64;
-        let fpr = SHARE * self.fpr * (1.0 - self.tightening) * power(self.tightening, i);
-        let size = optimal(capacity, fpr)?;
+        // From the left, so that every reader rounds in the same places.
+        let power = |base: f64| slices.iter().fold(1.0, |product, _| product * base);
+        let capacity = (f64::from(self.initial_capacity) * power(self.growth.into())) as u64;
+        let fpr = SHARE * self.fpr * (1.0 - self.tightening) * power(self.tightening);
+        check_rate(capacity, fpr)?;
+        // Readers whose logarithms differ in the last bit agree after rounding.
+        let size = sized(capacity, libm::ceil(1024.0 * bits_per_key(fpr)) / 1024.0)?;
         let (start, full) = slices.last().map_or((0, 0), |slice| (slice.end, slice.full));
         // Below 2^32 bits in each of at most 255 slices: the sums can't overflow but for 32-bit addresses.
         let end =
@@ -147,10 +150,7 @@ impl ScalableBloomFilter {
 
     fn push_slice(&mut self) -> Result<()> {
         let slice = self.plan.next(&self.slices)?;
-        let total = self.slices.len() + 1;
-        reserve(&mut self.slices, total)?;
-        self.slices.push(slice);
-        Ok(())
+        push(&mut self.slices, slice)
     }
 
     /// How many bytes the slices take.
@@ -303,7 +303,7 @@ impl ScalableBloomFilter {
     pub fn estimated_fpr(&self) -> f64 {
         // 1 - (1 - a)(1 - b) = a + (1 - a) b, which keeps the digits of small rates.
         self.slices()
-            .map(|(slice, bytes)| power(bloom::fill(bytes, slice.bits), slice.hashes))
+            .map(|(slice, bytes)| power(bloom::fill(bytes, slice.bits), slice.hashes.into()))
             .fold(0.0, |any, fpr| any + (1.0 - any) * fpr)
     }
 }
