@@ -1,8 +1,9 @@
 /** The kinds beside bloom: what each can do, and what the entry for pages leaves out. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
-import { forPages, installed } from "./installed.mjs";
+import { folder, forPages, installed } from "./installed.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter, decode } = await installed();
 const classes = { bloom: BloomFilter, counting: CountingBloomFilter, scalable: ScalableBloomFilter, cuckoo: CuckooFilter, ribbon: RibbonFilter };
@@ -48,6 +49,28 @@ test("every kind from keys, from a stream, and from its blob", async () => {
   fails("invalid_parameter", () => new ScalableBloomFilter({ initialCapacity: 0.5 }));
   fails("invalid_parameter", () => RibbonFilter.from(["a"], { fpr: 1e-12 }));
   fails("wrong_kind", () => CuckooFilter.decode(RibbonFilter.from(["a"]).toBytes()));
+});
+
+test("building a ribbon filter takes at most 32 bytes a key beside the result", () => {
+  // A number of keys for which the array of their digests has just grown.
+  const count = 2 ** 20 + 1;
+  const source = `
+    const { Instance } = WebAssembly;
+    let memory;
+    WebAssembly.Instance = class extends Instance {
+      constructor(...args) {
+        super(...args);
+        memory = this.exports.memory;
+      }
+    };
+    const { RibbonFilter } = await import("bloom-wasm");
+    const keys = function* () { for (let i = 0; i < ${count}; i++) yield "key " + i; };
+    const before = memory.buffer.byteLength;
+    const filter = RibbonFilter.from(keys());
+    console.log(memory.buffer.byteLength - before - filter.info().byteLength);
+  `;
+  const taken = Number(execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" }));
+  assert.ok(taken > 0 && taken <= 32 * count, `${taken / count} bytes a key`);
 });
 
 test("a counting filter forgets, counts, and becomes the Bloom filter of what is left", () => {
@@ -154,7 +177,7 @@ test("a page's entry answers for every golden file as Node's does, and builds Bl
     if (there.union) fails("unsupported_kind", () => there.union(there.clone()));
     assert.deepEqual(there.toBytes(), here.toBytes());
   }
-  assert.deepEqual(layered, new Set(["ribbon", "bloom"]));
+  assert.deepEqual(layered, new Set(["bloom", "counting", "ribbon"]));
   for (const name of ["CountingBloomFilter", "ScalableBloomFilter", "CuckooFilter", "RibbonFilter"]) {
     fails("unsupported_kind", () => pages[name].from(["a"]));
   }

@@ -158,7 +158,7 @@ fn absurd_lengths_and_noise_take_no_memory() {
 static BLOBS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(blobs);
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000_000))]
+    #![proptest_config(ProptestConfig::with_cases(1_100_000))]
 
     #[test]
     fn mutations(

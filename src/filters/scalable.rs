@@ -100,7 +100,7 @@ impl ScalableBloomFilter {
     /// bring a rate below what 64-bit digests can give.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] outside those ranges, otherwise as [`BloomFilter::with_capacity`] for the first
+    /// [`Error::InvalidParameter`] outside those ranges, otherwise as [`BloomFilter::with_capacity`](super::BloomFilter::with_capacity) for the first
     /// slice, which has a rate of `0.9 * fpr * (1 - tightening)`.
     ///
     /// ```
