@@ -26,7 +26,6 @@
 //! All numbers are little-endian. A decoder checks in this order: magic, version, kind, parameters, lengths,
 //! checksum, trailing bytes; it allocates nothing of a size that the blob names before as many bytes are there.
 
-use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -226,7 +225,7 @@ impl Blob {
         let base = cursor.filter(kind, seed);
         cursor.check()?;
         let base = base?;
-        let name = if flags & HAS_NAME != 0 { cursor.name() } else { None };
+        let name = if flags & HAS_NAME != 0 { Some(cursor.name()?) } else { None };
         let created_at = if flags & HAS_CREATED_AT != 0 { Some(cursor.u64()) } else { None };
         let mut layers = Vec::new();
         let mut count = 0;
@@ -306,6 +305,14 @@ impl Blob {
         self.filter.levels().for_each(|level| put(level.as_bytes()));
         Ok(())
     }
+}
+
+/// A copy of a name's bytes as text.
+#[inline(never)]
+pub(crate) fn text(bytes: &[u8]) -> Result<String> {
+    let mut copy = zeroed(bytes.len())?;
+    copy.copy_from_slice(bytes);
+    String::from_utf8(copy).map_err(|_| Error::InvalidParameter { rule: "the name must be UTF-8" })
 }
 
 fn write_stages(ribbon: &RibbonFilter, put: &mut dyn FnMut(&[u8])) {
@@ -429,10 +436,8 @@ impl Cursor<'_> {
         Layer::from_parts(kind, salt, fpr, levels)
     }
 
-    fn name(&mut self) -> Option<String> {
+    fn name(&mut self) -> Result<String> {
         let length = self.u8();
-        let name = str::from_utf8(self.slice(length.into())).map(ToOwned::to_owned);
-        self.rule(name.is_ok(), "the name must be UTF-8");
-        name.ok()
+        text(self.slice(length.into()))
     }
 }

@@ -9,7 +9,6 @@
 //! Nor does the glue know errors, which would cost 60 bytes a function on either side. A function that fails tells
 //! `js/error.ts` so and returns 0; there `checked` throws it.
 
-use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
 use spin::{Mutex, MutexGuard};
@@ -19,7 +18,7 @@ use crate::error::{Error, Result, push, reserve, zeroed};
 use crate::filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, RibbonFilter, ScalableBloomFilter,
 };
-use crate::format::Blob;
+use crate::format::{Blob, text};
 use crate::hash::digest;
 use crate::info::Info;
 use crate::lines::lines;
@@ -326,7 +325,7 @@ pub fn describe(slot: usize, name: usize, length: f64, created_at: f64) {
     done(|| {
         let slots = &mut slots();
         let (blob, name) = blob_and_key(slots, slot, name, length as usize)?;
-        let name = if length.is_nan() { None } else { Some(str::from_utf8(name).ok()?.to_owned()) };
+        let name = if length.is_nan() { None } else { Some(told(text(name))?) };
         told(blob.describe(name, (!created_at.is_nan()).then_some(created_at as u64)))
     })
 }
