@@ -442,7 +442,7 @@ export class CountingBloomFilter extends GrowingFilter {
   /** How many times a key was added and not removed, or more. 15, or 255 with 8 bits, means "so many or more". */
   count(key: Key): number {
     const slot = slotOf(this);
-    return withKey(key, (key, length) => wasm.count(slot, key, length));
+    return withKey(key, (key, length) => checked(wasm.count(slot, key, length)));
   }
 
   /** The Bloom filter of the same keys, which is a quarter or an eighth of the size. */
