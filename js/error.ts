@@ -37,7 +37,7 @@ export class FilterError extends Error {
     const [first, second] = details;
     const numbers = [first, second];
     super(
-      message.replace(/\{\}/g, () => String(numbers.shift())),
+      typeof first === "number" ? message.replace(/\{\}/g, () => String(numbers.shift())) : message,
       typeof first === "object" ? first : undefined,
     );
     this.code = code;

@@ -165,6 +165,19 @@ function build<F extends Filter>(kind: number, keys: Iterable<Key>, options?: Bu
   return withDigests(checkedOptions.seed, (digests) => finish(kind, digests.pushAll(keys), checkedOptions) as F);
 }
 
+function toWeb(stream: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const chunks = stream[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      return done ? controller.close() : controller.enqueue(value);
+    },
+    async cancel() {
+      await chunks.return?.();
+    },
+  });
+}
+
 /** What {@link BloomFilter.fromStream} and its like read. */
 export type KeyStream = AsyncIterable<Key> | ReadableStream<Uint8Array>;
 
@@ -176,9 +189,11 @@ async function buildStream<F extends Filter>(
   const checkedOptions = checkOptions(options);
   const digests = new Digests(checkedOptions.seed);
   try {
-    await (source instanceof ReadableStream
-      ? pushStream(digests, source, options)
-      : pushAsync(digests, source, options));
+    // A stream of Node's own is one of bytes too, and would pass for an iterable of keys.
+    const stream = "pipe" in Object(source) ? toWeb(source as AsyncIterable<Uint8Array>) : source;
+    await (stream instanceof ReadableStream
+      ? pushStream(digests, stream, options)
+      : pushAsync(digests, stream, options));
     return finish(kind, digests, checkedOptions) as F;
   } finally {
     digests.free();
@@ -342,8 +357,14 @@ function combine<F extends Filter>(filter: F, other: F, union: boolean): void {
   if (!(other instanceof filter.constructor)) {
     throw new FilterError("invalid_parameter", `the other filter must be of kind ${filter.kind}, not ${typeName(other)}`);
   }
-  const [slot, otherSlot] = [slotOf(filter), slotOf(other)];
-  if (slot !== otherSlot) checked(wasm.combine(slot, otherSlot, Number(union)));
+  if (slotOf(filter) !== slotOf(other)) return checked(wasm.combine(slotOf(filter), slotOf(other), Number(union)));
+  // With itself: a counting filter then holds every key twice as often.
+  const copy = other.clone();
+  try {
+    combine(filter, copy, union);
+  } finally {
+    copy.free();
+  }
 }
 
 /** A classic Bloom filter: keys can be added at any time and never removed. */
@@ -371,7 +392,8 @@ export class BloomFilter extends GrowingFilter {
 
   /**
    * The filter of a stream of keys, sized by the number of different ones. A stream of bytes is read as UTF-8 text
-   * with one key a line, blank lines skipped; anything else that can be iterated is read as keys.
+   * with one key a line, blank lines skipped, and so is a stream of Node's; anything else that can be iterated is read
+   * as keys.
    */
   static fromStream(source: KeyStream, options?: BuildOptions & StreamOptions): Promise<BloomFilter> {
     return buildStream(BLOOM, source, options);
@@ -527,7 +549,7 @@ export class RibbonFilter extends Filter {
     return build(RIBBON, keys, options);
   }
 
-  /** As {@link BloomFilter.fromStream}. Building takes 20 bytes a key at most, beside the result. */
+  /** As {@link BloomFilter.fromStream}. Building takes 32 bytes a key at most, beside the result. */
   static fromStream(source: KeyStream, options?: BuildOptions & StreamOptions): Promise<RibbonFilter> {
     return buildStream(RIBBON, source, options);
   }

@@ -57,12 +57,13 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
       }
       onProgress?.({ loaded, total: total !== undefined && loaded <= total ? total : undefined });
     });
-    const view = bytes.resize(loaded);
+    bytes.resize(loaded);
     if (integrity !== undefined) {
-      await checkIntegrity(view, integrity);
+      await checkIntegrity(bytes, integrity);
       signal?.throwIfAborted();
     }
   } catch (error) {
+    void stream.cancel(error).catch(() => {});
     bytes.free();
     throw error;
   }
@@ -130,9 +131,9 @@ async function openFile(url: string): Promise<Opened> {
 }
 
 /** Compares with a hash as in a script tag: `sha256-`, `sha384-` or `sha512-` and base64; one of several must fit. */
-async function checkIntegrity(bytes: Uint8Array<ArrayBuffer>, integrity: string): Promise<void> {
+async function checkIntegrity(bytes: Bytes, integrity: string): Promise<void> {
   for (const [, bits, hash] of integrity.matchAll(/\bsha(256|384|512)-([\w+/]+=*)/g)) {
-    const digest = new Uint8Array(await crypto.subtle.digest(`SHA-${bits}`, bytes));
+    const digest = new Uint8Array(await crypto.subtle.digest(`SHA-${bits}`, bytes.view()));
     if (btoa(String.fromCharCode(...digest)) === hash) return;
   }
   throw new FilterError("integrity", "the bytes don't have the hash that was demanded");

@@ -1,7 +1,9 @@
 /** The JavaScript API: what each name does, and what misuse comes to. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { installed } from "./installed.mjs";
+import { createReadStream, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { folder, installed } from "./installed.mjs";
 
 const { BloomFilter, Filter, FilterError, RibbonFilter, countFor, decode, fprFor, optimal } = await installed();
 
@@ -181,6 +183,12 @@ test("streams of bytes and of keys", async () => {
     yield* ["alpha", encode("beta"), "ключ", "last"];
   }
   assert.ok((await BloomFilter.fromStream(keys())).equals(expected));
+
+  for (const size of [1, 5, 100]) {
+    const file = join(folder, "list.txt");
+    writeFileSync(file, text);
+    assert.ok((await BloomFilter.fromStream(createReadStream(file, { highWaterMark: size }))).equals(expected), "Node's own stream");
+  }
 
   const reason = new Error("enough");
   const stop = new AbortController();

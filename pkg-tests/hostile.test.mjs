@@ -126,6 +126,22 @@ test("a hundred thousand mutations of each kind and of layers, half of them seal
   assert.ok(made.slice(0, -1).every((filter) => filter.hasAll(keys)));
 });
 
+test("lengths that wrap around in 32 bits", () => {
+  // A ribbon filter of 2^-32 whose first stage ends 31 bytes before 4 GiB, and whose whole then seems to have 61,778.
+  const bytes = new Uint8Array(61_778);
+  bytes.set([0xb5, 0x42, 0x4c, 0x4d, 1, 5]);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(16, 1, true);
+  view.setFloat64(20, 2 ** -32, true);
+  bytes[29] = 3;
+  [1_073_217_784, 15_424, 8].forEach((rows, i) => view.setUint32(30 + 4 * i, rows, true));
+  seal(bytes);
+  for (const entry of [{ decode, FilterError }, pages]) {
+    assert.throws(() => entry.decode(bytes), (error) => error instanceof entry.FilterError && ["too_large", "truncated"].includes(error.code));
+  }
+  assert.ok(filter.has("a"));
+});
+
 test("load refuses the same bytes, streamed or not", async () => {
   const cases = [
     [new Uint8Array(0), "truncated"],

@@ -90,6 +90,9 @@ test("a counting filter forgets, counts, and becomes the Bloom filter of what is
     other.addMany(["one", "two"]);
     filter.union(other);
     assert.ok(filter.hasAll(["one", "two", "often", ...keys(500, 500)]));
+    const twice = other.clone();
+    twice.union(twice);
+    assert.deepEqual([twice.count("one"), other.count("one")], [2, 1]);
     filter.intersect(other);
     assert.ok(filter.equals(other) && !filter.has("often"));
     fails("incompatible", () => filter.union(new CountingBloomFilter(bits, hashes, { seed: 8n, counterBits })));

@@ -100,3 +100,23 @@ test("maxBytes and integrity", async () => {
   }
   await assert.rejects(load(blob, { integrity: "md5-abc" }), { code: "integrity" });
 });
+
+test("a body that is too large by its own word is not left open", async () => {
+  let cancelled = false;
+  const body = new ReadableStream({ cancel: () => void (cancelled = true) });
+  await assert.rejects(load(new Response(body, { headers: { "content-length": "1000" } }), { maxBytes: 10 }), { code: "too_large" });
+  assert.ok(cancelled);
+});
+
+test("integrity holds while other filters grow the memory", async () => {
+  const bytes = BloomFilter.from(["a"]).toBytes();
+  const hash = Buffer.from(await crypto.subtle.digest("SHA-256", bytes)).toString("base64");
+  const loading = load(bytes, { integrity: `sha384-AAAA sha256-${hash}` });
+  const held = [];
+  for (let i = 0; i < 50; i++) {
+    held.push(new BloomFilter(8 * 1_000_000, 1));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.ok((await loading).has("a"));
+  held.forEach((one) => one.free());
+});

@@ -58,7 +58,9 @@ pub fn build(args: BuildArgs) -> Result<Answer> {
     })?;
     let keys = digests.len() as u64;
     let mut blob: Blob = filter(&args, &mut digests)?.into();
-    let distinct = blob.filter.count().unwrap_or_else(|| digests.chunk_by(|a, b| a == b).count() as u64);
+    // A ribbon filter has used the digests up; the others leave the different ones.
+    let distinct =
+        if digests.is_empty() { blob.filter.count().unwrap_or_default() } else { digests.len() as u64 };
     drop(digests);
     blob.describe(args.name, args.created_at.map(milliseconds).transpose()?)?;
     write_file(&args.output, &blob.encode()?)?;

@@ -202,7 +202,7 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
 
     let estimated_fpr = blob.filter.estimated_fpr();
     let (probes, false_positives) = if args.absent.is_empty() {
-        let enough = (100.0 / estimated_fpr).min(1e9) as u64;
+        let enough = if estimated_fpr > 0.0 { (100.0 / estimated_fpr).min(1e9) as u64 } else { 0 };
         random_probes(&blob, args.probes.unwrap_or(enough.max(1_000_000)))
     } else {
         listed_probes(&blob, &args.absent, &members)?

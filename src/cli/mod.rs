@@ -98,7 +98,9 @@ fn read_blob(path: &Path) -> Result<Blob> {
 /// Writes a file whole or not at all: to a temporary name beside it, then renamed. `-` is standard output.
 fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     if path == Path::new("-") {
-        return Ok(io::stdout().lock().write_all(bytes)?);
+        let mut out = io::stdout().lock();
+        // What is left in the buffer would be lost at exit, and its error with it.
+        return Ok(out.write_all(bytes).and_then(|()| out.flush())?);
     }
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder.to_owned(),

@@ -88,12 +88,16 @@ impl Stage {
         let all_blocks = rows.div_ceil(WIDTH);
         let wide_blocks =
             if wide_starts == 0 { 0 } else { (wide_starts.div_ceil(WIDTH) + 1).min(all_blocks) };
-        let planes = at + if last { 0 } else { starts.div_ceil(BUCKET).div_ceil(4) as usize };
+        // In 64 bits, whatever an address has, so that no sum can wrap.
+        let planes = at as u64 + if last { 0 } else { u64::from(starts.div_ceil(BUCKET).div_ceil(4)) };
         let wide_rows = u64::from(rows.min(wide_blocks.saturating_mul(WIDTH)));
         let plane_bytes = u64::from(rows) * u64::from(columns / 8);
-        let bytes = plane_bytes + (u64::from(rows) * u64::from(columns % 8) + wide_rows) / 8;
-        let end = usize::try_from(planes as u64 + bytes).map_err(|_| Error::TooLarge { bytes })?;
-        let blocks = planes + plane_bytes as usize;
+        let bytes = planes + plane_bytes + (u64::from(rows) * u64::from(columns % 8) + wide_rows) / 8;
+        let end = match usize::try_from(bytes) {
+            Ok(end) if end <= isize::MAX as usize => end,
+            _ => return Err(Error::TooLarge { bytes }),
+        };
+        let (planes, blocks) = (planes as usize, (planes + plane_bytes) as usize);
         let mask = if rows < WIDTH { (1 << rows) - 1 } else { u64::MAX };
         Ok(Stage {
             rows,
