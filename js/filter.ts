@@ -347,6 +347,10 @@ abstract class GrowingFilter extends Filter {
   }
 }
 
+function notNew(maker: string): FilterError {
+  return new FilterError("invalid_parameter", `make a filter of this kind with ${maker}`);
+}
+
 // Beside the classes, which a bundler would rename if they named themselves.
 function isFilter(value: unknown): value is Filter {
   return value instanceof Filter;
@@ -510,6 +514,7 @@ export class ScalableBloomFilter extends GrowingFilter {
 export class CuckooFilter extends GrowingFilter {
   private constructor() {
     super();
+    throw notNew("withCapacity or from");
   }
 
   /** An empty filter that takes `count` keys, at a false-positive rate of at most `fpr` then. */
@@ -542,6 +547,7 @@ export class CuckooFilter extends GrowingFilter {
 export class RibbonFilter extends Filter {
   private constructor() {
     super();
+    throw notNew("from");
   }
 
   /** The filter of some keys; repeated ones cost nothing, and their order doesn't matter. */

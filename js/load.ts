@@ -30,6 +30,7 @@ export interface LoadOptions {
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
   const { signal, onProgress, maxBytes = Infinity, integrity } = options;
+  if (!(maxBytes >= 0)) throw new FilterError("invalid_parameter", "maxBytes must be a number from 0 on");
   signal?.throwIfAborted();
   const { stream, total } = await open(source, options);
   const most = Math.min(maxBytes, 0x7fff_ffff);

@@ -48,6 +48,8 @@ test("every kind from keys, from a stream, and from its blob", async () => {
   fails("invalid_parameter", () => new ScalableBloomFilter({ tightening: 1 }));
   fails("invalid_parameter", () => new ScalableBloomFilter({ initialCapacity: 0.5 }));
   fails("invalid_parameter", () => RibbonFilter.from(["a"], { fpr: 1e-12 }));
+  fails("invalid_parameter", () => new CuckooFilter(100, 0.01));
+  fails("invalid_parameter", () => new RibbonFilter(["a"]));
   fails("wrong_kind", () => CuckooFilter.decode(RibbonFilter.from(["a"]).toBytes()));
 });
 

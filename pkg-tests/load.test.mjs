@@ -101,6 +101,10 @@ test("maxBytes and integrity", async () => {
   await assert.rejects(load(blob, { integrity: "md5-abc" }), { code: "integrity" });
 });
 
+test("maxBytes that is no number is no limit that anybody meant", async () => {
+  for (const maxBytes of ["5MB", NaN, -1]) await assert.rejects(load(new Uint8Array(1), { maxBytes }), { code: "invalid_parameter" });
+});
+
 test("a body that is too large by its own word is not left open", async () => {
   let cancelled = false;
   const body = new ReadableStream({ cancel: () => void (cancelled = true) });

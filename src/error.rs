@@ -107,9 +107,11 @@ impl Error {
                 "the blob is damaged: its bytes don't fit its checksum; fetch it again",
                 [0; 2],
             ),
-            Error::Incompatible => {
-                ("incompatible", "the filters differ; build both with the same bits, hashes and seed", [0; 2])
-            }
+            Error::Incompatible => (
+                "incompatible",
+                "the filters differ; build both with the same profile, bits, hashes and seed",
+                [0; 2],
+            ),
             Error::BuildFailed => {
                 ("build_failed", "the keys collide under every hash; build with another seed", [0; 2])
             }

@@ -375,7 +375,9 @@ pub fn seed(slot: usize) -> u64 {
 #[wasm_bindgen]
 pub fn equals(slot: usize, other: usize) -> bool {
     match two(&mut slots(), slot, other) {
-        Some((Slot::Blob(blob), Slot::Blob(other))) => blob.filter == other.filter,
+        Some((Slot::Blob(blob), Slot::Blob(other))) => {
+            blob.profile == other.profile && blob.filter == other.filter
+        }
         _ => false,
     }
 }
@@ -503,6 +505,9 @@ pub fn combine(slot: usize, other: usize, union: bool) {
     done(|| {
         let slots = &mut slots();
         let (Slot::Blob(blob), Slot::Blob(other)) = two(slots, slot, other)? else { return None };
+        if blob.profile != other.profile {
+            return told(Err(Error::Incompatible));
+        }
         told(match (told(blob.filter.base_mut())?, told(other.filter.base_mut())?) {
             (Filter::Bloom(filter), Filter::Bloom(other)) => filter.combine(other, union),
             _ if !FULL => return refuse(),

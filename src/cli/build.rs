@@ -109,7 +109,9 @@ pub fn merge(args: MergeArgs) -> Result<Answer> {
     let mut merged = read_blob(&args.files[0])?;
     for file in &args.files[1..] {
         let mut blob = read_blob(file)?;
-        union(&mut merged.filter, &mut blob.filter).with_context(|| file.display().to_string())?;
+        let same = if blob.profile == merged.profile { Ok(()) } else { Err(Error::Incompatible) };
+        same.and_then(|()| union(&mut merged.filter, &mut blob.filter))
+            .with_context(|| file.display().to_string())?;
     }
     write_file(&args.output, &merged.encode()?)?;
     report(&merged, &args.output, args.json, &[("merged", format!("{} blobs", args.files.len()))], &[])
