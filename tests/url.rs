@@ -386,7 +386,7 @@ mod naive {
                 special.then_some((scheme, before.len() + 3))
             }
             Some((_, rest)) => {
-                let port = &rest[..rest.find(['/', '?']).unwrap_or(rest.len())];
+                let port = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
                 let digits = !port.is_empty() && port.chars().all(|c| c.is_ascii_digit());
                 digits.then_some(("http".into(), 0))
             }

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result, reserve};
+use crate::error::{Error, Result};
 
 /// The exact host and four of its suffixes.
 const HOSTS: usize = 5;
@@ -96,15 +96,29 @@ impl<'a> Iterator for Expressions<'a> {
 /// The canonical form of a parsed URL's `href`, or of bytes that the WHATWG parser refused. `None` if there is no
 /// host, or a scheme without one. What comes out gives itself again.
 pub fn canonicalize(href: &[u8]) -> Result<Option<Canonical>> {
-    let mut text = clean(href)?;
-    if let Some(fragment) = find(&text, b"#") {
-        text.truncate(fragment);
-    }
-    let text = unescape(&text)?;
+    canonical(href).map_err(|Full| too_large(href))
+}
+
+/// The input without tabs and line ends, and trimmed of blanks and controls.
+pub fn clean(input: &[u8]) -> Result<Vec<u8>> {
+    cleaned(input).map_err(|Full| too_large(input))
+}
+
+/// There is no memory. Of no size, unlike [`Error`], for it is handed through at every byte written.
+struct Full;
+
+fn too_large(input: &[u8]) -> Error {
+    Error::TooLarge { bytes: input.len() as u64 }
+}
+
+fn canonical(href: &[u8]) -> Result<Option<Canonical>, Full> {
+    let text = cleaned(href)?;
+    let (text, _) = split_at(&text, b"#");
+    let text = unescape(text)?;
     let Some((scheme, rest)) = split(&text) else { return Ok(None) };
 
-    let (authority, rest) = rest.split_at(find(rest, b"/?").unwrap_or(rest.len()));
-    let (path, query) = rest.split_at(find(rest, b"?").unwrap_or(rest.len()));
+    let (authority, rest) = split_at(rest, b"/?");
+    let (path, query) = split_at(rest, b"?");
     let (host, address) = canonical_host(authority)?;
     if host.is_empty() {
         return Ok(None);
@@ -122,15 +136,17 @@ pub fn canonicalize(href: &[u8]) -> Result<Option<Canonical>> {
     Ok(Some(Canonical { text, host: start, path: end, query: query_start, address }))
 }
 
-/// The input without tabs and line ends, and trimmed of blanks and controls.
-pub fn clean(input: &[u8]) -> Result<Vec<u8>> {
-    let text = |byte: &u8| *byte > b' ';
-    let start = input.iter().position(text).unwrap_or(input.len());
-    let end = input.iter().rposition(text).map_or(start, |last| last + 1);
-    let mut kept = Vec::new();
-    put(&mut kept, input.get(start..end).unwrap_or_default())?;
-    kept.retain(|byte| !matches!(byte, b'\t' | b'\n' | b'\r'));
-    Ok(kept)
+fn cleaned(input: &[u8]) -> Result<Vec<u8>, Full> {
+    let mut out = Vec::new();
+    let mut blanks = 0;
+    for &byte in input {
+        if !matches!(byte, b'\t' | b'\n' | b'\r') && (byte > b' ' || !out.is_empty()) {
+            put(&mut out, &[byte])?;
+            blanks = if byte > b' ' { 0 } else { blanks + 1 };
+        }
+    }
+    out.truncate(out.len() - blanks);
+    Ok(out)
 }
 
 /// Whether a parsed URL of this scheme has a host to check.
@@ -157,13 +173,15 @@ pub fn missing_scheme(text: &[u8]) -> Option<&'static str> {
 }
 
 /// The length of the scheme before the first colon.
+#[inline(never)]
 fn scheme(text: &[u8]) -> Option<usize> {
-    let other = |byte: &u8| !byte.is_ascii_alphanumeric() && !b"+-.".contains(byte);
+    let other = |byte: &u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'-' | b'.');
     let length = text.iter().position(other)?;
     (text.get(length) == Some(&b':') && text.first()?.is_ascii_alphabetic()).then_some(length)
 }
 
 /// The scheme in lower case, and what follows it from the authority on.
+#[inline(never)]
 fn split(text: &[u8]) -> Option<(&'static [u8], &[u8])> {
     let Some(length) = scheme(text) else {
         return Some((SPECIAL[0], text.strip_prefix(b"//").unwrap_or(text)));
@@ -176,29 +194,47 @@ fn split(text: &[u8]) -> Option<(&'static [u8], &[u8])> {
     has_port(text).then_some((SPECIAL[0], text))
 }
 
-/// Where one of these bytes is first.
-fn find(text: &[u8], bytes: &[u8]) -> Option<usize> {
-    text.iter().position(|byte| bytes.contains(byte))
+/// What is before the first of these bytes, and the rest from it on.
+#[inline(never)]
+fn split_at<'a>(text: &'a [u8], bytes: &[u8]) -> (&'a [u8], &'a [u8]) {
+    // Not `contains`, which is long code for long texts.
+    let found = text.iter().position(|byte| bytes.iter().any(|other| byte == other));
+    text.split_at_checked(found.unwrap_or(text.len())).unwrap_or_default()
+}
+
+/// Takes what is before the next separator off the text, which is `None` after the last.
+#[inline(never)]
+fn part<'a>(rest: &mut Option<&'a [u8]>, separator: u8) -> Option<&'a [u8]> {
+    let (part, more) = split_at((*rest)?, &[separator]);
+    *rest = more.get(1..);
+    Some(part)
+}
+
+/// The authority without the user.
+#[inline(never)]
+fn without_user(authority: &[u8]) -> &[u8] {
+    let user = authority.iter().rposition(|&byte| byte == b'@').map_or(0, |at| at + 1);
+    authority.get(user..).unwrap_or_default()
 }
 
 /// The text without escapes, those in what an escape stood for included. The user is dropped while a slash in it is
 /// still escaped, for a browser doesn't take it for the host.
-fn unescape(text: &[u8]) -> Result<Vec<u8>> {
+fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
     let rest = split(text).map_or(text, |(_, rest)| rest);
-    let (before, rest) = text.split_at(text.len() - rest.len());
-    let authority = rest.get(..find(rest, b"/?").unwrap_or(rest.len())).unwrap_or_default();
-    let user = authority.iter().rposition(|&byte| byte == b'@').map_or(0, |at| at + 1);
+    let (authority, after) = split_at(rest, b"/?");
+    let before = text.get(..text.len() - rest.len()).unwrap_or_default();
 
     let mut out = Vec::new();
-    reserve(&mut out, text.len())?;
-    for &byte in before.iter().chain(rest.get(user..).unwrap_or_default()) {
-        put(&mut out, &[byte])?;
-        // Only the end is new, and what it becomes may end another escape.
-        while let [.., b'%', high, low] = out[..]
-            && let (Some(high), Some(low)) = (digit(high), digit(low))
-        {
-            out.truncate(out.len() - 3);
-            put(&mut out, &[high << 4 | low])?;
+    for part in [before, without_user(authority), after] {
+        for &byte in part {
+            put(&mut out, &[byte])?;
+            // Only the end is new, and what it becomes may end another escape.
+            while let [.., b'%', high, low] = out[..]
+                && let (Some(high), Some(low)) = (digit(high), digit(low))
+            {
+                out.truncate(out.len() - 3);
+                put(&mut out, &[high << 4 | low])?;
+            }
         }
     }
     Ok(out)
@@ -206,32 +242,28 @@ fn unescape(text: &[u8]) -> Result<Vec<u8>> {
 
 /// Appends the bytes, those escaped that can't stand in a URL or would start an escape.
 #[inline(never)]
-fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
+fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    let rare = |byte: &u8| !matches!(byte, b'!'..=b'~') || matches!(byte, b'#' | b'%');
-    let more = bytes.iter().filter(|byte| rare(byte)).count();
-    reserve(out, out.len() + bytes.len() + 2 * more)?;
-    for byte in bytes {
-        if rare(byte) {
-            let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
-            put(out, &[b'%', high, low])?;
+    for &byte in bytes {
+        if matches!(byte, b'!'..=b'~') && !matches!(byte, b'#' | b'%') {
+            put(out, &[byte])?;
         } else {
-            put(out, &[*byte])?;
+            put(out, &[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]])?;
         }
     }
     Ok(())
 }
 
 /// The path without dot segments, and then without runs of slashes.
-fn resolve(path: &[u8]) -> Result<Vec<u8>> {
+fn resolve(path: &[u8]) -> Result<Vec<u8>, Full> {
     let mut out = Vec::new();
-    reserve(&mut out, path.len() + 1)?;
     let mut dots = false;
     // A segment has the slash before it, and an empty one counts: so the WHATWG parser resolves what isn't escaped.
-    for segment in path.strip_prefix(b"/").unwrap_or(path).split(|&byte| byte == b'/') {
+    let mut rest = Some(path.strip_prefix(b"/").unwrap_or(path));
+    while let Some(segment) = part(&mut rest, b'/') {
         dots = matches!(segment, b"." | b"..");
         if segment == b".." {
-            out.truncate(out.iter().rposition(|&byte| byte == b'/').unwrap_or(0));
+            while out.pop().is_some_and(|byte| byte != b'/') {}
         }
         if !dots {
             put(&mut out, b"/")?;
@@ -241,19 +273,23 @@ fn resolve(path: &[u8]) -> Result<Vec<u8>> {
     if dots {
         put(&mut out, b"/")?;
     }
-    out.dedup_by(|a, b| (*a, *b) == (b'/', b'/'));
+    let mut slash = false;
+    out.retain(|&byte| {
+        let before = core::mem::replace(&mut slash, byte == b'/');
+        !(before && slash)
+    });
     Ok(out)
 }
 
 /// The host of an authority, and whether it is an IP address.
-fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool)> {
-    let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or_default();
-    let literal = if host.starts_with(b"[") { find(host, b"]").unwrap_or(0) } else { 0 };
-    let port =
-        find(host.get(literal..).unwrap_or_default(), b":").map_or(host.len(), |colon| literal + colon);
+fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool), Full> {
+    let host = without_user(authority);
+    let closing = if host.starts_with(b"[") { split_at(host, b"]").1 } else { host };
+    let (_, port) = split_at(if closing.is_empty() { host } else { closing }, b":");
 
     let mut out = Vec::new();
-    for label in host.get(..port).unwrap_or_default().split(|&byte| byte == b'.') {
+    let mut rest = host.get(..host.len() - port.len());
+    while let Some(label) = part(&mut rest, b'.') {
         if !label.is_empty() {
             if !out.is_empty() {
                 put(&mut out, b".")?;
@@ -263,8 +299,10 @@ fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool)> {
     }
     out.make_ascii_lowercase();
 
-    let literal = out.strip_prefix(b"[").and_then(|host| host.strip_suffix(b"]"));
-    let groups = literal.and_then(ipv6);
+    let groups = match &out[..] {
+        [b'[', literal @ .., b']'] => ipv6(literal),
+        _ => None,
+    };
     let address = match groups {
         None => ipv4(&out),
         Some([0, 0, 0, 0, 0, 0xFFFF, high, low] | [0x64, 0xFF9B, 0, 0, 0, 0, high, low]) => {
@@ -274,8 +312,10 @@ fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool)> {
     };
     if let Some(address) = address {
         out.clear();
-        for (i, byte) in address.to_be_bytes().into_iter().enumerate() {
-            put(&mut out, if i == 0 { b"" } else { b"." })?;
+        for byte in address.to_be_bytes() {
+            if !out.is_empty() {
+                put(&mut out, b".")?;
+            }
             number(&mut out, byte.into(), 10)?;
         }
     } else if let Some(groups) = groups {
@@ -286,15 +326,15 @@ fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool)> {
 }
 
 /// One to four numbers, decimal, octal or hexadecimal, of which the last fills the bytes that are left.
+#[inline(never)]
 fn ipv4(host: &[u8]) -> Option<u32> {
     let mut address = 0;
     let mut room = 32;
-    let mut parts = host.split(|&byte| byte == b'.').peekable();
-    while let Some(part) = parts.next() {
+    let mut rest = Some(host);
+    while let Some(part) = part(&mut rest, b'.') {
         let value = value(part)?;
         // The last one takes all the room, any other one byte of it.
-        let last = parts.peek().is_none();
-        let bits = if last { room } else { 8 };
+        let bits = if rest.is_none() { room } else { 8 };
         if room < 8 || value >> bits != 0 {
             return None;
         }
@@ -346,62 +386,69 @@ fn ipv6(text: &[u8]) -> Option<[u16; 8]> {
 /// Reads groups with a colon between two, the last two perhaps as four decimals, and gives their number.
 #[inline(never)]
 fn read_groups(text: &[u8], groups: &mut [u16; 8]) -> Option<usize> {
-    if text.is_empty() {
-        return Some(0);
-    }
     let mut count = 0;
-    let mut parts = text.split(|&byte| byte == b':').peekable();
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() && part.contains(&b'.') {
-            let decimal = |number: &[u8]| number == b"0" || !number.starts_with(b"0");
-            let mut numbers = part.split(|&byte| byte == b'.');
-            if numbers.clone().count() != 4 || !numbers.all(decimal) {
+    let mut rest = (!text.is_empty()).then_some(text);
+    while let Some(piece) = part(&mut rest, b':') {
+        if rest.is_none() && !split_at(piece, b".").1.is_empty() {
+            let address = decimals(piece)?;
+            *groups.get_mut(count)? = (address >> 16) as u16;
+            count += 1;
+            *groups.get_mut(count)? = address as u16;
+        } else {
+            if !matches!(piece.len(), 1..=4) {
                 return None;
             }
-            let address = ipv4(part)?;
-            *groups.get_mut(count)? = (address >> 16) as u16;
-            *groups.get_mut(count + 1)? = address as u16;
-            return Some(count + 2);
+            let mut value = 0;
+            for &byte in piece {
+                value = value << 4 | u16::from(digit(byte)?);
+            }
+            *groups.get_mut(count)? = value;
         }
-        if !matches!(part.len(), 1..=4) {
-            return None;
-        }
-        let mut value = 0;
-        for &byte in part {
-            value = value << 4 | u16::from(digit(byte)?);
-        }
-        *groups.get_mut(count)? = value;
         count += 1;
     }
     Some(count)
 }
 
+/// An IPv4 address in its one usual form.
+fn decimals(text: &[u8]) -> Option<u32> {
+    let mut count = 0;
+    let mut rest = Some(text);
+    while let Some(number) = part(&mut rest, b'.') {
+        if matches!(number, [b'0', _, ..]) {
+            return None;
+        }
+        count += 1;
+    }
+    if count == 4 { ipv4(text) } else { None }
+}
+
 /// Writes an IPv6 address in brackets, the first of the longest runs of two zeros or more as `::`.
-fn compress(out: &mut Vec<u8>, groups: &[u16; 8]) -> Result<()> {
-    let (mut gap, mut longest, mut run) = (0, 1, 0);
+fn compress(out: &mut Vec<u8>, groups: &[u16; 8]) -> Result<(), Full> {
+    let (mut end, mut longest, mut run) = (0, 1, 0);
     for (i, &group) in groups.iter().enumerate() {
         run = if group == 0 { run + 1 } else { 0 };
         if run > longest {
-            (gap, longest) = (i + 1 - run, run);
+            (end, longest) = (i + 1, run);
         }
     }
     put(out, b"[")?;
     for (i, &group) in groups.iter().enumerate() {
-        let skipped = longest > 1 && (gap..gap + longest).contains(&i);
-        if skipped && i == gap {
-            put(out, b"::")?;
-        }
-        if !skipped {
-            // After a gap there are colons already.
-            put(out, if i == 0 || longest > 1 && i == gap + longest { b"" } else { b":" })?;
+        if i >= end || i + longest < end {
+            // The first one has no colon before it, nor has the first one after a gap.
+            if i != 0 && i != end {
+                put(out, b":")?;
+            }
             number(out, group.into(), 16)?;
+        } else if i + 1 == end {
+            put(out, b"::")?;
         }
     }
     put(out, b"]")
 }
 
 /// Writes a number below `base` to the power of four.
-fn number(out: &mut Vec<u8>, value: u32, base: u32) -> Result<()> {
+#[inline(never)]
+fn number(out: &mut Vec<u8>, value: u32, base: u32) -> Result<(), Full> {
     let mut unit = base * base * base;
     while unit > 0 {
         if value >= unit || unit == 1 {
@@ -426,8 +473,8 @@ fn digit(byte: u8) -> Option<u8> {
 
 /// Appends bytes where `Vec::extend_from_slice` would abort for want of memory.
 #[inline(never)]
-fn put(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
-    out.try_reserve(bytes.len()).map_err(|_| Error::TooLarge { bytes: (out.len() + bytes.len()) as u64 })?;
+fn put(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
+    out.try_reserve(bytes.len()).map_err(|_| Full)?;
     out.extend_from_slice(bytes);
     Ok(())
 }
