@@ -43,11 +43,16 @@ impl Canonical {
     pub fn expressions(&self) -> Expressions<'_> {
         let mut starts = [0; HOSTS];
         starts[0] = self.host;
-        if !self.address {
-            // Never the last label alone.
-            let dots = self.host().iter().enumerate().rev().filter(|(_, byte)| **byte == b'.').skip(1);
-            for (start, (dot, _)) in starts[1..].iter_mut().rev().zip(dots) {
-                *start = self.host + dot + 1;
+        // The shortest suffix comes last, but for the last label alone, which has no place.
+        let mut free = HOSTS;
+        let mut at = if self.address { self.host } else { self.path };
+        while at > self.host && free > 0 {
+            at -= 1;
+            if self.text.get(at) == Some(&b'.') {
+                if let Some(start) = starts.get_mut(free) {
+                    *start = at + 1;
+                }
+                free -= 1;
             }
         }
 
@@ -56,12 +61,15 @@ impl Canonical {
             ends[0] = self.text.len();
         }
         ends[1] = self.query;
-        let path = self.text.get(self.path..self.query).unwrap_or_default();
+        let mut free = 2;
+        let mut at = self.path;
         // A path that ends in a slash is its own last directory.
-        let inner = path.get(..path.len().saturating_sub(1)).unwrap_or_default();
-        let slashes = inner.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        for (end, (slash, _)) in ends[2..].iter_mut().zip(slashes) {
-            *end = self.path + slash + 1;
+        while at + 1 < self.query && free < PATHS {
+            if self.text.get(at) == Some(&b'/') {
+                ends[free] = at + 1;
+                free += 1;
+            }
+            at += 1;
         }
         Expressions { text: &self.text, starts, ends, next: 0 }
     }
@@ -151,7 +159,14 @@ fn cleaned(input: &[u8]) -> Result<Vec<u8>, Full> {
 
 /// Whether a parsed URL of this scheme has a host to check.
 pub fn is_special(scheme: &[u8]) -> bool {
-    SPECIAL.contains(&scheme)
+    special(scheme).is_some()
+}
+
+/// The scheme in lower case.
+fn special(scheme: &[u8]) -> Option<&'static [u8]> {
+    // Not `eq_ignore_ascii_case`, of which there would be five copies.
+    let same = |special: &[u8]| special.iter().zip(scheme).all(|(a, b)| *a == b | 32);
+    SPECIAL.into_iter().find(|special| special.len() == scheme.len() && same(special))
 }
 
 /// Whether this is `name:digits`, which the WHATWG parser takes for a scheme.
@@ -188,8 +203,7 @@ fn split(text: &[u8]) -> Option<(&'static [u8], &[u8])> {
     };
     let (name, rest) = text.split_at_checked(length)?;
     if let Some(rest) = rest.strip_prefix(b"://") {
-        let special = SPECIAL.iter().find(|special| special.eq_ignore_ascii_case(name))?;
-        return Some((special, rest));
+        return Some((special(name)?, rest));
     }
     has_port(text).then_some((SPECIAL[0], text))
 }
@@ -273,12 +287,15 @@ fn resolve(path: &[u8]) -> Result<Vec<u8>, Full> {
     if dots {
         put(&mut out, b"/")?;
     }
-    let mut slash = false;
-    out.retain(|&byte| {
-        let before = core::mem::replace(&mut slash, byte == b'/');
-        !(before && slash)
-    });
-    Ok(out)
+    let mut single = Vec::new();
+    let mut last = 0;
+    for &byte in &out {
+        if byte != b'/' || last != b'/' {
+            put(&mut single, &[byte])?;
+        }
+        last = byte;
+    }
+    Ok(single)
 }
 
 /// The host of an authority, and whether it is an IP address.
@@ -294,10 +311,11 @@ fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool), Full> {
             if !out.is_empty() {
                 put(&mut out, b".")?;
             }
-            put(&mut out, label)?;
+            for byte in label {
+                put(&mut out, &[byte.to_ascii_lowercase()])?;
+            }
         }
     }
-    out.make_ascii_lowercase();
 
     let groups = match &out[..] {
         [b'[', literal @ .., b']'] => ipv6(literal),
@@ -372,9 +390,11 @@ fn ipv6(text: &[u8]) -> Option<[u16; 8]> {
         return (read_groups(text, &mut groups)? == 8).then_some(groups);
     };
     let mut tail = [0; 8];
-    let before = read_groups(text.get(..gap)?, &mut groups)?;
+    let head = text.get(..gap)?;
+    let before = read_groups(head, &mut groups)?;
     let after = read_groups(text.get(gap + 2..)?, &mut tail)?;
-    if before + after > 7 {
+    // Decimals stand at the end only.
+    if before + after > 7 || !split_at(head, b".").1.is_empty() {
         return None;
     }
     for (group, value) in groups.iter_mut().skip(8 - after).zip(tail) {
