@@ -1,0 +1,28 @@
+//! Any bytes at all as a URL: what has a canonical form keeps it, and has 30 keys at most. `npm run fuzz -- --target url`
+//! runs it.
+
+#![no_main]
+
+use bloom_wasm::check::url::{canonicalize, clean, has_port, missing_scheme};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    has_port(bytes);
+    missing_scheme(bytes);
+    let cleaned = clean(bytes).unwrap();
+    assert_eq!(clean(&cleaned).unwrap(), cleaned);
+
+    let url = canonicalize(bytes).unwrap();
+    assert_eq!(canonicalize(&cleaned).unwrap(), url);
+    let Some(url) = url else { return };
+    assert!(url.as_bytes().iter().all(u8::is_ascii_graphic));
+    assert!(!url.host().is_empty());
+    assert_eq!(canonicalize(url.as_bytes()).unwrap().as_ref(), Some(&url));
+
+    let keys: Vec<_> = url.expressions().collect();
+    assert!((1..=30).contains(&keys.len()));
+    let mut once = keys.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), keys.len());
+});

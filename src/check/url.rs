@@ -1,0 +1,500 @@
+//! A URL's canonical form and the keys made of it, by the rules of Safe Browsing. The WHATWG parser, a browser's or
+//! a crate's, comes first and isn't here: it maps international hosts and says where a browser would go.
+
+use alloc::vec::Vec;
+
+use crate::error::{Error, Result};
+
+/// The exact host and four of its suffixes.
+const HOSTS: usize = 5;
+/// The path with and without its query, `/` and three deeper directories.
+const PATHS: usize = 6;
+
+/// The schemes that have a host to check.
+const SPECIAL: [&[u8]; 5] = [b"http", b"https", b"ftp", b"ws", b"wss"];
+
+/// A URL in canonical form: `scheme://host/path?query` in ASCII, without user, port and fragment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Canonical {
+    text: Vec<u8>,
+    /// Where the host starts,
+    host: usize,
+    /// the path, with its slash,
+    path: usize,
+    /// and the query, with its question mark; the end if there is none.
+    query: usize,
+    /// Whether the host is an IP address.
+    address: bool,
+}
+
+impl Canonical {
+    /// The whole of it.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The host alone.
+    pub fn host(&self) -> &[u8] {
+        self.text.get(self.host..self.path).unwrap_or_default()
+    }
+
+    /// The keys, at most 30 and each once: for every host, the exact one first and then the longest suffix, the path
+    /// with its query, the path, and its directories from `/` on.
+    pub fn expressions(&self) -> Expressions<'_> {
+        let mut starts = [0; HOSTS];
+        starts[0] = self.host;
+        // The shortest suffix comes last, but for the last label alone, which has no place.
+        let mut free = HOSTS;
+        let mut at = if self.address { self.host } else { self.path };
+        while at > self.host && free > 0 {
+            at -= 1;
+            if self.text.get(at) == Some(&b'.') {
+                if let Some(start) = starts.get_mut(free) {
+                    *start = at + 1;
+                }
+                free -= 1;
+            }
+        }
+
+        let mut ends = [0; PATHS];
+        if self.query + 1 < self.text.len() {
+            ends[0] = self.text.len();
+        }
+        ends[1] = self.query;
+        let mut free = 2;
+        let mut at = self.path;
+        // A path that ends in a slash is its own last directory.
+        while at + 1 < self.query && free < PATHS {
+            if self.text.get(at) == Some(&b'/') {
+                ends[free] = at + 1;
+                free += 1;
+            }
+            at += 1;
+        }
+        Expressions { text: &self.text, starts, ends, next: 0 }
+    }
+}
+
+/// The keys of a URL. Each is a part of the canonical form, so nothing is copied.
+#[derive(Debug, Clone)]
+pub struct Expressions<'a> {
+    text: &'a [u8],
+    /// Zero where there is none.
+    starts: [usize; HOSTS],
+    ends: [usize; PATHS],
+    next: usize,
+}
+
+impl<'a> Iterator for Expressions<'a> {
+    type Item = &'a [u8];
+
+    #[inline(never)]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        loop {
+            let start = *self.starts.get(self.next / PATHS)?;
+            let end = self.ends[self.next % PATHS];
+            self.next += 1;
+            if start != 0 && end != 0 {
+                return self.text.get(start..end);
+            }
+        }
+    }
+}
+
+/// The canonical form of a parsed URL's `href`, or of bytes that the WHATWG parser refused. `None` if there is no
+/// host, or a scheme without one. What comes out gives itself again.
+pub fn canonicalize(href: &[u8]) -> Result<Option<Canonical>> {
+    canonical(href).map_err(|Full| too_large(href))
+}
+
+/// The input without tabs and line ends, and trimmed of blanks and controls.
+pub fn clean(input: &[u8]) -> Result<Vec<u8>> {
+    cleaned(input).map_err(|Full| too_large(input))
+}
+
+/// There is no memory. Of no size, unlike [`Error`], for it is handed through at every byte written.
+struct Full;
+
+fn too_large(input: &[u8]) -> Error {
+    Error::TooLarge { bytes: input.len() as u64 }
+}
+
+fn canonical(href: &[u8]) -> Result<Option<Canonical>, Full> {
+    let text = cleaned(href)?;
+    let (text, _) = split_at(&text, b"#");
+    let text = unescape(text)?;
+    let Some((scheme, rest)) = split(&text) else { return Ok(None) };
+
+    let (authority, rest) = split_at(rest, b"/?");
+    let (path, query) = split_at(rest, b"?");
+    let (host, address) = canonical_host(authority)?;
+    if host.is_empty() {
+        return Ok(None);
+    }
+
+    let mut text = Vec::new();
+    escape(&mut text, scheme)?;
+    escape(&mut text, b"://")?;
+    let start = text.len();
+    escape(&mut text, &host)?;
+    let end = text.len();
+    escape(&mut text, &resolve(path)?)?;
+    let query_start = text.len();
+    escape(&mut text, query)?;
+    Ok(Some(Canonical { text, host: start, path: end, query: query_start, address }))
+}
+
+fn cleaned(input: &[u8]) -> Result<Vec<u8>, Full> {
+    let mut out = Vec::new();
+    let mut blanks = 0;
+    for &byte in input {
+        if !matches!(byte, b'\t' | b'\n' | b'\r') && (byte > b' ' || !out.is_empty()) {
+            put(&mut out, &[byte])?;
+            blanks = if byte > b' ' { 0 } else { blanks + 1 };
+        }
+    }
+    out.truncate(out.len() - blanks);
+    Ok(out)
+}
+
+/// Whether a parsed URL of this scheme has a host to check.
+pub fn is_special(scheme: &[u8]) -> bool {
+    special(scheme).is_some()
+}
+
+/// The scheme in lower case.
+fn special(scheme: &[u8]) -> Option<&'static [u8]> {
+    // Not `eq_ignore_ascii_case`, of which there would be five copies.
+    let same = |special: &[u8]| special.iter().zip(scheme).all(|(a, b)| *a == b | 32);
+    SPECIAL.into_iter().find(|special| special.len() == scheme.len() && same(special))
+}
+
+/// Whether this is `name:digits`, which the WHATWG parser takes for a scheme.
+pub fn has_port(text: &[u8]) -> bool {
+    let Some(length) = scheme(text) else { return false };
+    let port = text.get(length + 1..).unwrap_or_default();
+    let digits = port.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && matches!(port.get(digits), None | Some(b'/' | b'?' | b'#'))
+}
+
+/// What to put in front of a text that the WHATWG parser refused, or that has a port for a scheme, to parse it again.
+pub fn missing_scheme(text: &[u8]) -> Option<&'static str> {
+    match text {
+        [b'/', b'/', ..] => Some("http:"),
+        [b'/' | b'?' | b'#', ..] => None,
+        _ if scheme(text).is_some() && !has_port(text) => None,
+        _ => Some("http://"),
+    }
+}
+
+/// The length of the scheme before the first colon.
+#[inline(never)]
+fn scheme(text: &[u8]) -> Option<usize> {
+    let other = |byte: &u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'-' | b'.');
+    let length = text.iter().position(other)?;
+    (text.get(length) == Some(&b':') && text.first()?.is_ascii_alphabetic()).then_some(length)
+}
+
+/// The scheme in lower case, and what follows it from the authority on.
+#[inline(never)]
+fn split(text: &[u8]) -> Option<(&'static [u8], &[u8])> {
+    let Some(length) = scheme(text) else {
+        return Some((SPECIAL[0], text.strip_prefix(b"//").unwrap_or(text)));
+    };
+    let (name, rest) = text.split_at_checked(length)?;
+    if let Some(rest) = rest.strip_prefix(b"://") {
+        return Some((special(name)?, rest));
+    }
+    has_port(text).then_some((SPECIAL[0], text))
+}
+
+/// What is before the first of these bytes, and the rest from it on.
+#[inline(never)]
+fn split_at<'a>(text: &'a [u8], bytes: &[u8]) -> (&'a [u8], &'a [u8]) {
+    // Not `contains`, which is long code for long texts.
+    let found = text.iter().position(|byte| bytes.iter().any(|other| byte == other));
+    text.split_at_checked(found.unwrap_or(text.len())).unwrap_or_default()
+}
+
+/// Takes what is before the next separator off the text, which is `None` after the last.
+#[inline(never)]
+fn part<'a>(rest: &mut Option<&'a [u8]>, separator: u8) -> Option<&'a [u8]> {
+    let (part, more) = split_at((*rest)?, &[separator]);
+    *rest = more.get(1..);
+    Some(part)
+}
+
+/// The authority without the user.
+#[inline(never)]
+fn without_user(authority: &[u8]) -> &[u8] {
+    let user = authority.iter().rposition(|&byte| byte == b'@').map_or(0, |at| at + 1);
+    authority.get(user..).unwrap_or_default()
+}
+
+/// The text without escapes, those in what an escape stood for included. The user is dropped while a slash in it is
+/// still escaped, for a browser doesn't take it for the host.
+fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
+    let rest = split(text).map_or(text, |(_, rest)| rest);
+    let (authority, after) = split_at(rest, b"/?");
+    let before = text.get(..text.len() - rest.len()).unwrap_or_default();
+
+    let mut out = Vec::new();
+    for part in [before, without_user(authority), after] {
+        for &byte in part {
+            put(&mut out, &[byte])?;
+            // Only the end is new, and what it becomes may end another escape.
+            while let [.., b'%', high, low] = out[..]
+                && let (Some(high), Some(low)) = (digit(high), digit(low))
+            {
+                out.truncate(out.len() - 3);
+                put(&mut out, &[high << 4 | low])?;
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Appends the bytes, those escaped that can't stand in a URL or would start an escape.
+#[inline(never)]
+fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for &byte in bytes {
+        if matches!(byte, b'!'..=b'~') && !matches!(byte, b'#' | b'%') {
+            put(out, &[byte])?;
+        } else {
+            put(out, &[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]])?;
+        }
+    }
+    Ok(())
+}
+
+/// The path without dot segments, and then without runs of slashes.
+fn resolve(path: &[u8]) -> Result<Vec<u8>, Full> {
+    let mut out = Vec::new();
+    let mut dots = false;
+    // A segment has the slash before it, and an empty one counts: so the WHATWG parser resolves what isn't escaped.
+    let mut rest = Some(path.strip_prefix(b"/").unwrap_or(path));
+    while let Some(segment) = part(&mut rest, b'/') {
+        dots = matches!(segment, b"." | b"..");
+        if segment == b".." {
+            while out.pop().is_some_and(|byte| byte != b'/') {}
+        }
+        if !dots {
+            put(&mut out, b"/")?;
+            put(&mut out, segment)?;
+        }
+    }
+    if dots {
+        put(&mut out, b"/")?;
+    }
+    let mut single = Vec::new();
+    let mut last = 0;
+    for &byte in &out {
+        if byte != b'/' || last != b'/' {
+            put(&mut single, &[byte])?;
+        }
+        last = byte;
+    }
+    Ok(single)
+}
+
+/// The host of an authority, and whether it is an IP address.
+fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool), Full> {
+    let host = without_user(authority);
+    let closing = if host.starts_with(b"[") { split_at(host, b"]").1 } else { host };
+    let (_, port) = split_at(if closing.is_empty() { host } else { closing }, b":");
+
+    let mut out = Vec::new();
+    let mut rest = host.get(..host.len() - port.len());
+    while let Some(label) = part(&mut rest, b'.') {
+        if !label.is_empty() {
+            if !out.is_empty() {
+                put(&mut out, b".")?;
+            }
+            for byte in label {
+                put(&mut out, &[byte.to_ascii_lowercase()])?;
+            }
+        }
+    }
+
+    let groups = match &out[..] {
+        [b'[', literal @ .., b']'] => ipv6(literal),
+        _ => None,
+    };
+    let address = match groups {
+        None => ipv4(&out),
+        Some([0, 0, 0, 0, 0, 0xFFFF, high, low] | [0x64, 0xFF9B, 0, 0, 0, 0, high, low]) => {
+            Some(u32::from(high) << 16 | u32::from(low))
+        }
+        Some(_) => None,
+    };
+    if let Some(address) = address {
+        out.clear();
+        for byte in address.to_be_bytes() {
+            if !out.is_empty() {
+                put(&mut out, b".")?;
+            }
+            number(&mut out, byte.into(), 10)?;
+        }
+    } else if let Some(groups) = groups {
+        out.clear();
+        compress(&mut out, &groups)?;
+    }
+    Ok((out, address.is_some() || groups.is_some()))
+}
+
+/// One to four numbers, decimal, octal or hexadecimal, of which the last fills the bytes that are left.
+#[inline(never)]
+fn ipv4(host: &[u8]) -> Option<u32> {
+    let mut address = 0;
+    let mut room = 32;
+    let mut rest = Some(host);
+    while let Some(part) = part(&mut rest, b'.') {
+        let value = value(part)?;
+        // The last one takes all the room, any other one byte of it.
+        let bits = if rest.is_none() { room } else { 8 };
+        if room < 8 || value >> bits != 0 {
+            return None;
+        }
+        room -= bits;
+        address |= value << room;
+    }
+    u32::try_from(address).ok()
+}
+
+/// A number as C writes it.
+fn value(text: &[u8]) -> Option<u64> {
+    let (base, digits) = match text {
+        [b'0', b'x' | b'X', rest @ ..] => (16, rest),
+        [b'0', rest @ ..] if !rest.is_empty() => (8, rest),
+        _ => (10, text),
+    };
+    if digits.is_empty() {
+        return None;
+    }
+    let mut value = 0_u64;
+    for &byte in digits {
+        let digit = u64::from(digit(byte)?);
+        if digit >= base {
+            return None;
+        }
+        value = value.saturating_mul(base).saturating_add(digit);
+    }
+    Some(value)
+}
+
+/// The eight groups of an IPv6 address.
+fn ipv6(text: &[u8]) -> Option<[u16; 8]> {
+    let mut groups = [0; 8];
+    let Some(gap) = text.windows(2).position(|pair| pair == b"::") else {
+        return (read_groups(text, &mut groups)? == 8).then_some(groups);
+    };
+    let mut tail = [0; 8];
+    let head = text.get(..gap)?;
+    let before = read_groups(head, &mut groups)?;
+    let after = read_groups(text.get(gap + 2..)?, &mut tail)?;
+    // Decimals stand at the end only.
+    if before + after > 7 || !split_at(head, b".").1.is_empty() {
+        return None;
+    }
+    for (group, value) in groups.iter_mut().skip(8 - after).zip(tail) {
+        *group = value;
+    }
+    Some(groups)
+}
+
+/// Reads groups with a colon between two, the last two perhaps as four decimals, and gives their number.
+#[inline(never)]
+fn read_groups(text: &[u8], groups: &mut [u16; 8]) -> Option<usize> {
+    let mut count = 0;
+    let mut rest = (!text.is_empty()).then_some(text);
+    while let Some(piece) = part(&mut rest, b':') {
+        if rest.is_none() && !split_at(piece, b".").1.is_empty() {
+            let address = decimals(piece)?;
+            *groups.get_mut(count)? = (address >> 16) as u16;
+            count += 1;
+            *groups.get_mut(count)? = address as u16;
+        } else {
+            if !matches!(piece.len(), 1..=4) {
+                return None;
+            }
+            let mut value = 0;
+            for &byte in piece {
+                value = value << 4 | u16::from(digit(byte)?);
+            }
+            *groups.get_mut(count)? = value;
+        }
+        count += 1;
+    }
+    Some(count)
+}
+
+/// An IPv4 address in its one usual form.
+fn decimals(text: &[u8]) -> Option<u32> {
+    let mut count = 0;
+    let mut rest = Some(text);
+    while let Some(number) = part(&mut rest, b'.') {
+        if matches!(number, [b'0', _, ..]) {
+            return None;
+        }
+        count += 1;
+    }
+    if count == 4 { ipv4(text) } else { None }
+}
+
+/// Writes an IPv6 address in brackets, the first of the longest runs of two zeros or more as `::`.
+fn compress(out: &mut Vec<u8>, groups: &[u16; 8]) -> Result<(), Full> {
+    let (mut end, mut longest, mut run) = (0, 1, 0);
+    for (i, &group) in groups.iter().enumerate() {
+        run = if group == 0 { run + 1 } else { 0 };
+        if run > longest {
+            (end, longest) = (i + 1, run);
+        }
+    }
+    put(out, b"[")?;
+    for (i, &group) in groups.iter().enumerate() {
+        if i >= end || i + longest < end {
+            // The first one has no colon before it, nor has the first one after a gap.
+            if i != 0 && i != end {
+                put(out, b":")?;
+            }
+            number(out, group.into(), 16)?;
+        } else if i + 1 == end {
+            put(out, b"::")?;
+        }
+    }
+    put(out, b"]")
+}
+
+/// Writes a number below `base` to the power of four.
+#[inline(never)]
+fn number(out: &mut Vec<u8>, value: u32, base: u32) -> Result<(), Full> {
+    let mut unit = base * base * base;
+    while unit > 0 {
+        if value >= unit || unit == 1 {
+            let digit = (value / unit % base) as u8;
+            put(out, &[if digit < 10 { b'0' + digit } else { b'a' - 10 + digit }])?;
+        }
+        unit /= base;
+    }
+    Ok(())
+}
+
+/// What a hexadecimal digit stands for.
+fn digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        _ => match byte | 32 {
+            lower @ b'a'..=b'f' => Some(lower - b'a' + 10),
+            _ => None,
+        },
+    }
+}
+
+/// Appends bytes where `Vec::extend_from_slice` would abort for want of memory.
+#[inline(never)]
+fn put(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
+    out.try_reserve(bytes.len()).map_err(|_| Full)?;
+    out.extend_from_slice(bytes);
+    Ok(())
+}

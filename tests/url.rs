@@ -1,0 +1,593 @@
+//! URLs to canonical forms and keys: published vectors, a naive canonicaliser, hostile inputs.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::Instant;
+
+use bloom_wasm::check::input::parse;
+use bloom_wasm::check::url::{Canonical, canonicalize, clean, has_port, missing_scheme};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn keys(url: &Canonical) -> Vec<String> {
+    url.expressions().map(text).collect()
+}
+
+/// What must be true of any result.
+fn sound(url: &Canonical) {
+    assert!(url.as_bytes().iter().all(|byte| matches!(byte, b'!'..=b'~')));
+    assert_eq!(canonicalize(url.as_bytes()).unwrap().as_ref(), Some(url), "not idempotent");
+    let keys = keys(url);
+    let mut once = keys.clone();
+    once.sort();
+    once.dedup();
+    assert!((1..=30).contains(&keys.len()) && once.len() == keys.len(), "{keys:?}");
+    assert!(keys.iter().all(|key| key.contains('/') && !key.starts_with(['/', '.'])));
+}
+
+fn form(input: &str) -> Option<String> {
+    let url = parse(input.as_bytes()).unwrap()?;
+    sound(&url);
+    Some(text(url.as_bytes()))
+}
+
+/// The same without the WHATWG parser.
+fn raw(input: &[u8]) -> Option<String> {
+    let url = canonicalize(input).unwrap()?;
+    sound(&url);
+    Some(text(url.as_bytes()))
+}
+
+#[test]
+fn vectors() {
+    let vectors: Vec<Value> = serde_json::from_str(include_str!("url_vectors.json")).unwrap();
+    assert_eq!(vectors.len(), 85);
+    for vector in vectors {
+        let url = parse(vector["input"].as_str().unwrap().as_bytes()).unwrap();
+        assert_eq!(
+            url.as_ref().map(|url| text(url.as_bytes())).as_deref(),
+            vector["canonical"].as_str(),
+            "{vector}"
+        );
+        let expected: Vec<&str> =
+            vector["expressions"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
+        assert_eq!(url.as_ref().map(keys).unwrap_or_default(), expected, "{vector}");
+        url.iter().for_each(sound);
+    }
+}
+
+#[test]
+fn goes_where_a_browser_goes() {
+    for (input, canonical) in [
+        ("http://evil.com\\@good.com/", "http://evil.com/@good.com/"),
+        ("https:///evil.com/", "https://evil.com/"),
+        ("HTTP://EVIL.com:80/%2e%2e/a", "http://evil.com/a"),
+        ("http://3279880203/", "http://195.127.0.11/"),
+        ("http://evil.com./", "http://evil.com/"),
+        // An escaped slash doesn't end the user, nor does a twice escaped one.
+        ("http://good.com%2F@evil.com/", "http://evil.com/"),
+        ("http://good.com%252F@evil.com/", "http://evil.com/"),
+        ("http://good.com%3F:%2f@evil.com/x", "http://evil.com/x"),
+        ("http:evil.com", "http://evil.com/"),
+        ("\\\\evil.com\\a", "http://evil.com/a"),
+        ("ht\ntp://ev\til.com\r/", "http://evil.com/"),
+        ("user%2F@evil.com/", "http://evil.com/"),
+        ("wss://evil.com", "wss://evil.com/"),
+        ("evil.com:8080", "http://evil.com/"),
+        ("evil.com:8080?a", "http://evil.com/?a"),
+        ("localhost:80", "http://localhost/"),
+        ("1.2.3.4:80/x", "http://1.2.3.4/x"),
+        ("evil.com/a b", "http://evil.com/a%20b"),
+        ("http://ama\u{ad}zon.xyz/", "http://amazon.xyz/"),
+        ("ｅｖｉｌ．com", "http://evil.com/"),
+        ("http://a.b/%252e%252e%252fc?%252e", "http://a.b/c?."),
+        ("http://a.b/c//../d", "http://a.b/c/d"),
+        ("http://a.b/c/%252f%252e%252e/d", "http://a.b/c/d"),
+        // What no browser opens, but some other client may.
+        ("http://%20leadingspace.com/", "http://%20leadingspace.com/"),
+        ("http%3A%2F%2Fwackyurl.com:80/", "http://wackyurl.com/"),
+        ("http://evil.com:99999/", "http://evil.com/"),
+    ] {
+        assert_eq!(form(input).as_deref(), Some(canonical), "{input}");
+    }
+    for input in [
+        "",
+        " ",
+        "http://",
+        "http:///",
+        "https://?",
+        "https://...",
+        "/",
+        "/a",
+        "?a",
+        "#a",
+        "//",
+        "mailto:a@b.c",
+        "data:,a",
+        "javascript:a",
+        "about:blank",
+        "blob:http://a.b/c",
+        "file:///a",
+        "file://a/b",
+        "chrome-extension://abc/d",
+        "foo://a.b/",
+        "foo://a b/",
+        "a:b@c",
+        "a:80b",
+    ] {
+        assert_eq!(form(input), None, "{input}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    let url = |input: &[u8]| text(parse(input).unwrap().unwrap().as_bytes());
+    assert_eq!(url(b"http://a.b/\xff\xc3\xbc"), "http://a.b/%FF%C3%BC");
+    assert_eq!(url(b"http://a\xff.b/"), "http://a%FF.b/");
+    assert_eq!(url(b"http://a.b/%ff"), "http://a.b/%FF");
+}
+
+#[test]
+fn addresses() {
+    for (host, canonical) in [
+        ("0x7f.1", "127.0.0.1"),
+        ("0X7F.0.1", "127.0.0.1"),
+        ("1.2.3", "1.2.0.3"),
+        ("1.65536", "1.1.0.0"),
+        ("1.16777216", "1.16777216"),
+        ("0", "0.0.0.0"),
+        ("00000000000000000000000000000000000001", "0.0.0.1"),
+        ("99999999999999999999999999", "99999999999999999999999999"),
+        ("256.1.1.1", "256.1.1.1"),
+        ("1.2.3.256", "1.2.3.256"),
+        ("1.2.3.4.5", "1.2.3.4.5"),
+        ("08.1", "08.1"),
+        ("0x", "0x"),
+        ("0xg", "0xg"),
+        (".1.2.3..4.", "1.2.3.4"),
+        ("[::]", "[::]"),
+        ("[::1]", "[::1]"),
+        ("[1::]", "[1::]"),
+        ("[1:2:3:4:5:6:7::]", "[1:2:3:4:5:6:7:0]"),
+        ("[::2:3:4:5:6:7:8]", "[0:2:3:4:5:6:7:8]"),
+        ("[1:0:0:2:0:0:0:3]", "[1:0:0:2::3]"),
+        ("[1:0:0:2:0:0:3:4]", "[1::2:0:0:3:4]"),
+        ("[0001:000A:0:b:00c0:D:0:e]", "[1:a:0:b:c0:d:0:e]"),
+        ("[::ffff:1.2.3.4]", "1.2.3.4"),
+        ("[::FFFF:102:304]", "1.2.3.4"),
+        ("[64:ff9b::102:304]", "1.2.3.4"),
+        ("[64:ff9b:1::102:304]", "[64:ff9b:1::102:304]"),
+        ("[::1.2.3.4]", "[::102:304]"),
+        ("[1:2:3:4:5:6:1.2.3.4]", "[1:2:3:4:5:6:102:304]"),
+        ("[1:2:3:4:5:6:7:1.2.3.4]", "[1:2:3:4:5:6:7:1.2.3.4]"),
+        ("[1:2:3:4:5:6:7:8::]", "[1:2:3:4:5:6:7:8::]"),
+        ("[1:2:3:4:5:6:7:8:9]", "[1:2:3:4:5:6:7:8:9]"),
+        ("[1:2:3]", "[1:2:3]"),
+        ("[:::]", "[:::]"),
+        ("[1.2.3.4::]", "[1.2.3.4::]"),
+        ("[::1.2.3]", "[::1.2.3]"),
+        ("[::1.2.3.04]", "[::1.2.3.04]"),
+        ("[::1.2.3.4:5]", "[::1.2.3.4:5]"),
+        ("[1::2::3]", "[1::2::3]"),
+        ("[12345::]", "[12345::]"),
+        ("[::1%25eth0]", "[::1%25eth0]"),
+        ("[]", "[]"),
+        ("[", "["),
+    ] {
+        for end in ["", ":80"] {
+            let url = format!("http://{host}{end}/");
+            assert_eq!(raw(url.as_bytes()), Some(format!("http://{canonical}/")), "{url}");
+        }
+    }
+    // Of an address there are no suffixes, of what isn't one there are.
+    let count = |url: &str| keys(&canonicalize(url.as_bytes()).unwrap().unwrap()).len();
+    assert_eq!(count("1.2.3.4/a"), 2);
+    assert_eq!(count("1.2.3.256/a"), 6);
+    assert_eq!(count("[1:2:3:4:5:6:7:8]/a"), 2);
+}
+
+#[test]
+fn keys_in_order() {
+    let all = |url: &str| keys(&parse(url.as_bytes()).unwrap().unwrap());
+    assert_eq!(all("a.b"), ["a.b/"]);
+    assert_eq!(all("a"), ["a/"]);
+    assert_eq!(all("a.b?c"), ["a.b/?c", "a.b/"]);
+    assert_eq!(all("a.b/c?"), ["a.b/c", "a.b/"]);
+    assert_eq!(all("a.b/c/d/e/"), ["a.b/c/d/e/", "a.b/", "a.b/c/", "a.b/c/d/"]);
+    assert_eq!(all("1.2.3.4.5/"), ["1.2.3.4.5/", "2.3.4.5/", "3.4.5/", "4.5/"]);
+    assert_eq!(all("0.1.2.3.4.5/"), ["0.1.2.3.4.5/", "1.2.3.4.5/", "2.3.4.5/", "3.4.5/", "4.5/"]);
+    assert_eq!(all("a.b.c.d.e.f.g/1/2/3/4/5?6").len(), 30);
+}
+
+/// What JavaScript will ask before and after its own parser.
+#[test]
+fn prefixes() {
+    assert_eq!(clean(b" \0\ta \n b\r \x1f").unwrap(), b"a  b");
+    assert_eq!(clean(b"\t ").unwrap(), b"");
+    for (input, port, prefix) in [
+        ("a.b", false, Some("http://")),
+        ("//a.b", false, Some("http:")),
+        ("/a", false, None),
+        ("?a", false, None),
+        ("#a", false, None),
+        ("a:1", true, Some("http://")),
+        ("a:1/", true, Some("http://")),
+        ("a:1?b", true, Some("http://")),
+        ("a:1#b", true, Some("http://")),
+        ("a:", false, None),
+        ("a:/", false, None),
+        ("a:1b", false, None),
+        ("1.2:3", false, Some("http://")),
+        ("a^b:3", false, Some("http://")),
+        ("", false, Some("http://")),
+    ] {
+        assert_eq!(has_port(input.as_bytes()), port, "{input}");
+        assert_eq!(missing_scheme(input.as_bytes()), prefix, "{input}");
+    }
+}
+
+/// A pass over 1 MB for each escape in it would take hours.
+#[test]
+fn long_inputs_take_linear_time() {
+    let started = Instant::now();
+    let million = |part: &str| part.repeat(1_000_000 / part.len());
+    for part in [
+        "%25", "25", "%", "%2", "/", "/..", "/a", ".", "a.", "@", ":", "[", "]", "0", "1.", "?", "a/../",
+        "::", "é",
+    ] {
+        for start in ["http://a.b/%", "http://a.b/?%", "http://", "http://[", "http://a@", "a.b/", ""] {
+            let input = format!("{start}{}", million(part));
+            if let Some(url) = canonicalize(input.as_bytes()).unwrap() {
+                sound(&url);
+            }
+        }
+    }
+    let nested = format!("http://a.b/%{}41", million("25"));
+    assert_eq!(raw(nested.as_bytes()).as_deref(), Some("http://a.b/A"));
+    // The crate `url` is linear too, or this would not end.
+    for part in ["%25", "/..", "a.", "/"] {
+        parse(format!("http://a.b/{}", million(part)).as_bytes()).unwrap();
+    }
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}
+
+/// The same rules, step by step, each in the most obvious way and on a copy of its own.
+mod naive {
+    use super::*;
+
+    /// One pass from left to right, as long as one changes something.
+    pub fn unescape(text: &[u8]) -> Vec<u8> {
+        let mut text = text.to_vec();
+        loop {
+            let mut out = Vec::new();
+            let mut at = 0;
+            while at < text.len() {
+                let hex = text.get(at + 1..at + 3).filter(|hex| hex.iter().all(u8::is_ascii_hexdigit));
+                match hex {
+                    Some(hex) if text[at] == b'%' => {
+                        out.push(u8::from_str_radix(str::from_utf8(hex).unwrap(), 16).unwrap());
+                        at += 3;
+                    }
+                    _ => {
+                        out.push(text[at]);
+                        at += 1;
+                    }
+                }
+            }
+            if out == text {
+                return out;
+            }
+            text = out;
+        }
+    }
+
+    pub fn escape(text: &[u8]) -> String {
+        let one = |&byte: &u8| match byte {
+            0..=0x20 | 0x7F.. | b'#' | b'%' => format!("%{byte:02X}"),
+            _ => char::from(byte).to_string(),
+        };
+        text.iter().map(one).collect()
+    }
+
+    /// Latin-1, so that a string can hold any bytes.
+    fn widen(text: &[u8]) -> String {
+        text.iter().map(|&byte| char::from(byte)).collect()
+    }
+
+    fn narrow(text: &str) -> Vec<u8> {
+        text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect()
+    }
+
+    fn resolve(path: &str) -> String {
+        let parts: Vec<&str> = path.split('/').skip(1).collect();
+        let mut kept: Vec<&str> = Vec::new();
+        for (i, &part) in parts.iter().enumerate() {
+            match part {
+                "." => {}
+                ".." => drop(kept.pop()),
+                _ => kept.push(part),
+            }
+            if matches!(part, "." | "..") && i + 1 == parts.len() {
+                kept.push("");
+            }
+        }
+        let mut path = format!("/{}", kept.join("/"));
+        while path.contains("//") {
+            path = path.replace("//", "/");
+        }
+        path
+    }
+
+    fn ipv4(host: &str) -> Option<Ipv4Addr> {
+        let part = |part: &str| {
+            let (base, digits) = match part.strip_prefix("0x") {
+                Some(hex) => (16, hex),
+                None if part.len() > 1 && part.starts_with('0') => (8, part),
+                None => (10, part),
+            };
+            // `from_str_radix` takes a sign.
+            let digits = digits.chars().all(|c| c.is_digit(base)).then_some(digits)?;
+            u128::from_str_radix(digits, base).ok().filter(|&value| value < 1 << 32)
+        };
+        let parts: Vec<u128> = host.split('.').map(part).collect::<Option<_>>()?;
+        let (last, bytes) = parts.split_last()?;
+        if bytes.len() > 3 || bytes.iter().any(|&byte| byte > 255) || *last >= 1 << (8 * (4 - bytes.len())) {
+            return None;
+        }
+        let high: u128 = bytes.iter().zip([24, 16, 8]).map(|(byte, bits)| byte << bits).sum();
+        Some(Ipv4Addr::from((high + last) as u32))
+    }
+
+    fn host(authority: &str) -> String {
+        let host = &authority[authority.rfind('@').map_or(0, |at| at + 1)..];
+        let bracket = if host.starts_with('[') { host.find(']').unwrap_or(0) } else { 0 };
+        let host = &host[..host[bracket..].find(':').map_or(host.len(), |at| bracket + at)];
+        let mut host = host.trim_matches('.').to_ascii_lowercase();
+        while host.contains("..") {
+            host = host.replace("..", ".");
+        }
+        if let Some(address) = ipv4(&host) {
+            return address.to_string();
+        }
+        let literal = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let Some(address) = literal.and_then(|literal| literal.parse::<Ipv6Addr>().ok()) else { return host };
+        let nat = u128::from(address) >> 32 == 0x64_FF9B << 64;
+        if nat {
+            return Ipv4Addr::from(u128::from(address) as u32).to_string();
+        }
+        match address.to_ipv4_mapped() {
+            Some(address) => address.to_string(),
+            None => {
+                // The standard library writes `::1.2.3.4` where WHATWG has `::102:304`.
+                let text = address.to_string();
+                match text.strip_prefix("::").filter(|rest| rest.contains('.')) {
+                    Some(rest) => {
+                        let address = u32::from(rest.parse::<Ipv4Addr>().unwrap());
+                        format!("[::{:x}:{:x}]", address >> 16, address & 0xFFFF)
+                    }
+                    None => format!("[{text}]"),
+                }
+            }
+        }
+    }
+
+    /// The scheme and where the authority starts.
+    fn split(text: &str) -> Option<(String, usize)> {
+        let name = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_alphabetic())
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+        };
+        match text.split_once(':').filter(|(before, _)| name(before)) {
+            Some((before, rest)) if rest.starts_with("//") => {
+                let scheme = before.to_ascii_lowercase();
+                let special = ["http", "https", "ftp", "ws", "wss"].contains(&scheme.as_str());
+                special.then_some((scheme, before.len() + 3))
+            }
+            Some((_, rest)) => {
+                let port = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+                let digits = !port.is_empty() && port.chars().all(|c| c.is_ascii_digit());
+                digits.then_some(("http".into(), 0))
+            }
+            None => Some(("http".into(), if text.starts_with("//") { 2 } else { 0 })),
+        }
+    }
+
+    pub fn canonicalize(input: &[u8]) -> Option<String> {
+        let text = widen(input).replace(['\t', '\r', '\n'], "");
+        let text = text.trim_matches(|c| c <= ' ');
+        let text = text.split('#').next().unwrap();
+        // The user as it stands, before its escapes are undone.
+        let start = split(text).map_or(0, |(_, start)| start);
+        let (before, rest) = text.split_at(start);
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let user = rest[..end].rfind('@').map_or(0, |at| at + 1);
+        let text = widen(&unescape(&narrow(&[before, &rest[user..]].concat())));
+
+        let (scheme, start) = split(&text)?;
+        let rest = &text[start..];
+        let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let (path, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
+        let host = host(authority);
+        if host.is_empty() {
+            return None;
+        }
+        let [host, path, query] = [&host, &resolve(path), query].map(|part| escape(&narrow(part)));
+        Some(format!("{scheme}://{host}{path}{query}"))
+    }
+
+    pub fn keys(canonical: &str) -> Vec<String> {
+        let (_, rest) = canonical.split_once("://").unwrap();
+        let (host, path) = rest.split_at(rest.find('/').unwrap());
+        let mut hosts = vec![host.to_string()];
+        let literal = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let literal = literal.is_some_and(|literal| literal.parse::<Ipv6Addr>().is_ok());
+        if !literal && host.parse::<Ipv4Addr>().is_err() {
+            let labels: Vec<&str> = host.split('.').collect();
+            for count in (2..=5).rev().filter(|&count| count < labels.len()) {
+                hosts.push(labels[labels.len() - count..].join("."));
+            }
+        }
+        let plain = path.split('?').next().unwrap();
+        let mut paths = vec![plain.to_string()];
+        if path.len() > plain.len() + 1 {
+            paths.insert(0, path.to_string());
+        }
+        let names: Vec<&str> = plain[1..].split('/').collect();
+        for count in 0..names.len().min(4) {
+            let directory: String = names[..count].iter().map(|name| format!("{name}/")).collect();
+            paths.push(format!("/{directory}"));
+        }
+        let mut keys = Vec::new();
+        for host in hosts {
+            for path in &paths {
+                let key = format!("{host}{path}");
+                if !keys.contains(&key) {
+                    keys.push(key);
+                }
+            }
+        }
+        keys
+    }
+}
+
+/// Texts of what matters to some rule.
+fn odd() -> impl Strategy<Value = Vec<u8>> {
+    let parts = prop::sample::select(vec![
+        "%",
+        "%",
+        "%2",
+        "25",
+        "%25",
+        "%2e",
+        "%2F",
+        "%41",
+        "%3A",
+        "%40",
+        "%3f",
+        "%23",
+        "%5b",
+        "%00",
+        "%ff",
+        "%0a",
+        ".",
+        ".",
+        "..",
+        "/",
+        "/",
+        "//",
+        "/../",
+        "/./",
+        "?",
+        "#",
+        "@",
+        ":",
+        ":80",
+        "://",
+        "[",
+        "]",
+        "::",
+        "ffff",
+        "64:ff9b::",
+        "[::",
+        "1.2.3.4",
+        "0x",
+        "0",
+        "1",
+        "7",
+        "255",
+        "256",
+        "a",
+        "A",
+        "f",
+        "b.c",
+        "com",
+        "http",
+        "https",
+        "ftp://",
+        "foo",
+        "\\",
+        " ",
+        "\t",
+        "\n",
+        "\0",
+        "é",
+        "-",
+        "+",
+    ]);
+    let bytes = prop_oneof![9 => parts.prop_map(|part| part.as_bytes().to_vec()), 1 => prop::collection::vec(any::<u8>(), 1..3)];
+    let start = prop::sample::select(vec![
+        "",
+        "",
+        "http://",
+        "http://",
+        "HTTPS://",
+        "http://[",
+        "http://a.b/",
+        "//",
+        "http:",
+    ]);
+    (start, prop::collection::vec(bytes, 0..24))
+        .prop_map(|(start, parts)| [start.as_bytes().to_vec(), parts.concat()].concat())
+}
+
+/// Texts that are likely to be an address.
+fn address() -> impl Strategy<Value = String> {
+    let number = prop_oneof![
+        (0_u64..300).prop_map(|n| n.to_string()),
+        (0_u64..300).prop_map(|n| format!("0{n:o}")),
+        (0_u64..300).prop_map(|n| format!("0x{n:X}")),
+        any::<u32>().prop_map(|n| n.to_string()),
+        (0_u64..1 << 33).prop_map(|n| format!("0x{n:x}")),
+    ];
+    let group = prop_oneof![3 => Just("0".to_string()), 2 => any::<u16>().prop_map(|n| format!("{n:x}")), 1 => Just(String::new())];
+    prop_oneof![
+        prop::collection::vec(number, 1..6).prop_map(|parts| parts.join(".")),
+        prop::collection::vec(group, 2..10).prop_map(|groups| format!("[{}]", groups.join(":"))),
+        any::<[u8; 16]>().prop_map(|bytes| format!("[{}]", Ipv6Addr::from(bytes))),
+        (any::<u32>(), prop::sample::select(vec!["::ffff:", "64:ff9b::", "::", "1::"]))
+            .prop_map(|(address, prefix)| format!("[{prefix}{}]", Ipv4Addr::from(address))),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn like_the_naive_one(input in odd()) {
+        let url = canonicalize(&input).unwrap();
+        url.iter().for_each(sound);
+        let form = url.as_ref().map(|url| text(url.as_bytes()));
+        prop_assert_eq!(&form, &naive::canonicalize(&input));
+        if let Some(url) = url {
+            prop_assert_eq!(keys(&url), naive::keys(&form.unwrap()));
+        }
+    }
+
+    #[test]
+    fn addresses_like_the_naive_ones(host in address(), end in prop::sample::select(vec!["/", ":80/a", ".", ""])) {
+        let url = format!("http://{host}{end}");
+        let form = raw(url.as_bytes());
+        prop_assert_eq!(form, naive::canonicalize(url.as_bytes()));
+    }
+
+    #[test]
+    fn unescapes_like_many_passes(parts in prop::collection::vec(prop::sample::select(vec!["%", "2", "5", "25", "%25", "%3", "4", "1", "35", "g"]), 0..60)) {
+        let part = parts.concat();
+        let expected = format!("http://a.b/?{}", naive::escape(&naive::unescape(part.as_bytes())));
+        prop_assert_eq!(raw(format!("http://a.b/?{part}").as_bytes()), Some(expected));
+    }
+
+    #[test]
+    fn any_bytes(input in prop::collection::vec(any::<u8>(), 0..200)) {
+        canonicalize(&input).unwrap().iter().for_each(sound);
+        parse(&input).unwrap().iter().for_each(sound);
+    }
+
+    #[test]
+    fn odd_inputs(input in odd()) {
+        parse(&input).unwrap().iter().for_each(sound);
+    }
+}
