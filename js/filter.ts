@@ -2,57 +2,24 @@
 /** The filters, as JavaScript classes over what WebAssembly holds. */
 
 import { FilterError, checked } from "./error.js";
-import { Bytes, Digests, typeName, wasm, withDigests, withKey, withText, type Key, type Slot } from "./memory.js";
-import { readAll } from "./stream.js";
 import { kinds, takenInfo, type FilterInfo } from "./info.js";
-
-/** What every builder takes beside its keys. */
-export interface BuildOptions {
-  /** The false-positive rate, above 0 and below 1. Default 0.001. */
-  fpr?: number;
-  /** The seed of the hash, 0 to 2^64 - 1. Default 0n. Anybody can make false positives for a seed that they know. */
-  seed?: bigint;
-  /** A name for people, kept in the blob: at most 255 bytes of UTF-8. */
-  name?: string;
-  /** When the list was made, kept in the blob: a date, or milliseconds since 1970. */
-  createdAt?: Date | number;
-}
-
-/** What every empty filter takes. */
-export interface SeedOptions {
-  /** The seed of the hash, 0 to 2^64 - 1. Default 0n. */
-  seed?: bigint;
-}
-
-/** What a counting filter takes besides. */
-export interface CountingOptions {
-  /** The bits of a counter, 4 (the default) or 8: a key is counted up to 15 or 255 times. */
-  counterBits?: 4 | 8;
-}
-
-/** What a scalable filter takes besides. */
-export interface GrowthOptions {
-  /** The keys in the first slice, 1 to 2^32 - 1. Default 1000. */
-  initialCapacity?: number;
-  /** How many times as many keys each slice holds as the one before, 1 to 16. Default 2. */
-  growth?: number;
-  /** Each slice's rate over that of the one before, above 0 and below 1. Default 0.5. */
-  tightening?: number;
-}
-
-/** What an empty scalable filter takes. */
-export interface ScalableOptions extends SeedOptions, GrowthOptions {
-  /** The false-positive rate that all slices together stay below. Default 0.001. */
-  fpr?: number;
-}
-
-/** What each `fromStream` takes besides. */
-export interface StreamOptions {
-  /** Stops the building; the promise is then rejected with the signal's reason. */
-  signal?: AbortSignal;
-  /** Called after each chunk of bytes, or each thousand keys: how much has been read. */
-  onProgress?: (progress: { loaded: number }) => void;
-}
+import { Bytes, Digests, iterable, typeName, wasm, withDigests, withKey, withText, type Key, type Slot } from "./memory.js";
+import {
+  checkBits,
+  checkCount,
+  checkFpr,
+  checkHashes,
+  checkOptions,
+  type BuildOptions,
+  type Checked,
+  type CountingOptions,
+  type GrowthOptions,
+  type ScalableOptions,
+  type SeedOptions,
+  type StreamOptions,
+} from "./options.js";
+import { optimal } from "./params.js";
+import { pushSource, type KeyStream } from "./stream.js";
 
 // The numbers of the kinds in a blob.
 const BLOOM = 1;
@@ -85,59 +52,6 @@ function wrap(slot: Slot): Filter {
   return hold(Object.create(classes[wasm.kind(slot) - 1]!.prototype) as Filter, slot);
 }
 
-function checkInteger(value: unknown, name: string, min: number, max: number): number {
-  if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
-  throw new FilterError("invalid_parameter", `${name} must be a whole number from ${min} to ${max}`);
-}
-
-function checkCount(count: unknown): number {
-  return checkInteger(count, "count", 0, Number.MAX_SAFE_INTEGER);
-}
-
-function checkShare(share: unknown, name: string): number {
-  if (typeof share === "number" && share > 0 && share < 1) return share;
-  throw new FilterError("invalid_parameter", `${name} must be a number above 0 and below 1`);
-}
-
-function checkFpr(fpr: unknown): number {
-  return checkShare(fpr, "fpr");
-}
-
-function checkBits(bits: unknown): number {
-  return checkInteger(bits, "bits", 1, 0xffff_ffff);
-}
-
-function checkHashes(hashes: unknown): number {
-  return checkInteger(hashes, "hashes", 1, 64);
-}
-
-function checkSeed(seed: unknown = 0n): bigint {
-  if (typeof seed === "bigint" && seed >= 0n && seed < 1n << 64n) return seed;
-  throw new FilterError("invalid_parameter", "seed must be a bigint from 0n to 2n ** 64n - 1n");
-}
-
-/** Checks all options, before a builder reads a single key. */
-function checkOptions(options: BuildOptions & CountingOptions & GrowthOptions = {}) {
-  const { fpr = 1e-3, seed, name, createdAt } = options ?? {};
-  const { counterBits = 4, initialCapacity = 1000, growth = 2, tightening = 0.5 } = options ?? {};
-  if (name !== undefined && typeof name !== "string") {
-    throw new FilterError("invalid_parameter", "name must be a string");
-  }
-  if (counterBits !== 4 && counterBits !== 8) throw new FilterError("invalid_parameter", "counterBits must be 4 or 8");
-  return {
-    fpr: checkFpr(fpr),
-    seed: checkSeed(seed),
-    name,
-    time: createdAt === undefined ? NaN : checkInteger(Number(createdAt), "createdAt", 0, 8.64e15),
-    counterBits,
-    initialCapacity: checkInteger(initialCapacity, "initialCapacity", 1, 0xffff_ffff),
-    growth: checkInteger(growth, "growth", 1, 16),
-    tightening: checkShare(tightening, "tightening"),
-  };
-}
-
-type Checked = ReturnType<typeof checkOptions>;
-
 /** An empty filter. `size` is bloom's and counting's bits, scalable's initial capacity, and cuckoo's count. */
 function create(kind: number, size: number, hashes: number, checkedOptions: Checked): Slot {
   const { counterBits, fpr, growth, tightening, seed } = checkedOptions;
@@ -165,22 +79,6 @@ function build<F extends Filter>(kind: number, keys: Iterable<Key>, options?: Bu
   return withDigests(checkedOptions.seed, (digests) => finish(kind, digests.pushAll(keys), checkedOptions) as F);
 }
 
-function toWeb(stream: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const chunks = stream[Symbol.asyncIterator]();
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await chunks.next();
-      return done ? controller.close() : controller.enqueue(value);
-    },
-    async cancel() {
-      await chunks.return?.();
-    },
-  });
-}
-
-/** What {@link BloomFilter.fromStream} and its like read. */
-export type KeyStream = AsyncIterable<Key> | ReadableStream<Uint8Array>;
-
 async function buildStream<F extends Filter>(
   kind: number,
   source: KeyStream,
@@ -189,11 +87,7 @@ async function buildStream<F extends Filter>(
   const checkedOptions = checkOptions(options);
   const digests = new Digests(checkedOptions.seed);
   try {
-    // A stream of Node's own is one of bytes too, and would pass for an iterable of keys.
-    const stream = "pipe" in Object(source) ? toWeb(source as AsyncIterable<Uint8Array>) : source;
-    await (stream instanceof ReadableStream
-      ? pushStream(digests, stream, options)
-      : pushAsync(digests, stream, options));
+    await pushSource(digests, source, options);
     return finish(kind, digests, checkedOptions) as F;
   } finally {
     digests.free();
@@ -306,11 +200,6 @@ export abstract class Filter {
 /** `using filter = ...` frees it at the end of the block, where the runtime knows `Symbol.dispose`. */
 export interface Filter extends Disposable {}
 if (Symbol.dispose) Filter.prototype[Symbol.dispose] = Filter.prototype.free;
-
-function iterable(keys: Iterable<Key>): Iterable<Key> {
-  if (typeof keys !== "string" && typeof keys?.[Symbol.iterator] === "function") return keys;
-  throw new FilterError("invalid_key", `keys must be an iterable of keys, not ${typeName(keys)}`);
-}
 
 /** A filter that takes keys after it was made. */
 abstract class GrowingFilter extends Filter {
@@ -561,50 +450,6 @@ export class RibbonFilter extends Filter {
   }
 }
 
-async function pushAsync(digests: Digests, source: AsyncIterable<Key>, options: StreamOptions = {}): Promise<void> {
-  const { signal, onProgress } = options;
-  const keys = Symbol.asyncIterator in Object(source) ? source : iterable(source as unknown as Iterable<Key>);
-  let loaded = 0;
-  signal?.throwIfAborted();
-  for await (const key of keys) {
-    signal?.throwIfAborted();
-    digests.push(key);
-    if (++loaded % 1000 === 0) onProgress?.({ loaded });
-  }
-  onProgress?.({ loaded });
-}
-
-const LF = 10;
-
-async function pushStream(
-  digests: Digests,
-  source: ReadableStream<Uint8Array>,
-  { signal, onProgress }: StreamOptions = {},
-): Promise<void> {
-  let line: Uint8Array[] = []; // the pieces of a line whose end has not come yet
-  let loaded = 0;
-  await readAll(source, signal, (chunk) => {
-    const end = chunk.lastIndexOf(LF) + 1;
-    if (end > 0) {
-      digests.pushLines(concat([...line, chunk.subarray(0, end)]));
-      line = [];
-    }
-    line.push(chunk.slice(end));
-    onProgress?.({ loaded: (loaded += chunk.byteLength) });
-  });
-  digests.pushLines(concat(line));
-}
-
-function concat(parts: Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.byteLength, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.byteLength;
-  }
-  return whole;
-}
-
 /** @internal The filter in some bytes, which become it. */
 export function decodeSlot(bytes: Bytes): Filter {
   try {
@@ -626,34 +471,4 @@ function asBytes(bytes: unknown): Uint8Array {
 /** Reads a blob. The bytes are copied; returns the class that fits the blob's kind. */
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter {
   return decodeSlot(Bytes.from(asBytes(bytes)));
-}
-
-/** The size of a Bloom filter. */
-export interface Optimal {
-  /** Bits in the filter (m), 1 to 2^32 - 1. */
-  bits: number;
-  /** Hashes for each key (k), 1 to 64. */
-  hashes: number;
-  /** Bytes of those bits; a blob adds at most 64 to them. */
-  bytes: number;
-}
-
-/**
- * The smallest Bloom filter that holds `count` keys at a false-positive rate of `fpr`:
- * bits = ceil(-count ln fpr / (ln 2)^2) and hashes = max(1, round(bits / count ln 2)). A count of 0 is sized as 1.
- */
-export function optimal(count: number, fpr: number): Optimal {
-  const packed = checked(wasm.optimal(checkCount(count), checkFpr(fpr)));
-  const bits = packed % 2 ** 32;
-  return { bits, hashes: (packed - bits) / 2 ** 32, bytes: Math.ceil(bits / 8) };
-}
-
-/** The false-positive rate of a Bloom filter with `count` keys: (1 - (1 - 1/bits)^(hashes count))^hashes. */
-export function fprFor(count: number, bits: number, hashes: number): number {
-  return checked(wasm.fpr_for(checkCount(count), checkBits(bits), checkHashes(hashes)));
-}
-
-/** The largest count of keys for which {@link optimal} needs no more than `bits` bits at a rate of `fpr`. */
-export function countFor(bits: number, fpr: number): number {
-  return checked(wasm.count_for(checkBits(bits), checkFpr(fpr)));
 }

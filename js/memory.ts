@@ -128,6 +128,12 @@ export function withText<T>(text: Uint8Array, run: (slot: Slot, length: number) 
   return withKey(text, run);
 }
 
+/** The keys, if they are an iterable of any; a string is one of characters, which nobody means. */
+export function iterable(keys: Iterable<Key>): Iterable<Key> {
+  if (typeof keys !== "string" && typeof keys?.[Symbol.iterator] === "function") return keys;
+  throw new FilterError("invalid_key", `keys must be an iterable of keys, not ${typeName(keys)}`);
+}
+
 /** Keys on their way into a filter: 8 bytes each in WebAssembly, however long they are. */
 export class Digests {
   readonly slot: Slot;
@@ -156,10 +162,7 @@ export class Digests {
 
   /** Takes keys, a whole batch of them with each crossing. */
   pushAll(keys: Iterable<Key>): this {
-    if (typeof keys === "string" || typeof keys?.[Symbol.iterator] !== "function") {
-      throw new FilterError("invalid_key", `keys must be an iterable of keys, not ${typeName(keys)}`);
-    }
-    for (const key of keys) this.push(key);
+    for (const key of iterable(keys)) this.push(key);
     return this.flush();
   }
 
