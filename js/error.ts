@@ -4,7 +4,7 @@
 export const errorCodes = [
   "not_a_filter", // the bytes don't start like a blob
   "unsupported_version", // the blob is of a newer format
-  "unsupported_kind", // the blob holds a kind of filter that this release doesn't know, or only bloom-wasm/full builds
+  "unsupported_kind", // the blob's kind is unknown to this release, or only bloom-wasm/full does this
   "invalid_parameter", // an argument, or a field of a blob, is outside its range
   "truncated", // the blob ends too early
   "trailing_bytes", // there are bytes after the blob's end
@@ -16,6 +16,7 @@ export const errorCodes = [
   "too_large", // more memory than there is, or more bytes than `maxBytes`
   "layered", // the filter has layers over it, and so is read-only
   "invalid_key", // a key is neither a string nor a Uint8Array
+  "wrong_profile", // the filter's keys are not what was asked for: URLs or passwords
   "wrong_kind", // the blob holds another kind of filter than the class that was asked to decode it
   "freed", // the filter was freed
   "http", // the server answered with an error
@@ -46,6 +47,11 @@ export class FilterError extends Error {
   static {
     this.prototype.name = "FilterError";
   }
+}
+
+/** What the package for pages says to whoever wants to build or change a filter. */
+export function refusal(): FilterError {
+  return new FilterError("unsupported_kind", "only bloom-wasm/full builds and changes filters");
 }
 
 let failure: FilterError | undefined;

@@ -1,8 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The filters, as JavaScript classes over what WebAssembly holds. */
 
-import { FilterError, checked } from "./error.js";
-import { kinds, takenInfo, type FilterInfo } from "./info.js";
+import { FilterError, checked, refusal } from "./error.js";
+import { LOWERCASE, kinds, profiles, takenInfo, type FilterInfo } from "./info.js";
+import { sinkOf, withAllowed } from "./lists.js";
 import { Bytes, Digests, iterable, typeName, wasm, withDigests, withKey, withText, type Key, type Slot } from "./memory.js";
 import {
   checkBits,
@@ -19,7 +20,9 @@ import {
   type StreamOptions,
 } from "./options.js";
 import { optimal } from "./params.js";
+import { normalized } from "./password.js";
 import { pushSource, type KeyStream } from "./stream.js";
+import { withUrl } from "./url.js";
 
 // The numbers of the kinds in a blob.
 const BLOOM = 1;
@@ -39,6 +42,20 @@ function slotOf(filter: Filter): Slot {
   return slot;
 }
 
+/** The slot of a filter that is to be changed. */
+function changing(filter: Filter): Slot {
+  if (FULL) return slotOf(filter);
+  throw refusal();
+}
+
+/** The profile's number, if the profile is this one. */
+function checkProfile(filter: Filter, profile: FilterInfo["profile"]): number {
+  const number = wasm.profile(slotOf(filter));
+  const found = profiles[number & 3];
+  if (found === profile) return number;
+  throw new FilterError("wrong_profile", `the filter was built with the profile ${found}, not ${profile}`);
+}
+
 /** Gives an object its slot. */
 function hold<F extends Filter>(filter: F, slot: Slot): F {
   filter[SLOT] = slot;
@@ -52,17 +69,25 @@ function wrap(slot: Slot): Filter {
   return hold(Object.create(classes[wasm.kind(slot) - 1]!.prototype) as Filter, slot);
 }
 
+// What only bloom-wasm/full does stands in an `if (FULL)`, which the bundler of the other takes out with all that it uses.
+
 /** An empty filter. `size` is bloom's and counting's bits, scalable's initial capacity, and cuckoo's count. */
-function create(kind: number, size: number, hashes: number, checkedOptions: Checked): Slot {
-  const { counterBits, fpr, growth, tightening, seed } = checkedOptions;
-  return checked(wasm.create(kind, size, hashes, counterBits, fpr, growth, tightening, seed));
+function create(kind: number, size: number, hashes: number, options?: BuildOptions & CountingOptions & GrowthOptions): Slot {
+  if (FULL) {
+    const { counterBits, fpr, growth, tightening, seed } = checkOptions(options);
+    return checked(wasm.create(kind, size, hashes, counterBits, fpr, growth, tightening, seed));
+  }
+  throw refusal();
 }
 
 /** The filter of some digests. */
 function finish(kind: number, digests: Digests, options: Checked): Filter {
-  const { fpr, counterBits, initialCapacity, growth, tightening, name, time } = options;
+  const { fpr, counterBits, initialCapacity, growth, tightening, profileNumber, name, time } = options;
   const size = kind === COUNTING ? counterBits : initialCapacity;
-  const filter = wrap(checked(wasm.build(digests.flush().slot, kind, fpr, size, growth, tightening)));
+  const filter = withAllowed(digests, options, (allowed) => {
+    const [members, absent] = [digests.flush().slot, allowed ? allowed.slot : -1];
+    return wrap(checked(wasm.build(members, absent, kind, fpr, size, growth, tightening, profileNumber)));
+  });
   try {
     withKey(name ?? "", (key, length) =>
       checked(wasm.describe(slotOf(filter), key, name === undefined ? NaN : length, time)),
@@ -75,8 +100,15 @@ function finish(kind: number, digests: Digests, options: Checked): Filter {
 }
 
 function build<F extends Filter>(kind: number, keys: Iterable<Key>, options?: BuildOptions): F {
-  const checkedOptions = checkOptions(options);
-  return withDigests(checkedOptions.seed, (digests) => finish(kind, digests.pushAll(keys), checkedOptions) as F);
+  if (FULL) {
+    const checkedOptions = checkOptions(options);
+    return withDigests(checkedOptions.seed, (digests) => {
+      const sink = sinkOf(digests, checkedOptions);
+      for (const key of iterable(keys)) sink.push(key);
+      return finish(kind, digests, checkedOptions) as F;
+    });
+  }
+  throw refusal();
 }
 
 async function buildStream<F extends Filter>(
@@ -84,14 +116,17 @@ async function buildStream<F extends Filter>(
   source: KeyStream,
   options?: BuildOptions & StreamOptions,
 ): Promise<F> {
-  const checkedOptions = checkOptions(options);
-  const digests = new Digests(checkedOptions.seed);
-  try {
-    await pushSource(digests, source, options);
-    return finish(kind, digests, checkedOptions) as F;
-  } finally {
-    digests.free();
+  if (FULL) {
+    const checkedOptions = checkOptions(options);
+    const digests = new Digests(checkedOptions.seed);
+    try {
+      await pushSource(sinkOf(digests, checkedOptions), source, options);
+      return finish(kind, digests, checkedOptions) as F;
+    } finally {
+      digests.free();
+    }
   }
+  throw refusal();
 }
 
 /** A membership filter of any kind. "Maybe present" may be wrong, at a known rate; "definitely absent" never is. */
@@ -137,6 +172,36 @@ export abstract class Filter {
   hasLines(text: Uint8Array): Uint8Array<ArrayBuffer> {
     const slot = slotOf(this);
     return new Bytes(withText(text, (text, length) => checked(wasm.has_lines(slot, text, length)))).take();
+  }
+
+  /**
+   * Whether a URL, a host, or a host with a path is maybe on the list: see {@link matchUrl}.
+   */
+  hasUrl(url: string | URL): boolean {
+    return this.matchUrl(url) !== null;
+  }
+
+  /**
+   * Looks a URL up by all of its keys, as Safe Browsing does, and returns the first that is maybe present, such as
+   * `evil.example/`; null if none is, or if the URL has no host to check. A filter that wasn't built with the profile
+   * `url` throws `wrong_profile`.
+   */
+  matchUrl(url: string | URL): string | null {
+    checkProfile(this, "url");
+    return withUrl(url, (key, length) => wasm.match_url(slotOf(this), key, length)) || null;
+  }
+
+  /**
+   * Whether a password is maybe on the list: the whole of it, as it was typed. It is normalised, and lower-cased and
+   * hashed, as the filter's builder chose. A filter of another profile than `password` throws `wrong_profile`.
+   */
+  hasPassword(password: string): boolean {
+    const profile = checkProfile(this, "password");
+    if (typeof password !== "string") {
+      throw new FilterError("invalid_key", `a password must be a string, not ${typeName(password)}`);
+    }
+    const key = normalized(password, (profile & LOWERCASE) > 0);
+    return withKey(key, (key, length) => checked(wasm.has_password(slotOf(this), key, length)) > 0);
   }
 
   /** A description: a plain object that can go into JSON. */
@@ -208,7 +273,7 @@ abstract class GrowingFilter extends Filter {
    * has no room throws `filter_full` and is unchanged.
    */
   add(key: Key): boolean {
-    const slot = slotOf(this);
+    const slot = changing(this);
     return withKey(key, (key, length) => checked(wasm.add(slot, key, length)) > 0);
   }
 
@@ -217,7 +282,7 @@ abstract class GrowingFilter extends Filter {
    * there before.
    */
   addMany(keys: Iterable<Key>): number {
-    return withDigests(wasm.seed(slotOf(this)), (digests) => {
+    return withDigests(wasm.seed(changing(this)), (digests) => {
       digests.pushAll(keys);
       return checked(wasm.add_digests(slotOf(this), digests.slot));
     });
@@ -225,14 +290,14 @@ abstract class GrowingFilter extends Filter {
 
   /** Adds each line of a UTF-8 text that isn't blank, as {@link addMany}. */
   addLines(text: Uint8Array): number {
-    return withDigests(wasm.seed(slotOf(this)), (digests) =>
+    return withDigests(wasm.seed(changing(this)), (digests) =>
       checked(wasm.add_digests(slotOf(this), digests.pushLines(text).slot)),
     );
   }
 
   /** Forgets every key. */
   clear(): void {
-    checked(wasm.clear(slotOf(this)));
+    checked(wasm.clear(changing(this)));
   }
 }
 
@@ -250,7 +315,7 @@ function combine<F extends Filter>(filter: F, other: F, union: boolean): void {
   if (!(other instanceof filter.constructor)) {
     throw new FilterError("invalid_parameter", `the other filter must be of kind ${filter.kind}, not ${typeName(other)}`);
   }
-  if (slotOf(filter) !== slotOf(other)) return checked(wasm.combine(slotOf(filter), slotOf(other), Number(union)));
+  if (changing(filter) !== slotOf(other)) return checked(wasm.combine(slotOf(filter), slotOf(other), Number(union)));
   // With itself: a counting filter then holds every key twice as often.
   const copy = other.clone();
   try {
@@ -269,13 +334,14 @@ export class BloomFilter extends GrowingFilter {
    */
   constructor(bits: number, hashes: number, options?: SeedOptions) {
     super();
-    hold(this, create(BLOOM, checkBits(bits), checkHashes(hashes), checkOptions(options)));
+    if (FULL) hold(this, create(BLOOM, checkBits(bits), checkHashes(hashes), options));
+    else throw refusal();
   }
 
   /** An empty filter that `count` keys fill to a false-positive rate of `fpr`. */
   static withCapacity(count: number, fpr: number, options?: SeedOptions): BloomFilter {
     const { bits, hashes } = optimal(count, fpr);
-    return wrap(create(BLOOM, bits, hashes, checkOptions(options))) as BloomFilter;
+    return wrap(create(BLOOM, bits, hashes, options)) as BloomFilter;
   }
 
   /** The filter of some keys, sized by the number of different ones. */
@@ -307,7 +373,7 @@ export class BloomFilter extends GrowingFilter {
 
   /** The positions of the bits that a key sets and tests, `hashes` of them, some of which may be equal. */
   locations(key: Key): number[] {
-    const slot = slotOf(this);
+    const slot = changing(this);
     const bytes = new Bytes(withKey(key, (key, length) => checked(wasm.locations(slot, key, length)))).take();
     const view = new DataView(bytes.buffer);
     return Array.from({ length: bytes.byteLength / 4 }, (_, i) => view.getUint32(4 * i, true));
@@ -323,13 +389,14 @@ export class CountingBloomFilter extends GrowingFilter {
    */
   constructor(bits: number, hashes: number, options?: SeedOptions & CountingOptions) {
     super();
-    hold(this, create(COUNTING, checkBits(bits), checkHashes(hashes), checkOptions(options)));
+    if (FULL) hold(this, create(COUNTING, checkBits(bits), checkHashes(hashes), options));
+    else throw refusal();
   }
 
   /** An empty filter that `count` keys fill to a false-positive rate of `fpr`. */
   static withCapacity(count: number, fpr: number, options?: SeedOptions & CountingOptions): CountingBloomFilter {
     const { bits, hashes } = optimal(count, fpr);
-    return wrap(create(COUNTING, bits, hashes, checkOptions(options))) as CountingBloomFilter;
+    return wrap(create(COUNTING, bits, hashes, options)) as CountingBloomFilter;
   }
 
   /** The filter of some keys, each added once, sized by the number of different ones. */
@@ -350,7 +417,7 @@ export class CountingBloomFilter extends GrowingFilter {
    * added: removing a false positive takes from the counters of keys that are there, and `has` may then deny them.
    */
   remove(key: Key): boolean {
-    const slot = slotOf(this);
+    const slot = changing(this);
     return withKey(key, (key, length) => checked(wasm.remove(slot, key, length)) > 0);
   }
 
@@ -362,7 +429,7 @@ export class CountingBloomFilter extends GrowingFilter {
 
   /** The Bloom filter of the same keys, which is a quarter or an eighth of the size. */
   toBloom(): BloomFilter {
-    return wrap(checked(wasm.to_bloom(slotOf(this)))) as BloomFilter;
+    return wrap(checked(wasm.to_bloom(changing(this)))) as BloomFilter;
   }
 
   /** Adds every key of another filter of the same shape and seed, as often as it is there; else `incompatible`. */
@@ -381,8 +448,8 @@ export class ScalableBloomFilter extends GrowingFilter {
   /** An empty filter. */
   constructor(options?: ScalableOptions) {
     super();
-    const checkedOptions = checkOptions(options);
-    hold(this, create(SCALABLE, checkedOptions.initialCapacity, 0, checkedOptions));
+    if (FULL) hold(this, create(SCALABLE, checkOptions(options).initialCapacity, 0, options));
+    else throw refusal();
   }
 
   /** The filter of some keys. It starts at the initial capacity, whatever their number. */
@@ -408,8 +475,8 @@ export class CuckooFilter extends GrowingFilter {
 
   /** An empty filter that takes `count` keys, at a false-positive rate of at most `fpr` then. */
   static withCapacity(count: number, fpr: number, options?: SeedOptions): CuckooFilter {
-    const checkedOptions = { ...checkOptions(options), fpr: checkFpr(fpr) };
-    return wrap(create(CUCKOO, checkCount(count), 0, checkedOptions)) as CuckooFilter;
+    if (FULL) return wrap(create(CUCKOO, checkCount(count), 0, { ...options, fpr: checkFpr(fpr) })) as CuckooFilter;
+    throw refusal();
   }
 
   /** The filter of some keys, each added once, sized by the number of different ones. */
@@ -427,7 +494,7 @@ export class CuckooFilter extends GrowingFilter {
    * may have the same fingerprint in the same place, and then its copy is the one that goes.
    */
   remove(key: Key): boolean {
-    const slot = slotOf(this);
+    const slot = changing(this);
     return withKey(key, (key, length) => checked(wasm.remove(slot, key, length)) > 0);
   }
 }

@@ -3,12 +3,18 @@
 /** The kinds, in the order of their numbers in a blob, which begin at 1. */
 export const kinds = ["bloom", "counting", "scalable", "cuckoo", "ribbon"] as const;
 
+/** The profiles, in the order of their numbers in a blob, which begin at 0. */
+export const profiles = ["raw", "url", "password"] as const;
+
+/** What is added to the number of the profile `password`. */
+export const [LOWERCASE, SHA1] = [4, 8];
+
 /** A description of a filter: a plain object that can go into JSON; never the bits themselves. */
 export interface FilterInfo {
   /** The kind of filter. */
   kind: (typeof kinds)[number];
   /** What the keys are: `raw` = bytes as they are given, `url` = expressions of URLs, `password` = passwords. */
-  profile: "raw" | "url" | "password";
+  profile: (typeof profiles)[number];
   /** The number of different keys; null where the structure doesn't know it (bloom, counting): see `estimatedCount`. */
   count: number | null;
   /**

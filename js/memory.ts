@@ -13,8 +13,9 @@ export type Slot = number;
 const MAX_LENGTH = 0x7fff_ffff;
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
-/** @internal What WebAssembly exports: `src/wasm.rs`. Numbers of 32 bits come back as signed ones, truth as 0 or 1. */
+/** @internal What WebAssembly exports: `src/wasm/`. Numbers of 32 bits come back as signed ones, truth as 0 or 1. */
 export let wasm: InitOutput;
 
 /** @internal Tells what has been started. */
@@ -50,7 +51,7 @@ export class Bytes {
   resize(length: number): Uint8Array<ArrayBuffer> {
     if (length > MAX_LENGTH) throw new FilterError("too_large", "there is no room for {} bytes", length, 0);
     checked(wasm.bytes_resize(this.slot, length));
-    this.#view = new Uint8Array(0);
+    this.moved();
     return this.view();
   }
 
@@ -58,6 +59,11 @@ export class Bytes {
   reserve(length: number): Uint8Array<ArrayBuffer> {
     const view = this.view();
     return length <= view.byteLength ? view : this.resize(Math.max(length, 2 * view.byteLength, 1024));
+  }
+
+  /** To be called when WebAssembly may have moved the bytes. */
+  moved(): void {
+    this.#view = new Uint8Array(0);
   }
 
   /** Copies the bytes out and frees them. */
@@ -86,12 +92,16 @@ export class Bytes {
   }
 }
 
+function checkKey(key: Key): void {
+  if (typeof key !== "string" && !(key instanceof Uint8Array)) {
+    throw new FilterError("invalid_key", `a key must be a string or a Uint8Array, not ${typeName(key)}`);
+  }
+}
+
 /** Writes a key at `offset`; returns its length in bytes. */
 function write(target: Bytes, offset: number, key: Key): number {
+  checkKey(key);
   if (typeof key !== "string") {
-    if (!(key instanceof Uint8Array)) {
-      throw new FilterError("invalid_key", `a key must be a string or a Uint8Array, not ${typeName(key)}`);
-    }
     target.reserve(offset + key.byteLength).set(key, offset);
     return key.byteLength;
   }
@@ -118,6 +128,34 @@ export function withKey<T>(key: Key, run: (slot: Slot, length: number) => T): T 
   scratch ??= new Bytes();
   const length = write(scratch, 0, key);
   return run(scratch.slot, length);
+}
+
+/** As {@link withKey}; `run` puts a text in the key's place and returns its length in bytes. */
+export function rewritten(key: Key, run: (slot: Slot, length: number) => number): string {
+  let length = 0;
+  try {
+    length = withKey(key, run);
+  } finally {
+    scratch?.moved();
+  }
+  return length > 0 ? decoder.decode(scratch?.view().subarray(0, length)) : "";
+}
+
+/** As {@link rewritten}, for bytes. */
+export function withBytes(key: Key, run: (slot: Slot, length: number) => number): Uint8Array {
+  const length = withKey(key, run);
+  return scratch!.view().slice(0, length);
+}
+
+/** A key as a text; undefined if it isn't UTF-8. */
+export function textOf(key: Key): string | undefined {
+  checkKey(key);
+  if (typeof key === "string") return key;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(key);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Hands a text's bytes to `run`, as a slot and a length. */
@@ -170,6 +208,11 @@ export class Digests {
   pushLines(text: Uint8Array): this {
     withText(text, (slot, length) => checked(wasm.digests_push_lines(this.slot, slot, length)));
     return this;
+  }
+
+  /** Whether the key is among these, which are sorted. */
+  has(key: Key): boolean {
+    return withKey(key, (slot, length) => wasm.digests_have(this.slot, slot, length) > 0);
   }
 
   free(): void {

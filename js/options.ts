@@ -1,10 +1,47 @@
 /** What builders can be told, and the check of every argument before it crosses into WebAssembly. */
 
 import { FilterError } from "./error.js";
+import { LOWERCASE, SHA1, profiles } from "./info.js";
+import type { Key } from "./memory.js";
+
+/**
+ * Why a line of a list gives no key: `not_checkable` = no URL and no host, `pattern` = an adblock rule other than
+ * `||host^`, `local` = a hosts file's name of its own computer, `not_a_hash` = no SHA-1 in hexadecimal, `too_short` and
+ * `too_rare` = below `minLength` and `minCount`.
+ */
+export type SkipReason = "not_checkable" | "pattern" | "local" | "not_a_hash" | "too_short" | "too_rare";
+
+/** What keys are, and which must be absent. */
+export interface ProfileOptions {
+  /**
+   * What the keys are. `raw`, the default: bytes as they are given. `url`: URLs, hosts, adblock's `||host^` and entries
+   * of hosts files, to be asked for with `hasUrl` and `matchUrl`. `password`: to be asked for with `hasPassword`.
+   */
+  profile?: "raw" | "url" | "password";
+  /** Passwords in lower case, when asked for too. Default false. */
+  lowercase?: boolean;
+  /** The list is one of passwords' SHA-1 hashes: `HASH` or `HASH:COUNT`, in hexadecimal. Default false. */
+  sha1Hex?: boolean;
+  /** Leaves out passwords of fewer characters. Default 0. */
+  minLength?: number;
+  /** Leaves out hashes with a lower count. Default 0. */
+  minCount?: number;
+  /** Keys that must never be false positives; with profile `url` all that their URLs are looked up by. */
+  allow?: Iterable<Key>;
+  /** Whether a key in both lists is absent; else it stays. Keys of a URL other than its own stay. Default false. */
+  allowWins?: boolean;
+  /** Called with each line of the lists that gives no key. */
+  onSkip?: (skipped: { key: Key; reason: SkipReason }) => void;
+  /** Called with each key that is in both lists. */
+  onConflict?: (conflict: { key: Key; removed: boolean }) => void;
+}
 
 /** What every builder takes beside its keys. */
-export interface BuildOptions {
-  /** The false-positive rate, above 0 and below 1. Default 0.001. */
+export interface BuildOptions extends ProfileOptions {
+  /**
+   * The false-positive rate, above 0 and below 1: of a whole check with profile `url`, where a key gets a tenth of it,
+   * else of a key. Default 0.001, and 0.0001 with profile `password`.
+   */
   fpr?: number;
   /** The seed of the hash, 0 to 2^64 - 1. Default 0n. Anybody can make false positives for a seed that they know. */
   seed?: bigint;
@@ -52,7 +89,7 @@ export interface StreamOptions {
 
 function checkInteger(value: unknown, name: string, min: number, max: number): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
-  throw new FilterError("invalid_parameter", `${name} must be a whole number from ${min} to ${max}`);
+  throw invalid(`${name} must be a whole number from ${min} to ${max}`);
 }
 
 export function checkCount(count: unknown): number {
@@ -61,7 +98,7 @@ export function checkCount(count: unknown): number {
 
 function checkShare(share: unknown, name: string): number {
   if (typeof share === "number" && share > 0 && share < 1) return share;
-  throw new FilterError("invalid_parameter", `${name} must be a number above 0 and below 1`);
+  throw invalid(`${name} must be a number above 0 and below 1`);
 }
 
 export function checkFpr(fpr: unknown): number {
@@ -78,18 +115,52 @@ export function checkHashes(hashes: unknown): number {
 
 function checkSeed(seed: unknown = 0n): bigint {
   if (typeof seed === "bigint" && seed >= 0n && seed < 1n << 64n) return seed;
-  throw new FilterError("invalid_parameter", "seed must be a bigint from 0n to 2n ** 64n - 1n");
+  throw invalid("seed must be a bigint from 0n to 2n ** 64n - 1n");
+}
+
+function invalid(message: string): FilterError {
+  return new FilterError("invalid_parameter", message);
+}
+
+function checkProfile(options: ProfileOptions) {
+  const { profile = "raw", lowercase = false, sha1Hex = false, minLength = 0, minCount = 0 } = options;
+  if (!profiles.includes(profile)) throw invalid("profile must be raw, url or password");
+  checkInteger(minLength, "minLength", 0, Number.MAX_SAFE_INTEGER);
+  checkInteger(minCount, "minCount", 0, Number.MAX_SAFE_INTEGER);
+  if (profile !== "password" && (lowercase || sha1Hex || minLength || minCount)) {
+    throw invalid("lowercase, sha1Hex, minLength and minCount need the profile password");
+  }
+  if (sha1Hex && (lowercase || minLength)) throw invalid("a hash can't be lower-cased, nor does it tell a length");
+  if (minCount && !sha1Hex) throw invalid("minCount needs sha1Hex");
+  return {
+    profile,
+    /** The profile as the blob has it. */
+    profileNumber: profiles.indexOf(profile) | (lowercase ? LOWERCASE : 0) | (sha1Hex ? SHA1 : 0),
+    lowercase,
+    sha1Hex,
+    minLength,
+    minCount,
+    allow: options.allow,
+    allowWins: options.allowWins === true,
+    onSkip: options.onSkip,
+    onConflict: options.onConflict,
+  };
 }
 
 /** Checks all options, before a builder reads a single key. */
-export function checkOptions(options: BuildOptions & CountingOptions & GrowthOptions = {}) {
-  const { fpr = 1e-3, seed, name, createdAt } = options ?? {};
+export function checkOptions(options?: BuildOptions & CountingOptions & GrowthOptions) {
+  const checkedProfile = checkProfile(options ?? {});
+  const { fpr = checkedProfile.profile === "password" ? 1e-4 : 1e-3, seed, name, createdAt } = options ?? {};
   const { counterBits = 4, initialCapacity = 1000, growth = 2, tightening = 0.5 } = options ?? {};
-  if (name !== undefined && typeof name !== "string") {
-    throw new FilterError("invalid_parameter", "name must be a string");
+  if (name !== undefined && (typeof name !== "string" || new TextEncoder().encode(name).length > 255)) {
+    throw invalid("name must be a string of at most 255 bytes of UTF-8");
   }
-  if (counterBits !== 4 && counterBits !== 8) throw new FilterError("invalid_parameter", "counterBits must be 4 or 8");
+  if (createdAt !== undefined && typeof createdAt !== "number" && !(createdAt instanceof Date)) {
+    throw invalid("createdAt must be a Date or a number");
+  }
+  if (counterBits !== 4 && counterBits !== 8) throw invalid("counterBits must be 4 or 8");
   return {
+    ...checkedProfile,
     fpr: checkFpr(fpr),
     seed: checkSeed(seed),
     name,

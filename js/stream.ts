@@ -1,7 +1,8 @@
 /** Reading streams to their end, with cancellation: of bytes for `load`, and of keys for builders. */
 
 import { FilterError } from "./error.js";
-import { iterable, typeName, type Digests, type Key } from "./memory.js";
+import type { Sink } from "./lists.js";
+import { iterable, typeName, type Key } from "./memory.js";
 import type { StreamOptions } from "./options.js";
 
 /** Hands each chunk to `take`. An abort, or an error in `take`, cancels the stream and is thrown on. */
@@ -40,11 +41,11 @@ export async function readAll(
 /** What each `fromStream` reads: bytes are text with one key a line. */
 export type KeyStream = AsyncIterable<Key> | ReadableStream<Uint8Array>;
 
-/** Takes all keys of a source. */
-export async function pushSource(digests: Digests, source: KeyStream, options?: StreamOptions): Promise<void> {
+/** Hands all keys of a source to a sink. */
+export async function pushSource(sink: Sink, source: KeyStream, options?: StreamOptions): Promise<void> {
   // A stream of Node's own is one of bytes too, and would pass for an iterable of keys.
   const stream = "pipe" in Object(source) ? toWeb(source as AsyncIterable<Uint8Array>) : source;
-  await (stream instanceof ReadableStream ? pushStream(digests, stream, options) : pushAsync(digests, stream, options));
+  await (stream instanceof ReadableStream ? pushStream(sink, stream, options) : pushAsync(sink, stream, options));
 }
 
 function toWeb(stream: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
@@ -60,38 +61,44 @@ function toWeb(stream: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   });
 }
 
-async function pushAsync(digests: Digests, source: AsyncIterable<Key>, options: StreamOptions = {}): Promise<void> {
+async function pushAsync(sink: Sink, source: AsyncIterable<Key>, options: StreamOptions = {}): Promise<void> {
   const { signal, onProgress } = options;
   const keys = Symbol.asyncIterator in Object(source) ? source : iterable(source as unknown as Iterable<Key>);
   let loaded = 0;
   signal?.throwIfAborted();
   for await (const key of keys) {
     signal?.throwIfAborted();
-    digests.push(key);
+    sink.push(key);
     if (++loaded % 1000 === 0) onProgress?.({ loaded });
   }
   onProgress?.({ loaded });
 }
 
 const LF = 10;
+const BOM = [0xef, 0xbb, 0xbf];
 
 async function pushStream(
-  digests: Digests,
+  sink: Sink,
   source: ReadableStream<Uint8Array>,
   { signal, onProgress }: StreamOptions = {},
 ): Promise<void> {
   let line: Uint8Array[] = []; // the pieces of a line whose end has not come yet
   let loaded = 0;
+  let first = true;
+  const pushLines = (text: Uint8Array) => {
+    sink.pushLines(first && BOM.every((byte, i) => text[i] === byte) ? text.subarray(3) : text);
+    first = false;
+  };
   await readAll(source, signal, (chunk) => {
     const end = chunk.lastIndexOf(LF) + 1;
     if (end > 0) {
-      digests.pushLines(concat([...line, chunk.subarray(0, end)]));
+      pushLines(concat([...line, chunk.subarray(0, end)]));
       line = [];
     }
     line.push(chunk.slice(end));
     onProgress?.({ loaded: (loaded += chunk.byteLength) });
   });
-  digests.pushLines(concat(line));
+  pushLines(concat(line));
 }
 
 function concat(parts: Uint8Array[]): Uint8Array {

@@ -67,6 +67,13 @@ pub enum Error {
 }
 
 impl Error {
+    /// [`Error::InvalidParameter`]. The wasm for pages gets no parameters but those of blobs, and saves the words for
+    /// each: 500 bytes.
+    pub(crate) const fn rule(rule: &'static str) -> Self {
+        let page = cfg!(all(feature = "npm", not(feature = "full")));
+        Error::InvalidParameter { rule: if page { "a field of the blob is outside its range" } else { rule } }
+    }
+
     /// The stable, machine-readable name of this error.
     pub fn code(&self) -> &'static str {
         self.parts().0
@@ -147,12 +154,22 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// `len` zero bytes, or [`Error::TooLarge`] where an ordinary `vec!` would abort the process.
+// Vectors grow by these functions alone: the standard library's own abort without memory. Each asks once more for what
+// it has just made sure of, which shows the compiler that the aborting branch is never taken, and it is left out.
+
+/// `len` zero bytes.
 pub(crate) fn zeroed(len: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    reserve(&mut bytes, len)?;
-    bytes.resize(len, 0);
+    resize(&mut bytes, len)?;
     Ok(bytes)
+}
+
+/// A copy of some items.
+pub(crate) fn copied<T: Copy>(items: &[T]) -> Result<Vec<T>> {
+    let mut copy = Vec::new();
+    reserve(&mut copy, items.len())?;
+    append(&mut copy, items)?;
+    Ok(copy)
 }
 
 /// Makes room for `total` items in all, or fails with [`Error::TooLarge`] and changes nothing.
@@ -163,14 +180,47 @@ pub(crate) fn reserve<T>(items: &mut Vec<T>, total: usize) -> Result<()> {
         .map_err(|_| Error::TooLarge { bytes: total as u64 * size_of::<T>() as u64 })
 }
 
-/// Appends an item where `Vec::push` would abort for want of memory; twice the room is made when there is none left.
+/// Makes it `len` items long, new ones being 0; fails as [`reserve`].
+pub(crate) fn resize<T: Copy + Default>(items: &mut Vec<T>, len: usize) -> Result<()> {
+    let Some(additional) = len.checked_sub(items.len()) else {
+        items.truncate(len);
+        return Ok(());
+    };
+    reserve(items, len)?;
+    if has_room(items, additional) {
+        items.resize(items.len() + additional, T::default());
+    }
+    Ok(())
+}
+
+/// Appends an item; makes twice the room when there is none left, and fails as [`reserve`].
 #[inline(never)]
 pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
-    if items.len() == items.capacity() {
+    if !has_room(items, 1) {
         reserve(items, items.len() * 2 + 4)?;
     }
-    items.push(item);
+    if has_room(items, 1) {
+        items.push(item);
+    }
     Ok(())
+}
+
+/// As [`push`], with many items.
+#[inline(never)]
+pub(crate) fn append<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Result<()> {
+    if !has_room(items, more.len()) {
+        let total = items.len() + more.len();
+        reserve(items, total.max(items.len() * 2))?;
+    }
+    if has_room(items, more.len()) {
+        items.extend_from_slice(more);
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn has_room<T>(items: &Vec<T>, additional: usize) -> bool {
+    additional <= items.capacity().wrapping_sub(items.len())
 }
 
 #[cfg(test)]

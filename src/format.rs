@@ -29,7 +29,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result, push, reserve, zeroed};
+use crate::error::{Error, Result, append, copied, push, reserve};
 use crate::filters::scalable::Plan;
 use crate::filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, RibbonFilter, ScalableBloomFilter,
@@ -46,7 +46,7 @@ const SHA1: u8 = 8;
 const HAS_LAYERS: u8 = 16;
 const ALL_FLAGS: u8 = HAS_NAME | HAS_CREATED_AT | LOWERCASE | SHA1 | HAS_LAYERS;
 const CHECKSUM: usize = 8;
-const NAME_TOO_LONG: Error = Error::InvalidParameter { rule: "name must be at most 255 bytes of UTF-8" };
+const NAME_TOO_LONG: Error = Error::rule("name must be at most 255 bytes of UTF-8");
 
 /// What the keys of a blob are, and so how an input is turned into keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,22 +75,30 @@ impl Profile {
         }
     }
 
-    fn to_byte_and_flags(self) -> (u8, u8) {
+    /// The rate of a single key for a rate of whole checks. A URL makes up to 30 keys, and nine of ten URLs at most 10:
+    /// a tenth for those.
+    pub fn key_fpr(self, fpr: f64) -> f64 {
+        // What is out of range stays so, for the builder to say.
+        if self == Profile::Url && fpr < 1.0 { fpr / 10.0 } else { fpr }
+    }
+
+    /// The byte of the profile and the flags of its options in one: 1 and 2 in the lowest bits, 4 and 8 above.
+    pub(crate) fn to_number(self) -> u8 {
         match self {
-            Profile::Raw => (0, 0),
-            Profile::Url => (1, 0),
+            Profile::Raw => 0,
+            Profile::Url => 1,
             Profile::Password { lowercase, sha1 } => {
-                (2, u8::from(lowercase) * LOWERCASE | u8::from(sha1) * SHA1)
+                2 | u8::from(lowercase) * LOWERCASE | u8::from(sha1) * SHA1
             }
         }
     }
 
-    /// The reverse, for a byte of 0, 1 or 2.
-    fn from_byte_and_flags(byte: u8, flags: u8) -> Self {
-        match byte {
+    /// The reverse.
+    pub(crate) fn from_number(number: u8) -> Self {
+        match number & 3 {
             0 => Profile::Raw,
             1 => Profile::Url,
-            _ => Profile::Password { lowercase: flags & LOWERCASE != 0, sha1: flags & SHA1 != 0 },
+            _ => Profile::Password { lowercase: number & LOWERCASE != 0, sha1: number & SHA1 != 0 },
         }
     }
 }
@@ -123,30 +131,33 @@ impl Blob {
     /// looked for in this order.
     pub fn decode(mut bytes: Vec<u8>) -> Result<Self> {
         let (mut blob, start) = Self::shaped(&bytes)?;
-        let (needed, have) = (blob.length(start), bytes.len() as u64);
-        if have < needed {
-            return Err(Error::Truncated { needed, have });
-        }
-        let end = needed as usize - CHECKSUM;
-        let computed = digest(0, &bytes[..end]);
-        let stored = bytes[end..].first_chunk().map_or(0, |&stored| u64::from_le_bytes(stored));
+        let needed = blob.length(start);
+        let end = usize::try_from(needed - CHECKSUM as u64).ok();
+        let parts = end.and_then(|end| bytes.split_at_checked(end));
+        let Some((body, (&stored, extra))) =
+            parts.and_then(|(body, rest)| Some((body, rest.split_first_chunk()?)))
+        else {
+            return Err(Error::Truncated { needed, have: bytes.len() as u64 });
+        };
+        let (stored, computed) = (u64::from_le_bytes(stored), digest(0, body));
         if stored != computed {
             return Err(Error::ChecksumMismatch { stored, computed });
         }
-        if have > needed {
-            return Err(Error::TrailingBytes { extra: have - needed });
+        if !extra.is_empty() {
+            return Err(Error::TrailingBytes { extra: extra.len() as u64 });
         }
         let (base, layers) = blob.filter.parts_mut();
         let mut at = start + base.byte_length();
         for level in layers.iter_mut().flat_map(Layer::levels_mut) {
-            let (from, length) = (at, level.byte_length());
-            at += length;
-            let mut copy = zeroed(length)?;
-            copy.copy_from_slice(&bytes[from..at]);
-            level.set_bytes(copy)?;
+            let from = at;
+            at += level.byte_length();
+            level.set_bytes(copied(bytes.get(from..at).unwrap_or_default())?)?;
         }
-        bytes.truncate(start + base.byte_length());
-        bytes.drain(..start);
+        let payload = bytes.as_mut_slice();
+        if start <= payload.len() {
+            payload.copy_within(start.., 0);
+        }
+        bytes.truncate(base.byte_length());
         base.set_bytes(bytes)?;
         Ok(blob)
     }
@@ -162,6 +173,21 @@ impl Blob {
         self.name = name;
         self.created_at = created_at;
         Ok(())
+    }
+
+    /// The union with another blob's filter, or else the intersection; name and creation time stay.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for another profile, [`Error::Layered`] if one has layers, and those of
+    /// [`Filter::combine`]. Nothing is changed then.
+    pub fn combine(&mut self, other: &Self, union: bool) -> Result<()> {
+        if self.profile != other.profile {
+            return Err(Error::Incompatible);
+        }
+        if !other.filter.layers().is_empty() {
+            return Err(Error::Layered);
+        }
+        self.filter.base_mut()?.combine(other.filter.base(), union)
     }
 
     /// The length in bytes of the blob that starts with `prefix`, or `None` if more of it must be seen first;
@@ -186,9 +212,10 @@ impl Blob {
         self.write(&mut |part| length += part.len())?;
         let mut bytes = Vec::new();
         reserve(&mut bytes, length)?;
-        self.write(&mut |part| bytes.extend_from_slice(part))?;
+        // There is room for all of it.
+        self.write(&mut |part| append(&mut bytes, part).unwrap_or_default())?;
         let checksum = digest(0, &bytes);
-        bytes.extend_from_slice(&checksum.to_le_bytes());
+        append(&mut bytes, &checksum.to_le_bytes())?;
         Ok(bytes)
     }
 
@@ -238,20 +265,20 @@ impl Blob {
             }
         }
         cursor.check()?;
-        let profile = Profile::from_byte_and_flags(profile, flags);
+        let profile = Profile::from_number(profile | options);
         let filter = Stack::from_parts(base, layers, count);
         Ok((Blob { profile, filter, name, created_at }, cursor.at))
     }
 
     /// Hands over everything before the checksum, field by field.
     fn write(&self, put: &mut dyn FnMut(&[u8])) -> Result<()> {
-        let (profile, options) = self.profile.to_byte_and_flags();
+        let profile = self.profile.to_number();
         let flags = if self.name.is_some() { HAS_NAME } else { 0 }
             | if self.created_at.is_some() { HAS_CREATED_AT } else { 0 }
             | if self.filter.layers().is_empty() { 0 } else { HAS_LAYERS };
         let base = self.filter.base();
         put(&MAGIC);
-        put(&[VERSION, base.kind() as u8, profile, flags | options]);
+        put(&[VERSION, base.kind() as u8, profile & 3, flags | profile & (LOWERCASE | SHA1)]);
         put(&base.seed().to_le_bytes());
         match base {
             Filter::Bloom(bloom) => {
@@ -310,9 +337,7 @@ impl Blob {
 /// A copy of a name's bytes as text.
 #[inline(never)]
 pub(crate) fn text(bytes: &[u8]) -> Result<String> {
-    let mut copy = zeroed(bytes.len())?;
-    copy.copy_from_slice(bytes);
-    String::from_utf8(copy).map_err(|_| Error::InvalidParameter { rule: "the name must be UTF-8" })
+    String::from_utf8(copied(bytes)?).map_err(|_| Error::rule("the name must be UTF-8"))
 }
 
 fn write_stages(ribbon: &RibbonFilter, put: &mut dyn FnMut(&[u8])) {
@@ -340,7 +365,7 @@ impl Cursor<'_> {
     #[inline(never)]
     fn rule(&mut self, holds: bool, rule: &'static str) {
         if !holds {
-            self.refuse(Error::InvalidParameter { rule });
+            self.refuse(Error::rule(rule));
         }
     }
 
@@ -355,7 +380,7 @@ impl Cursor<'_> {
             return &[];
         }
         self.at = end;
-        &self.bytes[start..end]
+        self.bytes.get(start..end).unwrap_or_default()
     }
 
     /// A number of at most 8 bytes.

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use twox_hash::XxHash64;
 
-use crate::error::{Result, reserve};
+use crate::error::{Result, copied};
 
 /// A full-period multiplier for 64-bit congruential generators with good spectra in 2 to 8 dimensions. Steele and Vigna
 /// 2022, "Computationally easy, spectrally good multipliers for congruential pseudorandom number generators", table 6.
@@ -53,9 +53,7 @@ pub fn sort(digests: &mut Vec<u64>) -> Result<()> {
     const PASSES: usize = 64_usize.div_ceil(BITS);
     let digit = |digest: u64, pass: usize| (digest >> (pass * BITS)) as usize % (1 << BITS);
 
-    let mut other = Vec::new();
-    reserve(&mut other, digests.len())?;
-    other.resize(digests.len(), 0);
+    let mut other = copied(digests)?;
     // How many digests have each digit, and then where the next one with it goes.
     let mut places = [[0_usize; 1 << BITS]; PASSES];
     for &digest in digests.iter() {
@@ -70,13 +68,20 @@ pub fn sort(digests: &mut Vec<u64>) -> Result<()> {
         }
         for &digest in digests.iter() {
             let place = &mut places[digit(digest, pass)];
-            other[*place] = digest;
+            if let Some(other) = other.get_mut(*place) {
+                *other = digest;
+            }
             *place += 1;
         }
         core::mem::swap(digests, &mut other);
     }
     digests.dedup();
     Ok(())
+}
+
+/// Takes out of sorted digests those that are among others, which are sorted too.
+pub fn subtract(digests: &mut Vec<u64>, others: &[u64]) {
+    digests.retain(|digest| others.binary_search(digest).is_err());
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl Layer {
         let most = if kind == LayerKind::Include { 1 } else { MAX };
         if levels.is_empty() || levels.len() > most || levels.iter().any(|level| level.count() == 0) {
             let rule = "an include must have 1 level and an exclude 1 to 255, none of them empty";
-            return Err(Error::InvalidParameter { rule });
+            return Err(Error::rule(rule));
         }
         Ok(Layer { kind, salt, fpr, levels })
     }
@@ -303,14 +303,12 @@ impl Stack {
     fn next_salt(&self) -> Result<u32> {
         let Some(highest) = self.layers.iter().map(|layer| layer.salt).max() else { return Ok(0) };
         let rule = "there is no salt left for another layer; build a new base";
-        highest.checked_add(MAX as u32 + 1).ok_or(Error::InvalidParameter { rule })
+        highest.checked_add(MAX as u32 + 1).ok_or(Error::rule(rule))
     }
 
     fn push(&mut self, kind: LayerKind, salt: u32, fpr: f64, levels: Vec<RibbonFilter>) -> Result<()> {
         if self.layers.len() == MAX {
-            return Err(Error::InvalidParameter {
-                rule: "a filter has at most 255 layers; build a new base",
-            });
+            return Err(Error::rule("a filter has at most 255 layers; build a new base"));
         }
         let layer = Layer::from_parts(kind, salt, fpr, levels)?;
         push(&mut self.layers, layer)
@@ -380,8 +378,7 @@ fn distinct(digests: &[u64]) -> Result<u32> {
         sort(&mut found)?;
         total += found.len();
     }
-    u32::try_from(total)
-        .map_err(|_| Error::InvalidParameter { rule: "a filter with layers holds less than 2^32 keys" })
+    u32::try_from(total).map_err(|_| Error::rule("a filter with layers holds less than 2^32 keys"))
 }
 
 #[cfg(test)]

@@ -18,9 +18,9 @@
 //! ```
 //!
 //! How to read the source: a key becomes a 64-bit digest in [`hash`]; [`params`] holds the formulas; each file
-//! in [`filters`] is one algorithm over digests; [`layers`] stacks them; [`format`](mod@format) alone knows byte offsets; `wasm.rs` and
-//! `cli/` are the two thin shells. Arrows run one way, in that order. [`check`] stands aside: it makes keys of what a
-//! user types.
+//! in [`filters`] is one algorithm over digests; [`layers`] stacks them; [`format`](mod@format) alone knows byte
+//! offsets; `wasm/` and `cli/` are the two thin shells. Arrows run one way, in that order. [`check`] stands aside: it
+//! makes keys of what a user types, and of the lines of lists.
 
 // Without the standard library, whose panic messages alone weigh 4 kB, for the npm package.
 #![forbid(unsafe_code)]

@@ -142,7 +142,7 @@ fn check_fpr(fpr: f64) -> Result<()> {
     if fpr > 0.0 && fpr < 1.0 {
         return Ok(());
     }
-    Err(Error::InvalidParameter { rule: "fpr must be a number above 0 and below 1" })
+    Err(Error::rule("fpr must be a number above 0 and below 1"))
 }
 
 /// A rate that 64-bit digests can give to so many keys.
@@ -150,17 +150,17 @@ pub(crate) fn check_rate(count: u64, fpr: f64) -> Result<()> {
     check_fpr(fpr)?;
     if fpr < 100.0 * count.max(1) as f64 * COLLISION {
         let rule = "fpr must be at least 100 * count / 2^64, because digests have 64 bits";
-        return Err(Error::InvalidParameter { rule });
+        return Err(Error::rule(rule));
     }
     Ok(())
 }
 
 pub(crate) fn check_shape(bits: u32, hashes: u32) -> Result<()> {
     if bits == 0 {
-        return Err(Error::InvalidParameter { rule: "bits must be a whole number from 1 to 2^32 - 1" });
+        return Err(Error::rule("bits must be a whole number from 1 to 2^32 - 1"));
     }
     if hashes == 0 || hashes > MAX_HASHES {
-        return Err(Error::InvalidParameter { rule: "hashes must be a whole number from 1 to 64" });
+        return Err(Error::rule("hashes must be a whole number from 1 to 64"));
     }
     Ok(())
 }

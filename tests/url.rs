@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Instant;
 
-use bloom_wasm::check::input::parse;
+use bloom_wasm::check::input;
 use bloom_wasm::check::url::{Canonical, canonicalize, clean, has_port, missing_scheme};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -29,7 +29,7 @@ fn sound(url: &Canonical) {
 }
 
 fn form(input: &str) -> Option<String> {
-    let url = parse(input.as_bytes()).unwrap()?;
+    let url = input::url(input.as_bytes()).unwrap()?;
     sound(&url);
     Some(text(url.as_bytes()))
 }
@@ -46,7 +46,7 @@ fn vectors() {
     let vectors: Vec<Value> = serde_json::from_str(include_str!("url_vectors.json")).unwrap();
     assert_eq!(vectors.len(), 85);
     for vector in vectors {
-        let url = parse(vector["input"].as_str().unwrap().as_bytes()).unwrap();
+        let url = input::url(vector["input"].as_str().unwrap().as_bytes()).unwrap();
         assert_eq!(
             url.as_ref().map(|url| text(url.as_bytes())).as_deref(),
             vector["canonical"].as_str(),
@@ -124,7 +124,7 @@ fn goes_where_a_browser_goes() {
 
 #[test]
 fn bytes_that_are_no_text() {
-    let url = |input: &[u8]| text(parse(input).unwrap().unwrap().as_bytes());
+    let url = |input: &[u8]| text(input::url(input).unwrap().unwrap().as_bytes());
     assert_eq!(url(b"http://a.b/\xff\xc3\xbc"), "http://a.b/%FF%C3%BC");
     assert_eq!(url(b"http://a\xff.b/"), "http://a%FF.b/");
     assert_eq!(url(b"http://a.b/%ff"), "http://a.b/%FF");
@@ -191,7 +191,7 @@ fn addresses() {
 
 #[test]
 fn keys_in_order() {
-    let all = |url: &str| keys(&parse(url.as_bytes()).unwrap().unwrap());
+    let all = |url: &str| keys(&input::url(url.as_bytes()).unwrap().unwrap());
     assert_eq!(all("a.b"), ["a.b/"]);
     assert_eq!(all("a"), ["a/"]);
     assert_eq!(all("a.b?c"), ["a.b/?c", "a.b/"]);
@@ -249,7 +249,7 @@ fn long_inputs_take_linear_time() {
     assert_eq!(raw(nested.as_bytes()).as_deref(), Some("http://a.b/A"));
     // The crate `url` is linear too, or this would not end.
     for part in ["%25", "/..", "a.", "/"] {
-        parse(format!("http://a.b/{}", million(part)).as_bytes()).unwrap();
+        input::url(format!("http://a.b/{}", million(part)).as_bytes()).unwrap();
     }
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }
@@ -583,11 +583,11 @@ proptest! {
     #[test]
     fn any_bytes(input in prop::collection::vec(any::<u8>(), 0..200)) {
         canonicalize(&input).unwrap().iter().for_each(sound);
-        parse(&input).unwrap().iter().for_each(sound);
+        input::url(&input).unwrap().iter().for_each(sound);
     }
 
     #[test]
     fn odd_inputs(input in odd()) {
-        parse(&input).unwrap().iter().for_each(sound);
+        input::url(&input).unwrap().iter().for_each(sound);
     }
 }

@@ -1,11 +1,13 @@
-//! One string, as a user or a list has it, to its canonical form. The WHATWG parser comes first, as in a browser;
-//! JavaScript has its own and does the same in the same order. All else is in [`url`](super::url).
+//! One string, as a user or a list has it, to its canonical form, with what JavaScript has built in and Rust has in
+//! crates: the WHATWG parser of URLs, which comes first, as in a browser, and Unicode's normal forms. JavaScript does
+//! the same in the same order; all else is in [`url`](super::url) and [`password`](super::password).
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt::Write;
 
 use ::url::Url;
+use unicode_normalization::UnicodeNormalization;
 
 use super::url::{Canonical, canonicalize, clean, has_port, is_special, missing_scheme};
 use crate::error::Result;
@@ -13,11 +15,11 @@ use crate::error::Result;
 /// The canonical form of a URL, a host or a host with a path; `None` for what no key can be made of.
 ///
 /// ```
-/// let url = bloom_wasm::check::input::parse("http://evil.com\\@good.com/".as_bytes())?;
+/// let url = bloom_wasm::check::input::url("http://evil.com\\@good.com/".as_bytes())?;
 /// assert_eq!(url.unwrap().as_bytes(), b"http://evil.com/@good.com/");
 /// # Ok::<(), bloom_wasm::Error>(())
 /// ```
-pub fn parse(input: &[u8]) -> Result<Option<Canonical>> {
+pub fn url(input: &[u8]) -> Result<Option<Canonical>> {
     let input = clean(input)?;
     let text = utf8(&input);
     match Url::parse(&text) {
@@ -31,6 +33,17 @@ pub fn parse(input: &[u8]) -> Result<Option<Canonical>> {
         return canonicalize(url.as_str().as_bytes());
     }
     canonicalize(&input)
+}
+
+/// A password in the normal form NFC; with `lowercase` in lower case by Unicode's default mapping, which knows no
+/// language, and in NFC again. What isn't UTF-8 stays as it is.
+pub fn password(input: &[u8], lowercase: bool) -> Cow<'_, [u8]> {
+    let Ok(text) = str::from_utf8(input) else { return input.into() };
+    let mut text: String = text.nfc().collect();
+    if lowercase {
+        text = text.to_lowercase().nfc().collect();
+    }
+    text.into_bytes().into()
 }
 
 /// The parser takes UTF-8. Other bytes are escaped, which comes to the same.

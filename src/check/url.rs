@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, append};
 
 /// The exact host and four of its suffixes.
 const HOSTS: usize = 5;
@@ -31,6 +31,11 @@ impl Canonical {
     /// The whole of it.
     pub fn as_bytes(&self) -> &[u8] {
         &self.text
+    }
+
+    /// The whole of it, without a copy.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.text
     }
 
     /// The host alone.
@@ -429,6 +434,12 @@ fn read_groups(text: &[u8], groups: &mut [u16; 8]) -> Option<usize> {
     Some(count)
 }
 
+/// Whether this is an IP address in its usual form, which may name a zone as `fe80::1%lo0` does.
+pub(super) fn is_address(text: &[u8]) -> bool {
+    let (address, _) = split_at(text, b"%");
+    decimals(address).is_some() || ipv6(address).is_some()
+}
+
 /// An IPv4 address in its one usual form.
 fn decimals(text: &[u8]) -> Option<u32> {
     let mut count = 0;
@@ -491,10 +502,7 @@ fn digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// Appends bytes where `Vec::extend_from_slice` would abort for want of memory.
 #[inline(never)]
 fn put(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
-    out.try_reserve(bytes.len()).map_err(|_| Full)?;
-    out.extend_from_slice(bytes);
-    Ok(())
+    append(out, bytes).map_err(|_| Full)
 }

@@ -1,19 +1,21 @@
 //! `build`: lists to a blob. `merge`: blobs to one.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
-use bloom_wasm::{
-    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, Filter, Info, RibbonFilter,
-    ScalableBloomFilter, Stack, hash,
-};
+use bloom_wasm::filters::Recipe;
+use bloom_wasm::format::Profile;
+use bloom_wasm::{Blob, Filter, Info, Update, hash};
+use clap::ValueEnum;
 
-use super::{Answer, Kind, grouped, lists, print_json, print_rows, read_blob, write_file};
+use super::{Answer, Kind, grouped, keys, print_json, print_rows, read_blob, write_file};
 
 /// Pack lists of keys into one blob
 ///
-/// Keys are read as a stream and held as 8 bytes each, however long they are. Repeated keys count once.
+/// Keys are read as a stream and held as 8 bytes each, however long they are. Repeated keys count once. Lines that can't
+/// be keys are counted, and the first ten shown.
 #[derive(clap::Args)]
 pub struct BuildArgs {
     /// Lists of keys, one a line; standard input if none
@@ -26,11 +28,29 @@ pub struct BuildArgs {
     #[arg(long, value_enum, default_value = "ribbon")]
     kind: Kind,
     /// Bits of a counter, with --kind counting: 4 or 8
-    #[arg(long, default_value = "4", value_parser = clap::value_parser!(u32).range(4..=8))]
-    counter_bits: u32,
-    /// The false-positive rate, above 0 and below 1
-    #[arg(long, default_value = "1e-3")]
-    fpr: f64,
+    #[arg(long, default_value = "4", value_parser = ["4", "8"])]
+    counter_bits: String,
+    /// The false-positive rate, above 0 and below 1: of a whole check with --profile url, else of a key. Default 1e-3,
+    /// and 1e-4 with --profile password
+    #[arg(long)]
+    fpr: Option<f64>,
+    /// What the keys are
+    #[arg(long, value_enum, default_value = "raw")]
+    profile: Keys,
+    /// Passwords in lower case, when checking too, with --profile password
+    #[arg(long)]
+    lowercase: bool,
+    /// Lists hold SHA-1 hashes of passwords in hexadecimal, HASH or HASH:COUNT, with --profile password
+    #[arg(long, conflicts_with = "lowercase")]
+    sha1_hex: bool,
+    #[command(flatten)]
+    rules: keys::Rules,
+    /// A list of keys that must never be false positives; may be given again. A URL stands for all its keys
+    #[arg(long, value_name = "LIST")]
+    allow: Vec<PathBuf>,
+    /// A key in both lists is absent; else it stays, and is shown. Keys of a URL other than its own always stay
+    #[arg(long, requires = "allow")]
+    allow_wins: bool,
     /// The seed of the hash, 0 to 2^64 - 1
     #[arg(long, default_value = "0")]
     seed: u64,
@@ -45,47 +65,132 @@ pub struct BuildArgs {
     json: bool,
 }
 
+/// What the keys of a list are.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Keys {
+    /// Bytes as they are; lines that start with # are comments
+    Raw,
+    /// URLs, hosts, adblock's ||host^ and entries of hosts files, checked as Safe Browsing does
+    Url,
+    /// Passwords in Unicode's normal form NFC
+    Password,
+}
+
 pub fn build(args: BuildArgs) -> Result<Answer> {
     let stdin = [PathBuf::from("-")];
     let paths = if args.lists.is_empty() { &stdin[..] } else { &args.lists };
+    let profile = profile(&args)?;
+    let fpr = args.fpr.unwrap_or(if args.profile == Keys::Password { 1e-4 } else { 1e-3 });
+    let key_fpr = profile.key_fpr(fpr);
+    let recipe = recipe(&args);
+    let created_at = args.created_at.map(milliseconds).transpose()?;
     // What is impossible is told before hours of reading.
-    filter(&args, &mut Vec::new())?;
+    let mut blob = Blob::from(Filter::from_digests(recipe, &mut Vec::new(), key_fpr, args.seed)?);
+    blob.profile = profile;
+    blob.describe(args.name.clone(), created_at)?;
 
-    let mut digests = Vec::new();
-    let comments = lists::for_each_key(paths, |key| {
-        digests.push(hash::digest(args.seed, key));
+    let mut members = Vec::new();
+    let met = keys::for_each(paths, profile, &args.rules, |input, _| {
+        members.push(hash::digest(args.seed, input.own()));
         Ok(())
     })?;
-    let keys = digests.len() as u64;
-    let mut blob: Blob = filter(&args, &mut digests)?.into();
-    // A ribbon filter has used the digests up; the others leave the different ones.
-    let distinct =
-        if digests.is_empty() { blob.filter.count().unwrap_or_default() } else { digests.len() as u64 };
-    drop(digests);
-    blob.describe(args.name, args.created_at.map(milliseconds).transpose()?)?;
-    write_file(&args.output, &blob.encode()?)?;
-
+    let keys = members.len() as u64;
+    hash::sort(&mut members)?;
+    let distinct = members.len() as u64;
+    let mut rows = Vec::new();
     let mut read = format!("{} keys", grouped(distinct));
     if keys > distinct {
         read += &format!(", {} repeated ones dropped", grouped(keys - distinct));
     }
-    if comments > 0 {
-        read += &format!(", {} lines starting with # skipped", grouped(comments));
+    rows.push(("read", read + &met.summary()));
+
+    if args.allow.is_empty() {
+        blob.filter = Filter::from_digests(recipe, &mut members, key_fpr, args.seed)?.into();
+    } else {
+        let (allowed, words) = allow(&args, profile, &mut members)?;
+        rows.push(("allowed", words));
+        blob.filter = Filter::from_digests(recipe, &mut members.clone(), key_fpr, args.seed)?.into();
+        blob.filter.update(Update { live: &members, removed: &[], allowed: &allowed, fpr: 0.5 })?;
     }
-    let fpr =
-        ("fpr", format!("{} asked for, {} by the fill", args.fpr, super::rate(blob.filter.estimated_fpr())));
-    report(&blob, &args.output, args.json, &[("read", read)], &[fpr])
+    drop(members);
+    write_file(&args.output, &blob.encode()?)?;
+
+    let now = super::rate(blob.filter.estimated_fpr());
+    let asked = if profile == Profile::Url {
+        "asked for of a URL, {} of a key by the fill"
+    } else {
+        "asked for, {} by the fill"
+    };
+    let fpr = ("fpr", format!("{fpr} {}", asked.replace("{}", &now)));
+    report(&blob, &args.output, args.json, &rows, &[fpr])
 }
 
-fn filter(args: &BuildArgs, digests: &mut Vec<u64>) -> Result<Filter> {
-    let (fpr, seed) = (args.fpr, args.seed);
-    Ok(match args.kind {
-        Kind::Ribbon => RibbonFilter::from_digests(digests, fpr, seed)?.into(),
-        Kind::Bloom => BloomFilter::from_digests(digests, fpr, seed)?.into(),
-        Kind::Counting => CountingBloomFilter::from_digests(digests, fpr, args.counter_bits, seed)?.into(),
-        Kind::Scalable => ScalableBloomFilter::from_digests(digests, 1000, fpr, 2, 0.5, seed)?.into(),
-        Kind::Cuckoo => CuckooFilter::from_digests(digests, fpr, seed)?.into(),
+fn profile(args: &BuildArgs) -> Result<Profile> {
+    let (lowercase, sha1) = (args.lowercase, args.sha1_hex);
+    if (lowercase || sha1 || args.rules.min_length > 0) && args.profile != Keys::Password {
+        bail!("--lowercase, --sha1-hex and --min-length need --profile password");
+    }
+    if sha1 && args.rules.min_length > 0 {
+        bail!("a hash doesn't tell the length of its password: --min-length can't go with --sha1-hex");
+    }
+    if args.rules.min_count > 0 && !sha1 {
+        bail!("--min-count needs --sha1-hex");
+    }
+    if args.rules.allow_suffixes && args.profile != Keys::Url {
+        bail!("--allow-suffixes needs --profile url");
+    }
+    Ok(match args.profile {
+        Keys::Raw => Profile::Raw,
+        Keys::Url => Profile::Url,
+        Keys::Password => Profile::Password { lowercase, sha1 },
     })
+}
+
+fn recipe(args: &BuildArgs) -> Recipe {
+    match args.kind {
+        Kind::Ribbon => Recipe::Ribbon,
+        Kind::Bloom => Recipe::Bloom,
+        Kind::Counting => Recipe::Counting { counter_bits: if args.counter_bits == "8" { 8 } else { 4 } },
+        Kind::Scalable => Recipe::Scalable { initial_capacity: 1000, growth: 2, tightening: 0.5 },
+        Kind::Cuckoo => Recipe::Cuckoo,
+    }
+}
+
+/// Reads the lists of allowed keys, and takes members that are in both out if `--allow-wins` says so. Returns the
+/// allowed digests, and what to say of them.
+fn allow(args: &BuildArgs, profile: Profile, members: &mut Vec<u64>) -> Result<(Vec<u64>, String)> {
+    let mut allowed = Vec::new();
+    // The keys that are in both lists, with a place and whether they are to go.
+    let mut both = BTreeMap::new();
+    let mut read = 0;
+    let met = keys::for_each(&args.allow, profile, &keys::Rules::none(), |input, place| {
+        read += 1;
+        for (i, key) in input.keys().into_iter().enumerate() {
+            let digest = hash::digest(args.seed, key);
+            allowed.push(digest);
+            if members.binary_search(&digest).is_ok() {
+                let (_, _, goes) = both.entry(key.to_vec()).or_insert_with(|| (digest, place(), false));
+                *goes |= args.allow_wins && i == 0;
+            }
+        }
+        Ok(())
+    })?;
+    let mut gone: Vec<u64> =
+        both.values().filter(|(_, _, goes)| *goes).map(|&(digest, _, _)| digest).collect();
+    hash::sort(&mut gone)?;
+    hash::subtract(members, &gone);
+    for (key, (_, place, goes)) in both.iter().take(keys::SHOWN as usize) {
+        let what = if *goes { "in both lists, and so absent" } else { "in both lists, and so still blocked" };
+        eprintln!("{place}: {what}: {}", keys::shown(key));
+    }
+    let mut words = format!("{} entries", grouped(read)) + &met.summary();
+    for (what, goes) in [("absent", true), ("still blocked", false)] {
+        let count = both.values().filter(|both| both.2 == goes).count() as u64;
+        if count > 0 {
+            words += &format!(", {} keys in both lists {what}", grouped(count));
+        }
+    }
+    Ok((allowed, words))
 }
 
 /// Combine blobs into one that holds the keys of all
@@ -108,21 +213,11 @@ pub struct MergeArgs {
 pub fn merge(args: MergeArgs) -> Result<Answer> {
     let mut merged = read_blob(&args.files[0])?;
     for file in &args.files[1..] {
-        let mut blob = read_blob(file)?;
-        let same = if blob.profile == merged.profile { Ok(()) } else { Err(Error::Incompatible) };
-        same.and_then(|()| union(&mut merged.filter, &mut blob.filter))
-            .with_context(|| file.display().to_string())?;
+        let blob = read_blob(file)?;
+        merged.combine(&blob, true).with_context(|| file.display().to_string())?;
     }
     write_file(&args.output, &merged.encode()?)?;
     report(&merged, &args.output, args.json, &[("merged", format!("{} blobs", args.files.len()))], &[])
-}
-
-fn union(merged: &mut Stack, other: &mut Stack) -> Result<(), Error> {
-    match (merged.base_mut()?, other.base_mut()?) {
-        (Filter::Bloom(merged), Filter::Bloom(other)) => merged.union(other),
-        (Filter::Counting(merged), Filter::Counting(other)) => merged.union(other),
-        _ => Err(Error::NotMergeable),
-    }
 }
 
 /// Says what was written, unless that went to standard output.

@@ -10,7 +10,8 @@ use bloom_wasm::format::Profile;
 use bloom_wasm::{Blob, Info, LayerKind, Stack, hash, lines};
 use serde::Serialize;
 
-use super::{Answer, grouped, lists, print_json, print_rows, rate, read_blob};
+use super::keys::{self, Input};
+use super::{Answer, grouped, print_json, print_rows, rate, read_blob};
 
 /// Say what a blob holds
 #[derive(clap::Args)]
@@ -108,7 +109,7 @@ fn layers_in_words(stack: &Stack) -> String {
 
 /// Print the keys that are maybe present
 ///
-/// Exits with 0 if there is one, with 1 if all are definitely absent.
+/// Keys are URLs or passwords if the blob says so. Exits with 0 if there is one, with 1 if all are definitely absent.
 #[derive(clap::Args)]
 pub struct CheckArgs {
     /// The blob
@@ -124,10 +125,11 @@ pub fn check(args: CheckArgs) -> Result<Answer> {
     let blob = read_blob(&args.file)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut answer = Answer::No;
-    let mut ask = |key: &[u8]| -> io::Result<()> {
-        if blob.filter.has(key) {
+    let mut ask = |input: &[u8]| -> Result<()> {
+        let parsed = Input::parse(blob.profile, input)?;
+        if parsed.is_some_and(|parsed| parsed.keys().into_iter().any(|key| blob.filter.has(key))) {
             answer = Answer::Yes;
-            out.write_all(key)?;
+            out.write_all(input)?;
             out.write_all(b"\n")?;
         }
         Ok(())
@@ -163,6 +165,8 @@ pub struct VerifyArgs {
     /// A list of keys that are not members; may be given again. A line that is a member isn't counted
     #[arg(long, value_name = "LIST")]
     absent: Vec<PathBuf>,
+    #[command(flatten)]
+    rules: keys::Rules,
     /// How many random keys to ask
     #[arg(long, conflicts_with = "absent", value_parser = clap::value_parser!(u64).range(1..))]
     probes: Option<u64>,
@@ -187,18 +191,18 @@ struct Verdict {
 
 pub fn verify(args: VerifyArgs) -> Result<Answer> {
     let blob = read_blob(&args.file)?;
-    let mut members = Members::default();
+    let mut members = Vec::new();
     let (mut count, mut false_negatives) = (0, 0);
-    lists::for_each_key(&args.members, |key| {
+    let met = keys::for_each(&args.members, blob.profile, &args.rules, |input, _| {
         count += 1;
-        let digest = hash::digest(blob.filter.seed(), key);
+        let digest = hash::digest(blob.filter.seed(), input.own());
         false_negatives += u64::from(!blob.filter.has_digest(digest));
         if !args.absent.is_empty() {
-            members.0.push(digest);
+            members.push(digest);
         }
         Ok(())
     })?;
-    members.0.sort_unstable();
+    members.sort_unstable();
 
     let estimated_fpr = blob.filter.estimated_fpr();
     let (probes, false_positives) = if args.absent.is_empty() {
@@ -221,7 +225,11 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
     } else {
         let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
         print_rows(&[
-            ("members", format!("{} keys, {} false negatives", grouped(count), grouped(false_negatives))),
+            (
+                "members",
+                format!("{} keys, {} false negatives", grouped(count), grouped(false_negatives))
+                    + &met.summary(),
+            ),
             ("absent", format!("{} {source}, {} false positives", grouped(probes), grouped(false_positives))),
             (
                 "measured fpr",
@@ -238,10 +246,6 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
     Ok(if false_negatives == 0 { Answer::Yes } else { Answer::No })
 }
 
-/// The members' digests, sorted.
-#[derive(Default)]
-struct Members(Vec<u64>);
-
 /// Asks for random keys of 16 bytes; that one of them is a member has a chance of 2^-128 a member.
 fn random_probes(blob: &Blob, probes: u64) -> (u64, u64) {
     let hits = (0..probes).filter(|i| {
@@ -252,13 +256,15 @@ fn random_probes(blob: &Blob, probes: u64) -> (u64, u64) {
     (probes, hits.count() as u64)
 }
 
-fn listed_probes(blob: &Blob, lists: &[PathBuf], members: &Members) -> Result<(u64, u64)> {
+/// Asks for the lines of lists but for those that have a member, all of them sorted, among their keys.
+fn listed_probes(blob: &Blob, lists: &[PathBuf], members: &[u64]) -> Result<(u64, u64)> {
     let (mut probes, mut hits) = (0, 0);
-    lists::for_each_key(lists, |key| {
-        let digest = hash::digest(blob.filter.seed(), key);
-        if members.0.binary_search(&digest).is_err() {
+    keys::for_each(lists, blob.profile, &keys::Rules::none(), |input, _| {
+        let digests = input.keys().into_iter().map(|key| hash::digest(blob.filter.seed(), key));
+        let digests: Vec<u64> = digests.collect();
+        if !digests.iter().any(|digest| members.binary_search(digest).is_ok()) {
             probes += 1;
-            hits += u64::from(blob.filter.has_digest(digest));
+            hits += u64::from(digests.into_iter().any(|digest| blob.filter.has_digest(digest)));
         }
         Ok(())
     })?;

@@ -1,4 +1,4 @@
-//! Lists of keys, read as a stream: plain or gzipped, from files or standard input, one key a line.
+//! Lists, read as a stream of lines: plain or gzipped, from files or standard input.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,12 +11,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 const BUFFER: usize = 1 << 16;
 
-/// Calls `take` with every key of every list, in order, and returns how many lines were skipped as comments.
+/// Calls `take` with every line of every list that isn't blank, in order, and with its place as `list:line`.
 ///
 /// A progress bar is drawn if standard error is a terminal. Errors name the file and the line.
-pub fn for_each_key(paths: &[PathBuf], mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
+pub fn for_each_line(
+    paths: &[PathBuf],
+    mut take: impl FnMut(&[u8], &dyn Fn() -> String) -> Result<()>,
+) -> Result<()> {
     let bar = progress_bar(paths);
-    let mut comments = 0;
     for path in paths {
         let mut line_number = 0;
         let place = |line: u64| {
@@ -32,15 +34,14 @@ pub fn for_each_key(paths: &[PathBuf], mut take: impl FnMut(&[u8]) -> Result<()>
             }
             let key = trim(&line);
             let key = if line_number == 1 { key.strip_prefix(b"\xef\xbb\xbf").unwrap_or(key) } else { key };
-            match key {
-                [] => {}
-                [b'#', ..] => comments += 1,
-                key => take(key).with_context(|| place(line_number))?,
+            if !key.is_empty() {
+                let here = || place(line_number);
+                take(key, &here).with_context(here)?;
             }
         }
     }
     bar.finish_and_clear();
-    Ok(comments)
+    Ok(())
 }
 
 /// What to call a list in a message.

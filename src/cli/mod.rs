@@ -4,6 +4,7 @@
 mod build;
 mod calc;
 mod inspect;
+mod keys;
 mod lists;
 
 use std::io::{self, Write};
@@ -17,8 +18,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 /// Membership filters: pack a list of keys into one compact blob, and ask it "maybe present" or "definitely absent".
 ///
 /// Lists have one key a line. `-` is standard input, a gzipped file is read as it is, CRLF is accepted, and a byte
-/// order mark, blank lines and lines that start with `#` are skipped. A failure exits with 2 and one line on
-/// standard error.
+/// order mark and blank lines are skipped, as are lines that start with `#`, but for passwords. A failure exits with 2
+/// and one line on standard error.
 #[derive(Parser)]
 #[command(name = "bloom-wasm", version)]
 struct Cli {

@@ -190,7 +190,8 @@ pub(super) fn probes(digest: u64, bits: u32, hashes: u32) -> impl Iterator<Item 
 /// [`BloomFilter::has_digest`] over the bytes of any Bloom filter.
 #[inline]
 pub(super) fn has(bytes: &[u8], bits: u32, hashes: u32, digest: u64) -> bool {
-    probes(digest, bits, hashes).all(|bit| bytes[(bit / 8) as usize] & 1 << (bit % 8) != 0)
+    probes(digest, bits, hashes)
+        .all(|bit| bytes.get((bit / 8) as usize).is_some_and(|byte| byte & 1 << (bit % 8) != 0))
 }
 
 /// [`BloomFilter::add_digest`] over the bytes of any Bloom filter.
@@ -198,9 +199,11 @@ pub(super) fn has(bytes: &[u8], bits: u32, hashes: u32, digest: u64) -> bool {
 pub(super) fn add(bytes: &mut [u8], bits: u32, hashes: u32, digest: u64) -> bool {
     let mut missing = 0;
     for bit in probes(digest, bits, hashes) {
-        let (byte, mask) = (&mut bytes[(bit / 8) as usize], 1 << (bit % 8));
-        missing |= !*byte & mask;
-        *byte |= mask;
+        if let Some(byte) = bytes.get_mut((bit / 8) as usize) {
+            let mask = 1 << (bit % 8);
+            missing |= !*byte & mask;
+            *byte |= mask;
+        }
     }
     missing != 0
 }
@@ -216,7 +219,7 @@ pub(super) fn fill(bytes: &[u8], bits: u32) -> f64 {
 pub(super) fn check_rest(bytes: &[u8], bits: u32) -> Result<()> {
     let used = bits % 8;
     if used != 0 && bytes.last().is_some_and(|last| last >> used != 0) {
-        return Err(Error::InvalidParameter { rule: "the bits after the last must be 0" });
+        return Err(Error::rule("the bits after the last must be 0"));
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use super::bloom::{self, BloomFilter, check_rest, probes};
 use crate::error::{Error, Result, zeroed};
 use crate::hash::{digest, sort};
-use crate::params::{MAX_HASHES, check_shape, optimal, power};
+use crate::params::{check_shape, optimal, power};
 
 /// A Bloom filter over `bits` counters with `hashes` probes a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl CountingBloomFilter {
     pub(crate) fn shaped(bits: u32, hashes: u32, counter_bits: u32, seed: u64) -> Result<Self> {
         check_shape(bits, hashes)?;
         if !matches!(counter_bits, 4 | 8) {
-            return Err(Error::InvalidParameter { rule: "a counter must have 4 or 8 bits" });
+            return Err(Error::rule("a counter must have 4 or 8 bits"));
         }
         Ok(CountingBloomFilter { seed, bits, hashes, counter_bits, counters: Vec::new() })
     }
@@ -223,8 +223,10 @@ impl CountingBloomFilter {
     /// [`Error::TooLarge`] if the memory is not there.
     pub fn to_bloom(&self) -> Result<BloomFilter> {
         let mut bytes = zeroed(self.bits.div_ceil(8) as usize)?;
-        for position in 0..self.bits {
-            bytes[(position / 8) as usize] |= u8::from(self.counter(position) != 0) << (position % 8);
+        for (byte, first) in bytes.iter_mut().zip((0..self.bits).step_by(8)) {
+            for bit in 0..8.min(self.bits - first) {
+                *byte |= u8::from(self.counter(first + bit) != 0) << bit;
+            }
         }
         let mut bloom = BloomFilter::shaped(self.bits, self.hashes, self.seed)?;
         bloom.set_bytes(bytes)?;
@@ -264,18 +266,20 @@ impl CountingBloomFilter {
 
     fn counter(&self, position: u32) -> u8 {
         let (byte, shift) = self.place(position);
-        self.counters[byte] >> shift & self.max()
+        self.counters.get(byte).map_or(0, |byte| byte >> shift & self.max())
     }
 
     /// Adds 1 or -1 to each counter of a key, except those at the maximum. With -1, none of them is 0.
     fn step(&mut self, digest: u64, step: i8) {
-        let mut seen = [0; MAX_HASHES as usize];
         for (i, position) in probes(digest, self.bits, self.hashes).enumerate() {
-            if seen.iter().take(i).all(|&before| before != position) && self.counter(position) != self.max() {
-                let (byte, shift) = self.place(position);
-                self.counters[byte] = self.counters[byte].wrapping_add_signed(step << shift);
+            let seen = probes(digest, self.bits, self.hashes).take(i).any(|before| before == position);
+            let (byte, shift) = self.place(position);
+            if !seen
+                && self.counter(position) != self.max()
+                && let Some(byte) = self.counters.get_mut(byte)
+            {
+                *byte = byte.wrapping_add_signed(step << shift);
             }
-            seen[i] = position;
         }
     }
 }

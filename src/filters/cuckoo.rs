@@ -16,7 +16,7 @@
 
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result, reserve, zeroed};
+use crate::error::{Error, Result, resize, zeroed};
 use crate::hash::{GOLDEN, digest, sort, spread};
 use crate::params::{any_of, check_rate};
 
@@ -97,12 +97,10 @@ impl CuckooFilter {
     /// A filter that has its shape and lacks its slots.
     pub(crate) fn shaped(buckets: u32, fingerprint_bits: u32, seed: u64) -> Result<Self> {
         if buckets == 0 || !buckets.is_multiple_of(2) {
-            return Err(Error::InvalidParameter { rule: "buckets must be an even number from 2 on" });
+            return Err(Error::rule("buckets must be an even number from 2 on"));
         }
         if fingerprint_bits == 0 || fingerprint_bits > 32 {
-            return Err(Error::InvalidParameter {
-                rule: "fingerprint bits must be a whole number from 1 to 32",
-            });
+            return Err(Error::rule("fingerprint bits must be a whole number from 1 to 32"));
         }
         let bytes = u64::from(buckets / 2) * u64::from(fingerprint_bits);
         if bytes > i32::MAX as u64 {
@@ -121,8 +119,7 @@ impl CuckooFilter {
         debug_assert_eq!(bytes.len(), self.byte_length());
         self.bytes = bytes;
         let padded = self.bytes.len() + PADDING;
-        reserve(&mut self.bytes, padded)?;
-        self.bytes.resize(padded, 0);
+        resize(&mut self.bytes, padded)?;
         Ok(())
     }
 
@@ -338,7 +335,7 @@ fn size(count: u64, fpr: f64) -> Result<(u32, u32)> {
         bits += 1;
     }
     if bits > 32 {
-        return Err(Error::InvalidParameter { rule: "fpr must be at least 2^-29 for a cuckoo filter" });
+        return Err(Error::rule("fpr must be at least 2^-29 for a cuckoo filter"));
     }
     // Two buckets have 8 slots, of which 95 % are 38 / 5.
     let pairs = (5 * count).div_ceil(38) + 4;

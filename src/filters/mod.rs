@@ -45,6 +45,31 @@ impl Kind {
     }
 }
 
+/// What to build: a kind, and what it takes beside keys, rate and seed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Recipe {
+    /// As [`BloomFilter::from_digests`].
+    Bloom,
+    /// As [`CountingBloomFilter::from_digests`].
+    Counting {
+        /// The bits of a counter: 4 or 8.
+        counter_bits: u32,
+    },
+    /// As [`ScalableBloomFilter::from_digests`].
+    Scalable {
+        /// The keys in the first slice.
+        initial_capacity: u32,
+        /// How many times as many keys each slice holds as the one before.
+        growth: u32,
+        /// Each slice's rate over that of the one before.
+        tightening: f64,
+    },
+    /// As [`CuckooFilter::from_digests`].
+    Cuckoo,
+    /// As [`RibbonFilter::from_digests`].
+    Ribbon,
+}
+
 /// A filter of any kind.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -75,6 +100,25 @@ macro_rules! each {
 }
 
 impl Filter {
+    /// A filter of the keys with these digests, which may be used up.
+    ///
+    /// # Errors
+    /// Those of the kind's own `from_digests`.
+    pub fn from_digests(recipe: Recipe, digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
+        Ok(match recipe {
+            Recipe::Bloom => BloomFilter::from_digests(digests, fpr, seed)?.into(),
+            Recipe::Counting { counter_bits } => {
+                CountingBloomFilter::from_digests(digests, fpr, counter_bits, seed)?.into()
+            }
+            Recipe::Scalable { initial_capacity, growth, tightening } => {
+                ScalableBloomFilter::from_digests(digests, initial_capacity, fpr, growth, tightening, seed)?
+                    .into()
+            }
+            Recipe::Cuckoo => CuckooFilter::from_digests(digests, fpr, seed)?.into(),
+            Recipe::Ribbon => RibbonFilter::from_digests(digests, fpr, seed)?.into(),
+        })
+    }
+
     /// Which kind this is.
     pub fn kind(&self) -> Kind {
         match self {
@@ -129,7 +173,20 @@ impl Filter {
             }
             Filter::Scalable(filter) => filter.add_digests(digests),
             Filter::Cuckoo(filter) => filter.add_digests(digests),
-            Filter::Ribbon(_) => Err(Error::InvalidParameter { rule: "a ribbon filter is read-only" }),
+            Filter::Ribbon(_) => Err(Error::rule("a ribbon filter is read-only")),
+        }
+    }
+
+    /// The union with another filter of the same kind, or else the intersection: [`BloomFilter::union`] and its like.
+    ///
+    /// # Errors
+    /// [`Error::NotMergeable`] unless both are bloom filters or both are counting ones, and [`Error::Incompatible`] if
+    /// their shapes differ. Nothing is changed then.
+    pub fn combine(&mut self, other: &Self, union: bool) -> Result<()> {
+        match (self, other) {
+            (Filter::Bloom(filter), Filter::Bloom(other)) => filter.combine(other, union),
+            (Filter::Counting(filter), Filter::Counting(other)) => filter.combine(other, union),
+            _ => Err(Error::NotMergeable),
         }
     }
 

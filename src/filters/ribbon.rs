@@ -16,7 +16,7 @@
 
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result, push, reserve, zeroed};
+use crate::error::{Error, Result, append, push, reserve, resize, zeroed};
 use crate::hash::{GOLDEN, MULTIPLIER, digest, sort, spread};
 use crate::params::{check_rate, power};
 
@@ -30,7 +30,7 @@ const MAX_STAGES: usize = 4;
 const MIN_BUMPING: usize = 1200;
 /// The inverse of [`MULTIPLIER`] mod 2^64.
 const INVERSE: u64 = 0x7814_94a5_5daa_ed0d;
-const TOO_MANY: Error = Error::InvalidParameter { rule: "a ribbon filter holds less than 2^32 keys" };
+const TOO_MANY: Error = Error::rule("a ribbon filter holds less than 2^32 keys");
 /// Rows that one key's coefficients reach.
 const WIDTH: u32 = 64;
 
@@ -127,13 +127,15 @@ impl Stage {
 
     /// Unpacks the thresholds, and up to three more, which must be 0.
     fn unpack(&mut self, bytes: &[u8]) -> Result<()> {
-        let codes = &bytes[self.buckets..self.planes];
+        let codes = bytes.get(self.buckets..self.planes).unwrap_or_default();
         self.thresholds = zeroed(4 * codes.len())?;
-        for (i, threshold) in self.thresholds.iter_mut().enumerate() {
-            *threshold = THRESHOLDS[usize::from(codes[i / 4] >> (i % 4 * 2) & 3)];
-            if *threshold != 0 && i >= self.starts.div_ceil(BUCKET) as usize {
-                return Err(Error::InvalidParameter { rule: "the bits after the last bucket must be 0" });
-            }
+        let (fours, _) = self.thresholds.as_chunks_mut::<4>();
+        for (four, code) in fours.iter_mut().zip(codes) {
+            *four = [0, 2, 4, 6].map(|shift| THRESHOLDS[usize::from(code >> shift & 3)]);
+        }
+        let beyond = self.thresholds.iter().skip(self.starts.div_ceil(BUCKET) as usize);
+        if beyond.copied().any(|threshold| threshold != 0) {
+            return Err(Error::rule("the bits after the last bucket must be 0"));
         }
         Ok(())
     }
@@ -239,7 +241,7 @@ fn last_rows(bytes: &[u8], at: usize) -> [u8; 64] {
 /// The next 8 bytes as a number. Of those after a short column or the very end, no coefficient is 1.
 #[inline]
 fn word(bytes: &[u8], at: usize) -> u64 {
-    let bytes = &bytes[at..];
+    let bytes = bytes.get(at..).unwrap_or_default();
     match bytes.first_chunk() {
         Some(&word) => u64::from_le_bytes(word),
         None => bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
@@ -311,9 +313,7 @@ impl RibbonFilter {
     }
 
     fn bytes_for(&mut self, stage: &Stage) -> Result<()> {
-        reserve(&mut self.bytes, stage.end)?;
-        self.bytes.resize(stage.end, 0);
-        Ok(())
+        resize(&mut self.bytes, stage.end)
     }
 
     /// Builds the stage that bumps nothing: as many rows as keys at first, and 16 hashes for each number of rows.
@@ -343,16 +343,12 @@ impl RibbonFilter {
         check_fpr(fpr)?;
         let stages = rows.len();
         if stages > MAX_STAGES || (stages == 0) != (count == 0) {
-            return Err(Error::InvalidParameter {
-                rule: "a ribbon filter has 1 to 4 stages, or none if it is empty",
-            });
+            return Err(Error::rule("a ribbon filter has 1 to 4 stages, or none if it is empty"));
         }
         let mut filter = RibbonFilter { seed, count, fpr, attempt, stages: Vec::new(), bytes: Vec::new() };
         for (i, &rows) in rows.iter().enumerate() {
             if rows == 0 || rows % 8 != 0 {
-                return Err(Error::InvalidParameter {
-                    rule: "a stage's rows must be a multiple of 8 above 0",
-                });
+                return Err(Error::rule("a stage's rows must be a multiple of 8 above 0"));
             }
             let last = i + 1 == stages;
             let key = filter.next_key(if last { attempt } else { 0 });
@@ -443,7 +439,7 @@ fn check_fpr(fpr: f64) -> Result<()> {
     if (1.0 / 4_294_967_296.0..1.0).contains(&fpr) {
         return Ok(());
     }
-    Err(Error::InvalidParameter { rule: "fpr must be a number from 2^-32 to below 1" })
+    Err(Error::rule("fpr must be a number from 2^-32 to below 1"))
 }
 
 /// The system of equations of one stage, in echelon form: row i holds the equation whose first coefficient is at i,
@@ -462,11 +458,8 @@ impl Rows {
         let rows = stage.rows as usize;
         self.coefficients.clear();
         self.fingerprints.clear();
-        reserve(&mut self.coefficients, rows)?;
-        reserve(&mut self.fingerprints, rows)?;
-        self.coefficients.resize(rows, 0);
-        self.fingerprints.resize(rows, 0);
-        Ok(())
+        resize(&mut self.coefficients, rows)?;
+        resize(&mut self.fingerprints, rows)
     }
 
     /// Adds a key's equation, and returns its row; none if it follows from the others.
@@ -542,11 +535,7 @@ impl Rows {
                 self.coefficients[row] = 0;
             }
             let bumped_here = &keys[..keys.len() - kept];
-            if bumped.capacity() < bumped.len() + bumped_here.len() {
-                let room = (bumped.len() * 2).max(bumped.len() + bumped_here.len()).max(1024);
-                reserve(&mut bumped, room)?;
-            }
-            bumped.extend_from_slice(bumped_here);
+            append(&mut bumped, bumped_here)?;
             bytes[stage.buckets + (bucket / 4) as usize] |= (code as u8) << (bucket % 4 * 2);
         }
         Ok(bumped)

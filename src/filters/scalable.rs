@@ -13,7 +13,7 @@
 use alloc::vec::Vec;
 
 use super::bloom;
-use crate::error::{Error, Result, push, reserve};
+use crate::error::{Error, Result, copied, push, resize};
 use crate::hash::{digest, sort};
 use crate::params::{bits_per_key, check_rate, power, sized};
 
@@ -201,7 +201,7 @@ impl ScalableBloomFilter {
     }
 
     fn slices(&self) -> impl DoubleEndedIterator<Item = (&Slice, &[u8])> {
-        self.slices.iter().map(|slice| (slice, &self.bytes[slice.start..slice.end]))
+        self.slices.iter().map(|slice| (slice, self.bytes.get(slice.start..slice.end).unwrap_or_default()))
     }
 
     /// The number of bits of all slices.
@@ -243,8 +243,10 @@ impl ScalableBloomFilter {
         if self.slices.last().is_none_or(|slice| slice.full == self.count) {
             self.grow()?;
         }
-        if let Some(slice) = self.slices.last() {
-            bloom::add(&mut self.bytes[slice.start..slice.end], slice.bits, slice.hashes, digest);
+        if let Some(slice) = self.slices.last()
+            && let Some(bytes) = self.bytes.get_mut(slice.start..slice.end)
+        {
+            bloom::add(bytes, slice.bits, slice.hashes, digest);
             self.count += 1;
         }
         Ok(true)
@@ -260,8 +262,7 @@ impl ScalableBloomFilter {
         // All that can change if the filter grows in the middle and then can't grow on.
         let mut copy = Vec::new();
         if newest.full - before < digests.len() as u64 {
-            reserve(&mut copy, newest.end - newest.start)?;
-            copy.extend_from_slice(&self.bytes[newest.start..]);
+            copy = copied(self.bytes.get(newest.start..).unwrap_or_default())?;
         }
         let added = digests.iter().try_for_each(|&digest| self.add_digest(digest).map(drop));
         if added.is_err() {
@@ -286,9 +287,7 @@ impl ScalableBloomFilter {
     /// Makes the bytes as many as the slices take, with zeros.
     fn make_room(&mut self) -> Result<()> {
         let length = self.byte_length();
-        reserve(&mut self.bytes, length)?;
-        self.bytes.resize(length, 0);
-        Ok(())
+        resize(&mut self.bytes, length)
     }
 
     /// Forgets every key, and is as small as at first.
@@ -309,7 +308,7 @@ impl ScalableBloomFilter {
 }
 
 fn check(holds: bool, rule: &'static str) -> Result<()> {
-    if holds { Ok(()) } else { Err(Error::InvalidParameter { rule }) }
+    if holds { Ok(()) } else { Err(Error::rule(rule)) }
 }
 
 #[cfg(test)]

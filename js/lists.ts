@@ -1,0 +1,108 @@
+/** Lists to the keys of a profile, for the builders: `src/cli/keys.rs` does the same for the command line tool. */
+
+import { checked } from "./error.js";
+import { Digests, iterable, rewritten, textOf, wasm, withBytes, type Key } from "./memory.js";
+import type { Checked, SkipReason } from "./options.js";
+import { normalized } from "./password.js";
+import { urlExpressions } from "./url.js";
+
+/** What takes a list, by the key or as the lines of a UTF-8 text. */
+export interface Sink {
+  push(key: Key): void;
+  pushLines(text: Uint8Array): void;
+}
+
+/** What puts each line's own key into the digests. */
+export function sinkOf(digests: Digests, options: Checked): Sink {
+  if (options.profile === "raw") return digests;
+  const push = (line: Key) => eachEntry(line, options, ([own]) => digests.push(own!));
+  return {
+    push,
+    pushLines(text) {
+      for (let start = 0; start < text.byteLength; ) {
+        const end = (text.indexOf(LF, start) + 1 || text.byteLength + 1) - 1;
+        const line = text.subarray(start, text[end - 1] === CR && end > start ? end - 1 : end);
+        if (line.byteLength > 0) push(line);
+        start = end + 1;
+      }
+    },
+  };
+}
+
+const [LF, CR] = [10, 13];
+
+/** Hands the keys of each entry in a line to `take`, the entry's own key first. */
+function eachEntry(line: Key, options: Checked, take: (keys: Key[]) => void): void {
+  const skip = (reason: SkipReason) => options.onSkip?.({ key: line, reason });
+  if (options.profile === "raw") {
+    take([line]);
+  } else if (options.profile === "url") {
+    // A line end within a URL is nothing to a parser, and would part the entries.
+    const entries = rewritten(asUrl(line), (slot, length) => checked(wasm.list_entries(slot, length)));
+    for (const entry of entries.split("\n").slice(0, -1)) {
+      if (entry.startsWith("-")) {
+        skip(entry.slice(1) as SkipReason);
+        continue;
+      }
+      const keys = urlExpressions(entry.slice(1));
+      if (keys.length > 0) take(keys);
+      else skip("not_checkable");
+    }
+  } else if (options.sha1Hex) {
+    let count = -1;
+    const hash = withBytes(line, (slot, length) => {
+      count = checked(wasm.hash_line(slot, length));
+      return 20;
+    });
+    if (count < 0) skip("not_a_hash");
+    else if (count < options.minCount) skip("too_rare");
+    else take([hash]);
+  } else {
+    const text = textOf(line);
+    const key = text === undefined ? line : normalized(text, options.lowercase);
+    // What isn't UTF-8 is kept as it is, and counted as a reader of UTF-8 would show it.
+    const characters = typeof key === "string" ? key : new TextDecoder("utf-8", { ignoreBOM: true }).decode(key);
+    if (options.minLength > 0 && [...characters].length < options.minLength) skip("too_short");
+    else take([key]);
+  }
+}
+
+/** A line as the text that a URL parser takes: bytes that aren't UTF-8 are escaped, which comes to the same. */
+function asUrl(line: Key): string {
+  const text = textOf(line);
+  const escaped = (byte: number) => (byte < 0x80 ? String.fromCharCode(byte) : "%" + byte.toString(16));
+  return (text ?? Array.from(line as Uint8Array, escaped).join("")).replace(/\n/g, "");
+}
+
+/**
+ * Reads the allowed keys and hands their digests to `run`, nothing if there is no such list. Members that are in both
+ * lists are told to `onConflict`, and taken out of the members if `allowWins` says so.
+ */
+export function withAllowed<T>(members: Digests, options: Checked, run: (allowed: Digests | undefined) => T): T {
+  const { allow, allowWins, onConflict, seed } = options;
+  if (allow === undefined) return run(undefined);
+  const [allowed, gone] = [new Digests(seed), new Digests(seed)];
+  try {
+    checked(wasm.digests_sort(members.flush().slot));
+    const both = new Map<string, { key: Key; removed: boolean }>();
+    for (const line of iterable(allow)) {
+      eachEntry(line, options, (keys) =>
+        keys.forEach((key, i) => {
+          allowed.push(key);
+          if (!members.has(key)) return;
+          const removed = allowWins && i === 0;
+          const name = typeof key === "string" ? key : `\0${key}`;
+          both.set(name, { key, removed: removed || both.get(name)?.removed === true });
+        }),
+      );
+    }
+    for (const { key, removed } of both.values()) if (removed) gone.push(key);
+    checked(wasm.digests_sort(gone.flush().slot));
+    checked(wasm.digests_subtract(members.slot, gone.slot));
+    for (const conflict of both.values()) onConflict?.(conflict);
+    return run(allowed.flush());
+  } finally {
+    allowed.free();
+    gone.free();
+  }
+}

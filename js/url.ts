@@ -1,0 +1,57 @@
+/**
+ * URLs as Safe Browsing sees them: the runtime's own parser first, which says where a browser would go, then the
+ * canonicaliser in WebAssembly. `src/check/input.rs` does the same in the same order with a parser of its own.
+ */
+
+import { FilterError, checked } from "./error.js";
+import { rewritten, typeName, wasm, type Slot } from "./memory.js";
+
+function parse(url: string): URL | undefined {
+  try {
+    return new URL(url);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the canonicaliser takes; undefined for a scheme that has no host. */
+function href(input: string): string | undefined {
+  const url = parse(input);
+  if (url && /^(https?|ftp|wss?):$/.test(url.protocol)) return url.href;
+  // As the parser has dropped them. A regular expression for the end would be quadratic.
+  let [start, end] = [0, input.length];
+  while (start < end && input.charCodeAt(start) <= 32) start++;
+  while (start < end && input.charCodeAt(end - 1) <= 32) end--;
+  const text = input.slice(start, end).replace(/[\t\n\r]/g, "");
+
+  const port = /^[a-z][a-z\d+.-]*:\d+([/?#]|$)/i.test(text);
+  if (url && !port) return undefined;
+  const complete = !port && /^([a-z][a-z\d+.-]*:|[?#]|\/(?!\/))/i.test(text);
+  const again = complete ? undefined : parse((text.startsWith("//") ? "http:" : "http://") + text);
+  return again?.href ?? text;
+}
+
+/** @internal What `run` makes of a URL that it gets as bytes in a slot: a text that takes their place. */
+export function withUrl(url: string | URL, run: (slot: Slot, length: number) => number): string {
+  if (typeof url !== "string" && !(url instanceof URL)) {
+    throw new FilterError("invalid_key", `a URL must be a string or a URL, not ${typeName(url)}`);
+  }
+  const text = href(String(url));
+  return text === undefined ? "" : rewritten(text, (slot, length) => checked(run(slot, length)));
+}
+
+/**
+ * The canonical form of a URL, a host or a host with a path, by the rules of Safe Browsing, without user, port and
+ * fragment; null if there is no host to check, as in `mailto:` and `data:`.
+ */
+export function canonicalizeUrl(url: string | URL): string | null {
+  return withUrl(url, (slot, length) => wasm.canonicalize_url(slot, length)) || null;
+}
+
+/**
+ * The keys that a URL is looked up by, at most 30 and the exact one first: the host and up to four of its suffixes,
+ * each with the path and its query, the path, and up to four of its directories. Empty if there is no host to check.
+ */
+export function urlExpressions(url: string | URL): string[] {
+  return withUrl(url, (slot, length) => wasm.url_keys(slot, length)).split("\n").slice(0, -1);
+}

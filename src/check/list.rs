@@ -1,0 +1,73 @@
+//! A line of a list of URLs to the URLs and hosts in it: plain ones, rules of adblockers, entries of hosts files.
+
+use super::Skip;
+use super::url::is_address;
+
+/// What hosts files say about the computer that they are on.
+const LOCAL: [&[u8]; 11] = [
+    b"localhost",
+    b"localhost.localdomain",
+    b"local",
+    b"broadcasthost",
+    b"ip6-localhost",
+    b"ip6-loopback",
+    b"ip6-localnet",
+    b"ip6-mcastprefix",
+    b"ip6-allnodes",
+    b"ip6-allrouters",
+    b"ip6-allhosts",
+];
+
+/// The URLs and hosts in a line: none in a comment (`#`, and adblock's `!`), all hosts of an entry of a hosts file
+/// (`0.0.0.0 evil.com # comment`), the host of `||evil.com^`, else the line itself. What can't be a key, such as an
+/// adblock rule with `$options`, comes as the reason for that.
+///
+/// ```
+/// use bloom_wasm::check::{Skip, list};
+///
+/// let entries: Vec<_> = list::entries(b"0.0.0.0 localhost evil.com # bad").collect();
+/// assert_eq!(entries, [Err(Skip::Local), Ok(&b"evil.com"[..])]);
+/// ```
+pub fn entries(line: &[u8]) -> impl Iterator<Item = Result<&[u8], Skip>> {
+    let line = line.trim_ascii();
+    let comment = matches!(line, [] | [b'#' | b'!', ..]) || line.starts_with(b"[Adblock");
+    let hosts = hosts(line);
+    let other = if comment || hosts.is_some() { None } else { Some(entry(line)) };
+    hosts.unwrap_or_default().split(u8::is_ascii_whitespace).filter_map(host).chain(other)
+}
+
+/// The names in an entry of a hosts file, after the address and before a comment.
+fn hosts(line: &[u8]) -> Option<&[u8]> {
+    let blank = line.iter().position(u8::is_ascii_whitespace)?;
+    let (address, names) = line.split_at_checked(blank)?;
+    is_address(address).then(|| names.split(|&byte| byte == b'#').next().unwrap_or_default())
+}
+
+fn host(name: &[u8]) -> Option<Result<&[u8], Skip>> {
+    let local = LOCAL.iter().any(|local| name.eq_ignore_ascii_case(local)) || is_address(name);
+    (!name.is_empty()).then(|| if local { Err(Skip::Local) } else { entry(name) })
+}
+
+/// A line that is no comment and not of a hosts file.
+fn entry(line: &[u8]) -> Result<&[u8], Skip> {
+    if let Some(rule) = line.strip_prefix(b"||") {
+        let host = rule.strip_suffix(b"^").ok_or(Skip::Pattern)?;
+        let plain = !host.is_empty() && !host.iter().any(|byte| b"/^*$|".contains(byte));
+        return if plain { Ok(host) } else { Err(Skip::Pattern) };
+    }
+    let scheme = line.windows(3).position(|bytes| bytes == b"://");
+    let rest = line.get(scheme.map_or(0, |at| at + 3)..).unwrap_or_default();
+    let end = rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at_checked(end).unwrap_or_default();
+    let cosmetic = [b"##".as_slice(), b"#@#", b"#?#", b"#$#"].iter().any(|mark| path.starts_with(mark));
+    // A whole URL may hold anything; without a scheme it may as well be a rule.
+    let rule = scheme.is_none()
+        && (cosmetic
+            || line.iter().any(|byte| b"*^".contains(byte))
+            || authority.iter().any(|byte| b"$|".contains(byte)));
+    if rule || line.starts_with(b"@@") || line.starts_with(b"|") {
+        return Err(Skip::Pattern);
+    }
+    // A parser would take the blank for a part of the host, and the line for one name that nobody asks for.
+    if authority.iter().any(u8::is_ascii_whitespace) { Err(Skip::NotCheckable) } else { Ok(line) }
+}

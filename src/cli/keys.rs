@@ -1,0 +1,198 @@
+//! Lines of lists, and inputs to check, to the keys that a profile makes of them.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use bloom_wasm::check::url::Canonical;
+use bloom_wasm::check::{Skip, input, list, password};
+use bloom_wasm::format::Profile;
+
+use super::{grouped, lists};
+
+/// How many lines of a sort are shown.
+pub const SHOWN: u64 = 10;
+
+/// What is left out of lists.
+#[derive(clap::Args)]
+pub struct Rules {
+    /// Keep bare public suffixes, such as co.uk and github.io, with --profile url
+    #[arg(long)]
+    pub allow_suffixes: bool,
+    /// Leave out passwords of fewer characters, with --profile password
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub min_length: usize,
+    /// Leave out hashes with a lower count, with --sha1-hex
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub min_count: u64,
+}
+
+impl Rules {
+    /// Nothing is left out.
+    pub fn none() -> Self {
+        Rules { allow_suffixes: true, min_length: 0, min_count: 0 }
+    }
+}
+
+/// What a profile makes of an input: keys, of which the first is its own, the one that a list holds.
+pub enum Input<'a> {
+    Url(Canonical),
+    Key(Cow<'a, [u8]>),
+}
+
+impl<'a> Input<'a> {
+    /// An input to check; none if it can't be a key.
+    pub fn parse(profile: Profile, input: &'a [u8]) -> Result<Option<Self>> {
+        Ok(match profile {
+            Profile::Raw => Some(Input::Key(input.into())),
+            Profile::Url => input::url(input)?.map(Input::Url),
+            Profile::Password { lowercase, sha1 } => {
+                let normal = input::password(input, lowercase);
+                Some(Input::Key(if sha1 { password::sha1(&normal).to_vec().into() } else { normal }))
+            }
+        })
+    }
+
+    /// The keys to test.
+    pub fn keys(&self) -> Vec<&[u8]> {
+        match self {
+            Input::Url(url) => url.expressions().collect(),
+            Input::Key(key) => vec![key],
+        }
+    }
+
+    /// The key that a list holds.
+    pub fn own(&self) -> &[u8] {
+        match self {
+            Input::Url(url) => url.expressions().next().unwrap_or_default(),
+            Input::Key(key) => key,
+        }
+    }
+
+    /// Whether it is a public suffix and nothing more. What is one only because any name in its place would be, as a
+    /// single machine of a cloud is, belongs to one customer: it isn't, unless registries made the rule.
+    fn is_suffix(&self) -> bool {
+        let Input::Url(url) = self else { return false };
+        let host = url.host();
+        if self.own().len() != host.len() + 1 {
+            return false;
+        }
+        let parent = host.iter().position(|&byte| byte == b'.').map_or(&b""[..], |dot| &host[dot..]);
+        match suffix(host) {
+            Some(psl::Type::Private) => suffix(&[b"no-such-name", parent].concat()).is_none(),
+            suffix => suffix.is_some(),
+        }
+    }
+}
+
+/// Who made the rule by which a host is a public suffix; none if it isn't one.
+fn suffix(host: &[u8]) -> Option<psl::Type> {
+    psl::suffix(host).filter(|suffix| suffix.as_bytes() == host)?.typ()
+}
+
+/// What reading lists has met beside keys.
+#[derive(Default)]
+pub struct Met {
+    comments: u64,
+    not_utf8: u64,
+    /// Lines by the reason in words.
+    skipped: BTreeMap<&'static str, u64>,
+    shown: u64,
+}
+
+impl Met {
+    fn skip(&mut self, skip: Skip, line: &[u8], place: &dyn Fn() -> String) {
+        *self.skipped.entry(in_words(skip)).or_default() += 1;
+        let asked_for = matches!(skip, Skip::TooShort | Skip::TooRare);
+        if !asked_for && self.shown < SHOWN {
+            self.shown += 1;
+            eprintln!("{}: skipped, {}: {}", place(), in_words(skip), shown(line));
+        }
+    }
+
+    /// In words, each after a comma.
+    pub fn summary(&self) -> String {
+        let mut words = String::new();
+        if self.comments > 0 {
+            words += &format!(", {} lines starting with # skipped", grouped(self.comments));
+        }
+        if self.not_utf8 > 0 {
+            words += &format!(", {} not UTF-8 and kept as they are", grouped(self.not_utf8));
+        }
+        for (reason, count) in &self.skipped {
+            words += &format!(", {} skipped ({reason})", grouped(*count));
+        }
+        words
+    }
+}
+
+/// A line for people: no longer than they read, and without what a terminal would obey.
+pub fn shown(line: &[u8]) -> String {
+    let line: String = String::from_utf8_lossy(line).chars().take(100).collect();
+    format!("{line:?}")
+}
+
+fn in_words(skip: Skip) -> &'static str {
+    match skip {
+        Skip::NotCheckable => "no URL and no host",
+        Skip::Pattern => "an adblock rule that isn't ||host^",
+        Skip::Local => "this computer's own name",
+        Skip::PublicSuffix => "a public suffix; --allow-suffixes keeps it",
+        Skip::NotAHash => "no SHA-1 hash in hexadecimal",
+        Skip::TooShort => "shorter than asked for",
+        Skip::TooRare => "rarer than asked for",
+    }
+}
+
+/// Calls `take` with what the profile makes of every line of every list, and its place. Lines of lists for a profile
+/// with SHA-1 are hashes.
+pub fn for_each(
+    paths: &[PathBuf],
+    profile: Profile,
+    rules: &Rules,
+    mut take: impl FnMut(&Input, &dyn Fn() -> String) -> Result<()>,
+) -> Result<Met> {
+    let mut met = Met::default();
+    lists::for_each_line(paths, |line, place| {
+        match profile {
+            Profile::Raw if line.starts_with(b"#") => met.comments += 1,
+            Profile::Raw => take(&Input::Key(line.into()), place)?,
+            Profile::Url => {
+                let mut any = false;
+                for entry in list::entries(line) {
+                    any = true;
+                    let input = match entry {
+                        Ok(entry) => input::url(entry)?.map(Input::Url).ok_or(Skip::NotCheckable),
+                        Err(skip) => Err(skip),
+                    };
+                    match input {
+                        Ok(input) if input.is_suffix() && !rules.allow_suffixes => {
+                            met.skip(Skip::PublicSuffix, line, place);
+                        }
+                        Ok(input) => take(&input, place)?,
+                        Err(skip) => met.skip(skip, line, place),
+                    }
+                }
+                met.comments += u64::from(!any);
+            }
+            Profile::Password { sha1: true, .. } => match password::hash_line(line) {
+                Ok((_, count)) if count < rules.min_count => met.skip(Skip::TooRare, line, place),
+                Ok((hash, _)) => take(&Input::Key(hash.as_slice().into()), place)?,
+                Err(skip) => met.skip(skip, line, place),
+            },
+            Profile::Password { lowercase, sha1: false } => {
+                met.not_utf8 += u64::from(str::from_utf8(line).is_err());
+                let key = input::password(line, lowercase);
+                // Of what isn't UTF-8 each byte that begins nothing counts as one.
+                if String::from_utf8_lossy(&key).chars().count() < rules.min_length {
+                    met.skip(Skip::TooShort, line, place);
+                } else {
+                    take(&Input::Key(key), place)?;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(met)
+}
