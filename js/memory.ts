@@ -28,10 +28,13 @@ export function typeName(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
 }
 
+/** No view: making one of these each time takes longer than a query. */
+const NONE = new Uint8Array(0);
+
 /** A run of bytes in WebAssembly's memory. */
 export class Bytes {
   readonly slot: Slot;
-  #view = new Uint8Array(0);
+  #view = NONE;
 
   constructor(slot: Slot = checked(wasm.bytes_new())) {
     this.slot = slot;
@@ -63,7 +66,7 @@ export class Bytes {
 
   /** To be called when WebAssembly may have moved the bytes. */
   moved(): void {
-    this.#view = new Uint8Array(0);
+    this.#view = NONE;
   }
 
   /** Copies the bytes out and frees them. */

