@@ -1,12 +1,18 @@
-//! Any bytes at all as a URL: what has a canonical form keeps it, and has 30 keys at most. `npm run fuzz -- --target url`
-//! runs it.
+//! Any bytes at all as a URL, and as a line of a list: what has a canonical form keeps it, and has 30 keys at most.
+//! `npm run fuzz -- --target url` runs it.
 
 #![no_main]
 
 use bloom_wasm::check::url::{canonicalize, clean, has_port, missing_scheme};
+use bloom_wasm::check::{list, password};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
+    for entry in list::entries(bytes).flatten() {
+        assert_eq!(entry, entry.trim_ascii());
+        assert!(!entry.is_empty());
+    }
+    let _ = password::hash_line(bytes);
     has_port(bytes);
     missing_scheme(bytes);
     let cleaned = clean(bytes).unwrap();
