@@ -79,8 +79,13 @@ describe("the page", { skip, timeout: 180_000 }, () => {
     await shows("#verdict", "definitely not on the list");
     await shows("#time", /takes (about \d+(\.\d+)? µs|under 0\.1 ms)/);
 
-    await page.locator("#key").fill("  AzukiShop.LIVE ");
-    await shows("#verdict", "maybe on the list");
+    for (const url of ["  AzukiShop.LIVE ", "https://user@www.azukishop.live:8443/a?b#c", "http://azukishop.live\\\\@github.com/"]) {
+      await page.locator("#key").fill(url);
+      await shows("#verdict", "maybe on the list");
+      await shows("#meaning", /^\s*What matched is azukishop\.live\/\./);
+    }
+    await page.locator("#key").fill("https://github.com/azukishop.live");
+    await shows("#verdict", "definitely not on the list");
     await page.locator("#key").fill("  ");
     await page.locator("#verdict:empty").waitFor({ state: "attached" });
     assert.equal(await page.locator("#time").textContent(), "");
@@ -104,6 +109,7 @@ describe("the page", { skip, timeout: 180_000 }, () => {
     await open();
     await shows("#info", /Name\s*eth-phishing-detect \d+\.\d+\.\d+/);
     await shows("#info", /Kind\s*ribbon filter/);
+    await shows("#info", /Key profile\s*url:/);
     await shows("#info", new RegExp(`Size\\s*${blob.length.toLocaleString("en")} bytes`));
     await shows("#info", /ID\s*[0-9a-f]{16}/);
   });

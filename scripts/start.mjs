@@ -9,9 +9,10 @@ import { root, run } from "./setup.mjs";
 const source = join(root, "node_modules/eth-phishing-detect");
 const config = join(root, "www/vite.config.ts");
 
-/** The hosts of the list. */
-export function hosts() {
-  return JSON.parse(readFileSync(join(source, "src/config.json"), "utf8")).blacklist;
+/** The phishing hosts, and those that look like it and are good. */
+function hosts() {
+  const { blacklist, whitelist } = JSON.parse(readFileSync(join(source, "src/config.json"), "utf8"));
+  return { bad: blacklist, good: whitelist };
 }
 
 /** Builds the page's filter with the command-line tool. */
@@ -19,12 +20,15 @@ function filter() {
   const { name, version } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
   const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
   try {
-    const list = join(folder, "hosts.txt");
-    writeFileSync(list, hosts().join("\n"));
+    const lists = Object.entries(hosts()).map(([name, list]) => {
+      const path = join(folder, `${name}.txt`);
+      writeFileSync(path, list.join("\n"));
+      return path;
+    });
     mkdirSync(join(root, "www/public"), { recursive: true });
     const cli = ["run", "--release", "--quiet", "--locked", "--"];
-    const options = ["-o", "www/public/phishing.bloom", "--fpr", "0.001", "--name", `${name} ${version}`];
-    run("cargo", ...cli, "build", list, ...options);
+    const options = ["-o", "www/public/phishing.bloom", "--profile", "url", "--fpr", "0.001", "--name", `${name} ${version}`];
+    run("cargo", ...cli, "build", lists[0], "--allow", lists[1], ...options);
   } finally {
     rmSync(folder, { recursive: true });
   }

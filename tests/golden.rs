@@ -1,7 +1,7 @@
 //! Golden files, both ways: what a release wrote is read for ever, and the same keys still give the same bytes.
 //!
 //! If a test here fails, released readers and writers disagree with this one: undo the change, or make a new format
-//! version. FORMAT.md section 10 says what made each file, and `tests/reader.py` answers from that page alone. A new
+//! version. FORMAT.md section 11 says what made each file, and `tests/reader.py` answers from that page alone. A new
 //! file is written by `GOLDEN=write cargo test --test golden`, which never touches one that exists.
 
 use std::fs;

@@ -4,7 +4,7 @@
 It was written from FORMAT.md alone, by somebody who had not seen the implementation, and is kept as a proof that the
 page is complete. The names are the page's, and so are the numbers of the sections.
 
-    python3 tests/reader.py     checks the golden files (section 10)
+    python3 tests/reader.py     checks the golden files (section 11)
 
 It needs Python 3.10 and the package xxhash.
 """

@@ -1,4 +1,4 @@
-/** The page's script: loads a filter once, then answers for each host that is typed. */
+/** The page's script: loads a filter once, then answers for each URL or key that is typed. */
 import { type Filter, FilterError, load } from "bloom-wasm";
 
 const element = <E extends HTMLElement>(selector: string) => document.querySelector<E>(selector)!;
@@ -17,6 +17,12 @@ const url = new URLSearchParams(location.search).get("filter") ?? "phishing.bloo
 const number = (value: number, digits = 0) => value.toLocaleString("en", { maximumFractionDigits: digits });
 const oneIn = (rate: number) => (rate > 0 ? `1\u00a0in\u00a0${number(1 / rate)}` : "none");
 const date = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "short" });
+
+const profiles = {
+  raw: "raw: each key is taken as it is given",
+  url: "url: hosts and paths, looked up as Safe Browsing does",
+  password: "password",
+};
 
 let filter: Filter | undefined;
 
@@ -75,37 +81,45 @@ function inWords(cause: unknown, status: number): string {
 
 /** Asks the filter for what is in the text field. */
 function answer() {
-  const host = key.value.trim().toLowerCase();
-  if (!filter || !host) {
+  const typed = key.value.trim();
+  if (!filter || !typed) {
     verdict.textContent = time.textContent = "";
-    meaning.textContent = "Type a host to see the answer.";
+    meaning.textContent = "Type an address to see the answer.";
     return;
   }
-  const maybe = filter.has(host);
+  const found = match(filter, typed);
+  const maybe = found !== null;
   const words = maybe ? "maybe on the list" : "definitely not on the list";
   if (verdict.textContent !== words) verdict.textContent = words; // or a screen reader would say it for each letter
   verdict.className = maybe ? "maybe" : "not";
   meaning.textContent = maybe
-    ? `Of the hosts that are not on it, about ${oneIn(filter.estimatedFpr)} gets this answer too.`
+    ? `What matched is ${found}. Of the keys that are not on the list, about ${oneIn(filter.estimatedFpr)} does too.`
     : "This answer is never wrong.";
-  time.textContent = duration(filter, host);
+  time.textContent = duration(filter, typed);
+}
+
+/** The key that is maybe on the list. */
+function match(filter: Filter, typed: string): string | null {
+  if (filter.info().profile === "url") return filter.matchUrl(typed);
+  return filter.has(typed) ? typed : null;
 }
 
 /** How long one check takes: the least of three measurements, as the machine may be busy with something else. */
-function duration(filter: Filter, host: string): string {
-  const micros = Math.min(measure(filter, host), measure(filter, host), measure(filter, host));
+function duration(filter: Filter, typed: string): string {
+  const micros = Math.min(measure(filter, typed), measure(filter, typed), measure(filter, typed));
   if (!micros) return "One check takes under 0.1 ms.";
   return `One check takes about ${micros.toLocaleString("en", { maximumSignificantDigits: 2 })} µs.`;
 }
 
 /** The microseconds of a check, from as many as fill two milliseconds, since a browser's clock is coarse. */
-function measure(filter: Filter, host: string): number {
+function measure(filter: Filter, typed: string): number {
+  const check = filter.info().profile === "url" ? () => filter.hasUrl(typed) : () => filter.has(typed);
   let checks = 1;
   let elapsed = 0;
   while (elapsed < 2 && checks < 1e5) {
     checks *= 2;
     const begin = performance.now();
-    for (let i = 0; i < checks; i++) filter.has(host);
+    for (let i = 0; i < checks; i++) check();
     elapsed = performance.now() - begin;
   }
   return (elapsed / checks) * 1000;
@@ -117,9 +131,10 @@ function describe(filter: Filter) {
   const rows = {
     Name: about.name ?? "not given",
     Kind: `${about.kind} filter`,
-    "Key profile": about.profile === "raw" ? "raw: each key is taken as it is given" : about.profile,
+    "Key profile": profiles[about.profile],
     Keys: about.count === null ? `about ${number(filter.estimatedCount)}, by estimate` : number(about.count),
-    "False positives": `${oneIn(filter.estimatedFpr)} checks of a host that is not on the list`,
+    "False positives": `${oneIn(filter.estimatedFpr)} keys that are not on the list`,
+    Layers: about.layers > 0 ? `${about.layers}, of keys that are never matched` : "none",
     Bits: number(about.bits),
     "Bits per key": about.bitsPerKey === null ? "no keys" : number(about.bitsPerKey, 1),
     Size: `${number(about.byteLength)} bytes`,
