@@ -76,7 +76,9 @@ export async function build() {
   copyFileSync(join(work, "full/bloom_wasm_bg.wasm"), join(dist, "full.wasm"));
 
   // Every panic has a place in a source file. Where there is none, nothing can panic.
-  if (readFileSync(join(dist, "bloom.wasm"), "latin1").includes(".rs")) throw new Error("the wasm for pages can panic");
+  for (const name of ["bloom.wasm", "full.wasm"]) {
+    if (readFileSync(join(dist, name), "latin1").includes(".rs")) throw new Error(`${name} has code that panics`);
+  }
 
   const { outputFiles } = await bundle("inline.js", "npm", { minify: true, write: false, loader: { ".wasm": "empty" } });
   const sizes = { wasm: gzipped(readFileSync(join(dist, "bloom.wasm"))), javascript: gzipped(outputFiles[0].contents) };

@@ -360,8 +360,9 @@ fn strangers(digests: &[u64], live: &[u64], test: &dyn Fn(u64) -> bool) -> Resul
     sort(&mut found)?;
     let mut is_live = zeroed(found.len())?;
     for digest in live {
-        if let Ok(i) = found.binary_search(digest) {
-            is_live[i] = 1;
+        let found = found.binary_search(digest).ok();
+        if let Some(found) = found.and_then(|i| is_live.get_mut(i)) {
+            *found = 1;
         }
     }
     let mut is_live = is_live.into_iter();

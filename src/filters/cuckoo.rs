@@ -214,7 +214,7 @@ impl CuckooFilter {
             match self.add_digest(digest) {
                 Ok(was_new) => new += usize::from(was_new),
                 Err(error) => {
-                    for &digest in &digests[..i] {
+                    for &digest in digests.iter().take(i) {
                         self.remove_digest(digest);
                     }
                     return Err(error);

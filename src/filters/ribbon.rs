@@ -467,14 +467,17 @@ impl Rows {
         let (mut row, mut coefficients, mut fingerprint) =
             (start as usize, stage.coefficients(state), fingerprint(state));
         loop {
-            let there = self.coefficients[row];
-            if there == 0 {
-                self.coefficients[row] = coefficients;
-                self.fingerprints[row] = fingerprint;
+            // There is a row wherever a coefficient is 1.
+            let (Some(there), Some(known)) = (self.coefficients.get_mut(row), self.fingerprints.get_mut(row))
+            else {
+                return Err(Conflict);
+            };
+            if *there == 0 {
+                (*there, *known) = (coefficients, fingerprint);
                 return Ok(Some(row));
             }
-            coefficients ^= there;
-            fingerprint ^= self.fingerprints[row];
+            coefficients ^= *there;
+            fingerprint ^= *known;
             if coefficients == 0 {
                 let columns = stage.columns + u32::from(stage.wide_blocks > 0);
                 let mask = (1_u64 << columns) - 1;
@@ -505,38 +508,37 @@ impl Rows {
         while let Some(&first) = rest.first() {
             let bucket = stage.start(first) / BUCKET;
             let length = rest.iter().take_while(|&&state| stage.start(state) / BUCKET == bucket).count();
-            let (keys, after) = rest.split_at(length);
+            let (keys, after) = rest.split_at_checked(length).unwrap_or_default();
             rest = after;
             taken.clear();
             reserve(&mut taken, keys.len())?;
-            let mut code = 0;
+            // The first threshold above the first key that contradicts the others, with its code.
+            let mut threshold = None;
             for &state in keys.iter().rev() {
                 let start = stage.start(state);
                 match self.add(stage, state, start) {
-                    Ok(row) => taken.push(row),
-                    Err(Conflict) => {
-                        while u32::from(THRESHOLDS[code]) <= start % BUCKET {
-                            code += 1;
-                        }
+                    // There is room for all of them.
+                    Ok(row) if taken.len() < taken.capacity() => taken.push(row),
+                    _ => {
+                        let mut thresholds = (0..).zip(THRESHOLDS.map(u32::from));
+                        threshold = thresholds.find(|&(_, threshold)| threshold > start % BUCKET);
                         break;
                     }
                 }
             }
-            if code == 0 {
-                continue;
-            }
+            let Some((code, threshold)) = threshold else { continue };
             // Equations are never changed by later ones, so the last ones can be taken out again.
-            let kept = keys
-                .iter()
-                .rev()
-                .take_while(|&&state| stage.start(state) % BUCKET >= THRESHOLDS[code].into())
-                .count();
-            for row in taken.drain(kept.min(taken.len())..).flatten() {
-                self.coefficients[row] = 0;
+            let kept =
+                keys.iter().rev().take_while(|&&state| stage.start(state) % BUCKET >= threshold).count();
+            for &row in taken.iter().skip(kept).flatten() {
+                if let Some(coefficients) = self.coefficients.get_mut(row) {
+                    *coefficients = 0;
+                }
             }
-            let bumped_here = &keys[..keys.len() - kept];
-            append(&mut bumped, bumped_here)?;
-            bytes[stage.buckets + (bucket / 4) as usize] |= (code as u8) << (bucket % 4 * 2);
+            append(&mut bumped, keys.get(..keys.len() - kept).unwrap_or_default())?;
+            if let Some(codes) = bytes.get_mut(stage.buckets + (bucket / 4) as usize) {
+                *codes |= code << (bucket % 4 * 2);
+            }
         }
         Ok(bumped)
     }
@@ -546,11 +548,12 @@ impl Rows {
     fn solve(&self, stage: &Stage, bytes: &mut [u8]) {
         for plane in 0..stage.columns / 8 {
             let at = stage.planes + plane as usize * stage.rows as usize;
-            for row in (0..stage.rows as usize).rev() {
-                let coefficients = self.coefficients[row];
+            for (row, coefficients, fingerprint) in self.upwards() {
                 if coefficients != 0 {
                     let sum = sum_rows(bytes, at + row, coefficients);
-                    bytes[at + row] = sum ^ (self.fingerprints[row] >> (8 * plane)) as u8;
+                    if let Some(byte) = bytes.get_mut(at + row) {
+                        *byte = sum ^ (fingerprint >> (8 * plane)) as u8;
+                    }
                 }
             }
         }
@@ -558,23 +561,30 @@ impl Rows {
         let columns = stage.columns % 8 + u32::from(stage.wide_blocks > 0);
         // Bit j of a column is the solution in row + j.
         let mut solution = [0_u64; 8];
-        for row in (0..stage.rows).rev() {
-            let (coefficients, fingerprint) =
-                (self.coefficients[row as usize], self.fingerprints[row as usize]);
-            for (column, bits) in (done..).zip(&mut solution[..columns as usize]) {
+        for (row, coefficients, fingerprint) in self.upwards() {
+            for (column, bits) in (done..).zip(&mut solution).take(columns as usize) {
                 *bits <<= 1;
                 if coefficients != 0 {
                     *bits |= u64::from((*bits & coefficients).count_ones() ^ fingerprint >> column) & 1;
                 }
             }
-            if row % WIDTH == 0 {
-                let block = row / WIDTH;
+            if row % WIDTH as usize == 0 {
+                let block = row as u32 / WIDTH;
                 let ((at, columns), length) = (stage.block(block), stage.column_bytes(block));
-                for (column, bits) in solution[..columns as usize].iter().enumerate() {
-                    bytes[at + column * length..][..length].copy_from_slice(&bits.to_le_bytes()[..length]);
+                for (column, bits) in solution.iter().take(columns as usize).enumerate() {
+                    let bytes = bytes.get_mut(at + column * length..).unwrap_or_default();
+                    for (byte, bits) in bytes.iter_mut().take(length).zip(bits.to_le_bytes()) {
+                        *byte = bits;
+                    }
                 }
             }
         }
+    }
+
+    /// The rows from the last to the first, with their coefficients and fingerprints.
+    fn upwards(&self) -> impl Iterator<Item = (usize, u64, u32)> {
+        let rows = self.coefficients.iter().zip(&self.fingerprints).enumerate().rev();
+        rows.map(|(row, (&coefficients, &fingerprint))| (row, coefficients, fingerprint))
     }
 }
 

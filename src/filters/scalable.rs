@@ -13,7 +13,7 @@
 use alloc::vec::Vec;
 
 use super::bloom;
-use crate::error::{Error, Result, copied, push, resize};
+use crate::error::{Error, Result, append, copied, push, resize};
 use crate::hash::{digest, sort};
 use crate::params::{bits_per_key, check_rate, power, sized};
 
@@ -269,7 +269,7 @@ impl ScalableBloomFilter {
             self.count = before;
             self.slices.truncate(slices);
             self.bytes.truncate(newest.start);
-            self.bytes.append(&mut copy);
+            append(&mut self.bytes, &copy)?;
         }
         added.map(|()| (self.count - before) as usize)
     }
