@@ -3,7 +3,7 @@
 import { FilterError, checked } from "./error.js";
 import { decodeSlot, type Filter } from "./filter.js";
 import { Bytes, typeName, wasm } from "./memory.js";
-import { readAll } from "./stream.js";
+import { readAll, unlessAborted } from "./stream.js";
 
 /** Where a blob comes from. */
 export type Source = string | URL | Request | Response | Promise<Response> | Blob | ArrayBuffer | Uint8Array;
@@ -32,7 +32,12 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   const { signal, onProgress, maxBytes = Infinity, integrity } = options;
   if (!(maxBytes >= 0)) throw new FilterError("invalid_parameter", "maxBytes must be a number from 0 on");
   signal?.throwIfAborted();
-  const { stream, total } = await open(source, options);
+  const opening = open(source, options);
+  const { stream, total } = await unlessAborted(opening, signal).catch((error: unknown) => {
+    // What comes after all has nobody to read it.
+    opening.then(({ stream }) => stream.cancel()).catch(() => {});
+    throw error;
+  });
   const most = Math.min(maxBytes, 0x7fff_ffff);
   const check = (length: number) => {
     if (length > most) throw new FilterError("too_large", "the blob has {} bytes, more than {}", length, most);
@@ -46,12 +51,16 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
       const start = loaded;
       loaded += chunk.byteLength;
       check(loaded);
-      bytes.reserve(loaded).set(chunk, start);
+      // Never more than the whole: twice the room would be a waste at the end.
+      const have = bytes.view().byteLength;
+      if (expected > 2 * have || loaded > expected) bytes.reserve(loaded);
+      else if (loaded > have) bytes.resize(expected);
+      bytes.view().set(chunk, start);
       if (expected === 0) {
         expected = checked(wasm.expected_length(bytes.slot, loaded));
         check(expected);
-        // Room for the whole at once, but not on the word of the header alone.
-        if (expected > 0 && expected === total) bytes.resize(expected);
+        // Room for the whole at once, but not for much on the word of the header alone.
+        if (expected === total || expected <= 1 << 24) bytes.resize(Math.max(expected, loaded));
       }
       if (expected > 0 && loaded > expected) {
         throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
@@ -133,6 +142,7 @@ async function openFile(url: string): Promise<Opened> {
 
 /** Compares with a hash as in a script tag: `sha256-`, `sha384-` or `sha512-` and base64; one of several must fit. */
 async function checkIntegrity(bytes: Bytes, integrity: string): Promise<void> {
+  if (!crypto.subtle) throw new FilterError("integrity", "only pages from https can check integrity");
   for (const [, bits, hash] of integrity.matchAll(/\bsha(256|384|512)-([\w+/]+=*)/g)) {
     const digest = new Uint8Array(await crypto.subtle.digest(`SHA-${bits}`, bytes.view()));
     if (btoa(String.fromCharCode(...digest)) === hash) return;

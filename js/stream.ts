@@ -5,6 +5,21 @@ import type { Sink } from "./lists.js";
 import { iterable, typeName, type Key } from "./memory.js";
 import type { StreamOptions } from "./options.js";
 
+/** The promise, or the signal's reason if that comes first. */
+export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  let stop = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop);
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
 /** Hands each chunk to `take`. An abort, or an error in `take`, cancels the stream and is thrown on. */
 export async function readAll(
   stream: ReadableStream<Uint8Array>,

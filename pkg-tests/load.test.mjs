@@ -1,5 +1,6 @@
 /** Loading over HTTP and from files: progress, cancellation, limits, integrity, and what a failure is called. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -81,9 +82,55 @@ test("an abort rejects with the signal's reason, before, between and during read
   await assert.rejects(load(hanging, { signal: stop.signal }), reason);
 });
 
+test("an abort is heard while something of the caller's own hangs, and what comes too late is closed", async () => {
+  const reason = new Error("enough");
+  const stop = new AbortController();
+  let respond;
+  const promise = new Promise((resolve) => (respond = resolve));
+  for (const source of [promise, `${address}/blob`]) {
+    const loading = load(source, { signal: stop.signal, fetch: () => promise });
+    setImmediate(() => stop.abort(reason));
+    await assert.rejects(loading, reason);
+  }
+  const stopped = new AbortController();
+  const loading = load(promise, { signal: stopped.signal });
+  stopped.abort(reason);
+  await assert.rejects(loading, reason);
+  const closed = new Promise((resolve) => respond(new Response(new ReadableStream({ cancel: resolve }))));
+  await closed;
+});
+
 test("an error of the caller's own comes through as it is", async () => {
   const mine = new TypeError("mine");
   await assert.rejects(load(blob, { onProgress: () => { throw mine; } }), mine);
+});
+
+test("a body of unknown length takes no more memory than the blob, and 256 KiB", () => {
+  const { length } = BloomFilter.withCapacity(2_500_000, 1e-4).toBytes();
+  const source = `
+    const { Instance } = WebAssembly;
+    let memory;
+    WebAssembly.Instance = class extends Instance {
+      constructor(...args) {
+        super(...args);
+        memory = this.exports.memory;
+      }
+    };
+    const { load } = await import("./node_modules/bloom-wasm/dist/inline.js");
+    const blob = new Uint8Array(${length});
+    blob.set([0xb5, 66, 76, 77, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    new DataView(blob.buffer).setUint32(16, ${(length - 29) * 8}, true);
+    blob[20] = 13;
+    const chunks = function* () { for (let i = 0; i < blob.length; i += 65536) yield blob.subarray(i, i + 65536); };
+    const before = memory.buffer.byteLength;
+    // It is all there but for its checksum.
+    const error = await load(new Response(ReadableStream.from(chunks()))).catch((error) => error);
+    console.log(error.code, memory.buffer.byteLength - before);
+  `;
+  const out = execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
+  const [code, taken] = out.split(" ");
+  assert.equal(code, "checksum_mismatch");
+  assert.ok(Number(taken) <= length + 262_144, `${taken} bytes for ${length}`);
 });
 
 test("maxBytes and integrity", async () => {
