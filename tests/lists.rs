@@ -201,7 +201,10 @@ fn hosts_files() {
         has(" localhost", &[Err(Local)]);
         has(" LOCALHOST", &[Err(Local)]);
         has(" LocalHost.LocalDomain evil.com", &[Err(Local), Ok("evil.com")]);
-        has(" evil.com localhost evil2.com local", &[Ok("evil.com"), Err(Local), Ok("evil2.com"), Err(Local)]);
+        has(
+            " evil.com localhost evil2.com local",
+            &[Ok("evil.com"), Err(Local), Ok("evil2.com"), Err(Local)],
+        );
         has(" localhost.evil.com", &[Ok("localhost.evil.com")]);
         has(" 0.0.0.0", &[Err(Local)]);
         has(" ::1 evil.com", &[Err(Local), Ok("evil.com")]);
@@ -230,7 +233,8 @@ fn hosts_files() {
         assert_entries(&format!("0.0.0.0 {name}.com"), &[Ok(&format!("{name}.com"))]);
     }
     // What stands first is no address, and so the line is no entry of a hosts file.
-    for line in ["0 evil.com", "127.1 evil.com", "1.2.3 evil.com", "1.2.3.256 evil.com", "01.2.3.4 evil.com"] {
+    for line in ["0 evil.com", "127.1 evil.com", "1.2.3 evil.com", "1.2.3.256 evil.com", "01.2.3.4 evil.com"]
+    {
         assert_entries(line, &[Err(NotCheckable)]);
     }
 }
@@ -270,8 +274,34 @@ fn lines_whose_key_nobody_would_ask_for() {
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         proptest::sample::select(vec![
-            "||", "^", "$", "*", "@@", "|", "#", "##", "#@#", "!", " ", "\t", "\r", "\u{c}", "/", "?", ":", "://",
-            "http://", "0.0.0.0", "::1", "evil.com", "localhost", "[Adblock", "[::1]", "\\", "%", "a"
+            "||",
+            "^",
+            "$",
+            "*",
+            "@@",
+            "|",
+            "#",
+            "##",
+            "#@#",
+            "!",
+            " ",
+            "\t",
+            "\r",
+            "\u{c}",
+            "/",
+            "?",
+            ":",
+            "://",
+            "http://",
+            "0.0.0.0",
+            "::1",
+            "evil.com",
+            "localhost",
+            "[Adblock",
+            "[::1]",
+            "\\",
+            "%",
+            "a"
         ])
         .prop_map(|piece| piece.as_bytes().to_vec()),
         any::<u8>().prop_map(|byte| vec![byte]),

@@ -146,11 +146,7 @@ fn normal_form_and_case() {
         ("I\u{131}", "I\u{131}", "i\u{131}"),
         ("\u{df}\u{1e9e}", "\u{df}\u{1e9e}", "\u{df}\u{df}"),
         // A sigma at the end of a word is another one.
-        (
-            "\u{39f}\u{394}\u{39f}\u{3a3}",
-            "\u{39f}\u{394}\u{39f}\u{3a3}",
-            "\u{3bf}\u{3b4}\u{3bf}\u{3c2}",
-        ),
+        ("\u{39f}\u{394}\u{39f}\u{3a3}", "\u{39f}\u{394}\u{39f}\u{3a3}", "\u{3bf}\u{3b4}\u{3bf}\u{3c2}"),
         ("\u{3a3}\u{3a3}1", "\u{3a3}\u{3a3}1", "\u{3c3}\u{3c2}1"),
         ("\u{3a3}", "\u{3a3}", "\u{3c3}"),
         // Upper-case letters that have no common one with the mark, but their lower-case ones do.
