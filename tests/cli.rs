@@ -354,6 +354,44 @@ one.example";
 }
 
 #[test]
+fn ten_skipped_lines_are_shown_and_all_are_counted() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let long = format!("x y{}", "z".repeat(200));
+    fs::write(folder.join("one"), format!("evil.example\n\n*a\n*b\n*c\n*d\u{1b}[31m\n{long}\n*f\n")).unwrap();
+    fs::write(folder.join("two"), "*g\n".repeat(1200)).unwrap();
+    for output in [&[][..], &["--json"], &["-o", "-"]] {
+        let output = match output {
+            ["-o", "-"] => run(folder, &["build", "one", "two", "--profile", "url", "-o", "-"], b""),
+            _ => run(
+                folder,
+                &[&["build", "one", "two", "--profile", "url", "-o", "out"], output].concat(),
+                b"",
+            ),
+        };
+        let warned = text(&output.stderr);
+        let places: Vec<_> = warned.lines().map(|line| line.split(": ").next().unwrap()).collect();
+        let expected = "one:3 one:4 one:5 one:6 one:7 one:8 two:1 two:2 two:3 two:4";
+        assert_eq!(places.join(" "), expected, "{warned}");
+        assert!(
+            !warned.contains('\u{1b}') && warned.lines().all(|line| line.chars().count() < 160),
+            "{warned}"
+        );
+    }
+    let (blob, said, _) = build(folder, &["one", "two", "--profile", "url"], b"");
+    assert_eq!(blob, url_blob(&["evil.example/"]));
+    assert!(said.contains("1,205 skipped (an adblock rule that isn't ||host^)"), "{said}");
+    assert!(said.contains("1 skipped (no URL and no host)"), "{said}");
+
+    // Lines that aren't members are told of as well.
+    let verify = run(folder, &["verify", "out", "--members", "one", "--absent", "two"], b"");
+    let said = text(&verify.stdout);
+    assert!(said.contains("1 keys, 0 false negatives, 5 skipped (an adblock rule"), "{said}");
+    assert!(said.contains("0 listed keys, 0 false positives, 1,200 skipped (an adblock rule"), "{said}");
+    assert!(text(&verify.stderr).contains("two:1: skipped"));
+}
+
+#[test]
 fn public_suffixes_are_skipped_unless_allowed() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
