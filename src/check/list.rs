@@ -78,7 +78,7 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
         && (mark == Some(&b'#')
             || line.iter().any(|byte| b"*^".contains(byte))
             || authority.iter().any(|byte| b"$|".contains(byte)));
-    if rule || line.starts_with(b"@@") || line.starts_with(b"|") {
+    if rule || line.starts_with(b"@@") {
         return Err(Skip::Pattern);
     }
     // A parser would take the blank for a part of the host or the path, drop a tab, and take an IPv6 address without
