@@ -142,6 +142,10 @@ fn check_prints_what_is_maybe_present() {
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "bad.example\nworse.example\n"));
         let output = run(folder, &["check", "f.bloom", "good.example"], b"");
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+        // As a list does, the input may start with a byte order mark.
+        let marked = "\u{feff}evil.example\n\u{feff}bad.example\n";
+        let output = run(folder, &["check", "f.bloom"], marked.as_bytes());
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "evil.example\n"));
     });
 }
 

@@ -137,8 +137,12 @@ pub fn check(args: CheckArgs) -> Result<Answer> {
     if args.keys.is_empty() {
         let mut input = io::stdin().lock();
         let mut line = Vec::new();
+        let mut first = true;
         while input.read_until(b'\n', &mut line).context("standard input")? > 0 {
             let key = lines::trim(&line);
+            // As in a list.
+            let key = if first { key.strip_prefix(b"\xef\xbb\xbf").unwrap_or(key) } else { key };
+            first = false;
             if !key.is_empty() {
                 ask(key)?;
             }
