@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use bloom_wasm::format::Profile;
 use bloom_wasm::{Blob, RibbonFilter, hash};
 use tempfile::TempDir;
 
@@ -25,6 +26,39 @@ fn run(folder: &Path, args: &[&str], stdin: &[u8]) -> Output {
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
+
+/// Builds `out`, and returns it with what was said on standard output and on standard error.
+fn build(folder: &Path, args: &[&str], stdin: &[u8]) -> (Vec<u8>, String, String) {
+    let output = run(folder, &[&["build", "-o", "out"], args].concat(), stdin);
+    let [said, warned] = [&output.stdout, &output.stderr].map(|bytes| text(bytes).to_owned());
+    assert!(output.status.success(), "{args:?}: {warned}");
+    (fs::read(folder.join("out")).unwrap(), said, warned)
+}
+
+/// The lines of the keys that `out` takes for maybe present.
+fn checked(folder: &Path, keys: &[u8]) -> Vec<u8> {
+    let output = run(folder, &["check", "out"], keys);
+    assert_eq!(output.status.code(), Some(i32::from(output.stdout.is_empty())), "{}", text(&output.stderr));
+    output.stdout
+}
+
+fn info(folder: &Path) -> serde_json::Value {
+    serde_json::from_slice(&run(folder, &["info", "out", "--json"], b"").stdout).unwrap()
+}
+
+/// The blob of these keys, and of no others.
+fn blob_of(profile: Profile, key_fpr: f64, keys: &[&[u8]]) -> Vec<u8> {
+    let mut digests = keys.iter().map(|key| hash::digest(0, key)).collect();
+    let mut blob = Blob::from(RibbonFilter::from_digests(&mut digests, key_fpr, 0).unwrap());
+    blob.profile = profile;
+    blob.encode().unwrap()
+}
+
+fn url_blob(keys: &[&str]) -> Vec<u8> {
+    blob_of(Profile::Url, 1e-4, &keys.iter().map(|key| key.as_bytes()).collect::<Vec<_>>())
+}
+
+const EXACT: Profile = Profile::Password { lowercase: false, sha1: false };
 
 /// Runs in a new folder with a list of three hosts and their filter.
 fn with_filter(test: impl FnOnce(&Path)) {
@@ -108,6 +142,10 @@ fn check_prints_what_is_maybe_present() {
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "bad.example\nworse.example\n"));
         let output = run(folder, &["check", "f.bloom", "good.example"], b"");
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+        // As a list does, the input may start with a byte order mark.
+        let marked = "\u{feff}evil.example\n\u{feff}bad.example\n";
+        let output = run(folder, &["check", "f.bloom"], marked.as_bytes());
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "evil.example\n"));
     });
 }
 
@@ -254,4 +292,587 @@ fn merge_is_the_filter_of_both_lists() {
     let output = run(folder, &["merge", "ribbon", "ribbon", "-o", "none"], b"");
     assert!(text(&output.stderr).contains("[not_mergeable]"), "{}", text(&output.stderr));
     assert!(!folder.join("none").exists());
+}
+
+#[test]
+fn lists_of_urls_become_their_keys() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let list = "\u{feff}[Adblock Plus 2.0]\r
+! Title: bad\r
+# more\r
+\r
+||rule.example^\r
+||rule.example^$third-party\r
+@@||good.example^\r
+*.star.example\r
+good.example##.ad\r
+0.0.0.0 localhost\r
+0.0.0.0 one.example two.example # three.example\r
+::1 ip6-localhost LOCALHOST\r
+HTTP://User@Whole.Example:8080/a/../%62?c#d\r
+path.example/dir/\r
+b\u{fc}cher.example\r
+0x7f.1/x\r
+[2001:DB8:0::1]\r
+mailto:a@b.example\r
+bad.example worse.example\r
+one.example";
+    fs::write(folder.join("list"), list).unwrap();
+    let (blob, said, warned) = build(folder, &["list", "--profile", "url"], b"");
+    let keys = [
+        "rule.example/",
+        "one.example/",
+        "two.example/",
+        "whole.example/b?c",
+        "path.example/dir/",
+        "xn--bcher-kva.example/",
+        "127.0.0.1/x",
+        "[2001:db8::1]/",
+    ];
+    assert_eq!(blob, url_blob(&keys));
+    let [rule, local, no] =
+        ["an adblock rule that isn't ||host^", "this computer's own name", "no URL and no host"];
+    let expected = [
+        format!("list:6: skipped, {rule}: \"||rule.example^$third-party\""),
+        format!("list:7: skipped, {rule}: \"@@||good.example^\""),
+        format!("list:8: skipped, {rule}: \"*.star.example\""),
+        format!("list:9: skipped, {rule}: \"good.example##.ad\""),
+        format!("list:10: skipped, {local}: \"0.0.0.0 localhost\""),
+        format!("list:12: skipped, {local}: \"::1 ip6-localhost LOCALHOST\""),
+        format!("list:12: skipped, {local}: \"::1 ip6-localhost LOCALHOST\""),
+        format!("list:18: skipped, {no}: \"mailto:a@b.example\""),
+        format!("list:19: skipped, {no}: \"bad.example worse.example\""),
+    ];
+    assert_eq!(warned.lines().collect::<Vec<_>>(), expected);
+    let read = said.lines().next().unwrap();
+    assert!(read.contains("8 keys, 1 repeated ones dropped, 3 lines"), "{read}");
+    for count in [format!("4 skipped ({rule})"), format!("3 skipped ({local})"), format!("2 skipped ({no})")]
+    {
+        assert!(read.contains(&count), "{read}");
+    }
+    // What was skipped is no member, and what was kept is.
+    let verify = run(folder, &["verify", "out", "--members", "list", "--json"], b"");
+    let json: serde_json::Value = serde_json::from_slice(&verify.stdout).unwrap();
+    assert_eq!((&json["members"], &json["falseNegatives"]), (&9.into(), &0.into()));
+}
+
+#[test]
+fn ten_skipped_lines_are_shown_and_all_are_counted() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let long = format!("x y{}", "z".repeat(200));
+    fs::write(folder.join("one"), format!("evil.example\n\n*a\n*b\n*c\n*d\u{1b}[31m\n{long}\n*f\n")).unwrap();
+    fs::write(folder.join("two"), "*g\n".repeat(1200)).unwrap();
+    for output in [&[][..], &["--json"], &["-o", "-"]] {
+        let output = match output {
+            ["-o", "-"] => run(folder, &["build", "one", "two", "--profile", "url", "-o", "-"], b""),
+            _ => run(
+                folder,
+                &[&["build", "one", "two", "--profile", "url", "-o", "out"], output].concat(),
+                b"",
+            ),
+        };
+        let warned = text(&output.stderr);
+        let places: Vec<_> = warned.lines().map(|line| line.split(": ").next().unwrap()).collect();
+        let expected = "one:3 one:4 one:5 one:6 one:7 one:8 two:1 two:2 two:3 two:4";
+        assert_eq!(places.join(" "), expected, "{warned}");
+        assert!(
+            !warned.contains('\u{1b}') && warned.lines().all(|line| line.chars().count() < 160),
+            "{warned}"
+        );
+    }
+    let (blob, said, _) = build(folder, &["one", "two", "--profile", "url"], b"");
+    assert_eq!(blob, url_blob(&["evil.example/"]));
+    assert!(said.contains("1,205 skipped (an adblock rule that isn't ||host^)"), "{said}");
+    assert!(said.contains("1 skipped (no URL and no host)"), "{said}");
+
+    // Lines that aren't members are told of as well.
+    let verify = run(folder, &["verify", "out", "--members", "one", "--absent", "two"], b"");
+    let said = text(&verify.stdout);
+    assert!(said.contains("1 keys, 0 false negatives, 5 skipped (an adblock rule"), "{said}");
+    assert!(said.contains("0 listed keys, 0 false positives, 1,200 skipped (an adblock rule"), "{said}");
+    assert!(text(&verify.stderr).contains("two:1: skipped"));
+}
+
+#[test]
+fn public_suffixes_are_skipped_unless_allowed() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let suffixes = [
+        "co.uk",
+        "github.io",
+        "com",
+        "HTTP://CO.UK.:80/",
+        "||blogspot.com^",
+        "0.0.0.0 github.io",
+        "\u{516c}\u{53f8}.cn",
+        // A rule of a registry for whatever name.
+        "any.kawasaki.jp",
+    ];
+    let others = [
+        ("evil.co.uk", "evil.co.uk/"),
+        ("evil.github.io", "evil.github.io/"),
+        ("github.io/evil/", "github.io/evil/"),
+        ("co.uk/?a", "co.uk/?a"),
+        // A machine, which the list has for a suffix by a rule for any name in its place.
+        ("ec2-3-84-126-255.compute-1.amazonaws.com", "ec2-3-84-126-255.compute-1.amazonaws.com/"),
+        ("city.kawasaki.jp", "city.kawasaki.jp/"),
+        ("no-such-domain", "no-such-domain/"),
+        ("1.2.3.4", "1.2.3.4/"),
+    ];
+    let kept = others.map(|(_, key)| key);
+    let lines = [&suffixes[..], &others.map(|(line, _)| line)].concat().join("\n");
+    let (blob, said, warned) = build(folder, &["--profile", "url"], lines.as_bytes());
+    assert_eq!(blob, url_blob(&kept));
+    assert!(said.contains("8 keys, 8 skipped (a public suffix; --allow-suffixes keeps it)"), "{said}");
+    for (i, (line, suffix)) in warned.lines().zip(suffixes).enumerate() {
+        let start = format!("standard input:{}: skipped, a public suffix;", i + 1);
+        assert!(line.starts_with(&start) && line.ends_with(&format!("{suffix:?}")), "{line}");
+    }
+    assert_eq!(warned.lines().count(), suffixes.len());
+    assert_eq!(checked(folder, b"a.co.uk\nb.github.io\nevil.co.uk\n"), b"evil.co.uk\n");
+
+    let (blob, said, warned) = build(folder, &["--profile", "url", "--allow-suffixes"], lines.as_bytes());
+    let more = ["co.uk/", "github.io/", "com/", "blogspot.com/", "xn--55qx5d.cn/", "any.kawasaki.jp/"];
+    assert_eq!((blob, &*warned), (url_blob(&[&kept[..], &more].concat()), ""));
+    assert!(said.contains("14 keys, 2 repeated ones dropped"), "{said}");
+    assert_eq!(checked(folder, b"a.co.uk\nb.github.io\nc.org\n"), b"a.co.uk\nb.github.io\n");
+    // The rules of the build are those of its verification.
+    fs::write(folder.join("list"), &lines).unwrap();
+    for (args, members) in [(&["--allow-suffixes"][..], 16), (&[], 8)] {
+        let args = [&["verify", "out", "--probes", "1", "--json", "--members", "list"], args].concat();
+        let output = run(folder, &args, b"");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&json["members"], &json["falseNegatives"]), (&members.into(), &0.into()));
+    }
+}
+
+#[test]
+fn urls_are_checked_where_a_browser_goes() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    for (list, url) in [
+        ("evil.com", "http://evil.com\\@good.com/"),
+        ("evil.com", "https:///evil.com/"),
+        ("evil.com/a", "HTTP://EVIL.com:80/%2e%2e/a"),
+        ("195.127.0.11", "http://3279880203/"),
+        ("evil.com", "http://evil.com./"),
+        ("evil.com", "evil.com"),
+        ("evil.com", "https://user:word@a.b.evil.com:8443/c/d?e#f"),
+        ("http://evil.com\\@good.com/", "evil.com/@good.com/"),
+        ("http://3279880203/", "195.127.0.11/a?b"),
+        ("HTTP://EVIL.com:80/%2e%2e/a", "evil.com/a?b"),
+        ("||evil.com^", "www.evil.com/a"),
+        ("127.0.0.1 evil.com", "ftp://evil.com/a"),
+        ("evil.com/a/", "evil.com/a/b/c?d"),
+        ("evil.com/a?x", "http://www.evil.com/a?x"),
+    ] {
+        build(folder, &["--profile", "url", "--fpr", "1e-6"], list.as_bytes());
+        let output = run(folder, &["check", "out", url], b"");
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), &*format!("{url}\n")), "{list}");
+        assert_eq!(checked(folder, url.as_bytes()), format!("{url}\n").as_bytes());
+        let others = "http://good.com/\nnotevil.com\nevil.com.good.com\ncom\nmailto:a@evil.com\n\
+            evil.com:80b\ngood.com/evil.com/\nhttp:///\n \nevil.org/a?x\n";
+        assert_eq!(text(&checked(folder, others.as_bytes())), "", "{list}");
+    }
+    // A directory's key isn't its site's, a page's isn't its directory's.
+    build(folder, &["--profile", "url", "--fpr", "1e-6"], b"evil.com/a/\nworse.com/a?x");
+    let lines = b"evil.com\nevil.com/a\nevil.com/a/b\nworse.com/a\nworse.com/a?x\nworse.com/a?xy";
+    assert_eq!(text(&checked(folder, lines)), "evil.com/a/b\nworse.com/a?x\n");
+}
+
+#[test]
+fn a_list_has_one_blob_however_it_is_written() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let expected = url_blob(&["evil.com/", "worse.com/a?b", "195.127.0.11/"]);
+    for lines in [
+        "evil.com\nworse.com/a?b\n195.127.0.11\n",
+        "worse.com/a?b\n195.127.0.11\nevil.com",
+        "http://3279880203/\r\nhttp://EVIL.com:80/\r\nhttps://u@worse.com./%61?b#c\r\n",
+        "||evil.com^\n//worse.com/x/../a?b\n0xc37f000b\nEvil.Com.\n195.127.11\n",
+        "0.0.0.0 evil.com evil.com # evil.com\nftp://worse.com/./a?b\n\t[::ffff:195.127.0.11]:443/ \n# c\n",
+    ] {
+        assert_eq!(build(folder, &["--profile", "url"], lines.as_bytes()).0, expected, "{lines}");
+    }
+}
+
+#[test]
+fn allowed_urls_never_match_and_members_always_do() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let lines = |line: &dyn Fn(u32) -> String, count| (0..count).map(|i| line(i) + "\n").collect::<String>();
+    let bad = lines(&|i| format!("bad{i}.example"), 3000);
+    let good = lines(&|i| format!("https://www.shop{i}.good.example:8443/a/b{i}/c.html?id={i}#d"), 3000);
+    fs::write(folder.join("bad"), &bad).unwrap();
+    fs::write(folder.join("good"), &good).unwrap();
+    fs::write(folder.join("hosts"), lines(&|i| format!("0.0.0.0 host{i}.good.example # c"), 500)).unwrap();
+    let hosts = lines(&|i| format!("host{i}.good.example"), 500);
+
+    build(folder, &["bad", "--profile", "url", "--fpr", "0.5"], b"");
+    assert_eq!(info(folder)["layers"], 0);
+    let hits = checked(folder, good.as_bytes()).iter().filter(|&&byte| byte == b'\n').count();
+    // 15 keys, three of which are the same for all, at a rate of 0.05.
+    assert!((1000..2500).contains(&hits), "{hits}");
+
+    for kind in ["ribbon", "bloom", "counting", "scalable", "cuckoo"] {
+        let args = [
+            "bad",
+            "--profile",
+            "url",
+            "--fpr",
+            "0.5",
+            "--allow",
+            "good",
+            "--allow",
+            "hosts",
+            "--kind",
+            kind,
+        ];
+        let (blob, said, warned) = build(folder, &args, b"");
+        assert_eq!(warned, "");
+        assert!(said.contains("allowed  3,500 entries\n"), "{said}");
+        assert_eq!(text(&checked(folder, good.as_bytes())), "", "{kind}");
+        assert_eq!(text(&checked(folder, hosts.as_bytes())), "", "{kind}");
+        assert_eq!(text(&checked(folder, bad.as_bytes())), bad, "{kind}");
+        // Every key of a good URL, asked as a URL of its own.
+        let parts = lines(&|i| format!("shop{i}.good.example/a/b{i}/"), 3000);
+        assert_eq!(text(&checked(folder, parts.as_bytes())), "", "{kind}");
+        let info = info(folder);
+        assert!(info["layers"].as_u64().unwrap() > 0, "{info}");
+        assert_eq!(info["count"], 3000);
+        let verify = run(folder, &["verify", "out", "--members", "bad", "--absent", "good", "--json"], b"");
+        let json: serde_json::Value = serde_json::from_slice(&verify.stdout).unwrap();
+        assert_eq!(
+            (&json["members"], &json["falseNegatives"], &json["probes"], &json["falsePositives"]),
+            (&3000.into(), &0.into(), &3000.into(), &0.into())
+        );
+        assert_eq!(build(folder, &args, b"").0, blob, "the same lists, the same bytes");
+    }
+    // For all others the rate is no higher than asked for, and the one that is told.
+    build(folder, &["bad", "--profile", "url", "--fpr", "0.5", "--allow", "good"], b"");
+    fs::write(folder.join("others"), lines(&|i| format!("stranger{i}.example"), 20_000)).unwrap();
+    let verify = run(folder, &["verify", "out", "--members", "bad", "--absent", "others", "--json"], b"");
+    let json: serde_json::Value = serde_json::from_slice(&verify.stdout).unwrap();
+    let [measured, told] = ["measuredFpr", "estimatedFpr"].map(|name| json[name].as_f64().unwrap());
+    assert!(told < 0.05 && (measured - told).abs() < 5.0 * (told / 20_000.0).sqrt(), "{json}");
+}
+
+#[test]
+fn passwords_and_bytes_have_allowlists_too() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let lines = |from: u32, to: u32| (from..to).map(|i| format!("Stra\u{df}e{i}\n")).collect::<String>();
+    fs::write(folder.join("bad"), lines(0, 1000)).unwrap();
+    fs::write(folder.join("good"), lines(1000, 3000).to_uppercase().replace("SS", "\u{1e9e}")).unwrap();
+    for (profile, more) in [("raw", &[][..]), ("password", &[]), ("password", &["--lowercase"])] {
+        let args = [&["bad", "--fpr", "0.5", "--profile", profile, "--allow", "good"], more].concat();
+        build(folder, &args, b"");
+        let good = fs::read(folder.join("good")).unwrap();
+        assert_eq!(text(&checked(folder, &good)), "", "{args:?}");
+        assert_eq!(text(&checked(folder, lines(0, 1000).as_bytes())), lines(0, 1000), "{args:?}");
+        let spelled = text(&checked(folder, lines(1000, 3000).as_bytes())).lines().count();
+        if more.is_empty() {
+            assert!((300..1200).contains(&spelled), "{spelled}");
+        } else {
+            assert_eq!(spelled, 0);
+        }
+    }
+}
+
+#[test]
+fn keys_in_both_lists() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let bad = ["evil.com", "worse.com/a/", "shop.example", "page.example/x?y", "alone.com"];
+    fs::write(folder.join("bad"), bad.join("\n")).unwrap();
+    let good = [
+        // Its own key is a member's,
+        "HTTP://Shop.example:80/",
+        "page.example/x?y",
+        // its parent's,
+        "http://good.evil.com/a",
+        "http://worse.com/a/b",
+        // nobody's.
+        "good.com",
+    ];
+    fs::write(folder.join("good"), good.join("\n")).unwrap();
+    let common = ["bad", "--profile", "url", "--fpr", "1e-6", "--allow", "good"];
+
+    let (_, said, warned) = build(folder, &common, b"");
+    let mut conflicts: Vec<_> = warned.lines().collect();
+    conflicts.sort();
+    assert_eq!(
+        conflicts,
+        [
+            "good:1: in both lists, and so still blocked: \"shop.example/\"",
+            "good:2: in both lists, and so still blocked: \"page.example/x?y\"",
+            "good:3: in both lists, and so still blocked: \"evil.com/\"",
+            "good:4: in both lists, and so still blocked: \"worse.com/a/\"",
+        ]
+    );
+    assert!(said.contains("5 entries, 4 keys in both lists still blocked"), "{said}");
+    let all = [&bad[..], &good].concat().join("\n") + "\n";
+    assert_eq!(text(&checked(folder, all.as_bytes())), all.replace("good.com\n", ""));
+
+    let (_, said, warned) = build(folder, &[&common[..], &["--allow-wins"]].concat(), b"");
+    let mut conflicts: Vec<_> = warned.lines().collect();
+    conflicts.sort();
+    assert_eq!(
+        conflicts,
+        [
+            "good:1: in both lists, and so absent: \"shop.example/\"",
+            "good:2: in both lists, and so absent: \"page.example/x?y\"",
+            "good:3: in both lists, and so still blocked: \"evil.com/\"",
+            "good:4: in both lists, and so still blocked: \"worse.com/a/\"",
+        ]
+    );
+    assert!(
+        said.contains("5 entries, 2 keys in both lists absent, 2 keys in both lists still blocked"),
+        "{said}"
+    );
+    let asked = "evil.com\ngood.evil.com/a\nother.evil.com\nworse.com/a/\nworse.com/a/b\nshop.example\n\
+        www.shop.example/a\npage.example/x?y\npage.example/x\nalone.com\ngood.com\n";
+    let present = "evil.com\ngood.evil.com/a\nother.evil.com\nworse.com/a/\nworse.com/a/b\nalone.com\n";
+    assert_eq!(text(&checked(folder, asked.as_bytes())), present);
+    assert_eq!(info(folder)["count"].as_u64().unwrap_or(3), 3);
+    // The blob is that of the members which are left.
+    assert_eq!(
+        build(folder, &["-", "--profile", "url", "--fpr", "1e-6"], b"evil.com\nworse.com/a/\nalone.com").0,
+        build(folder, &[&common[..], &["--allow-wins"]].concat(), b"").0
+    );
+    // A key that is one entry's own and another's parent goes, in whatever order they come.
+    for good in ["evil.com\na.evil.com", "a.evil.com\nevil.com"] {
+        fs::write(folder.join("good"), good).unwrap();
+        let (_, said, _) = build(folder, &[&common[..], &["--allow-wins"]].concat(), b"");
+        assert!(said.contains("2 entries, 1 keys in both lists absent\n"), "{said}");
+        assert_eq!(text(&checked(folder, b"evil.com\nb.evil.com\na.evil.com\nalone.com")), "alone.com\n");
+    }
+    // Twelve conflicts: ten are shown, all are counted.
+    let hosts: String = (0..12).map(|i| format!("host{i}.example\n")).collect();
+    fs::write(folder.join("good"), &hosts).unwrap();
+    let (_, said, warned) = build(folder, &["--profile", "url", "--allow", "good"], hosts.as_bytes());
+    assert_eq!(warned.lines().count(), 10);
+    assert!(said.contains("12 entries, 12 keys in both lists still blocked"), "{said}");
+    // Suffixes and lines that are no keys, in a list of allowed ones.
+    fs::write(folder.join("good"), "co.uk\n*.x\n# c\n").unwrap();
+    let (_, said, warned) = build(folder, &["--profile", "url", "--allow", "good"], b"evil.co.uk");
+    assert!(said.contains("allowed  1 entries, 1 lines"), "{said}");
+    assert!(said.contains("1 skipped (an adblock rule"), "{said}");
+    assert_eq!(warned, "good:2: skipped, an adblock rule that isn't ||host^: \"*.x\"\n");
+    assert_eq!(checked(folder, b"evil.co.uk"), b"evil.co.uk\n");
+}
+
+#[test]
+fn lists_of_passwords() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let list =
+        b"Passwo\xcc\x88rd1\r\n# hash\n#1\n two  words \n \n\nGeheim\n\xff\xfeX\n!||^\nPassw\xc3\xb6rd1\n";
+    fs::write(folder.join("list"), list).unwrap();
+    let (blob, said, warned) = build(folder, &["list", "--profile", "password"], b"");
+    let keys: [&[u8]; 8] =
+        [b"Passw\xc3\xb6rd1", b"# hash", b"#1", b" two  words ", b" ", b"Geheim", b"\xff\xfeX", b"!||^"];
+    assert_eq!(blob, blob_of(EXACT, 1e-4, &keys));
+    assert_eq!(warned, "");
+    assert!(said.contains("8 keys, 1 repeated ones dropped, 1 not UTF-8 and kept as they are\n"), "{said}");
+
+    build(folder, &["list", "--profile", "password", "--fpr", "1e-9"], b"");
+    // Only what is the same password is present, and it comes back as it was asked.
+    let asked = b"Passwo\xcc\x88rd1\nPassw\xc3\xb6rd1\r\npassw\xc3\xb6rd1\nPasswo\xcc\x88rd\n# hash\n#1\n# hash \n two  words \n\
+        two  words\n \n  \nGeheim\ngeheim\nGeheim1\nx\xff\xfeX\n\xff\xfeX\n\xff\xfex\n\xef\xbf\xbd\xef\xbf\xbdX\n!||^";
+    assert_eq!(
+        checked(folder, asked),
+        b"Passwo\xcc\x88rd1\nPassw\xc3\xb6rd1\n# hash\n#1\n two  words \n \nGeheim\n\xff\xfeX\n!||^\n"
+    );
+    let verify = run(folder, &["verify", "out", "--members", "list", "--probes", "1"], b"");
+    assert!(
+        text(&verify.stdout).contains("9 keys, 0 false negatives, 1 not UTF-8"),
+        "{}",
+        text(&verify.stdout)
+    );
+
+    let (blob, ..) = build(folder, &["list", "--profile", "password", "--lowercase"], b"");
+    let lower: Vec<Vec<u8>> =
+        keys.iter().map(|key| if key[0] == 0xff { key.to_vec() } else { key.to_ascii_lowercase() }).collect();
+    let lower: Vec<&[u8]> = lower.iter().map(|key| &key[..]).collect();
+    assert_eq!(blob, blob_of(Profile::Password { lowercase: true, sha1: false }, 1e-4, &lower));
+    // The blob remembers it.
+    build(folder, &["list", "--profile", "password", "--lowercase", "--fpr", "1e-9"], b"");
+    let asked = b"PASSWO\xcc\x88RD1\nPASSW\xc3\x96RD1\nGEHEIM\n\xff\xfex\n\xff\xfeX\nTWO  WORDS\n";
+    assert_eq!(checked(folder, asked), b"PASSWO\xcc\x88RD1\nPASSW\xc3\x96RD1\nGEHEIM\n\xff\xfeX\n");
+    assert!(text(&run(folder, &["info", "out"], b"").stdout).contains("passwords, lower-cased"));
+}
+
+#[test]
+fn short_passwords_are_left_out_and_counted() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    // Characters after NFC: not bytes, and not as they were written.
+    let list = "four\nfiver\nfo\u{308}ur\nfi\u{308}ver\n\u{1f600}\u{1f600}\u{1f600}\u{1f600}\n\u{1f600}\u{1f600}\u{1f600}\u{1f600}\u{1f600}\n     \n";
+    let (blob, said, warned) =
+        build(folder, &["--profile", "password", "--min-length", "5"], list.as_bytes());
+    let keys =
+        ["fiver", "f\u{ef}ver", "\u{1f600}\u{1f600}\u{1f600}\u{1f600}\u{1f600}", "     "].map(str::as_bytes);
+    assert_eq!(blob, blob_of(EXACT, 1e-4, &keys));
+    assert_eq!(warned, "", "they were asked for");
+    assert!(said.contains("4 keys, 3 skipped (shorter than asked for)"), "{said}");
+    fs::write(folder.join("list"), list).unwrap();
+    for (length, members) in [("0", 7), ("5", 4), ("6", 0)] {
+        let args = ["verify", "out", "--probes", "1", "--members", "list", "--json", "--min-length", length];
+        let output = run(folder, &args, b"");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["members"], members);
+        assert_eq!(output.status.code(), Some(i32::from(members == 7)));
+    }
+    // Of what isn't UTF-8 every byte that begins no character is one.
+    let list = b"ab\xff\nab\xff\xff\xff";
+    let (blob, ..) = build(folder, &["--profile", "password", "--min-length", "5"], list);
+    assert_eq!(blob, blob_of(EXACT, 1e-4, &[b"ab\xff\xff\xff"]));
+}
+
+#[test]
+fn lists_of_hashes() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let hash = |password: &str| sha1_smol::Sha1::from(password).digest();
+    let of = ["Passw\u{f6}rd1", "rare", "ten", "uncounted", "upper"].map(hash);
+    let hex = of.each_ref().map(ToString::to_string);
+    let list = format!(
+        "{}:500\r\n{}:9\r\n{}:10\n{}\n{}:3645804\n# comment\n{}:x\nletmein\n",
+        hex[0],
+        hex[1],
+        hex[2],
+        hex[3],
+        hex[4].to_uppercase(),
+        hex[0]
+    );
+    fs::write(folder.join("list"), &list).unwrap();
+    let sha1 = Profile::Password { lowercase: false, sha1: true };
+    let bytes = of.map(|digest| digest.bytes());
+    let [a, rare, ten, uncounted, upper] = bytes.each_ref().map(|bytes| &bytes[..]);
+
+    let (blob, said, warned) = build(folder, &["list", "--profile", "password", "--sha1-hex"], b"");
+    assert_eq!(blob, blob_of(sha1, 1e-4, &[a, rare, ten, uncounted, upper]));
+    assert!(said.contains("5 keys, 3 skipped (no SHA-1 hash in hexadecimal)"), "{said}");
+    let places: Vec<_> = warned.lines().map(|line| line.split(": ").next().unwrap()).collect();
+    assert_eq!(places, ["list:6", "list:7", "list:8"]);
+
+    let args = ["list", "--profile", "password", "--sha1-hex", "--min-count", "10"];
+    let (blob, said, warned) = build(folder, &args, b"");
+    assert_eq!(blob, blob_of(sha1, 1e-4, &[a, ten, uncounted, upper]));
+    assert!(
+        said.contains("3 skipped (no SHA-1 hash in hexadecimal), 1 skipped (rarer than asked for)"),
+        "{said}"
+    );
+    assert_eq!(warned.lines().count(), 3);
+    for (count, code) in [("0", 1), ("10", 0)] {
+        let args = ["verify", "out", "--members", "list", "--probes", "1", "--min-count", count];
+        assert_eq!(run(folder, &args, b"").status.code(), Some(code));
+    }
+
+    // Asked are passwords, in whatever form, and never hashes.
+    build(folder, &[&args[..], &["--fpr", "1e-9"]].concat(), b"");
+    let asked = format!(
+        "Passwo\u{308}rd1\nPassw\u{f6}rd1\npassw\u{f6}rd1\nrare\nten\nTen\nuncounted\nupper\n{}\n",
+        hex[2]
+    );
+    assert_eq!(
+        text(&checked(folder, asked.as_bytes())),
+        "Passwo\u{308}rd1\nPassw\u{f6}rd1\nten\nuncounted\nupper\n"
+    );
+    assert!(text(&run(folder, &["info", "out"], b"").stdout).contains("passwords, by their SHA-1"));
+
+    // A list of allowed ones has hashes too.
+    fs::write(folder.join("good"), format!("{}\n{}:1\nten\n", hex[1], hex[2])).unwrap();
+    let more = ["--fpr", "1e-9", "--allow", "good", "--allow-wins"];
+    let (blob, said, _) = build(folder, &[&args[..], &more].concat(), b"");
+    assert_eq!(blob, blob_of(sha1, 1e-9, &[a, uncounted, upper]));
+    assert!(
+        said.contains("2 entries, 1 skipped (no SHA-1 hash in hexadecimal), 1 keys in both lists absent"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_rate_of_each_profile() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let hash = "a9993e364706816aba3e25717850c26c9cd0d89d";
+    for (args, fpr, name) in [
+        (&[][..], 1e-3, "raw"),
+        (&["--profile", "raw"], 1e-3, "raw"),
+        // A tenth of what a whole check may have.
+        (&["--profile", "url"], 1e-4, "url"),
+        (&["--profile", "password"], 1e-4, "password"),
+        (&["--profile", "password", "--lowercase"], 1e-4, "password"),
+        (&["--profile", "password", "--sha1-hex"], 1e-4, "password"),
+        (&["--profile", "url", "--fpr", "0.5"], 0.05, "url"),
+        (&["--profile", "url", "--fpr", "0.999"], 0.0999, "url"),
+        (&["--profile", "password", "--fpr", "0.25"], 0.25, "password"),
+        (&["--fpr", "0.25"], 0.25, "raw"),
+    ] {
+        build(folder, args, hash.as_bytes());
+        let info = info(folder);
+        let stored = info["fpr"].as_f64().unwrap();
+        assert!((stored / fpr - 1.0).abs() < 1e-9, "{args:?}: {stored}");
+        assert_eq!(info["profile"], name);
+        let (_, _, shown) = build(folder, args, hash.as_bytes());
+        assert_eq!(shown, "");
+    }
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("list"), "evil.example\n").unwrap();
+    fs::write(folder.join("f.bloom"), build(folder, &["list"], b"").0).unwrap();
+    for (args, message) in [
+        (&["build", "--lowercase"][..], "--profile password"),
+        (&["build", "--profile", "url", "--lowercase"], "--profile password"),
+        (&["build", "--sha1-hex"], "--profile password"),
+        (&["build", "--profile", "url", "--sha1-hex"], "--profile password"),
+        (&["build", "--min-length", "8"], "--profile password"),
+        (&["build", "--profile", "url", "--min-length", "8"], "--profile password"),
+        (&["build", "--min-count", "8"], "--sha1-hex"),
+        (&["build", "--profile", "url", "--min-count", "8"], "--sha1-hex"),
+        (&["build", "--profile", "password", "--min-count", "8"], "--sha1-hex"),
+        (&["build", "--profile", "password", "--sha1-hex", "--lowercase"], "'--lowercase'"),
+        (&["build", "--profile", "password", "--sha1-hex", "--min-length", "8"], "--min-length"),
+        (&["build", "--allow-suffixes"], "--profile url"),
+        (&["build", "--profile", "password", "--allow-suffixes"], "--profile url"),
+        (&["build", "--allow-wins"], "--allow <LIST>"),
+        (&["build", "--allow", "nowhere"], "nowhere"),
+        (&["build", "--profile", "urls"], "[possible values: raw, url, password]"),
+        (&["build", "--profile", "password", "--min-length", "-1"], "'-1'"),
+        (&["build", "--profile", "password", "--min-length", "x"], "'x'"),
+        (&["build", "--profile", "url", "--fpr", "1"], "[invalid_parameter]"),
+        (&["build", "--profile", "url", "--fpr", "9"], "[invalid_parameter]"),
+        (&["build", "--profile", "url", "--fpr", "0"], "[invalid_parameter]"),
+        (&["build", "--profile", "url", "--fpr", "-1"], "'-1'"),
+        (&["build", "--profile", "url", "--fpr=-1"], "[invalid_parameter]"),
+        (&["build", "--profile", "password", "--fpr", "NaN"], "[invalid_parameter]"),
+        (&["verify", "f.bloom"], "--members <LIST>"),
+        (&["verify", "f.bloom", "--members", "list", "--absent", "list", "--probes", "3"], "'--probes"),
+        (&["verify", "f.bloom", "--members", "list", "--profile", "url"], "'--profile'"),
+        (&["check", "f.bloom", "--lowercase"], "'--lowercase'"),
+        (&["chek", "f.bloom"], "'chek'"),
+    ] {
+        let output: &[&str] = if args[0] == "build" { &["-o", "new", "list"] } else { &[] };
+        let output = run(folder, &[args, output].concat(), b"");
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+        assert!(error.starts_with("bloom-wasm: ") && error.contains(message), "{args:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{args:?}: {error}");
+        assert!(output.stdout.is_empty());
+    }
+    assert!(!folder.join("new").exists());
+    // To ask for help is no failure, and is answered at length.
+    for args in [&["help"][..], &["--help"], &["build", "--help"]] {
+        let output = run(folder, args, b"");
+        assert!(output.status.success() && text(&output.stdout).lines().count() > 5);
+    }
+    assert!(text(&run(folder, &[], b"").stderr).contains("Usage:"));
 }

@@ -32,7 +32,11 @@ pub fn entries(line: &[u8]) -> impl Iterator<Item = Result<&[u8], Skip>> {
     let line = line.trim_ascii();
     let comment = matches!(line, [] | [b'#' | b'!', ..]) || line.starts_with(b"[Adblock");
     let hosts = hosts(line);
-    let other = if comment || hosts.is_some() { None } else { Some(entry(line)) };
+    let other = match hosts {
+        // An address alone, before a comment: of no hosts file, or with all its names taken out.
+        Some(hosts) => hosts.trim_ascii().is_empty().then_some(Err(Skip::NotCheckable)),
+        None => (!comment).then(|| entry(line)),
+    };
     hosts.unwrap_or_default().split(u8::is_ascii_whitespace).filter_map(host).chain(other)
 }
 
@@ -52,22 +56,36 @@ fn host(name: &[u8]) -> Option<Result<&[u8], Skip>> {
 fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     if let Some(rule) = line.strip_prefix(b"||") {
         let host = rule.strip_suffix(b"^").ok_or(Skip::Pattern)?;
-        let plain = !host.is_empty() && !host.iter().any(|byte| b"/^*$|".contains(byte));
-        return if plain { Ok(host) } else { Err(Skip::Pattern) };
+        let other = |byte: &u8| b"/\\?#^*$|".contains(byte) || byte.is_ascii_whitespace();
+        return if host.is_empty() || host.iter().any(other) { Err(Skip::Pattern) } else { Ok(host) };
     }
-    let scheme = line.windows(3).position(|bytes| bytes == b"://");
-    let rest = line.get(scheme.map_or(0, |at| at + 3)..).unwrap_or_default();
+    let scheme = line.windows(3).position(|bytes| bytes == b"://").filter(|&at| {
+        let name = line.get(..at).unwrap_or_default();
+        name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
+    });
+    let start = match scheme {
+        Some(at) => at + 3,
+        None if line.starts_with(b"//") => 2,
+        None => 0,
+    };
+    let rest = line.get(start..).unwrap_or_default();
     let end = rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(rest.len());
     let (authority, path) = rest.split_at_checked(end).unwrap_or_default();
-    let cosmetic = [b"##".as_slice(), b"#@#", b"#?#", b"#$#"].iter().any(|mark| path.starts_with(mark));
+    // Marks as `##`, `#@#` and `#@$?#`.
+    let mark = path.strip_prefix(b"#").and_then(|mark| mark.iter().find(|byte| !b"@$?%".contains(byte)));
     // A whole URL may hold anything; without a scheme it may as well be a rule.
     let rule = scheme.is_none()
-        && (cosmetic
+        && (mark == Some(&b'#')
             || line.iter().any(|byte| b"*^".contains(byte))
             || authority.iter().any(|byte| b"$|".contains(byte)));
-    if rule || line.starts_with(b"@@") || line.starts_with(b"|") {
+    if rule || line.starts_with(b"@@") {
         return Err(Skip::Pattern);
     }
-    // A parser would take the blank for a part of the host, and the line for one name that nobody asks for.
-    if authority.iter().any(u8::is_ascii_whitespace) { Err(Skip::NotCheckable) } else { Ok(line) }
+    // A parser would take the blank for a part of the host or the path, drop a tab, and take an IPv6 address without
+    // its brackets for a host and a port: the key would be one that nobody asks for, or somebody else's.
+    let blank = authority.iter().any(u8::is_ascii_whitespace)
+        || line.contains(&b'\t')
+        || line.windows(2).any(|bytes| bytes == b" #");
+    let bare = line.contains(&b':') && is_address(line);
+    if blank || bare { Err(Skip::NotCheckable) } else { Ok(line) }
 }

@@ -10,7 +10,7 @@ use bloom_wasm::format::Profile;
 use bloom_wasm::{Blob, Info, LayerKind, Stack, hash, lines};
 use serde::Serialize;
 
-use super::keys::{self, Input};
+use super::keys::{self, Input, Met};
 use super::{Answer, grouped, print_json, print_rows, rate, read_blob};
 
 /// Say what a blob holds
@@ -137,8 +137,12 @@ pub fn check(args: CheckArgs) -> Result<Answer> {
     if args.keys.is_empty() {
         let mut input = io::stdin().lock();
         let mut line = Vec::new();
+        let mut first = true;
         while input.read_until(b'\n', &mut line).context("standard input")? > 0 {
             let key = lines::trim(&line);
+            // As in a list.
+            let key = if first { key.strip_prefix(b"\xef\xbb\xbf").unwrap_or(key) } else { key };
+            first = false;
             if !key.is_empty() {
                 ask(key)?;
             }
@@ -205,9 +209,10 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
     members.sort_unstable();
 
     let estimated_fpr = blob.filter.estimated_fpr();
-    let (probes, false_positives) = if args.absent.is_empty() {
+    let (probes, false_positives, absent_met) = if args.absent.is_empty() {
         let enough = if estimated_fpr > 0.0 { (100.0 / estimated_fpr).min(1e9) as u64 } else { 0 };
-        random_probes(&blob, args.probes.unwrap_or(enough.max(1_000_000)))
+        let (probes, hits) = random_probes(&blob, args.probes.unwrap_or(enough.max(1_000_000)));
+        (probes, hits, Met::default())
     } else {
         listed_probes(&blob, &args.absent, &members)?
     };
@@ -230,7 +235,11 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
                 format!("{} keys, {} false negatives", grouped(count), grouped(false_negatives))
                     + &met.summary(),
             ),
-            ("absent", format!("{} {source}, {} false positives", grouped(probes), grouped(false_positives))),
+            (
+                "absent",
+                format!("{} {source}, {} false positives", grouped(probes), grouped(false_positives))
+                    + &absent_met.summary(),
+            ),
             (
                 "measured fpr",
                 match (verdict.measured_fpr, verdict.interval) {
@@ -257,9 +266,9 @@ fn random_probes(blob: &Blob, probes: u64) -> (u64, u64) {
 }
 
 /// Asks for the lines of lists but for those that have a member, all of them sorted, among their keys.
-fn listed_probes(blob: &Blob, lists: &[PathBuf], members: &[u64]) -> Result<(u64, u64)> {
+fn listed_probes(blob: &Blob, lists: &[PathBuf], members: &[u64]) -> Result<(u64, u64, Met)> {
     let (mut probes, mut hits) = (0, 0);
-    keys::for_each(lists, blob.profile, &keys::Rules::none(), |input, _| {
+    let met = keys::for_each(lists, blob.profile, &keys::Rules::none(), |input, _| {
         let digests = input.keys().into_iter().map(|key| hash::digest(blob.filter.seed(), key));
         let digests: Vec<u64> = digests.collect();
         if !digests.iter().any(|digest| members.binary_search(digest).is_ok()) {
@@ -268,7 +277,7 @@ fn listed_probes(blob: &Blob, lists: &[PathBuf], members: &[u64]) -> Result<(u64
         }
         Ok(())
     })?;
-    Ok((probes, hits))
+    Ok((probes, hits, met))
 }
 
 /// Wilson 1927, "Probable inference, the law of succession, and statistical inference", at 95 %.

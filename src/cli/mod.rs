@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use bloom_wasm::Blob;
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand, ValueEnum};
 
 /// Membership filters: pack a list of keys into one compact blob, and ask it "maybe present" or "definitely absent".
@@ -59,7 +60,21 @@ enum Answer {
 }
 
 pub fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error)
+            if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
+        {
+            // The first paragraph says what is wrong; usage and hints, for people who look at a screen, follow.
+            let text = error.to_string();
+            let words = text.split("\n\n").next().unwrap_or_default().split_whitespace();
+            let line = words.collect::<Vec<_>>().join(" ");
+            let _ = writeln!(io::stderr(), "bloom-wasm: {}", line.trim_start_matches("error: "));
+            return ExitCode::from(2);
+        }
+        Err(error) => error.exit(),
+    };
+    let result = match cli.command {
         Command::Build(args) => build::build(args),
         Command::Merge(args) => build::merge(args),
         Command::Info(args) => inspect::info(args),
