@@ -60,9 +60,9 @@ function eachEntry(line: Key, options: Checked, take: (keys: Key[]) => void): vo
   } else {
     const text = textOf(line);
     const key = text === undefined ? line : normalized(text, options.lowercase);
-    // What isn't UTF-8 is kept as it is, and counted as a reader of UTF-8 would show it.
-    const characters = typeof key === "string" ? key : new TextDecoder("utf-8", { ignoreBOM: true }).decode(key);
-    if (options.minLength > 0 && [...characters].length < options.minLength) skip("too_short");
+    // As it is typed, not as it is lower-cased: that may take more characters. What isn't UTF-8 is kept as it is.
+    const typed = text?.normalize("NFC") ?? new TextDecoder("utf-8", { ignoreBOM: true }).decode(line as Uint8Array);
+    if (options.minLength > 0 && [...typed].length < options.minLength) skip("too_short");
     else take([key]);
   }
 }

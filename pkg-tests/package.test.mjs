@@ -64,12 +64,20 @@ test("tsc --strict accepts the types from import and from require", () => {
     const some: Filter = decode(answers);
     const blob: Blob = new Blob([filter.toBytes()]);
     const info: FilterInfo = some.info();
+    const match: string | null = some.hasUrl("a.b") ? some.matchUrl(new URL("http://a.b")) : canonicalizeUrl("a.b");
+    const reasons: SkipReason[] = [];
+    const profile: ProfileOptions = { profile: "url", allow: ["a.b"], onSkip: ({ key, reason }) => { reasons.push(reason); }, onConflict: ({ key, removed }) => { if (removed) some.has(key); } };
+    const passwords: boolean = RibbonFilter.from(urlExpressions("a.b"), { ...profile, profile: "password", lowercase: true }).hasPassword(match ?? "");
+    // @ts-expect-error: no such profile
+    RibbonFilter.from([], { profile: "urls" });
+    // @ts-expect-error: a password is typed
+    some.hasPassword(new Uint8Array(1));
     const count: number | null = info.count;
     const loading: Promise<Filter> = load(new URL("https://example.com"), { onProgress: ({ loaded, total }) => void [loaded, total] });
     const streaming: Promise<BloomFilter> = BloomFilter.fromStream(blob.stream(), { signal: AbortSignal.timeout(1) });
     { using scoped = copy; scoped.add("b"); }
     try { read.union(copy); } catch (error) {
-      if (error instanceof FilterError && error.code === "incompatible") throw new Error(String([count, loading, streaming, cuckoo, left]));
+      if (error instanceof FilterError && error.code === "incompatible") throw new Error(String([count, loading, streaming, cuckoo, left, passwords]));
       // @ts-expect-error: no such code
       if (error instanceof FilterError && error.code === "no_such_code") throw error;
     }
@@ -78,9 +86,9 @@ test("tsc --strict accepts the types from import and from require", () => {
     // @ts-expect-error: the class has no public constructor
     new Filter();
   `;
-  const names = "BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter, decode, load";
-  writeFileSync(join(folder, "types.mts"), `import { ${names}, type FilterInfo } from "bloom-wasm";${source}`);
-  writeFileSync(join(folder, "types.cts"), `import { ${names}, type FilterInfo } from "bloom-wasm";${source}`);
+  const names = "BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter, canonicalizeUrl, decode, load, urlExpressions";
+  writeFileSync(join(folder, "types.mts"), `import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";${source}`);
+  writeFileSync(join(folder, "types.cts"), `import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";${source}`);
   for (const [module, file] of [["nodenext", "types.mts"], ["nodenext", "types.cts"], ["esnext", "types.mts"]]) {
     const resolution = module === "esnext" ? ["--moduleResolution", "bundler"] : [];
     const args = ["--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,dom", "--types", "", "--module", module, ...resolution, file];

@@ -218,6 +218,8 @@ fn hosts_files() {
     for name in [
         "localhost",
         "localhost.localdomain",
+        "localhost4",
+        "localhost6.localdomain6",
         "local",
         "broadcasthost",
         "ip6-localhost",
@@ -242,6 +244,12 @@ fn hosts_files() {
 #[test]
 fn lines_whose_key_nobody_would_ask_for() {
     for line in [
+        "bob@gmail.com",
+        "evil.com,malware",
+        "\"evil.com\"",
+        "'evil.com'",
+        "evil.com;",
+        "(evil.com)",
         "evil.com # comment",
         "evil.com\t# comment",
         "evil.com evil2.com",

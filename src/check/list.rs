@@ -4,9 +4,13 @@ use super::Skip;
 use super::url::is_address;
 
 /// What hosts files say about the computer that they are on.
-const LOCAL: [&[u8]; 11] = [
+const LOCAL: [&[u8]; 15] = [
     b"localhost",
     b"localhost.localdomain",
+    b"localhost4",
+    b"localhost4.localdomain4",
+    b"localhost6",
+    b"localhost6.localdomain6",
     b"local",
     b"broadcasthost",
     b"ip6-localhost",
@@ -56,36 +60,43 @@ fn host(name: &[u8]) -> Option<Result<&[u8], Skip>> {
 fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     if let Some(rule) = line.strip_prefix(b"||") {
         let host = rule.strip_suffix(b"^").ok_or(Skip::Pattern)?;
-        let other = |byte: &u8| b"/\\?#^*$|".contains(byte) || byte.is_ascii_whitespace();
-        return if host.is_empty() || host.iter().any(other) { Err(Skip::Pattern) } else { Ok(host) };
+        return if !host.is_empty() && host.iter().all(is_plain) { Ok(host) } else { Err(Skip::Pattern) };
     }
-    let scheme = line.windows(3).position(|bytes| bytes == b"://").filter(|&at| {
-        let name = line.get(..at).unwrap_or_default();
-        name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
+    let has_scheme = line.windows(3).position(|bytes| bytes == b"://").is_some_and(|at| {
+        let scheme = line.iter().take(at);
+        scheme.copied().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
     });
-    let start = match scheme {
-        Some(at) => at + 3,
-        None if line.starts_with(b"//") => 2,
-        None => 0,
-    };
-    let rest = line.get(start..).unwrap_or_default();
+    // A parser would take a blank for a part of the path, and drop a tab: what follows may be a comment or a column.
+    if line.contains(&b'\t') || line.windows(2).any(|bytes| bytes == b" #") {
+        return Err(Skip::NotCheckable);
+    }
+    if has_scheme {
+        // A whole URL may hold anything but a blank in its host.
+        let authority = line.splitn(4, |&byte| byte == b'/').nth(2).unwrap_or_default();
+        return if authority.contains(&b' ') { Err(Skip::NotCheckable) } else { Ok(line) };
+    }
+
+    let rest = line.strip_prefix(b"//").unwrap_or(line);
     let end = rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(rest.len());
     let (authority, path) = rest.split_at_checked(end).unwrap_or_default();
-    // Marks as `##`, `#@#` and `#@$?#`.
+    // Marks of cosmetic rules, as `##`, `#@#` and `#@$?#`.
     let mark = path.strip_prefix(b"#").and_then(|mark| mark.iter().find(|byte| !b"@$?%".contains(byte)));
-    // A whole URL may hold anything; without a scheme it may as well be a rule.
-    let rule = scheme.is_none()
-        && (mark == Some(&b'#')
-            || line.iter().any(|byte| b"*^".contains(byte))
-            || authority.iter().any(|byte| b"$|".contains(byte)));
-    if rule || line.starts_with(b"@@") {
+    let rule = line.starts_with(b"@@")
+        || mark == Some(&b'#')
+        || line.iter().any(|byte| b"*^".contains(byte))
+        || authority.iter().any(|byte| b"$|".contains(byte));
+    if rule {
         return Err(Skip::Pattern);
     }
-    // A parser would take the blank for a part of the host or the path, drop a tab, and take an IPv6 address without
-    // its brackets for a host and a port: the key would be one that nobody asks for, or somebody else's.
-    let blank = authority.iter().any(u8::is_ascii_whitespace)
-        || line.contains(&b'\t')
-        || line.windows(2).any(|bytes| bytes == b" #");
+    // An e-mail address, a column after a comma, a word in quotes: no host. And a parser would take an IPv6 address
+    // without its brackets for a host and a port.
+    let mail = path.is_empty() && !authority.contains(&b':') && authority.contains(&b'@');
     let bare = line.contains(&b':') && is_address(line);
-    if blank || bare { Err(Skip::NotCheckable) } else { Ok(line) }
+    let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or_default();
+    if mail || bare || !host.iter().all(is_plain) { Err(Skip::NotCheckable) } else { Ok(line) }
+}
+
+/// Whether a byte may be in a host, or in the port after it.
+fn is_plain(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"-_.:%[]".contains(byte)
 }

@@ -85,7 +85,10 @@ pub fn build(args: BuildArgs) -> Result<Answer> {
     let recipe = recipe(&args);
     let created_at = args.created_at.map(milliseconds).transpose()?;
     // What is impossible is told before hours of reading.
-    let mut blob = Blob::from(Filter::from_digests(recipe, &mut Vec::new(), key_fpr, args.seed)?);
+    let tenth = || "with --profile url a key gets a tenth of --fpr";
+    let empty = Filter::from_digests(recipe, &mut Vec::new(), key_fpr, args.seed);
+    let empty = if key_fpr == fpr { empty.map_err(Into::into) } else { empty.with_context(tenth) };
+    let mut blob = Blob::from(empty?);
     blob.profile = profile;
     blob.describe(args.name.clone(), created_at)?;
 
@@ -179,10 +182,12 @@ fn allow(args: &BuildArgs, profile: Profile, members: &mut Vec<u64>) -> Result<(
         both.values().filter(|(_, _, goes)| *goes).map(|&(digest, _, _)| digest).collect();
     hash::sort(&mut gone)?;
     hash::subtract(members, &gone);
-    for (key, (_, place, goes)) in both.iter().take(keys::SHOWN as usize) {
-        let what = if *goes { "in both lists, and so absent" } else { "in both lists, and so still blocked" };
-        eprintln!("{place}: {what}: {}", keys::shown(key));
+    let mut notices = keys::Notices::default();
+    for (key, (_, place, goes)) in &both {
+        let what = if *goes { "so absent" } else { "so still blocked" };
+        notices.push(|| format!("{place}: in both lists, and {what}: {}", keys::shown(key)));
     }
+    notices.print();
     let mut words = format!("{} entries", grouped(read)) + &met.summary();
     for (what, goes) in [("absent", true), ("still blocked", false)] {
         let count = both.values().filter(|both| both.2 == goes).count() as u64;

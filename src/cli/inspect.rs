@@ -159,6 +159,9 @@ pub fn check(args: CheckArgs) -> Result<Answer> {
 ///
 /// Without --absent, random keys are asked: at least 1,000,000, and enough for 100 false positives at the blob's
 /// own estimate of its rate. Exits with 1 if a member is absent.
+///
+/// Lists are read as `build` reads them for the blob's profile: give the same rules. A line of URLs asks for all of its
+/// keys. What --allow-wins took out is absent, and counts as such.
 #[derive(clap::Args)]
 pub struct VerifyArgs {
     /// The blob
@@ -228,6 +231,7 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
     if args.json {
         print_json(&verdict)?;
     } else {
+        let of_a_key = if blob.profile == Profile::Url { " of a key" } else { "" };
         let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
         print_rows(&[
             (
@@ -249,7 +253,7 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
                     _ => "none: no key was asked".to_owned(),
                 },
             ),
-            ("expected fpr", format!("{} by the fill", rate(estimated_fpr))),
+            ("expected fpr", format!("{}{of_a_key} by the fill", rate(estimated_fpr))),
         ])?;
     }
     Ok(if false_negatives == 0 { Answer::Yes } else { Answer::No })

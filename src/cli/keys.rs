@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -12,9 +13,9 @@ use bloom_wasm::format::Profile;
 use super::{grouped, lists};
 
 /// How many lines of a sort are shown.
-pub const SHOWN: u64 = 10;
+const SHOWN: usize = 10;
 
-/// What is left out of lists.
+/// What is left out of lists, when a blob is built and when it is verified.
 #[derive(clap::Args)]
 pub struct Rules {
     /// Keep bare public suffixes, such as co.uk and github.io, with --profile url
@@ -98,16 +99,36 @@ pub struct Met {
     not_utf8: u64,
     /// Lines by the reason in words.
     skipped: BTreeMap<&'static str, u64>,
-    shown: u64,
+    notices: Notices,
+}
+
+/// What standard error gets once the reading is done, so as not to tear a progress bar: the first ten, and how many more.
+#[derive(Default)]
+pub struct Notices {
+    lines: Vec<String>,
+    more: u64,
+}
+
+impl Notices {
+    pub fn push(&mut self, line: impl FnOnce() -> String) {
+        if self.lines.len() < SHOWN { self.lines.push(line()) } else { self.more += 1 }
+    }
+
+    pub fn print(&self) {
+        let more = (self.more > 0).then(|| format!("and {} more", grouped(self.more)));
+        for line in self.lines.iter().chain(&more) {
+            // A closed standard error is nobody's failure.
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+    }
 }
 
 impl Met {
     fn skip(&mut self, skip: Skip, line: &[u8], place: &dyn Fn() -> String) {
         *self.skipped.entry(in_words(skip)).or_default() += 1;
-        let asked_for = matches!(skip, Skip::TooShort | Skip::TooRare);
-        if !asked_for && self.shown < SHOWN {
-            self.shown += 1;
-            eprintln!("{}: skipped, {}: {}", place(), in_words(skip), shown(line));
+        // Nobody wants to see what they asked to leave out.
+        if !matches!(skip, Skip::TooShort | Skip::TooRare) {
+            self.notices.push(|| format!("{}: skipped, {}: {}", place(), in_words(skip), shown(line)));
         }
     }
 
@@ -115,7 +136,7 @@ impl Met {
     pub fn summary(&self) -> String {
         let mut words = String::new();
         if self.comments > 0 {
-            words += &format!(", {} lines starting with # skipped", grouped(self.comments));
+            words += &format!(", {} comments skipped", grouped(self.comments));
         }
         if self.not_utf8 > 0 {
             words += &format!(", {} not UTF-8 and kept as they are", grouped(self.not_utf8));
@@ -184,8 +205,9 @@ pub fn for_each(
             Profile::Password { lowercase, sha1: false } => {
                 met.not_utf8 += u64::from(str::from_utf8(line).is_err());
                 let key = input::password(line, lowercase);
-                // Of what isn't UTF-8 each byte that begins nothing counts as one.
-                if String::from_utf8_lossy(&key).chars().count() < rules.min_length {
+                // As it is typed, not as it is lower-cased: that may take more characters.
+                let typed = input::password(line, false);
+                if String::from_utf8_lossy(&typed).chars().count() < rules.min_length {
                     met.skip(Skip::TooShort, line, place);
                 } else {
                     take(&Input::Key(key), place)?;
@@ -194,5 +216,6 @@ pub fn for_each(
         }
         Ok(())
     })?;
+    met.notices.print();
     Ok(met)
 }
