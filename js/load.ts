@@ -86,7 +86,8 @@ interface Opened {
   total: number | undefined;
 }
 
-async function open(source: Source, options: LoadOptions): Promise<Opened> {
+/** @internal Opens what `load` takes. */
+export async function open(source: Source, options: LoadOptions): Promise<Opened> {
   if (source instanceof Uint8Array || source instanceof ArrayBuffer) {
     source = new Blob([source as Uint8Array<ArrayBuffer> | ArrayBuffer]);
   }

@@ -4,5 +4,11 @@ declare module "*/bloom.wasm" {
   export default base64;
 }
 
+/** The wasm file of bloom-wasm/full, as workerd's bundlers hand it over. */
+declare module "*/full.wasm" {
+  const module: WebAssembly.Module;
+  export default module;
+}
+
 /** Whether this is bloom-wasm/full, which builds and changes filters too. */
 declare const FULL: boolean;

@@ -42,6 +42,24 @@ test("in Node bloom-wasm and bloom-wasm/full are one", () => {
   assert.equal(out, "true true\n");
 });
 
+test("bloom-wasm/slim starts when it is told, from the file beside it, a file, bytes or a module, and shares what has started", () => {
+  const use = (how) => `
+    import { RibbonFilter, decode, init, initSync } from "bloom-wasm/slim";
+    import { readFileSync } from "node:fs";
+    const file = new URL(import.meta.resolve("bloom-wasm/bloom.wasm"));
+    const code = (run) => { try { run(); } catch (error) { return error.code; } };
+    console.log(code(() => decode(new Uint8Array(9))));
+    console.log(await init(new Uint8Array(9)).catch((error) => error.code));
+    ${how};
+    await init();
+    console.log(RibbonFilter.from(["a"]).has("a"));
+  `;
+  const ways = ["await init()", "await init(file)", "await init(file.href)", "await init(readFileSync(file))", "initSync(readFileSync(file))", "initSync(new WebAssembly.Module(readFileSync(file)))"];
+  for (const way of ways) assert.equal(node("slim.mjs", use(way)), "wasm_load\nwasm_load\ntrue\n", way);
+  const shared = 'import { RibbonFilter } from "bloom-wasm"; import * as slim from "bloom-wasm/slim"; console.log(RibbonFilter === slim.RibbonFilter && slim.decode(RibbonFilter.from(["a"]).toBytes()).has("a"));';
+  assert.equal(node("shared.mjs", shared), "true\n");
+});
+
 test("tsc --strict accepts the types from import and from require", () => {
   const source = `
     const filter: BloomFilter = BloomFilter.from(["a", new Uint8Array(2)], { fpr: 0.01, seed: 1n, createdAt: new Date(0) });
@@ -87,8 +105,8 @@ test("tsc --strict accepts the types from import and from require", () => {
     new Filter();
   `;
   const names = "BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter, canonicalizeUrl, decode, load, urlExpressions";
-  writeFileSync(join(folder, "types.mts"), `import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";${source}`);
-  writeFileSync(join(folder, "types.cts"), `import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";${source}`);
+  writeFileSync(join(folder, "types.mts"), `import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";import { init, initSync } from "bloom-wasm/slim";const starting: Promise<void> = init(new URL("http://a.b"));void [starting, initSync];${source}`);
+  writeFileSync(join(folder, "types.cts"), `import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";import { init, initSync } from "bloom-wasm/slim";const starting: Promise<void> = init(new URL("http://a.b"));void [starting, initSync];${source}`);
   for (const [module, file] of [["nodenext", "types.mts"], ["nodenext", "types.cts"], ["esnext", "types.mts"]]) {
     const resolution = module === "esnext" ? ["--moduleResolution", "bundler"] : [];
     const args = ["--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,dom", "--types", "", "--module", module, ...resolution, file];
@@ -109,7 +127,7 @@ test("attw reports nothing but that CommonJS resolves to ESM", () => {
   const { analysis } = JSON.parse(stdout);
   assert.ok(analysis.entrypoints["."], stdout.slice(0, 500));
   const problems = analysis.problems.filter(({ resolutionKind }) => resolutionKind !== "node10");
-  assert.deepEqual(problems.map(({ kind }) => kind), ["CJSResolvesToESM", "CJSResolvesToESM"]);
+  assert.deepEqual(problems.map(({ kind }) => kind), [".", "./full", "./slim"].map(() => "CJSResolvesToESM"));
 });
 
 test("the package is small, self-contained and names no machine", () => {

@@ -221,10 +221,10 @@ if (skip) console.log(`url.test.mjs, in Chromium, skipped: ${skip}`);
 
 describe("in Chromium", { skip, timeout: 60_000 }, () => {
   test("the vectors, the spellings and passwords", async () => {
-    const entry = readFileSync(join(folder, "node_modules/bloom-wasm/dist/inline.js"));
+    const dist = join(folder, "node_modules/bloom-wasm/dist");
     const server = createServer(({ url }, response) =>
-      url === "/inline.js"
-        ? response.writeHead(200, { "Content-Type": "text/javascript" }).end(entry)
+      url.endsWith(".js")
+        ? response.writeHead(200, { "Content-Type": "text/javascript" }).end(readFileSync(join(dist, url)))
         : response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html>"),
     );
     await new Promise((listening) => server.listen(0, "localhost", listening));

@@ -43,11 +43,14 @@ export async function build() {
   run("tsc", "-p", ".");
 
   const { build } = await import("esbuild");
-  /** One file of an entry point and all that it imports, with the glue and the wasm of a cargo feature. */
-  const bundle = (entry, feature, options) =>
+  /** The files of some entry points, by name, and one with what they share, with the glue and the wasm of a cargo feature. */
+  const bundle = (feature, entries, options) =>
     build({
-      entryPoints: [join(work, "js", entry)],
+      entryPoints: Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, join(work, "js", entry)])),
+      outdir: dist,
       bundle: true,
+      splitting: true,
+      chunkNames: `${feature}-[hash]`,
       format: "esm",
       target: "es2022",
       minifyWhitespace: true,
@@ -62,6 +65,7 @@ export async function build() {
           setup({ onResolve }) {
             onResolve({ filter: /bloom_wasm\.js$/ }, () => ({ path: join(work, feature, "bloom_wasm.js") }));
             onResolve({ filter: /bloom\.wasm$/ }, () => ({ path: join(work, feature, "bloom_wasm_bg.wasm") }));
+            onResolve({ filter: /full\.wasm$/ }, () => ({ path: "./full.wasm", external: true }));
             // The glue's own imports are those of js/.
             onResolve({ filter: /^\.\// }, ({ path }) => ({ path: join(work, "js", basename(path)) }));
           },
@@ -69,9 +73,8 @@ export async function build() {
       ],
       ...options,
     });
-  await bundle("node.js", "full", { outfile: join(dist, "node.js") });
-  await bundle("inline.js", "npm", { outfile: join(dist, "inline.js") });
-  await bundle("inline.js", "full", { outfile: join(dist, "full.js") });
+  await bundle("npm", { inline: "inline.js", slim: "slim.js" });
+  await bundle("full", { full: "inline.js", "full-slim": "slim.js", node: "node.js", workerd: "workerd.js" });
   copyFileSync(join(work, "npm/bloom_wasm_bg.wasm"), join(dist, "bloom.wasm"));
   copyFileSync(join(work, "full/bloom_wasm_bg.wasm"), join(dist, "full.wasm"));
 
@@ -80,7 +83,8 @@ export async function build() {
     if (readFileSync(join(dist, name), "latin1").includes(".rs")) throw new Error(`${name} has code that panics`);
   }
 
-  const { outputFiles } = await bundle("inline.js", "npm", { minify: true, write: false, loader: { ".wasm": "empty" } });
+  const alone = { splitting: false, minify: true, write: false, loader: { ".wasm": "empty" } };
+  const { outputFiles } = await bundle("npm", { inline: "inline.js" }, alone);
   const sizes = { wasm: gzipped(readFileSync(join(dist, "bloom.wasm"))), javascript: gzipped(outputFiles[0].contents) };
   for (const [part, size] of Object.entries(sizes)) {
     console.log(`build: ${part} ${size} bytes gzipped, of ${BUDGET[part]} allowed`);
