@@ -1,6 +1,8 @@
 /** Everything: formatting, lints, the crate's tests, the package's build and the tests of its tarball. */
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { print } from "../pkg-tests/runtimes/table.mjs";
 import { build } from "./build.mjs";
 import { python, root, run, setup } from "./setup.mjs";
 
@@ -18,5 +20,13 @@ run("cargo", "build", "--release", "--locked", "--quiet");
 await build();
 run("tsc", "-p", "www");
 const tests = readdirSync(join(root, "pkg-tests")).filter((name) => name.endsWith(".test.mjs"));
-run(process.execPath, "--test", ...tests.map((name) => join("pkg-tests", name)));
+const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
+process.env.BLOOM_WASM_TABLE = join(folder, "table");
+writeFileSync(process.env.BLOOM_WASM_TABLE, "");
+try {
+  run(process.execPath, "--test", ...tests.map((name) => join("pkg-tests", name)));
+} finally {
+  print(process.env.BLOOM_WASM_TABLE);
+  rmSync(folder, { recursive: true });
+}
 console.log(`test: all passed in ${Math.round((Date.now() - started) / 1000)} s`);

@@ -1,0 +1,29 @@
+/** The table of targets that `npm test` prints: each test file adds its rows, in a process of its own. */
+import assert from "node:assert/strict";
+import { appendFileSync, readFileSync } from "node:fs";
+
+/** Adds a target's verdict, `{ passed, failed, ms }` of cases.mjs, and fails the test if a case has failed. */
+export function record(target, version, verdict) {
+  add({ target, version, cases: `${verdict.passed} of ${verdict.passed + verdict.failed.length}`, "first answer": `${verdict.ms.toFixed(1)} ms` });
+  assert.deepEqual(verdict.failed, [], target);
+}
+
+/** Adds a target that can't be had here, and why; returns the reason, to skip its test with. */
+export function skipped(target, reason) {
+  add({ target, version: "", cases: `skipped: ${reason}`, "first answer": "" });
+  console.log(`${target} skipped: ${reason}`);
+  return reason;
+}
+
+function add(row) {
+  if (process.env.BLOOM_WASM_TABLE) appendFileSync(process.env.BLOOM_WASM_TABLE, `${JSON.stringify(row)}\n`);
+}
+
+/** The whole of it, in columns. */
+export function print(file) {
+  const rows = readFileSync(file, "utf8").split("\n").filter(Boolean).map((row) => JSON.parse(row));
+  const names = ["target", "version", "cases", "first answer"];
+  const lines = [Object.fromEntries(names.map((name) => [name, name])), ...rows.sort((a, b) => (a.target < b.target ? -1 : 1))];
+  const widths = names.map((name) => Math.max(...lines.map((line) => line[name].length)));
+  for (const line of lines) console.log(names.map((name, i) => line[name].padEnd(widths[i])).join("  ").trimEnd());
+}
