@@ -2,8 +2,8 @@
 /** The filters, as JavaScript classes over what WebAssembly holds. */
 
 import { FilterError, checked, refusal } from "./error.js";
-import { LOWERCASE, kinds, profiles, takenInfo, type FilterInfo } from "./info.js";
-import { sinkOf, withAllowed } from "./lists.js";
+import { LOWERCASE, SHA1, kinds, profiles, takenInfo, type FilterInfo } from "./info.js";
+import { eachEntry, sinkOf, withAllowed, type Sink } from "./lists.js";
 import { Bytes, Digests, iterable, typeName, wasm, withDigests, withKey, withText, type Key, type Slot } from "./memory.js";
 import {
   checkBits,
@@ -16,6 +16,7 @@ import {
   type CountingOptions,
   type GrowthOptions,
   type ScalableOptions,
+  type SkipReason,
   type SeedOptions,
   type StreamOptions,
 } from "./options.js";
@@ -34,7 +35,13 @@ const RIBBON = 5;
 /** @internal Every filter's slot; a freed one has none. */
 const SLOT = Symbol("slot");
 
-const registry = new FinalizationRegistry<Slot>((slot) => wasm.free(slot));
+const registry = new FinalizationRegistry<Slot>((slot) => {
+  try {
+    wasm.free(slot);
+  } catch {
+    // WebAssembly was left in the middle of a call, for want of stack; there is nobody here to tell.
+  }
+});
 
 function slotOf(filter: Filter): Slot {
   const slot = filter[SLOT];
@@ -56,6 +63,38 @@ function checkProfile(filter: Filter, profile: FilterInfo["profile"]): number {
   throw new FilterError("wrong_profile", `the filter was built with the profile ${found}, not ${profile}`);
 }
 
+/** A key as it is in the filter. A line that holds none throws `invalid_key`, as one that holds several. */
+function ownKey(filter: Filter, key: Key): Key {
+  if (FULL && wasm.profile(slotOf(filter)) > 0) {
+    const keys: Key[] = [];
+    eachEntry(key, optionsOf(filter), ([own]) => keys.push(own!));
+    if (keys.length === 1) return keys[0]!;
+    throw new FilterError("invalid_key", `one key was wanted, and there are ${keys.length}`);
+  }
+  return key;
+}
+
+/** Adds all that `push` hands to the sink. */
+function addAll(filter: Filter, push: (sink: Sink) => void): number {
+  if (FULL) {
+    return withDigests(wasm.seed(slotOf(filter)), (digests) => {
+      push(sinkOf(digests, optionsOf(filter)));
+      return checked(wasm.add_digests(slotOf(filter), digests.flush().slot));
+    });
+  }
+  throw refusal();
+}
+
+/** The options of the filter's builder, as far as they say what keys are; a line without one throws. */
+function optionsOf(filter: Filter): Checked {
+  const number = wasm.profile(slotOf(filter));
+  const onSkip = ({ reason }: { reason: SkipReason }) => {
+    throw new FilterError("invalid_key", `this gives no key: ${reason}`);
+  };
+  const [lowercase, sha1Hex] = [(number & LOWERCASE) > 0, (number & SHA1) > 0];
+  return { ...checkOptions(), profile: profiles[number & 3]!, lowercase, sha1Hex, onSkip };
+}
+
 /** Gives an object its slot. */
 function hold<F extends Filter>(filter: F, slot: Slot): F {
   filter[SLOT] = slot;
@@ -74,6 +113,9 @@ function wrap(slot: Slot): Filter {
 /** An empty filter. `size` is bloom's and counting's bits, scalable's initial capacity, and cuckoo's count. */
 function create(kind: number, size: number, hashes: number, options?: BuildOptions & CountingOptions & GrowthOptions): Slot {
   if (FULL) {
+    for (const name of ["profile", "allow", "name", "createdAt"] as const) {
+      if (options?.[name] !== undefined) throw new FilterError("invalid_parameter", `${name} goes with from and fromStream`);
+    }
     const { counterBits, fpr, growth, tightening, seed } = checkOptions(options);
     return checked(wasm.create(kind, size, hashes, counterBits, fpr, growth, tightening, seed));
   }
@@ -266,7 +308,7 @@ export abstract class Filter {
 export interface Filter extends Disposable {}
 if (Symbol.dispose) Filter.prototype[Symbol.dispose] = Filter.prototype.free;
 
-/** A filter that takes keys after it was made. */
+/** A filter that takes keys after it was made. Keys are read as its builder reads them: URLs, passwords, or bytes. */
 abstract class GrowingFilter extends Filter {
   /**
    * Adds a key. True = it was definitely not there before; false = it may have been. A cuckoo or scalable filter that
@@ -274,7 +316,7 @@ abstract class GrowingFilter extends Filter {
    */
   add(key: Key): boolean {
     const slot = changing(this);
-    return withKey(key, (key, length) => checked(wasm.add(slot, key, length)) > 0);
+    return withKey(ownKey(this, key), (key, length) => checked(wasm.add(slot, key, length)) > 0);
   }
 
   /**
@@ -282,17 +324,14 @@ abstract class GrowingFilter extends Filter {
    * there before.
    */
   addMany(keys: Iterable<Key>): number {
-    return withDigests(wasm.seed(changing(this)), (digests) => {
-      digests.pushAll(keys);
-      return checked(wasm.add_digests(slotOf(this), digests.slot));
+    return addAll(this, (sink) => {
+      for (const key of iterable(keys)) sink.push(key);
     });
   }
 
   /** Adds each line of a UTF-8 text that isn't blank, as {@link addMany}. */
   addLines(text: Uint8Array): number {
-    return withDigests(wasm.seed(changing(this)), (digests) =>
-      checked(wasm.add_digests(slotOf(this), digests.pushLines(text).slot)),
-    );
+    return addAll(this, (sink) => sink.pushLines(text));
   }
 
   /** Forgets every key. */
@@ -418,7 +457,7 @@ export class CountingBloomFilter extends GrowingFilter {
    */
   remove(key: Key): boolean {
     const slot = changing(this);
-    return withKey(key, (key, length) => checked(wasm.remove(slot, key, length)) > 0);
+    return withKey(ownKey(this, key), (key, length) => checked(wasm.remove(slot, key, length)) > 0);
   }
 
   /** How many times a key was added and not removed, or more. 15, or 255 with 8 bits, means "so many or more". */
@@ -495,7 +534,7 @@ export class CuckooFilter extends GrowingFilter {
    */
   remove(key: Key): boolean {
     const slot = changing(this);
-    return withKey(key, (key, length) => checked(wasm.remove(slot, key, length)) > 0);
+    return withKey(ownKey(this, key), (key, length) => checked(wasm.remove(slot, key, length)) > 0);
   }
 }
 

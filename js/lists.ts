@@ -1,7 +1,7 @@
 /** Lists to the keys of a profile, for the builders: `src/cli/keys.rs` does the same for the command line tool. */
 
 import { checked } from "./error.js";
-import { Digests, iterable, rewritten, textOf, wasm, withBytes, type Key } from "./memory.js";
+import { Digests, checkKey, checkText, iterable, textOf, wasm, withBytes, type Key } from "./memory.js";
 import type { Checked, SkipReason } from "./options.js";
 import { normalized } from "./password.js";
 import { urlExpressions } from "./url.js";
@@ -19,6 +19,7 @@ export function sinkOf(digests: Digests, options: Checked): Sink {
   return {
     push,
     pushLines(text) {
+      checkText(text);
       for (let start = 0; start < text.byteLength; ) {
         const end = (text.indexOf(LF, start) + 1 || text.byteLength + 1) - 1;
         const line = text.subarray(start, text[end - 1] === CR && end > start ? end - 1 : end);
@@ -32,14 +33,13 @@ export function sinkOf(digests: Digests, options: Checked): Sink {
 const [LF, CR] = [10, 13];
 
 /** Hands the keys of each entry in a line to `take`, the entry's own key first. */
-function eachEntry(line: Key, options: Checked, take: (keys: Key[]) => void): void {
+export function eachEntry(line: Key, options: Checked, take: (keys: Key[]) => void): void {
   const skip = (reason: SkipReason) => options.onSkip?.({ key: line, reason });
   if (options.profile === "raw") {
     take([line]);
   } else if (options.profile === "url") {
-    // A line end within a URL is nothing to a parser, and would part the entries.
-    const entries = rewritten(asUrl(line), (slot, length) => checked(wasm.list_entries(slot, length)));
-    for (const entry of entries.split("\n").slice(0, -1)) {
+    const entries = withBytes(withoutLf(line), (slot, length) => checked(wasm.list_entries(slot, length)));
+    for (const entry of asText(entries).split("\n").slice(0, -1)) {
       if (entry.startsWith("-")) {
         skip(entry.slice(1) as SkipReason);
         continue;
@@ -67,11 +67,17 @@ function eachEntry(line: Key, options: Checked, take: (keys: Key[]) => void): vo
   }
 }
 
-/** A line as the text that a URL parser takes: bytes that aren't UTF-8 are escaped, which comes to the same. */
-function asUrl(line: Key): string {
-  const text = textOf(line);
+/** A line end within a URL is nothing to a parser, and would part the entries. */
+function withoutLf(line: Key): Key {
+  checkKey(line);
+  if (typeof line === "string") return line.replace(/\n/g, "");
+  return line.includes(LF) ? line.filter((byte) => byte !== LF) : line;
+}
+
+/** Entries as the text that a URL parser takes: bytes that aren't UTF-8 are escaped, which comes to the same. */
+function asText(bytes: Uint8Array): string {
   const escaped = (byte: number) => (byte < 0x80 ? String.fromCharCode(byte) : "%" + byte.toString(16));
-  return (text ?? Array.from(line as Uint8Array, escaped).join("")).replace(/\n/g, "");
+  return textOf(bytes) ?? Array.from(bytes, escaped).join("");
 }
 
 /**
@@ -81,18 +87,22 @@ function asUrl(line: Key): string {
 export function withAllowed<T>(members: Digests, options: Checked, run: (allowed: Digests | undefined) => T): T {
   const { allow, allowWins, onConflict, seed } = options;
   if (allow === undefined) return run(undefined);
+  // What is too short or too rare to be listed is allowed all the same.
+  const every = { ...options, minLength: 0, minCount: 0 };
   const [allowed, gone] = [new Digests(seed), new Digests(seed)];
   try {
     checked(wasm.digests_sort(members.flush().slot));
     const both = new Map<string, { key: Key; removed: boolean }>();
     for (const line of iterable(allow)) {
-      eachEntry(line, options, (keys) =>
+      eachEntry(line, every, (keys) =>
         keys.forEach((key, i) => {
           allowed.push(key);
           if (!members.has(key)) return;
           const removed = allowWins && i === 0;
-          const name = typeof key === "string" ? key : `\0${key}`;
-          both.set(name, { key, removed: removed || both.get(name)?.removed === true });
+          // By the text, if it is one, and else by the bytes; a copy, for an iterator may refill its buffer.
+          const text = textOf(key);
+          const name = text === undefined ? `bytes ${key}` : `text ${text}`;
+          both.set(name, { key: text ?? key.slice(), removed: removed || both.get(name)?.removed === true });
         }),
       );
     }

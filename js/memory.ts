@@ -14,6 +14,7 @@ const MAX_LENGTH = 0x7fff_ffff;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** @internal What WebAssembly exports: `src/wasm/`. Numbers of 32 bits come back as signed ones, truth as 0 or 1. */
 export let wasm: InitOutput;
@@ -95,7 +96,8 @@ export class Bytes {
   }
 }
 
-function checkKey(key: Key): void {
+/** Throws unless it is a key. */
+export function checkKey(key: Key): void {
   if (typeof key !== "string" && !(key instanceof Uint8Array)) {
     throw new FilterError("invalid_key", `a key must be a string or a Uint8Array, not ${typeName(key)}`);
   }
@@ -146,8 +148,13 @@ export function rewritten(key: Key, run: (slot: Slot, length: number) => number)
 
 /** As {@link rewritten}, for bytes. */
 export function withBytes(key: Key, run: (slot: Slot, length: number) => number): Uint8Array {
-  const length = withKey(key, run);
-  return scratch!.view().slice(0, length);
+  try {
+    const length = withKey(key, run);
+    scratch?.moved();
+    return scratch!.view().slice(0, length);
+  } finally {
+    scratch?.moved();
+  }
 }
 
 /** A key as a text; undefined if it isn't UTF-8. */
@@ -155,17 +162,21 @@ export function textOf(key: Key): string | undefined {
   checkKey(key);
   if (typeof key === "string") return key;
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(key);
+    return strict.decode(key);
   } catch {
     return undefined;
   }
 }
 
+/** Throws unless it is a text's bytes. */
+export function checkText(text: Uint8Array): void {
+  if (text instanceof Uint8Array) return;
+  throw new FilterError("invalid_key", `lines must be UTF-8 bytes in a Uint8Array, not ${typeName(text)}`);
+}
+
 /** Hands a text's bytes to `run`, as a slot and a length. */
 export function withText<T>(text: Uint8Array, run: (slot: Slot, length: number) => T): T {
-  if (!(text instanceof Uint8Array)) {
-    throw new FilterError("invalid_key", `lines must be UTF-8 bytes in a Uint8Array, not ${typeName(text)}`);
-  }
+  checkText(text);
   return withKey(text, run);
 }
 

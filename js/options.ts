@@ -2,7 +2,7 @@
 
 import { FilterError } from "./error.js";
 import { LOWERCASE, SHA1, profiles } from "./info.js";
-import type { Key } from "./memory.js";
+import { iterable, type Key } from "./memory.js";
 
 /**
  * Why a line of a list gives no key: `not_checkable` = no URL and no host, `pattern` = an adblock rule other than
@@ -26,7 +26,10 @@ export interface ProfileOptions {
   minLength?: number;
   /** Leaves out hashes with a lower count. Default 0. */
   minCount?: number;
-  /** Keys that must never be false positives; with profile `url` all that their URLs are looked up by. */
+  /**
+   * Keys that must never be false positives; with profile `url` all that their URLs are looked up by. It holds for the
+   * filter as it is built: keys that are added later may bring some back.
+   */
   allow?: Iterable<Key>;
   /** Whether a key in both lists is absent; else it stays. Keys of a URL other than its own stay. Default false. */
   allowWins?: boolean;
@@ -124,7 +127,16 @@ function invalid(message: string): FilterError {
 
 function checkProfile(options: ProfileOptions) {
   const { profile = "raw", lowercase = false, sha1Hex = false, minLength = 0, minCount = 0 } = options;
+  const { allow, allowWins = false, onSkip, onConflict } = options;
   if (!profiles.includes(profile)) throw invalid("profile must be raw, url or password");
+  for (const [name, value] of Object.entries({ lowercase, sha1Hex, allowWins })) {
+    if (typeof value !== "boolean") throw invalid(`${name} must be true or false`);
+  }
+  for (const [name, value] of Object.entries({ onSkip, onConflict })) {
+    if (value !== undefined && typeof value !== "function") throw invalid(`${name} must be a function`);
+  }
+  if (allow !== undefined) iterable(allow);
+  else if (allowWins) throw invalid("allowWins needs allow");
   checkInteger(minLength, "minLength", 0, Number.MAX_SAFE_INTEGER);
   checkInteger(minCount, "minCount", 0, Number.MAX_SAFE_INTEGER);
   if (profile !== "password" && (lowercase || sha1Hex || minLength || minCount)) {
@@ -140,10 +152,10 @@ function checkProfile(options: ProfileOptions) {
     sha1Hex,
     minLength,
     minCount,
-    allow: options.allow,
-    allowWins: options.allowWins === true,
-    onSkip: options.onSkip,
-    onConflict: options.onConflict,
+    allow,
+    allowWins,
+    onSkip,
+    onConflict,
   };
 }
 

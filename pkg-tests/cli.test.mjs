@@ -152,7 +152,8 @@ test("both make the same keys of any line", () => {
   const filter = decode(readFileSync(blob));
   assert.deepEqual(stdout.split("\n").slice(0, -1), asked.filter((url) => filter.hasUrl(url)));
 
-  const latin1 = Buffer.from("http://m\xfcnchen.example/\xfc\nevil.example/\xff%ff", "latin1");
+  const odd = ["http://m\xfcnchen.example/\xfc", "evil.example/\xff%ff", "1.2.3.4\xff evil2.example", "1.2.3.4\xa0:x", "0.0.0.0 1.2.3.4\xe9", "0.0.0.0 evil3.example\xe9"];
+  const latin1 = Buffer.from(odd.join("\n"), "latin1");
   writeFileSync(list, latin1);
   execFileSync(tool, ["build", list, "-o", blob, "--profile", "url"], { stdio: "ignore" });
   const lines = latin1.toString("latin1").split("\n").map((line) => new Uint8Array(Buffer.from(line, "latin1")));

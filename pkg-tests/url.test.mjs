@@ -10,7 +10,7 @@ import { folder, forPages, installed } from "./installed.mjs";
 
 const node = await installed();
 const page = await forPages();
-const { BloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter } = node;
+const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter } = node;
 
 const require = createRequire(import.meta.url);
 const { blacklist, whitelist } = require("eth-phishing-detect/src/config.json");
@@ -90,6 +90,25 @@ test("hosts, adblock rules and hosts files; what is no key comes back", () => {
     { key: lines[10], reason: "not_checkable" },
     { key: lines[11], reason: "not_checkable" },
   ]);
+});
+
+test("what is added later, and removed, is read as the list was", () => {
+  // Made for more keys than it gets, to stay below its rate.
+  const filter = CountingBloomFilter.from(["evil.example", ...blacklist.slice(0, 100)], { profile: "url", fpr: 1e-8 });
+  assert.equal(filter.add("http://BAD.example:80/"), true);
+  assert.equal(filter.addMany(["||worse.example^", "0.0.0.0 a.example b.example", "bad.example"]), 3);
+  assert.equal(filter.addLines(new TextEncoder().encode("c.example\n# a comment\n")), 1);
+  for (const host of ["evil", "bad", "worse", "a", "b", "c"]) assert.ok(filter.hasUrl(`https://${host}.example/x`), host);
+  assert.equal(filter.remove("https://evil.example"), true);
+  assert.equal(filter.hasUrl("evil.example"), false);
+  for (const line of ["mailto:a@b.c", "*.a.example", "0.0.0.0 d.example e.example", "# a comment"]) fails("invalid_key", () => filter.add(line));
+  fails("invalid_key", () => filter.addMany(["d.example", "*.a.example"]));
+  fails("invalid_key", () => filter.addLines("d.example"));
+  assert.equal(filter.hasUrl("d.example"), false);
+  for (const options of [{ profile: "url" }, { allow: [] }, { name: "n" }]) {
+    fails("invalid_parameter", () => BloomFilter.withCapacity(10, 0.1, options));
+    fails("invalid_parameter", () => new BloomFilter(10, 1, options));
+  }
 });
 
 test("a stream of lines is a list of them", async () => {

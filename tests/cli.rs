@@ -223,6 +223,12 @@ fn failures_are_one_line_and_exit_code_2() {
             (&["info", "damaged"], "[truncated]"),
             (&["check", "nowhere", "key"], "nowhere"),
             (&["calc", "--count", "3"], "two of"),
+            (&["build", "-", "-", "-o", "out"], "standard input can be read only once"),
+            (&["build", "--allow", "-", "-o", "out"], "standard input can be read only once"),
+            (
+                &["verify", "f.bloom", "--members", "-", "--absent", "-"],
+                "standard input can be read only once",
+            ),
         ] {
             let output = run(folder, args, b"");
             let error = text(&output.stderr);

@@ -76,11 +76,9 @@ fn plain_lines_are_themselves() {
         // A whole URL may have all that marks a rule.
         "http://evil.com/#a",
         "http://evil.com##a",
-        "http://evil.com/*",
         "http://evil.com/a*b^c|d",
         "http://evil.com/$a",
         "http://$evil.com/",
-        "http://*.evil.com/",
         "https://evil.com/?$third-party",
         "evil.com/?to=http://good.com/",
         "evil.com/a b/?to=http://good.com/",
@@ -144,6 +142,12 @@ fn adblock_rules() {
         "a.b/*/c",
         "//a.b/*",
         "a.b/*?to=http://c.d/",
+        "http://*.a.b/",
+        "https://a.b/*",
+        "*://a.b/",
+        "a.b/c.js$script",
+        "a.b/c$~third-party,domain=d.e",
+        "a.b/c?$image",
         "a.b^",
         "a.b^path",
         "/banner/*/img^",
@@ -244,6 +248,7 @@ fn hosts_files() {
 #[test]
 fn lines_whose_key_nobody_would_ask_for() {
     for line in [
+        "evil[.]com",
         "bob@gmail.com",
         "evil.com,malware",
         "\"evil.com\"",

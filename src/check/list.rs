@@ -22,6 +22,38 @@ const LOCAL: [&[u8]; 15] = [
     b"ip6-allhosts",
 ];
 
+/// What may follow the `$` of an adblock rule first.
+const OPTIONS: [&[u8]; 28] = [
+    b"1p",
+    b"3p",
+    b"all",
+    b"badfilter",
+    b"csp",
+    b"css",
+    b"doc",
+    b"document",
+    b"domain",
+    b"first-party",
+    b"font",
+    b"frame",
+    b"image",
+    b"important",
+    b"match-case",
+    b"media",
+    b"object",
+    b"other",
+    b"ping",
+    b"popup",
+    b"redirect",
+    b"removeparam",
+    b"script",
+    b"stylesheet",
+    b"subdocument",
+    b"third-party",
+    b"websocket",
+    b"xmlhttprequest",
+];
+
 /// The URLs and hosts in a line: none in a comment (`#`, and adblock's `!`), all hosts of an entry of a hosts file
 /// (`0.0.0.0 evil.com # comment`), the host of `||evil.com^`, else the line itself. What can't be a key, such as an
 /// adblock rule with `$options`, comes as the reason for that.
@@ -71,9 +103,13 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
         return Err(Skip::NotCheckable);
     }
     if has_scheme {
-        // A whole URL may hold anything but a blank in its host.
+        // A whole URL may hold anything, but for a blank in its host and for the stars of a match pattern.
         let authority = line.splitn(4, |&byte| byte == b'/').nth(2).unwrap_or_default();
-        return if authority.contains(&b' ') { Err(Skip::NotCheckable) } else { Ok(line) };
+        return match () {
+            () if authority.contains(&b'*') || line.ends_with(b"/*") => Err(Skip::Pattern),
+            () if authority.contains(&b' ') => Err(Skip::NotCheckable),
+            () => Ok(line),
+        };
     }
 
     let rest = line.strip_prefix(b"//").unwrap_or(line);
@@ -81,8 +117,12 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     let (authority, path) = rest.split_at_checked(end).unwrap_or_default();
     // Marks of cosmetic rules, as `##`, `#@#` and `#@$?#`.
     let mark = path.strip_prefix(b"#").and_then(|mark| mark.iter().find(|byte| !b"@$?%".contains(byte)));
+    let option = path.rsplit(|&byte| byte == b'$').next().filter(|option| option.len() < path.len());
+    let option = option.and_then(|option| option.split(|byte| b",=".contains(byte)).next());
+    let option = option.map(|option| option.strip_prefix(b"~").unwrap_or(option));
     let rule = line.starts_with(b"@@")
         || mark == Some(&b'#')
+        || option.is_some_and(|option| OPTIONS.contains(&option))
         || line.iter().any(|byte| b"*^".contains(byte))
         || authority.iter().any(|byte| b"$|".contains(byte));
     if rule {
@@ -93,7 +133,9 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     let mail = path.is_empty() && !authority.contains(&b':') && authority.contains(&b'@');
     let bare = line.contains(&b':') && is_address(line);
     let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or_default();
-    if mail || bare || !host.iter().all(is_plain) { Err(Skip::NotCheckable) } else { Ok(line) }
+    // In brackets is an IPv6 address, or a dot that is meant to break a link.
+    let broken = host.contains(&b'[') && !host.starts_with(b"[");
+    if mail || bare || broken || !host.iter().all(is_plain) { Err(Skip::NotCheckable) } else { Ok(line) }
 }
 
 /// Whether a byte may be in a host, or in the port after it.

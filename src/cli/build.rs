@@ -10,7 +10,7 @@ use bloom_wasm::format::Profile;
 use bloom_wasm::{Blob, Filter, Info, Update, hash};
 use clap::ValueEnum;
 
-use super::{Answer, Kind, grouped, keys, print_json, print_rows, read_blob, write_file};
+use super::{Answer, Kind, grouped, keys, lists, print_json, print_rows, read_blob, write_file};
 
 /// Pack lists of keys into one blob
 ///
@@ -79,6 +79,7 @@ enum Keys {
 pub fn build(args: BuildArgs) -> Result<Answer> {
     let stdin = [PathBuf::from("-")];
     let paths = if args.lists.is_empty() { &stdin[..] } else { &args.lists };
+    lists::check_stdin(paths.iter().chain(&args.allow))?;
     let profile = profile(&args)?;
     let fpr = args.fpr.unwrap_or(if args.profile == Keys::Password { 1e-4 } else { 1e-3 });
     let key_fpr = profile.key_fpr(fpr);

@@ -11,7 +11,7 @@ use bloom_wasm::{Blob, Info, LayerKind, Stack, hash, lines};
 use serde::Serialize;
 
 use super::keys::{self, Input, Met};
-use super::{Answer, grouped, print_json, print_rows, rate, read_blob};
+use super::{Answer, grouped, lists, print_json, print_rows, rate, read_blob};
 
 /// Say what a blob holds
 #[derive(clap::Args)]
@@ -197,6 +197,7 @@ struct Verdict {
 }
 
 pub fn verify(args: VerifyArgs) -> Result<Answer> {
+    lists::check_stdin([&args.file].into_iter().chain(&args.members).chain(&args.absent))?;
     let blob = read_blob(&args.file)?;
     let mut members = Vec::new();
     let (mut count, mut false_negatives) = (0, 0);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use bloom_wasm::lines::trim;
 use flate2::bufread::MultiGzDecoder;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -41,6 +41,14 @@ pub fn for_each_line(
         }
     }
     bar.finish_and_clear();
+    Ok(())
+}
+
+/// Refuses to read standard input twice: the second time there would be nothing.
+pub fn check_stdin<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    if paths.into_iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        bail!("standard input can be read only once");
+    }
     Ok(())
 }
 
