@@ -22,7 +22,7 @@ export const errorCodes = [
   "http", // the server answered with an error
   "network", // the transfer failed
   "integrity", // the bytes don't have the hash that `integrity` demands
-  "wasm_load", // the WebAssembly module could not be started
+  "wasm_load", // the WebAssembly module could not be started, or the stack ran out in the middle of a call
 ] as const;
 
 /** A stable, machine-readable name for what went wrong. */
@@ -59,6 +59,11 @@ let failure: FilterError | undefined;
 /** Called by WebAssembly when one of its functions fails, which then returns 0. */
 export function fail(code: ErrorCode, message: string, a: number, b: number): void {
   failure = new FilterError(code, message, a, b);
+}
+
+/** Called by WebAssembly when an earlier call was left in the middle. */
+export function stop(): never {
+  throw new FilterError("wasm_load", "the stack ran out within WebAssembly; load the page or program again");
 }
 
 /** Hands on what a function of WebAssembly returned, or throws what it told {@link fail}. */

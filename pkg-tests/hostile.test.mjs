@@ -1,9 +1,10 @@
 /** Bytes that nobody should send, through decode and load: a FilterError each time, and never a trap. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import xxhash from "xxhash-wasm";
-import { forPages, installed } from "./installed.mjs";
+import { folder, forPages, installed } from "./installed.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter, decode, load } = await installed();
 const pages = await forPages();
@@ -125,6 +126,22 @@ test("a hundred thousand mutations of each kind and of layers, half of them seal
     assert.ok(survived > 1000, `too few of ${filter.kind} got through: ${survived}`);
   }
   assert.ok(made.slice(0, -1).every((filter) => filter.hasAll(keys)));
+});
+
+test("a stack that runs out within WebAssembly is an error with a code", () => {
+  const source = `
+    import { RibbonFilter } from "bloom-wasm";
+    const filter = RibbonFilter.from(["evil.example"], { profile: "url" });
+    const codes = new Set();
+    const recurse = () => { filter.hasUrl("http://evil.example/"); recurse(); };
+    for (let i = 0; i < 20; i++) {
+      try { recurse(); } catch (error) { if (!(error instanceof RangeError)) codes.add(error.code); }
+      try { if (!filter.hasUrl("http://evil.example/")) codes.add("a key is lost"); } catch (error) { codes.add(error.code); }
+    }
+    console.log([...codes].join());
+  `;
+  const out = execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
+  assert.match(out, /^(wasm_load)?\n$/);
 });
 
 test("lengths that wrap around in 32 bits", () => {

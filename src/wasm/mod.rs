@@ -36,6 +36,8 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
 #[wasm_bindgen(raw_module = "./error.js")]
 extern "C" {
     fn fail(code: &str, message: &str, a: f64, b: f64);
+    /// Throws.
+    fn stop();
 }
 
 /// The value, or nothing after the error was told.
@@ -88,8 +90,11 @@ fn store(slot: Slot) -> usize {
 fn slots() -> MutexGuard<'static, Vec<Slot>> {
     match SLOTS.try_lock() {
         Some(slots) => slots,
-        // JavaScript's stack ran out in the middle of an earlier call: better an exception than to wait for ever.
-        None => core::arch::wasm32::unreachable(),
+        // JavaScript's stack ran out in the middle of an earlier call, and what that left behind is not to be trusted.
+        None => {
+            stop();
+            core::arch::wasm32::unreachable()
+        }
     }
 }
 
