@@ -35,6 +35,9 @@ const RIBBON = 5;
 /** @internal Every filter's slot; a freed one has none. */
 const SLOT = Symbol("slot");
 
+/** @internal What the keys are, as the blob has it: asking WebAssembly for it each time would take as long as a query. */
+const PROFILE = Symbol("profile");
+
 const registry = new FinalizationRegistry<Slot>((slot) => {
   try {
     wasm.free(slot);
@@ -57,15 +60,15 @@ function changing(filter: Filter): Slot {
 
 /** The profile's number, if the profile is this one. */
 function checkProfile(filter: Filter, profile: FilterInfo["profile"]): number {
-  const number = wasm.profile(slotOf(filter));
-  const found = profiles[number & 3];
-  if (found === profile) return number;
+  slotOf(filter);
+  const found = profiles[filter[PROFILE] & 3];
+  if (found === profile) return filter[PROFILE];
   throw new FilterError("wrong_profile", `the filter was built with the profile ${found}, not ${profile}`);
 }
 
 /** A key as it is in the filter. A line that holds none throws `invalid_key`, as one that holds several. */
 function ownKey(filter: Filter, key: Key): Key {
-  if (FULL && wasm.profile(slotOf(filter)) > 0) {
+  if (FULL && filter[PROFILE] > 0) {
     const keys: Key[] = [];
     eachEntry(key, optionsOf(filter), ([own]) => keys.push(own!));
     if (keys.length === 1) return keys[0]!;
@@ -87,7 +90,7 @@ function addAll(filter: Filter, push: (sink: Sink) => void): number {
 
 /** The options of the filter's builder, as far as they say what keys are; a line without one throws. */
 function optionsOf(filter: Filter): Checked {
-  const number = wasm.profile(slotOf(filter));
+  const number = filter[PROFILE];
   const onSkip = ({ reason }: { reason: SkipReason }) => {
     throw new FilterError("invalid_key", `this gives no key: ${reason}`);
   };
@@ -98,6 +101,7 @@ function optionsOf(filter: Filter): Checked {
 /** Gives an object its slot. */
 function hold<F extends Filter>(filter: F, slot: Slot): F {
   filter[SLOT] = slot;
+  filter[PROFILE] = wasm.profile(slot);
   registry.register(filter, slot, filter);
   return filter;
 }
@@ -175,6 +179,9 @@ async function buildStream<F extends Filter>(
 export abstract class Filter {
   /** @internal */
   declare [SLOT]: Slot | undefined;
+
+  /** @internal */
+  declare [PROFILE]: number;
 
   /** The kind of filter. */
   get kind(): FilterInfo["kind"] {
