@@ -50,7 +50,7 @@ export async function build() {
       outdir: dist,
       bundle: true,
       splitting: true,
-      chunkNames: `${feature}-[hash]`,
+      chunkNames: `core-${feature}`,
       format: "esm",
       target: "es2022",
       minifyWhitespace: true,
