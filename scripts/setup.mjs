@@ -3,7 +3,7 @@
  * Needs rustup and Node. `npm run setup -- --browser` installs a Chromium for the tests too.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -96,6 +96,29 @@ export function chromium() {
     spawnSync("apt-get", install, { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } });
   }
   return find();
+}
+
+/**
+ * A folder of the user's cache with npm packages that only a test needs, installed on first use; undefined if they can't
+ * be had. The name has the version, as in `installed("miniflare-4.0.0", ["miniflare@4.0.0"])`.
+ */
+export function installed(name, packages) {
+  const folder = join(cache, name);
+  if (existsSync(folder)) return folder;
+  step(`installing ${packages.join(" and ")} for the tests (once)`);
+  const temporary = `${folder}-${process.pid}`;
+  try {
+    mkdirSync(temporary, { recursive: true });
+    writeFileSync(join(temporary, "package.json"), "{}");
+    const options = { cwd: temporary, stdio: ["ignore", "ignore", "inherit"] };
+    const { status } = spawnSync("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", ...packages], options);
+    if (status === 0) renameSync(temporary, folder);
+  } catch {
+    // It can't be written, or another process was first.
+  } finally {
+    rmSync(temporary, { recursive: true, force: true });
+  }
+  return existsSync(folder) ? folder : undefined;
 }
 
 /** Runs Python with the xxhash package, which is installed first if it is missing; false if that can't be had. */
