@@ -3,7 +3,8 @@
  * Needs rustup and Node. `npm run setup -- --browser` installs a Chromium for the tests too.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -96,6 +97,34 @@ export function chromium() {
     spawnSync("apt-get", install, { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } });
   }
   return find();
+}
+
+/**
+ * The folder of a set of npm packages that only some tests need, each with its exact version, installed first if it is
+ * missing; undefined if that can't be done.
+ */
+export function installed(name, packages) {
+  const version = createHash("sha256").update(packages.join()).digest("hex").slice(0, 12);
+  const folder = join(cache, `${name}-${version}`);
+  if (existsSync(folder)) return folder;
+  step(`installing ${packages.join(", ")} for the tests (once)`);
+  mkdirSync(cache, { recursive: true });
+  const half = mkdtempSync(`${folder}-`);
+  try {
+    writeFileSync(join(half, "package.json"), "{}");
+    // The runtimes are fetched by scripts of their packages.
+    const options = ["--ignore-scripts=false", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
+    const { status, error } = spawnSync("npm", ["install", "--save-exact", ...options, ...packages], { cwd: half, stdio: ["ignore", "ignore", "inherit"], timeout: 300_000 });
+    if (status !== 0) {
+      step(`npm could not install them${error ? `: ${error.message}` : ""}`);
+      return undefined;
+    }
+    // Somebody else may have been faster.
+    if (!existsSync(folder)) renameSync(half, folder);
+    return folder;
+  } finally {
+    rmSync(half, { recursive: true, force: true });
+  }
 }
 
 /** Runs Python with the xxhash package, which is installed first if it is missing; false if that can't be had. */

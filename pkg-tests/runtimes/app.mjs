@@ -1,0 +1,6 @@
+/** A user's app, as every runtime gets it: it names the package's entries, and runs the cases with them. */
+import * as ask from "bloom-wasm";
+import * as full from "bloom-wasm/full";
+import { run } from "./cases.mjs";
+
+export const verdict = (golden, first) => run({ ask, full, golden }, first);
