@@ -37,10 +37,10 @@ export function forPages() {
   return import(pathToFileURL(join(folder, "node_modules/bloom-wasm/dist/inline.js")).href);
 }
 
-/** A folder of that name beside the installed package, with the app of runtimes/ and the golden files as JSON. */
+/** A folder of that name beside the installed package, with the app of runtimes/ and the golden files inside of it. */
 export function app(name) {
   const app = join(folder, name);
   cpSync(fileURLToPath(new URL("runtimes", import.meta.url)), app, { recursive: true });
-  writeFileSync(join(app, "golden.json"), JSON.stringify(golden));
+  writeFileSync(join(app, "golden.mjs"), `export const golden = ${JSON.stringify(golden)};\n`);
   return app;
 }

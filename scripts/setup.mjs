@@ -113,10 +113,11 @@ export function installed(name, packages) {
   try {
     writeFileSync(join(half, "package.json"), "{}");
     // The runtimes are fetched by scripts of their packages.
-    const options = ["--ignore-scripts=false", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
-    const { status, error } = spawnSync("npm", ["install", "--save-exact", ...options, ...packages], { cwd: half, stdio: ["ignore", "ignore", "inherit"], timeout: 300_000 });
+    const options = ["--ignore-scripts=false", "--no-audit", "--no-fund", "--loglevel=error"];
+    const patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=30000"];
+    const { status, error, stderr } = spawnSync("npm", ["install", ...options, ...patience, ...packages], { cwd: half, encoding: "utf8", timeout: 300_000 });
     if (status !== 0) {
-      step(`npm could not install them${error ? `: ${error.message}` : ""}`);
+      step(`npm could not install them: ${error?.message ?? stderr.split("\n", 1)[0]}`);
       return undefined;
     }
     // Somebody else may have been faster.

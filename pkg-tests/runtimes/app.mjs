@@ -2,5 +2,6 @@
 import * as ask from "bloom-wasm";
 import * as full from "bloom-wasm/full";
 import { run } from "./cases.mjs";
+import { golden } from "./golden.mjs";
 
-export const verdict = (golden, first) => run({ ask, full, golden }, first);
+export const verdict = (first) => run({ ask, full, golden }, first);

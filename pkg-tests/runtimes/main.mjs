@@ -1,6 +1,6 @@
-/** The main script where an import can wait until it is asked for, so that its time is known: scripts, pages, workers. */
-globalThis.cases = async (golden) => {
-  const first = performance.now();
-  const { verdict } = await import("./app.mjs");
-  return verdict(golden, first);
-};
+/** The main script of pages and on the command line, which imports the app when it has looked at the clock. */
+import "./cases.mjs";
+import "./golden.mjs";
+
+const first = performance.now();
+globalThis.verdict = import("./app.mjs").then(({ verdict }) => verdict(first));

@@ -1,8 +1,8 @@
-/** A Cloudflare Worker: golden files in, verdict out. Its clock stands still while it computes, so it has no time. */
+/** A Cloudflare Worker that answers with its verdict. The clock stands still while it computes, so there is no time. */
 import { verdict } from "./app.mjs";
 
 export default {
-  async fetch(request) {
-    return Response.json({ ...(await verdict(await request.json(), 0)), ms: undefined });
+  async fetch() {
+    return Response.json({ ...(await verdict(0)), ms: undefined });
   },
 };
