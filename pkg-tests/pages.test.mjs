@@ -1,5 +1,4 @@
 /** The cases in Chromium: in a page, its worker and an extension, and in what bundlers make. */
-import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -12,6 +11,7 @@ import * as setup from "../scripts/setup.mjs";
 import { app, folder } from "./installed.mjs";
 import { record, skipped } from "./runtimes/table.mjs";
 
+const UNREACHABLE = "npm's registry can't be reached";
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript" };
 
 /** Serves the folder in which the package is installed. */
@@ -44,6 +44,25 @@ function plain() {
   return here;
 }
 
+const ours = join(setup.root, "node_modules");
+const packages = { webpack: "5.112.2", "webpack-cli": "7.3.1", rollup: "4.68.7", "@rollup/plugin-node-resolve": "16.0.3", parcel: "2.16.4" };
+
+/** What makes the app into the folder dist with its index.html: commands as a user types them, in the app's folder. */
+const bundlers = {
+  vite: ["build", "--base", "./", "--logLevel", "error"],
+  esbuild: ["main.mjs", "--bundle", "--splitting", "--format=esm", "--outdir=dist", "--out-extension:.js=.mjs", "--log-level=error"],
+  webpack: ["--mode", "production", "--entry", "./main.mjs", "--output-path", "dist", "--output-filename", "main.mjs"],
+  rollup: ["main.mjs", "--dir", "dist", "--entryFileNames", "[name].mjs", "--plugin", "@rollup/plugin-node-resolve", "--silent"],
+  parcel: ["build", "index.html", "--dist-dir", "dist", "--public-url", "./", "--no-cache"],
+};
+
+/** The folder with a bundler's package: some are the project's own. */
+const modulesOf = (bundler) => {
+  if (!packages[bundler]) return ours;
+  const folder = setup.installed("bundlers", Object.entries(packages).map(([name, version]) => `${name}@${version}`));
+  return folder && join(folder, "node_modules");
+};
+
 /** What a worker of the open page says; this is run by the page. */
 const ofWorker = () =>
   new Promise((resolve, reject) => {
@@ -55,8 +74,7 @@ const ofWorker = () =>
 const executablePath = setup.chromium();
 const missing = !executablePath && "there is no Chromium: install one or set CHROMIUM_PATH";
 
-describe("in Chromium", { concurrency: 2, timeout: 240_000 }, () => {
-  const targets = ["Chromium page", "Chromium worker", "Chromium extension"];
+describe("in Chromium", { timeout: 240_000 }, () => {
   let browser;
   let profile;
 
@@ -109,5 +127,33 @@ describe("in Chromium", { concurrency: 2, timeout: 240_000 }, () => {
     let verdict;
     while (!(verdict = await worker.evaluate(() => globalThis.verdict))) await delay(20);
     record("Chromium, extension", version(), verdict);
+  });
+
+  describe("bundled", { concurrency: 2 }, () => {
+    for (const [bundler, args] of Object.entries(bundlers)) {
+      const modules = modulesOf(bundler);
+      const reason = missing || (!modules && UNREACHABLE);
+      test(bundler, { skip: reason && skipped(`Chromium, ${bundler}`, reason) }, async () => {
+        const cwd = app(bundler);
+        // Parcel reads a package's exports only if the project, which a lock file makes this folder, asks for it.
+        writeFileSync(join(cwd, "package.json"), '{ "@parcel/resolver-default": { "packageExports": true } }');
+        writeFileSync(join(cwd, "package-lock.json"), "{}");
+        await promisify(execFile)(join(modules, ".bin", bundler), args, { cwd, timeout: 120_000 });
+        if (!existsSync(join(cwd, "dist/index.html"))) copyFileSync(join(cwd, "index.html"), join(cwd, "dist/index.html"));
+        const { version } = JSON.parse(readFileSync(join(modules, bundler, "package.json"), "utf8"));
+        record(`Chromium, ${bundler}`, version, await visit(at(`${bundler}/dist/index.html`)));
+      });
+    }
+
+    test("Vite's dev server", { skip: skip("Chromium, vite dev") }, async () => {
+      const { createServer, version } = await import("vite");
+      const dev = await createServer({ root: app("vite-dev"), configFile: false, logLevel: "error", server: { port: 0 } });
+      try {
+        await dev.listen();
+        record("Chromium, vite dev", version, await visit(dev.resolvedUrls.local[0]));
+      } finally {
+        await dev.close();
+      }
+    });
   });
 });
