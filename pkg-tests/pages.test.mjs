@@ -1,11 +1,13 @@
-/** The cases in Chromium: in a page, its worker and an extension, and in what bundlers make. */
+/** The cases in Chromium and Firefox: in a page, its worker and an extension; and in what bundlers make. */
 import { execFile } from "node:child_process";
+import { EventEmitter, once } from "node:events";
 import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
+import { json } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import * as setup from "../scripts/setup.mjs";
 import { app, folder } from "./installed.mjs";
@@ -14,34 +16,38 @@ import { record, skipped } from "./runtimes/table.mjs";
 const UNREACHABLE = "npm's registry can't be reached";
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript" };
 
-/** Serves the folder in which the package is installed. */
-const server = createServer(({ url }, response) => {
-  const file = join(folder, new URL(url, "http://localhost").pathname);
+/** Serves the folder in which the package is installed, and emits what is posted, by its path. */
+const heard = new EventEmitter();
+const server = createServer(async (request, response) => {
+  if (request.method === "POST") heard.emit(request.url, await json(request));
+  const file = join(folder, request.url);
   if (!existsSync(file) || !TYPES[extname(file)]) return response.writeHead(404).end();
   response.writeHead(200, { "Content-Type": TYPES[extname(file)] }).end(readFileSync(file));
 });
 const at = (path) => `http://localhost:${server.address().port}/${path}`;
 
+before(() => new Promise((listening) => server.listen(0, "localhost", listening)));
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
 /**
- * The app without a bundler, which is an extension too. As workers and extensions have no import maps, each name becomes
- * the file that the manifest has for browsers.
+ * The app without a bundler, as a page and as an extension that posts its verdict. As workers and extensions have no
+ * import maps, each name becomes the file that the package's manifest has for browsers.
  */
-function plain() {
-  const here = app("plain");
+function plain(name, manifest) {
+  const here = app(name);
   cpSync(join(folder, "node_modules/bloom-wasm"), join(here, "bloom-wasm"), { recursive: true });
   const { exports } = JSON.parse(readFileSync(join(here, "bloom-wasm/package.json"), "utf8"));
   const source = readFileSync(join(here, "app.mjs"), "utf8");
   const named = source.replace(/"bloom-wasm(.*?)"/g, (_, entry) => `"./bloom-wasm/${exports[`.${entry}`].browser}"`);
   writeFileSync(join(here, "app.mjs"), named);
-  const manifest = {
-    manifest_version: 3,
-    name: "cases",
-    version: "1",
-    background: { service_worker: "background.mjs", type: "module" },
-    content_security_policy: { extension_pages: "script-src 'self' 'wasm-unsafe-eval'" },
-  };
-  writeFileSync(join(here, "manifest.json"), JSON.stringify(manifest));
-  return here;
+  const post = `fetch("${at(name)}", { method: "POST", mode: "no-cors", body: JSON.stringify(verdict) })`;
+  writeFileSync(join(here, "extension.mjs"), `import "./background.mjs";\nglobalThis.verdict.then((verdict) => ${post});\n`);
+  const content_security_policy = { extension_pages: "script-src 'self' 'wasm-unsafe-eval'" };
+  writeFileSync(join(here, "manifest.json"), JSON.stringify({ manifest_version: 3, name, version: "1", content_security_policy, ...manifest }));
+  return { path: here, verdict: once(heard, `/${name}`) };
 }
 
 const ours = join(setup.root, "node_modules");
@@ -71,62 +77,57 @@ const ofWorker = () =>
     worker.onerror = ({ message }) => reject(new Error(message));
   });
 
-const executablePath = setup.chromium();
-const missing = !executablePath && "there is no Chromium: install one or set CHROMIUM_PATH";
+/** What a page says that is opened by Playwright or Puppeteer, by default the verdict. */
+async function visit(browser, url, ask = () => globalThis.verdict) {
+  const page = await browser.newPage();
+  try {
+    await page.goto(url);
+    return await page.evaluate(ask);
+  } finally {
+    await page.close();
+  }
+}
 
 describe("in Chromium", { timeout: 240_000 }, () => {
+  const executablePath = setup.chromium();
+  const missing = !executablePath && "there is no Chromium: install one or set CHROMIUM_PATH";
+  const skip = (target) => missing && skipped(target, missing);
+  const version = () => browser.browser().version();
+  let extension;
   let browser;
   let profile;
 
   before(async () => {
-    await new Promise((listening) => server.listen(0, "localhost", listening));
     if (missing) return;
-    const extension = plain();
+    extension = plain("chromium", { background: { service_worker: "extension.mjs", type: "module" } });
     profile = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
     const { chromium } = await import("playwright-core");
     const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+    const load = [`--disable-extensions-except=${extension.path}`, `--load-extension=${extension.path}`];
     browser = await chromium.launchPersistentContext(profile, {
       executablePath,
       headless: true,
       ignoreDefaultArgs: ["--disable-extensions"],
-      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet, `--disable-extensions-except=${extension}`, `--load-extension=${extension}`],
+      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet, ...load],
     });
-    browser.setDefaultTimeout(30_000);
   });
 
   after(async () => {
     await browser?.close();
-    server.closeAllConnections();
-    server.close();
     if (profile) rmSync(profile, { recursive: true, force: true });
   });
 
-  /** Opens a page, and returns what a function says that is run there: by default the verdict. */
-  async function visit(url, ask = () => globalThis.verdict) {
-    const page = await browser.newPage();
-    try {
-      await page.goto(url);
-      return await page.evaluate(ask);
-    } finally {
-      await page.close();
-    }
-  }
-  const version = () => browser.browser().version();
-  const skip = (target) => missing && skipped(target, missing);
+  test("an extension's service worker", { skip: skip("Chromium, extension") }, async () => {
+    const [verdict] = await extension.verdict;
+    record("Chromium, extension", version(), verdict);
+  });
 
   test("a page", { skip: skip("Chromium, page") }, async () => {
-    record("Chromium, page", version(), await visit(at("plain/index.html")));
+    record("Chromium, page", version(), await visit(browser, at("chromium/index.html")));
   });
 
   test("a page's module worker", { skip: skip("Chromium, worker") }, async () => {
-    record("Chromium, worker", version(), await visit(at("plain/index.html"), ofWorker));
-  });
-
-  test("an extension's service worker", { skip: skip("Chromium, extension") }, async () => {
-    const worker = browser.serviceWorkers()[0] ?? (await browser.waitForEvent("serviceworker"));
-    let verdict;
-    while (!(verdict = await worker.evaluate(() => globalThis.verdict))) await delay(20);
-    record("Chromium, extension", version(), verdict);
+    record("Chromium, worker", version(), await visit(browser, at("chromium/index.html"), ofWorker));
   });
 
   describe("bundled", { concurrency: 2 }, () => {
@@ -141,7 +142,7 @@ describe("in Chromium", { timeout: 240_000 }, () => {
         await promisify(execFile)(join(modules, ".bin", bundler), args, { cwd, timeout: 120_000 });
         if (!existsSync(join(cwd, "dist/index.html"))) copyFileSync(join(cwd, "index.html"), join(cwd, "dist/index.html"));
         const { version } = JSON.parse(readFileSync(join(modules, bundler, "package.json"), "utf8"));
-        record(`Chromium, ${bundler}`, version, await visit(at(`${bundler}/dist/index.html`)));
+        record(`Chromium, ${bundler}`, version, await visit(browser, at(`${bundler}/dist/index.html`)));
       });
     }
 
@@ -150,10 +151,44 @@ describe("in Chromium", { timeout: 240_000 }, () => {
       const dev = await createServer({ root: app("vite-dev"), configFile: false, logLevel: "error", server: { port: 0 } });
       try {
         await dev.listen();
-        record("Chromium, vite dev", version, await visit(dev.resolvedUrls.local[0]));
+        record("Chromium, vite dev", version, await visit(browser, dev.resolvedUrls.local[0]));
       } finally {
         await dev.close();
       }
     });
+  });
+});
+
+describe("in Firefox", { timeout: 120_000 }, () => {
+  const executablePath = setup.firefox();
+  const modules = executablePath && setup.installed("puppeteer", ["puppeteer-core@24.43.1"]);
+  const missing = executablePath ? !modules && UNREACHABLE : "there is no Firefox: install one or set FIREFOX_PATH";
+  const skip = (target) => missing && skipped(target, missing);
+  const version = async () => (await browser.version()).replace("firefox/", "");
+  let browser;
+
+  before(async () => {
+    if (missing) return;
+    // Playwright drives only a Firefox of its own.
+    const puppeteer = createRequire(join(modules, "user.cjs"))("puppeteer-core");
+    browser = await puppeteer.launch({ browser: "firefox", executablePath, headless: true });
+  });
+
+  after(() => browser?.close());
+
+  test("an extension's background", { skip: skip("Firefox, extension") }, async () => {
+    const browser_specific_settings = { gecko: { id: "cases@example.com" } };
+    const extension = plain("firefox", { background: { scripts: ["extension.mjs"], type: "module" }, browser_specific_settings });
+    await browser.installExtension(extension.path);
+    const [verdict] = await extension.verdict;
+    record("Firefox, extension", await version(), verdict);
+  });
+
+  test("a page", { skip: skip("Firefox, page") }, async () => {
+    record("Firefox, page", await version(), await visit(browser, at("firefox/index.html")));
+  });
+
+  test("a page's module worker", { skip: skip("Firefox, worker") }, async () => {
+    record("Firefox, worker", await version(), await visit(browser, at("firefox/index.html"), ofWorker));
   });
 });

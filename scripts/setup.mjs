@@ -1,6 +1,6 @@
 /**
  * Installs what is missing and skips what is there: the npm packages, the wasm target, wasm-pack and wasm-bindgen.
- * Needs rustup and Node. `npm run setup -- --browser` installs a Chromium for the tests too.
+ * Needs rustup and Node. `npm run setup -- --browser` installs a Chromium and a Firefox for the tests too.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -81,22 +81,27 @@ export function fuzzer() {
   }
 }
 
-/** The path of a Chromium, installed first if it is missing and this is a Debian with root rights; else undefined. */
-export function chromium() {
-  const find = () =>
-    process.env.CHROMIUM_PATH ||
-    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
-      .map((name) => output("which", name).trim())
-      .find(Boolean) ||
-    ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "C:/Program Files/Google/Chrome/Application/chrome.exe"]
-      .find(existsSync);
+/** The path of a browser, installed first if it is missing and this is a Debian with root rights; else undefined. */
+function browser(name, packaged, commands, places) {
+  const find = () => commands.map((command) => output("which", command).trim()).find(Boolean) || places.find(existsSync);
   if (!find() && process.getuid?.() === 0 && output("which", "apt-get")) {
-    step("installing Chromium for the browser tests");
-    const install = ["-o", "DPkg::Lock::Timeout=900", "install", "-y", "-qq", "--no-install-recommends", "chromium"];
+    step(`installing ${name} for the browser tests`);
+    const install = ["-o", "DPkg::Lock::Timeout=900", "install", "-y", "-qq", "--no-install-recommends", packaged];
     spawnSync("apt-get", ["update", "-qq"], { stdio: "inherit" });
     spawnSync("apt-get", install, { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } });
   }
   return find();
+}
+
+export function chromium() {
+  const commands = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+  const places = ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "C:/Program Files/Google/Chrome/Application/chrome.exe"];
+  return process.env.CHROMIUM_PATH || browser("Chromium", "chromium", commands, places);
+}
+
+export function firefox() {
+  const places = ["/Applications/Firefox.app/Contents/MacOS/firefox", "C:/Program Files/Mozilla Firefox/firefox.exe"];
+  return process.env.FIREFOX_PATH || browser("Firefox", "firefox-esr", ["firefox-esr", "firefox"], places);
 }
 
 /**
@@ -145,5 +150,8 @@ export function python(...args) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   setup();
-  if (process.argv.includes("--browser")) console.log(`setup: Chromium ${chromium() ?? "not found"}`);
+  if (process.argv.includes("--browser")) {
+    console.log(`setup: Chromium ${chromium() ?? "not found"}`);
+    console.log(`setup: Firefox ${firefox() ?? "not found"}`);
+  }
 }
