@@ -13,7 +13,6 @@ import * as setup from "../scripts/setup.mjs";
 import { app, folder } from "./installed.mjs";
 import { record, skipped } from "./runtimes/table.mjs";
 
-const UNREACHABLE = "npm's registry can't be reached";
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript" };
 
 /** Serves the folder in which the package is installed, and emits what is posted, by its path. */
@@ -50,9 +49,6 @@ function plain(name, manifest) {
   return { path: here, verdict: once(heard, `/${name}`) };
 }
 
-const ours = join(setup.root, "node_modules");
-const packages = { webpack: "5.112.2", "webpack-cli": "7.3.1", rollup: "4.68.7", "@rollup/plugin-node-resolve": "16.0.3", parcel: "2.16.4" };
-
 /** What makes the app into the folder dist with its index.html: commands as a user types them, in the app's folder. */
 const bundlers = {
   vite: ["build", "--base", "./", "--logLevel", "error"],
@@ -60,13 +56,6 @@ const bundlers = {
   webpack: ["--mode", "production", "--entry", "./main.mjs", "--output-path", "dist", "--output-filename", "main.mjs"],
   rollup: ["main.mjs", "--dir", "dist", "--entryFileNames", "[name].mjs", "--plugin", "@rollup/plugin-node-resolve", "--silent"],
   parcel: ["build", "index.html", "--dist-dir", "dist", "--public-url", "./", "--no-cache"],
-};
-
-/** The folder with a bundler's package: some are the project's own. */
-const modulesOf = (bundler) => {
-  if (!packages[bundler]) return ours;
-  const folder = setup.installed("bundlers", Object.entries(packages).map(([name, version]) => `${name}@${version}`));
-  return folder && join(folder, "node_modules");
 };
 
 /** What a worker of the open page says; this is run by the page. */
@@ -88,10 +77,10 @@ async function visit(browser, url, ask = () => globalThis.verdict) {
   }
 }
 
-describe("in Chromium", { timeout: 240_000 }, () => {
+describe("in Chromium", { timeout: 300_000 }, () => {
   const executablePath = setup.chromium();
   const missing = !executablePath && "there is no Chromium: install one or set CHROMIUM_PATH";
-  const skip = (target) => missing && skipped(target, missing);
+  const options = (target) => ({ timeout: 60_000, skip: missing && skipped(target, missing) });
   const version = () => browser.browser().version();
   let extension;
   let browser;
@@ -117,36 +106,52 @@ describe("in Chromium", { timeout: 240_000 }, () => {
     if (profile) rmSync(profile, { recursive: true, force: true });
   });
 
-  test("an extension's service worker", { skip: skip("Chromium, extension") }, async () => {
+  test("an extension's service worker", options("Chromium, extension"), async () => {
     const [verdict] = await extension.verdict;
     record("Chromium, extension", version(), verdict);
   });
 
-  test("a page", { skip: skip("Chromium, page") }, async () => {
+  test("a page", options("Chromium, page"), async () => {
     record("Chromium, page", version(), await visit(browser, at("chromium/index.html")));
   });
 
-  test("a page's module worker", { skip: skip("Chromium, worker") }, async () => {
+  test("a page's module worker", options("Chromium, worker"), async () => {
     record("Chromium, worker", version(), await visit(browser, at("chromium/index.html"), ofWorker));
   });
 
-  describe("bundled", { concurrency: 2 }, () => {
-    for (const [bundler, args] of Object.entries(bundlers)) {
-      const modules = modulesOf(bundler);
-      const reason = missing || (!modules && UNREACHABLE);
-      test(bundler, { skip: reason && skipped(`Chromium, ${bundler}`, reason) }, async () => {
-        const cwd = app(bundler);
-        // Parcel reads a package's exports only if the project, which a lock file makes this folder, asks for it.
-        writeFileSync(join(cwd, "package.json"), '{ "@parcel/resolver-default": { "packageExports": true } }');
-        writeFileSync(join(cwd, "package-lock.json"), "{}");
-        await promisify(execFile)(join(modules, ".bin", bundler), args, { cwd, timeout: 120_000 });
-        if (!existsSync(join(cwd, "dist/index.html"))) copyFileSync(join(cwd, "index.html"), join(cwd, "dist/index.html"));
-        const { version } = JSON.parse(readFileSync(join(modules, bundler, "package.json"), "utf8"));
-        record(`Chromium, ${bundler}`, version, await visit(browser, at(`${bundler}/dist/index.html`)));
+  describe("bundled", () => {
+    const pinned = { webpack: "5.112.2", "webpack-cli": "7.3.1", rollup: "4.68.7", "@rollup/plugin-node-resolve": "16.0.3", parcel: "2.16.4" };
+    const theirs = !missing && setup.installed("bundlers", Object.entries(pinned).map(([name, version]) => `${name}@${version}`));
+    const modulesOf = (bundler) => (pinned[bundler] ? theirs : join(setup.root, "node_modules"));
+    const builds = {};
+
+    async function build(bundler) {
+      const cwd = app(bundler);
+      // Parcel reads a package's exports only if the project, which a lock file makes this folder, asks for it.
+      writeFileSync(join(cwd, "package.json"), '{ "@parcel/resolver-default": { "packageExports": true } }');
+      writeFileSync(join(cwd, "package-lock.json"), "{}");
+      await promisify(execFile)(join(modulesOf(bundler), ".bin", bundler), bundlers[bundler], { cwd, timeout: 120_000 });
+      if (!existsSync(join(cwd, "dist/index.html"))) copyFileSync(join(cwd, "index.html"), join(cwd, "dist/index.html"));
+    }
+
+    // All are built before the first is visited, which would be slowed down.
+    before(async () => {
+      if (missing) return;
+      for (const bundler of Object.keys(bundlers).filter(modulesOf)) builds[bundler] = build(bundler);
+      await Promise.allSettled(Object.values(builds));
+    });
+
+    for (const bundler of Object.keys(bundlers)) {
+      const target = `Chromium, ${bundler}`;
+      const { timeout, skip } = options(target);
+      test(bundler, { timeout, skip: skip || (!modulesOf(bundler) && skipped(target, setup.NOT_INSTALLED)) }, async () => {
+        await builds[bundler];
+        const { version } = JSON.parse(readFileSync(join(modulesOf(bundler), bundler, "package.json"), "utf8"));
+        record(target, version, await visit(browser, at(`${bundler}/dist/index.html`)));
       });
     }
 
-    test("Vite's dev server", { skip: skip("Chromium, vite dev") }, async () => {
+    test("Vite's dev server", options("Chromium, vite dev"), async () => {
       const { createServer, version } = await import("vite");
       const dev = await createServer({ root: app("vite-dev"), configFile: false, logLevel: "error", server: { port: 0 } });
       try {
@@ -162,8 +167,8 @@ describe("in Chromium", { timeout: 240_000 }, () => {
 describe("in Firefox", { timeout: 120_000 }, () => {
   const executablePath = setup.firefox();
   const modules = executablePath && setup.installed("puppeteer", ["puppeteer-core@24.43.1"]);
-  const missing = executablePath ? !modules && UNREACHABLE : "there is no Firefox: install one or set FIREFOX_PATH";
-  const skip = (target) => missing && skipped(target, missing);
+  const missing = executablePath ? !modules && setup.NOT_INSTALLED : "there is no Firefox: install one or set FIREFOX_PATH";
+  const options = (target) => ({ timeout: 60_000, skip: missing && skipped(target, missing) });
   const version = async () => (await browser.version()).replace("firefox/", "");
   let browser;
 
@@ -176,7 +181,7 @@ describe("in Firefox", { timeout: 120_000 }, () => {
 
   after(() => browser?.close());
 
-  test("an extension's background", { skip: skip("Firefox, extension") }, async () => {
+  test("an extension's background", options("Firefox, extension"), async () => {
     const browser_specific_settings = { gecko: { id: "cases@example.com" } };
     const extension = plain("firefox", { background: { scripts: ["extension.mjs"], type: "module" }, browser_specific_settings });
     await browser.installExtension(extension.path);
@@ -184,11 +189,11 @@ describe("in Firefox", { timeout: 120_000 }, () => {
     record("Firefox, extension", await version(), verdict);
   });
 
-  test("a page", { skip: skip("Firefox, page") }, async () => {
+  test("a page", options("Firefox, page"), async () => {
     record("Firefox, page", await version(), await visit(browser, at("firefox/index.html")));
   });
 
-  test("a page's module worker", { skip: skip("Firefox, worker") }, async () => {
+  test("a page's module worker", options("Firefox, worker"), async () => {
     record("Firefox, worker", await version(), await visit(browser, at("firefox/index.html"), ofWorker));
   });
 });

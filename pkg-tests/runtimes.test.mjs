@@ -11,7 +11,6 @@ import * as setup from "../scripts/setup.mjs";
 import { app } from "./installed.mjs";
 import { record, skipped } from "./runtimes/table.mjs";
 
-const UNREACHABLE = "npm's registry can't be reached";
 const here = app("runtimes");
 
 /** What is on the command line, by the folder of its package. */
@@ -23,11 +22,10 @@ const commands = {
   bun: { name: "Bun", version: "1.4.5", options: ["run"] },
 };
 
-describe("on the command line", { concurrency: 2 }, () => {
-  const runtimes = setup.installed("runtimes", Object.entries(commands).map(([name, { alias = "", version }]) => `${name}@${alias}${version}`));
+describe("on the command line", () => {
+  const modules = setup.installed("runtimes", Object.entries(commands).map(([name, { alias = "", version }]) => `${name}@${alias}${version}`));
   for (const [name, { name: target, version, alias, options = [] }] of Object.entries(commands)) {
-    test(target, { skip: !runtimes && skipped(target, UNREACHABLE) }, async () => {
-      const modules = join(runtimes, "node_modules");
+    test(target, { skip: !modules && skipped(target, setup.NOT_INSTALLED) }, async () => {
       const command = alias ? join(modules, name, "bin/node") : join(modules, ".bin", name);
       const { stdout } = await promisify(execFile)(command, [...options, join(here, "cli.mjs")], { timeout: 60_000 });
       const ran = JSON.parse(stdout);
@@ -37,7 +35,7 @@ describe("on the command line", { concurrency: 2 }, () => {
   }
 });
 
-describe("Cloudflare's workerd", { timeout: 120_000 }, () => {
+describe("Cloudflare's workerd", () => {
   // The newest that runs on Node 20; it brings its miniflare and its workerd.
   const wrangler = "4.86.0";
   const modules = setup.installed("workerd", [`wrangler@${wrangler}`]);
@@ -71,7 +69,7 @@ describe("Cloudflare's workerd", { timeout: 120_000 }, () => {
     },
   };
   for (const [target, start] of Object.entries(targets)) {
-    test(target, { skip: !modules && skipped(target, UNREACHABLE) }, async () => {
+    test(target, { timeout: 60_000, skip: !modules && skipped(target, setup.NOT_INSTALLED) }, async () => {
       const worker = await start();
       try {
         const response = await worker.fetch();

@@ -104,14 +104,18 @@ export function firefox() {
   return process.env.FIREFOX_PATH || browser("Firefox", "firefox-esr", ["firefox-esr", "firefox"], places);
 }
 
+/** Why a test is skipped for which `installed` returns undefined. */
+export const NOT_INSTALLED = "npm could not install what it needs";
+
 /**
- * The folder of a set of npm packages that only some tests need, each with its exact version, installed first if it is
+ * The node_modules of npm packages that only some tests need, each with its exact version, installed first if they are
  * missing; undefined if that can't be done.
  */
 export function installed(name, packages) {
   const version = createHash("sha256").update(packages.join()).digest("hex").slice(0, 12);
   const folder = join(cache, `${name}-${version}`);
-  if (existsSync(folder)) return folder;
+  const modules = join(folder, "node_modules");
+  if (existsSync(modules)) return modules;
   step(`installing ${packages.join(", ")} for the tests (once)`);
   mkdirSync(cache, { recursive: true });
   const half = mkdtempSync(`${folder}-`);
@@ -126,8 +130,8 @@ export function installed(name, packages) {
       return undefined;
     }
     // Somebody else may have been faster.
-    if (!existsSync(folder)) renameSync(half, folder);
-    return folder;
+    if (!existsSync(modules)) renameSync(half, folder);
+    return modules;
   } finally {
     rmSync(half, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-/** The main script of pages and on the command line, which imports the app when it has looked at the clock. */
+/** The main script of pages and on the command line: the package is all that is left to import while the clock runs. */
 import "./cases.mjs";
 import "./golden.mjs";
 
