@@ -39,7 +39,8 @@ describe("Cloudflare's workerd", () => {
   // The newest that runs on Node 20; it brings its miniflare and its workerd.
   const wrangler = "4.86.0";
   const modules = setup.installed("workerd", [`wrangler@${wrangler}`]);
-  const compatibilityDate = "2026-01-01";
+  // From June 2025 on a worker may compile bytes while it starts, so that the wrong entry would do.
+  const compatibilityDate = "2025-05-15";
   const require = createRequire(join(modules ?? here, "user.cjs"));
   const targets = {
     async "workerd, esbuild and miniflare"() {
