@@ -34,7 +34,8 @@ const RIBBON = 5;
 /** @internal Every filter's slot; a freed one has none. */
 const SLOT = Symbol("slot");
 
-const registry = new FinalizationRegistry<Slot>((slot) => wasm.free(slot));
+// Workers with a compatibility date before May 2025 have none: there only free() frees.
+const registry = globalThis.FinalizationRegistry && new FinalizationRegistry<Slot>((slot) => wasm.free(slot));
 
 function slotOf(filter: Filter): Slot {
   const slot = filter[SLOT];
@@ -59,7 +60,7 @@ function checkProfile(filter: Filter, profile: FilterInfo["profile"]): number {
 /** Gives an object its slot. */
 function hold<F extends Filter>(filter: F, slot: Slot): F {
   filter[SLOT] = slot;
-  registry.register(filter, slot, filter);
+  registry?.register(filter, slot, filter);
   return filter;
 }
 
@@ -248,7 +249,7 @@ export abstract class Filter {
     const slot = this[SLOT];
     if (slot === undefined) return;
     this[SLOT] = undefined;
-    registry.unregister(this);
+    registry?.unregister(this);
     wasm.free(slot);
   }
 
