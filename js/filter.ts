@@ -38,13 +38,17 @@ const SLOT = Symbol("slot");
 /** @internal What the keys are, as the blob has it: asking WebAssembly for it each time would take as long as a query. */
 const PROFILE = Symbol("profile");
 
-const registry = new FinalizationRegistry<Slot>((slot) => {
+/** Frees what is no longer used. */
+function collect(slot: Slot): void {
   try {
     wasm.free(slot);
   } catch {
     // WebAssembly was left in the middle of a call, for want of stack; there is nobody here to tell.
   }
-});
+}
+
+// Workers with a compatibility date before May 2025 have none: there only free() frees.
+const registry = globalThis.FinalizationRegistry && new FinalizationRegistry<Slot>(collect);
 
 function slotOf(filter: Filter): Slot {
   const slot = filter[SLOT];
@@ -102,7 +106,7 @@ function optionsOf(filter: Filter): Checked {
 function hold<F extends Filter>(filter: F, slot: Slot): F {
   filter[SLOT] = slot;
   filter[PROFILE] = wasm.profile(slot);
-  registry.register(filter, slot, filter);
+  registry?.register(filter, slot, filter);
   return filter;
 }
 
@@ -297,7 +301,7 @@ export abstract class Filter {
     const slot = this[SLOT];
     if (slot === undefined) return;
     this[SLOT] = undefined;
-    registry.unregister(this);
+    registry?.unregister(this);
     wasm.free(slot);
   }
 

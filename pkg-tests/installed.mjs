@@ -1,9 +1,10 @@
 /** The packed tarball, installed into an empty folder: what every test in this folder runs against. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { golden } from "./runtimes/golden.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -34,4 +35,12 @@ export async function installed() {
 /** What a page gets from the installed package. */
 export function forPages() {
   return import(pathToFileURL(join(folder, "node_modules/bloom-wasm/dist/inline.js")).href);
+}
+
+/** A folder of that name beside the installed package, with the app of runtimes/ and the golden files inside of it. */
+export function app(name) {
+  const app = join(folder, name);
+  cpSync(fileURLToPath(new URL("runtimes", import.meta.url)), app, { recursive: true });
+  writeFileSync(join(app, "golden.mjs"), `export const golden = ${JSON.stringify(golden)};\n`);
+  return app;
 }

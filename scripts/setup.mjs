@@ -1,9 +1,10 @@
 /**
  * Installs what is missing and skips what is there: the npm packages, the wasm target, wasm-pack and wasm-bindgen.
- * Needs rustup and Node. `npm run setup -- --browser` installs a Chromium for the tests too.
+ * Needs rustup and Node. `npm run setup -- --browser` installs a Chromium and a Firefox for the tests too.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -80,45 +81,60 @@ export function fuzzer() {
   }
 }
 
-/** The path of a Chromium, installed first if it is missing and this is a Debian with root rights; else undefined. */
-export function chromium() {
-  const find = () =>
-    process.env.CHROMIUM_PATH ||
-    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
-      .map((name) => output("which", name).trim())
-      .find(Boolean) ||
-    ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "C:/Program Files/Google/Chrome/Application/chrome.exe"]
-      .find(existsSync);
+/** The path of a browser, installed first if it is missing and this is a Debian with root rights; else undefined. */
+function browser(name, packaged, commands, places) {
+  const find = () => commands.map((command) => output("which", command).trim()).find(Boolean) || places.find(existsSync);
   if (!find() && process.getuid?.() === 0 && output("which", "apt-get")) {
-    step("installing Chromium for the browser tests");
-    const install = ["-o", "DPkg::Lock::Timeout=900", "install", "-y", "-qq", "--no-install-recommends", "chromium"];
+    step(`installing ${name} for the browser tests`);
+    const install = ["-o", "DPkg::Lock::Timeout=900", "install", "-y", "-qq", "--no-install-recommends", packaged];
     spawnSync("apt-get", ["update", "-qq"], { stdio: "inherit" });
     spawnSync("apt-get", install, { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } });
   }
   return find();
 }
 
+export function chromium() {
+  const commands = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+  const places = ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "C:/Program Files/Google/Chrome/Application/chrome.exe"];
+  return process.env.CHROMIUM_PATH || browser("Chromium", "chromium", commands, places);
+}
+
+export function firefox() {
+  const places = ["/Applications/Firefox.app/Contents/MacOS/firefox", "C:/Program Files/Mozilla Firefox/firefox.exe"];
+  return process.env.FIREFOX_PATH || browser("Firefox", "firefox-esr", ["firefox-esr", "firefox"], places);
+}
+
+/** Why a test is skipped for which `installed` returns undefined. */
+export const NOT_INSTALLED = "npm could not install what it needs";
+
 /**
- * A folder of the user's cache with npm packages that only a test needs, installed on first use; undefined if they can't
- * be had. The name has the version, as in `installed("miniflare-4.0.0", ["miniflare@4.0.0"])`.
+ * The node_modules of npm packages that only some tests need, each with its exact version, installed first if they are
+ * missing; undefined if that can't be done.
  */
 export function installed(name, packages) {
-  const folder = join(cache, name);
-  if (existsSync(folder)) return folder;
-  step(`installing ${packages.join(" and ")} for the tests (once)`);
-  const temporary = `${folder}-${process.pid}`;
+  const version = createHash("sha256").update(packages.join()).digest("hex").slice(0, 12);
+  const folder = join(cache, `${name}-${version}`);
+  const modules = join(folder, "node_modules");
+  if (existsSync(modules)) return modules;
+  step(`installing ${packages.join(", ")} for the tests (once)`);
+  mkdirSync(cache, { recursive: true });
+  const half = mkdtempSync(`${folder}-`);
   try {
-    mkdirSync(temporary, { recursive: true });
-    writeFileSync(join(temporary, "package.json"), "{}");
-    const options = { cwd: temporary, stdio: ["ignore", "ignore", "inherit"] };
-    const { status } = spawnSync("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", ...packages], options);
-    if (status === 0) renameSync(temporary, folder);
-  } catch {
-    // It can't be written, or another process was first.
+    writeFileSync(join(half, "package.json"), "{}");
+    // The runtimes are fetched by scripts of their packages.
+    const options = ["--ignore-scripts=false", "--no-audit", "--no-fund", "--loglevel=error"];
+    const patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=30000"];
+    const { status, error, stderr } = spawnSync("npm", ["install", ...options, ...patience, ...packages], { cwd: half, encoding: "utf8", timeout: 300_000 });
+    if (status !== 0) {
+      step(`npm could not install them: ${error?.message ?? stderr.split("\n", 1)[0]}`);
+      return undefined;
+    }
+    // Somebody else may have been faster.
+    if (!existsSync(modules)) renameSync(half, folder);
+    return modules;
   } finally {
-    rmSync(temporary, { recursive: true, force: true });
+    rmSync(half, { recursive: true, force: true });
   }
-  return existsSync(folder) ? folder : undefined;
 }
 
 /** Runs Python with the xxhash package, which is installed first if it is missing; false if that can't be had. */
@@ -138,5 +154,8 @@ export function python(...args) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   setup();
-  if (process.argv.includes("--browser")) console.log(`setup: Chromium ${chromium() ?? "not found"}`);
+  if (process.argv.includes("--browser")) {
+    console.log(`setup: Chromium ${chromium() ?? "not found"}`);
+    console.log(`setup: Firefox ${firefox() ?? "not found"}`);
+  }
 }

@@ -1,0 +1,83 @@
+/** The cases in other versions of Node, in Deno, in Bun, and in Cloudflare's workerd. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import * as setup from "../scripts/setup.mjs";
+import { app } from "./installed.mjs";
+import { record, skipped } from "./runtimes/table.mjs";
+
+const here = app("runtimes");
+
+/** What is on the command line, by the folder of its package. */
+const commands = {
+  node22: { name: "Node 22", version: "22.23.3", alias: "npm:node@" },
+  node24: { name: "Node 24", version: "24.21.0", alias: "npm:node@" },
+  node26: { name: "Node 26", version: "26.10.0", alias: "npm:node@" },
+  deno: { name: "Deno", version: "2.9.6", options: ["run", "--no-lock", "--allow-read"] },
+  bun: { name: "Bun", version: "1.4.5", options: ["run"] },
+};
+
+describe("on the command line", () => {
+  const modules = setup.installed("runtimes", Object.entries(commands).map(([name, { alias = "", version }]) => `${name}@${alias}${version}`));
+  for (const [name, { name: target, version, alias, options = [] }] of Object.entries(commands)) {
+    test(target, { skip: !modules && skipped(target, setup.NOT_INSTALLED) }, async () => {
+      const command = alias ? join(modules, name, "bin/node") : join(modules, ".bin", name);
+      const { stdout } = await promisify(execFile)(command, [...options, join(here, "cli.mjs")], { timeout: 60_000 });
+      const ran = JSON.parse(stdout);
+      assert.equal(ran.version, version);
+      record(target, version, ran.verdict);
+    });
+  }
+});
+
+describe("Cloudflare's workerd", () => {
+  // The newest that runs on Node 20; it brings its miniflare and its workerd.
+  const wrangler = "4.86.0";
+  const modules = setup.installed("workerd", [`wrangler@${wrangler}`]);
+  // An old worker's: since May 2025 they have a FinalizationRegistry, since June they may compile bytes while they start.
+  const compatibilityDate = "2025-01-01";
+  const require = createRequire(join(modules ?? here, "user.cjs"));
+  const targets = {
+    async "workerd, esbuild and miniflare"() {
+      const outdir = join(here, "worker");
+      await build({
+        entryPoints: [join(here, "worker.mjs")],
+        outdir,
+        bundle: true,
+        format: "esm",
+        target: "es2022",
+        conditions: ["workerd", "worker", "browser"],
+        loader: { ".wasm": "copy" },
+        logLevel: "error",
+      });
+      const { Miniflare } = require("miniflare");
+      const modulesRules = [{ type: "CompiledWasm", include: ["**/*.wasm"] }];
+      const worker = new Miniflare({ modules: true, modulesRoot: outdir, scriptPath: join(outdir, "worker.js"), modulesRules, compatibilityDate, cf: false });
+      return { fetch: () => worker.dispatchFetch("http://localhost"), dispose: () => worker.dispose() };
+    },
+    async "workerd, wrangler"() {
+      Object.assign(process.env, { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" });
+      const config = join(here, "wrangler.json");
+      writeFileSync(config, JSON.stringify({ name: "cases", main: "worker.mjs", compatibility_date: compatibilityDate }));
+      const dev = { server: { port: 0 }, inspector: false, watch: false, logLevel: "error" };
+      const worker = await require("wrangler").unstable_startWorker({ config, dev });
+      return { fetch: () => worker.fetch("http://localhost"), dispose: () => worker.dispose() };
+    },
+  };
+  for (const [target, start] of Object.entries(targets)) {
+    test(target, { timeout: 60_000, skip: !modules && skipped(target, setup.NOT_INSTALLED) }, async () => {
+      const worker = await start();
+      try {
+        const response = await worker.fetch();
+        record(target, require("workerd/package.json").version, await response.json());
+      } finally {
+        await worker.dispose();
+      }
+    });
+  }
+});
