@@ -1,17 +1,19 @@
 /**
  * Installs what is missing and skips what is there: the npm packages, the wasm target, wasm-pack and wasm-bindgen.
- * Needs rustup and Node. `npm run setup -- --browser` installs a Chromium for the tests too.
+ * Needs rustup and Node. `npm run setup -- --browser` installs a Chromium and a Firefox for the tests too.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
 const WASM_PACK = "0.15.1";
 const CARGO_FUZZ = "0.13.2";
+/** The last line that runs under Node 20. */
+const PUPPETEER = "24.43.1";
 /** The glue's generator must be of the crate's version to the digit. */
 const WASM_BINDGEN = /name = "wasm-bindgen"\nversion = "(.*)"/.exec(readFileSync(join(root, "Cargo.lock"), "utf8"))[1];
 
@@ -80,22 +82,47 @@ export function fuzzer() {
   }
 }
 
-/** The path of a Chromium, installed first if it is missing and this is a Debian with root rights; else undefined. */
-export function chromium() {
-  const find = () =>
-    process.env.CHROMIUM_PATH ||
-    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
-      .map((name) => output("which", name).trim())
-      .find(Boolean) ||
-    ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "C:/Program Files/Google/Chrome/Application/chrome.exe"]
-      .find(existsSync);
+/** The path of a browser, installed first if it is missing and this is a Debian with root rights; else undefined. */
+function browser(label, { path, names, elsewhere, debian }) {
+  const find = () => process.env[path] || names.map((name) => output("which", name).trim()).find(Boolean) || elsewhere.find(existsSync);
   if (!find() && process.getuid?.() === 0 && output("which", "apt-get")) {
-    step("installing Chromium for the browser tests");
-    const install = ["-o", "DPkg::Lock::Timeout=900", "install", "-y", "-qq", "--no-install-recommends", "chromium"];
+    step(`installing ${label} for the browser tests`);
+    const install = ["-o", "DPkg::Lock::Timeout=900", "install", "-y", "-qq", "--no-install-recommends", debian];
     spawnSync("apt-get", ["update", "-qq"], { stdio: "inherit" });
     spawnSync("apt-get", install, { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } });
   }
   return find();
+}
+
+export function chromium() {
+  return browser("Chromium", {
+    path: "CHROMIUM_PATH",
+    names: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"],
+    elsewhere: ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "C:/Program Files/Google/Chrome/Application/chrome.exe"],
+    debian: "chromium",
+  });
+}
+
+export function firefox() {
+  return browser("Firefox", {
+    path: "FIREFOX_PATH",
+    names: ["firefox-esr", "firefox"],
+    elsewhere: ["/Applications/Firefox.app/Contents/MacOS/firefox", "C:/Program Files/Mozilla Firefox/firefox.exe"],
+    debian: "firefox-esr",
+  });
+}
+
+/** Puppeteer, which drives Firefox too, installed first if it is missing; undefined if that can't be had. */
+export async function puppeteer() {
+  const folder = join(cache, `puppeteer-core-${PUPPETEER}`);
+  const main = join(folder, "node_modules/puppeteer-core/lib/esm/puppeteer/puppeteer-core.js");
+  if (!existsSync(main)) {
+    step(`installing puppeteer-core ${PUPPETEER} for the tests of the extension`);
+    mkdirSync(folder, { recursive: true });
+    const install = ["install", "--prefix", folder, "--no-audit", "--no-fund", "--silent", `puppeteer-core@${PUPPETEER}`];
+    spawnSync("npm", install, { stdio: ["ignore", "ignore", "inherit"] });
+  }
+  return existsSync(main) ? (await import(pathToFileURL(main).href)).default : undefined;
 }
 
 /** Runs Python with the xxhash package, which is installed first if it is missing; false if that can't be had. */
@@ -115,5 +142,8 @@ export function python(...args) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   setup();
-  if (process.argv.includes("--browser")) console.log(`setup: Chromium ${chromium() ?? "not found"}`);
+  if (process.argv.includes("--browser")) {
+    console.log(`setup: Chromium ${chromium() ?? "not found"}`);
+    console.log(`setup: Firefox ${firefox() ?? "not found"}`);
+  }
 }
