@@ -52,7 +52,7 @@ const leaving = new Map();
 
 async function check({ tabId, frameId, url }, arrived) {
   if (frameId !== 0) return;
-  if (arrived && leaving.get(tabId) !== url) leaving.delete(tabId);
+  if (arrived) leaving.delete(tabId); // it went on all the same
   if (!/^https?:/.test(url)) return;
   const filter = await ready.catch(() => null);
   if (!filter) return; // without one the web still works, and the popup says so
