@@ -1,0 +1,36 @@
+/** Writes dist/chromium and dist/firefox: `node build.mjs`, or with another filter `node build.mjs --filter URL`. */
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const { filter } = parseArgs({ options: { filter: { type: "string" } } }).values;
+const here = new URL("./", import.meta.url);
+const bloom = new URL("./", import.meta.resolve("bloom-wasm"));
+const manifest = JSON.parse(readFileSync(new URL("manifest.json", here), "utf8"));
+
+/** What only one of the browsers understands. */
+const manifests = {
+  chromium: {
+    minimum_chrome_version: "123",
+    background: { service_worker: "background.js", type: "module" },
+  },
+  firefox: {
+    background: { scripts: ["background.js"], type: "module" },
+    browser_specific_settings: {
+      gecko: { id: "page-check@example.com", strict_min_version: "140.0", data_collection_permissions: { required: ["none"] } },
+    },
+  },
+};
+
+for (const [browser, own] of Object.entries(manifests)) {
+  const out = new URL(`dist/${browser}/`, here);
+  rmSync(out, { recursive: true, force: true });
+  cpSync(new URL("src/", here), out, { recursive: true });
+  writeFileSync(new URL("manifest.json", out), JSON.stringify({ ...manifest, ...own }, null, 2));
+  if (filter) writeFileSync(new URL("config.js", out), `export const FILTER_URL = ${JSON.stringify(filter)};\n`);
+
+  // What pages get from the package, which carries its WebAssembly in itself, and the file that it imports.
+  mkdirSync(new URL("bloom-wasm/", out));
+  for (const file of ["inline.js", "core-npm.js"]) cpSync(new URL(file, bloom), new URL(`bloom-wasm/${file}`, out));
+  console.log(`built ${fileURLToPath(out)}`);
+}
