@@ -1,11 +1,12 @@
 /** The tarball as a package: what is in it, how it is imported, and what its types and manifest promise. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { folder, tarball } from "./installed.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -107,7 +108,7 @@ test("tsc --strict accepts the types from import and from require", () => {
   const names = "BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter, canonicalizeUrl, decode, load, urlExpressions";
   writeFileSync(join(folder, "types.mts"), `import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";import { init, initSync } from "bloom-wasm/slim";const starting: Promise<void> = init(new URL("http://a.b"));void [starting, initSync];${source}`);
   writeFileSync(join(folder, "types.cts"), `import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";import { init, initSync } from "bloom-wasm/slim";const starting: Promise<void> = init(new URL("http://a.b"));void [starting, initSync];${source}`);
-  for (const [module, file] of [["nodenext", "types.mts"], ["nodenext", "types.cts"], ["esnext", "types.mts"]]) {
+  for (const [module, file] of [["nodenext", "types.mts"], ["nodenext", "types.cts"], ["node16", "types.mts"], ["esnext", "types.mts"]]) {
     const resolution = module === "esnext" ? ["--moduleResolution", "bundler"] : [];
     const args = ["--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,dom", "--types", "", "--module", module, ...resolution, file];
     const { status, stdout } = spawnSync(bin("tsc"), args, { cwd: folder, encoding: "utf8" });
@@ -130,7 +131,26 @@ test("attw reports nothing but that CommonJS resolves to ESM", () => {
   assert.deepEqual(problems.map(({ kind }) => kind), [".", "./full", "./slim"].map(() => "CJSResolvesToESM"));
 });
 
+test("a Vite build of a small app grows by at most 36 kB, gzipped, WebAssembly and all", async () => {
+  const { build } = await import("vite");
+  const app = join(folder, "small");
+  mkdirSync(app, { recursive: true });
+  const size = async (script) => {
+    writeFileSync(join(app, "index.html"), '<!doctype html><script type="module" src="app.js"></script>');
+    writeFileSync(join(app, "app.js"), script);
+    const { output } = await build({ root: app, configFile: false, logLevel: "error", build: { write: false } });
+    return output.reduce((sum, { code, source }) => sum + gzipSync(code ?? source, { level: 9 }).length, 0);
+  };
+  const use = 'const filter = await load("phishing.bloom"); document.title = filter.hasUrl(location.href) ? "no" : "yes";';
+  const grown = (await size(`import { load } from "bloom-wasm"; (async () => { ${use} })();`)) - (await size('document.title = "yes";'));
+  console.log(`a Vite build grows by ${grown} bytes, gzipped`);
+  assert.ok(grown <= 36_000, `${grown} bytes`);
+});
+
 test("the package is small, self-contained and names no machine", () => {
+  const [{ files: packed, unpackedSize }] = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json", tarball], { encoding: "utf8" }));
+  console.log(`${packed.length} files, ${unpackedSize} bytes unpacked`);
+  for (const { path } of packed) assert.match(path, /^(dist\/[\w.-]+\.(js|d\.ts|wasm)|[A-Z-]+(\.md)?|package\.json)$/);
   const { files, dependencies } = createRequire(join(folder, "user.cjs"))("bloom-wasm/package.json");
   assert.ok(files.includes("dist"));
   assert.equal(dependencies, undefined);
