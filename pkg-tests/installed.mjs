@@ -44,3 +44,15 @@ export function app(name) {
   writeFileSync(join(app, "golden.mjs"), `export const golden = ${JSON.stringify(golden)};\n`);
   return app;
 }
+
+/** For a script of its own process: `memory` becomes WebAssembly's, which the package keeps to itself. */
+export const CATCH_MEMORY = `
+  const { Instance } = WebAssembly;
+  let memory;
+  WebAssembly.Instance = class extends Instance {
+    constructor(...args) {
+      super(...args);
+      memory = this.exports.memory;
+    }
+  };
+`;

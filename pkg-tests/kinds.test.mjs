@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
-import { folder, forPages, installed } from "./installed.mjs";
+import { CATCH_MEMORY, folder, forPages, installed } from "./installed.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter, decode } = await installed();
 const classes = { bloom: BloomFilter, counting: CountingBloomFilter, scalable: ScalableBloomFilter, cuckoo: CuckooFilter, ribbon: RibbonFilter };
@@ -57,14 +57,7 @@ test("building a ribbon filter takes at most 32 bytes a key beside the result", 
   // A number of keys for which the array of their digests has just grown.
   const count = 2 ** 20 + 1;
   const source = `
-    const { Instance } = WebAssembly;
-    let memory;
-    WebAssembly.Instance = class extends Instance {
-      constructor(...args) {
-        super(...args);
-        memory = this.exports.memory;
-      }
-    };
+    ${CATCH_MEMORY}
     const { RibbonFilter } = await import("bloom-wasm");
     const keys = function* () { for (let i = 0; i < ${count}; i++) yield "key " + i; };
     const before = memory.buffer.byteLength;
