@@ -15,7 +15,7 @@ export const errorCodes = [
   "filter_full", // a cuckoo or scalable filter has no room for another key
   "too_large", // more memory than there is, or more bytes than `maxBytes`
   "layered", // the filter has layers over it, and so is read-only
-  "invalid_key", // a key is neither a string nor a Uint8Array
+  "invalid_key", // a key is neither a string nor a Uint8Array, or gives no key to a filter of URLs or hashes
   "wrong_profile", // the filter's keys are not what was asked for: URLs or passwords
   "wrong_kind", // the blob holds another kind of filter than the class that was asked to decode it
   "freed", // the filter was freed

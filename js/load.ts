@@ -60,7 +60,7 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
         expected = checked(wasm.expected_length(bytes.slot, loaded));
         check(expected);
         // Room for the whole at once, but not for much on the word of the header alone.
-        if (expected === total || expected <= 1 << 24) bytes.resize(Math.max(expected, loaded));
+        if (expected > 0 && (expected === total || expected <= 1 << 24)) bytes.resize(Math.max(expected, loaded));
       }
       if (expected > 0 && loaded > expected) {
         throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
