@@ -13,6 +13,7 @@ const manifests = {
   chromium: {
     minimum_chrome_version: "123",
     background: { service_worker: "background.js", type: "module" },
+    incognito: "split", // else incognito tabs can't show the blocking page
   },
   firefox: {
     background: { scripts: ["background.js"], type: "module" },

@@ -1,5 +1,5 @@
-/** Checks where every tab goes, and shows the blocking page instead of what may be on the list. */
-import { load } from "./bloom-wasm/inline.js";
+/** Checks where every tab has gone, and sends it to the blocking page if that may be on the list. */
+import { load, urlExpressions } from "./bloom-wasm/inline.js";
 import { FILTER_URL } from "./config.js";
 
 const { alarms, runtime, storage, tabs, webNavigation } = chrome;
@@ -8,10 +8,13 @@ const { alarms, runtime, storage, tabs, webNavigation } = chrome;
 const [NEXT, RETRY] = [24 * 60, 10];
 
 // The browser stops this script when it idles, and starts it for an event that has a listener. So all listeners are
-// added at once, and wait for the filter by themselves. A page is checked when the tab sets out for it, and again when
-// it is there: only then is it known where redirects have led.
-webNavigation.onBeforeNavigate.addListener((page) => check(page, false), { url: [{ schemes: ["http", "https"] }] });
-webNavigation.onCommitted.addListener((page) => check(page, true));
+// added at once, and wait for the filter by themselves. A navigation is checked when the tab has committed to it: that is
+// said once, after all redirects, and the page is then in the tab's history for certain, so "Go back" knows how far.
+webNavigation.onCommitted.addListener((page) => {
+  if (page.frameId === 0) pages.set(page.tabId, page);
+  return check(page);
+});
+webNavigation.onHistoryStateUpdated.addListener(check); // a page may go on without being loaded anew
 alarms.onAlarm.addListener(() => refresh().catch(() => {}));
 
 /** A promise of the filter; it fails while there never was one. */
@@ -47,28 +50,22 @@ async function refresh() {
   }
 }
 
-/** The tabs that are being sent to the blocking page, by what they were found on: once is enough. */
-const leaving = new Map();
+/** The page in each tab, or null for one that is blocked. A check may have to wait, and the tab be elsewhere by then. */
+const pages = new Map();
 
-async function check({ tabId, frameId, url }, arrived) {
-  if (frameId !== 0) return;
-  if (arrived) leaving.delete(tabId); // it went on all the same
-  if (!/^https?:/.test(url)) return;
+async function check({ tabId, frameId, url }) {
+  const page = pages.get(tabId);
+  if (frameId !== 0 || page === null || !/^https?:/.test(url)) return;
   const filter = await ready.catch(() => null);
   if (!filter) return; // without one the web still works, and the popup says so
-  const key = filter.matchUrl(url);
-  const allowed = `allowed ${key}`; // by the blocking page
-  if (key === null || (await storage.session.get(allowed))[allowed]) {
-    if (arrived) count("checks");
-    return;
-  }
-  // If the tab got there before the answer, the page is in its history, and going back has to skip it.
-  await storage.session.set({ [`arrived ${tabId}`]: arrived });
-  if (leaving.get(tabId) === url) return;
-  leaving.set(tabId, url);
-  count("checks", "blocked");
+  // All keys, where matchUrl says only the first: that one may be allowed, and another be on the list.
+  const session = await storage.session.get();
+  const key = urlExpressions(url).find((key) => filter.has(key) && !session[`allowed ${key}`]);
+  if (!key || pages.get(tabId) !== page) return count("checks");
+  pages.set(tabId, null);
   const address = runtime.getURL(`blocked.html?${new URLSearchParams({ url, key })}`);
   await tabs.update(tabId, { url: address }).catch(() => {}); // the tab may be gone
+  await count("checks", "blocked");
 }
 
 async function count(...names) {

@@ -5,17 +5,16 @@ const element = (id) => document.getElementById(id);
 element("url").textContent = url;
 element("key").textContent = key;
 
+// The page that was blocked is the one before this in the tab's history.
 element("back").addEventListener("click", async () => {
-  const { id } = await chrome.tabs.getCurrent();
-  const arrived = `arrived ${id}`;
-  const pages = (await chrome.storage.session.get(arrived))[arrived] ? 2 : 1;
-  if (history.length > pages) return history.go(-pages);
+  if (history.length > 2) return history.go(-2);
   // There is nothing to go back to.
+  const { id } = await chrome.tabs.getCurrent();
   await chrome.tabs.create({});
   await chrome.tabs.remove(id);
 });
 
 element("continue").addEventListener("click", async () => {
   await chrome.storage.session.set({ [`allowed ${key}`]: true });
-  location.replace(url);
+  history.back();
 });
