@@ -9,7 +9,7 @@ export function start(module: () => BufferSource | WebAssembly.Module): void {
   try {
     use(initSync({ module: module() }));
   } catch (cause) {
-    const hint = "does the page's Content-Security-Policy allow 'wasm-unsafe-eval'?";
-    throw new FilterError("wasm_load", `bloom-wasm could not start its WebAssembly; ${hint}`, { cause });
+    const hint = "a page's Content-Security-Policy needs 'wasm-unsafe-eval', a worker's bundler the condition workerd or edge-light";
+    throw new FilterError("wasm_load", `bloom-wasm could not start its WebAssembly (${cause}); ${hint}`, { cause });
   }
 }

@@ -10,5 +10,11 @@ declare module "*/full.wasm" {
   export default module;
 }
 
+/** The same, as the bundlers for Vercel's edge hand it over. */
+declare module "*/full.wasm?module" {
+  const module: WebAssembly.Module;
+  export default module;
+}
+
 /** Whether this is bloom-wasm/full, which builds and changes filters too. */
 declare const FULL: boolean;

@@ -1,6 +1,6 @@
 /** The packed tarball, installed into an empty folder: what every test in this folder runs against. */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -32,9 +32,11 @@ export async function installed() {
   return import(pathToFileURL(user).href);
 }
 
-/** What a page gets from the installed package. */
-export function forPages() {
-  return import(pathToFileURL(join(folder, "node_modules/bloom-wasm/dist/inline.js")).href);
+/** What a page gets from the installed package, or from another of its entries, by the manifest. */
+export function forPages(entry = ".") {
+  const home = join(folder, "node_modules/bloom-wasm");
+  const { exports } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
+  return import(pathToFileURL(join(home, exports[entry].browser)).href);
 }
 
 /** A folder of that name beside the installed package, with the app of runtimes/ and the golden files inside of it. */

@@ -106,8 +106,16 @@ test("tsc --strict accepts the types from import and from require", () => {
     new Filter();
   `;
   const names = "BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter, canonicalizeUrl, decode, load, urlExpressions";
-  writeFileSync(join(folder, "types.mts"), `import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";import { init, initSync } from "bloom-wasm/slim";const starting: Promise<void> = init(new URL("http://a.b"));void [starting, initSync];${source}`);
-  writeFileSync(join(folder, "types.cts"), `import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";import { init, initSync } from "bloom-wasm/slim";const starting: Promise<void> = init(new URL("http://a.b"));void [starting, initSync];${source}`);
+  const imports = `
+    import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";
+    import * as full from "bloom-wasm/full";
+    import { init, initSync, decode as slim } from "bloom-wasm/slim";
+    const starting: Promise<void> = init(new URL("http://a.b"));
+    const same: [typeof import("bloom-wasm"), typeof decode] = [full, slim];
+    void [starting, initSync, same];
+  `;
+  for (const file of ["types.mts", "types.cts"]) writeFileSync(join(folder, file), imports + source);
+  // By node16, which is Node 16's, CommonJS can't import ESM.
   for (const [module, file] of [["nodenext", "types.mts"], ["nodenext", "types.cts"], ["node16", "types.mts"], ["esnext", "types.mts"]]) {
     const resolution = module === "esnext" ? ["--moduleResolution", "bundler"] : [];
     const args = ["--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,dom", "--types", "", "--module", module, ...resolution, file];

@@ -1,13 +1,15 @@
-/** The cases in Chromium and Firefox: in a page, its worker and an extension; and in what bundlers make. */
-import { execFile } from "node:child_process";
+/** The cases in Chromium, Firefox and WebKit: in a page, its worker and an extension; and in what bundlers make. */
+import { execFile, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
+import { createServer as listener } from "node:net";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { json } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import * as setup from "../scripts/setup.mjs";
 import { app, folder } from "./installed.mjs";
@@ -52,19 +54,15 @@ function plain(name, manifest) {
 /** What makes the app into the folder dist with its index.html: commands as a user types them, in the app's folder. */
 const bundlers = {
   vite: ["build", "--base", "./", "--logLevel", "error"],
-  esbuild: ["main.mjs", "--bundle", "--splitting", "--format=esm", "--outdir=dist", "--out-extension:.js=.mjs", "--log-level=error"],
+  esbuild: ["main.mjs", "background.mjs", "--bundle", "--splitting", "--format=esm", "--outdir=dist", "--out-extension:.js=.mjs", "--log-level=error"],
   webpack: ["--mode", "production", "--entry", "./main.mjs", "--output-path", "dist", "--output-filename", "main.mjs"],
-  rollup: ["main.mjs", "--dir", "dist", "--entryFileNames", "[name].mjs", "--plugin", "@rollup/plugin-node-resolve", "--silent"],
+  rspack: ["build", "--mode", "production"],
+  rollup: ["main.mjs", "background.mjs", "--dir", "dist", "--entryFileNames", "[name].mjs", "--plugin", "@rollup/plugin-node-resolve", "--silent"],
   parcel: ["build", "index.html", "--dist-dir", "dist", "--public-url", "./", "--no-cache"],
 };
 
 /** What a worker of the open page says; this is run by the page. */
-const ofWorker = () =>
-  new Promise((resolve, reject) => {
-    const worker = new Worker("background.mjs", { type: "module" });
-    worker.onmessage = ({ data }) => resolve(data);
-    worker.onerror = ({ message }) => reject(new Error(message));
-  });
+const ofWorker = () => globalThis.ofWorker();
 
 /** What a page says that is opened by Playwright or Puppeteer, by default the verdict. */
 async function visit(browser, url, ask = () => globalThis.verdict) {
@@ -120,16 +118,14 @@ describe("in Chromium", { timeout: 300_000 }, () => {
   });
 
   describe("bundled", () => {
-    const pinned = { webpack: "5.112.2", "webpack-cli": "7.3.1", rollup: "4.68.7", "@rollup/plugin-node-resolve": "16.0.3", parcel: "2.16.4" };
+    const pinned = { webpack: "5.112.2", "webpack-cli": "7.3.1", rollup: "4.68.7", "@rollup/plugin-node-resolve": "16.0.3", "@rspack/core": "2.3.2", "@rspack/cli": "2.2.8", parcel: "2.16.4" };
     const theirs = !missing && setup.installed("bundlers", Object.entries(pinned).map(([name, version]) => `${name}@${version}`));
-    const modulesOf = (bundler) => (pinned[bundler] ? theirs : join(setup.root, "node_modules"));
+    const packageOf = (bundler) => ({ rspack: "@rspack/core" })[bundler] ?? bundler;
+    const modulesOf = (bundler) => (pinned[packageOf(bundler)] ? theirs : join(setup.root, "node_modules"));
     const builds = {};
 
     async function build(bundler) {
       const cwd = app(bundler);
-      // Parcel reads a package's exports only if the project, which a lock file makes this folder, asks for it.
-      writeFileSync(join(cwd, "package.json"), '{ "@parcel/resolver-default": { "packageExports": true } }');
-      writeFileSync(join(cwd, "package-lock.json"), "{}");
       await promisify(execFile)(join(modulesOf(bundler), ".bin", bundler), bundlers[bundler], { cwd, timeout: 120_000 });
       if (!existsSync(join(cwd, "dist/index.html"))) copyFileSync(join(cwd, "index.html"), join(cwd, "dist/index.html"));
     }
@@ -146,8 +142,9 @@ describe("in Chromium", { timeout: 300_000 }, () => {
       const { timeout, skip } = options(target);
       test(bundler, { timeout, skip: skip || (!modulesOf(bundler) && skipped(target, setup.NOT_INSTALLED)) }, async () => {
         await builds[bundler];
-        const { version } = JSON.parse(readFileSync(join(modulesOf(bundler), bundler, "package.json"), "utf8"));
+        const { version } = JSON.parse(readFileSync(join(modulesOf(bundler), packageOf(bundler), "package.json"), "utf8"));
         record(target, version, await visit(browser, at(`${bundler}/dist/index.html`)));
+        record(`${target} worker`, version, await visit(browser, at(`${bundler}/dist/index.html`), ofWorker));
       });
     }
 
@@ -157,6 +154,7 @@ describe("in Chromium", { timeout: 300_000 }, () => {
       try {
         await dev.listen();
         record("Chromium, vite dev", version, await visit(browser, dev.resolvedUrls.local[0]));
+        record("Chromium, vite dev worker", version, await visit(browser, dev.resolvedUrls.local[0], ofWorker));
       } finally {
         await dev.close();
       }
@@ -195,5 +193,61 @@ describe("in Firefox", { timeout: 120_000 }, () => {
 
   test("a page's module worker", options("Firefox, worker"), async () => {
     record("Firefox, worker", await version(), await visit(browser, at("firefox/index.html"), ofWorker));
+  });
+});
+
+describe("in WebKit", { timeout: 120_000 }, () => {
+  const commands = setup.webkit();
+  const missing = !commands && "there is no WebKitWebDriver, or no Xvfb";
+  const options = (target) => ({ timeout: 60_000, skip: missing && skipped(target, missing) });
+  let screen;
+  let driver;
+  let port;
+  let session;
+  let version;
+
+  /** One command of the WebDriver protocol; returns its value. */
+  async function command(method, path, body) {
+    const response = await fetch(`http://localhost:${port}/${path}`, { method, body: body && JSON.stringify(body) });
+    const { value } = await response.json();
+    if (!response.ok) throw new Error(value.message);
+    return value;
+  }
+
+  before(async () => {
+    if (missing) return;
+    screen = spawn(commands.screen, ["-displayfd", "3", "-nolisten", "tcp"], { stdio: ["ignore", "ignore", "ignore", "pipe"] });
+    const [display] = await once(screen.stdio[3], "data");
+    const free = listener().listen(0);
+    await once(free, "listening");
+    ({ port } = free.address());
+    free.close();
+    const env = { ...process.env, DISPLAY: `:${String(display).trim()}` };
+    driver = spawn(commands.driver, [`--port=${port}`], { env, stdio: "ignore" });
+    while (!(await command("GET", "status").catch(() => driver.exitCode !== null))) await setTimeout(20);
+    const { sessionId, capabilities } = await command("POST", "session", { capabilities: {} });
+    session = `session/${sessionId}`;
+    version = capabilities.browserVersion;
+    plain("webkit");
+  });
+
+  after(async () => {
+    if (session) await command("DELETE", session);
+    driver?.kill();
+    screen?.kill();
+  });
+
+  /** What the page says, as {@link visit} asks it elsewhere. */
+  async function ask(question) {
+    await command("POST", `${session}/url`, { url: at("webkit/index.html") });
+    return command("POST", `${session}/execute/sync`, { script: `return (${question})()`, args: [] });
+  }
+
+  test("a page", options("WebKit, page"), async () => {
+    record("WebKit, page", version, await ask(() => globalThis.verdict));
+  });
+
+  test("a page's module worker", options("WebKit, worker"), async () => {
+    record("WebKit, worker", version, await ask(ofWorker));
   });
 });

@@ -42,24 +42,19 @@ describe("Cloudflare's workerd", () => {
   // An old worker's: since May 2025 they have a FinalizationRegistry, since June they may compile bytes while they start.
   const compatibilityDate = "2025-01-01";
   const require = createRequire(join(modules ?? here, "user.cjs"));
+  /** A worker of the app's folder, bundled by esbuild with these conditions. */
+  async function miniflare(entry, conditions) {
+    const outdir = join(here, `${entry}-bundled`);
+    const entryPoints = [join(here, `${entry}.mjs`)];
+    await build({ entryPoints, outdir, bundle: true, format: "esm", target: "es2022", conditions, loader: { ".wasm": "copy" }, logLevel: "error" });
+    const { Miniflare } = require("miniflare");
+    const modulesRules = [{ type: "CompiledWasm", include: ["**/*.wasm"] }];
+    const worker = new Miniflare({ modules: true, modulesRoot: outdir, scriptPath: join(outdir, `${entry}.js`), modulesRules, compatibilityDate, cf: false });
+    return { fetch: () => worker.dispatchFetch("http://localhost"), dispose: () => worker.dispose() };
+  }
+
   const targets = {
-    async "workerd, esbuild and miniflare"() {
-      const outdir = join(here, "worker");
-      await build({
-        entryPoints: [join(here, "worker.mjs")],
-        outdir,
-        bundle: true,
-        format: "esm",
-        target: "es2022",
-        conditions: ["workerd", "worker", "browser"],
-        loader: { ".wasm": "copy" },
-        logLevel: "error",
-      });
-      const { Miniflare } = require("miniflare");
-      const modulesRules = [{ type: "CompiledWasm", include: ["**/*.wasm"] }];
-      const worker = new Miniflare({ modules: true, modulesRoot: outdir, scriptPath: join(outdir, "worker.js"), modulesRules, compatibilityDate, cf: false });
-      return { fetch: () => worker.dispatchFetch("http://localhost"), dispose: () => worker.dispose() };
-    },
+    "workerd, esbuild and miniflare": () => miniflare("worker", ["workerd", "worker", "browser"]),
     async "workerd, wrangler"() {
       Object.assign(process.env, { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" });
       const config = join(here, "wrangler.json");
@@ -80,4 +75,16 @@ describe("Cloudflare's workerd", () => {
       }
     });
   }
+
+  test("an entry that carries its wasm says which is the right one", { timeout: 60_000, skip: !modules && setup.NOT_INSTALLED }, async () => {
+    const told = 'import("bloom-wasm").then(() => "started", ({ code, message }) => `${code}: ${message}`)';
+    writeFileSync(join(here, "wrong.mjs"), `export default { fetch: async () => new Response(await ${told}) };\n`);
+    const worker = await miniflare("wrong", ["browser"]);
+    try {
+      const response = await worker.fetch();
+      assert.match(await response.text(), /^wasm_load: .*\(CompileError: .*disallowed by embedder\).* condition workerd/);
+    } finally {
+      await worker.dispose();
+    }
+  });
 });

@@ -65,7 +65,7 @@ export async function build() {
           setup({ onResolve }) {
             onResolve({ filter: /bloom_wasm\.js$/ }, () => ({ path: join(work, feature, "bloom_wasm.js") }));
             onResolve({ filter: /bloom\.wasm$/ }, () => ({ path: join(work, feature, "bloom_wasm_bg.wasm") }));
-            onResolve({ filter: /full\.wasm$/ }, () => ({ path: "./full.wasm", external: true }));
+            onResolve({ filter: /full\.wasm/ }, ({ path }) => ({ path, external: true }));
             // The glue's own imports are those of js/.
             onResolve({ filter: /^\.\// }, ({ path }) => ({ path: join(work, "js", basename(path)) }));
           },
@@ -74,7 +74,7 @@ export async function build() {
       ...options,
     });
   await bundle("npm", { inline: "inline.js", slim: "slim.js" });
-  await bundle("full", { full: "inline.js", "full-slim": "slim.js", node: "node.js", workerd: "workerd.js" });
+  await bundle("full", { full: "inline.js", "full-slim": "slim.js", node: "node.js", workerd: "workerd.js", edge: "edge.js" });
   copyFileSync(join(work, "npm/bloom_wasm_bg.wasm"), join(dist, "bloom.wasm"));
   copyFileSync(join(work, "full/bloom_wasm_bg.wasm"), join(dist, "full.wasm"));
 

@@ -1,6 +1,6 @@
 /**
  * Installs what is missing and skips what is there: the npm packages, the wasm target, wasm-pack and wasm-bindgen.
- * Needs rustup and Node. `npm run setup -- --browser` installs a Chromium and a Firefox for the tests too.
+ * Needs rustup and Node. `npm run setup -- --browser` installs the browsers for the tests too.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -104,6 +104,13 @@ export function firefox() {
   return process.env.FIREFOX_PATH || browser("Firefox", "firefox-esr", ["firefox-esr", "firefox"], places);
 }
 
+/** What drives WebKit, as GNOME's browser has it, and the screen for it that nobody sees; undefined if one is missing. */
+export function webkit() {
+  const driver = browser("WebKit", "webkit2gtk-driver", ["WebKitWebDriver"], []);
+  const screen = browser("Xvfb", "xvfb", ["Xvfb"], []);
+  return driver && screen && { driver, screen };
+}
+
 /** Why a test is skipped for which `installed` returns undefined. */
 export const NOT_INSTALLED = "npm could not install what it needs";
 
@@ -157,5 +164,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--browser")) {
     console.log(`setup: Chromium ${chromium() ?? "not found"}`);
     console.log(`setup: Firefox ${firefox() ?? "not found"}`);
+    console.log(`setup: WebKit ${webkit()?.driver ?? "not found"}`);
   }
 }

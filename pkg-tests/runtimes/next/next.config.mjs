@@ -1,0 +1,2 @@
+/** The packages are found from where they really are, outside this folder. */
+export default { turbopack: { root: "/" } };
