@@ -4,7 +4,7 @@
 import { FilterError, checked, refusal } from "./error.js";
 import { LOWERCASE, SHA1, kinds, profiles, takenInfo, type FilterInfo } from "./info.js";
 import { eachEntry, sinkOf, withAllowed, type Sink } from "./lists.js";
-import { Bytes, Digests, iterable, typeName, wasm, withDigests, withKey, withText, type Key, type Slot } from "./memory.js";
+import { Batch, Bytes, Digests, iterable, typeName, put, putLines, wasm, withDigests, type Key, type Slot } from "./memory.js";
 import {
   checkBits,
   checkCount,
@@ -139,9 +139,8 @@ function finish(kind: number, digests: Digests, options: Checked): Filter {
     return wrap(checked(wasm.build(members, absent, kind, fpr, size, growth, tightening, profileNumber)));
   });
   try {
-    withKey(name ?? "", (key, length) =>
-      checked(wasm.describe(slotOf(filter), key, name === undefined ? NaN : length, time)),
-    );
+    const length = put(name ?? "");
+    checked(wasm.describe(slotOf(filter), name === undefined ? NaN : length, time));
     return filter;
   } catch (error) {
     filter.free();
@@ -179,6 +178,17 @@ async function buildStream<F extends Filter>(
   throw refusal();
 }
 
+/** What `run` appends to a slot of bytes. */
+function answers(run: (slot: Slot) => void): Uint8Array<ArrayBuffer> {
+  const bytes = new Bytes();
+  try {
+    run(bytes.slot);
+    return bytes.view().slice();
+  } finally {
+    bytes.free();
+  }
+}
+
 /** A membership filter of any kind. "Maybe present" may be wrong, at a known rate; "definitely absent" never is. */
 export abstract class Filter {
   /** @internal */
@@ -195,7 +205,7 @@ export abstract class Filter {
   /** Asks for a key: true = maybe present, false = definitely absent. */
   has(key: Key): boolean {
     const slot = slotOf(this);
-    return withKey(key, (key, length) => wasm.has(slot, key, length) > 0);
+    return wasm.has(slot, put(key)) > 0;
   }
 
   /** Whether at least one of the keys is maybe present. Stops at the first that is; false for no keys. */
@@ -212,9 +222,10 @@ export abstract class Filter {
 
   /** Asks for many keys in few crossings: one byte for each, 1 maybe present or 0 definitely absent. */
   hasMany(keys: Iterable<Key>): Uint8Array<ArrayBuffer> {
-    return withDigests(wasm.seed(slotOf(this)), (digests) => {
-      digests.pushAll(keys);
-      return new Bytes(checked(wasm.has_digests(slotOf(this), digests.slot))).take();
+    return answers((slot) => {
+      const batch = new Batch((count, length) => wasm.has_keys(slotOf(this), count, length, slot));
+      for (const key of iterable(keys)) batch.push(key);
+      batch.flush();
     });
   }
 
@@ -224,7 +235,7 @@ export abstract class Filter {
    */
   hasLines(text: Uint8Array): Uint8Array<ArrayBuffer> {
     const slot = slotOf(this);
-    return new Bytes(withText(text, (text, length) => checked(wasm.has_lines(slot, text, length)))).take();
+    return answers((answers) => putLines(text, (length) => wasm.has_lines(slot, length, answers)));
   }
 
   /**
@@ -241,7 +252,7 @@ export abstract class Filter {
    */
   matchUrl(url: string | URL): string | null {
     checkProfile(this, "url");
-    return withUrl(url, (key, length) => wasm.match_url(slotOf(this), key, length)) || null;
+    return withUrl(url, (length, parsed) => wasm.match_url(slotOf(this), length, parsed)) || null;
   }
 
   /**
@@ -253,8 +264,8 @@ export abstract class Filter {
     if (typeof password !== "string") {
       throw new FilterError("invalid_key", `a password must be a string, not ${typeName(password)}`);
     }
-    const key = normalized(password, (profile & LOWERCASE) > 0);
-    return withKey(key, (key, length) => checked(wasm.has_password(slotOf(this), key, length)) > 0);
+    const length = put(normalized(password, (profile & LOWERCASE) > 0));
+    return checked(wasm.has_password(slotOf(this), length)) > 0;
   }
 
   /** A description: a plain object that can go into JSON. */
@@ -327,7 +338,7 @@ abstract class GrowingFilter extends Filter {
    */
   add(key: Key): boolean {
     const slot = changing(this);
-    return withKey(ownKey(this, key), (key, length) => checked(wasm.add(slot, key, length)) > 0);
+    return checked(wasm.add(slot, put(ownKey(this, key)))) > 0;
   }
 
   /**
@@ -424,7 +435,7 @@ export class BloomFilter extends GrowingFilter {
   /** The positions of the bits that a key sets and tests, `hashes` of them, some of which may be equal. */
   locations(key: Key): number[] {
     const slot = changing(this);
-    const bytes = new Bytes(withKey(key, (key, length) => checked(wasm.locations(slot, key, length)))).take();
+    const bytes = new Bytes(checked(wasm.locations(slot, put(key)))).take();
     const view = new DataView(bytes.buffer);
     return Array.from({ length: bytes.byteLength / 4 }, (_, i) => view.getUint32(4 * i, true));
   }
@@ -468,13 +479,13 @@ export class CountingBloomFilter extends GrowingFilter {
    */
   remove(key: Key): boolean {
     const slot = changing(this);
-    return withKey(ownKey(this, key), (key, length) => checked(wasm.remove(slot, key, length)) > 0);
+    return checked(wasm.remove(slot, put(ownKey(this, key)))) > 0;
   }
 
   /** How many times a key was added and not removed, or more. 15, or 255 with 8 bits, means "so many or more". */
   count(key: Key): number {
     const slot = slotOf(this);
-    return withKey(key, (key, length) => checked(wasm.count(slot, key, length)));
+    return checked(wasm.count(slot, put(key)));
   }
 
   /** The Bloom filter of the same keys, which is a quarter or an eighth of the size. */
@@ -545,7 +556,7 @@ export class CuckooFilter extends GrowingFilter {
    */
   remove(key: Key): boolean {
     const slot = changing(this);
-    return withKey(ownKey(this, key), (key, length) => checked(wasm.remove(slot, key, length)) > 0);
+    return checked(wasm.remove(slot, put(ownKey(this, key)))) > 0;
   }
 }
 

@@ -1,7 +1,7 @@
 /** Lists to the keys of a profile, for the builders: `src/cli/keys.rs` does the same for the command line tool. */
 
 import { checked } from "./error.js";
-import { Digests, checkKey, checkText, iterable, textOf, wasm, withBytes, type Key } from "./memory.js";
+import { Digests, checkKey, checkText, iterable, textOf, wasm, put, scratchBytes, type Key } from "./memory.js";
 import type { Checked, SkipReason } from "./options.js";
 import { normalized } from "./password.js";
 import { urlExpressions } from "./url.js";
@@ -38,7 +38,7 @@ export function eachEntry(line: Key, options: Checked, take: (keys: Key[]) => vo
   if (options.profile === "raw") {
     take([line]);
   } else if (options.profile === "url") {
-    const entries = withBytes(withoutLf(line), (slot, length) => checked(wasm.list_entries(slot, length)));
+    const entries = scratchBytes(checked(wasm.list_entries(put(withoutLf(line)))));
     for (const entry of asText(entries).split("\n").slice(0, -1)) {
       if (entry.startsWith("-")) {
         skip(entry.slice(1) as SkipReason);
@@ -49,14 +49,10 @@ export function eachEntry(line: Key, options: Checked, take: (keys: Key[]) => vo
       else skip("not_checkable");
     }
   } else if (options.sha1Hex) {
-    let count = -1;
-    const hash = withBytes(line, (slot, length) => {
-      count = checked(wasm.hash_line(slot, length));
-      return 20;
-    });
+    const count = checked(wasm.hash_line(put(line)));
     if (count < 0) skip("not_a_hash");
     else if (count < options.minCount) skip("too_rare");
-    else take([hash]);
+    else take([scratchBytes(20)]);
   } else {
     const text = textOf(line);
     const key = text === undefined ? line : normalized(text, options.lowercase);

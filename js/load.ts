@@ -46,28 +46,25 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   try {
     let loaded = 0;
     let expected = 0; // the blob's length by its own header, once that is there
+    let room = 0;
     check(total ?? 0);
     await readAll(stream, signal, (chunk) => {
-      const start = loaded;
       loaded += chunk.byteLength;
       check(loaded);
       // Never more than the whole: twice the room would be a waste at the end.
-      const have = bytes.view().byteLength;
-      if (expected > 2 * have || loaded > expected) bytes.reserve(loaded);
-      else if (loaded > have) bytes.resize(expected);
-      bytes.view().set(chunk, start);
+      if (loaded > room) room = expected > 2 * room || loaded > expected ? Math.max(loaded, 2 * room) : expected;
+      bytes.append(chunk, room);
       if (expected === 0) {
         expected = checked(wasm.expected_length(bytes.slot, loaded));
         check(expected);
         // Room for the whole at once, but not for much on the word of the header alone.
-        if (expected > 0 && (expected === total || expected <= 1 << 24)) bytes.resize(Math.max(expected, loaded));
+        if (expected > 0 && (expected === total || expected <= 1 << 24)) room = Math.max(expected, loaded);
       }
       if (expected > 0 && loaded > expected) {
         throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
       }
       onProgress?.({ loaded, total: total !== undefined && loaded <= total ? total : undefined });
     });
-    bytes.resize(loaded);
     if (integrity !== undefined) {
       await checkIntegrity(bytes, integrity);
       signal?.throwIfAborted();

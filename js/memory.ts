@@ -12,6 +12,13 @@ export type Slot = number;
 /** The most bytes that one slot takes: a 32-bit memory has no room for more. */
 const MAX_LENGTH = 0x7fff_ffff;
 
+/** How many bytes cross at once, where there are many. */
+const CHUNK = 1 << 16;
+
+function checkLength(length: number): void {
+  if (length > MAX_LENGTH) throw new FilterError("too_large", "there is no room for {} bytes", length, 0);
+}
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -19,9 +26,16 @@ const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** @internal What WebAssembly exports: `src/wasm/`. Numbers of 32 bits come back as signed ones, truth as 0 or 1. */
 export let wasm: InitOutput;
 
-/** @internal Tells what has been started. */
-export function use(started: InitOutput): void {
+/**
+ * The longest string that is copied by a loop if it is ASCII. `encodeInto` has a fixed cost, which is what the loop takes
+ * for 30 characters in Node, and for 150 in Chrome.
+ */
+let short = 150;
+
+/** @internal Tells what has been started, and which strings are short there. */
+export function use(started: InitOutput, shortest = short): void {
   wasm = started;
+  short = shortest;
 }
 
 /** What a value is, for a message. */
@@ -51,23 +65,24 @@ export class Bytes {
     return this.#view;
   }
 
-  /** As {@link view}, after making it exactly `length` bytes long; what fits is kept. */
-  resize(length: number): Uint8Array<ArrayBuffer> {
-    if (length > MAX_LENGTH) throw new FilterError("too_large", "there is no room for {} bytes", length, 0);
-    checked(wasm.bytes_resize(this.slot, length));
-    this.moved();
+  /** As {@link view}, after making it exactly `length` bytes long; what fits is kept. It may grow in place up to `room`. */
+  resize(length: number, room = length): Uint8Array<ArrayBuffer> {
+    checkLength(room);
+    checked(wasm.bytes_resize(this.slot, length, room));
+    this.#view = NONE;
     return this.view();
   }
 
-  /** As {@link view}, after making it at least `length` bytes long, if need be longer. */
-  reserve(length: number): Uint8Array<ArrayBuffer> {
-    const view = this.view();
-    return length <= view.byteLength ? view : this.resize(Math.max(length, 2 * view.byteLength, 1024));
-  }
-
-  /** To be called when WebAssembly may have moved the bytes. */
-  moved(): void {
-    this.#view = NONE;
+  /**
+   * Appends bytes to them, where there will be room for `room` in all. It goes by the piece, for WebAssembly makes new
+   * bytes zero, and those are still in the processor's cache then.
+   */
+  append(more: Uint8Array, room: number): void {
+    for (let at = 0; at < more.length; at += CHUNK) {
+      const piece = more.subarray(at, at + CHUNK);
+      const { length } = this.view();
+      this.resize(length + piece.length, room).set(piece, length);
+    }
   }
 
   /** Copies the bytes out and frees them. */
@@ -87,7 +102,7 @@ export class Bytes {
   static from(bytes: Uint8Array): Bytes {
     const copy = new Bytes();
     try {
-      copy.resize(bytes.byteLength).set(bytes);
+      copy.append(bytes, bytes.length);
     } catch (error) {
       copy.free();
       throw error;
@@ -103,58 +118,53 @@ export function checkKey(key: Key): void {
   }
 }
 
-/** Writes a key at `offset`; returns its length in bytes. */
-function write(target: Bytes, offset: number, key: Key): number {
-  checkKey(key);
-  if (typeof key !== "string") {
-    target.reserve(offset + key.byteLength).set(key, offset);
-    return key.byteLength;
+/**
+ * Where keys and texts pass through: a view of WebAssembly's scratch, which never becomes shorter and moves only when it
+ * grows.
+ */
+let scratch = NONE;
+
+/** The scratch, at least `length` bytes long. The view holds until the next call that may allocate. */
+function room(length: number): Uint8Array<ArrayBuffer> {
+  // A memory that grew has detached every view of it, which then has no bytes.
+  if (length > scratch.length) {
+    checkLength(length);
+    const size = Math.max(length, 4096);
+    const address = checked(wasm.scratch(size));
+    scratch = new Uint8Array(wasm.memory.buffer as ArrayBuffer, address >>> 0, size);
   }
-  const length = key.length;
-  const view = target.reserve(offset + 3 * length);
-  // encodeInto has a fixed cost of 30 ns in Node and 200 ns in Chrome: short ASCII goes faster by hand.
-  if (length <= 32) {
+  return scratch;
+}
+
+/** Puts a key into the scratch, from `at` on; returns its length in bytes. */
+export function put(key: Key, at = 0): number {
+  if (typeof key !== "string") {
+    checkKey(key);
+    room(at + key.length).set(key, at);
+    return key.length;
+  }
+  const { length } = key;
+  const view = room(at + 3 * length);
+  if (length <= short) {
     let i = 0;
     for (; i < length; i++) {
       const code = key.charCodeAt(i);
       if (code > 0x7f) break;
-      view[offset + i] = code;
+      view[at + i] = code;
     }
     if (i === length) return length;
   }
-  return encoder.encodeInto(key, view.subarray(offset)).written;
+  return encoder.encodeInto(key, at > 0 ? view.subarray(at) : view).written;
 }
 
-/** Where single keys pass through. */
-let scratch: Bytes | undefined;
-
-/** Hands one key to `run`, as a slot and a length in bytes. */
-export function withKey<T>(key: Key, run: (slot: Slot, length: number) => T): T {
-  scratch ??= new Bytes();
-  const length = write(scratch, 0, key);
-  return run(scratch.slot, length);
+/** A copy of the first bytes of the scratch, where a function that puts its answer there has done so. */
+export function scratchBytes(length: number): Uint8Array<ArrayBuffer> {
+  return room(length).slice(0, length);
 }
 
-/** As {@link withKey}; `run` puts a text in the key's place and returns its length in bytes. */
-export function rewritten(key: Key, run: (slot: Slot, length: number) => number): string {
-  let length = 0;
-  try {
-    length = withKey(key, run);
-  } finally {
-    scratch?.moved();
-  }
-  return length > 0 ? decoder.decode(scratch?.view().subarray(0, length)) : "";
-}
-
-/** As {@link rewritten}, for bytes. */
-export function withBytes(key: Key, run: (slot: Slot, length: number) => number): Uint8Array {
-  try {
-    const length = withKey(key, run);
-    scratch?.moved();
-    return scratch!.view().slice(0, length);
-  } finally {
-    scratch?.moved();
-  }
+/** As {@link scratchBytes}, as a text. */
+export function scratchText(length: number): string {
+  return length > 0 ? decoder.decode(room(length).subarray(0, length)) : "";
 }
 
 /** A key as a text; undefined if it isn't UTF-8. */
@@ -168,16 +178,26 @@ export function textOf(key: Key): string | undefined {
   }
 }
 
+const LF = 10;
+
+/** Puts the lines of a text into the scratch, many at a time, and tells `cross` their length in bytes. */
+export function putLines(text: Uint8Array, cross: (length: number) => void): void {
+  checkText(text);
+  for (let start = 0; start < text.length; ) {
+    let end = start + CHUNK;
+    if (end < text.length) {
+      end = text.lastIndexOf(LF, end - 1) + 1;
+      if (end <= start) end = text.indexOf(LF, start) + 1 || text.length;
+    }
+    checked(cross(put(text.subarray(start, end))));
+    start = end;
+  }
+}
+
 /** Throws unless it is a text's bytes. */
 export function checkText(text: Uint8Array): void {
   if (text instanceof Uint8Array) return;
   throw new FilterError("invalid_key", `lines must be UTF-8 bytes in a Uint8Array, not ${typeName(text)}`);
-}
-
-/** Hands a text's bytes to `run`, as a slot and a length. */
-export function withText<T>(text: Uint8Array, run: (slot: Slot, length: number) => T): T {
-  checkText(text);
-  return withKey(text, run);
 }
 
 /** The keys, if they are an iterable of any; a string is one of characters, which nobody means. */
@@ -186,51 +206,84 @@ export function iterable(keys: Iterable<Key>): Iterable<Key> {
   throw new FilterError("invalid_key", `keys must be an iterable of keys, not ${typeName(keys)}`);
 }
 
+/** Keys on their way into WebAssembly, many at a time: `cross` is told how many are in the scratch, and the length of all. */
+export class Batch {
+  /** Strings, which wait for more. */
+  #keys: string[] = [];
+  #units = 0;
+
+  constructor(readonly cross: (count: number, length: number) => void) {}
+
+  push(key: Key): void {
+    if (typeof key === "string") {
+      this.#keys.push(key);
+      this.#units += key.length + 4;
+      if (this.#units > CHUNK) this.flush();
+    } else {
+      this.flush();
+      this.#put(1, put(key, 4), () => key.length);
+    }
+  }
+
+  /** Sends what waits on its way. */
+  flush(): void {
+    const keys = this.#keys;
+    this.#keys = [];
+    this.#units = 0;
+    const text = keys.join("");
+    const length = put(text, 4 * keys.length);
+    // Of ASCII, and that alone, there are as many bytes as UTF-16 units.
+    if (length === text.length) this.#put(keys.length, length, (i) => keys[i]!.length);
+    else {
+      for (const key of keys) {
+        const length = put(key, 4);
+        this.#put(1, length, () => length);
+      }
+    }
+  }
+
+  /** The lengths of the keys (u32, little-endian) come before the keys. */
+  #put(count: number, length: number, lengthOf: (i: number) => number): void {
+    const lengths = new DataView(scratch.buffer, scratch.byteOffset);
+    for (let i = 0; i < count; i++) lengths.setUint32(4 * i, lengthOf(i), true);
+    checked(this.cross(count, 4 * count + length));
+  }
+}
+
 /** Keys on their way into a filter: 8 bytes each in WebAssembly, however long they are. */
 export class Digests {
   readonly slot: Slot;
-  #batch = new Bytes();
-  #end = 0;
+  #batch: Batch;
 
   constructor(seed: bigint) {
-    this.slot = checked(wasm.digests_new(seed));
+    const slot = checked(wasm.digests_new(seed));
+    this.slot = slot;
+    this.#batch = new Batch((count, length) => wasm.digests_push(slot, count, length));
   }
 
-  /** Takes one key; it crosses into WebAssembly with its batch. */
+  /** Takes one key; if it is a string, it crosses into WebAssembly with its batch. */
   push(key: Key): void {
-    const length = write(this.#batch, this.#end + 4, key);
-    const view = this.#batch.view();
-    for (let i = 0; i < 4; i++) view[this.#end + i] = length >>> (8 * i);
-    this.#end += 4 + length;
-    if (this.#end > 1 << 16) this.flush();
+    this.#batch.push(key);
   }
 
   /** Sends the last batch on its way. */
   flush(): this {
-    checked(wasm.digests_push(this.slot, this.#batch.slot, this.#end));
-    this.#end = 0;
+    this.#batch.flush();
     return this;
-  }
-
-  /** Takes keys, a whole batch of them with each crossing. */
-  pushAll(keys: Iterable<Key>): this {
-    for (const key of iterable(keys)) this.push(key);
-    return this.flush();
   }
 
   /** Takes the lines of a text but for blank ones. */
   pushLines(text: Uint8Array): this {
-    withText(text, (slot, length) => checked(wasm.digests_push_lines(this.slot, slot, length)));
+    putLines(text, (length) => wasm.digests_push_lines(this.slot, length));
     return this;
   }
 
   /** Whether the key is among these, which are sorted. */
   has(key: Key): boolean {
-    return withKey(key, (slot, length) => wasm.digests_have(this.slot, slot, length) > 0);
+    return wasm.digests_have(this.slot, put(key)) > 0;
   }
 
   free(): void {
-    this.#batch.free();
     wasm.free(this.slot);
   }
 }

@@ -5,6 +5,6 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { start } from "./start.js";
 
-start(() => readFileSync(join(dirname(fileURLToPath(import.meta.url)), "full.wasm")));
+start(() => readFileSync(join(dirname(fileURLToPath(import.meta.url)), "full.wasm")), 32);
 
 export * from "./index.js";

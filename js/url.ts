@@ -4,7 +4,7 @@
  */
 
 import { FilterError, checked } from "./error.js";
-import { rewritten, typeName, wasm, type Slot } from "./memory.js";
+import { put, scratchText, typeName, wasm } from "./memory.js";
 
 function parse(url: string): URL | undefined {
   try {
@@ -33,13 +33,21 @@ function href(input: string): string | undefined {
   return again?.href ?? text;
 }
 
-/** @internal What `run` makes of a URL that it gets as bytes in a slot: a text that takes their place. */
-export function withUrl(url: string | URL, run: (slot: Slot, length: number) => number): string {
+/**
+ * @internal What `run` makes of a URL in the scratch: a text that takes its place, and whose length it returns. It is
+ * asked first with the URL as it is, which is nearly always canonical, and then returns -1 if it has to be parsed.
+ */
+export function withUrl(url: string | URL, run: (length: number, parsed: 0 | 1) => number): string {
   if (typeof url !== "string" && !(url instanceof URL)) {
     throw new FilterError("invalid_key", `a URL must be a string or a URL, not ${typeName(url)}`);
   }
-  const text = href(String(url));
-  return text === undefined ? "" : rewritten(text, (slot, length) => checked(run(slot, length)));
+  let text: string | undefined = String(url);
+  let length = run(put(text), 0);
+  if (length < 0) {
+    text = href(text);
+    length = text === undefined ? 0 : run(put(text), 1);
+  }
+  return scratchText(checked(length));
 }
 
 /**
@@ -47,7 +55,7 @@ export function withUrl(url: string | URL, run: (slot: Slot, length: number) => 
  * fragment; null if there is no host to check, as in `mailto:` and `data:`.
  */
 export function canonicalizeUrl(url: string | URL): string | null {
-  return withUrl(url, (slot, length) => wasm.canonicalize_url(slot, length)) || null;
+  return withUrl(url, wasm.canonicalize_url) || null;
 }
 
 /**
@@ -55,5 +63,5 @@ export function canonicalizeUrl(url: string | URL): string | null {
  * each with the path and its query, the path, and up to four of its directories. Empty if there is no host to check.
  */
 export function urlExpressions(url: string | URL): string[] {
-  return withUrl(url, (slot, length) => wasm.url_keys(slot, length)).split("\n").slice(0, -1);
+  return withUrl(url, wasm.url_keys).split("\n").slice(0, -1);
 }

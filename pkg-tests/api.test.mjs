@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createReadStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { folder, installed } from "./installed.mjs";
+import { folder, forPages, installed } from "./installed.mjs";
 
 const { BloomFilter, Filter, FilterError, RibbonFilter, countFor, decode, fprFor, optimal } = await installed();
 
@@ -61,6 +61,42 @@ test("many keys, of every length, one by one and in batches", () => {
   assert.deepEqual([...hits], strangers.map((key) => Number(filter.has(key))));
   const rate = hits.reduce((sum, hit) => sum + hit, 0) / strangers.length;
   assert.ok(Math.abs(rate - filter.estimatedFpr) < 4 * Math.sqrt(0.01 / strangers.length), `${rate}`);
+});
+
+test("strings of every length and alphabet are the bytes that TextEncoder makes of them, alone and in batches", async () => {
+  for (const entry of [await installed(), await forPages()]) {
+    const alphabets = ["a", "é", "語", "😀", "\ud800", "\udc00", "\0", "\x7f", "\x80"];
+    const lengths = [0, 1, 2, 31, 32, 33, 149, 150, 151, 1365, 1366, 4096, 4097, 65_535, 65_536, 100_000];
+    const keys = lengths.flatMap((length) => alphabets.flatMap((letter) => [letter.repeat(length), "a".repeat(length) + letter]));
+    // Halves of a pair must not come together between two keys, nor two keys become one.
+    keys.push("x\ud83d", "\ude00x", "ab", "a", "b");
+    const bytes = keys.map(encode);
+    const inWasm = entry.decode(RibbonFilter.from(bytes, { fpr: 1e-9 }).toBytes());
+    const strangers = keys.map((key) => `${key}!`);
+    for (const [list, answer] of [[keys, 1], [strangers, 0], [bytes, 1], [strangers.map(encode), 0]]) {
+      assert.ok(list.every((key) => inWasm.has(key) === (answer === 1)));
+      assert.ok(inWasm.hasMany(list).every((found) => found === answer));
+    }
+    const mixed = keys.flatMap((key, i) => [key, strangers[i], bytes[i], encode(strangers[i])]);
+    assert.deepEqual([...inWasm.hasMany(mixed)], keys.flatMap(() => [1, 0, 1, 0]));
+    assert.ok(RibbonFilter.from(keys, { fpr: 1e-9 }).equals(RibbonFilter.from(bytes, { fpr: 1e-9 })));
+  }
+});
+
+test("lines around the border of a chunk", () => {
+  const line = (length, end) => "x".repeat(length) + end;
+  for (const first of [65_533, 65_534, 65_535, 65_536, 65_537, 131_072, 200_000]) {
+    for (const end of ["\n", "\r\n"]) {
+      const keys = ["a", line(first - 2 - end.length, ""), "b", "", line(70_000, ""), "c"];
+      const text = encode(keys.join(end));
+      const filter = BloomFilter.withCapacity(10, 1e-9);
+      assert.equal(filter.addLines(text), 5);
+      assert.deepEqual(keys.map((key) => filter.has(key)), [true, true, true, false, true, true], `${first}`);
+      assert.deepEqual([...filter.hasLines(text)], [1, 1, 1, 0, 1, 1]);
+      assert.deepEqual([...filter.hasLines(encode(`${keys.join(end)}${end}`))], [1, 1, 1, 0, 1, 1]);
+    }
+  }
+  assert.deepEqual([...BloomFilter.from(["a"]).hasLines(encode("\n".repeat(200_000)))], new Array(200_000).fill(0));
 });
 
 test("the order and the number of times don't matter", () => {

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Instant;
 
 use bloom_wasm::check::input;
-use bloom_wasm::check::url::{Canonical, canonicalize, clean, has_port, missing_scheme};
+use bloom_wasm::check::url::{Canonical, canonicalize, clean, has_port, missing_scheme, plain};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -36,7 +36,8 @@ fn form(input: &str) -> Option<String> {
 
 /// The same without the WHATWG parser.
 fn raw(input: &[u8]) -> Option<String> {
-    let url = canonicalize(input).unwrap()?;
+    let input = clean(input).unwrap();
+    let url = canonicalize(&input).unwrap()?;
     sound(&url);
     Some(text(url.as_bytes()))
 }
@@ -400,7 +401,7 @@ mod naive {
         let text = text.trim_matches(|c| c <= ' ');
         let text = text.split('#').next().unwrap();
         // The user as it stands, before its escapes are undone.
-        let start = split(text).map_or(0, |(_, start)| start);
+        let start = split(text).map_or(text.len(), |(_, start)| start);
         let (before, rest) = text.split_at(start);
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let user = rest[..end].rfind('@').map_or(0, |at| at + 1);
@@ -533,6 +534,60 @@ fn odd() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(start, parts)| [start.as_bytes().to_vec(), parts.concat()].concat())
 }
 
+/// URLs of which about every second is plain.
+fn nearly_plain() -> impl Strategy<Value = String> {
+    let some = |parts: &'static [&'static str], most| {
+        prop::collection::vec(prop::sample::select(parts), 0..most).prop_map(|parts| parts.concat())
+    };
+    let scheme =
+        prop::sample::select(vec!["http://", "https://", "https://", "HTTP://", "ftp://", "http:/", ""]);
+    let host = some(
+        &["a", "b1", "-", "_", ".", ".c", ".com", ".1", ".0x1", "xn", "--", "A", "é", ":1", "@", "[", "!"],
+        5,
+    );
+    let path = some(
+        &["/", "/a", "b", ".", "..", "/.", "/b.c", "@", ":", "\\", "\"<>`{}|^'", "%41", " ", "\t", "é", "~"],
+        6,
+    );
+    let query = some(&["?", "a=b", "&", "/", "//", "/../", "\\", "\"<>`{}|^'", "%", "#", " ", "é"], 4);
+    (scheme, host, path, query)
+        .prop_map(|(scheme, host, path, query)| [scheme, "a", &host, "/", &path, "?", &query].concat())
+}
+
+#[test]
+fn what_is_plain() {
+    for (url, is) in [
+        ("https://www.example.com/", true),
+        ("http://a-b_c.d0.example/1/2.html?q=//..&r=\\", true),
+        ("http://1a.example/~/!$&'()*+,;=:@|\"<>", true),
+        ("http://a.com", false),
+        ("http:///", false),
+        ("http://a.com./", false),
+        ("http://.a.com/", false),
+        ("http://a..com/", false),
+        ("http://A.com/", false),
+        ("http://xn--a.com/", false),
+        ("http://1.2.3.4/", false),
+        ("http://a.0x1/", false),
+        ("http://a.com:80/", false),
+        ("http://a@b.com/", false),
+        ("http://a.com/a//b", false),
+        ("http://a.com/./b", false),
+        ("http://a.com/\\b", false),
+        ("http://a.com/%41", false),
+        ("http://a.com/#", false),
+        ("http://a.com/?é", false),
+        ("http://a.com/ ", false),
+        (" http://a.com/", false),
+        ("HTTP://a.com/", false),
+        ("ftp://a.com/", false),
+        ("a.com/", false),
+        ("", false),
+    ] {
+        assert_eq!(plain(url.as_bytes()).is_some(), is, "{url}");
+    }
+}
+
 /// Texts that are likely to be an address.
 fn address() -> impl Strategy<Value = String> {
     let number = prop_oneof![
@@ -557,12 +612,22 @@ proptest! {
 
     #[test]
     fn like_the_naive_one(input in odd()) {
+        let input = clean(&input).unwrap();
         let url = canonicalize(&input).unwrap();
         url.iter().for_each(sound);
         let form = url.as_ref().map(|url| text(url.as_bytes()));
         prop_assert_eq!(&form, &naive::canonicalize(&input));
         if let Some(url) = url {
             prop_assert_eq!(keys(&url), naive::keys(&form.unwrap()));
+        }
+    }
+
+    #[test]
+    fn what_is_plain_is_what_the_parser_and_all_the_rest_give(input in nearly_plain()) {
+        if let Some(url) = plain(input.as_bytes()) {
+            prop_assert_eq!(url.as_bytes(), input.as_bytes());
+            prop_assert_eq!(Some(url), input::url(input.as_bytes()).unwrap());
+            prop_assert_eq!(Some(input.clone()), naive::canonicalize(input.as_bytes()));
         }
     }
 

@@ -18,9 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     let cleaned = clean(bytes).unwrap();
     assert_eq!(clean(&cleaned).unwrap(), cleaned);
 
-    let url = canonicalize(bytes).unwrap();
-    assert_eq!(canonicalize(&cleaned).unwrap(), url);
-    let Some(url) = url else { return };
+    let Some(url) = canonicalize(&cleaned).unwrap() else { return };
     assert!(url.as_bytes().iter().all(u8::is_ascii_graphic));
     assert!(!url.host().is_empty());
     assert_eq!(canonicalize(url.as_bytes()).unwrap().as_ref(), Some(&url));

@@ -19,20 +19,21 @@ use crate::error::Result;
 /// assert_eq!(url.unwrap().as_bytes(), b"http://evil.com/@good.com/");
 /// # Ok::<(), bloom_wasm::Error>(())
 /// ```
-pub fn url(input: &[u8]) -> Result<Option<Canonical>> {
+pub fn url(input: &[u8]) -> Result<Option<Canonical<'static>>> {
+    let owned = |text: &[u8]| Ok(canonicalize(text)?.map(Canonical::into_owned));
     let input = clean(input)?;
     let text = utf8(&input);
     match Url::parse(&text) {
-        Ok(url) if is_special(url.scheme().as_bytes()) => return canonicalize(url.as_str().as_bytes()),
+        Ok(url) if is_special(url.scheme().as_bytes()) => return owned(url.as_str().as_bytes()),
         Ok(_) if !has_port(&input) => return Ok(None),
         _ => {}
     }
     if let Some(prefix) = missing_scheme(&input)
         && let Ok(url) = Url::parse(&[prefix, &text].concat())
     {
-        return canonicalize(url.as_str().as_bytes());
+        return owned(url.as_str().as_bytes());
     }
-    canonicalize(&input)
+    owned(&input)
 }
 
 /// A password in the normal form NFC; with `lowercase` in lower case by Unicode's default mapping, which knows no

@@ -1,9 +1,10 @@
 //! A URL's canonical form and the keys made of it, by the rules of Safe Browsing. The WHATWG parser, a browser's or
 //! a crate's, comes first and isn't here: it maps international hosts and says where a browser would go.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result, append};
+use crate::error::{Error, Result, append, push};
 
 /// The exact host and four of its suffixes.
 const HOSTS: usize = 5;
@@ -15,8 +16,8 @@ const SPECIAL: [&[u8]; 5] = [b"http", b"https", b"ftp", b"ws", b"wss"];
 
 /// A URL in canonical form: `scheme://host/path?query` in ASCII, without user, port and fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Canonical {
-    text: Vec<u8>,
+pub struct Canonical<'a> {
+    text: Cow<'a, [u8]>,
     /// Where the host starts,
     host: usize,
     /// the path, with its slash,
@@ -27,15 +28,15 @@ pub struct Canonical {
     address: bool,
 }
 
-impl Canonical {
+impl Canonical<'_> {
     /// The whole of it.
     pub fn as_bytes(&self) -> &[u8] {
         &self.text
     }
 
-    /// The whole of it, without a copy.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.text
+    /// The same with a text of its own.
+    pub fn into_owned(self) -> Canonical<'static> {
+        Canonical { text: self.text.into_owned().into(), ..self }
     }
 
     /// The host alone.
@@ -46,14 +47,14 @@ impl Canonical {
     /// The keys, at most 30 and each once: for every host, the exact one first and then the longest suffix, the path
     /// with its query, the path, and its directories from `/` on.
     pub fn expressions(&self) -> Expressions<'_> {
-        let mut starts = [0; HOSTS];
-        starts[0] = self.host;
+        let text = self.as_bytes();
+        let mut starts = [self.host; HOSTS];
         // The shortest suffix comes last, but for the last label alone, which has no place.
         let mut free = HOSTS;
         let mut at = if self.address { self.host } else { self.path };
         while at > self.host && free > 0 {
             at -= 1;
-            if self.text.get(at) == Some(&b'.') {
+            if text.get(at) == Some(&b'.') {
                 if let Some(start) = starts.get_mut(free) {
                     *start = at + 1;
                 }
@@ -61,22 +62,20 @@ impl Canonical {
             }
         }
 
-        let mut ends = [0; PATHS];
-        if self.query + 1 < self.text.len() {
-            ends[0] = self.text.len();
-        }
+        let mut ends = [text.len(); PATHS];
         ends[1] = self.query;
-        let mut free = 2;
+        let mut last = 2;
         let mut at = self.path;
         // A path that ends in a slash is its own last directory.
-        while at + 1 < self.query && free < PATHS {
-            if self.text.get(at) == Some(&b'/') {
-                ends[free] = at + 1;
-                free += 1;
-            }
+        while at + 1 < self.query && last < PATHS {
             at += 1;
+            if text.get(at - 1) == Some(&b'/') {
+                ends[last] = at;
+                last += 1;
+            }
         }
-        Expressions { text: &self.text, starts, ends, next: 0 }
+        let first = if self.query + 1 < text.len() { 0 } else { 1 };
+        Expressions { text, starts, suffix: free + 1, host: 0, ends, paths: (first, last), path: first }
     }
 }
 
@@ -84,10 +83,14 @@ impl Canonical {
 #[derive(Debug, Clone)]
 pub struct Expressions<'a> {
     text: &'a [u8],
-    /// Zero where there is none.
+    /// The host's start comes first, and those of its suffixes at the end, from `suffix` on.
     starts: [usize; HOSTS],
+    suffix: usize,
+    host: usize,
     ends: [usize; PATHS],
-    next: usize,
+    /// The first of the ends that is one, and what comes after the last.
+    paths: (usize, usize),
+    path: usize,
 }
 
 impl<'a> Iterator for Expressions<'a> {
@@ -95,26 +98,37 @@ impl<'a> Iterator for Expressions<'a> {
 
     #[inline(never)]
     fn next(&mut self) -> Option<&'a [u8]> {
-        loop {
-            let start = *self.starts.get(self.next / PATHS)?;
-            let end = self.ends[self.next % PATHS];
-            self.next += 1;
-            if start != 0 && end != 0 {
-                return self.text.get(start..end);
-            }
+        if self.path == self.paths.1 {
+            self.path = self.paths.0;
+            self.host = if self.host == 0 { self.suffix } else { self.host + 1 };
         }
+        let (start, end) = (*self.starts.get(self.host)?, *self.ends.get(self.path)?);
+        self.path += 1;
+        self.text.get(start..end)
     }
 }
 
-/// The canonical form of a parsed URL's `href`, or of bytes that the WHATWG parser refused. `None` if there is no
-/// host, or a scheme without one. What comes out gives itself again.
-pub fn canonicalize(href: &[u8]) -> Result<Option<Canonical>> {
-    canonical(href).map_err(|Full| too_large(href))
+/// The canonical form of a parsed URL's `href`, or of [cleaned](clean) bytes that the WHATWG parser refused. `None` if
+/// there is no host, or a scheme without one. What comes out gives itself again.
+pub fn canonicalize(href: &[u8]) -> Result<Option<Canonical<'_>>> {
+    match plain(href) {
+        None => canonical(href).map_err(|Full| too_large(href)),
+        plain => Ok(plain),
+    }
 }
 
 /// The input without tabs and line ends, and trimmed of blanks and controls.
 pub fn clean(input: &[u8]) -> Result<Vec<u8>> {
-    cleaned(input).map_err(|Full| too_large(input))
+    let mut out = Vec::new();
+    let mut blanks = 0;
+    for &byte in input {
+        if !matches!(byte, b'\t' | b'\n' | b'\r') && (byte > b' ' || !out.is_empty()) {
+            push(&mut out, byte)?;
+            blanks = if byte > b' ' { 0 } else { blanks + 1 };
+        }
+    }
+    out.truncate(out.len() - blanks);
+    Ok(out)
 }
 
 /// There is no memory. Of no size, unlike [`Error`], for it is handed through at every byte written.
@@ -124,9 +138,48 @@ fn too_large(input: &[u8]) -> Error {
     Error::TooLarge { bytes: input.len() as u64 }
 }
 
-fn canonical(href: &[u8]) -> Result<Option<Canonical>, Full> {
-    let text = cleaned(href)?;
-    let (text, _) = split_at(&text, b"#");
+/// A URL that is canonical already, as most are. The WHATWG parser and the rest of this file would find the same, so
+/// neither is needed. What might be an address, an international name or a dot segment isn't plain.
+pub fn plain(href: &[u8]) -> Option<Canonical<'_>> {
+    let host =
+        [b"http://".as_slice(), b"https://"].into_iter().find(|scheme| href.starts_with(scheme))?.len();
+    let mut at = host;
+    let mut last = b'.';
+    let mut number = false;
+    loop {
+        let byte = *href.get(at)?;
+        match byte {
+            b'/' => break,
+            // An empty label, or one like xn--.
+            b'.' | b'-' if last == byte => return None,
+            b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {}
+            _ => return None,
+        }
+        if last == b'.' {
+            number = byte.is_ascii_digit();
+        }
+        last = byte;
+        at += 1;
+    }
+    if last == b'.' || number {
+        return None;
+    }
+    let path = at;
+    while let Some(&byte) = href.get(at)
+        && byte != b'?'
+    {
+        if !stays(byte) || byte == b'\\' || last == b'/' && matches!(byte, b'/' | b'.') {
+            return None;
+        }
+        last = byte;
+        at += 1;
+    }
+    let plain = href.get(at..)?.iter().all(|&byte| stays(byte));
+    plain.then_some(Canonical { text: href.into(), host, path, query: at, address: false })
+}
+
+fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> {
+    let (text, _) = split_at(href, b"#");
     let text = unescape(text)?;
     let Some((scheme, rest)) = split(&text) else { return Ok(None) };
 
@@ -146,20 +199,7 @@ fn canonical(href: &[u8]) -> Result<Option<Canonical>, Full> {
     escape(&mut text, &resolve(path)?)?;
     let query_start = text.len();
     escape(&mut text, query)?;
-    Ok(Some(Canonical { text, host: start, path: end, query: query_start, address }))
-}
-
-fn cleaned(input: &[u8]) -> Result<Vec<u8>, Full> {
-    let mut out = Vec::new();
-    let mut blanks = 0;
-    for &byte in input {
-        if !matches!(byte, b'\t' | b'\n' | b'\r') && (byte > b' ' || !out.is_empty()) {
-            put(&mut out, &[byte])?;
-            blanks = if byte > b' ' { 0 } else { blanks + 1 };
-        }
-    }
-    out.truncate(out.len() - blanks);
-    Ok(out)
+    Ok(Some(Canonical { text: text.into(), host: start, path: end, query: query_start, address }))
 }
 
 /// Whether a parsed URL of this scheme has a host to check.
@@ -239,7 +279,7 @@ fn without_user(authority: &[u8]) -> &[u8] {
 /// The text without escapes, those in what an escape stood for included. The user is dropped while a slash in it is
 /// still escaped, for a browser doesn't take it for the host.
 fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
-    let rest = split(text).map_or(text, |(_, rest)| rest);
+    let rest = split(text).map_or(&[][..], |(_, rest)| rest);
     let (authority, after) = split_at(rest, b"/?");
     let before = text.get(..text.len() - rest.len()).unwrap_or_default();
 
@@ -259,12 +299,17 @@ fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
     Ok(out)
 }
 
+/// Whether a byte isn't escaped.
+fn stays(byte: u8) -> bool {
+    matches!(byte, b'!'..=b'~') && !matches!(byte, b'#' | b'%')
+}
+
 /// Appends the bytes, those escaped that can't stand in a URL or would start an escape.
 #[inline(never)]
 fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for &byte in bytes {
-        if matches!(byte, b'!'..=b'~') && !matches!(byte, b'#' | b'%') {
+        if stays(byte) {
             put(out, &[byte])?;
         } else {
             put(out, &[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]])?;

@@ -38,7 +38,7 @@ impl Rules {
 
 /// What a profile makes of an input: keys, of which the first is its own, the one that a list holds.
 pub enum Input<'a> {
-    Url(Canonical),
+    Url(Canonical<'static>),
     Key(Cow<'a, [u8]>),
 }
 

@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 
 use wasm_bindgen::prelude::*;
 
-use super::{Slot, blob, blob_and_digests, blob_and_key, bytes, done, slots, store, store_in, told, two};
+use super::{Held, Slot, done, held, keys, told, two};
 use crate::check::password;
-use crate::check::url::{Canonical, canonicalize};
-use crate::error::{Result, append, zeroed};
+use crate::check::url::{Canonical, canonicalize, plain};
+use crate::error::{Result, append, copied, push};
 use crate::filters::Filter;
 use crate::format::{Blob, Profile};
 use crate::info::Info;
@@ -39,8 +39,8 @@ extern "C" {
 #[wasm_bindgen]
 pub fn expected_length(slot: usize, length: usize) -> f64 {
     done(|| {
-        let slots = &mut slots();
-        let expected = told(Blob::expected_length(bytes(slots, slot)?.get(..length)?))?;
+        let held = &mut held();
+        let expected = told(Blob::expected_length(held.bytes(slot)?.get(..length)?))?;
         Some(expected? as f64)
     })
 }
@@ -49,9 +49,9 @@ pub fn expected_length(slot: usize, length: usize) -> f64 {
 #[wasm_bindgen]
 pub fn decode(slot: usize) {
     done(|| {
-        let slots = &mut slots();
-        let blob = told(Blob::decode(core::mem::take(bytes(slots, slot)?)))?;
-        *slots.get_mut(slot)? = Slot::Blob(blob);
+        let held = &mut held();
+        let blob = told(Blob::decode(core::mem::take(held.bytes(slot)?)))?;
+        *held.slots.get_mut(slot)? = Slot::Blob(blob);
         Some(())
     })
 }
@@ -60,29 +60,30 @@ pub fn decode(slot: usize) {
 #[wasm_bindgen]
 pub fn encode(slot: usize) -> usize {
     done(|| {
-        let bytes = told(blob(&mut slots(), slot)?.encode())?;
-        Some(store(Slot::Bytes(bytes)))
+        let held = &mut held();
+        let bytes = told(held.blob(slot)?.encode())?;
+        Some(held.store(Slot::Bytes(bytes)))
     })
 }
 
 /// The kind's number in the blob.
 #[wasm_bindgen]
 pub fn kind(slot: usize) -> u8 {
-    blob(&mut slots(), slot).map_or(0, |blob| blob.filter.base().kind() as u8)
+    held().blob(slot).map_or(0, |blob| blob.filter.base().kind() as u8)
 }
 
 /// What the keys are: 0 raw, 1 URLs, 2 passwords; 4 more if they were lower-cased, 8 more if they were hashed.
 #[wasm_bindgen]
 pub fn profile(slot: usize) -> u8 {
-    blob(&mut slots(), slot).map_or(0, |blob| blob.profile.to_number())
+    held().blob(slot).map_or(0, |blob| blob.profile.to_number())
 }
 
 /// Hands the description to `takeInfo`.
 #[wasm_bindgen]
 pub fn info(slot: usize) {
     done(|| {
-        let slots = &mut slots();
-        let info = told(Info::of(blob(slots, slot)?))?;
+        let held = &mut held();
+        let info = told(Info::of(held.blob(slot)?))?;
         let number = |number: Option<u64>| number.map_or(f64::NAN, |number| number as f64);
         take_info(
             info.kind,
@@ -106,12 +107,12 @@ pub fn info(slot: usize) {
 
 #[wasm_bindgen]
 pub fn seed(slot: usize) -> u64 {
-    blob(&mut slots(), slot).map_or(0, |blob| blob.filter.seed())
+    held().blob(slot).map_or(0, |blob| blob.filter.seed())
 }
 
 #[wasm_bindgen]
 pub fn equals(slot: usize, other: usize) -> bool {
-    match two(&mut slots(), slot, other) {
+    match two(&mut held().slots, slot, other) {
         Some((Slot::Blob(blob), Slot::Blob(other))) => {
             blob.profile == other.profile && blob.filter == other.filter
         }
@@ -121,54 +122,49 @@ pub fn equals(slot: usize, other: usize) -> bool {
 
 #[wasm_bindgen]
 pub fn estimated_fpr(slot: usize) -> f64 {
-    blob(&mut slots(), slot).map_or(0.0, |blob| blob.filter.estimated_fpr())
+    held().blob(slot).map_or(0.0, |blob| blob.filter.estimated_fpr())
 }
 
 #[wasm_bindgen]
 pub fn estimated_count(slot: usize) -> f64 {
-    blob(&mut slots(), slot).map_or(0.0, |blob| blob.filter.estimated_count())
+    held().blob(slot).map_or(0.0, |blob| blob.filter.estimated_count())
 }
 
-/// Asks for the key in the first `length` bytes of a slot.
+/// Asks for the key in the first `length` bytes of the scratch.
 #[wasm_bindgen]
-pub fn has(slot: usize, key: usize, length: usize) -> bool {
-    blob_and_key(&mut slots(), slot, key, length).is_some_and(|(blob, key)| blob.filter.has(key))
+pub fn has(slot: usize, length: usize) -> bool {
+    held().blob_and_text(slot, length).is_some_and(|(blob, key)| blob.filter.has(key))
 }
 
-/// A byte for each key, in a new slot: 1 maybe present, 0 definitely absent.
+/// Appends to a slot of bytes one for each of the `count` keys in the first `length` bytes of the scratch: 1 maybe
+/// present, 0 definitely absent.
 #[wasm_bindgen]
-pub fn has_digests(slot: usize, keys: usize) -> usize {
+pub fn has_keys(slot: usize, count: usize, length: usize, answers: usize) {
     done(|| {
-        let slots = &mut slots();
-        let (blob, digests) = blob_and_digests(slots, slot, keys)?;
-        let mut answers = told(zeroed(digests.len()))?;
-        for (answer, &digest) in answers.iter_mut().zip(digests) {
-            *answer = blob.filter.has_digest(digest).into();
-        }
-        Some(store_in(slots, Slot::Bytes(answers)))
+        let Held { scratch, slots } = &mut *held();
+        let (Slot::Blob(blob), Slot::Bytes(answers)) = two(slots, slot, answers)? else { return None };
+        let mut keys = keys(scratch.get(..length)?, count);
+        told(keys.try_for_each(|key| push(answers, blob.filter.has(key).into())))
     })
 }
 
-/// A byte for each line in the first `length` bytes, in a new slot.
+/// As [`has_keys`], for the lines in the first `length` bytes of the scratch; a blank one is absent.
 #[wasm_bindgen]
-pub fn has_lines(slot: usize, text: usize, length: usize) -> usize {
+pub fn has_lines(slot: usize, length: usize, answers: usize) {
     done(|| {
-        let slots = &mut slots();
-        let (blob, text) = blob_and_key(slots, slot, text, length)?;
-        let mut answers = told(zeroed(lines(text).count()))?;
-        for (answer, key) in answers.iter_mut().zip(lines(text)) {
-            *answer = (!key.is_empty() && blob.filter.has(key)).into();
-        }
-        Some(store_in(slots, Slot::Bytes(answers)))
+        let Held { scratch, slots } = &mut *held();
+        let (Slot::Blob(blob), Slot::Bytes(answers)) = two(slots, slot, answers)? else { return None };
+        let mut lines = lines(scratch.get(..length)?);
+        told(lines.try_for_each(|key| push(answers, (!key.is_empty() && blob.filter.has(key)).into())))
     })
 }
 
-/// How many times a counting filter holds the key in the first `length` bytes, at most.
+/// How many times a counting filter holds the key in the first `length` bytes of the scratch, at most.
 #[wasm_bindgen]
-pub fn count(slot: usize, key: usize, length: usize) -> u32 {
+pub fn count(slot: usize, length: usize) -> u32 {
     done(|| {
-        let slots = &mut slots();
-        let (blob, key) = blob_and_key(slots, slot, key, length)?;
+        let held = &mut held();
+        let (blob, key) = held.blob_and_text(slot, length)?;
         if let Filter::Counting(filter) = told(blob.filter.base_mut())? {
             Some(filter.count(key))
         } else {
@@ -177,36 +173,34 @@ pub fn count(slot: usize, key: usize, length: usize) -> u32 {
     })
 }
 
-/// The canonical form of the URL in the first `length` bytes.
+/// What a URL and the slots give for an answer.
+type Make<'a> = &'a dyn Fn(&[Slot], &Canonical) -> Option<Vec<u8>>;
+
+/// Puts what `make` makes of the URL in the first `length` bytes of the scratch in their place and returns its length; 0
+/// if there is none, and -1 if the WHATWG parser has to go first, and the text isn't `parsed`.
 #[inline(never)]
-fn canonical(bytes: &[u8], length: usize) -> Option<Canonical> {
-    told(canonicalize(bytes.get(..length)?))?
+fn about_url(length: usize, parsed: bool, make: Make) -> isize {
+    let held = &mut held();
+    let text = held.scratch.get(..length).unwrap_or_default();
+    let url = if parsed { told(canonicalize(text)).flatten() } else { plain(text) };
+    let Some(url) = url else { return if parsed { 0 } else { -1 } };
+    let made = make(&held.slots, &url);
+    made.and_then(|made| held.answer(&made)).map_or(0, |length| length as isize)
 }
 
-/// Puts the canonical form of the URL in the first `length` bytes in their place and returns its length; 0 if it has
-/// none.
+/// The canonical form of a URL, as [`about_url`].
 #[wasm_bindgen]
-pub fn canonicalize_url(slot: usize, length: usize) -> usize {
-    done(|| {
-        let slots = &mut slots();
-        let bytes = bytes(slots, slot)?;
-        *bytes = canonical(bytes, length)?.into_bytes();
-        Some(bytes.len())
-    })
+pub fn canonicalize_url(length: usize, parsed: bool) -> isize {
+    about_url(length, parsed, &|_, url| told(copied(url.as_bytes())))
 }
 
-/// Puts the keys of the URL in the first `length` bytes in their place, each with a line end, and returns their length.
+/// The keys of a URL, each with a line end, as [`about_url`].
 #[wasm_bindgen]
-pub fn url_keys(slot: usize, length: usize) -> usize {
-    done(|| {
-        let slots = &mut slots();
-        let bytes = bytes(slots, slot)?;
-        let url = canonical(bytes, length)?;
-        bytes.clear();
-        for key in url.expressions() {
-            told(append_line(bytes, key))?;
-        }
-        Some(bytes.len())
+pub fn url_keys(length: usize, parsed: bool) -> isize {
+    about_url(length, parsed, &|_, url| {
+        let mut keys = Vec::new();
+        told(url.expressions().try_for_each(|key| append_line(&mut keys, key)))?;
+        Some(keys)
     })
 }
 
@@ -215,27 +209,21 @@ pub(super) fn append_line(bytes: &mut Vec<u8>, line: &[u8]) -> Result<()> {
     append(bytes, b"\n")
 }
 
-/// Asks for all keys of the URL in the first `length` bytes. Puts the one that is maybe present in their place and
-/// returns its length; 0 if none is.
+/// The first key of a URL that is maybe present, as [`about_url`].
 #[wasm_bindgen]
-pub fn match_url(slot: usize, url: usize, length: usize) -> usize {
-    done(|| {
-        let slots = &mut slots();
-        let (Slot::Blob(blob), Slot::Bytes(bytes)) = two(slots, slot, url)? else { return None };
-        let url = canonical(bytes, length)?;
-        let found = url.expressions().find(|key| blob.filter.has(key))?;
-        bytes.clear();
-        told(append(bytes, found))?;
-        Some(found.len())
+pub fn match_url(slot: usize, length: usize, parsed: bool) -> isize {
+    about_url(length, parsed, &|slots, url| {
+        let Slot::Blob(blob) = slots.get(slot)? else { return None };
+        told(copied(url.expressions().find(|key| blob.filter.has(key))?))
     })
 }
 
-/// Asks for the password in the first `length` bytes of a slot, which is in its normal form.
+/// Asks for the password in the first `length` bytes of the scratch, which is in its normal form.
 #[wasm_bindgen]
-pub fn has_password(slot: usize, password: usize, length: usize) -> bool {
+pub fn has_password(slot: usize, length: usize) -> bool {
     done(|| {
-        let slots = &mut slots();
-        let (blob, password) = blob_and_key(slots, slot, password, length)?;
+        let held = &mut held();
+        let (blob, password) = held.blob_and_text(slot, length)?;
         let hashed = matches!(blob.profile, Profile::Password { sha1: true, .. });
         Some(if hashed { blob.filter.has(&password::sha1(password)) } else { blob.filter.has(password) })
     })

@@ -5,10 +5,7 @@ use alloc::vec::Vec;
 use wasm_bindgen::prelude::*;
 
 use super::ask::append_line;
-use super::{
-    Slot, blob, blob_and_digests, blob_and_key, bytes, digests_and_text, done, slots, store, store_in, told,
-    two,
-};
+use super::{Held, Slot, done, held, keys, told, two};
 use crate::check::{list, password};
 use crate::error::{copied, push, zeroed};
 use crate::filters::{BloomFilter, CountingBloomFilter, CuckooFilter, Filter, Recipe, ScalableBloomFilter};
@@ -39,7 +36,7 @@ pub fn create(
         3 => ScalableBloomFilter::new(bits, fpr, growth, tightening, seed).map(Filter::from),
         _ => CuckooFilter::with_capacity(size as u64, fpr, seed).map(Filter::from),
     };
-    told(filter).map_or(0, |filter| store(Slot::Blob(filter.into())))
+    told(filter).map_or(0, |filter| held().store(Slot::Blob(filter.into())))
 }
 
 /// A filter of the digests, which are used up, of the kind with this number. `size` is counting's counter bits and
@@ -58,8 +55,8 @@ pub fn build(
     profile: u8,
 ) -> usize {
     done(|| {
-        let slots = &mut slots();
-        let Slot::Digests { seed, digests } = slots.get_mut(keys)? else { return None };
+        let held = &mut held();
+        let Slot::Digests { seed, digests } = held.slots.get_mut(keys)? else { return None };
         let (seed, mut digests) = (*seed, core::mem::take(digests));
         let recipe = match kind {
             1 => Recipe::Bloom,
@@ -70,7 +67,7 @@ pub fn build(
         };
         let profile = Profile::from_number(profile);
         let fpr = profile.key_fpr(fpr);
-        let filter = if let Some(Slot::Digests { digests: allowed, .. }) = slots.get(allowed) {
+        let filter = if let Some(Slot::Digests { digests: allowed, .. }) = held.slots.get(allowed) {
             told(sort(&mut digests))?;
             let mut members = told(copied(&digests))?;
             let mut stack = Stack::from(told(Filter::from_digests(recipe, &mut members, fpr, seed))?);
@@ -79,27 +76,27 @@ pub fn build(
         } else {
             told(Filter::from_digests(recipe, &mut digests, fpr, seed))?.into()
         };
-        Some(store_in(slots, Slot::Blob(Blob { profile, ..filter.into() })))
+        Some(held.store(Slot::Blob(Blob { profile, ..filter.into() })))
     })
 }
 
 /// Sets the name, which is the first `length` bytes of a slot, and the creation time; NaN stands for none.
 #[wasm_bindgen]
-pub fn describe(slot: usize, name: usize, length: f64, created_at: f64) {
+pub fn describe(slot: usize, length: f64, created_at: f64) {
     done(|| {
-        let slots = &mut slots();
-        let (blob, name) = blob_and_key(slots, slot, name, length as usize)?;
+        let held = &mut held();
+        let (blob, name) = held.blob_and_text(slot, length as usize)?;
         let name = if length.is_nan() { None } else { Some(told(text(name))?) };
         told(blob.describe(name, (!created_at.is_nan()).then_some(created_at as u64)))
     })
 }
 
-/// Adds the key in the first `length` bytes; true = it was definitely not there.
+/// Adds the key in the first `length` bytes of the scratch; true = it was definitely not there.
 #[wasm_bindgen]
-pub fn add(slot: usize, key: usize, length: usize) -> bool {
+pub fn add(slot: usize, length: usize) -> bool {
     done(|| {
-        let slots = &mut slots();
-        let (blob, key) = blob_and_key(slots, slot, key, length)?;
+        let held = &mut held();
+        let (blob, key) = held.blob_and_text(slot, length)?;
         let digest = digest(blob.filter.seed(), key);
         Some(told(told(blob.filter.base_mut())?.add_digests(&[digest]))? > 0)
     })
@@ -109,18 +106,18 @@ pub fn add(slot: usize, key: usize, length: usize) -> bool {
 #[wasm_bindgen]
 pub fn add_digests(slot: usize, keys: usize) -> usize {
     done(|| {
-        let slots = &mut slots();
-        let (blob, digests) = blob_and_digests(slots, slot, keys)?;
+        let held = &mut held();
+        let (blob, digests) = held.blob_and_digests(slot, keys)?;
         told(told(blob.filter.base_mut())?.add_digests(digests))
     })
 }
 
-/// Removes the key in the first `length` bytes; false = it was definitely not there.
+/// Removes the key in the first `length` bytes of the scratch; false = it was definitely not there.
 #[wasm_bindgen]
-pub fn remove(slot: usize, key: usize, length: usize) -> bool {
+pub fn remove(slot: usize, length: usize) -> bool {
     done(|| {
-        let slots = &mut slots();
-        let (blob, key) = blob_and_key(slots, slot, key, length)?;
+        let held = &mut held();
+        let (blob, key) = held.blob_and_text(slot, length)?;
         match told(blob.filter.base_mut())? {
             Filter::Counting(filter) => Some(filter.remove(key)),
             Filter::Cuckoo(filter) => Some(filter.remove(key)),
@@ -132,7 +129,7 @@ pub fn remove(slot: usize, key: usize, length: usize) -> bool {
 #[wasm_bindgen]
 pub fn clear(slot: usize) {
     done(|| {
-        told(blob(&mut slots(), slot)?.filter.base_mut())?.clear();
+        told(held().blob(slot)?.filter.base_mut())?.clear();
         Some(())
     })
 }
@@ -141,8 +138,8 @@ pub fn clear(slot: usize) {
 #[wasm_bindgen]
 pub fn combine(slot: usize, other: usize, union: bool) {
     done(|| {
-        let slots = &mut slots();
-        let (Slot::Blob(blob), Slot::Blob(other)) = two(slots, slot, other)? else { return None };
+        let held = &mut held();
+        let (Slot::Blob(blob), Slot::Blob(other)) = two(&mut held.slots, slot, other)? else { return None };
         told(blob.combine(other, union))
     })
 }
@@ -151,38 +148,71 @@ pub fn combine(slot: usize, other: usize, union: bool) {
 #[wasm_bindgen]
 pub fn to_bloom(slot: usize) -> usize {
     done(|| {
-        let slots = &mut slots();
-        let blob = blob(slots, slot)?;
+        let held = &mut held();
+        let blob = held.blob(slot)?;
         let Filter::Counting(filter) = told(blob.filter.base_mut())? else { return None };
         let bloom = Filter::from(told(filter.to_bloom())?);
         let bloom = Blob { profile: blob.profile, ..bloom.into() };
-        Some(store_in(slots, Slot::Blob(bloom)))
+        Some(held.store(Slot::Blob(bloom)))
     })
 }
 
 /// The positions of a key's bits, in a new slot, four little-endian bytes each.
 #[wasm_bindgen]
-pub fn locations(slot: usize, key: usize, length: usize) -> usize {
+pub fn locations(slot: usize, length: usize) -> usize {
     done(|| {
-        let slots = &mut slots();
-        let (blob, key) = blob_and_key(slots, slot, key, length)?;
+        let held = &mut held();
+        let (blob, key) = held.blob_and_text(slot, length)?;
         let Filter::Bloom(filter) = blob.filter.base() else { return None };
         let mut positions = told(zeroed(filter.hashes() as usize * 4))?;
         for (bytes, position) in positions.as_chunks_mut().0.iter_mut().zip(filter.locations(key)) {
             *bytes = position.to_le_bytes();
         }
-        Some(store_in(slots, Slot::Bytes(positions)))
+        Some(held.store(Slot::Bytes(positions)))
     })
 }
 
-/// Takes the lines in the first `length` bytes, but for blank ones.
+impl Held {
+    fn blob_and_digests(&mut self, slot: usize, keys: usize) -> Option<(&mut Blob, &[u64])> {
+        match two(&mut self.slots, slot, keys)? {
+            (Slot::Blob(blob), Slot::Digests { digests, .. }) => Some((blob, digests)),
+            _ => None,
+        }
+    }
+
+    /// Digests with their seed, and the first `length` bytes of the scratch.
+    fn digests_and_text(&mut self, slot: usize, length: usize) -> Option<(u64, &mut Vec<u64>, &[u8])> {
+        match self.slots.get_mut(slot)? {
+            Slot::Digests { seed, digests } => Some((*seed, digests, self.scratch.get(..length)?)),
+            _ => None,
+        }
+    }
+}
+
+/// A slot of no digests.
 #[wasm_bindgen]
-pub fn digests_push_lines(slot: usize, text: usize, length: usize) {
+pub fn digests_new(seed: u64) -> usize {
+    held().store(Slot::Digests { seed, digests: Vec::new() })
+}
+
+/// Takes the `count` keys in the first `length` bytes of the scratch.
+#[wasm_bindgen]
+pub fn digests_push(slot: usize, count: usize, length: usize) {
     done(|| {
-        let slots = &mut slots();
-        let (seed, digests, text) = digests_and_text(slots, slot, text, length)?;
-        let keys = lines(text).filter(|key| !key.is_empty());
-        told(keys.map(|key| digest(seed, key)).try_for_each(|digest| push(digests, digest)))
+        let held = &mut held();
+        let (seed, digests, text) = held.digests_and_text(slot, length)?;
+        told(keys(text, count).try_for_each(|key| push(digests, digest(seed, key))))
+    })
+}
+
+/// Takes the lines in the first `length` bytes of the scratch, but for blank ones.
+#[wasm_bindgen]
+pub fn digests_push_lines(slot: usize, length: usize) {
+    done(|| {
+        let held = &mut held();
+        let (seed, digests, text) = held.digests_and_text(slot, length)?;
+        let mut keys = lines(text).filter(|key| !key.is_empty());
+        told(keys.try_for_each(|key| push(digests, digest(seed, key))))
     })
 }
 
@@ -190,18 +220,18 @@ pub fn digests_push_lines(slot: usize, text: usize, length: usize) {
 #[wasm_bindgen]
 pub fn digests_sort(slot: usize) {
     done(|| {
-        let slots = &mut slots();
-        let Slot::Digests { digests, .. } = slots.get_mut(slot)? else { return None };
+        let held = &mut held();
+        let Slot::Digests { digests, .. } = held.slots.get_mut(slot)? else { return None };
         told(sort(digests))
     })
 }
 
-/// Whether the key in the first `length` bytes is among sorted digests.
+/// Whether the key in the first `length` bytes of the scratch is among sorted digests.
 #[wasm_bindgen]
-pub fn digests_have(slot: usize, key: usize, length: usize) -> bool {
+pub fn digests_have(slot: usize, length: usize) -> bool {
     done(|| {
-        let slots = &mut slots();
-        let (seed, digests, key) = digests_and_text(slots, slot, key, length)?;
+        let held = &mut held();
+        let (seed, digests, key) = held.digests_and_text(slot, length)?;
         Some(digests.binary_search(&digest(seed, key)).is_ok())
     })
 }
@@ -210,9 +240,9 @@ pub fn digests_have(slot: usize, key: usize, length: usize) -> bool {
 #[wasm_bindgen]
 pub fn digests_subtract(slot: usize, others: usize) {
     done(|| {
-        let slots = &mut slots();
+        let held = &mut held();
         let (Slot::Digests { digests, .. }, Slot::Digests { digests: others, .. }) =
-            two(slots, slot, others)?
+            two(&mut held.slots, slot, others)?
         else {
             return None;
         };
@@ -221,15 +251,14 @@ pub fn digests_subtract(slot: usize, others: usize) {
     })
 }
 
-/// Puts what is in a line of a list of URLs, which is the first `length` bytes, in its place: the URLs and hosts, each
-/// after a `+`, and why there is none, after a `-`; each with a line end. Returns their length.
+/// Puts what is in a line of a list of URLs, which is the first `length` bytes of the scratch, in its place: the URLs and
+/// hosts, each after a `+`, and why there is none, after a `-`; each with a line end. Returns their length.
 #[wasm_bindgen]
-pub fn list_entries(slot: usize, length: usize) -> usize {
+pub fn list_entries(length: usize) -> usize {
     done(|| {
-        let slots = &mut slots();
-        let bytes = bytes(slots, slot)?;
+        let held = &mut held();
         let mut found = Vec::new();
-        for entry in list::entries(bytes.get(..length)?) {
+        for entry in list::entries(held.scratch.get(..length)?) {
             let (sign, text) = match entry {
                 Ok(text) => (b'+', text),
                 Err(skip) => (b'-', skip.code().as_bytes()),
@@ -237,20 +266,18 @@ pub fn list_entries(slot: usize, length: usize) -> usize {
             told(push(&mut found, sign))?;
             told(append_line(&mut found, text))?;
         }
-        *bytes = found;
-        Some(bytes.len())
+        held.answer(&found)
     })
 }
 
-/// Puts the hash in a line of a list of hashes, which is the first `length` bytes, in its place, and returns its count;
-/// -1 if it is none.
+/// Puts the hash in a line of a list of hashes, which is the first `length` bytes of the scratch, in its place, and
+/// returns its count; -1 if it is none.
 #[wasm_bindgen]
-pub fn hash_line(slot: usize, length: usize) -> f64 {
+pub fn hash_line(length: usize) -> f64 {
     done(|| {
-        let slots = &mut slots();
-        let bytes = bytes(slots, slot)?;
-        let Ok((hash, count)) = password::hash_line(bytes.get(..length)?) else { return Some(-1.0) };
-        bytes.get_mut(..hash.len())?.copy_from_slice(&hash);
+        let held = &mut held();
+        let Ok((hash, count)) = password::hash_line(held.scratch.get(..length)?) else { return Some(-1.0) };
+        held.answer(&hash)?;
         Some(count as f64)
     })
 }

@@ -3,7 +3,7 @@
 //!
 //! What JavaScript holds is the number of a slot here: a run of bytes, a batch of digests, or a filter. Classes of
 //! wasm-bindgen would do the same for 180 bytes of wasm and 100 of JavaScript more per method. Bytes cross in one
-//! way: JavaScript writes into a bytes slot or reads from one. So the glue allocates nothing, which would trap where
+//! way: JavaScript writes into the scratch or a bytes slot, or reads from one. So the glue allocates nothing, which would trap where
 //! memory is short, and every allocation of a size that a caller chose is fallible.
 //!
 //! Nor does the glue know errors, which would cost 60 bytes a function on either side. A function that fails tells
@@ -20,9 +20,8 @@ use alloc::vec::Vec;
 use spin::{Mutex, MutexGuard};
 use wasm_bindgen::prelude::*;
 
-use crate::error::{Error, Result, push, resize};
+use crate::error::{Error, Result, push, reserve, resize};
 use crate::format::Blob;
-use crate::hash::digest;
 
 #[global_allocator]
 static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
@@ -62,6 +61,7 @@ enum Slot {
     #[default]
     Free,
     Bytes(Vec<u8>),
+    #[cfg(feature = "full")]
     Digests {
         seed: u64,
         digests: Vec<u64>,
@@ -69,27 +69,19 @@ enum Slot {
     Blob(Blob),
 }
 
+/// What JavaScript holds, and the bytes through which its keys and texts pass.
+struct Held {
+    scratch: Vec<u8>,
+    slots: Vec<Slot>,
+}
+
 /// There is one thread and no call from within a call, so the lock is always free.
-static SLOTS: Mutex<Vec<Slot>> = Mutex::new(Vec::new());
-
-/// Puts something into a free slot, and returns its number.
-#[inline(never)]
-fn store_in(slots: &mut Vec<Slot>, slot: Slot) -> usize {
-    if let Some((index, free)) = slots.iter_mut().enumerate().find(|(_, slot)| matches!(slot, Slot::Free)) {
-        *free = slot;
-        return index;
-    }
-    told(push(slots, slot)).map_or(0, |()| slots.len() - 1)
-}
-
-fn store(slot: Slot) -> usize {
-    store_in(&mut slots(), slot)
-}
+static HELD: Mutex<Held> = Mutex::new(Held { scratch: Vec::new(), slots: Vec::new() });
 
 #[inline(never)]
-fn slots() -> MutexGuard<'static, Vec<Slot>> {
-    match SLOTS.try_lock() {
-        Some(slots) => slots,
+fn held() -> MutexGuard<'static, Held> {
+    match HELD.try_lock() {
+        Some(held) => held,
         // JavaScript's stack ran out in the middle of an earlier call, and what that left behind is not to be trusted.
         None => {
             stop();
@@ -100,14 +92,50 @@ fn slots() -> MutexGuard<'static, Vec<Slot>> {
 
 // A call on a slot of another type, which `js/` never makes, does nothing and returns 0.
 
-#[inline(never)]
-fn blob(slots: &mut [Slot], slot: usize) -> Option<&mut Blob> {
-    if let Slot::Blob(blob) = slots.get_mut(slot)? { Some(blob) } else { None }
-}
+impl Held {
+    /// Puts a text at the start of the scratch and returns its length. The scratch never becomes shorter.
+    #[inline(never)]
+    fn answer(&mut self, text: &[u8]) -> Option<usize> {
+        self.room(text.len())?;
+        self.scratch.get_mut(..text.len())?.copy_from_slice(text);
+        Some(text.len())
+    }
 
-#[inline(never)]
-fn bytes(slots: &mut [Slot], slot: usize) -> Option<&mut Vec<u8>> {
-    if let Slot::Bytes(bytes) = slots.get_mut(slot)? { Some(bytes) } else { None }
+    /// Makes the scratch at least `length` bytes long.
+    fn room(&mut self, length: usize) -> Option<()> {
+        if self.scratch.len() < length { told(resize(&mut self.scratch, length)) } else { Some(()) }
+    }
+
+    /// Puts something into a free slot, and returns its number.
+    #[inline(never)]
+    fn store(&mut self, slot: Slot) -> usize {
+        let slots = &mut self.slots;
+        if let Some((index, free)) = slots.iter_mut().enumerate().find(|(_, slot)| matches!(slot, Slot::Free))
+        {
+            *free = slot;
+            return index;
+        }
+        told(push(slots, slot)).map_or(0, |()| slots.len() - 1)
+    }
+
+    #[inline(never)]
+    fn blob(&mut self, slot: usize) -> Option<&mut Blob> {
+        if let Slot::Blob(blob) = self.slots.get_mut(slot)? { Some(blob) } else { None }
+    }
+
+    #[inline(never)]
+    fn bytes(&mut self, slot: usize) -> Option<&mut Vec<u8>> {
+        if let Slot::Bytes(bytes) = self.slots.get_mut(slot)? { Some(bytes) } else { None }
+    }
+
+    /// A filter's blob and the first `length` bytes of the scratch.
+    #[inline(never)]
+    fn blob_and_text(&mut self, slot: usize, length: usize) -> Option<(&mut Blob, &[u8])> {
+        match self.slots.get_mut(slot)? {
+            Slot::Blob(blob) => Some((blob, self.scratch.get(..length)?)),
+            _ => None,
+        }
+    }
 }
 
 #[inline(never)]
@@ -115,87 +143,56 @@ fn two(slots: &mut [Slot], a: usize, b: usize) -> Option<(&mut Slot, &mut Slot)>
     slots.get_disjoint_mut([a, b]).ok().map(|[a, b]| (a, b))
 }
 
-/// A filter's blob and the first `length` bytes of another slot.
-#[inline(never)]
-fn blob_and_key(slots: &mut [Slot], slot: usize, key: usize, length: usize) -> Option<(&mut Blob, &[u8])> {
-    match two(slots, slot, key)? {
-        (Slot::Blob(blob), Slot::Bytes(key)) => Some((blob, key.get(..length)?)),
-        _ => None,
-    }
-}
-
-#[inline(never)]
-fn blob_and_digests(slots: &mut [Slot], slot: usize, keys: usize) -> Option<(&mut Blob, &[u64])> {
-    match two(slots, slot, keys)? {
-        (Slot::Blob(blob), Slot::Digests { digests, .. }) => Some((blob, digests)),
-        _ => None,
-    }
-}
-
-/// Digests with their seed, and the first `length` bytes of another slot.
-#[inline(never)]
-fn digests_and_text(
-    slots: &mut [Slot],
-    slot: usize,
-    text: usize,
-    length: usize,
-) -> Option<(u64, &mut Vec<u64>, &[u8])> {
-    match two(slots, slot, text)? {
-        (Slot::Digests { seed, digests }, Slot::Bytes(text)) => Some((*seed, digests, text.get(..length)?)),
-        _ => None,
-    }
-}
-
 /// Empties a slot of any type, for another to be stored there.
 #[wasm_bindgen]
 pub fn free(slot: usize) {
-    if let Some(slot) = slots().get_mut(slot) {
+    if let Some(slot) = held().slots.get_mut(slot) {
         *slot = Slot::Free;
     }
+}
+
+/// Makes the scratch at least `length` bytes long and returns its address, which holds until the next call that may
+/// allocate.
+#[wasm_bindgen]
+pub fn scratch(length: usize) -> usize {
+    let held = &mut held();
+    held.room(length);
+    held.scratch.as_ptr().addr()
 }
 
 /// A slot of no bytes.
 #[wasm_bindgen]
 pub fn bytes_new() -> usize {
-    store(Slot::Bytes(Vec::new()))
+    held().store(Slot::Bytes(Vec::new()))
 }
 
-/// Makes it `length` bytes long, keeping what fits.
+/// Makes it `length` bytes long, keeping what fits, with room for `room` bytes.
 #[wasm_bindgen]
-pub fn bytes_resize(slot: usize, length: usize) {
-    if let Some(bytes) = bytes(&mut slots(), slot) {
-        told(resize(bytes, length));
-    }
+pub fn bytes_resize(slot: usize, length: usize, room: usize) {
+    done(|| {
+        let held = &mut held();
+        let bytes = held.bytes(slot)?;
+        told(reserve(bytes, room).and_then(|()| resize(bytes, length)))
+    });
 }
 
 /// The address, which holds until the next call that may allocate.
 #[wasm_bindgen]
 pub fn bytes_address(slot: usize) -> usize {
-    bytes(&mut slots(), slot).map_or(0, |bytes| bytes.as_ptr().addr())
+    held().bytes(slot).map_or(0, |bytes| bytes.as_ptr().addr())
 }
 
 #[wasm_bindgen]
 pub fn bytes_length(slot: usize) -> usize {
-    bytes(&mut slots(), slot).map_or(0, |bytes| bytes.len())
+    held().bytes(slot).map_or(0, |bytes| bytes.len())
 }
 
-/// A slot of no digests.
-#[wasm_bindgen]
-pub fn digests_new(seed: u64) -> usize {
-    store(Slot::Digests { seed, digests: Vec::new() })
-}
-
-/// Takes the keys in the first `length` bytes, each after its length (u32, little-endian).
-#[wasm_bindgen]
-pub fn digests_push(slot: usize, keys: usize, length: usize) {
-    done(|| {
-        let slots = &mut slots();
-        let (seed, digests, mut rest) = digests_and_text(slots, slot, keys, length)?;
-        while let Some((&size, after)) = rest.split_first_chunk() {
-            let (key, after) = after.split_at_checked(u32::from_le_bytes(size) as usize)?;
-            rest = after;
-            told(push(digests, digest(seed, key)))?;
-        }
-        Some(())
+/// The keys in a text, which begins with the lengths of `count` keys (u32, little-endian) and goes on with the keys.
+fn keys(text: &[u8], count: usize) -> impl Iterator<Item = &[u8]> {
+    let (lengths, mut rest) = text.split_at_checked(4 * count).unwrap_or_default();
+    lengths.as_chunks().0.iter().map_while(move |&length| {
+        let (key, after) = rest.split_at_checked(u32::from_le_bytes(length) as usize)?;
+        rest = after;
+        Some(key)
     })
 }
