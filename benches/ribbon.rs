@@ -1,5 +1,5 @@
 //! The ribbon filter against the xorf crate's BinaryFuse8: building from a million digests, and asking for a million
-//! members and a million strangers. Ratios of interleaved rounds in one run; `cargo bench --bench ribbon`.
+//! members and a million strangers, both on one core. Ratios of interleaved rounds in one run; `cargo bench --bench ribbon`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -19,6 +19,7 @@ fn time<T>(run: impl FnOnce() -> T) -> (f64, T) {
 }
 
 fn main() {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("no threads yet");
     let digests = |seed| (0..KEYS).map(|i| digest(seed, &i.to_le_bytes())).collect::<Vec<_>>();
     let (members, strangers) = (digests(0), digests(1));
     let mut rounds = [const { Vec::new() }; 3];

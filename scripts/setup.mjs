@@ -28,7 +28,7 @@ export function run(command, ...args) {
 }
 
 /** What a command prints, or "" if it can't be run. */
-function output(command, ...args) {
+export function output(command, ...args) {
   try {
     return execFileSync(command, args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
   } catch {
@@ -81,11 +81,11 @@ export function fuzzer() {
   }
 }
 
-/** The path of a browser, installed first if it is missing and this is a Debian with root rights; else undefined. */
-function browser(name, packaged, commands, places) {
+/** The path of a program, installed first if it is missing and this is a Debian with root rights; else undefined. */
+function program(name, packaged, commands, places) {
   const find = () => commands.map((command) => output("which", command).trim()).find(Boolean) || places.find(existsSync);
   if (!find() && process.getuid?.() === 0 && output("which", "apt-get")) {
-    step(`installing ${name} for the browser tests`);
+    step(`installing ${name} for the tests`);
     const install = ["-o", "DPkg::Lock::Timeout=900", "install", "-y", "-qq", "--no-install-recommends", packaged];
     spawnSync("apt-get", ["update", "-qq"], { stdio: "inherit" });
     spawnSync("apt-get", install, { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } });
@@ -96,12 +96,16 @@ function browser(name, packaged, commands, places) {
 export function chromium() {
   const commands = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
   const places = ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "C:/Program Files/Google/Chrome/Application/chrome.exe"];
-  return process.env.CHROMIUM_PATH || browser("Chromium", "chromium", commands, places);
+  return process.env.CHROMIUM_PATH || program("Chromium", "chromium", commands, places);
 }
 
 export function firefox() {
   const places = ["/Applications/Firefox.app/Contents/MacOS/firefox", "C:/Program Files/Mozilla Firefox/firefox.exe"];
-  return process.env.FIREFOX_PATH || browser("Firefox", "firefox-esr", ["firefox-esr", "firefox"], places);
+  return process.env.FIREFOX_PATH || program("Firefox", "firefox-esr", ["firefox-esr", "firefox"], places);
+}
+
+export function valgrind() {
+  return program("Valgrind", "valgrind", ["valgrind"], []);
 }
 
 /** What drives WebKit, as GNOME's browser has it, and the screen for it that nobody sees; undefined if one is missing. */

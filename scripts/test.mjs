@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { print } from "../pkg-tests/runtimes/table.mjs";
 import { build } from "./build.mjs";
+import { instructions } from "./instructions.mjs";
 import { python, root, run, setup } from "./setup.mjs";
 
 const started = Date.now();
@@ -14,6 +15,7 @@ const npm = ["--no-default-features", "--features", "npm", "--target", "wasm32-u
 run("cargo", "clippy", ...npm, "--locked", "--quiet", "--", "-D", "warnings");
 run("cargo", "test", "--locked", "--quiet");
 if (!python("tests/reader.py")) console.log("test: skipped tests/reader.py: there is no Python 3 with the package xxhash");
+instructions();
 process.env.RUSTDOCFLAGS = "-D warnings";
 run("cargo", "doc", "--no-deps", "--lib", "--locked", "--quiet");
 run("cargo", "build", "--release", "--locked", "--quiet");

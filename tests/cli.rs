@@ -1,7 +1,7 @@
 //! The command line tool, run as a user runs it.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -75,13 +75,7 @@ fn lists_are_read_as_documented() {
     let folder = folder.path();
     fs::write(folder.join("plain"), "a\nb\n\nc").unwrap();
     fs::write(folder.join("messy"), "\u{feff}a\r\n# comment\n\r\nb\nb\n c#d\nc").unwrap();
-    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    gz.write_all(b"a\nb\n").unwrap();
-    let mut packed = gz.finish().unwrap();
-    let mut gz = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::default());
-    gz.write_all(b"c\n").unwrap();
-    gz.finish().unwrap();
-    fs::write(folder.join("packed"), packed).unwrap();
+    fs::write(folder.join("packed"), [packed(b"a\nb\n"), packed(b"c\n")].concat()).unwrap();
 
     let built = |args: &[&str], stdin: &[u8]| {
         let output = run(folder, &[&["build", "-o", "out"], args].concat(), stdin);
@@ -101,6 +95,106 @@ fn lists_are_read_as_documented() {
     assert_eq!(messy, expected(&[b"a", b"b", b" c#d", b"c"]));
     assert!(report.contains("4 keys, 1 repeated ones dropped, 1 comments skipped"), "{report}");
     assert_eq!(built(&[], b"").0, expected(&[]));
+}
+
+fn packed(text: &[u8]) -> Vec<u8> {
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(text).unwrap();
+    gz.finish().unwrap()
+}
+
+/// The threads take a list in parts, which what comes out must not tell.
+#[test]
+fn long_lists_are_read_as_short_ones() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let bad = |number: usize| number.is_multiple_of(1501);
+    let lines: Vec<String> = (1..=20_000)
+        .map(|number| match number {
+            _ if bad(number) => "*".to_owned(),
+            // Longer than a part.
+            9999 => format!("evil.com/{}", "a".repeat(300_000)),
+            _ => format!("evil.com/{number}/{}", "b".repeat(number % 90)),
+        })
+        .collect();
+    let keys: Vec<&str> = lines.iter().map(String::as_str).filter(|line| *line != "*").collect();
+    let blob = url_blob(&keys);
+    let list = format!("\u{feff}{}", lines.join("\r\n"));
+    fs::write(folder.join("plain"), &list).unwrap();
+    fs::write(folder.join("packed"), packed(list.as_bytes())).unwrap();
+    fs::write(folder.join("half"), lines[..4600].join("\n")).unwrap();
+    fs::write(folder.join("rest"), lines[4600..].join("\n") + "\n").unwrap();
+
+    let numbers: Vec<usize> = (1..=20_000).filter(|&number| bad(number)).collect();
+    let places = |place: &dyn Fn(usize) -> String| {
+        let mut places: Vec<_> = numbers[..10].iter().map(|&number| place(number)).collect();
+        places.push(format!("and {} more", numbers.len() - 10));
+        places
+    };
+    for (args, stdin, expected) in [
+        (&["plain"][..], "", places(&|number| format!("plain:{number}"))),
+        (&["packed"], "", places(&|number| format!("packed:{number}"))),
+        (&[], &list, places(&|number| format!("standard input:{number}"))),
+        (
+            &["half", "rest"],
+            "",
+            places(&|number| {
+                if number > 4600 { format!("rest:{}", number - 4600) } else { format!("half:{number}") }
+            }),
+        ),
+    ] {
+        let (built, _, warned) = build(folder, &[args, &["--profile", "url"]].concat(), stdin.as_bytes());
+        assert!(built == blob, "{args:?}");
+        let told: Vec<_> = warned.lines().map(|line| line.split(": ").next().unwrap()).collect();
+        assert_eq!(told, expected);
+        let members = if args.is_empty() { "plain" } else { args[0] };
+        let verify = ["verify", "out", "--json", "--members", members, "--absent", "plain"];
+        let output = run(folder, &verify, b"");
+        let verdict: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let some = if members == "half" { 4600 - 3 } else { keys.len() };
+        assert_eq!((&verdict["members"], &verdict["falseNegatives"]), (&some.into(), &0.into()));
+        assert_eq!(verdict["probes"], keys.len() - some);
+    }
+
+    let torn = &packed(list.as_bytes())[..20_000];
+    fs::write(folder.join("torn"), torn).unwrap();
+    let mut readable = Vec::new();
+    flate2::read::GzDecoder::new(torn).read_to_end(&mut readable).unwrap_err();
+    let line = 1 + readable.iter().filter(|&&byte| byte == b'\n').count();
+    assert!(line > 1000);
+    let output = run(folder, &["build", "torn", "-o", "out"], b"");
+    let error = text(&output.stderr);
+    assert!(error.starts_with(&format!("bloom-wasm: torn:{line}: ")), "{line}: {error}");
+}
+
+/// A list that was held in memory would take twice as much.
+#[test]
+#[cfg(target_os = "linux")]
+fn building_takes_at_most_32_bytes_a_line_beside_the_result() {
+    // A number of lines for which the array of their digests has just grown.
+    const LINES: usize = (1 << 20) + 1;
+    let folder = TempDir::new().unwrap();
+    let list: String =
+        (0..LINES).map(|i| format!("https://www.example.com/some/path/of/60/bytes/{i:014}\n")).collect();
+    assert_eq!(list.len(), 61 * LINES);
+    fs::write(folder.path().join("list"), list).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bloom-wasm"))
+        .args(["build", "list", "-o", "-"])
+        .env("RAYON_NUM_THREADS", "2")
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let mut blob = vec![0];
+    out.read_exact(&mut blob).unwrap();
+    // Its work is done, and it waits for somebody to read on.
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")).unwrap();
+    out.read_to_end(&mut blob).unwrap();
+    assert!(child.wait().unwrap().success());
+    let taken = peak.trim().parse::<usize>().unwrap() * 1024 - blob.len();
+    assert!(taken > 8 * LINES && taken <= 32 * LINES, "{} bytes a line", taken as f64 / LINES as f64);
 }
 
 #[test]

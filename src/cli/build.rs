@@ -94,28 +94,34 @@ pub fn build(args: BuildArgs) -> Result<Answer> {
     blob.describe(args.name.clone(), created_at)?;
 
     let mut members = Vec::new();
-    let met = keys::for_each(paths, profile, &args.rules, |input, _| {
-        members.push(hash::digest(args.seed, input.own()));
-        Ok(())
-    })?;
+    let digest = |digests: &mut Vec<u64>, input: &keys::Input, _: keys::Place| {
+        digests.push(hash::digest(args.seed, input.own()));
+    };
+    let met = keys::for_each(paths, profile, &args.rules, digest, |digests| members.extend(digests))?;
     let keys = members.len() as u64;
-    hash::sort(&mut members)?;
-    let distinct = members.len() as u64;
+    let filter = |digests: &mut Vec<u64>| Filter::from_digests(recipe, digests, key_fpr, args.seed);
     let mut rows = Vec::new();
+    let distinct = if args.allow.is_empty() {
+        blob.filter = filter(&mut members)?.into();
+        match blob.filter.base() {
+            // It has used them up.
+            Filter::Ribbon(filter) => filter.count().into(),
+            _ => members.len() as u64,
+        }
+    } else {
+        hash::sort(&mut members)?;
+        let distinct = members.len() as u64;
+        let (allowed, words) = allow(&args, profile, &mut members)?;
+        rows.push(("allowed", words));
+        blob.filter = filter(&mut members.clone())?.into();
+        blob.filter.update(Update { live: &members, removed: &[], allowed: &allowed, fpr: 0.5 })?;
+        distinct
+    };
     let mut read = format!("{} keys", grouped(distinct));
     if keys > distinct {
         read += &format!(", {} repeated ones dropped", grouped(keys - distinct));
     }
-    rows.push(("read", read + &met.summary()));
-
-    if args.allow.is_empty() {
-        blob.filter = Filter::from_digests(recipe, &mut members, key_fpr, args.seed)?.into();
-    } else {
-        let (allowed, words) = allow(&args, profile, &mut members)?;
-        rows.push(("allowed", words));
-        blob.filter = Filter::from_digests(recipe, &mut members.clone(), key_fpr, args.seed)?.into();
-        blob.filter.update(Update { live: &members, removed: &[], allowed: &allowed, fpr: 0.5 })?;
-    }
+    rows.insert(0, ("read", read + &met.summary()));
     drop(members);
     write_file(&args.output, &blob.encode()?)?;
 
@@ -167,18 +173,25 @@ fn allow(args: &BuildArgs, profile: Profile, members: &mut Vec<u64>) -> Result<(
     // The keys that are in both lists, with a place and whether they are to go.
     let mut both = BTreeMap::new();
     let mut read = 0;
-    let met = keys::for_each(&args.allow, profile, &keys::Rules::none(), |input, place| {
-        read += 1;
+    type Part = (u64, Vec<u64>, Vec<(Vec<u8>, u64, String, bool)>);
+    let take = |(read, allowed, both): &mut Part, input: &keys::Input, place: keys::Place| {
+        *read += 1;
         for (i, key) in input.keys().into_iter().enumerate() {
             let digest = hash::digest(args.seed, key);
             allowed.push(digest);
             if members.binary_search(&digest).is_ok() {
-                let (_, _, goes) = both.entry(key.to_vec()).or_insert_with(|| (digest, place(), false));
-                *goes |= args.allow_wins && i == 0;
+                both.push((key.to_vec(), digest, place(), args.allow_wins && i == 0));
             }
         }
-        Ok(())
-    })?;
+    };
+    let merge = |(more, digests, conflicts): Part| {
+        read += more;
+        allowed.extend(digests);
+        for (key, digest, place, goes) in conflicts {
+            both.entry(key).or_insert((digest, place, false)).2 |= goes;
+        }
+    };
+    let met = keys::for_each(&args.allow, profile, &keys::Rules::none(), take, merge)?;
     let mut gone: Vec<u64> =
         both.values().filter(|(_, _, goes)| *goes).map(|&(digest, _, _)| digest).collect();
     hash::sort(&mut gone)?;

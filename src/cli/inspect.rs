@@ -10,7 +10,7 @@ use bloom_wasm::format::Profile;
 use bloom_wasm::{Blob, Info, LayerKind, Stack, hash, lines};
 use serde::Serialize;
 
-use super::keys::{self, Input, Met};
+use super::keys::{self, Input, Met, Place};
 use super::{Answer, grouped, lists, print_json, print_rows, rate, read_blob};
 
 /// Say what a blob holds
@@ -201,14 +201,18 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
     let blob = read_blob(&args.file)?;
     let mut members = Vec::new();
     let (mut count, mut false_negatives) = (0, 0);
-    let met = keys::for_each(&args.members, blob.profile, &args.rules, |input, _| {
-        count += 1;
+    let take = |(count, missing, digests): &mut (u64, u64, Vec<u64>), input: &Input, _: Place| {
+        *count += 1;
         let digest = hash::digest(blob.filter.seed(), input.own());
-        false_negatives += u64::from(!blob.filter.has_digest(digest));
+        *missing += u64::from(!blob.filter.has_digest(digest));
         if !args.absent.is_empty() {
-            members.push(digest);
+            digests.push(digest);
         }
-        Ok(())
+    };
+    let met = keys::for_each(&args.members, blob.profile, &args.rules, take, |(more, missing, digests)| {
+        count += more;
+        false_negatives += missing;
+        members.extend(digests);
     })?;
     members.sort_unstable();
 
@@ -273,14 +277,17 @@ fn random_probes(blob: &Blob, probes: u64) -> (u64, u64) {
 /// Asks for the lines of lists but for those that have a member, all of them sorted, among their keys.
 fn listed_probes(blob: &Blob, lists: &[PathBuf], members: &[u64]) -> Result<(u64, u64, Met)> {
     let (mut probes, mut hits) = (0, 0);
-    let met = keys::for_each(lists, blob.profile, &keys::Rules::none(), |input, _| {
+    let take = |(probes, hits): &mut (u64, u64), input: &Input, _: Place| {
         let digests = input.keys().into_iter().map(|key| hash::digest(blob.filter.seed(), key));
         let digests: Vec<u64> = digests.collect();
         if !digests.iter().any(|digest| members.binary_search(digest).is_ok()) {
-            probes += 1;
-            hits += u64::from(digests.into_iter().any(|digest| blob.filter.has_digest(digest)));
+            *probes += 1;
+            *hits += u64::from(digests.into_iter().any(|digest| blob.filter.has_digest(digest)));
         }
-        Ok(())
+    };
+    let met = keys::for_each(lists, blob.profile, &keys::Rules::none(), take, |(more, found)| {
+        probes += more;
+        hits += found;
     })?;
     Ok((probes, hits, met))
 }

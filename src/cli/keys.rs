@@ -36,6 +36,9 @@ impl Rules {
     }
 }
 
+/// Where a line stands, as `list:line`.
+pub type Place<'a> = &'a dyn Fn() -> String;
+
 /// What a profile makes of an input: keys, of which the first is its own, the one that a list holds.
 pub enum Input<'a> {
     Url(Canonical<'static>),
@@ -124,12 +127,25 @@ impl Notices {
 }
 
 impl Met {
-    fn skip(&mut self, skip: Skip, line: &[u8], place: &dyn Fn() -> String) {
+    fn skip(&mut self, skip: Skip, line: &[u8], place: Place) {
         *self.skipped.entry(in_words(skip)).or_default() += 1;
         // Nobody wants to see what they asked to leave out.
         if !matches!(skip, Skip::TooShort | Skip::TooRare) {
             self.notices.push(|| format!("{}: skipped, {}: {}", place(), in_words(skip), shown(line)));
         }
+    }
+
+    /// Appends what was met in later lines.
+    fn merge(&mut self, later: Met) {
+        self.comments += later.comments;
+        self.not_utf8 += later.not_utf8;
+        for (reason, count) in later.skipped {
+            *self.skipped.entry(reason).or_default() += count;
+        }
+        for line in later.notices.lines {
+            self.notices.push(|| line);
+        }
+        self.notices.more += later.notices.more;
     }
 
     /// In words, each after a comma.
@@ -167,55 +183,76 @@ fn in_words(skip: Skip) -> &'static str {
 }
 
 /// Calls `take` with what the profile makes of every line of every list, and its place. Lines of lists for a profile
-/// with SHA-1 are hashes.
-pub fn for_each(
+/// with SHA-1 are hashes. Each thread collects in a `T` of its own; `merge` gets them in the order of the lines.
+pub fn for_each<T: Default + Send>(
     paths: &[PathBuf],
     profile: Profile,
     rules: &Rules,
-    mut take: impl FnMut(&Input, &dyn Fn() -> String) -> Result<()>,
+    take: impl Fn(&mut T, &Input, Place) + Sync,
+    mut merge: impl FnMut(T),
 ) -> Result<Met> {
     let mut met = Met::default();
-    lists::for_each_line(paths, |line, place| {
-        match profile {
-            Profile::Raw if line.starts_with(b"#") => met.comments += 1,
-            Profile::Raw => take(&Input::Key(line.into()), place)?,
-            Profile::Url => {
-                let mut any = false;
-                for entry in list::entries(line) {
-                    any = true;
-                    let input = match entry {
-                        Ok(entry) => input::url(entry)?.map(Input::Url).ok_or(Skip::NotCheckable),
-                        Err(skip) => Err(skip),
-                    };
-                    match input {
-                        Ok(input) if input.is_suffix() && !rules.allow_suffixes => {
-                            met.skip(Skip::PublicSuffix, line, place);
-                        }
-                        Ok(input) => take(&input, place)?,
-                        Err(skip) => met.skip(skip, line, place),
-                    }
-                }
-                met.comments += u64::from(!any);
-            }
-            Profile::Password { sha1: true, .. } => match password::hash_line(line) {
-                Ok((_, count)) if count < rules.min_count => met.skip(Skip::TooRare, line, place),
-                Ok((hash, _)) => take(&Input::Key(hash.as_slice().into()), place)?,
-                Err(skip) => met.skip(skip, line, place),
-            },
-            Profile::Password { lowercase, sha1: false } => {
-                met.not_utf8 += u64::from(str::from_utf8(line).is_err());
-                let key = input::password(line, lowercase);
-                // As it is typed, not as it is lower-cased: that may take more characters.
-                let typed = input::password(line, false);
-                if String::from_utf8_lossy(&typed).chars().count() < rules.min_length {
-                    met.skip(Skip::TooShort, line, place);
-                } else {
-                    take(&Input::Key(key), place)?;
-                }
-            }
-        }
-        Ok(())
+    let collect = |chunk: &lists::Chunk| {
+        let (mut taken, mut met) = Default::default();
+        chunk.for_each_line(|line, place| {
+            line_keys(line, place, profile, rules, &mut met, |input| take(&mut taken, input, place))
+        })?;
+        Ok((taken, met))
+    };
+    lists::for_each_chunk(paths, collect, |(taken, more)| {
+        merge(taken);
+        met.merge(more);
     })?;
     met.notices.print();
     Ok(met)
+}
+
+/// Calls `take` with what the profile makes of a line.
+fn line_keys(
+    line: &[u8],
+    place: Place,
+    profile: Profile,
+    rules: &Rules,
+    met: &mut Met,
+    mut take: impl FnMut(&Input),
+) -> Result<()> {
+    match profile {
+        Profile::Raw if line.starts_with(b"#") => met.comments += 1,
+        Profile::Raw => take(&Input::Key(line.into())),
+        Profile::Url => {
+            let mut any = false;
+            for entry in list::entries(line) {
+                any = true;
+                let input = match entry {
+                    Ok(entry) => input::url(entry)?.map(Input::Url).ok_or(Skip::NotCheckable),
+                    Err(skip) => Err(skip),
+                };
+                match input {
+                    Ok(input) if input.is_suffix() && !rules.allow_suffixes => {
+                        met.skip(Skip::PublicSuffix, line, place);
+                    }
+                    Ok(input) => take(&input),
+                    Err(skip) => met.skip(skip, line, place),
+                }
+            }
+            met.comments += u64::from(!any);
+        }
+        Profile::Password { sha1: true, .. } => match password::hash_line(line) {
+            Ok((_, count)) if count < rules.min_count => met.skip(Skip::TooRare, line, place),
+            Ok((hash, _)) => take(&Input::Key(hash.as_slice().into())),
+            Err(skip) => met.skip(skip, line, place),
+        },
+        Profile::Password { lowercase, sha1: false } => {
+            met.not_utf8 += u64::from(str::from_utf8(line).is_err());
+            let key = input::password(line, lowercase);
+            // As it is typed, not as it is lower-cased: that may take more characters.
+            let typed = input::password(line, false);
+            if String::from_utf8_lossy(&typed).chars().count() < rules.min_length {
+                met.skip(Skip::TooShort, line, place);
+            } else {
+                take(&Input::Key(key));
+            }
+        }
+    }
+    Ok(())
 }

@@ -8,40 +8,111 @@ use anyhow::{Context, Result, bail};
 use bloom_wasm::lines::trim;
 use flate2::bufread::MultiGzDecoder;
 use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+
+use super::keys::Place;
 
 const BUFFER: usize = 1 << 16;
+/// What a thread takes at a time, up to the end of the line.
+const CHUNK: usize = 1 << 16;
 
-/// Calls `take` with every line of every list that isn't blank, in order, and with its place as `list:line`.
+/// Hands all lists in chunks to `map`, on all cores, and what it makes of them to `merge`, in order. Reads on meanwhile,
+/// never more than a few chunks ahead.
 ///
 /// A progress bar is drawn if standard error is a terminal. Errors name the file and the line.
-pub fn for_each_line(
+pub fn for_each_chunk<T: Send>(
     paths: &[PathBuf],
-    mut take: impl FnMut(&[u8], &dyn Fn() -> String) -> Result<()>,
+    map: impl Fn(&Chunk) -> Result<T> + Sync,
+    mut merge: impl FnMut(T),
 ) -> Result<()> {
     let bar = progress_bar(paths);
-    for path in paths {
-        let mut line_number = 0;
-        let place = |line: u64| {
-            if line == 0 { name(path) } else { format!("{}:{line}", name(path)) }
-        };
-        let mut reader = open(path, &bar).with_context(|| place(0))?;
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            line_number += 1;
-            if reader.read_until(b'\n', &mut line).with_context(|| place(line_number))? == 0 {
-                break;
-            }
-            let key = trim(&line);
-            let key = if line_number == 1 { key.strip_prefix(b"\xef\xbb\xbf").unwrap_or(key) } else { key };
-            if !key.is_empty() {
-                let here = || place(line_number);
-                take(key, &here).with_context(here)?;
-            }
+    let mut chunks = Chunks { paths: paths.iter(), bar: &bar, list: None };
+    let at_once = 8 * rayon::current_num_threads();
+    let mut read = || chunks.by_ref().take(at_once).collect::<Result<Vec<_>>>();
+    let mut batch = read()?;
+    while !batch.is_empty() {
+        let (next, made) = rayon::join(&mut read, || batch.par_iter().map(&map).collect::<Vec<_>>());
+        for made in made {
+            merge(made?);
         }
+        batch = next?;
     }
     bar.finish_and_clear();
     Ok(())
+}
+
+/// Whole lines of a list.
+pub struct Chunk<'a> {
+    path: &'a Path,
+    /// The number of its first line.
+    line: u64,
+    text: Vec<u8>,
+}
+
+impl Chunk<'_> {
+    /// Calls `take` with every line that isn't blank, in order, and with its place as `list:line`.
+    pub fn for_each_line(&self, mut take: impl FnMut(&[u8], Place) -> Result<()>) -> Result<()> {
+        let mut rest = &self.text[..];
+        for number in self.line.. {
+            let text = rest;
+            let length = rest.skip_until(b'\n')?;
+            if length == 0 {
+                break;
+            }
+            let key = trim(&text[..length]);
+            let key = if number == 1 { key.strip_prefix(b"\xef\xbb\xbf").unwrap_or(key) } else { key };
+            if !key.is_empty() {
+                let here = || place(self.path, number);
+                take(key, &here).with_context(here)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The chunks of lists.
+struct Chunks<'a> {
+    paths: std::slice::Iter<'a, PathBuf>,
+    bar: &'a ProgressBar,
+    /// The one that is open, and the number of its next line.
+    list: Option<(&'a Path, Box<dyn BufRead + Send>, u64)>,
+}
+
+impl<'a> Iterator for Chunks<'a> {
+    type Item = Result<Chunk<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some((path, reader, next)) = &mut self.list {
+                let (path, line) = (*path, *next);
+                let mut text = Vec::with_capacity(CHUNK + 1024);
+                let read = reader.take(CHUNK as u64).read_to_end(&mut text);
+                let read = read.and_then(|_| reader.read_until(b'\n', &mut text));
+                *next += line_ends(&text);
+                if let Err(error) = read {
+                    return Some(Err(error).with_context(|| place(path, *next)));
+                }
+                if !text.is_empty() {
+                    return Some(Ok(Chunk { path, line, text }));
+                }
+            }
+            let path = self.paths.next()?;
+            match open(path, self.bar) {
+                Ok(reader) => self.list = Some((path, reader, 1)),
+                Err(error) => return Some(Err(error).with_context(|| name(path))),
+            }
+        }
+    }
+}
+
+/// How many lines end in a text. Sums of one byte are what a processor adds up by dozens.
+fn line_ends(text: &[u8]) -> u64 {
+    let ends = |text: &[u8]| text.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
+    text.chunks(255).map(|text| u64::from(ends(text))).sum()
+}
+
+fn place(path: &Path, line: u64) -> String {
+    format!("{}:{line}", name(path))
 }
 
 /// Refuses to read standard input twice: the second time there would be nothing.
@@ -57,8 +128,8 @@ pub fn name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-fn open(path: &Path, bar: &ProgressBar) -> io::Result<Box<dyn BufRead>> {
-    let file: Box<dyn Read> =
+fn open(path: &Path, bar: &ProgressBar) -> io::Result<Box<dyn BufRead + Send>> {
+    let file: Box<dyn Read + Send> =
         if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
     let mut reader = BufReader::with_capacity(BUFFER, bar.wrap_read(file));
     if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
