@@ -1,0 +1,215 @@
+/** What is measured. Each case gives its tables and what they must show; each answer is checked before it is timed. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BloomFilter, RibbonFilter, urlExpressions } from "../dist/node.js";
+import { members, queries, strangers, strings } from "./keys.mjs";
+import { load } from "./loading.mjs";
+import { cli, native } from "./native.mjs";
+import { page } from "./page.mjs";
+import { RIVAL, peers } from "./peers.mjs";
+import { loop, race, spread } from "./race.mjs";
+import { expressions, matchUrl } from "./urls.mjs";
+
+const FPRS = [0.01, 0.001];
+
+/** All that the cases share: made when it is first asked for, and once. */
+export function bench({ count, rounds }) {
+  const made = new Map();
+  const once = (name, make) => {
+    if (!made.has(name)) made.set(name, make());
+    return made.get(name);
+  };
+  return {
+    count,
+    rounds,
+    /** For files. */
+    folder: () => once("folder", () => mkdtempSync(join(tmpdir(), "bloom-wasm-"))),
+    end: () => made.has("folder") && rmSync(made.get("folder"), { recursive: true }),
+    memberText: () => once("member text", () => members(count)),
+    members: () => once("members", () => strings(members(count))),
+    strangers: () => once("strangers", () => strings(strangers(count))),
+    queryText: () => once("query text", () => queries(count)),
+    queries: () => once("queries", () => strings(queries(count))),
+    /** A peer's filter of all members, and how often it takes a stranger for one. */
+    built(peer, fpr) {
+      return once(`${peer.name} ${fpr}`, () => {
+        const filter = peer.from ? peer.from(this.members(), fpr) : peer.create(count, fpr);
+        if (!peer.from) loop(peer.add)(filter, this.members());
+        const part = count * (peer.share ?? 1);
+        const has = loop(peer.has);
+        const missing = part - has(filter, this.members().slice(0, part));
+        if (missing > 0) throw new Error(`${peer.name} misses ${missing} of its keys`);
+        return { filter, fpr: has(filter, this.strangers().slice(0, part)) / part };
+      });
+    },
+  };
+}
+
+const share = ({ share = 1 }, keys) => (share < 1 ? keys.slice(0, keys.length * share) : keys);
+
+/** A table of one race: nanoseconds a key, and how many times as fast as the rival each is. */
+function table(title, times, rival, more = () => ({})) {
+  const rows = Object.keys(times).map((name) => ({
+    name,
+    nanoseconds: spread(times, (time) => time[name]).median,
+    ratio: rival && spread(times, (time) => time[rival] / time[name]),
+    ...more(name),
+  }));
+  return { title, rival, rows };
+}
+
+/** That one thing is so many times as fast as another. */
+const claim = (what, atLeast, times, ratio) => ({ what, atLeast, ...spread(times, ratio) });
+
+/** `has` of one string after the other. */
+async function has(bench) {
+  const tables = [];
+  const claims = [];
+  for (const fpr of FPRS) {
+    const contestants = peers.map((peer) => {
+      const { filter } = bench.built(peer, fpr);
+      const keys = share(peer, bench.queries());
+      const ask = loop(peer.has);
+      return { name: peer.name, keys: keys.length, run: () => ask(filter, keys) };
+    });
+    const times = await race(contestants, bench.rounds);
+    tables.push(
+      table(`has(string), fpr ${fpr}`, times, RIVAL, (name) => {
+        const peer = peers.find((peer) => peer.name === name);
+        const { filter, fpr: measured } = bench.built(peer, fpr);
+        return { share: peer.share, fpr: measured, overTarget: measured / fpr, bitsPerKey: (8 * peer.save(filter).length) / bench.count };
+      }),
+    );
+    for (const own of ["BloomFilter", "RibbonFilter"]) {
+      claims.push(claim(`${own}.has against ${RIVAL}, fpr ${fpr}`, 1.6, times, (time) => time[RIVAL] / time[own]));
+      claims.push(claim(`${own}.has against plain JavaScript, fpr ${fpr}`, 1, times, (time) => time["plain JavaScript"] / time[own]));
+    }
+  }
+  return { tables, claims };
+}
+
+/** Making a filter and adding one string after the other. */
+async function add(bench) {
+  const tables = [];
+  const claims = [];
+  for (const fpr of FPRS) {
+    const probe = bench.members().slice(0, 1000 * Math.min(...peers.map(({ share = 1 }) => share)));
+    const contestants = peers.map((peer) => {
+      const keys = share(peer, bench.members());
+      const [fill, ask] = [peer.add && loop(peer.add), loop(peer.has)];
+      const run = () => {
+        if (peer.from) return peer.from(keys, fpr);
+        const filter = peer.create(bench.count, fpr);
+        fill(filter, keys);
+        return filter;
+      };
+      const check = (filter) => {
+        assert.equal(ask(filter, probe), probe.length);
+        filter.free?.();
+      };
+      return { name: peer.from ? `${peer.name}.from` : peer.name, keys: keys.length, run, check };
+    });
+    const times = await race(contestants, bench.rounds);
+    tables.push(table(`making a filter and add(string), fpr ${fpr}`, times, RIVAL));
+    claims.push(claim(`BloomFilter.add against ${RIVAL}, fpr ${fpr}`, 1.5, times, (time) => time[RIVAL] / time.BloomFilter));
+  }
+  return { tables, claims };
+}
+
+/** Many keys in one call, as strings and as the bytes of lines. The rival, who knows only strings, gets them as such. */
+async function many(bench) {
+  const tables = [];
+  const claims = [];
+  const rival = peers.find(({ name }) => name === RIVAL);
+  const [fillRival, askRival] = [loop(rival.add), loop(rival.has)];
+  const sum = (answers) => answers.reduce((sum, answer) => sum + answer, 0);
+  const { count } = bench;
+  const [strings, text] = [bench.queries(), bench.queryText()];
+  const [memberStrings, memberText] = [bench.members(), bench.memberText()];
+  for (const fpr of FPRS) {
+    const asking = [{ name: RIVAL, keys: count, run: () => askRival(bench.built(rival, fpr).filter, strings) }];
+    for (const peer of peers.filter(({ own }) => own)) {
+      const { filter } = bench.built(peer, fpr);
+      const one = loop(peer.has)(filter, strings);
+      const check = (answers) => assert.equal(sum(answers), one);
+      asking.push({ name: `${peer.name}.hasMany`, keys: count, run: () => filter.hasMany(strings), check });
+      asking.push({ name: `${peer.name}.hasLines`, keys: count, run: () => filter.hasLines(text), check });
+    }
+    const adding = [
+      {
+        name: RIVAL,
+        keys: count,
+        run() {
+          const filter = rival.create(count, fpr);
+          fillRival(filter, memberStrings);
+          return filter;
+        },
+        check: (filter) => assert.equal(askRival(filter, memberStrings), count),
+      },
+    ];
+    for (const [name, keys] of [["addMany", memberStrings], ["addLines", memberText]]) {
+      const run = () => {
+        const filter = BloomFilter.withCapacity(count, fpr);
+        filter[name](keys);
+        return filter;
+      };
+      const check = (filter) => {
+        assert.equal(sum(filter.hasLines(memberText)), count);
+        filter.free();
+      };
+      adding.push({ name: `BloomFilter.${name}`, keys: count, run, check });
+    }
+    const asked = await race(asking, bench.rounds);
+    const added = await race(adding, bench.rounds);
+    tables.push(table(`many keys in one call, fpr ${fpr}`, asked, RIVAL), table(`adding many keys in one call, fpr ${fpr}`, added, RIVAL));
+    const against = (name, times) => (time) => time[RIVAL] / time[name];
+    claims.push(claim(`BloomFilter.hasLines against ${RIVAL}.test, fpr ${fpr}`, 3.5, asked, against("BloomFilter.hasLines")));
+    claims.push(claim(`RibbonFilter.hasLines against ${RIVAL}.test, fpr ${fpr}`, 3.5, asked, against("RibbonFilter.hasLines")));
+    claims.push(claim(`BloomFilter.addLines against ${RIVAL}.add, fpr ${fpr}`, 3.5, added, against("BloomFilter.addLines")));
+  }
+  return { tables, claims };
+}
+
+/** `matchUrl` of URLs of 8 keys that aren't listed, against the same in JavaScript with the rival's filter. */
+async function url(bench) {
+  const fpr = 0.001;
+  const listed = bench.members();
+  const urls = bench.strangers().slice(0, Math.ceil(bench.count / 4));
+  const vectors = JSON.parse(readFileSync(new URL("../tests/url_vectors.json", import.meta.url)));
+  for (const url of [...vectors.map(({ input }) => input), ...urls]) assert.deepEqual(expressions(url), urlExpressions(url), url);
+  assert.ok(urls.every((url) => expressions(url).length === 8));
+
+  const own = { BloomFilter, RibbonFilter };
+  const rival = peers.find(({ name }) => name === RIVAL);
+  // A key of a URL gets a tenth of the rate.
+  const theirs = rival.create(listed.length, fpr / 10);
+  for (const url of listed) theirs.add(expressions(url)[0]);
+  const match = new Function("matchUrl", "filter", "urls", "let sum = 0; for (const url of urls) if (matchUrl(filter, url) !== null) sum++; return sum;");
+  assert.equal(match(matchUrl, theirs, listed), listed.length);
+  const contestants = [
+    { name: `JavaScript and ${RIVAL}`, keys: urls.length, run: () => match(matchUrl, theirs, urls) },
+    // What both begin with.
+    { name: "new URL alone", keys: urls.length, run: new Function("urls", "return () => { let sum = 0; for (const url of urls) sum += new URL(url).href.length; return sum; }")(urls) },
+  ];
+  for (const [name, kind] of Object.entries(own)) {
+    const filter = kind.from(listed, { profile: "url", fpr });
+    const ask = loop("filter.matchUrl(key) !== null");
+    assert.equal(ask(filter, listed), listed.length);
+    contestants.push({ name: `${name}.matchUrl`, keys: urls.length, run: () => ask(filter, urls) });
+  }
+  const times = await race(contestants, bench.rounds);
+  const js = `JavaScript and ${RIVAL}`;
+  const alarms = (name) => {
+    const contestant = contestants.find((contestant) => contestant.name === name);
+    return name === "new URL alone" ? {} : { fpr: contestant.run() / urls.length };
+  };
+  const claims = Object.keys(own).flatMap((name) => [
+    claim(`${name}.matchUrl against ${js}`, 2.5, times, (time) => time[js] / time[`${name}.matchUrl`]),
+    claim(`the same without new URL`, 4, times, (time) => (time[js] - time["new URL alone"]) / (time[`${name}.matchUrl`] - time["new URL alone"])),
+  ]);
+  return { tables: [table(`matchUrl, 8 keys a URL, none listed, fpr ${fpr} a URL`, times, js, alarms)], claims };
+}
+
+export const cases = { has, add, many, url, load, native, page, cli };

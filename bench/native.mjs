@@ -1,0 +1,93 @@
+/** Native code: the Rust peers through Criterion, what WebAssembly costs beside it, and the command line tool. */
+import { execFileSync, spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../scripts/setup.mjs";
+import { MEMBER, lines } from "./keys.mjs";
+import { peers } from "./peers.mjs";
+import { race, spread } from "./race.mjs";
+
+/** Builds, and returns the path of what was built. */
+function cargo(...args) {
+  const messages = execFileSync("cargo", [...args, "--locked", "--message-format=json"], { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], maxBuffer: 1 << 26 });
+  return messages.split("\n").filter(Boolean).map((line) => JSON.parse(line).executable).filter(Boolean).at(-1);
+}
+
+const GROUPS = {
+  "has 0.01": ["BloomFilter", "RibbonFilter", "fastbloom"],
+  "has 0.001": ["BloomFilter", "RibbonFilter", "fastbloom"],
+  "add 0.01": ["BloomFilter", "fastbloom"],
+  "add 0.001": ["BloomFilter", "fastbloom"],
+  "has digests": ["RibbonFilter", "BinaryFuse8"],
+  "build of digests": ["RibbonFilter", "BinaryFuse8"],
+};
+
+export async function native(bench) {
+  const { count, rounds } = bench;
+  const executable = cargo("bench", "--bench", "peers", "--no-run");
+  const env = { ...process.env, BLOOM_WASM_KEYS: count, CRITERION_HOME: bench.folder() };
+  /** A benchmark by itself: Criterion's median. */
+  const criterion = (group, name) => {
+    execFileSync(executable, ["--bench", `^${group}/${name}$`, "--noplot"], { env, stdio: ["ignore", "ignore", "inherit"] });
+    const estimates = JSON.parse(readFileSync(join(bench.folder(), group, name, "new/estimates.json")));
+    return estimates.median.point_estimate / count;
+  };
+  const tables = [];
+  const claims = [];
+  for (const [group, names] of Object.entries(GROUPS)) {
+    const contestants = names.map((name) => ({ name, time: () => criterion(group, name) }));
+    const fpr = Number(group.split(" ")[1]);
+    for (const peer of group.startsWith("has 0") ? peers.filter(({ own }) => own) : []) {
+      const { filter } = bench.built(peer, fpr);
+      const check = (answers) => answers.reduce((sum, answer) => sum + answer, 0);
+      contestants.push({ name: `${peer.name} in WebAssembly`, keys: count, run: () => filter.hasLines(bench.queryText()), check });
+    }
+    const times = await race(contestants, rounds);
+    const rival = names.at(-1);
+    const rows = Object.keys(times).map((name) => ({
+      name,
+      nanoseconds: spread(times, (time) => time[name]).median,
+      ratio: spread(times, (time) => time[rival] / time[name]),
+    }));
+    tables.push({ title: `Rust, ${group}`, rival, rows });
+    for (const { name } of contestants.filter(({ run }) => run)) {
+      const ratio = spread(times, (time) => time[name] / time[name.split(" ")[0]]);
+      claims.push({ what: `${name} (hasLines) against native, fpr ${fpr}`, atMost: 1.6, ...ratio });
+    }
+  }
+  return { tables, claims };
+}
+
+/** Building a ribbon filter of 10 lines for each key that the others have: 10 million, as a file of 600 MB. */
+export async function cli(bench) {
+  const count = 10 * bench.count;
+  const list = join(bench.folder(), "list.txt");
+  const file = openSync(list, "w");
+  for (let at = 0; at < count; at += 100_000) writeSync(file, lines(at, at + 100_000, () => MEMBER));
+  closeSync(file);
+  const executable = cargo("build", "--release");
+  const blob = join(bench.folder(), "list.bloom");
+  const seconds = [];
+  let peak = 0;
+  for (let round = 0; round < Math.min(bench.rounds, 3); round++) {
+    const start = performance.now();
+    const child = spawn(executable, ["build", list, "-o", blob, "--fpr", "0.001"], { stdio: ["ignore", "ignore", "inherit"] });
+    // Linux remembers the most that a process had.
+    const look = setInterval(() => {
+      try {
+        peak = Math.max(peak, 1024 * Number(/VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0));
+      } catch {}
+    }, 10);
+    const status = await new Promise((resolve) => child.on("exit", resolve));
+    clearInterval(look);
+    if (status !== 0) throw new Error("bloom-wasm build failed");
+    seconds.push((performance.now() - start) / 1000);
+  }
+  rmSync(list);
+  const { count: built } = JSON.parse(execFileSync(executable, ["info", blob, "--json"], { encoding: "utf8" }));
+  if (built !== count) throw new Error(`the filter has ${built} keys, not ${count}`);
+  const times = { "bloom-wasm build": seconds };
+  const claims = [{ what: "bloom-wasm build", unit: "M lines/s", atLeast: 4, ...spread(times, (time) => count / 1e6 / time["bloom-wasm build"]) }];
+  if (peak > 0) claims.push({ what: "bloom-wasm build: most memory", unit: "bytes a line", atMost: 32, median: peak / count, least: peak / count, most: peak / count });
+  return { tables: [], claims };
+}

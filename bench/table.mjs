@@ -1,0 +1,38 @@
+/** The numbers of a run as Markdown. */
+
+const show = (value, unit) => (unit === undefined ? `${value.toFixed(2)}x` : `${Number(value.toPrecision(3))} ${unit}`);
+const range = ({ median, least, most, unit }) => `${show(median, unit)} (${show(least, unit)} to ${show(most, unit)})`;
+
+function rows(head, body) {
+  const line = (cells) => `| ${cells.join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...body.map(line), ""].join("\n");
+}
+
+/** What a table may have beside names: a head, and the cell of a row. */
+const COLUMNS = [
+  ["nanoseconds", "ns a key", (value) => value.toFixed(1)],
+  ["ratio", "as fast as", range],
+  ["share", "keys a round", (value) => `1/${Math.round(1 / value)}`],
+  ["fpr", "measured fpr", (value) => value.toPrecision(3)],
+  ["overTarget", "of the target", (value) => show(value)],
+  ["bitsPerKey", "bits a key", (value) => value.toFixed(1)],
+  ["milliseconds", "ms", (value) => value.toFixed(2)],
+];
+
+export const markdown = {
+  table({ title, rival, rows: all }) {
+    const columns = COLUMNS.filter(([name]) => all.some((row) => row[name] !== undefined));
+    const head = ["", ...columns.map(([name, head]) => (name === "ratio" ? `${head} ${rival}` : head))];
+    const cell = (row, [name, , show]) => (row[name] === undefined ? "" : show(row[name]));
+    return `**${title}**\n\n${rows(head, all.map((row) => [row.name, ...columns.map((column) => cell(row, column))]))}`;
+  },
+
+  claims({ machine, count, rounds, claims }) {
+    const body = claims.map((claim) => {
+      const { what, atLeast, atMost, median, unit } = claim;
+      const target = atLeast === undefined ? `at most ${show(atMost, unit)}` : `at least ${show(atLeast, unit)}`;
+      return [what, range(claim), target, (atLeast === undefined ? median <= atMost : median >= atLeast) ? "yes" : "no"];
+    });
+    return `**What was asked for**: ${machine}, ${count} keys, ${rounds} rounds; medians of same-round ratios\n\n${rows(["", "median (least to most)", "target", "reached"], body)}`;
+  },
+};
