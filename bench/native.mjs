@@ -7,10 +7,12 @@ import { MEMBER, lines } from "./keys.mjs";
 import { peers } from "./peers.mjs";
 import { race, spread } from "./race.mjs";
 
-/** Builds, and returns the path of what was built. */
-function cargo(...args) {
-  const messages = execFileSync("cargo", [...args, "--locked", "--message-format=json"], { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], maxBuffer: 1 << 26 });
-  return messages.split("\n").filter(Boolean).map((line) => JSON.parse(line).executable).filter(Boolean).at(-1);
+/** Builds a target, and returns the path of what was built. */
+function cargo(target, ...args) {
+  const options = { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], maxBuffer: 1 << 26 };
+  const messages = execFileSync("cargo", [...args, "--locked", "--quiet", "--message-format=json"], options);
+  const built = messages.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  return built.find((message) => message.executable && message.target.name === target).executable;
 }
 
 const GROUPS = {
@@ -24,11 +26,11 @@ const GROUPS = {
 
 export async function native(bench) {
   const { count, rounds } = bench;
-  const executable = cargo("bench", "--bench", "peers", "--no-run");
+  const executable = cargo("peers", "bench", "--bench", "peers", "--no-run");
   const env = { ...process.env, BLOOM_WASM_KEYS: count, CRITERION_HOME: bench.folder() };
   /** A benchmark by itself: Criterion's median. */
   const criterion = (group, name) => {
-    execFileSync(executable, ["--bench", `^${group}/${name}$`, "--noplot"], { env, stdio: ["ignore", "ignore", "inherit"] });
+    execFileSync(executable, ["--bench", `^${group}/${name}$`, "--noplot"], { env, stdio: ["ignore", "ignore", "pipe"] });
     const estimates = JSON.parse(readFileSync(join(bench.folder(), group, name, "new/estimates.json")));
     return estimates.median.point_estimate / count;
   };
@@ -65,7 +67,7 @@ export async function cli(bench) {
   const file = openSync(list, "w");
   for (let at = 0; at < count; at += 100_000) writeSync(file, lines(at, at + 100_000, () => MEMBER));
   closeSync(file);
-  const executable = cargo("build", "--release");
+  const executable = cargo("bloom-wasm", "build", "--release");
   const blob = join(bench.folder(), "list.bloom");
   const seconds = [];
   let peak = 0;

@@ -1,17 +1,19 @@
 /**
  * `npm run bench`: this package against its peers, on the same keys, interleaved. Prints tables in Markdown; `--json FILE` writes
- * their numbers, `--only has,url` runs some of the cases, `--count` and `--rounds` change how much is measured, and `--quick` is
+ * their numbers, `--readme` keeps them in docs/bench.json and makes README's table of them, `--only has,url` runs some of the cases, `--count` and `--rounds` change how much is measured, and `--quick` is
  * only to see that all works.
  */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { packages } from "../scripts/setup.mjs";
-import { markdown } from "./table.mjs";
+import { packages, root } from "../scripts/setup.mjs";
+import { markdown, withSummary } from "./table.mjs";
 
 try {
-  const options = { json: { type: "string" }, only: { type: "string" }, count: { type: "string" }, rounds: { type: "string" }, quick: { type: "boolean" } };
+  const options = { json: { type: "string" }, readme: { type: "boolean" }, only: { type: "string" }, count: { type: "string" }, rounds: { type: "string" }, quick: { type: "boolean" } };
   const { values } = parseArgs({ options });
+  if (values.readme && (values.only || values.count || values.quick)) throw new Error("README's table is of the whole run");
   if (!packages("bench")) throw new Error("npm could not install the peers");
   const { bench, cases } = await import("./cases.mjs");
   const names = values.only?.split(",") ?? Object.keys(cases);
@@ -36,6 +38,11 @@ try {
     shared.end();
   }
   console.log(markdown.claims(result));
+  if (values.readme) {
+    values.json ??= join(root, "docs/bench.json");
+    const readme = join(root, "README.md");
+    writeFileSync(readme, withSummary(readFileSync(readme, "utf8"), result));
+  }
   if (values.json) writeFileSync(values.json, `${JSON.stringify(result, null, 2)}\n`);
 } catch (error) {
   console.error(`bench: ${error.stack}`);

@@ -35,4 +35,31 @@ export const markdown = {
     });
     return `**What was asked for**: ${machine}, ${count} keys, ${rounds} rounds; medians of same-round ratios\n\n${rows(["", "median (least to most)", "target", "reached"], body)}`;
   },
+
+  /** README's table: the peers at the rate that is usual for URLs. */
+  summary({ machine, count, rounds, tables }) {
+    const fpr = 0.001;
+    const [has, add, read] = [`has(string), fpr ${fpr}`, `making a filter`, "from what was written"].map((title) =>
+      tables.find((table) => table.title.startsWith(title) && table.title.endsWith(`fpr ${fpr}`)),
+    );
+    const find = ({ rows }, name) => rows.find((row) => row.name === name);
+    const ratio = (row) => (row?.ratio ? show(row.ratio.median) : "");
+    const body = has.rows.map((row) => {
+      const { name, overTarget, bitsPerKey } = row;
+      const load = find(read, name);
+      return [name, ratio(row), ratio(find(add, name)), show(overTarget), bitsPerKey.toFixed(1), load ? `${load.milliseconds.toFixed(1)} ms` : "can't"];
+    });
+    const head = ["", "`has`", "filling", "false positives / target", "bits a key", "loading"];
+    return [
+      `${count.toLocaleString("en")} URLs of 59 characters as strings at ${fpr}; \`has\` and filling as multiples of ${has.rival}'s speed, medians of`,
+      `${rounds} interleaved rounds, half of the queries strangers (${machine}):`,
+      "",
+      rows(head, body),
+    ].join("\n");
+  },
 };
+
+/** README's part with the summary, from `docs/bench.json`. */
+export function withSummary(readme, result) {
+  return readme.replace(/(?<=<!-- npm run bench -- --readme -->\n)[^]*(?=<!-- -->)/, () => markdown.summary(result));
+}
