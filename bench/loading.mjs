@@ -6,13 +6,11 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { RibbonFilter } from "../dist/node.js";
 import { RIVAL, peers } from "./peers.mjs";
-import { loop, race, spread } from "./race.mjs";
+import { loop, race } from "./race.mjs";
+import { claim, table } from "./table.mjs";
 
 const fresh = fileURLToPath(new URL("fresh.mjs", import.meta.url));
 const run = async (...args) => JSON.parse((await promisify(execFile)(process.execPath, [fresh, ...args])).stdout);
-
-const milliseconds = (times, more = {}) =>
-  Object.keys(times).map((name) => ({ name, milliseconds: spread(times, (time) => time[name]).median / 1e6, ...more[name] }));
 
 /** What each peer wrote, read again and asked for one key. */
 async function reading(bench) {
@@ -31,8 +29,8 @@ async function reading(bench) {
       return { name: peer.name, keys: 1, run, check: (filter) => filter.free?.() };
     });
   const times = await race(contestants, bench.rounds);
-  const rows = milliseconds(times).map((row) => ({ ...row, ratio: spread(times, (time) => time[RIVAL] / time[row.name]) }));
-  return { title: `from what was written to the first answer, ${bench.count} keys, fpr ${fpr}`, rival: RIVAL, rows };
+  const title = `from what was written to the first answer, ${bench.count} keys, fpr ${fpr}`;
+  return table(title, times, { rival: RIVAL, milliseconds: true });
 }
 
 export async function load(bench) {
@@ -58,19 +56,19 @@ export async function load(bench) {
   for (let round = 0; round < rounds; round++) starts.push(await run("start", small, bench.members()[0]));
   const start = Object.fromEntries(Object.keys(starts[0]).map((part) => [part, starts.map((times) => times[part] * 1e6)]));
 
-  const grown = { "Content-Length known": await run("streamOfLength", large, "0"), "not known": await run("stream", large, "0") };
+  const grown = { "Content-Length known": [await run("streamOfLength", large, "0")], "not known": [await run("stream", large, "0")] };
+  const title = `from import to the first answer in a fresh process of Node, ribbon of ${count} keys`;
   const tables = [
     await reading(bench),
-    { title: `the first decode of a process`, rows: milliseconds(times) },
-    { title: `from import to the first answer in a fresh process of Node, ribbon of ${count} keys`, rows: milliseconds(start) },
+    table("the first decode of a process", times, { milliseconds: true }),
+    table(title, start, { milliseconds: true }),
   ];
   const claims = [
-    { what: `decode against growing and copying, ${size}`, atMost: 1.25, ...spread(times, (time) => time[decode] / time[copy]) },
-    { what: "Node: from import to the first answer", unit: "ms", atMost: 2, ...spread(start, ({ whole }) => whole / 1e6) },
-    ...Object.entries(grown).map(([how, more]) => {
-      const value = more / 1024;
-      return { what: `streaming ${size}, ${how}: memory grew beyond the blob by`, unit: "KiB", atMost: 256, median: value, least: value, most: value };
-    }),
+    claim(`decode against growing and copying, ${size}`, { atMost: 1.25 }, times, (time) => time[decode] / time[copy]),
+    claim("Node: from import to the first answer", { atMost: 2, unit: "ms" }, start, ({ whole }) => whole / 1e6),
+    ...Object.keys(grown).map((how) =>
+      claim(`streaming ${size}, ${how}: memory grew beyond the blob by`, { atMost: 256, unit: "KiB" }, grown, (bytes) => bytes[how] / 1024),
+    ),
   ];
   return { tables, claims };
 }

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { root } from "../scripts/setup.mjs";
 import { MEMBER, lines } from "./keys.mjs";
 import { peers } from "./peers.mjs";
-import { race, spread } from "./race.mjs";
+import { race } from "./race.mjs";
+import { claim, table } from "./table.mjs";
 
 /** Builds a target, and returns the path of what was built. */
 function cargo(target, ...args) {
@@ -45,16 +46,10 @@ export async function native(bench) {
       contestants.push({ name: `${peer.name} in WebAssembly`, keys: count, run: () => filter.hasLines(bench.queryText()), check });
     }
     const times = await race(contestants, rounds);
-    const rival = names.at(-1);
-    const rows = Object.keys(times).map((name) => ({
-      name,
-      nanoseconds: spread(times, (time) => time[name]).median,
-      ratio: spread(times, (time) => time[rival] / time[name]),
-    }));
-    tables.push({ title: `Rust, ${group}`, rival, rows });
+    tables.push(table(`Rust, ${group}`, times, { rival: names.at(-1) }));
     for (const { name } of contestants.filter(({ run }) => run)) {
-      const ratio = spread(times, (time) => time[name] / time[name.split(" ")[0]]);
-      claims.push({ what: `${name} (hasLines) against native, fpr ${fpr}`, atMost: 1.6, ...ratio });
+      const ratio = (time) => time[name] / time[name.split(" ")[0]];
+      claims.push(claim(`${name} (hasLines) against native, fpr ${fpr}`, { atMost: 1.6 }, times, ratio));
     }
   }
   return { tables, claims };
@@ -88,8 +83,10 @@ export async function cli(bench) {
   rmSync(list);
   const { count: built } = JSON.parse(execFileSync(executable, ["info", blob, "--json"], { encoding: "utf8" }));
   if (built !== count) throw new Error(`the filter has ${built} keys, not ${count}`);
-  const times = { "bloom-wasm build": seconds };
-  const claims = [{ what: "bloom-wasm build", unit: "M lines/s", atLeast: 4, ...spread(times, (time) => count / 1e6 / time["bloom-wasm build"]) }];
-  if (peak > 0) claims.push({ what: "bloom-wasm build: most memory", unit: "bytes a line", atMost: 32, median: peak / count, least: peak / count, most: peak / count });
+  const claims = [claim("bloom-wasm build", { atLeast: 4, unit: "M lines/s" }, { seconds }, ({ seconds }) => count / 1e6 / seconds)];
+  if (peak > 0) {
+    const memory = { atMost: 32, unit: "bytes a line" };
+    claims.push(claim("bloom-wasm build: most memory", memory, { peak: [peak] }, ({ peak }) => peak / count));
+  }
   return { tables: [], claims };
 }

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { chromium as playwright } from "playwright-core";
 import { chromium, root } from "../scripts/setup.mjs";
 import { peers } from "./peers.mjs";
-import { spread } from "./race.mjs";
+import { claim, table } from "./table.mjs";
 
 /** Runs in the page; everything is fetched before a clock starts. */
 async function race({ count, rounds }) {
@@ -83,23 +83,17 @@ export async function page(bench) {
     const times = await visit(race, { count: Math.ceil(bench.count / 20), rounds: 3 * bench.rounds });
     const starts = [];
     for (let round = 0; round < bench.rounds; round++) starts.push(await visit(start, bench.members()[0]));
-    const parts = Object.fromEntries(Object.keys(starts[0]).map((part) => [part, starts.map((times) => times[part])]));
+    const parts = Object.fromEntries(Object.keys(starts[0]).map((part) => [part, starts.map((times) => times[part] * 1e6)]));
     const version = browser.version();
-    const rows = Object.keys(times).map((name) => ({ name, nanoseconds: spread(times, (time) => time[name]).median }));
-    const startRows = Object.keys(parts).map((name) => ({ name, milliseconds: spread(parts, (time) => time[name]).median }));
-    const claims = ["BloomFilter", "RibbonFilter"].map((name) => ({
-      what: `Chromium: ${name}.has against its characters, and hasLines`,
-      atMost: 1.3,
-      ...spread(times, (time) => time[`${name}.has`] / (time.characters + time[`${name}.hasLines`])),
-    }));
-    claims.push({ what: "Chromium: from import to the first answer", unit: "ms", atMost: 2, ...spread(parts, ({ whole }) => whole) });
-    return {
-      tables: [
-        { title: `Chromium ${version}, fpr 0.001`, rows },
-        { title: `from import to the first answer in a new page of Chromium ${version}, ribbon of ${bench.count} keys`, rows: startRows },
-      ],
-      claims,
-    };
+    const title = `from import to the first answer in a new page of Chromium ${version}, ribbon of ${bench.count} keys`;
+    const tables = [table(`Chromium ${version}, fpr 0.001`, times), table(title, parts, { milliseconds: true })];
+    const claims = ["BloomFilter", "RibbonFilter"].map((name) => {
+      const ratio = (time) => time[`${name}.has`] / (time.characters + time[`${name}.hasLines`]);
+      return claim(`Chromium: ${name}.has against its characters, and hasLines`, { atMost: 1.3 }, times, ratio);
+    });
+    const whole = ({ whole }) => whole / 1e6;
+    claims.push(claim("Chromium: from import to the first answer", { atMost: 2, unit: "ms" }, parts, whole));
+    return { tables, claims };
   } finally {
     await browser.close();
     server.close();

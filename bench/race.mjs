@@ -48,14 +48,3 @@ export async function race(contestants, rounds) {
   }
   return times;
 }
-
-/** The median, least and most of what the numbers of each round give. */
-export function spread(times, ratio) {
-  const rounds = Object.values(times)[0].length;
-  const values = Array.from({ length: rounds }, (_, round) =>
-    ratio(Object.fromEntries(Object.entries(times).map(([name, list]) => [name, list[round]]))),
-  );
-  values.sort((a, b) => a - b);
-  const median = (values[(rounds - 1) >> 1] + values[rounds >> 1]) / 2;
-  return { median, least: values[0], most: values[rounds - 1] };
-}

@@ -1,4 +1,33 @@
-/** The numbers of a run as Markdown. */
+/** What comes of a race: tables, claims, and both in Markdown. */
+
+/** The median, least and most of what the numbers of each round give. */
+export function spread(times, ratio) {
+  const rounds = Object.values(times)[0].length;
+  const values = Array.from({ length: rounds }, (_, round) =>
+    ratio(Object.fromEntries(Object.entries(times).map(([name, list]) => [name, list[round]]))),
+  );
+  values.sort((a, b) => a - b);
+  const median = (values[(rounds - 1) >> 1] + values[rounds >> 1]) / 2;
+  return { median, least: values[0], most: values[rounds - 1] };
+}
+
+/**
+ * A row for each contestant: the median of its times in nanoseconds, or milliseconds, how many times as fast as `rival` it is,
+ * and what `more` tells of it.
+ */
+export function table(title, times, { rival, milliseconds = false, more = () => ({}) } = {}) {
+  const rows = Object.keys(times).map((name) => {
+    const { median } = spread(times, (time) => time[name]);
+    const ratio = rival && spread(times, (time) => time[rival] / time[name]);
+    return { name, ...(milliseconds ? { milliseconds: median / 1e6 } : { nanoseconds: median }), ratio, ...more(name) };
+  });
+  return { title, rival, rows };
+}
+
+/** That a number of each round is `atLeast` or `atMost` so much; a ratio if it has no unit. */
+export function claim(what, { atLeast, atMost, unit }, times, number) {
+  return { what, atLeast, atMost, unit, ...spread(times, number) };
+}
 
 const show = (value, unit) => (unit === undefined ? `${value.toFixed(2)}x` : `${Number(value.toPrecision(3))} ${unit}`);
 const range = ({ median, least, most, unit }) => `${show(median, unit)} (${show(least, unit)} to ${show(most, unit)})`;
