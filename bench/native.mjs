@@ -60,7 +60,7 @@ export async function cli(bench) {
   const count = 10 * bench.count;
   const list = join(bench.folder(), "list.txt");
   const file = openSync(list, "w");
-  for (let at = 0; at < count; at += 100_000) writeSync(file, lines(at, at + 100_000, () => MEMBER));
+  for (let at = 0; at < count; at += 100_000) writeSync(file, lines(at, Math.min(at + 100_000, count), () => MEMBER));
   closeSync(file);
   const executable = cargo("bloom-wasm", "build", "--release");
   const blob = join(bench.folder(), "list.bloom");
