@@ -1,4 +1,4 @@
-/** The benchmark runs, on few keys. No number is judged. */
+/** The benchmark runs, on few keys, and README's table is made of its numbers. No number is judged. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -7,9 +7,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { NOT_INSTALLED, packages, root } from "../scripts/setup.mjs";
 import { strangers, strings } from "../bench/keys.mjs";
+import { withSummary } from "../bench/table.mjs";
 
 const skip = !packages("bench") && NOT_INSTALLED;
 if (skip) console.log(`bench.test.mjs skipped: ${skip}`);
+
 test("every case that needs no compiler gives its numbers", { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
   try {
@@ -37,4 +39,10 @@ test("every case that needs no compiler gives its numbers", { skip }, () => {
 test("the keys in Rust are those in JavaScript", () => {
   const [key] = strings(strangers(1));
   assert.ok(readFileSync(join(root, "benches/peers.rs"), "utf8").includes(key));
+});
+
+test("README's table is that of docs/bench.json", () => {
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  assert.ok(readme.includes("| bloomfilter | 1.00x |"));
+  assert.equal(withSummary(readme, JSON.parse(readFileSync(join(root, "docs/bench.json")))), readme);
 });
