@@ -6,7 +6,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
@@ -44,14 +44,18 @@ function needRustup() {
   if (!output("rustup", "--version")) throw new Error("Rust is missing: install it from https://rustup.rs");
 }
 
+/** The npm packages of a folder's package-lock.json, installed if they are missing or old; false if that can't be done. */
+export function packages(folder) {
+  const installed = join(root, folder, "node_modules/.package-lock.json");
+  const lock = join(root, folder, "package-lock.json");
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return true;
+  step(`installing the npm packages of ${relative(root, lock)}`);
+  return spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: join(root, folder), stdio: "inherit" }).status === 0;
+}
+
 /** What the build needs. */
 export function setup() {
-  const installed = join(root, "node_modules/.package-lock.json");
-  const lock = join(root, "package-lock.json");
-  if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs) {
-    step("installing the npm packages of package-lock.json");
-    run("npm", "ci", "--no-audit", "--no-fund");
-  }
+  if (!packages(".")) throw new Error("npm could not install the packages of package-lock.json");
   needRustup();
   if (!output("rustup", "target", "list", "--installed").includes("wasm32-unknown-unknown")) {
     step("adding the Rust target wasm32-unknown-unknown");

@@ -1,0 +1,211 @@
+/** What is measured. Each case gives its tables and what they must show; each answer is checked before it is timed. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BloomFilter, RibbonFilter, urlExpressions } from "../dist/node.js";
+import { members, queries, strangers, strings } from "./keys.mjs";
+import { load } from "./loading.mjs";
+import { cli, native } from "./native.mjs";
+import { page } from "./page.mjs";
+import { RIVAL, peers } from "./peers.mjs";
+import { loop, race } from "./race.mjs";
+import { claim, table } from "./table.mjs";
+import { expressions, matchUrl } from "./urls.mjs";
+
+const FPRS = [0.01, 0.001];
+
+/** All that the cases share: made when it is first asked for, and once. */
+export function bench({ count, rounds }) {
+  const made = new Map();
+  const once = (name, make) => {
+    if (!made.has(name)) made.set(name, make());
+    return made.get(name);
+  };
+  return {
+    count,
+    rounds,
+    /** For files. */
+    folder: () => once("folder", () => mkdtempSync(join(tmpdir(), "bloom-wasm-"))),
+    end: () => made.has("folder") && rmSync(made.get("folder"), { recursive: true }),
+    memberText: () => once("member text", () => members(count)),
+    members: () => once("members", () => strings(members(count))),
+    strangers: () => once("strangers", () => strings(strangers(count))),
+    queryText: () => once("query text", () => queries(count)),
+    queries: () => once("queries", () => strings(queries(count))),
+    /** A peer's filter of all members, and how often it takes a stranger for one. */
+    built(peer, fpr) {
+      return once(`${peer.name} ${fpr}`, () => {
+        const filter = peer.from ? peer.from(this.members(), fpr) : peer.create(count, fpr);
+        if (!peer.from) loop(peer.add)(filter, this.members());
+        const part = count * (peer.share ?? 1);
+        const has = loop(peer.has);
+        const missing = part - has(filter, this.members().slice(0, part));
+        if (missing > 0) throw new Error(`${peer.name} misses ${missing} of its keys`);
+        return { filter, fpr: has(filter, this.strangers().slice(0, part)) / part };
+      });
+    },
+  };
+}
+
+const share = ({ share = 1 }, keys) => (share < 1 ? keys.slice(0, keys.length * share) : keys);
+
+/** `has` of one string after the other. */
+async function has(bench) {
+  const tables = [];
+  const claims = [];
+  for (const fpr of FPRS) {
+    const contestants = peers.map((peer) => {
+      const { filter } = bench.built(peer, fpr);
+      const keys = share(peer, bench.queries());
+      const ask = loop(peer.has);
+      return { name: peer.name, keys: keys.length, run: () => ask(filter, keys) };
+    });
+    const times = await race(contestants, bench.rounds);
+    const more = (name) => {
+      const peer = peers.find((peer) => peer.name === name);
+      const { filter, fpr: measured } = bench.built(peer, fpr);
+      const bitsPerKey = (8 * peer.save(filter).length) / bench.count;
+      return { share: peer.share, fpr: measured, overTarget: measured / fpr, bitsPerKey };
+    };
+    tables.push(table(`has(string), fpr ${fpr}`, times, { rival: RIVAL, more }));
+    for (const own of ["BloomFilter", "RibbonFilter"]) {
+      claims.push(claim(`${own}.has against ${RIVAL}, fpr ${fpr}`, { atLeast: 1.6 }, times, (time) => time[RIVAL] / time[own]));
+      claims.push(claim(`${own}.has against plain JavaScript, fpr ${fpr}`, { atLeast: 1 }, times, (time) => time["plain JavaScript"] / time[own]));
+    }
+  }
+  return { tables, claims };
+}
+
+/** Making a filter and adding one string after the other. */
+async function add(bench) {
+  const tables = [];
+  const claims = [];
+  for (const fpr of FPRS) {
+    const probe = bench.members().slice(0, 1000 * Math.min(...peers.map(({ share = 1 }) => share)));
+    const contestants = peers.map((peer) => {
+      const keys = share(peer, bench.members());
+      const [fill, ask] = [peer.add && loop(peer.add), loop(peer.has)];
+      const run = () => {
+        if (peer.from) return peer.from(keys, fpr);
+        const filter = peer.create(bench.count, fpr);
+        fill(filter, keys);
+        return filter;
+      };
+      const check = (filter) => {
+        assert.equal(ask(filter, probe), probe.length);
+        filter.free?.();
+      };
+      return { name: peer.name, keys: keys.length, run, check };
+    });
+    const times = await race(contestants, bench.rounds);
+    const more = (name) => ({ share: peers.find((peer) => peer.name === name).share });
+    const title = `making a filter of all keys, one add(string) after the other where there is add, fpr ${fpr}`;
+    tables.push(table(title, times, { rival: RIVAL, more }));
+    claims.push(claim(`BloomFilter.add against ${RIVAL}, fpr ${fpr}`, { atLeast: 1.5 }, times, (time) => time[RIVAL] / time.BloomFilter));
+  }
+  return { tables, claims };
+}
+
+/** Many keys in one call, as strings and as the bytes of lines. The rival, who knows only strings, gets them as such. */
+async function many(bench) {
+  const tables = [];
+  const claims = [];
+  const rival = peers.find(({ name }) => name === RIVAL);
+  const [fillRival, askRival] = [loop(rival.add), loop(rival.has)];
+  const sum = (answers) => answers.reduce((sum, answer) => sum + answer, 0);
+  const { count } = bench;
+  const [strings, text] = [bench.queries(), bench.queryText()];
+  const [memberStrings, memberText] = [bench.members(), bench.memberText()];
+  for (const fpr of FPRS) {
+    const asking = [{ name: RIVAL, keys: count, run: () => askRival(bench.built(rival, fpr).filter, strings) }];
+    for (const peer of peers.filter(({ own }) => own)) {
+      const { filter } = bench.built(peer, fpr);
+      const one = loop(peer.has)(filter, strings);
+      const check = (answers) => assert.equal(sum(answers), one);
+      asking.push({ name: `${peer.name}.hasMany`, keys: count, run: () => filter.hasMany(strings), check });
+      asking.push({ name: `${peer.name}.hasLines`, keys: count, run: () => filter.hasLines(text), check });
+    }
+    const adding = [
+      {
+        name: RIVAL,
+        keys: count,
+        run() {
+          const filter = rival.create(count, fpr);
+          fillRival(filter, memberStrings);
+          return filter;
+        },
+        check: (filter) => assert.equal(askRival(filter, memberStrings), count),
+      },
+    ];
+    for (const [name, keys] of [["addMany", memberStrings], ["addLines", memberText]]) {
+      const run = () => {
+        const filter = BloomFilter.withCapacity(count, fpr);
+        filter[name](keys);
+        return filter;
+      };
+      const check = (filter) => {
+        assert.equal(sum(filter.hasLines(memberText)), count);
+        filter.free();
+      };
+      adding.push({ name: `BloomFilter.${name}`, keys: count, run, check });
+    }
+    const asked = await race(asking, bench.rounds);
+    const added = await race(adding, bench.rounds);
+    tables.push(table(`many keys in one call, fpr ${fpr}`, asked, { rival: RIVAL }));
+    tables.push(table(`adding many keys in one call, fpr ${fpr}`, added, { rival: RIVAL }));
+    const against = (name, times) => (time) => time[RIVAL] / time[name];
+    claims.push(claim(`BloomFilter.hasLines against ${RIVAL}.test, fpr ${fpr}`, { atLeast: 3.5 }, asked, against("BloomFilter.hasLines")));
+    claims.push(claim(`RibbonFilter.hasLines against ${RIVAL}.test, fpr ${fpr}`, { atLeast: 3.5 }, asked, against("RibbonFilter.hasLines")));
+    claims.push(claim(`BloomFilter.addLines against ${RIVAL}.add, fpr ${fpr}`, { atLeast: 3.5 }, added, against("BloomFilter.addLines")));
+  }
+  return { tables, claims };
+}
+
+/** What both begin with. */
+const PARSING = "new URL alone";
+
+/** `matchUrl` of URLs of 8 keys that aren't listed, against the same in JavaScript with the rival's filter. */
+async function url(bench) {
+  const fpr = 0.001;
+  const listed = bench.members();
+  const urls = bench.strangers().slice(0, Math.ceil(bench.count / 4));
+  const vectors = JSON.parse(readFileSync(new URL("../tests/url_vectors.json", import.meta.url)));
+  for (const url of [...vectors.map(({ input }) => input), ...urls]) assert.deepEqual(expressions(url), urlExpressions(url), url);
+  assert.ok(urls.every((url) => expressions(url).length === 8));
+
+  const own = { BloomFilter, RibbonFilter };
+  const rival = peers.find(({ name }) => name === RIVAL);
+  // A key of a URL gets a tenth of the rate.
+  const theirs = rival.create(listed.length, fpr / 10);
+  for (const url of listed) theirs.add(expressions(url)[0]);
+  // Both loops know the filter and the key alone; the rival's function comes as a part of its filter.
+  const js = `JavaScript and ${RIVAL}`;
+  const matcher = { match: (url) => matchUrl(theirs, url) };
+  const ask = loop("filter.match(key) !== null");
+  assert.equal(ask(matcher, listed), listed.length);
+  const parsing = loop("new URL(key).href.length > 0");
+  const contestants = [
+    { name: js, keys: urls.length, run: () => ask(matcher, urls) },
+    { name: PARSING, keys: urls.length, run: () => parsing(null, urls) },
+  ];
+  for (const [name, kind] of Object.entries(own)) {
+    const filter = kind.from(listed, { profile: "url", fpr });
+    const ask = loop("filter.matchUrl(key) !== null");
+    assert.equal(ask(filter, listed), listed.length);
+    contestants.push({ name: `${name}.matchUrl`, keys: urls.length, run: () => ask(filter, urls) });
+  }
+  const times = await race(contestants, bench.rounds);
+  const more = (name) => (name === PARSING ? {} : { fpr: contestants.find((one) => one.name === name).run() / urls.length });
+  const claims = Object.keys(own).flatMap((name) => {
+    const own = `${name}.matchUrl`;
+    const without = (time, name) => time[name] - time[PARSING];
+    return [
+      claim(`${own} against ${js}`, { atLeast: 2.5 }, times, (time) => time[js] / time[own]),
+      claim(`${own} against ${js}, both without new URL`, { atLeast: 4 }, times, (time) => without(time, js) / without(time, own)),
+    ];
+  });
+  return { tables: [table(`matchUrl, 8 keys a URL, none listed, fpr ${fpr} a URL`, times, { rival: js, more })], claims };
+}
+
+export const cases = { has, add, many, url, load, native, page, cli };

@@ -1,0 +1,78 @@
+/**
+ * What only a fresh process can tell: `node fresh.mjs HOW BLOB KEY` prints JSON. The blob is in memory before the clock starts.
+ */
+import { readFileSync } from "node:fs";
+import { clock } from "./race.mjs";
+
+const [, , how, path, key] = process.argv;
+const bytes = new Uint8Array(readFileSync(path));
+
+let memory;
+let compiling = 0;
+const { Module, Instance } = WebAssembly;
+WebAssembly.Module = function (source) {
+  const start = performance.now();
+  const module = new Module(source);
+  compiling += performance.now() - start;
+  return module;
+};
+WebAssembly.Module.prototype = Module.prototype;
+WebAssembly.Instance = class extends Instance {
+  constructor(...args) {
+    super(...args);
+    memory = this.exports.memory;
+  }
+};
+
+/** From nothing to an answer, in milliseconds on the wall. */
+async function start() {
+  const begun = performance.now();
+  const { decode } = await import("../dist/node.js");
+  const imported = performance.now();
+  const filter = decode(bytes);
+  const decoded = performance.now();
+  if (!filter.has(key)) throw new Error("a member is missing");
+  const done = performance.now();
+  const importing = imported - begun - compiling;
+  return { importing, compiling, decoding: decoded - imported, answering: done - decoded, whole: done - begun };
+}
+
+/** Decoding into memory that no filter has been in; in nanoseconds. */
+async function decode() {
+  const { decode } = await import("../dist/node.js");
+  const start = clock();
+  const filter = decode(bytes);
+  const time = clock() - start;
+  if (!filter.has(key)) throw new Error("a member is missing");
+  return time;
+}
+
+/** What decoding can't do without: growing a memory and copying the bytes into it. */
+function copy() {
+  const memory = new WebAssembly.Memory({ initial: 1 });
+  const start = clock();
+  memory.grow(Math.ceil(bytes.length / 65536));
+  new Uint8Array(memory.buffer).set(bytes, 65536);
+  const time = clock() - start;
+  if (new Uint8Array(memory.buffer).at(-1) === undefined) throw new Error("nothing was copied");
+  return time;
+}
+
+/** How many bytes WebAssembly's memory grows by beyond the blob's, while it streams in. */
+async function stream(headers) {
+  const { load } = await import("../dist/node.js");
+  const before = memory.buffer.byteLength;
+  let at = 0;
+  const body = new ReadableStream({
+    pull(controller) {
+      if (at < bytes.length) controller.enqueue(bytes.slice(at, (at += 65536)));
+      else controller.close();
+    },
+  });
+  const filter = await load(new Response(body, { headers }));
+  if (!filter.has(key)) throw new Error("a member is missing");
+  return memory.buffer.byteLength - before - bytes.length;
+}
+
+const ways = { start, decode, copy, stream: () => stream({}), streamOfLength: () => stream({ "content-length": bytes.length }) };
+console.log(JSON.stringify(await ways[how]()));

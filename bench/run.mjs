@@ -1,0 +1,50 @@
+/**
+ * `npm run bench`: this package against its peers, on the same keys, interleaved. Prints tables in Markdown; `--json FILE` writes
+ * their numbers, `--readme` keeps them in docs/bench.json and makes README's table of them, `--only has,url` runs some of the cases, `--count` and `--rounds` change how much is measured, and `--quick` is
+ * only to see that all works.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { packages, root } from "../scripts/setup.mjs";
+import { markdown, withSummary } from "./table.mjs";
+
+try {
+  const options = { json: { type: "string" }, readme: { type: "boolean" }, only: { type: "string" }, count: { type: "string" }, rounds: { type: "string" }, quick: { type: "boolean" } };
+  const { values } = parseArgs({ options });
+  if (values.readme && (values.only || values.count || values.quick)) throw new Error("README's table is of the whole run");
+  if (!packages("bench")) throw new Error("npm could not install the peers");
+  const { bench, cases } = await import("./cases.mjs");
+  const names = values.only?.split(",") ?? Object.keys(cases);
+  for (const name of names) {
+    if (!Object.hasOwn(cases, name)) throw new Error(`--only takes ${Object.keys(cases).join(",")}`);
+  }
+  const number = (value, usual) => (value === undefined ? usual : Number(value));
+  const [count, rounds] = [number(values.count, values.quick ? 20_000 : 1_000_000), number(values.rounds, values.quick ? 2 : 7)];
+  if (!(Number.isInteger(count / 1000) && count > 0)) throw new Error("--count must be a multiple of 1000");
+  if (!(Number.isInteger(rounds) && rounds > 0)) throw new Error("--rounds must be a whole number from 1 on");
+  const machine = `${cpus()[0].model}, ${cpus().length} cores, Node ${process.versions.node}`;
+  const result = { machine, count, rounds, tables: [], claims: [] };
+  const shared = bench({ count, rounds });
+  try {
+    for (const name of names) {
+      const { tables, claims } = await cases[name](shared);
+      for (const table of tables) console.log(markdown.table(table));
+      result.tables.push(...tables);
+      result.claims.push(...claims);
+    }
+  } finally {
+    shared.end();
+  }
+  console.log(markdown.claims(result));
+  if (values.readme) {
+    values.json ??= join(root, "docs/bench.json");
+    const readme = join(root, "README.md");
+    writeFileSync(readme, withSummary(readFileSync(readme, "utf8"), result));
+  }
+  if (values.json) writeFileSync(values.json, `${JSON.stringify(result, null, 2)}\n`);
+} catch (error) {
+  console.error(`bench: ${error.stack}`);
+  process.exit(1);
+}

@@ -1,0 +1,94 @@
+/** What comes of a race: tables, claims, and both in Markdown. */
+
+/** The median, least and most of what the numbers of each round give. */
+export function spread(times, ratio) {
+  const rounds = Object.values(times)[0].length;
+  const values = Array.from({ length: rounds }, (_, round) =>
+    ratio(Object.fromEntries(Object.entries(times).map(([name, list]) => [name, list[round]]))),
+  );
+  values.sort((a, b) => a - b);
+  const median = (values[(rounds - 1) >> 1] + values[rounds >> 1]) / 2;
+  return { median, least: values[0], most: values[rounds - 1] };
+}
+
+/**
+ * A row for each contestant: the median of its times in nanoseconds, or milliseconds, how many times as fast as `rival` it is,
+ * and what `more` tells of it.
+ */
+export function table(title, times, { rival, milliseconds = false, more = () => ({}) } = {}) {
+  const rows = Object.keys(times).map((name) => {
+    const { median } = spread(times, (time) => time[name]);
+    const ratio = rival && spread(times, (time) => time[rival] / time[name]);
+    return { name, ...(milliseconds ? { milliseconds: median / 1e6 } : { nanoseconds: median }), ratio, ...more(name) };
+  });
+  return { title, rival, rows };
+}
+
+/** That a number of each round is `atLeast` or `atMost` so much; a ratio if it has no unit. */
+export function claim(what, { atLeast, atMost, unit }, times, number) {
+  return { what, atLeast, atMost, unit, ...spread(times, number) };
+}
+
+const show = (value, unit) => (unit === undefined ? `${value.toFixed(2)}x` : `${Number(value.toPrecision(3))} ${unit}`);
+const range = ({ median, least, most, unit }) => `${show(median, unit)} (${show(least, unit)} to ${show(most, unit)})`;
+
+function rows(head, body) {
+  const line = (cells) => `| ${cells.join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...body.map(line), ""].join("\n");
+}
+
+/** What a table may have beside names: a head, and the cell of a row. */
+const COLUMNS = [
+  ["nanoseconds", "ns a key", (value) => value.toFixed(1)],
+  ["ratio", "as fast as", range],
+  ["share", "keys a round", (value) => `1/${Math.round(1 / value)}`],
+  ["fpr", "measured fpr", (value) => value.toPrecision(3)],
+  ["overTarget", "of the target", (value) => show(value)],
+  ["bitsPerKey", "bits a key", (value) => value.toFixed(1)],
+  ["milliseconds", "ms", (value) => value.toFixed(2)],
+];
+
+export const markdown = {
+  table({ title, rival, rows: all }) {
+    const columns = COLUMNS.filter(([name]) => all.some((row) => row[name] !== undefined));
+    const head = ["", ...columns.map(([name, head]) => (name === "ratio" ? `${head} ${rival}` : head))];
+    const cell = (row, [name, , show]) => (row[name] === undefined ? "" : show(row[name]));
+    return `**${title}**\n\n${rows(head, all.map((row) => [row.name, ...columns.map((column) => cell(row, column))]))}`;
+  },
+
+  claims({ machine, count, rounds, claims }) {
+    const body = claims.map((claim) => {
+      const { what, atLeast, atMost, median, unit } = claim;
+      const target = atLeast === undefined ? `at most ${show(atMost, unit)}` : `at least ${show(atLeast, unit)}`;
+      return [what, range(claim), target, (atLeast === undefined ? median <= atMost : median >= atLeast) ? "yes" : "no"];
+    });
+    return `**What was asked for**: ${machine}, ${count} keys, ${rounds} rounds; medians of same-round ratios\n\n${rows(["", "median (least to most)", "target", "reached"], body)}`;
+  },
+
+  /** README's table: the peers at the rate that is usual for URLs. */
+  summary({ machine, count, rounds, tables }) {
+    const fpr = 0.001;
+    const [has, add, read] = [`has(string), fpr ${fpr}`, `making a filter`, "from what was written"].map((title) =>
+      tables.find((table) => table.title.startsWith(title) && table.title.endsWith(`fpr ${fpr}`)),
+    );
+    const find = ({ rows }, name) => rows.find((row) => row.name === name);
+    const ratio = (row) => (row?.ratio ? show(row.ratio.median) : "");
+    const body = has.rows.map((row) => {
+      const { name, overTarget, bitsPerKey } = row;
+      const load = find(read, name);
+      return [name, ratio(row), ratio(find(add, name)), show(overTarget), bitsPerKey.toFixed(1), load ? `${load.milliseconds.toFixed(1)} ms` : "can't"];
+    });
+    const head = ["", "`has`", "filling", "false positives / target", "bits a key", "loading"];
+    return [
+      `${count.toLocaleString("en")} URLs of 59 characters as strings at ${fpr}; \`has\` and filling as multiples of ${has.rival}'s speed, medians of`,
+      `${rounds} interleaved rounds, half of the queries strangers (${machine}):`,
+      "",
+      rows(head, body),
+    ].join("\n");
+  },
+};
+
+/** README's part with the summary, from `docs/bench.json`. */
+export function withSummary(readme, result) {
+  return readme.replace(/(?<=<!-- npm run bench -- --readme -->\n)[^]*(?=<!-- -->)/, () => markdown.summary(result));
+}

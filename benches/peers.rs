@@ -1,0 +1,169 @@
+//! The filters against fastbloom and xorf on a million made-up URLs, the keys of `npm run bench`, which interleaves these and
+//! tells their ratios. `cargo bench` runs them one after the other.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use bloom_wasm::hash::digest;
+use bloom_wasm::lines::lines;
+use bloom_wasm::{BloomFilter, RibbonFilter};
+use criterion::measurement::{Measurement, ValueFormatter, WallTime};
+use criterion::{BatchSize, Criterion, SamplingMode, Throughput};
+use xorf::{BinaryFuse8, Filter};
+
+const FPRS: [f64; 2] = [0.01, 0.001];
+
+/// The processor's time of this process, which others on the machine lengthen less than the time on the wall.
+struct Processor;
+
+impl Measurement for Processor {
+    type Intermediate = Duration;
+    type Value = Duration;
+
+    fn start(&self) -> Duration {
+        #[cfg(unix)]
+        {
+            let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+            Duration::try_from(time).expect("never negative")
+        }
+        #[cfg(not(unix))]
+        std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970")
+    }
+
+    fn end(&self, start: Duration) -> Duration {
+        self.start() - start
+    }
+
+    fn add(&self, a: &Duration, b: &Duration) -> Duration {
+        *a + *b
+    }
+
+    fn zero(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn to_f64(&self, value: &Duration) -> f64 {
+        value.as_nanos() as f64
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        WallTime.formatter()
+    }
+}
+
+fn mix(mut x: u32) -> u32 {
+    x = (x ^ (x >> 16)).wrapping_mul(0x85eb_ca6b);
+    x = (x ^ (x >> 13)).wrapping_mul(0xc2b2_ae35);
+    x ^ (x >> 16)
+}
+
+/// The keys as lines, as `bench/keys.mjs` makes them: `kind` says of each whether it is a member, 0, or a stranger, 1.
+fn keys(count: u32, kind: impl Fn(u32) -> u32) -> Vec<u8> {
+    let pattern = *b"https://www.********.example/**********/********.html?id=**\n";
+    let mut text = Vec::with_capacity(count as usize * pattern.len());
+    for i in 0..count {
+        let mut state = mix(2 * i + kind(i));
+        text.extend(pattern.map(|byte| {
+            if byte != b'*' {
+                return byte;
+            }
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            b"abcdefghijklmnopqrstuvwxyz234567"[(state >> 27) as usize]
+        }));
+    }
+    text
+}
+
+/// How many of the lines a filter takes for members.
+fn hits(text: &[u8], has: impl Fn(&[u8]) -> bool) -> usize {
+    lines(text).filter(|key| has(key)).count()
+}
+
+fn main() {
+    // The rivals have but one.
+    rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("no threads yet");
+    let count: u32 =
+        std::env::var("BLOOM_WASM_KEYS").map_or(1_000_000, |count| count.parse().expect("a number"));
+    let members = keys(count, |_| 0);
+    let strangers = keys(count, |_| 1);
+    let queries = keys(count, |i| mix(!i) & 1);
+    assert!(strangers.starts_with(b"https://www.pm4556rf.example/vue3sispkr/cqmuiehr.html?id=kd\n"));
+    let digests = |text| lines(text).map(|key| digest(0, key)).collect::<Vec<_>>();
+    let member_digests = digests(&members);
+
+    let mut criterion = Criterion::default()
+        .with_measurement(Processor)
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_millis(500))
+        .without_plots()
+        .configure_from_args();
+
+    for fpr in FPRS {
+        let mut group = criterion.benchmark_group(format!("has {fpr}"));
+        group.throughput(Throughput::Elements(count.into())).sampling_mode(SamplingMode::Flat);
+        group.bench_function("BloomFilter", |bencher| {
+            let filter = BloomFilter::from_digests(&mut member_digests.clone(), fpr, 0).expect("memory");
+            assert_eq!(hits(&members, |key| filter.has(key)), count as usize);
+            bencher.iter(|| hits(&queries, |key| filter.has(key)));
+        });
+        group.bench_function("RibbonFilter", |bencher| {
+            let filter = RibbonFilter::from_digests(&mut member_digests.clone(), fpr, 0).expect("memory");
+            assert_eq!(hits(&members, |key| filter.has(key)), count as usize);
+            bencher.iter(|| hits(&queries, |key| filter.has(key)));
+        });
+        group.bench_function("fastbloom", |bencher| {
+            let mut filter =
+                fastbloom::BloomFilter::with_false_pos(fpr).seed(&1).expected_items(count as usize);
+            lines(&members).for_each(|key| _ = filter.insert(key));
+            assert_eq!(hits(&members, |key| filter.contains(key)), count as usize);
+            bencher.iter(|| hits(&queries, |key| filter.contains(key)));
+        });
+        group.finish();
+
+        let mut group = criterion.benchmark_group(format!("add {fpr}"));
+        group.throughput(Throughput::Elements(count.into())).sampling_mode(SamplingMode::Flat);
+        group.bench_function("BloomFilter", |bencher| {
+            bencher.iter(|| {
+                let mut filter = BloomFilter::with_capacity(count.into(), fpr, 0).expect("memory");
+                lines(&members).for_each(|key| _ = filter.add(key));
+                filter
+            });
+        });
+        group.bench_function("fastbloom", |bencher| {
+            bencher.iter(|| {
+                let mut filter =
+                    fastbloom::BloomFilter::with_false_pos(fpr).seed(&1).expected_items(count as usize);
+                lines(&members).for_each(|key| _ = filter.insert(key));
+                filter
+            });
+        });
+        group.finish();
+    }
+
+    // BinaryFuse8 knows no other rate, and digests alone.
+    let fpr = 1.0 / 256.0;
+    let query_digests = digests(&queries);
+    let mut group = criterion.benchmark_group("has digests");
+    group.throughput(Throughput::Elements(count.into())).sampling_mode(SamplingMode::Flat);
+    group.bench_function("RibbonFilter", |bencher| {
+        let filter = RibbonFilter::from_digests(&mut member_digests.clone(), fpr, 0).expect("memory");
+        bencher.iter(|| query_digests.iter().filter(|&&key| filter.has_digest(key)).count());
+    });
+    group.bench_function("BinaryFuse8", |bencher| {
+        let filter = BinaryFuse8::try_from(&member_digests).expect("distinct digests");
+        assert!(member_digests.iter().all(|key| filter.contains(key)));
+        bencher.iter(|| query_digests.iter().filter(|key| filter.contains(key)).count());
+    });
+    group.finish();
+    let mut group = criterion.benchmark_group("build of digests");
+    group.throughput(Throughput::Elements(count.into())).sampling_mode(SamplingMode::Flat);
+    group.bench_function("RibbonFilter", |bencher| {
+        let build = |mut digests| RibbonFilter::from_digests(&mut digests, fpr, 0).expect("memory");
+        bencher.iter_batched(|| member_digests.clone(), build, BatchSize::PerIteration);
+    });
+    group.bench_function("BinaryFuse8", |bencher| {
+        bencher.iter(|| BinaryFuse8::try_from(black_box(&member_digests)).expect("distinct digests"));
+    });
+    group.finish();
+}
