@@ -5,7 +5,8 @@
  *
  *     ribbon hit: 104 to 121 instructions, because ...
  *
- * `npm run instructions -- --renew` records the numbers that have become smaller, and never a larger one.
+ * `npm run instructions -- --renew` records the numbers that have become smaller, and never a larger one but with another
+ * compiler.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -51,7 +52,9 @@ export function instructions(renew = false) {
   const recorded = JSON.parse(readFileSync(FILE, "utf8"));
   const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8");
   const rustc = output("rustc", "--version").split(" ")[1];
-  if (rustc !== recorded.rustc) console.log(`instructions: recorded with rustc ${recorded.rustc}, counted with ${rustc}, which may explain a difference`);
+  // Another compiler writes other instructions: then the numbers are shown, and nobody is to blame.
+  const comparable = rustc === recorded.rustc;
+  if (!comparable) console.log(`instructions: only shown, as they were recorded with rustc ${recorded.rustc} and this is ${rustc}; --renew records all of them`);
   const counted = count();
   if (!renew && `${Object.keys(recorded.instructions)}` !== `${Object.keys(counted)}`) throw new Error("there are other workloads than recorded: npm run instructions -- --renew");
 
@@ -60,8 +63,8 @@ export function instructions(renew = false) {
     const file = recorded.instructions[name] ?? now;
     const before = known(name, file, changelog);
     console.log(`instructions: ${name} ${now}, known ${before}`);
-    if (now > before * GROWTH) grown.push(`"${name}: ${before} to ${now} instructions, because ..."`);
-    counted[name] = Math.min(now, file);
+    if (comparable && now > before * GROWTH) grown.push(`"${name}: ${before} to ${now} instructions, because ..."`);
+    if (comparable) counted[name] = Math.min(now, file);
   }
   if (renew) writeFileSync(FILE, `${JSON.stringify({ rustc, instructions: counted }, null, 2)}\n`);
   if (grown.length) throw new Error(`more instructions than allowed; make it faster, or write into CHANGELOG.md ${grown.join(" and ")}`);

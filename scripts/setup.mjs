@@ -114,8 +114,8 @@ export function valgrind() {
 
 /** What drives WebKit, as GNOME's browser has it, and the screen for it that nobody sees; undefined if one is missing. */
 export function webkit() {
-  const driver = browser("WebKit", "webkit2gtk-driver", ["WebKitWebDriver"], []);
-  const screen = browser("Xvfb", "xvfb", ["Xvfb"], []);
+  const driver = program("WebKit", "webkit2gtk-driver", ["WebKitWebDriver"], []);
+  const screen = program("Xvfb", "xvfb", ["Xvfb"], []);
   return driver && screen && { driver, screen };
 }
 
