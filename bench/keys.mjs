@@ -1,5 +1,5 @@
 /**
- * The keys: made-up URLs of 59 characters, the same at every run and the same in `benches/peers.rs`. Half of the queries are
+ * The keys: made-up URLs of 59 characters, the same at every run and the same in `bench/peers.rs`. Half of the queries are
  * members, which half is as good as chance, and half are strangers.
  */
 

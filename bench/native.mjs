@@ -27,7 +27,7 @@ const GROUPS = {
 
 export async function native(bench) {
   const { count, rounds } = bench;
-  const executable = cargo("peers", "bench", "--bench", "peers", "--no-run");
+  const executable = cargo("peers", "bench", "--manifest-path", "bench/Cargo.toml", "--no-run");
   const env = { ...process.env, BLOOM_WASM_KEYS: count, CRITERION_HOME: bench.folder() };
   /** A benchmark by itself: Criterion's median. */
   const criterion = (group, name) => {

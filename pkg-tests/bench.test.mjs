@@ -38,7 +38,7 @@ test("every case that needs no compiler gives its numbers", { skip }, () => {
 
 test("the keys in Rust are those in JavaScript", () => {
   const [key] = strings(strangers(1));
-  assert.ok(readFileSync(join(root, "benches/peers.rs"), "utf8").includes(key));
+  assert.ok(readFileSync(join(root, "bench/peers.rs"), "utf8").includes(key));
 });
 
 test("README's table is that of docs/bench.json", () => {

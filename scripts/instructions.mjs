@@ -1,6 +1,6 @@
 /**
  * Counts the instructions of fixed workloads with Valgrind, and fails if one takes over 5 % more than
- * benches/instructions.json says, unless CHANGELOG.md says so and why, in a line that starts from the number there, or
+ * bench/instructions.json says, unless CHANGELOG.md says so and why, in a line that starts from the number there, or
  * from where another such line ends:
  *
  *     ribbon hit: 104 to 121 instructions, because ...
@@ -14,12 +14,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { output, root, valgrind } from "./setup.mjs";
 
-const FILE = join(root, "benches/instructions.json");
+const FILE = join(root, "bench/instructions.json");
 const GROWTH = 1.05;
 
 /** What each workload takes for one operation. */
 function count() {
-  const build = ["build", "--release", "--locked", "--quiet", "--no-default-features", "--bench", "instructions", "--message-format=json"];
+  const build = ["build", "--manifest-path", "bench/Cargo.toml", "--release", "--locked", "--quiet", "--message-format=json"];
   const { stdout, status } = spawnSync("cargo", build, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
   if (status !== 0) throw new Error(`cargo ${build.join(" ")} failed`);
   const messages = stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line));

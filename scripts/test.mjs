@@ -10,6 +10,7 @@ import { python, root, run, setup } from "./setup.mjs";
 const started = Date.now();
 setup();
 run("cargo", "fmt", "--check");
+run("cargo", "fmt", "--check", "--manifest-path", "bench/Cargo.toml");
 run("cargo", "clippy", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings");
 const npm = ["--no-default-features", "--features", "npm", "--target", "wasm32-unknown-unknown", "--lib"];
 run("cargo", "clippy", ...npm, "--locked", "--quiet", "--", "-D", "warnings");

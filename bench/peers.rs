@@ -1,5 +1,5 @@
 //! The filters against fastbloom and xorf on a million made-up URLs, the keys of `npm run bench`, which interleaves these and
-//! tells their ratios. `cargo bench` runs them one after the other.
+//! tells their ratios. `cargo bench --manifest-path bench/Cargo.toml` runs them one after the other.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -80,8 +80,6 @@ fn hits(text: &[u8], has: impl Fn(&[u8]) -> bool) -> usize {
 }
 
 fn main() {
-    // The rivals have but one.
-    rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("no threads yet");
     let count: u32 =
         std::env::var("BLOOM_WASM_KEYS").map_or(1_000_000, |count| count.parse().expect("a number"));
     let members = keys(count, |_| 0);
