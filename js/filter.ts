@@ -222,6 +222,7 @@ export abstract class Filter {
 
   /** Asks for many keys in few crossings: one byte for each, 1 maybe present or 0 definitely absent. */
   hasMany(keys: Iterable<Key>): Uint8Array<ArrayBuffer> {
+    slotOf(this); // of no keys at all, too
     return answers((slot) => {
       const batch = new Batch((count, length) => wasm.has_keys(slotOf(this), count, length, slot));
       for (const key of iterable(keys)) batch.push(key);

@@ -113,8 +113,16 @@ export class Bytes {
 
 /** Throws unless it is a key. */
 export function checkKey(key: Key): void {
-  if (typeof key !== "string" && !(key instanceof Uint8Array)) {
-    throw new FilterError("invalid_key", `a key must be a string or a Uint8Array, not ${typeName(key)}`);
+  if (typeof key !== "string") checkBytes(key, "a key must be a string or a");
+}
+
+function checkBytes(bytes: Uint8Array, must: string): void {
+  if (!(bytes instanceof Uint8Array)) throw new FilterError("invalid_key", `${must} Uint8Array, not ${typeName(bytes)}`);
+  try {
+    // One whose buffer was transferred would pass for an empty one; this throws.
+    if (bytes.length === 0) new Uint8Array(bytes.buffer);
+  } catch (cause) {
+    throw new FilterError("invalid_key", "the buffer of a Uint8Array was transferred", { cause });
   }
 }
 
@@ -127,7 +135,7 @@ let scratch = NONE;
 /** The scratch, at least `length` bytes long. The view holds until the next call that may allocate. */
 function room(length: number): Uint8Array<ArrayBuffer> {
   // A memory that grew has detached every view of it, which then has no bytes.
-  if (length > scratch.length) {
+  if (length > scratch.length || scratch.length === 0) {
     checkLength(length);
     const size = Math.max(length, 4096);
     const address = checked(wasm.scratch(size));
@@ -196,8 +204,7 @@ export function putLines(text: Uint8Array, cross: (length: number) => void): voi
 
 /** Throws unless it is a text's bytes. */
 export function checkText(text: Uint8Array): void {
-  if (text instanceof Uint8Array) return;
-  throw new FilterError("invalid_key", `lines must be UTF-8 bytes in a Uint8Array, not ${typeName(text)}`);
+  checkBytes(text, "lines must be UTF-8 bytes in a");
 }
 
 /** The keys, if they are an iterable of any; a string is one of characters, which nobody means. */
@@ -228,6 +235,7 @@ export class Batch {
   /** Sends what waits on its way. */
   flush(): void {
     const keys = this.#keys;
+    if (keys.length === 0) return;
     this.#keys = [];
     this.#units = 0;
     const text = keys.join("");

@@ -133,6 +133,39 @@ test("a buffer that an iterator fills anew for each key", () => {
   for (let i = 0; i < 200; i++) assert.ok(filter.has(new Uint8Array([i])), `${i}`);
 });
 
+test("keys that are bytes, while the memory grows", async () => {
+  for (const entry of [await installed(), await forPages()]) {
+    const filter = RibbonFilter.from(["a", ""]).toBytes();
+    const large = BloomFilter.withCapacity(10_000_000, 0.01).toBytes();
+    const grow = () => entry.decode(large);
+    const asked = [() => [new Uint8Array(0)], () => [encode("a")], () => [Buffer.from("a")], () => ["", "a"]];
+    for (const keys of asked) {
+      const small = entry.decode(filter);
+      grow();
+      assert.ok(small.hasMany(keys()).every(Boolean));
+      grow();
+      assert.ok(keys().every((key) => small.has(key)));
+      grow();
+      assert.deepEqual([...small.hasMany([])], []);
+      assert.deepEqual([...small.hasLines(encode("a\n\na"))], [1, 0, 1]);
+    }
+  }
+  const many = Array.from({ length: 300_000 }, (_, i) => encode(`k${i}`));
+  const filter = BloomFilter.from(many);
+  assert.ok(filter.hasMany(many).every(Boolean));
+  assert.equal(filter.addMany(many), 0);
+});
+
+test("bytes whose buffer was transferred are no key, and no empty list", () => {
+  const gone = encode("a\nb");
+  structuredClone(gone.buffer, { transfer: [gone.buffer] });
+  const filter = BloomFilter.from(["", "a"]);
+  for (const use of [() => filter.has(gone), () => filter.hasMany([gone]), () => filter.hasLines(gone), () => filter.addLines(gone), () => filter.addMany(["c", gone]), () => RibbonFilter.from([gone])]) {
+    fails("invalid_key", use);
+  }
+  assert.ok(!filter.has("c") && filter.has(new Uint8Array(0)));
+});
+
 test("an iterator that uses filters, and grows the memory, while it is read", () => {
   const other = BloomFilter.from(["other"], { fpr: 1e-9 });
   const held = [];
@@ -296,6 +329,21 @@ test("a freed filter says so, and only that one", () => {
   const scoped = BloomFilter.from(["d"]);
   scoped[Symbol.dispose]();
   fails("freed", () => scoped.has("d"));
+});
+
+test("memory that runs out bit by bit is an error too", () => {
+  const filter = BloomFilter.from(["a"]);
+  for (const most of [1e9, 256e6, 4e6]) {
+    const kept = [];
+    for (let bits = most; bits >= 64; bits = Math.floor(bits / 2)) {
+      fails("too_large", () => {
+        for (;;) kept.push(new BloomFilter(bits, 1));
+      });
+      assert.ok(filter.has("a") && !filter.has("b"));
+    }
+    kept.forEach((one) => one.free());
+  }
+  assert.ok(BloomFilter.from(["b"]).has("b"));
 });
 
 test("memory that runs out is an error, and every other filter still works", () => {

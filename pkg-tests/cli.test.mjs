@@ -79,6 +79,8 @@ test("both build the same bytes of every kind", () => {
 
 /** What is hard to read, as a line and in a list: what one parser does, the other must too. */
 const oddUrls = [
+  "http://drive.example/y:/../z",
+  "drive2.example/a/y|/../z",
   "https://B\u00fccher.example/\u00fc?\u00fc#\u00fc",
   "http://ama\u00adzon.example/",
   "\uff45\uff56\uff49\uff4c.example",

@@ -24,6 +24,8 @@ function compile(feature) {
     "-Cllvm-args=--inline-threshold=45",
     "-Cllvm-args=--max-store-memcpy=1",
     "-Cllvm-args=--unroll-threshold=20",
+    // Talc adds lengths to addresses, and that must not wrap around.
+    "-Clink-arg=--max-memory=2147483648",
   ];
   process.env.CARGO_ENCODED_RUSTFLAGS = flags.join("\x1f");
   // The crate's level 3 unrolls more than a download should carry.

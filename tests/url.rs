@@ -203,6 +203,25 @@ fn keys_in_order() {
     assert_eq!(all("a.b.c.d.e.f.g/1/2/3/4/5?6").len(), 30);
 }
 
+/// Only a `file:` has drives, whatever the crate `url` thinks; what Node 20 gives.
+#[test]
+fn no_drives() {
+    for (input, expected) in [
+        ("http://a.com/y:/../z", "http://a.com/z"),
+        ("http://a.com/b/y|/../z", "http://a.com/b/z"),
+        ("http:\\\\a.com\\y:\\..\\z", "http://a.com/z"),
+        ("a.com/y:/..?q=/y:/..", "http://a.com/?q=/y:/.."),
+        ("a.com:80/y:/..", "http://a.com/"),
+        ("//a.com/y:/../z#/y:/", "http://a.com/z"),
+        ("http://y:/../z", "http://y/z"),
+        ("http:y:/../z", "http://y/z"),
+        ("http://a.com/y:", "http://a.com/y:"),
+        ("http://a.com/y|/", "http://a.com/y|/"),
+    ] {
+        assert_eq!(form(input).as_deref(), Some(expected), "{input}");
+    }
+}
+
 /// What JavaScript will ask before and after its own parser.
 #[test]
 fn prefixes() {

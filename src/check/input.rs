@@ -6,7 +6,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt::Write;
 
-use ::url::Url;
+use ::url::{ParseError, Url};
 use unicode_normalization::UnicodeNormalization;
 
 use super::url::{Canonical, canonicalize, clean, has_port, is_special, missing_scheme};
@@ -23,17 +23,37 @@ pub fn url(input: &[u8]) -> Result<Option<Canonical<'static>>> {
     let owned = |text: &[u8]| Ok(canonicalize(text)?.map(Canonical::into_owned));
     let input = clean(input)?;
     let text = utf8(&input);
-    match Url::parse(&text) {
+    match parse(&text) {
         Ok(url) if is_special(url.scheme().as_bytes()) => return owned(url.as_str().as_bytes()),
         Ok(_) if !has_port(&input) => return Ok(None),
         _ => {}
     }
     if let Some(prefix) = missing_scheme(&input)
-        && let Ok(url) = Url::parse(&[prefix, &text].concat())
+        && let Ok(url) = parse(&[prefix, &text].concat())
     {
         return owned(url.as_str().as_bytes());
     }
     owned(&input)
+}
+
+/// Parses a URL. To the crate a part of any path like `c:` is a drive, which `..` doesn't leave; by the standard only a
+/// `file:` has drives. One with its colon escaped is none, and the canonical form is the same.
+fn parse(text: &str) -> Result<Url, ParseError> {
+    let slash = |byte: &u8| matches!(byte, b'/' | b'\\');
+    let bytes = text.as_bytes();
+    let scheme = text.find(':').map_or(0, |colon| colon + 1);
+    let authority = scheme + bytes[scheme..].iter().take_while(|byte| slash(byte)).count();
+    let path = text[authority..].find(['/', '\\', '?', '#']).map_or(text.len(), |at| authority + at);
+    let end = text[path..].find(['?', '#']).map_or(text.len(), |at| path + at);
+    let mut escaped = String::from(&text[..path]);
+    for (at, char) in text[path..end].char_indices() {
+        let drive = matches!(char, ':' | '|')
+            && matches!(&bytes[path..path + at], [.., before, letter] if slash(before) && letter.is_ascii_alphabetic())
+            && bytes[path + at + 1..end].first().is_none_or(slash);
+        if drive { escaped.push_str(if char == ':' { "%3A" } else { "%7C" }) } else { escaped.push(char) }
+    }
+    escaped.push_str(&text[end..]);
+    Url::parse(&escaped)
 }
 
 /// A password in the normal form NFC; with `lowercase` in lower case by Unicode's default mapping, which knows no

@@ -1,7 +1,7 @@
 //! Lists, read as a stream of lines: plain or gzipped, from files or standard input.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -131,8 +131,16 @@ pub fn name(path: &Path) -> String {
 fn open(path: &Path, bar: &ProgressBar) -> io::Result<Box<dyn BufRead + Send>> {
     let file: Box<dyn Read + Send> =
         if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
-    let mut reader = BufReader::with_capacity(BUFFER, bar.wrap_read(file));
-    if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+    text(bar.wrap_read(file))
+}
+
+/// What a file holds, unpacked if it is gzipped.
+fn text(mut file: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
+    let mut start = Vec::new();
+    file.by_ref().take(2).read_to_end(&mut start)?;
+    let gzipped = start == [0x1f, 0x8b];
+    let reader = BufReader::with_capacity(BUFFER, Cursor::new(start).chain(file));
+    if gzipped {
         return Ok(Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(reader))));
     }
     Ok(Box::new(reader))
@@ -149,4 +157,37 @@ fn progress_bar(paths: &[PathBuf]) -> ProgressBar {
     };
     bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write::GzEncoder};
+
+    use super::*;
+
+    /// Gives a byte at a time, as a pipe may.
+    struct Drops(Cursor<Vec<u8>>);
+
+    impl Read for Drops {
+        fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+            let length = bytes.len().min(1);
+            self.0.read(&mut bytes[..length])
+        }
+    }
+
+    #[test]
+    fn gzip_is_seen_however_it_comes() {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(b"a\nb\n").unwrap();
+        let packed = packed.finish().unwrap();
+        for (bytes, expected) in
+            [(packed, "a\nb\n"), (b"a\nb".to_vec(), "a\nb"), (b"\x1f".to_vec(), "\x1f"), (vec![], "")]
+        {
+            let mut read = String::new();
+            text(Drops(Cursor::new(bytes))).unwrap().read_to_string(&mut read).unwrap();
+            assert_eq!(read, expected);
+        }
+    }
 }
