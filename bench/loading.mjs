@@ -52,6 +52,9 @@ export async function load(bench) {
   const [decode, copy] = [`decode, ${size}`, `growing a memory and copying, ${size}`];
   const times = await race([{ name: decode, time: () => run("decode", large, "0") }, { name: copy, time: () => run("copy", large, "0") }], rounds);
 
+  const again = await run("again", large, "0");
+  const later = { [decode]: again.decode, [copy]: again.copy };
+
   const starts = [];
   for (let round = 0; round < rounds; round++) starts.push(await run("start", small, bench.members()[0]));
   const start = Object.fromEntries(Object.keys(starts[0]).map((part) => [part, starts.map((times) => times[part] * 1e6)]));
@@ -61,10 +64,12 @@ export async function load(bench) {
   const tables = [
     await reading(bench),
     table("the first decode of a process", times, { milliseconds: true }),
+    table("a later decode", later, { milliseconds: true }),
     table(title, start, { milliseconds: true }),
   ];
   const claims = [
-    claim(`decode against growing and copying, ${size}`, { atMost: 1.25 }, times, (time) => time[decode] / time[copy]),
+    claim(`a process's first decode against growing and copying, ${size}`, { atMost: 1.25 }, times, (time) => time[decode] / time[copy]),
+    claim(`a later decode against growing and copying, ${size}`, { atMost: 1.25 }, later, (time) => time[decode] / time[copy]),
     claim("Node: from import to the first answer", { atMost: 2, unit: "ms" }, start, ({ whole }) => whole / 1e6),
     ...Object.keys(grown).map((how) =>
       claim(`streaming ${size}, ${how}: memory grew beyond the blob by`, { atMost: 256, unit: "KiB" }, grown, (bytes) => bytes[how] / 1024),
