@@ -4,7 +4,7 @@
 import { FilterError, checked, refusal } from "./error.js";
 import { LOWERCASE, SHA1, kinds, profiles, takenInfo, type FilterInfo } from "./info.js";
 import { eachEntry, sinkOf, withAllowed, type Sink } from "./lists.js";
-import { Batch, Bytes, Digests, iterable, typeName, put, putLines, wasm, withDigests, type Key, type Slot } from "./memory.js";
+import { Batch, Bytes, Digests, appended, iterable, typeName, put, putLines, wasm, withDigests, type Key, type Slot } from "./memory.js";
 import {
   checkBits,
   checkCount,
@@ -178,17 +178,6 @@ async function buildStream<F extends Filter>(
   throw refusal();
 }
 
-/** What `run` appends to a slot of bytes. */
-function answers(run: (slot: Slot) => void): Uint8Array<ArrayBuffer> {
-  const bytes = new Bytes();
-  try {
-    run(bytes.slot);
-    return bytes.view().slice();
-  } finally {
-    bytes.free();
-  }
-}
-
 /** A membership filter of any kind. "Maybe present" may be wrong, at a known rate; "definitely absent" never is. */
 export abstract class Filter {
   /** @internal */
@@ -223,7 +212,7 @@ export abstract class Filter {
   /** Asks for many keys in few crossings: one byte for each, 1 maybe present or 0 definitely absent. */
   hasMany(keys: Iterable<Key>): Uint8Array<ArrayBuffer> {
     slotOf(this); // of no keys at all, too
-    return answers((slot) => {
+    return appended((slot) => {
       const batch = new Batch((count, length) => wasm.has_keys(slotOf(this), count, length, slot));
       for (const key of iterable(keys)) batch.push(key);
       batch.flush();
@@ -236,7 +225,7 @@ export abstract class Filter {
    */
   hasLines(text: Uint8Array): Uint8Array<ArrayBuffer> {
     const slot = slotOf(this);
-    return answers((answers) => putLines(text, (length) => wasm.has_lines(slot, length, answers)));
+    return appended((answers) => putLines(text, (length) => wasm.has_lines(slot, length, answers)));
   }
 
   /**

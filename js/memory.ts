@@ -111,6 +111,17 @@ export class Bytes {
   }
 }
 
+/** What `run` appends to a slot of bytes. */
+export function appended(run: (slot: Slot) => void): Uint8Array<ArrayBuffer> {
+  const bytes = new Bytes();
+  try {
+    run(bytes.slot);
+    return bytes.view().slice();
+  } finally {
+    bytes.free();
+  }
+}
+
 /** Throws unless it is a key. */
 export function checkKey(key: Key): void {
   if (typeof key !== "string") checkBytes(key, "a key must be a string or a");
