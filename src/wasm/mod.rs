@@ -3,8 +3,8 @@
 //!
 //! What JavaScript holds is the number of a slot here: a run of bytes, a batch of digests, or a filter. Classes of
 //! wasm-bindgen would do the same for 180 bytes of wasm and 100 of JavaScript more per method. Bytes cross in one
-//! way: JavaScript writes into the scratch or a bytes slot, or reads from one. So the glue allocates nothing, which would trap where
-//! memory is short, and every allocation of a size that a caller chose is fallible.
+//! way: JavaScript writes into the scratch or a bytes slot, or reads from one. So the glue allocates nothing, which
+//! would trap where memory is short, and every allocation of a size that a caller chose is fallible.
 //!
 //! Nor does the glue know errors, which would cost 60 bytes a function on either side. A function that fails tells
 //! `js/error.ts` so and returns 0; there `checked` throws it.
