@@ -4,7 +4,7 @@
 import { FilterError, checked, refusal } from "./error.js";
 import { LOWERCASE, SHA1, kinds, profiles, takenInfo, type FilterInfo } from "./info.js";
 import { eachEntry, sinkOf, withAllowed, type Sink } from "./lists.js";
-import { Batch, Bytes, Digests, appended, iterable, typeName, put, putLines, wasm, withDigests, type Key, type Slot } from "./memory.js";
+import { Batch, Digests, arrive, iterable, put, putLines, taken, typeName, wasm, withDigests, type Key, type Slot } from "./memory.js";
 import {
   checkBits,
   checkCount,
@@ -212,8 +212,9 @@ export abstract class Filter {
   /** Asks for many keys in few crossings: one byte for each, 1 maybe present or 0 definitely absent. */
   hasMany(keys: Iterable<Key>): Uint8Array<ArrayBuffer> {
     slotOf(this); // of no keys at all, too
-    return appended((slot) => {
-      const batch = new Batch((count, length) => wasm.has_keys(slotOf(this), count, length, slot));
+    const answers = checked(wasm.bytes_new());
+    return taken(answers, () => {
+      const batch = new Batch((count, length) => wasm.has_keys(slotOf(this), count, length, answers));
       for (const key of iterable(keys)) batch.push(key);
       batch.flush();
     });
@@ -225,7 +226,8 @@ export abstract class Filter {
    */
   hasLines(text: Uint8Array): Uint8Array<ArrayBuffer> {
     const slot = slotOf(this);
-    return appended((answers) => putLines(text, (length) => wasm.has_lines(slot, length, answers)));
+    const answers = checked(wasm.bytes_new());
+    return taken(answers, () => putLines(text, (length) => wasm.has_lines(slot, length, answers)));
   }
 
   /**
@@ -281,7 +283,7 @@ export abstract class Filter {
 
   /** The blob: `decode(filter.toBytes())` answers as this filter does. */
   toBytes(): Uint8Array<ArrayBuffer> {
-    return new Bytes(checked(wasm.encode(slotOf(this)))).take();
+    return taken(checked(wasm.encode(slotOf(this))));
   }
 
   /** Whether both are of the same kind with the same parameters and contents. Name and creation time don't count. */
@@ -293,8 +295,7 @@ export abstract class Filter {
 
   /** An independent copy. */
   clone(): this {
-    const copy = new Bytes(checked(wasm.encode(slotOf(this))));
-    return decodeSlot(copy) as this;
+    return decode(this.toBytes()) as this;
   }
 
   /** Frees the memory now; otherwise it is freed some time after the object is collected. Using it then throws. */
@@ -425,7 +426,7 @@ export class BloomFilter extends GrowingFilter {
   /** The positions of the bits that a key sets and tests, `hashes` of them, some of which may be equal. */
   locations(key: Key): number[] {
     const slot = changing(this);
-    const bytes = new Bytes(checked(wasm.locations(slot, put(key)))).take();
+    const bytes = taken(checked(wasm.locations(slot, put(key))));
     const view = new DataView(bytes.buffer);
     return Array.from({ length: bytes.byteLength / 4 }, (_, i) => view.getUint32(4 * i, true));
   }
@@ -568,13 +569,14 @@ export class RibbonFilter extends Filter {
   }
 }
 
-/** @internal The filter in some bytes, which become it. */
-export function decodeSlot(bytes: Bytes): Filter {
+/** @internal The filter of the blob that has arrived in a slot, or arrives by `fill`. */
+export function decodeSlot(slot: Slot, fill?: () => void): Filter {
   try {
-    checked(wasm.decode(bytes.slot));
-    return wrap(bytes.slot);
+    fill?.();
+    checked(wasm.decode(slot));
+    return wrap(slot);
   } catch (error) {
-    bytes.free();
+    wasm.free(slot);
     throw error;
   }
 }
@@ -588,5 +590,7 @@ function asBytes(bytes: unknown): Uint8Array {
 
 /** Reads a blob. The bytes are copied; returns the class that fits the blob's kind. */
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter {
-  return decodeSlot(Bytes.from(asBytes(bytes)));
+  const blob = asBytes(bytes);
+  const slot = checked(wasm.incoming());
+  return decodeSlot(slot, () => arrive(slot, blob, blob.length));
 }

@@ -2,7 +2,7 @@
 
 import { FilterError, checked } from "./error.js";
 import { decodeSlot, type Filter } from "./filter.js";
-import { Bytes, typeName, wasm } from "./memory.js";
+import { arrive, typeName, view, wasm, type Slot } from "./memory.js";
 import { readAll, unlessAborted } from "./stream.js";
 
 /** Where a blob comes from. */
@@ -42,7 +42,7 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   const check = (length: number) => {
     if (length > most) throw new FilterError("too_large", "the blob has {} bytes, more than {}", length, most);
   };
-  const bytes = new Bytes();
+  const slot = checked(wasm.incoming());
   try {
     let loaded = 0;
     let expected = 0; // the blob's length by its own header, once that is there
@@ -53,9 +53,9 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
       check(loaded);
       // Never more than the whole: twice the room would be a waste at the end.
       if (loaded > room) room = expected > 2 * room || loaded > expected ? Math.max(loaded, 2 * room) : expected;
-      bytes.append(chunk, room);
+      arrive(slot, chunk, room);
       if (expected === 0) {
-        expected = checked(wasm.expected_length(bytes.slot, loaded));
+        expected = checked(wasm.expected_length(slot));
         check(expected);
         // Room for the whole at once, but not for much on the word of the header alone.
         if (expected > 0 && (expected === total || expected <= 1 << 24)) room = Math.max(expected, loaded);
@@ -66,15 +66,15 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
       onProgress?.({ loaded, total: total !== undefined && loaded <= total ? total : undefined });
     });
     if (integrity !== undefined) {
-      await checkIntegrity(bytes, integrity);
+      await checkIntegrity(slot, integrity);
       signal?.throwIfAborted();
     }
   } catch (error) {
     void stream.cancel(error).catch(() => {});
-    bytes.free();
+    wasm.free(slot);
     throw error;
   }
-  return decodeSlot(bytes);
+  return decodeSlot(slot);
 }
 
 interface Opened {
@@ -139,10 +139,10 @@ async function openFile(url: string): Promise<Opened> {
 }
 
 /** Compares with a hash as in a script tag: `sha256-`, `sha384-` or `sha512-` and base64; one of several must fit. */
-async function checkIntegrity(bytes: Bytes, integrity: string): Promise<void> {
+async function checkIntegrity(slot: Slot, integrity: string): Promise<void> {
   if (!crypto.subtle) throw new FilterError("integrity", "only pages from https can check integrity");
   for (const [, bits, hash] of integrity.matchAll(/\bsha(256|384|512)-([\w+/]+=*)/g)) {
-    const digest = new Uint8Array(await crypto.subtle.digest(`SHA-${bits}`, bytes.view()));
+    const digest = new Uint8Array(await crypto.subtle.digest(`SHA-${bits}`, view(slot)));
     if (btoa(String.fromCharCode(...digest)) === hash) return;
   }
   throw new FilterError("integrity", "the bytes don't have the hash that was demanded");

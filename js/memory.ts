@@ -46,79 +46,18 @@ export function typeName(value: unknown): string {
 /** No view: making one of these each time takes longer than a query. */
 const NONE = new Uint8Array(0);
 
-/** A run of bytes in WebAssembly's memory. */
-export class Bytes {
-  readonly slot: Slot;
-  #view = NONE;
-
-  constructor(slot: Slot = checked(wasm.bytes_new())) {
-    this.slot = slot;
-  }
-
-  /** The bytes. The view holds until the next call that may allocate. */
-  view(): Uint8Array<ArrayBuffer> {
-    // A memory that grew has detached every view of it.
-    if (this.#view.byteLength === 0) {
-      const buffer = wasm.memory.buffer as ArrayBuffer;
-      this.#view = new Uint8Array(buffer, wasm.bytes_address(this.slot) >>> 0, wasm.bytes_length(this.slot));
-    }
-    return this.#view;
-  }
-
-  /** As {@link view}, after making it exactly `length` bytes long; what fits is kept. It may grow in place up to `room`. */
-  resize(length: number, room = length): Uint8Array<ArrayBuffer> {
-    checkLength(room);
-    checked(wasm.bytes_resize(this.slot, length, room));
-    this.#view = NONE;
-    return this.view();
-  }
-
-  /**
-   * Appends bytes to them, where there will be room for `room` in all. It goes by the piece, for WebAssembly makes new
-   * bytes zero, and those are still in the processor's cache then.
-   */
-  append(more: Uint8Array, room: number): void {
-    for (let at = 0; at < more.length; at += CHUNK) {
-      const piece = more.subarray(at, at + CHUNK);
-      const { length } = this.view();
-      this.resize(length + piece.length, room).set(piece, length);
-    }
-  }
-
-  /** Copies the bytes out and frees them. */
-  take(): Uint8Array<ArrayBuffer> {
-    try {
-      return this.view().slice();
-    } finally {
-      this.free();
-    }
-  }
-
-  free(): void {
-    wasm.free(this.slot);
-  }
-
-  /** A copy of some bytes. */
-  static from(bytes: Uint8Array): Bytes {
-    const copy = new Bytes();
-    try {
-      copy.append(bytes, bytes.length);
-    } catch (error) {
-      copy.free();
-      throw error;
-    }
-    return copy;
-  }
+/** The bytes in a slot. The view holds until the next call that may allocate. */
+export function view(slot: Slot): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(wasm.memory.buffer as ArrayBuffer, wasm.bytes_address(slot) >>> 0, wasm.bytes_length(slot));
 }
 
-/** What `run` appends to a slot of bytes. */
-export function appended(run: (slot: Slot) => void): Uint8Array<ArrayBuffer> {
-  const bytes = new Bytes();
+/** Copies the bytes in a slot out, after `fill` has appended to them, and frees them. */
+export function taken(slot: Slot, fill?: () => void): Uint8Array<ArrayBuffer> {
   try {
-    run(bytes.slot);
-    return bytes.view().slice();
+    fill?.();
+    return view(slot).slice();
   } finally {
-    bytes.free();
+    wasm.free(slot);
   }
 }
 
@@ -174,6 +113,19 @@ export function put(key: Key, at = 0): number {
     if (i === length) return length;
   }
   return encoder.encodeInto(key, at > 0 ? view.subarray(at) : view).written;
+}
+
+/**
+ * Appends bytes to the blob that arrives in a slot, where there will be room for `room` in all. It goes by the piece, for
+ * WebAssembly first makes room of zeros, then hashes what is there, and all that happens in the processor's cache.
+ */
+export function arrive(slot: Slot, bytes: Uint8Array, room: number): void {
+  checkLength(room);
+  for (let at = 0; at < bytes.length; at += CHUNK) {
+    const piece = bytes.subarray(at, at + CHUNK);
+    const address = checked(wasm.arrive(slot, piece.length, room)) >>> 0;
+    new Uint8Array(wasm.memory.buffer as ArrayBuffer, address, piece.length).set(piece);
+  }
 }
 
 /** A copy of the first bytes of the scratch, where a function that puts its answer there has done so. */

@@ -55,6 +55,22 @@ test("each code has its bytes", () => {
   assert.equal(outcome(new Uint8Array([...blob, 0])), "trailing_bytes");
 });
 
+test("a blob that crosses in several pieces: every fault is found in each of them", () => {
+  const whole = BloomFilter.from(Array.from({ length: 200_000 }, (_, i) => `key ${i}`)).toBytes();
+  assert.ok(whole.length > 3 * 65536);
+  const flipped = (at) => whole.map((byte, i) => (i === at ? byte ^ 1 : byte));
+  for (const at of [100, 65535, 65536, 131_071, 131_072, whole.length - 9, whole.length - 1]) {
+    assert.equal(outcome(flipped(at)), "checksum_mismatch", `byte ${at}`);
+    assert.equal(outcome(whole.slice(0, at)), "truncated", `${at} bytes`);
+    assert.equal(outcome(new Uint8Array([...flipped(at), 0])), "checksum_mismatch", `byte ${at} and one more`);
+  }
+  for (const more of [1, 7, 8, 9, 31, 32, 33, 100_000]) {
+    const longer = new Uint8Array(whole.length + more);
+    longer.set(whole);
+    assert.equal(outcome(longer), "trailing_bytes", `${more} more`);
+  }
+});
+
 test("ten megabytes of noise", () => {
   const noise = new Uint8Array(10_000_000);
   for (let at = 0, x = 1; at < noise.length; at++) noise[at] = x = (Math.imul(x, 1664525) + 1013904223) >>> 24;

@@ -46,6 +46,18 @@ test("every kind of source", async () => {
   assert.equal(calls[0][0], "https://elsewhere.example/f");
 });
 
+test("pieces of any length", async () => {
+  for (const length of [1, 7, 31, 33, 1000, 65_535, 65_537]) {
+    const bytes = length < 100 ? BloomFilter.from(["a", "b", "c"], { fpr: 1e-9 }).toBytes() : blob;
+    const pieces = function* () {
+      for (let at = 0; at < bytes.length; at += length) yield bytes.slice(at, at + length);
+      yield new Uint8Array(0);
+    };
+    const loaded = await load(new Response(ReadableStream.from(pieces())));
+    assert.deepEqual(loaded.toBytes(), bytes, `pieces of ${length}`);
+  }
+});
+
 test("progress is told, with the total where it is known", async () => {
   const seen = [];
   await load(`${address}/blob`, { onProgress: (progress) => seen.push(progress) });

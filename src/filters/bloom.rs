@@ -7,6 +7,7 @@
 use alloc::vec::Vec;
 
 use crate::error::{Error, Result, zeroed};
+use crate::filters::Payload;
 use crate::hash::{MULTIPLIER, digest, sort, spread};
 use crate::params::{check_shape, optimal, power};
 
@@ -17,7 +18,7 @@ pub struct BloomFilter {
     bits: u32,
     hashes: u32,
     /// Bit i is byte i / 8, mask 1 << i % 8; the bits past the last are 0.
-    bytes: Vec<u8>,
+    bytes: Payload,
 }
 
 impl BloomFilter {
@@ -27,7 +28,7 @@ impl BloomFilter {
     /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] if the memory is not there.
     pub fn new(bits: u32, hashes: u32, seed: u64) -> Result<Self> {
         let filter = Self::shaped(bits, hashes, seed)?;
-        Ok(BloomFilter { bytes: zeroed(filter.byte_length())?, ..filter })
+        Ok(BloomFilter { bytes: zeroed(filter.byte_length())?.into(), ..filter })
     }
 
     /// An empty filter that `count` keys fill to a false-positive rate of `fpr`, sized by [`optimal`].
@@ -64,7 +65,7 @@ impl BloomFilter {
     /// A filter that has its shape and lacks its bytes.
     pub(crate) fn shaped(bits: u32, hashes: u32, seed: u64) -> Result<Self> {
         check_shape(bits, hashes)?;
-        Ok(BloomFilter { seed, bits, hashes, bytes: Vec::new() })
+        Ok(BloomFilter { seed, bits, hashes, bytes: Payload::default() })
     }
 
     /// How many bytes the bits take.
@@ -73,7 +74,7 @@ impl BloomFilter {
     }
 
     /// Gives the filter its bytes, [`BloomFilter::byte_length`] of them.
-    pub(crate) fn set_bytes(&mut self, bytes: Vec<u8>) -> Result<()> {
+    pub(crate) fn set_bytes(&mut self, bytes: Payload) -> Result<()> {
         debug_assert_eq!(bytes.len(), self.byte_length());
         self.bytes = bytes;
         check_rest(&self.bytes, self.bits)
@@ -159,7 +160,7 @@ impl BloomFilter {
         if (self.bits, self.hashes, self.seed) != (other.bits, other.hashes, other.seed) {
             return Err(Error::Incompatible);
         }
-        for (byte, &other) in self.bytes.iter_mut().zip(&other.bytes) {
+        for (byte, &other) in self.bytes.iter_mut().zip(other.bytes.iter()) {
             *byte = if union { *byte | other } else { *byte & other };
         }
         Ok(())

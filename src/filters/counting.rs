@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 
 use super::bloom::{self, BloomFilter, check_rest, probes};
 use crate::error::{Error, Result, zeroed};
+use crate::filters::Payload;
 use crate::hash::{digest, sort};
 use crate::params::{check_shape, optimal, power};
 
@@ -25,7 +26,7 @@ pub struct CountingBloomFilter {
     hashes: u32,
     counter_bits: u32,
     /// A byte a counter; or two in a byte, the first one in its low half, and 0 after the last one.
-    counters: Vec<u8>,
+    counters: Payload,
 }
 
 impl CountingBloomFilter {
@@ -36,7 +37,7 @@ impl CountingBloomFilter {
     /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] if the memory is not there.
     pub fn new(bits: u32, hashes: u32, counter_bits: u32, seed: u64) -> Result<Self> {
         let filter = Self::shaped(bits, hashes, counter_bits, seed)?;
-        Ok(CountingBloomFilter { counters: zeroed(filter.byte_length())?, ..filter })
+        Ok(CountingBloomFilter { counters: zeroed(filter.byte_length())?.into(), ..filter })
     }
 
     /// An empty filter that `count` keys fill to a false-positive rate of `fpr`, sized by [`optimal`].
@@ -77,7 +78,7 @@ impl CountingBloomFilter {
         if !matches!(counter_bits, 4 | 8) {
             return Err(Error::rule("a counter must have 4 or 8 bits"));
         }
-        Ok(CountingBloomFilter { seed, bits, hashes, counter_bits, counters: Vec::new() })
+        Ok(CountingBloomFilter { seed, bits, hashes, counter_bits, counters: Payload::default() })
     }
 
     /// How many bytes the counters take.
@@ -86,7 +87,7 @@ impl CountingBloomFilter {
     }
 
     /// Gives the filter its counters, [`CountingBloomFilter::byte_length`] bytes of them.
-    pub(crate) fn set_bytes(&mut self, counters: Vec<u8>) -> Result<()> {
+    pub(crate) fn set_bytes(&mut self, counters: Payload) -> Result<()> {
         debug_assert_eq!(counters.len(), self.byte_length());
         self.counters = counters;
         check_rest(&self.counters, self.bits.wrapping_mul(self.counter_bits))
@@ -206,7 +207,7 @@ impl CountingBloomFilter {
         // The first counter of a byte has the bits of `max`, the second has the others, of which 8-bit counters
         // leave none. A second counter that overflows makes all bits 1, and the mask leaves its own.
         let max = self.max();
-        for (byte, &other) in self.counters.iter_mut().zip(&other.counters) {
+        for (byte, &other) in self.counters.iter_mut().zip(other.counters.iter()) {
             let both = |mask: u8| match union {
                 true => (*byte & mask).saturating_add(other & mask),
                 false => (*byte & mask).min(other & mask),
@@ -229,7 +230,7 @@ impl CountingBloomFilter {
             }
         }
         let mut bloom = BloomFilter::shaped(self.bits, self.hashes, self.seed)?;
-        bloom.set_bytes(bytes)?;
+        bloom.set_bytes(bytes.into())?;
         Ok(bloom)
     }
 
@@ -290,7 +291,7 @@ mod tests {
 
     fn read(bits: u32, hashes: u32, counter_bits: u32, bytes: &[u8]) -> Result<CountingBloomFilter> {
         let mut filter = CountingBloomFilter::shaped(bits, hashes, counter_bits, 9)?;
-        filter.set_bytes(bytes.to_vec()).map(|()| filter)
+        filter.set_bytes(bytes.to_vec().into()).map(|()| filter)
     }
 
     #[test]

@@ -16,7 +16,8 @@
 
 use alloc::vec::Vec;
 
-use crate::error::{Error, Result, resize, zeroed};
+use crate::error::{Error, Result, zeroed};
+use crate::filters::Payload;
 use crate::hash::{GOLDEN, digest, sort, spread};
 use crate::params::{any_of, check_rate};
 
@@ -37,7 +38,7 @@ pub struct CuckooFilter {
     buckets: u32,
     fingerprint_bits: u32,
     /// Slot i is the bits i f to i f + f - 1, the lowest first; bit j is byte j / 8, mask 1 << j % 8.
-    bytes: Vec<u8>,
+    bytes: Payload,
 }
 
 impl CuckooFilter {
@@ -49,7 +50,7 @@ impl CuckooFilter {
     /// there.
     pub fn new(buckets: u32, fingerprint_bits: u32, seed: u64) -> Result<Self> {
         let filter = Self::shaped(buckets, fingerprint_bits, seed)?;
-        Ok(CuckooFilter { bytes: zeroed(filter.byte_length() + PADDING)?, ..filter })
+        Ok(CuckooFilter { bytes: zeroed(filter.byte_length() + PADDING)?.into(), ..filter })
     }
 
     /// An empty filter that takes `count` different keys, with a false-positive rate of at most `fpr` then. Fingerprints
@@ -106,7 +107,7 @@ impl CuckooFilter {
         if bytes > i32::MAX as u64 {
             return Err(Error::TooLarge { bytes });
         }
-        Ok(CuckooFilter { seed, buckets, fingerprint_bits, bytes: Vec::new() })
+        Ok(CuckooFilter { seed, buckets, fingerprint_bits, bytes: Payload::default() })
     }
 
     /// How many bytes the slots take: 8 slots of f bits are f bytes, and n is even, so no part of a byte is left.
@@ -115,11 +116,10 @@ impl CuckooFilter {
     }
 
     /// Gives the filter its slots, [`CuckooFilter::byte_length`] bytes of them. Every content is legal.
-    pub(crate) fn set_bytes(&mut self, bytes: Vec<u8>) -> Result<()> {
+    pub(crate) fn set_bytes(&mut self, bytes: Payload) -> Result<()> {
         debug_assert_eq!(bytes.len(), self.byte_length());
         self.bytes = bytes;
-        let padded = self.bytes.len() + PADDING;
-        resize(&mut self.bytes, padded)?;
+        self.bytes.resize(self.byte_length() + PADDING)?;
         Ok(())
     }
 

@@ -14,8 +14,9 @@ pub use ribbon::RibbonFilter;
 pub use scalable::ScalableBloomFilter;
 
 use alloc::vec::Vec;
+use core::ops::{Deref, DerefMut};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, resize};
 
 /// The kinds, with their numbers in a blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +147,7 @@ impl Filter {
     }
 
     /// Everything that the parameters don't tell: the payload of a blob.
+    #[inline(never)]
     pub fn as_bytes(&self) -> &[u8] {
         each!(self, filter => filter.as_bytes())
     }
@@ -156,7 +158,7 @@ impl Filter {
     }
 
     /// Gives a filter that has only its shape the bytes that it lacks, as many as [`Filter::byte_length`].
-    pub(crate) fn set_bytes(&mut self, bytes: Vec<u8>) -> Result<()> {
+    pub(crate) fn set_bytes(&mut self, bytes: Payload) -> Result<()> {
         each!(self, filter => filter.set_bytes(bytes))
     }
 
@@ -227,6 +229,55 @@ impl Filter {
         }
     }
 }
+
+/// A filter's bytes. They may follow a blob's header, so that a blob becomes a filter without being moved.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Payload {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Payload {
+    /// The bytes after the first `start` ones.
+    pub(crate) fn after(start: usize, bytes: Vec<u8>) -> Self {
+        Payload { bytes, start }
+    }
+
+    /// Makes it `length` bytes long, new ones being 0; fails without the memory, and changes nothing then.
+    fn resize(&mut self, length: usize) -> Result<()> {
+        resize(&mut self.bytes, self.start + length)
+    }
+}
+
+impl From<Vec<u8>> for Payload {
+    fn from(bytes: Vec<u8>) -> Self {
+        Payload { bytes, start: 0 }
+    }
+}
+
+impl Deref for Payload {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        self.bytes.get(self.start..).unwrap_or_default()
+    }
+}
+
+impl DerefMut for Payload {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(self.start..).unwrap_or_default()
+    }
+}
+
+impl PartialEq for Payload {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Payload {}
 
 macro_rules! from {
     ($($kind:ident($filter:ident)),*) => {$(

@@ -17,6 +17,7 @@
 use alloc::vec::Vec;
 
 use crate::error::{Error, Result, append, push, reserve, resize, zeroed};
+use crate::filters::Payload;
 use crate::hash::{GOLDEN, MULTIPLIER, digest, sort, spread};
 use crate::params::{check_rate, power};
 
@@ -43,7 +44,7 @@ pub struct RibbonFilter {
     attempt: u8,
     stages: Vec<Stage>,
     /// The stages' buckets and blocks, one after another.
-    bytes: Vec<u8>,
+    bytes: Payload,
 }
 
 /// Where a stage lies, and how it is shaped. All of it follows from the rows, the fpr and the stage's place.
@@ -182,11 +183,23 @@ impl Stage {
         let (low, high) = (coefficients << shift, coefficients >> 1 >> (WIDTH - 1 - shift));
         let ((here, stored), here_bytes) = (self.block(block), self.column_bytes(block));
         let (next, next_bytes) = (here + here_bytes * stored as usize, self.column_bytes(block + 1));
-        (0..columns as usize).all(|column| {
-            let here = word(bytes, here + column * here_bytes) & low;
-            let next = word(bytes, next + column * next_bytes) & high;
-            (here ^ next).count_ones() & 1 == fingerprint >> column & 1
-        })
+        // The sums of all columns, the last one in the highest bit. A branch for each is mispredicted too often.
+        let mut sums = 0_u32;
+        let mut add = |here: u64, next: u64| {
+            sums = sums >> 1 | ((here & low ^ next & high).count_ones() << 31);
+        };
+        if next_bytes == 8 {
+            let (_, rest) = bytes.split_at_checked(here).unwrap_or_default();
+            let (here, next) = rest.split_at_checked(8 * stored as usize).unwrap_or_default();
+            for (&here, &next) in here.as_chunks().0.iter().zip(next.as_chunks().0).take(columns as usize) {
+                add(u64::from_le_bytes(here), u64::from_le_bytes(next));
+            }
+        } else {
+            for column in 0..columns as usize {
+                add(word(bytes, here + column * here_bytes), word(bytes, next + column * next_bytes));
+            }
+        }
+        sums == fingerprint << (32 - columns)
     }
 }
 
@@ -273,7 +286,7 @@ impl RibbonFilter {
     pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
         check_fpr(fpr)?;
         let mut filter =
-            RibbonFilter { seed, count: 0, fpr, attempt: 0, stages: Vec::new(), bytes: Vec::new() };
+            RibbonFilter { seed, count: 0, fpr, attempt: 0, stages: Vec::new(), bytes: Payload::default() };
         let mut rows = Rows::default();
         let mut states = core::mem::take(digests);
         loop {
@@ -313,7 +326,7 @@ impl RibbonFilter {
     }
 
     fn bytes_for(&mut self, stage: &Stage) -> Result<()> {
-        resize(&mut self.bytes, stage.end)
+        self.bytes.resize(stage.end)
     }
 
     /// Builds the stage that bumps nothing: as many rows as keys at first, and 16 hashes for each number of rows.
@@ -345,7 +358,8 @@ impl RibbonFilter {
         if stages > MAX_STAGES || (stages == 0) != (count == 0) {
             return Err(Error::rule("a ribbon filter has 1 to 4 stages, or none if it is empty"));
         }
-        let mut filter = RibbonFilter { seed, count, fpr, attempt, stages: Vec::new(), bytes: Vec::new() };
+        let mut filter =
+            RibbonFilter { seed, count, fpr, attempt, stages: Vec::new(), bytes: Payload::default() };
         for (i, &rows) in rows.iter().enumerate() {
             if rows == 0 || rows % 8 != 0 {
                 return Err(Error::rule("a stage's rows must be a multiple of 8 above 0"));
@@ -364,7 +378,7 @@ impl RibbonFilter {
     }
 
     /// Gives the filter its bytes, [`RibbonFilter::byte_length`] of them.
-    pub(crate) fn set_bytes(&mut self, bytes: Vec<u8>) -> Result<()> {
+    pub(crate) fn set_bytes(&mut self, bytes: Payload) -> Result<()> {
         debug_assert_eq!(bytes.len(), self.byte_length());
         self.bytes = bytes;
         self.stages.iter_mut().try_for_each(|stage| stage.unpack(&self.bytes))

@@ -13,7 +13,8 @@
 use alloc::vec::Vec;
 
 use super::bloom;
-use crate::error::{Error, Result, append, copied, push, resize};
+use crate::error::{Error, Result, copied, push};
+use crate::filters::Payload;
 use crate::hash::{digest, sort};
 use crate::params::{bits_per_key, check_rate, power, sized};
 
@@ -34,7 +35,7 @@ pub struct ScalableBloomFilter {
     /// At least one; all but the newest, which is the last, are full.
     slices: Vec<Slice>,
     /// The slices' bits, one slice after another.
-    bytes: Vec<u8>,
+    bytes: Payload,
 }
 
 /// A Bloom filter within the bytes.
@@ -140,7 +141,8 @@ impl ScalableBloomFilter {
 
     /// A filter of `count` keys that has its shape and lacks its bytes.
     pub(crate) fn shaped(plan: Plan, count: u64, seed: u64) -> Result<Self> {
-        let mut filter = ScalableBloomFilter { seed, plan, count, slices: Vec::new(), bytes: Vec::new() };
+        let mut filter =
+            ScalableBloomFilter { seed, plan, count, slices: Vec::new(), bytes: Payload::default() };
         filter.push_slice()?;
         while filter.slices.last().is_some_and(|slice| slice.full < count) {
             filter.push_slice()?;
@@ -159,7 +161,7 @@ impl ScalableBloomFilter {
     }
 
     /// Gives the filter its bytes, [`ScalableBloomFilter::byte_length`] of them.
-    pub(crate) fn set_bytes(&mut self, bytes: Vec<u8>) -> Result<()> {
+    pub(crate) fn set_bytes(&mut self, bytes: Payload) -> Result<()> {
         debug_assert_eq!(bytes.len(), self.byte_length());
         self.bytes = bytes;
         self.slices().try_for_each(|(slice, bytes)| bloom::check_rest(bytes, slice.bits))
@@ -268,8 +270,9 @@ impl ScalableBloomFilter {
         if added.is_err() {
             self.count = before;
             self.slices.truncate(slices);
-            self.bytes.truncate(newest.start);
-            append(&mut self.bytes, &copy)?;
+            self.make_room()?;
+            let changed = self.bytes.get_mut(newest.start..).unwrap_or_default();
+            changed.iter_mut().zip(copy).for_each(|(byte, before)| *byte = before);
         }
         added.map(|()| (self.count - before) as usize)
     }
@@ -286,15 +289,15 @@ impl ScalableBloomFilter {
 
     /// Makes the bytes as many as the slices take, with zeros.
     fn make_room(&mut self) -> Result<()> {
-        let length = self.byte_length();
-        resize(&mut self.bytes, length)
+        self.bytes.resize(self.byte_length())
     }
 
     /// Forgets every key, and is as small as at first.
     pub fn clear(&mut self) {
         self.count = 0;
         self.slices.truncate(1);
-        self.bytes.truncate(self.byte_length());
+        // It can only become shorter.
+        self.make_room().unwrap_or_default();
         self.bytes.fill(0);
     }
 
@@ -330,7 +333,7 @@ mod tests {
         for (keys, slices) in [(0, 1), (1, 1), (9, 1), (10, 1), (11, 2), (40, 2), (41, 3), (300, 4)] {
             let filter = filled(keys);
             let mut read = ScalableBloomFilter::shaped(PLAN, filter.count(), 7).unwrap();
-            read.set_bytes(filter.as_bytes().to_vec()).unwrap();
+            read.set_bytes(filter.as_bytes().to_vec().into()).unwrap();
             assert_eq!(read, filter);
             assert_eq!(read.shapes().len(), slices);
         }
@@ -343,7 +346,7 @@ mod tests {
         let mut bytes = filter.as_bytes().to_vec();
         *bytes.last_mut().unwrap() |= 0x80;
         let mut read = ScalableBloomFilter::shaped(PLAN, 5, 7).unwrap();
-        assert_eq!(read.set_bytes(bytes).unwrap_err().code(), "invalid_parameter");
+        assert_eq!(read.set_bytes(bytes.into()).unwrap_err().code(), "invalid_parameter");
         assert!(ScalableBloomFilter::shaped(PLAN, u64::MAX, 7).is_err());
         for plan in [
             Plan { initial_capacity: 0, ..PLAN },

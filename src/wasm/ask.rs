@@ -7,9 +7,10 @@ use wasm_bindgen::prelude::*;
 use super::{Held, Slot, done, held, keys, told, two};
 use crate::check::password;
 use crate::check::url::{Canonical, canonicalize, plain};
-use crate::error::{Result, append, copied, push};
+use crate::error::{Result, append, copied, push, reserve, resize};
 use crate::filters::Filter;
 use crate::format::{Blob, Profile};
+use crate::hash::Checksum;
 use crate::info::Info;
 use crate::lines::lines;
 
@@ -35,23 +36,42 @@ extern "C" {
     );
 }
 
-/// The length of the blob that starts with the first `length` bytes; 0 if more must be seen first.
+/// A slot for a blob that arrives by the piece.
 #[wasm_bindgen]
-pub fn expected_length(slot: usize, length: usize) -> f64 {
+pub fn incoming() -> usize {
+    held().store(Slot::Incoming { bytes: Vec::new(), checksum: Checksum::default() })
+}
+
+/// Makes a blob in a slot `length` bytes longer, with room for `room` in all, and returns their address: there JavaScript
+/// puts them before it calls again. By then they are in the processor's cache, and the checksum goes on over them.
+#[wasm_bindgen]
+pub fn arrive(slot: usize, length: usize, room: usize) -> usize {
     done(|| {
         let held = &mut held();
-        let expected = told(Blob::expected_length(held.bytes(slot)?.get(..length)?))?;
-        Some(expected? as f64)
+        let Slot::Incoming { bytes, checksum } = held.slots.get_mut(slot)? else { return None };
+        // The last 8 bytes may be the checksum to compare with.
+        checksum.advance(bytes.split_last_chunk::<8>().map_or(&[], |(body, _)| body));
+        told(reserve(bytes, room))?;
+        let at = bytes.len();
+        told(resize(bytes, at + length))?;
+        Some(bytes.as_ptr().addr() + at)
     })
 }
 
-/// Turns the bytes in a slot into a filter in the same slot; on failure the slot holds no bytes.
+/// The length of the blob that has begun to arrive in a slot; 0 if more must be seen first.
+#[wasm_bindgen]
+pub fn expected_length(slot: usize) -> f64 {
+    done(|| Some(told(Blob::expected_length(held().bytes(slot)?))?? as f64))
+}
+
+/// Turns what has arrived in a slot into a filter in the same slot; on failure the slot holds nothing.
 #[wasm_bindgen]
 pub fn decode(slot: usize) {
     done(|| {
         let held = &mut held();
-        let blob = told(Blob::decode(core::mem::take(held.bytes(slot)?)))?;
-        *held.slots.get_mut(slot)? = Slot::Blob(blob);
+        let slot = held.slots.get_mut(slot)?;
+        let Slot::Incoming { bytes, checksum } = core::mem::take(slot) else { return None };
+        *slot = Slot::Blob(told(Blob::decode_checked(bytes, checksum))?);
         Some(())
     })
 }
@@ -112,12 +132,11 @@ pub fn seed(slot: usize) -> u64 {
 
 #[wasm_bindgen]
 pub fn equals(slot: usize, other: usize) -> bool {
-    match two(&mut held().slots, slot, other) {
-        Some((Slot::Blob(blob), Slot::Blob(other))) => {
-            blob.profile == other.profile && blob.filter == other.filter
-        }
-        _ => false,
-    }
+    done(|| {
+        let slots = &mut held().slots;
+        let (Slot::Blob(blob), Slot::Blob(other)) = two(slots, slot, other)? else { return None };
+        told(blob.equals(other))
+    })
 }
 
 #[wasm_bindgen]

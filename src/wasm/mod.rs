@@ -20,8 +20,9 @@ use alloc::vec::Vec;
 use spin::{Mutex, MutexGuard};
 use wasm_bindgen::prelude::*;
 
-use crate::error::{Error, Result, push, reserve, resize};
+use crate::error::{Error, Result, push, resize};
 use crate::format::Blob;
+use crate::hash::Checksum;
 
 #[global_allocator]
 static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
@@ -61,6 +62,11 @@ enum Slot {
     #[default]
     Free,
     Bytes(Vec<u8>),
+    /// A blob that arrives by the piece.
+    Incoming {
+        bytes: Vec<u8>,
+        checksum: Checksum,
+    },
     #[cfg(feature = "full")]
     Digests {
         seed: u64,
@@ -78,7 +84,8 @@ struct Held {
 /// There is one thread and no call from within a call, so the lock is always free.
 static HELD: Mutex<Held> = Mutex::new(Held { scratch: Vec::new(), slots: Vec::new() });
 
-#[inline(never)]
+#[cfg_attr(feature = "full", inline(always))]
+#[cfg_attr(not(feature = "full"), inline(never))]
 fn held() -> MutexGuard<'static, Held> {
     match HELD.try_lock() {
         Some(held) => held,
@@ -125,11 +132,15 @@ impl Held {
 
     #[inline(never)]
     fn bytes(&mut self, slot: usize) -> Option<&mut Vec<u8>> {
-        if let Slot::Bytes(bytes) = self.slots.get_mut(slot)? { Some(bytes) } else { None }
+        match self.slots.get_mut(slot)? {
+            Slot::Bytes(bytes) | Slot::Incoming { bytes, .. } => Some(bytes),
+            _ => None,
+        }
     }
 
     /// A filter's blob and the first `length` bytes of the scratch.
-    #[inline(never)]
+    #[cfg_attr(feature = "full", inline(always))]
+    #[cfg_attr(not(feature = "full"), inline(never))]
     fn blob_and_text(&mut self, slot: usize, length: usize) -> Option<(&mut Blob, &[u8])> {
         match self.slots.get_mut(slot)? {
             Slot::Blob(blob) => Some((blob, self.scratch.get(..length)?)),
@@ -164,16 +175,6 @@ pub fn scratch(length: usize) -> usize {
 #[wasm_bindgen]
 pub fn bytes_new() -> usize {
     held().store(Slot::Bytes(Vec::new()))
-}
-
-/// Makes it `length` bytes long, keeping what fits, with room for `room` bytes.
-#[wasm_bindgen]
-pub fn bytes_resize(slot: usize, length: usize, room: usize) {
-    done(|| {
-        let held = &mut held();
-        let bytes = held.bytes(slot)?;
-        told(reserve(bytes, room).and_then(|()| resize(bytes, length)))
-    });
 }
 
 /// The address, which holds until the next call that may allocate.
