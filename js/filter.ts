@@ -290,7 +290,7 @@ export abstract class Filter {
   equals(other: Filter): boolean {
     if (!isFilter(other)) return false;
     const [slot, otherSlot] = [slotOf(this), slotOf(other)];
-    return slot === otherSlot || wasm.equals(slot, otherSlot) > 0;
+    return slot === otherSlot || checked(wasm.equals(slot, otherSlot)) > 0;
   }
 
   /** An independent copy. */

@@ -26,7 +26,11 @@ export interface LoadOptions {
  * Loads a blob and decodes it. A URL is fetched; a `file:` URL is read in Node, Deno and Bun.
  *
  * Throws a {@link FilterError}: `http` for an error status, `network` for a failed transfer, `truncated` for a short
- * one, and the codes of `decode`. An abort rejects with the signal's reason.
+ * one, and the codes of `decode`; `trailing_bytes` at once, before the checksum is looked at. An abort rejects with the
+ * signal's reason.
+ *
+ * Memory grows by the blob and at most 256 KiB if its length is known or at most 16 MiB; by up to twice the blob more
+ * otherwise.
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
   const { signal, onProgress, maxBytes = Infinity, integrity } = options;
@@ -46,22 +50,28 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   try {
     let loaded = 0;
     let expected = 0; // the blob's length by its own header, once that is there
+    let next = 0; // how much is to be there when its header is looked at again
     let room = 0;
+    const checkEnd = () => {
+      if (expected === 0 || loaded <= expected) return;
+      throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
+    };
     check(total ?? 0);
     await readAll(stream, signal, (chunk) => {
       loaded += chunk.byteLength;
       check(loaded);
+      checkEnd();
       // Never more than the whole: twice the room would be a waste at the end.
-      if (loaded > room) room = expected > 2 * room || loaded > expected ? Math.max(loaded, 2 * room) : expected;
+      if (loaded > room) room = expected === 0 || expected > 2 * room ? Math.max(loaded, 2 * room) : expected;
       arrive(slot, chunk, room);
-      if (expected === 0) {
+      if (expected === 0 && loaded >= next) {
+        // With thousands of layers' levels in it, reading a header for each chunk anew would take minutes.
+        next = 2 * loaded;
         expected = checked(wasm.expected_length(slot));
         check(expected);
+        checkEnd();
         // Room for the whole at once, but not for much on the word of the header alone.
         if (expected > 0 && (expected === total || expected <= 1 << 24)) room = Math.max(expected, loaded);
-      }
-      if (expected > 0 && loaded > expected) {
-        throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
       }
       onProgress?.({ loaded, total: total !== undefined && loaded <= total ? total : undefined });
     });

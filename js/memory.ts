@@ -6,7 +6,7 @@ import type { InitOutput } from "./bloom_wasm.js";
 /** A key: a string is hashed as its UTF-8 bytes, a lone surrogate in it as U+FFFD (the bytes EF BF BD). */
 export type Key = string | Uint8Array;
 
-/** The number of what WebAssembly holds for us: bytes, digests or a filter. */
+/** The number of what WebAssembly holds for us: bytes, a blob that arrives, digests or a filter. */
 export type Slot = number;
 
 /** The most bytes that one slot takes: a 32-bit memory has no room for more. */
@@ -116,8 +116,8 @@ export function put(key: Key, at = 0): number {
 }
 
 /**
- * Appends bytes to the blob that arrives in a slot, where there will be room for `room` in all. It goes by the piece, for
- * WebAssembly first makes room of zeros, then hashes what is there, and all that happens in the processor's cache.
+ * Appends bytes to the blob that arrives in a slot, where there will be room for `room` in all. It goes by the piece: each
+ * is first zeros, then the bytes, and is hashed when the next one comes, all of it within the processor's cache.
  */
 export function arrive(slot: Slot, bytes: Uint8Array, room: number): void {
   checkLength(room);

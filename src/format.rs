@@ -159,7 +159,13 @@ impl Blob {
             level.set_bytes(copied(bytes.get(from..at).unwrap_or_default())?.into())?;
         }
         bytes.truncate(start + base.byte_length());
-        base.set_bytes(Payload::after(start, bytes))?;
+        // With layers, which have a copy of their part, the bytes may be many more than the base's.
+        let payload = if layers.is_empty() {
+            Payload::after(start, bytes)
+        } else {
+            copied(bytes.get(start..).unwrap_or_default())?.into()
+        };
+        base.set_bytes(payload)?;
         Ok(blob)
     }
 

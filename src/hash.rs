@@ -122,7 +122,7 @@ impl Checksum {
 
     /// The digest of the bytes.
     pub(crate) fn finish(mut self, bytes: &[u8]) -> u64 {
-        // It had gone on too far.
+        // There were bytes after the blob's end, and some are in it.
         if self.taken > bytes.len() {
             self = Checksum::default();
         }

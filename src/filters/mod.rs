@@ -245,7 +245,7 @@ impl Payload {
 
     /// Makes it `length` bytes long, new ones being 0; fails without the memory, and changes nothing then.
     fn resize(&mut self, length: usize) -> Result<()> {
-        resize(&mut self.bytes, self.start + length)
+        resize(&mut self.bytes, self.start.saturating_add(length))
     }
 }
 

@@ -189,6 +189,7 @@ impl Stage {
             sums = sums >> 1 | ((here & low ^ next & high).count_ones() << 31);
         };
         if next_bytes == 8 {
+            // Both blocks are full: each has a word for every column that this key has.
             let (_, rest) = bytes.split_at_checked(here).unwrap_or_default();
             let (here, next) = rest.split_at_checked(8 * stored as usize).unwrap_or_default();
             for (&here, &next) in here.as_chunks().0.iter().zip(next.as_chunks().0).take(columns as usize) {

@@ -1,10 +1,10 @@
 //! The WebAssembly boundary: this folder alone names wasm_bindgen. No logic and no public API: `js/` wraps these
 //! functions and checks the type and range of every argument before it calls one.
 //!
-//! What JavaScript holds is the number of a slot here: a run of bytes, a batch of digests, or a filter. Classes of
-//! wasm-bindgen would do the same for 180 bytes of wasm and 100 of JavaScript more per method. Bytes cross in one
-//! way: JavaScript writes into the scratch or a bytes slot, or reads from one. So the glue allocates nothing, which
-//! would trap where memory is short, and every allocation of a size that a caller chose is fallible.
+//! What JavaScript holds is the number of a slot here: a run of bytes, a blob that arrives, a batch of digests, or a
+//! filter. Classes of wasm-bindgen would do the same for 180 bytes of wasm and 100 of JavaScript more per method. Bytes
+//! cross in one way: JavaScript writes into the scratch or an arriving blob, or reads from a slot. So the glue allocates
+//! nothing, which would trap where memory is short, and every allocation of a size that a caller chose is fallible.
 //!
 //! Nor does the glue know errors, which would cost 60 bytes a function on either side. A function that fails tells
 //! `js/error.ts` so and returns 0; there `checked` throws it.
