@@ -181,26 +181,28 @@ impl Stage {
         // The coefficients of rows in this block and in the next.
         let (block, shift) = (start / WIDTH, start % WIDTH);
         let (low, high) = (coefficients << shift, coefficients >> 1 >> (WIDTH - 1 - shift));
-        let ((here, stored), here_bytes) = (self.block(block), self.column_bytes(block));
-        let (next, next_bytes) = (here + here_bytes * stored as usize, self.column_bytes(block + 1));
+        let (at, stored) = self.block(block);
+        let (columns, stored) = (columns as usize, stored as usize);
         // The sums of all columns, the last one in the highest bit. A branch for each is mispredicted too often.
         let mut sums = 0_u32;
         let mut add = |here: u64, next: u64| {
             sums = sums >> 1 | ((here & low ^ next & high).count_ones() << 31);
         };
-        if next_bytes == 8 {
+        if block + 2 <= self.rows / WIDTH {
             // Both blocks are full: each has a word for every column that this key has.
-            let (_, rest) = bytes.split_at_checked(here).unwrap_or_default();
-            let (here, next) = rest.split_at_checked(8 * stored as usize).unwrap_or_default();
-            for (&here, &next) in here.as_chunks().0.iter().zip(next.as_chunks().0).take(columns as usize) {
+            let (words, _) = bytes.get(at..).unwrap_or_default().as_chunks();
+            let (here, next) = words.split_at_checked(stored).unwrap_or_default();
+            for (&here, &next) in here.iter().zip(next).take(columns) {
                 add(u64::from_le_bytes(here), u64::from_le_bytes(next));
             }
         } else {
-            for column in 0..columns as usize {
-                add(word(bytes, here + column * here_bytes), word(bytes, next + column * next_bytes));
+            let (here_bytes, next_bytes) = (self.column_bytes(block), self.column_bytes(block + 1));
+            let next = at + here_bytes * stored;
+            for column in 0..columns {
+                add(word(bytes, at + column * here_bytes), word(bytes, next + column * next_bytes));
             }
         }
-        sums == fingerprint << (32 - columns)
+        sums == fingerprint << (32 - columns as u32)
     }
 }
 
