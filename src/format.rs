@@ -372,6 +372,7 @@ struct Fields {
 }
 
 impl Fields {
+    // Not inlined, like the next: wasm has two dozen callers.
     #[inline(never)]
     fn slice(&mut self, bytes: &[u8]) {
         if self.done.is_ok() {

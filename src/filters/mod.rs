@@ -147,6 +147,7 @@ impl Filter {
     }
 
     /// Everything that the parameters don't tell: the payload of a blob.
+    // One copy in the wasm.
     #[inline(never)]
     pub fn as_bytes(&self) -> &[u8] {
         each!(self, filter => filter.as_bytes())
