@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BloomFilter, RibbonFilter, urlExpressions } from "../dist/node.js";
+import { BloomFilter, RibbonFilter, urlExpressions } from "../dist/bloom.node.js";
 import { members, queries, strangers, strings } from "./keys.mjs";
 import { load } from "./loading.mjs";
 import { cli, native } from "./native.mjs";

@@ -27,7 +27,7 @@ WebAssembly.Instance = class extends Instance {
 /** From nothing to an answer, in milliseconds on the wall. */
 async function start() {
   const begun = performance.now();
-  const { decode } = await import("../dist/node.js");
+  const { decode } = await import("../dist/bloom.node.js");
   const imported = performance.now();
   const filter = decode(bytes);
   const decoded = performance.now();
@@ -46,7 +46,7 @@ async function small() {
 
 /** Decoding into memory that no filter has been in; in nanoseconds. */
 async function decode() {
-  const { decode } = await import("../dist/node.js");
+  const { decode } = await import("../dist/bloom.node.js");
   const start = performance.now() * 1e6;
   const filter = decode(bytes);
   const time = performance.now() * 1e6 - start;
@@ -72,7 +72,7 @@ function copy() {
  */
 async function again() {
   const filters = [];
-  const { decode } = await import("../dist/node.js");
+  const { decode } = await import("../dist/bloom.node.js");
   const times = { decode: [], copy: [] };
   for (let round = -3; round < 9; round++) {
     const copying = copy();
@@ -90,7 +90,7 @@ async function again() {
 
 /** How many bytes WebAssembly's memory grows by beyond the blob's, while it streams in. */
 async function stream(headers) {
-  const { load } = await import("../dist/node.js");
+  const { load } = await import("../dist/bloom.node.js");
   const before = memory.buffer.byteLength;
   let at = 0;
   const body = new ReadableStream({

@@ -4,8 +4,8 @@
 
 use std::hint::black_box;
 
-use bloom_wasm::check::url::canonicalize;
 use bloom_wasm::hash::digest;
+use bloom_wasm::keys::url::canonicalize;
 use bloom_wasm::{Blob, BloomFilter, Filter, RibbonFilter};
 
 /// Keys in a filter, and queries of one workload.

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { RibbonFilter } from "../dist/node.js";
+import { RibbonFilter } from "../dist/bloom.node.js";
 import { RIVAL, peers } from "./peers.mjs";
 import { loop, race } from "./race.mjs";
 import { claim, table } from "./table.mjs";

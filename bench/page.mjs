@@ -10,7 +10,7 @@ import { claim, table } from "./table.mjs";
 async function race({ count, rounds }) {
   const { queries, strings } = await import("/bench/keys.mjs");
   const { loop, race } = await import("/bench/race.mjs");
-  const { decode } = await import("/dist/inline.js");
+  const { decode } = await import("/dist/reader.inline.js");
   const text = queries(count);
   const keys = strings(text);
   const scratch = new Uint8Array(1024);
@@ -43,7 +43,7 @@ async function start(key) {
   };
   WebAssembly.Module.prototype = Module.prototype;
   const begun = performance.now();
-  const { decode } = await import("/dist/inline.js");
+  const { decode } = await import("/dist/reader.inline.js");
   const imported = performance.now();
   const filter = decode(bytes);
   const decoded = performance.now();
@@ -69,8 +69,8 @@ export async function page(bench) {
   const server = createServer(({ url }, response) => {
     // Isolated, or the clock ticks in tenths of a millisecond.
     const isolated = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
-    const preload = ["inline", "core-npm"].map((name) => `<link rel="modulepreload" href="/dist/${name}.js">`).join("");
-    const file = /^\/(dist|bench)\/[\w-]+\.m?js$/.test(url);
+    const preload = ["reader.inline", "reader", "error"].map((name) => `<link rel="modulepreload" href="/dist/${name}.js">`).join("");
+    const file = /^\/(dist|bench)\/[\w.-]+\.m?js$/.test(url);
     const body = blobs[url] ?? (file ? readFileSync(`${root}${url}`) : `<!doctype html>${preload}`);
     const type = blobs[url] ? "application/octet-stream" : file ? "text/javascript" : "text/html";
     response.writeHead(200, { ...isolated, "content-type": type }).end(body);

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bloom_wasm::hash::digest;
-use bloom_wasm::lines::lines;
+use bloom_wasm::keys::lines::lines;
 use bloom_wasm::{BloomFilter, RibbonFilter};
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BatchSize, Criterion, SamplingMode, Throughput};

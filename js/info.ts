@@ -1,20 +1,11 @@
 /** What a filter says of itself. */
 
-/** The kinds, in the order of their numbers in a blob, which begin at 1. */
-export const kinds = ["bloom", "counting", "scalable", "cuckoo", "ribbon"] as const;
-
-/** The profiles, in the order of their numbers in a blob, which begin at 0. */
-export const profiles = ["raw", "url", "password"] as const;
-
-/** What is added to the number of the profile `password`. */
-export const [LOWERCASE, SHA1] = [4, 8];
-
 /** A description of a filter: a plain object that can go into JSON; never the bits themselves. */
 export interface FilterInfo {
   /** The kind of filter. */
-  kind: (typeof kinds)[number];
+  kind: "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon";
   /** What the keys are: `raw` = bytes as they are given, `url` = expressions of URLs, `password` = passwords. */
-  profile: (typeof profiles)[number];
+  profile: "raw" | "url" | "password";
   /** The number of different keys; null where the structure doesn't know it (bloom, counting): see `estimatedCount`. */
   count: number | null;
   /**
@@ -42,51 +33,4 @@ export interface FilterInfo {
   createdAt: number | null;
   /** Sixteen hexadecimal digits that tell blobs apart: the blob's checksum. */
   id: string;
-}
-
-let last: FilterInfo;
-
-/** Null for the NaN that WebAssembly sends in place of a number that it hasn't. */
-function orNull(number: number): number | null {
-  return Number.isNaN(number) ? null : number;
-}
-
-/** Called by WebAssembly, with what it knows in the order of {@link FilterInfo}. */
-export function takeInfo(
-  kind: FilterInfo["kind"],
-  profile: FilterInfo["profile"],
-  count: number,
-  capacity: number,
-  fpr: number,
-  bits: number,
-  hashes: number,
-  bitsPerKey: number,
-  byteLength: number,
-  seed: bigint,
-  layers: number,
-  name: string | undefined,
-  createdAt: number,
-  id: bigint,
-): void {
-  last = {
-    kind,
-    profile,
-    count: orNull(count),
-    capacity: orNull(capacity),
-    fpr,
-    bits,
-    hashes: orNull(hashes),
-    bitsPerKey: orNull(bitsPerKey),
-    byteLength,
-    seed: String(seed),
-    layers,
-    name: name ?? null,
-    createdAt: orNull(createdAt),
-    id: id.toString(16).padStart(16, "0"),
-  };
-}
-
-/** What WebAssembly has handed over last. */
-export function takenInfo(): FilterInfo {
-  return last;
 }

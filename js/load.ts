@@ -1,8 +1,10 @@
 /** Fetching a blob and decoding it as it arrives. */
 
-import { FilterError, checked } from "./error.js";
-import { decodeSlot, type Filter } from "./filter.js";
-import { arrive, typeName, view, wasm, type Slot } from "./memory.js";
+import { Incoming } from "./bloom_wasm.js";
+import { call, release } from "./call.js";
+import { FilterError } from "./error.js";
+import { hold, type Filter } from "./filter.js";
+import { invalidParameter, plainBytes, typeName } from "./input.js";
 import { readAll, unlessAborted } from "./stream.js";
 
 /** Where a blob comes from. */
@@ -34,7 +36,7 @@ export interface LoadOptions {
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
   const { signal, onProgress, maxBytes = Infinity, integrity } = options;
-  if (!(maxBytes >= 0)) throw new FilterError("invalid_parameter", "maxBytes must be a number from 0 on");
+  if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be a number from 0 on");
   signal?.throwIfAborted();
   const opening = open(source, options);
   const { stream, total } = await unlessAborted(opening, signal).catch((error: unknown) => {
@@ -43,48 +45,50 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
     throw error;
   });
   const most = Math.min(maxBytes, 0x7fff_ffff);
-  const check = (length: number) => {
-    if (length > most) throw new FilterError("too_large", "the blob has {} bytes, more than {}", length, most);
+  const requireRoom = (length: number) => {
+    if (length > most) throw new FilterError("too_large", `the blob has ${length} bytes, more than ${most}`);
   };
-  const slot = checked(wasm.incoming());
+  const incoming = call(() => new Incoming());
   try {
     let loaded = 0;
     let expected = 0; // the blob's length by its own header, once that is there
     let next = 0; // how much is to be there when its header is looked at again
     let room = 0;
-    const checkEnd = () => {
+    const requireEnd = () => {
       if (expected === 0 || loaded <= expected) return;
       throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
     };
-    check(total ?? 0);
+    requireRoom(total ?? 0);
     await readAll(stream, signal, (chunk) => {
       loaded += chunk.byteLength;
-      check(loaded);
-      checkEnd();
+      requireRoom(loaded);
+      requireEnd();
       // Never more than the whole: twice the room would be a waste at the end.
       if (loaded > room) room = expected === 0 || expected > 2 * room ? Math.max(loaded, 2 * room) : expected;
-      arrive(slot, chunk, room);
+      const bytes = plainBytes(chunk);
+      call(() => incoming.push(bytes, room));
       if (expected === 0 && loaded >= next) {
         // With thousands of layers' levels in it, reading a header for each chunk anew would take minutes.
         next = 2 * loaded;
-        expected = checked(wasm.expected_length(slot));
-        check(expected);
-        checkEnd();
+        expected = call(() => incoming.expectedLength()) ?? 0;
+        requireRoom(expected);
+        requireEnd();
         // Room for the whole at once, but not for much on the word of the header alone.
         if (expected > 0 && (expected === total || expected <= 1 << 24)) room = Math.max(expected, loaded);
       }
       onProgress?.({ loaded, total: total !== undefined && loaded <= total ? total : undefined });
     });
     if (integrity !== undefined) {
-      await checkIntegrity(slot, integrity);
+      await requireIntegrity(call(() => incoming.toBytes()), integrity);
       signal?.throwIfAborted();
     }
+    return hold(call(() => incoming.decode()));
   } catch (error) {
     void stream.cancel(error).catch(() => {});
-    wasm.free(slot);
     throw error;
+  } finally {
+    release(incoming);
   }
-  return decodeSlot(slot);
 }
 
 interface Opened {
@@ -105,7 +109,7 @@ export async function open(source: Source, options: LoadOptions): Promise<Opened
   }
   if (source instanceof Request) return openResponse(request(source, options), source.url);
   if (source instanceof Response || source instanceof Promise) return openResponse(source, "the response");
-  throw new FilterError("invalid_parameter", `can't load a filter from ${typeName(source)}`);
+  throw invalidParameter(`can't load a filter from ${typeName(source)}`);
 }
 
 async function request(input: string | Request, { signal, fetch = globalThis.fetch }: LoadOptions): Promise<Response> {
@@ -127,7 +131,7 @@ async function openResponse(promise: Response | Promise<Response>, name: string)
   if (!response.ok) {
     throw new FilterError("http", `${response.url || name} answered with status ${response.status}`, { cause: response });
   }
-  if (response.bodyUsed) throw new FilterError("invalid_parameter", "the response's body has been read already");
+  if (response.bodyUsed) throw invalidParameter("the response's body has been read already");
   // A compressed body is longer than its Content-Length. Across origins the encoding may be hidden, so that this
   // length is only ever a hint.
   const length = response.headers.has("content-encoding") ? null : response.headers.get("content-length");
@@ -149,10 +153,10 @@ async function openFile(url: string): Promise<Opened> {
 }
 
 /** Compares with a hash as in a script tag: `sha256-`, `sha384-` or `sha512-` and base64; one of several must fit. */
-async function checkIntegrity(slot: Slot, integrity: string): Promise<void> {
+async function requireIntegrity(bytes: Uint8Array, integrity: string): Promise<void> {
   if (!crypto.subtle) throw new FilterError("integrity", "only pages from https can check integrity");
   for (const [, bits, hash] of integrity.matchAll(/\bsha(256|384|512)-([\w+/]+=*)/g)) {
-    const digest = new Uint8Array(await crypto.subtle.digest(`SHA-${bits}`, view(slot)));
+    const digest = new Uint8Array(await crypto.subtle.digest(`SHA-${bits}`, bytes as Uint8Array<ArrayBuffer>));
     if (btoa(String.fromCharCode(...digest)) === hash) return;
   }
   throw new FilterError("integrity", "the bytes don't have the hash that was demanded");

@@ -1,8 +1,6 @@
-/** What builders can be told, and the check of every argument before it crosses into WebAssembly. */
+/** What builders can be told. */
 
-import { FilterError } from "./error.js";
-import { LOWERCASE, SHA1, profiles } from "./info.js";
-import { iterable, type Key } from "./memory.js";
+import { invalidParameter, iterable, requireType, type Key } from "./input.js";
 
 /**
  * Why a line of a list gives no key: `not_checkable` = no URL and no host, `pattern` = an adblock rule other than
@@ -90,99 +88,31 @@ export interface StreamOptions {
   onProgress?: (progress: { loaded: number }) => void;
 }
 
-function checkInteger(value: unknown, name: string, min: number, max: number): number {
-  if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
-  throw invalid(`${name} must be a whole number from ${min} to ${max}`);
-}
+/** All that a builder can be told. */
+export type AllOptions = BuildOptions & CountingOptions & GrowthOptions;
 
-export function checkCount(count: unknown): number {
-  return checkInteger(count, "count", 0, Number.MAX_SAFE_INTEGER);
-}
-
-function checkShare(share: unknown, name: string): number {
-  if (typeof share === "number" && share > 0 && share < 1) return share;
-  throw invalid(`${name} must be a number above 0 and below 1`);
-}
-
-export function checkFpr(fpr: unknown): number {
-  return checkShare(fpr, "fpr");
-}
-
-export function checkBits(bits: unknown): number {
-  return checkInteger(bits, "bits", 1, 0xffff_ffff);
-}
-
-export function checkHashes(hashes: unknown): number {
-  return checkInteger(hashes, "hashes", 1, 64);
-}
-
-function checkSeed(seed: unknown = 0n): bigint {
-  if (typeof seed === "bigint" && seed >= 0n && seed < 1n << 64n) return seed;
-  throw invalid("seed must be a bigint from 0n to 2n ** 64n - 1n");
-}
-
-function invalid(message: string): FilterError {
-  return new FilterError("invalid_parameter", message);
-}
-
-function checkProfile(options: ProfileOptions) {
-  const { profile = "raw", lowercase = false, sha1Hex = false, minLength = 0, minCount = 0 } = options;
-  const { allow, allowWins = false, onSkip, onConflict } = options;
-  if (!profiles.includes(profile)) throw invalid("profile must be raw, url or password");
-  for (const [name, value] of Object.entries({ lowercase, sha1Hex, allowWins })) {
-    if (typeof value !== "boolean") throw invalid(`${name} must be true or false`);
-  }
-  for (const [name, value] of Object.entries({ onSkip, onConflict })) {
-    if (value !== undefined && typeof value !== "function") throw invalid(`${name} must be a function`);
-  }
+/** Throws `invalid_parameter` unless each option is of its type, before a builder reads a single key. */
+export function requireTypes(options: AllOptions): void {
+  const { profile, lowercase, sha1Hex, allowWins, onSkip, onConflict, name, createdAt, allow } = options;
+  const { fpr, counterBits, initialCapacity, growth, tightening, minLength, minCount } = options;
+  requireType("number", { fpr, counterBits, initialCapacity, growth, tightening, minLength, minCount });
+  requireType("boolean", { lowercase, sha1Hex, allowWins });
+  requireType("string", { profile, name });
+  requireType("function", { onSkip, onConflict });
   if (allow !== undefined) iterable(allow);
-  else if (allowWins) throw invalid("allowWins needs allow");
-  checkInteger(minLength, "minLength", 0, Number.MAX_SAFE_INTEGER);
-  checkInteger(minCount, "minCount", 0, Number.MAX_SAFE_INTEGER);
-  if (profile !== "password" && (lowercase || sha1Hex || minLength || minCount)) {
-    throw invalid("lowercase, sha1Hex, minLength and minCount need the profile password");
-  }
-  if (sha1Hex && (lowercase || minLength)) throw invalid("a hash can't be lower-cased, nor does it tell a length");
-  if (minCount && !sha1Hex) throw invalid("minCount needs sha1Hex");
-  return {
-    profile,
-    /** The profile as the blob has it. */
-    profileNumber: profiles.indexOf(profile) | (lowercase ? LOWERCASE : 0) | (sha1Hex ? SHA1 : 0),
-    lowercase,
-    sha1Hex,
-    minLength,
-    minCount,
-    allow,
-    allowWins,
-    onSkip,
-    onConflict,
-  };
+  else if (allowWins) throw invalidParameter("allowWins needs allow");
+  asDate(createdAt);
 }
 
-/** Checks all options, before a builder reads a single key. */
-export function checkOptions(options?: BuildOptions & CountingOptions & GrowthOptions) {
-  const checkedProfile = checkProfile(options ?? {});
-  const { fpr = checkedProfile.profile === "password" ? 1e-4 : 1e-3, seed, name, createdAt } = options ?? {};
-  const { counterBits = 4, initialCapacity = 1000, growth = 2, tightening = 0.5 } = options ?? {};
-  if (name !== undefined && (typeof name !== "string" || new TextEncoder().encode(name).length > 255)) {
-    throw invalid("name must be a string of at most 255 bytes of UTF-8");
-  }
-  if (createdAt !== undefined && typeof createdAt !== "number" && !(createdAt instanceof Date)) {
-    throw invalid("createdAt must be a Date or a number");
-  }
-  if (counterBits !== 4 && counterBits !== 8) throw invalid("counterBits must be 4 or 8");
-  return {
-    ...checkedProfile,
-    fpr: checkFpr(fpr),
-    seed: checkSeed(seed),
-    name,
-    time: createdAt === undefined ? NaN : checkInteger(Number(createdAt), "createdAt", 0, 8.64e15),
-    counterBits,
-    initialCapacity: checkInteger(initialCapacity, "initialCapacity", 1, 0xffff_ffff),
-    growth: checkInteger(growth, "growth", 1, 16),
-    tightening: checkShare(tightening, "tightening"),
-  };
+/** The seed, which is 0n if none is given. */
+export function asSeed(seed: unknown = 0n): bigint {
+  if (typeof seed === "bigint" && seed >= 0n && seed < 1n << 64n) return seed;
+  throw invalidParameter("seed must be a bigint from 0n to 2n ** 64n - 1n");
 }
 
-/** Options that have been checked, with the defaults for those that weren't given. */
-export type Checked = ReturnType<typeof checkOptions>;
+/** The creation time, if one is given. */
+export function asDate(createdAt: unknown): Date | undefined {
+  if (createdAt === undefined || createdAt instanceof Date) return createdAt;
+  if (Number.isInteger(createdAt)) return new Date(createdAt as number);
+  throw invalidParameter("createdAt must be a Date, or a number of whole milliseconds since 1970");
+}

@@ -1,8 +1,8 @@
 /** The formulas that tie a Bloom filter's count of keys, false-positive rate, bits and hashes together. */
 
-import { checked, refusal } from "./error.js";
-import { wasm } from "./memory.js";
-import { checkBits, checkCount, checkFpr, checkHashes } from "./options.js";
+import * as wasm from "./bloom_wasm.js";
+import { call } from "./call.js";
+import { requireNumbers } from "./input.js";
 
 /** The size of a Bloom filter. */
 export interface Optimal {
@@ -19,26 +19,18 @@ export interface Optimal {
  * bits = ceil(-count ln fpr / (ln 2)^2) and hashes = max(1, round(bits / count ln 2)). A count of 0 is sized as 1.
  */
 export function optimal(count: number, fpr: number): Optimal {
-  if (FULL) {
-    const packed = checked(wasm.optimal(checkCount(count), checkFpr(fpr)));
-    const bits = packed % 2 ** 32;
-    return { bits, hashes: (packed - bits) / 2 ** 32, bytes: Math.ceil(bits / 8) };
-  }
-  throw refusal();
+  requireNumbers({ count, fpr });
+  return call(() => wasm.optimal(count, fpr));
 }
 
 /** The false-positive rate of a Bloom filter with `count` keys: (1 - (1 - 1/bits)^(hashes count))^hashes. */
 export function fprFor(count: number, bits: number, hashes: number): number {
-  if (FULL) {
-    return checked(wasm.fpr_for(checkCount(count), checkBits(bits), checkHashes(hashes)));
-  }
-  throw refusal();
+  requireNumbers({ count, bits, hashes });
+  return call(() => wasm.fprFor(count, bits, hashes));
 }
 
 /** The largest count of keys for which {@link optimal} needs no more than `bits` bits at a rate of `fpr`. */
 export function countFor(bits: number, fpr: number): number {
-  if (FULL) {
-    return checked(wasm.count_for(checkBits(bits), checkFpr(fpr)));
-  }
-  throw refusal();
+  requireNumbers({ bits, fpr });
+  return call(() => wasm.countFor(bits, fpr));
 }

@@ -25,15 +25,15 @@ process.env.BLOOM_WASM_INSTALLED = JSON.stringify(made);
 
 export const { folder, tarball } = made;
 
-/** The installed package, imported from where a user's own file would import it. */
-export async function installed() {
-  const user = join(folder, "user.mjs");
-  writeFileSync(user, 'export * from "bloom-wasm";\n');
+/** An entry of the installed package, imported from where a user's own file would import it. */
+export async function installed(entry = "bloom-wasm") {
+  const user = join(folder, `user-${entry.replaceAll("/", "-")}.mjs`);
+  writeFileSync(user, `export * from "${entry}";\n`);
   return import(pathToFileURL(user).href);
 }
 
-/** What a page gets from the installed package, or from another of its entries, by the manifest. */
-export function forPages(entry = ".") {
+/** What a page gets from an entry of the installed package, by the manifest. */
+export function forPages(entry = "./reader") {
   const home = join(folder, "node_modules/bloom-wasm");
   const { exports } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
   return import(pathToFileURL(join(home, exports[entry].browser)).href);

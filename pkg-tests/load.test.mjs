@@ -122,7 +122,7 @@ function streamed({ surplus }) {
   const { length } = BloomFilter.withCapacity(2_500_000, 1e-4).toBytes();
   const source = `
     ${CATCH_MEMORY}
-    const { load } = await import("./node_modules/bloom-wasm/dist/inline.js");
+    const { load } = await import("./node_modules/bloom-wasm/dist/reader.inline.js");
     const blob = new Uint8Array(${length + surplus});
     blob.set([0xb5, 66, 76, 77, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     new DataView(blob.buffer).setUint32(16, ${(length - 29) * 8}, true);

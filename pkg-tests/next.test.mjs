@@ -40,7 +40,7 @@ describe("Next.js", { timeout: 300_000 }, () => {
   for (const [path, target] of Object.entries({ node: "Next.js, server", edge: "Next.js, edge" })) {
     test(target, { skip: !modules && skipped(target, setup.NOT_INSTALLED) }, async () => {
       const response = await fetch(`${url}/${path}`);
-      record(target, version, await response.json());
+      await record(target, version, await response.json());
     });
   }
 
@@ -52,8 +52,8 @@ describe("Next.js", { timeout: 300_000 }, () => {
       const page = await browser.newPage();
       await page.goto(url);
       await page.waitForFunction(() => globalThis.verdict);
-      record("Next.js, client", version, await page.evaluate(() => globalThis.verdict));
-      record("Next.js, worker", version, await page.evaluate(() => globalThis.ofWorker()));
+      await record("Next.js, client", version, await page.evaluate(() => globalThis.verdict));
+      await record("Next.js, worker", version, await page.evaluate(() => globalThis.ofWorker()));
     } finally {
       await browser.close();
     }

@@ -9,11 +9,11 @@ import { record } from "./runtimes/table.mjs";
 
 test("Node", async () => {
   await import(pathToFileURL(join(app("node"), "main.mjs")).href);
-  record("Node", process.version, await globalThis.verdict);
+  await record("Node", process.version, await globalThis.verdict);
 });
 
 test("a page's entries, in Node", async () => {
   const first = performance.now();
   const ask = await forPages();
-  record("Node, page's entries", process.version, await run({ ask, full: await forPages("./full"), golden }, first));
+  await record("Node, page's entries", process.version, await run({ ask, full: await forPages("."), golden }, first));
 });

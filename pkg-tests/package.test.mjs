@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { folder, tarball } from "./installed.mjs";
 
@@ -30,33 +30,50 @@ test("works from require", () => {
 });
 
 test("the entries for browsers and bundlers work by themselves", () => {
-  const from = (entry) => `"./node_modules/bloom-wasm/dist/${entry}.js"`;
-  const full = `import { BloomFilter } from ${from("full")};`;
-  for (const entry of ["inline", "full"]) {
-    const out = node(`${entry}.mjs`, `${full}import { decode } from ${from(entry)};${USE}`);
+  const from = (entry) => `"./node_modules/bloom-wasm/dist/${entry}.inline.js"`;
+  for (const entry of ["bloom", "reader"]) {
+    const out = node(`${entry}.mjs`, `import { BloomFilter } from ${from("bloom")};import { decode } from ${from(entry)};${USE}`);
     assert.equal(out, "true false true\n");
   }
 });
 
-test("in Node bloom-wasm and bloom-wasm/full are one", () => {
-  const out = node("one.mjs", 'import * as a from "bloom-wasm"; import * as b from "bloom-wasm/full"; console.log(a === b, Object.values(a).every((value) => !/^_/.test(value.name)));');
-  assert.equal(out, "true true\n");
+test("the classes that wasm-pack makes work by themselves", () => {
+  for (const entry of ["bloom", "reader"]) {
+    const out = join(root, "target/npm", entry);
+    const source = `
+      import { readFileSync } from "node:fs";
+      const raw = await import(${JSON.stringify(pathToFileURL(join(out, "bloom_wasm.js")).href)});
+      raw.initSync({ module: readFileSync(${JSON.stringify(join(out, "bloom_wasm_bg.wasm"))}) });
+      const bytes = new Uint8Array(readFileSync(${JSON.stringify(join(root, "tests/golden/url.bloom"))}));
+      const filter = raw.Filter.decode(bytes);
+      console.log(filter.has("key-1"), filter.has(new TextEncoder().encode("key-1")), filter.has("no key"), filter.kind, filter.info().profile);
+      for (const run of [() => raw.Filter.decode(bytes.subarray(1)), () => filter.has(5)]) {
+        try { run(); } catch (error) { console.log(error.name, error.code, error instanceof Error); }
+      }
+      filter.free();
+    `;
+    const expected = "true true false ribbon url\nFilterError not_a_filter true\nFilterError invalid_key true\n";
+    assert.equal(node(`raw-${entry}.mjs`, source), expected);
+  }
 });
 
 test("bloom-wasm/slim starts when it is told, from the file beside it, a file, bytes or a module, and shares what has started", () => {
-  const use = (how) => `
-    import { RibbonFilter, decode, init, initSync } from "bloom-wasm/slim";
+  const use = (how, slim, wasm) => `
+    import { decode, init, initSync } from "bloom-wasm/${slim}";
     import { readFileSync } from "node:fs";
-    const file = new URL(import.meta.resolve("bloom-wasm/bloom.wasm"));
+    const file = new URL(import.meta.resolve("bloom-wasm/${wasm}"));
+    const blob = readFileSync(${JSON.stringify(join(root, "tests/golden/ribbon.bloom"))});
     const code = (run) => { try { run(); } catch (error) { return error.code; } };
     console.log(code(() => decode(new Uint8Array(9))));
     console.log(await init(new Uint8Array(9)).catch((error) => error.code));
     ${how};
     await init();
-    console.log(RibbonFilter.from(["a"]).has("a"));
+    console.log(decode(blob).has("key-1"));
   `;
   const ways = ["await init()", "await init(file)", "await init(file.href)", "await init(readFileSync(file))", "initSync(readFileSync(file))", "initSync(new WebAssembly.Module(readFileSync(file)))"];
-  for (const way of ways) assert.equal(node("slim.mjs", use(way)), "wasm_load\nwasm_load\ntrue\n", way);
+  for (const [slim, wasm] of [["slim", "bloom.wasm"], ["reader/slim", "reader.wasm"]]) {
+    for (const way of ways) assert.equal(node("slim.mjs", use(way, slim, wasm)), "wasm_load\nwasm_load\ntrue\n", way);
+  }
   const shared = 'import { RibbonFilter } from "bloom-wasm"; import * as slim from "bloom-wasm/slim"; console.log(RibbonFilter === slim.RibbonFilter && slim.decode(RibbonFilter.from(["a"]).toBytes()).has("a"));';
   assert.equal(node("shared.mjs", shared), "true\n");
 });
@@ -108,11 +125,19 @@ test("tsc --strict accepts the types from import and from require", () => {
   const names = "BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter, canonicalizeUrl, decode, load, urlExpressions";
   const imports = `
     import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";
-    import * as full from "bloom-wasm/full";
-    import { init, initSync, decode as slim } from "bloom-wasm/slim";
+    import * as reader from "bloom-wasm/reader";
+    import { init, initSync, decode as slim, BloomFilter as SlimBloomFilter } from "bloom-wasm/slim";
+    import { init as initReader, decode as readerSlim } from "bloom-wasm/reader/slim";
     const starting: Promise<void> = init(new URL("http://a.b"));
-    const same: [typeof import("bloom-wasm"), typeof decode] = [full, slim];
-    void [starting, initSync, same];
+    const same: [typeof decode, typeof FilterError, typeof initReader, typeof readerSlim] = [slim, reader.FilterError, init, reader.decode];
+    void [starting, initSync, same, SlimBloomFilter];
+    const asked: reader.Filter = reader.decode(new Uint8Array(1));
+    // @ts-expect-error: the reader has no builders
+    reader.BloomFilter.from(["a"]);
+    // @ts-expect-error: and its filters can't be changed
+    asked.add("a");
+    // @ts-expect-error: nor has it the formulas
+    reader.optimal(1, 0.1);
   `;
   for (const file of ["types.mts", "types.cts"]) writeFileSync(join(folder, file), imports + source);
   // By node16, which is Node 16's, CommonJS can't import ESM.
@@ -131,38 +156,48 @@ test("publint is clean", () => {
 });
 
 test("attw reports nothing but that CommonJS resolves to ESM", () => {
-  const args = [tarball, "--profile", "node16", "--exclude-entrypoints", "./bloom.wasm", "--format", "json"];
+  const args = [tarball, "--profile", "node16", "--exclude-entrypoints", "./bloom.wasm", "./reader.wasm", "--format", "json"];
   const { stdout } = spawnSync(bin("attw"), args, { encoding: "utf8" });
   const { analysis } = JSON.parse(stdout);
   assert.ok(analysis.entrypoints["."], stdout.slice(0, 500));
   const problems = analysis.problems.filter(({ resolutionKind }) => resolutionKind !== "node10");
-  assert.deepEqual(problems.map(({ kind }) => kind), [".", "./full", "./slim"].map(() => "CJSResolvesToESM"));
+  assert.deepEqual(problems.map(({ kind }) => kind), [".", "./slim", "./reader", "./reader/slim"].map(() => "CJSResolvesToESM"));
 });
 
-test("a Vite build of a small app grows by at most 36 kB, gzipped, WebAssembly and all", async () => {
+test("a Vite build of a small app grows by what its entry weighs, and by no more than it imports", async () => {
   const { build } = await import("vite");
   const app = join(folder, "small");
   mkdirSync(app, { recursive: true });
-  const size = async (script) => {
+  const built = async (script) => {
     writeFileSync(join(app, "index.html"), '<!doctype html><script type="module" src="app.js"></script>');
     writeFileSync(join(app, "app.js"), script);
     const { output } = await build({ root: app, configFile: false, logLevel: "error", build: { write: false } });
-    return output.reduce((sum, { code, source }) => sum + gzipSync(code ?? source, { level: 9 }).length, 0);
+    return output.map(({ code, source }) => code ?? Buffer.from(source));
   };
+  const size = (files) => files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0);
+  const empty = size(await built('document.title = "yes";'));
   const use = 'const filter = await load("phishing.bloom"); document.title = filter.hasUrl(location.href) ? "no" : "yes";';
-  const grown = (await size(`import { load } from "bloom-wasm"; (async () => { ${use} })();`)) - (await size('document.title = "yes";'));
-  console.log(`a Vite build grows by ${grown} bytes, gzipped`);
-  assert.ok(grown <= 36_000, `${grown} bytes`);
+  const starting = { slim: "await init(); " };
+  for (const [entry, most] of Object.entries({ "": 92_000, "/reader": 58_000, "/slim": 73_000, "/reader/slim": 47_000 })) {
+    const [names, start] = entry.endsWith("slim") ? ["init, load", starting.slim] : ["load", ""];
+    const files = await built(`import { ${names} } from "bloom-wasm${entry}"; (async () => { ${start}${use} })();`);
+    const grown = size(files) - empty;
+    console.log(`a Vite build grows by ${grown} bytes with bloom-wasm${entry}, gzipped`);
+    assert.ok(grown <= most, `${entry}: ${grown} bytes`);
+    // The formulas aren't imported.
+    const scripts = files.filter((file) => typeof file === "string").join("");
+    assert.doesNotMatch(scripts, /countFor\(|requireNumbers\(\{count/);
+  }
 });
 
 test("the package is small, self-contained and names no machine", () => {
   const [{ files: packed, unpackedSize }] = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json", tarball], { encoding: "utf8" }));
   console.log(`${packed.length} files, ${unpackedSize} bytes unpacked`);
-  for (const { path } of packed) assert.match(path, /^(dist\/[\w.-]+\.(js|d\.ts|wasm)|[A-Z-]+(\.md)?|package\.json)$/);
+  for (const { path } of packed) assert.match(path, /^(dist\/(start\/)?[\w.-]+\.(js|d\.ts|wasm)|[A-Z-]+(\.md)?|package\.json)$/);
   const { files, dependencies } = createRequire(join(folder, "user.cjs"))("bloom-wasm/package.json");
   assert.ok(files.includes("dist"));
   assert.equal(dependencies, undefined);
-  for (const name of ["bloom.wasm", "full.wasm"]) {
+  for (const name of ["bloom.wasm", "reader.wasm"]) {
     const wasm = readFileSync(join(folder, "node_modules/bloom-wasm/dist", name), "latin1");
     assert.doesNotMatch(wasm, /\/home\/|\/root\/|\/Users\/|\.cargo/);
   }

@@ -106,15 +106,15 @@ describe("in Chromium", { timeout: 300_000 }, () => {
 
   test("an extension's service worker", options("Chromium, extension"), async () => {
     const [verdict] = await extension.verdict;
-    record("Chromium, extension", version(), verdict);
+    await record("Chromium, extension", version(), verdict);
   });
 
   test("a page", options("Chromium, page"), async () => {
-    record("Chromium, page", version(), await visit(browser, at("chromium/index.html")));
+    await record("Chromium, page", version(), await visit(browser, at("chromium/index.html")));
   });
 
   test("a page's module worker", options("Chromium, worker"), async () => {
-    record("Chromium, worker", version(), await visit(browser, at("chromium/index.html"), ofWorker));
+    await record("Chromium, worker", version(), await visit(browser, at("chromium/index.html"), ofWorker));
   });
 
   describe("bundled", () => {
@@ -143,8 +143,8 @@ describe("in Chromium", { timeout: 300_000 }, () => {
       test(bundler, { timeout, skip: skip || (!modulesOf(bundler) && skipped(target, setup.NOT_INSTALLED)) }, async () => {
         await builds[bundler];
         const { version } = JSON.parse(readFileSync(join(modulesOf(bundler), packageOf(bundler), "package.json"), "utf8"));
-        record(target, version, await visit(browser, at(`${bundler}/dist/index.html`)));
-        record(`${target} worker`, version, await visit(browser, at(`${bundler}/dist/index.html`), ofWorker));
+        await record(target, version, await visit(browser, at(`${bundler}/dist/index.html`)));
+        await record(`${target} worker`, version, await visit(browser, at(`${bundler}/dist/index.html`), ofWorker));
       });
     }
 
@@ -153,8 +153,8 @@ describe("in Chromium", { timeout: 300_000 }, () => {
       const dev = await createServer({ root: app("vite-dev"), configFile: false, logLevel: "error", server: { port: 0 } });
       try {
         await dev.listen();
-        record("Chromium, vite dev", version, await visit(browser, dev.resolvedUrls.local[0]));
-        record("Chromium, vite dev worker", version, await visit(browser, dev.resolvedUrls.local[0], ofWorker));
+        await record("Chromium, vite dev", version, await visit(browser, dev.resolvedUrls.local[0]));
+        await record("Chromium, vite dev worker", version, await visit(browser, dev.resolvedUrls.local[0], ofWorker));
       } finally {
         await dev.close();
       }
@@ -184,15 +184,15 @@ describe("in Firefox", { timeout: 120_000 }, () => {
     const extension = plain("firefox", { background: { scripts: ["extension.mjs"], type: "module" }, browser_specific_settings });
     await browser.installExtension(extension.path);
     const [verdict] = await extension.verdict;
-    record("Firefox, extension", await version(), verdict);
+    await record("Firefox, extension", await version(), verdict);
   });
 
   test("a page", options("Firefox, page"), async () => {
-    record("Firefox, page", await version(), await visit(browser, at("firefox/index.html")));
+    await record("Firefox, page", await version(), await visit(browser, at("firefox/index.html")));
   });
 
   test("a page's module worker", options("Firefox, worker"), async () => {
-    record("Firefox, worker", await version(), await visit(browser, at("firefox/index.html"), ofWorker));
+    await record("Firefox, worker", await version(), await visit(browser, at("firefox/index.html"), ofWorker));
   });
 });
 
@@ -244,10 +244,10 @@ describe("in WebKit", { timeout: 120_000 }, () => {
   }
 
   test("a page", options("WebKit, page"), async () => {
-    record("WebKit, page", version, await ask(() => globalThis.verdict));
+    await record("WebKit, page", version, await ask(() => globalThis.verdict));
   });
 
   test("a page's module worker", options("WebKit, worker"), async () => {
-    record("WebKit, worker", version, await ask(ofWorker));
+    await record("WebKit, worker", version, await ask(ofWorker));
   });
 });

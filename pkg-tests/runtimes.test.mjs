@@ -30,7 +30,7 @@ describe("on the command line", () => {
       const { stdout } = await promisify(execFile)(command, [...options, join(here, "cli.mjs")], { timeout: 60_000 });
       const ran = JSON.parse(stdout);
       assert.equal(ran.version, version);
-      record(target, version, ran.verdict);
+      await record(target, version, ran.verdict);
     });
   }
 });
@@ -69,7 +69,7 @@ describe("Cloudflare's workerd", () => {
       const worker = await start();
       try {
         const response = await worker.fetch();
-        record(target, require("workerd/package.json").version, await response.json());
+        await record(target, require("workerd/package.json").version, await response.json());
       } finally {
         await worker.dispose();
       }

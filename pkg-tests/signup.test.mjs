@@ -201,7 +201,7 @@ describe("the example form", { skip, timeout: 180_000 }, () => {
   test("the server shows nothing else of its folders", async () => {
     // Not fetch, which tidies paths up.
     const status = (path) => new Promise((resolve, reject) => get(url, { path }, (response) => resolve(response.resume().statusCode)).on("error", reject));
-    assert.equal(await status("/bloom-wasm/inline.js?x"), 200);
+    assert.equal(await status("/bloom-wasm/reader.inline.js?x"), 200);
     for (const path of ["/serve.mjs", "//", "/bloom-wasm/", "/bloom-wasm/../../../signup/index.html", "/bloom-wasm/package.json", "/%2e%2e/package.json"]) {
       assert.equal(await status(path), 404, path);
     }

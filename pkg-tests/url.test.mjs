@@ -258,7 +258,7 @@ describe("in Chromium", { skip, timeout: 60_000 }, () => {
       const passwords = [...RibbonFilter.from([hash], { profile: "password", sha1Hex: true }).toBytes()];
       const found = await tab.evaluate(
         async ({ inputs, blobs, passwords }) => {
-          const { canonicalizeUrl, decode, urlExpressions } = await import("/inline.js");
+          const { canonicalizeUrl, decode, urlExpressions } = await import("/reader.inline.js");
           const hashed = decode(new Uint8Array(passwords));
           return {
             forms: inputs.map((input) => [canonicalizeUrl(input), urlExpressions(input)]),

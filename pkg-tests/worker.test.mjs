@@ -38,7 +38,8 @@ describe("the example worker", { skip, timeout: 180_000 }, () => {
       external: ["*.wasm", "*.bloom"],
       logLevel: "warning",
     });
-    copyFileSync(join(folder, "node_modules/bloom-wasm/dist/full.wasm"), join(out, "full.wasm"));
+    const dist = join(folder, "node_modules/bloom-wasm/dist");
+    for (const wasm of ["bloom.wasm", "reader.wasm"]) copyFileSync(join(dist, wasm), join(out, wasm));
     copyFileSync(join(work, "filter.bloom"), join(out, "filter.bloom"));
   });
 

@@ -1,19 +1,28 @@
 /** Builds the npm package into dist/ and prints what a page has to download. */
-import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { root, run, setup } from "./setup.mjs";
 
-/** The most that each may weigh in the default entry for pages, gzipped. */
-const BUDGET = { wasm: 20_000, javascript: 6_000 };
+/**
+ * What the package is made into: "bloom-wasm" and "bloom-wasm/reader". Of each the cargo feature of its wasm, the module
+ * of what it exports, and the most that the wasm and the JavaScript may weigh, gzipped.
+ */
+const ENTRIES = {
+  bloom: { feature: "builder", exports: "index", limits: { wasm: 62_000, javascript: 11_000 } },
+  reader: { feature: "reader", exports: "reader", limits: { wasm: 39_000, javascript: 7_100 } },
+};
+
+/** The ways to start an entry, each a module of js/start/. */
+const STARTS = ["node", "inline", "workerd", "edge", "slim"];
 
 const dist = join(root, "dist");
 const work = join(root, "target/npm");
 
-/** Compiles the crate with a cargo feature into target/npm/FEATURE: the wasm and its glue. */
-function compile(feature) {
+/** Compiles the crate for an entry into target/npm/ENTRY: the wasm and its glue. */
+function compile(entry) {
   // The paths of this machine don't belong into a file that others download.
   const home = process.env.CARGO_HOME ?? join(homedir(), ".cargo");
   const flags = [
@@ -28,74 +37,92 @@ function compile(feature) {
     "-Clink-arg=--max-memory=2147483648",
   ];
   process.env.CARGO_ENCODED_RUSTFLAGS = flags.join("\x1f");
-  // The crate's level 3 unrolls more than a download should carry.
+  // Level 3 unrolls more than a download should carry; s and z are larger, and slower too.
   process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL = "2";
-  run("wasm-pack", "--quiet", "build", "--target", "web", "--release", "--no-pack", "--out-dir", `target/npm/${feature}`, "--out-name", "bloom_wasm", ".", "--", "--no-default-features", "--features", feature, "--locked");
+  const crate = ["--no-default-features", "--features", ENTRIES[entry].feature, "--locked"];
+  run("wasm-pack", "--quiet", "build", "--target", "web", "--release", "--no-pack", "--out-dir", `target/npm/${entry}`, "--out-name", "bloom_wasm", ".", "--", ...crate);
   delete process.env.CARGO_ENCODED_RUSTFLAGS;
   delete process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL;
 }
 
+/** The script of an entry for a way to start: that way, and what the entry exports. */
+function script(entry, start) {
+  const starting = start === "slim" ? 'export { init, initSync } from "./start/slim.js";' : `import "./start/${start}.js";`;
+  return `${starting}\nexport * from "./${ENTRIES[entry].exports}.js";\n`;
+}
+
 const gzipped = (bytes) => gzipSync(bytes, { level: 9 }).length;
+
+/** Bundles an entry's scripts, by default into dist/: one for each way to start, and one with what they share. */
+async function bundle(entry, starts, options) {
+  const { build } = await import("esbuild");
+  const wasm = join(work, entry, "bloom_wasm_bg.wasm");
+  return build({
+    entryPoints: starts.map((start) => ({ in: `${entry}:${start}`, out: `${entry}.${start}` })),
+    outdir: dist,
+    bundle: true,
+    splitting: true,
+    chunkNames: entry,
+    format: "esm",
+    target: "es2022",
+    minifyWhitespace: true,
+    minifySyntax: true,
+    external: ["node:*"],
+    loader: { ".wasm": "base64" },
+    define: { WASM_FILE: JSON.stringify(`${entry}.wasm`) },
+    logLevel: "error",
+    plugins: [
+      {
+        name: "entry",
+        setup({ onLoad, onResolve }) {
+          onResolve({ filter: /^\w+:\w+$/, namespace: "" }, ({ path, kind }) => {
+            if (kind === "entry-point") return { path, namespace: "script" };
+          });
+          onLoad({ filter: /./, namespace: "script" }, ({ path }) => {
+            return { contents: script(...path.split(":")), resolveDir: join(work, "js") };
+          });
+          // By package.json only what is in dist/ has side effects.
+          onResolve({ filter: /^\.\/start\// }, ({ path }) => ({ path: join(work, "js", path), sideEffects: true }));
+          onResolve({ filter: /bloom_wasm\.js$/ }, () => ({ path: join(work, entry, "bloom_wasm.js") }));
+          onResolve({ filter: /^wasm:base64$/ }, () => ({ path: wasm }));
+          onResolve({ filter: /^wasm:module/ }, ({ path }) => ({ path: path.replace("wasm:module", `./${entry}.wasm`), external: true }));
+          // One class for all entries: js/ imports it, and so does the glue from its copy.
+          onResolve({ filter: /\/error\.js$/ }, () => ({ path: "./error.js", external: true }));
+        },
+      },
+    ],
+    ...options,
+  });
+}
+
+/** What a page downloads of an entry's JavaScript, minified. */
+async function javascript(entry) {
+  const { outputFiles } = await bundle(entry, ["inline"], { splitting: false, minify: true, write: false });
+  const wasm = readFileSync(join(dist, `${entry}.wasm`)).toString("base64");
+  return outputFiles[0].text.replace(wasm, "") + readFileSync(join(dist, "error.js"), "utf8");
+}
 
 export async function build() {
   setup();
   for (const folder of [dist, work]) rmSync(folder, { recursive: true, force: true });
   mkdirSync(dist);
-  for (const feature of ["npm", "full"]) compile(feature);
+  for (const entry of Object.keys(ENTRIES)) compile(entry);
   run("tsc", "-p", ".");
+  copyFileSync(join(work, "js/error.js"), join(dist, "error.js"));
 
-  const { build } = await import("esbuild");
-  /** The files of some entry points, by name, and one with what they share, with the glue and the wasm of a cargo feature. */
-  const bundle = (feature, entries, options) =>
-    build({
-      entryPoints: Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, join(work, "js", entry)])),
-      outdir: dist,
-      bundle: true,
-      splitting: true,
-      chunkNames: `core-${feature}`,
-      format: "esm",
-      target: "es2022",
-      minifyWhitespace: true,
-      minifySyntax: true,
-      external: ["node:*"],
-      loader: { ".wasm": "base64" },
-      define: { FULL: String(feature === "full") },
-      logLevel: "error",
-      plugins: [
-        {
-          name: "feature",
-          setup({ onResolve }) {
-            onResolve({ filter: /bloom_wasm\.js$/ }, () => ({ path: join(work, feature, "bloom_wasm.js") }));
-            onResolve({ filter: /bloom\.wasm$/ }, () => ({ path: join(work, feature, "bloom_wasm_bg.wasm") }));
-            onResolve({ filter: /full\.wasm/ }, ({ path }) => ({ path, external: true }));
-            // The glue's own imports are those of js/.
-            onResolve({ filter: /^\.\// }, ({ path }) => ({ path: join(work, "js", basename(path)) }));
-          },
-        },
-      ],
-      ...options,
-    });
-  await bundle("npm", { inline: "inline.js", slim: "slim.js" });
-  await bundle("full", { full: "inline.js", "full-slim": "slim.js", node: "node.js", workerd: "workerd.js", edge: "edge.js" });
-  copyFileSync(join(work, "npm/bloom_wasm_bg.wasm"), join(dist, "bloom.wasm"));
-  copyFileSync(join(work, "full/bloom_wasm_bg.wasm"), join(dist, "full.wasm"));
-
-  // Every panic has a place in a source file. Where there is none, nothing can panic.
-  for (const name of ["bloom.wasm", "full.wasm"]) {
-    if (readFileSync(join(dist, name), "latin1").includes(".rs")) throw new Error(`${name} has code that panics`);
+  const over = [];
+  for (const [entry, { exports, limits }] of Object.entries(ENTRIES)) {
+    const wasm = join(dist, `${entry}.wasm`);
+    copyFileSync(join(work, entry, "bloom_wasm_bg.wasm"), wasm);
+    await bundle(entry, STARTS);
+    writeFileSync(join(dist, `${entry}.slim.d.ts`), `export { init, initSync } from "./start/slim.js";\nexport * from "./${exports}.js";\n`);
+    const sizes = { wasm: gzipped(readFileSync(wasm)), javascript: gzipped(await javascript(entry)) };
+    for (const [part, size] of Object.entries(sizes)) {
+      console.log(`build: ${entry}, ${part}: ${size} bytes gzipped, of ${limits[part]} allowed`);
+      if (size > limits[part]) over.push(`the ${part} of ${entry} is ${size - limits[part]} bytes over its limit`);
+    }
   }
-
-  const wasm = readFileSync(join(dist, "bloom.wasm"));
-  const { outputFiles } = await bundle("npm", { inline: "inline.js" }, { splitting: false, minify: true, write: false });
-  const javascript = outputFiles[0].text.replace(wasm.toString("base64"), "");
-  const sizes = { wasm: gzipped(wasm), javascript: gzipped(javascript) };
-  for (const [part, size] of Object.entries(sizes)) {
-    console.log(`build: ${part} ${size} bytes gzipped, of ${BUDGET[part]} allowed`);
-  }
-  console.log(`build: full.wasm ${gzipped(readFileSync(join(dist, "full.wasm")))} bytes gzipped`);
-  for (const [part, size] of Object.entries(sizes)) {
-    if (size > BUDGET[part]) throw new Error(`the ${part} is ${size - BUDGET[part]} bytes over its budget`);
-  }
+  if (over.length > 0) throw new Error(over.join("; "));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await build();

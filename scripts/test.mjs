@@ -12,7 +12,7 @@ setup();
 run("cargo", "fmt", "--check");
 run("cargo", "fmt", "--check", "--manifest-path", "bench/Cargo.toml");
 run("cargo", "clippy", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings");
-const npm = ["--no-default-features", "--features", "npm", "--target", "wasm32-unknown-unknown", "--lib"];
+const npm = ["--no-default-features", "--features", "builder", "--target", "wasm32-unknown-unknown", "--lib"];
 run("cargo", "clippy", ...npm, "--locked", "--quiet", "--", "-D", "warnings");
 run("cargo", "test", "--locked", "--quiet");
 if (!python("tests/reader.py")) console.log("test: skipped tests/reader.py: there is no Python 3 with the package xxhash");

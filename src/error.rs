@@ -1,33 +1,41 @@
 //! The one error type of the crate, with a stable code for each case. Knows no other module.
 
-use alloc::vec::Vec;
-use core::fmt;
-
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
 /// What went wrong. The [code](Error::code) is API and never changes its meaning; the message may.
 #[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The bytes don't start with the magic number.
+    #[error("these bytes are not a bloom-wasm blob; is it another file, or a text-mode copy?")]
     NotAFilter,
     /// The blob was written by a newer release.
+    #[error("the blob has format version {version}; update bloom-wasm")]
     UnsupportedVersion {
         /// The version byte found.
         version: u8,
     },
     /// The blob holds a kind of filter that this release doesn't know.
+    #[error("the blob holds a filter of unknown kind {kind}; update bloom-wasm")]
     UnsupportedKind {
         /// The kind byte found.
         kind: u8,
     },
     /// An argument, or a field of a blob, is outside its range.
+    #[error("{rule}")]
     InvalidParameter {
         /// What it must be, in words.
         rule: &'static str,
     },
+    /// A key is of a wrong type, or what is given for one is none or several.
+    #[error("{reason}")]
+    InvalidKey {
+        /// What is wrong with it, in words.
+        reason: &'static str,
+    },
     /// The blob ends too early.
+    #[error("the blob is cut short: it needs {needed} bytes and has {have}; fetch it again")]
     Truncated {
         /// The least number of bytes that the blob must have, as far as it could be read.
         needed: u64,
@@ -35,11 +43,15 @@ pub enum Error {
         have: u64,
     },
     /// There are bytes after the blob's end.
+    #[error("there are {extra} bytes after the blob's end; was something appended?")]
     TrailingBytes {
         /// How many bytes too many.
         extra: u64,
     },
     /// The checksum at the end doesn't fit the bytes before it.
+    #[error(
+        "the blob is damaged: its checksum is {stored:016x}, and its bytes have {computed:016x}; fetch it again"
+    )]
     ChecksumMismatch {
         /// The checksum in the blob.
         stored: u64,
@@ -47,180 +59,77 @@ pub enum Error {
         computed: u64,
     },
     /// Two filters differ in what must be equal.
+    #[error("the filters differ; build both with the same profile, bits, hashes and seed")]
     Incompatible,
     /// A ribbon filter can't be built from these keys under this seed.
+    #[error("the keys collide under every hash; build with another seed")]
     BuildFailed,
     /// Filters of these kinds can't be merged.
+    #[error("only bloom filters, or only counting ones, can be merged")]
     NotMergeable,
     /// A cuckoo filter has no room for another key, or a scalable one for another slice; it is unchanged.
+    #[error("the filter is full with {count} keys; build one of a higher capacity")]
     FilterFull {
         /// How many keys it holds.
         count: u64,
     },
     /// The filter would need more memory than there is.
+    #[error("there is no room for {bytes} bytes; use fewer keys or a higher fpr")]
     TooLarge {
         /// The number of bytes asked for.
         bytes: u64,
     },
     /// The filter has layers over it, and so can't be changed in place.
+    #[error("a filter with layers is read-only; build a new one or add a layer")]
     Layered,
+    /// Filters of this kind can't do what was asked.
+    #[error("a {kind} filter can't do this")]
+    WrongKind {
+        /// The name of the filter's kind.
+        kind: &'static str,
+    },
+    /// The filter's keys are not what was asked for: URLs or passwords.
+    #[error("the filter was built with the profile {found}, not {wanted}")]
+    WrongProfile {
+        /// The name of the filter's profile.
+        found: &'static str,
+        /// The name of the profile that the question needs.
+        wanted: &'static str,
+    },
 }
 
 impl Error {
-    /// [`Error::InvalidParameter`]. The wasm for pages gets no parameters but those of blobs, and saves the words for
-    /// each: 500 bytes.
+    /// [`Error::InvalidParameter`].
     pub(crate) const fn rule(rule: &'static str) -> Self {
-        let page = cfg!(all(feature = "npm", not(feature = "full")));
-        Error::InvalidParameter { rule: if page { "a field of the blob is outside its range" } else { rule } }
+        Error::InvalidParameter { rule }
+    }
+
+    /// [`Error::InvalidParameter`] unless something holds.
+    pub(crate) fn unless(holds: bool, rule: &'static str) -> Result<()> {
+        if holds { Ok(()) } else { Err(Self::rule(rule)) }
     }
 
     /// The stable, machine-readable name of this error.
     pub fn code(&self) -> &'static str {
-        self.parts().0
-    }
-
-    /// The code, the message with `{}` in place of its numbers, and the numbers. WebAssembly hands them over like
-    /// this, because formatting costs 2 kB there.
-    pub(crate) fn parts(&self) -> (&'static str, &'static str, [u64; 2]) {
-        match *self {
-            Error::NotAFilter => (
-                "not_a_filter",
-                "these bytes are not a bloom-wasm blob; is it another file, or a text-mode copy?",
-                [0; 2],
-            ),
-            Error::UnsupportedVersion { version } => (
-                "unsupported_version",
-                "the blob has format version {}; update bloom-wasm",
-                [version.into(), 0],
-            ),
-            Error::UnsupportedKind { kind } => (
-                "unsupported_kind",
-                "the blob holds a filter of unknown kind {}; update bloom-wasm",
-                [kind.into(), 0],
-            ),
-            Error::InvalidParameter { rule } => ("invalid_parameter", rule, [0; 2]),
-            Error::Truncated { needed, have } => (
-                "truncated",
-                "the blob is cut short: it needs {} bytes and has {}; fetch it again",
-                [needed, have],
-            ),
-            Error::TrailingBytes { extra } => (
-                "trailing_bytes",
-                "there are {} bytes after the blob's end; was something appended?",
-                [extra, 0],
-            ),
-            Error::ChecksumMismatch { .. } => (
-                "checksum_mismatch",
-                "the blob is damaged: its bytes don't fit its checksum; fetch it again",
-                [0; 2],
-            ),
-            Error::Incompatible => (
-                "incompatible",
-                "the filters differ; build both with the same profile, bits, hashes and seed",
-                [0; 2],
-            ),
-            Error::BuildFailed => {
-                ("build_failed", "the keys collide under every hash; build with another seed", [0; 2])
-            }
-            Error::NotMergeable => {
-                ("not_mergeable", "only bloom filters, or only counting ones, can be merged", [0; 2])
-            }
-            Error::FilterFull { count } => {
-                ("filter_full", "the filter is full with {} keys; build one of a higher capacity", [count, 0])
-            }
-            Error::TooLarge { bytes } => {
-                ("too_large", "there is no room for {} bytes; use fewer keys or a higher fpr", [bytes, 0])
-            }
-            Error::Layered => {
-                ("layered", "a filter with layers is read-only; build a new one or add a layer", [0; 2])
-            }
+        match self {
+            Error::NotAFilter => "not_a_filter",
+            Error::UnsupportedVersion { .. } => "unsupported_version",
+            Error::UnsupportedKind { .. } => "unsupported_kind",
+            Error::InvalidParameter { .. } => "invalid_parameter",
+            Error::InvalidKey { .. } => "invalid_key",
+            Error::Truncated { .. } => "truncated",
+            Error::TrailingBytes { .. } => "trailing_bytes",
+            Error::ChecksumMismatch { .. } => "checksum_mismatch",
+            Error::Incompatible => "incompatible",
+            Error::BuildFailed => "build_failed",
+            Error::NotMergeable => "not_mergeable",
+            Error::FilterFull { .. } => "filter_full",
+            Error::TooLarge { .. } => "too_large",
+            Error::Layered => "layered",
+            Error::WrongKind { .. } => "wrong_kind",
+            Error::WrongProfile { .. } => "wrong_profile",
         }
     }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (_, message, numbers) = self.parts();
-        let mut numbers = numbers.iter();
-        for (i, text) in message.split("{}").enumerate() {
-            if i > 0 {
-                numbers.next().map_or(Ok(()), |number| number.fmt(f))?;
-            }
-            f.write_str(text)?;
-        }
-        Ok(())
-    }
-}
-
-impl core::error::Error for Error {}
-
-// Vectors grow by these functions alone: the standard library's own abort without memory. Each asks once more for what
-// it has just made sure of, which shows the compiler that the aborting branch is never taken, and it is left out.
-
-/// `len` zero bytes.
-pub(crate) fn zeroed(len: usize) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    resize(&mut bytes, len)?;
-    Ok(bytes)
-}
-
-/// A copy of some items.
-pub(crate) fn copied<T: Copy>(items: &[T]) -> Result<Vec<T>> {
-    let mut copy = Vec::new();
-    reserve(&mut copy, items.len())?;
-    append(&mut copy, items)?;
-    Ok(copy)
-}
-
-/// Makes room for `total` items in all, or fails with [`Error::TooLarge`] and changes nothing.
-pub(crate) fn reserve<T>(items: &mut Vec<T>, total: usize) -> Result<()> {
-    let additional = total.saturating_sub(items.len());
-    items
-        .try_reserve_exact(additional)
-        .map_err(|_| Error::TooLarge { bytes: total as u64 * size_of::<T>() as u64 })
-}
-
-/// Makes it `len` items long, new ones being 0; fails as [`reserve`].
-pub(crate) fn resize<T: Copy + Default>(items: &mut Vec<T>, len: usize) -> Result<()> {
-    let Some(additional) = len.checked_sub(items.len()) else {
-        items.truncate(len);
-        return Ok(());
-    };
-    reserve(items, len)?;
-    if has_room(items, additional) {
-        items.resize(items.len() + additional, T::default());
-    }
-    Ok(())
-}
-
-/// Appends an item; makes twice the room when there is none left, and fails as [`reserve`].
-#[inline(never)]
-pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
-    if !has_room(items, 1) {
-        reserve(items, items.len() * 2 + 4)?;
-    }
-    if has_room(items, 1) {
-        items.push(item);
-    }
-    Ok(())
-}
-
-/// As [`push`], with many items.
-#[inline(never)]
-pub(crate) fn append<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Result<()> {
-    if !has_room(items, more.len()) {
-        let total = items.len() + more.len();
-        reserve(items, total.max(items.len() * 2))?;
-    }
-    if has_room(items, more.len()) {
-        items.extend_from_slice(more);
-    }
-    Ok(())
-}
-
-#[inline(always)]
-fn has_room<T>(items: &Vec<T>, additional: usize) -> bool {
-    additional <= items.capacity().wrapping_sub(items.len())
 }
 
 #[cfg(test)]
@@ -230,20 +139,17 @@ mod tests {
     /// The JavaScript layer has every code of this file, and some of its own.
     #[test]
     fn javascript_knows_every_code() {
-        let typescript = include_str!("../js/error.ts");
+        let javascript = include_str!("../js/error.js");
         let mut error = Some(Error::NotAFilter);
         while let Some(this) = error {
-            assert!(
-                typescript.contains(&alloc::format!("\n  \"{}\",", this.code())),
-                "{} is missing",
-                this.code()
-            );
+            assert!(javascript.contains(&format!("\n  \"{}\",", this.code())), "{} is missing", this.code());
             // Each to the next: a new variant doesn't compile until it stands here.
             error = match this {
                 Error::NotAFilter => Some(Error::UnsupportedVersion { version: 2 }),
                 Error::UnsupportedVersion { .. } => Some(Error::UnsupportedKind { kind: 9 }),
                 Error::UnsupportedKind { .. } => Some(Error::InvalidParameter { rule: "" }),
-                Error::InvalidParameter { .. } => Some(Error::Truncated { needed: 1, have: 0 }),
+                Error::InvalidParameter { .. } => Some(Error::InvalidKey { reason: "" }),
+                Error::InvalidKey { .. } => Some(Error::Truncated { needed: 1, have: 0 }),
                 Error::Truncated { .. } => Some(Error::TrailingBytes { extra: 1 }),
                 Error::TrailingBytes { .. } => Some(Error::ChecksumMismatch { stored: 0, computed: 1 }),
                 Error::ChecksumMismatch { .. } => Some(Error::Incompatible),
@@ -252,7 +158,9 @@ mod tests {
                 Error::NotMergeable => Some(Error::FilterFull { count: 1 }),
                 Error::FilterFull { .. } => Some(Error::TooLarge { bytes: 1 }),
                 Error::TooLarge { .. } => Some(Error::Layered),
-                Error::Layered => None,
+                Error::Layered => Some(Error::WrongKind { kind: "" }),
+                Error::WrongKind { .. } => Some(Error::WrongProfile { found: "", wanted: "" }),
+                Error::WrongProfile { .. } => None,
             };
         }
     }

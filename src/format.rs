@@ -26,103 +26,91 @@
 //! All numbers are little-endian. A decoder checks in this order: magic, version, kind, parameters, lengths,
 //! checksum, trailing bytes; it allocates nothing of a size that the blob names before as many bytes are there.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
-use crate::error::{Error, Result, append, copied, push, reserve};
+use crate::error::{Error, Result};
 use crate::filters::scalable::Plan;
 use crate::filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, Payload, RibbonFilter, ScalableBloomFilter,
 };
-use crate::hash::{Checksum, digest};
+use crate::hash::{Checksum, digest, digest_of_parts};
+use crate::kind::Kind;
 use crate::layers::{Layer, LayerKind, Stack, level_fpr};
+use crate::profile::Profile;
+use crate::vectors::{append, copied, push, reserve};
 
 const MAGIC: [u8; 4] = [0xb5, b'B', b'L', b'M'];
 const VERSION: u8 = 1;
 const HAS_NAME: u8 = 1;
 const HAS_CREATED_AT: u8 = 2;
-const LOWERCASE: u8 = 4;
-const SHA1: u8 = 8;
 const HAS_LAYERS: u8 = 16;
-const ALL_FLAGS: u8 = HAS_NAME | HAS_CREATED_AT | LOWERCASE | SHA1 | HAS_LAYERS;
+const ALL_FLAGS: u8 = HAS_NAME | HAS_CREATED_AT | Profile::FLAGS | HAS_LAYERS;
 const CHECKSUM: usize = 8;
 const NAME_TOO_LONG: Error = Error::rule("name must be at most 255 bytes of UTF-8");
 
-/// What the keys of a blob are, and so how an input is turned into keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Profile {
-    /// Bytes as they are given.
-    #[default]
-    Raw,
-    /// The host and path expressions of URLs.
-    Url,
-    /// Passwords in Unicode's normal form NFC.
-    Password {
-        /// Whether they were lower-cased.
-        lowercase: bool,
-        /// Whether a key is a password's SHA-1 hash instead of itself.
-        sha1: bool,
-    },
-}
-
-impl Profile {
-    /// The name of the profile: `"raw"`, `"url"` or `"password"`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Profile::Raw => "raw",
-            Profile::Url => "url",
-            Profile::Password { .. } => "password",
-        }
-    }
-
-    /// The rate of a single key for a rate of whole checks. A URL makes up to 30 keys, and nine of ten URLs at most 10:
-    /// a tenth for those.
-    pub fn key_fpr(self, fpr: f64) -> f64 {
-        // What is out of range stays so, for the builder to say.
-        if self == Profile::Url && fpr < 1.0 { fpr / 10.0 } else { fpr }
-    }
-
-    /// The byte of the profile and the flags of its options in one: 1 and 2 in the lowest bits, 4 and 8 above.
-    pub(crate) fn to_number(self) -> u8 {
-        match self {
-            Profile::Raw => 0,
-            Profile::Url => 1,
-            Profile::Password { lowercase, sha1 } => {
-                2 | u8::from(lowercase) * LOWERCASE | u8::from(sha1) * SHA1
-            }
-        }
-    }
-
-    /// The reverse.
-    pub(crate) fn from_number(number: u8) -> Self {
-        match number & 3 {
-            0 => Profile::Raw,
-            1 => Profile::Url,
-            _ => Profile::Password { lowercase: number & LOWERCASE != 0, sha1: number & SHA1 != 0 },
-        }
-    }
+/// Fails unless a blob can have this name.
+pub(crate) fn require_name(name: &str) -> Result<()> {
+    if name.len() > usize::from(u8::MAX) { Err(NAME_TOO_LONG) } else { Ok(()) }
 }
 
 /// A filter with what its blob says about it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Blob {
-    /// What the keys are.
-    pub profile: Profile,
-    /// A name for people, at most 255 bytes.
-    pub name: Option<String>,
-    /// When the list was made: milliseconds since 1970. Given by the caller, never read from a clock.
-    pub created_at: Option<u64>,
-    /// The filter, with the layers over it.
-    pub filter: Stack,
+    profile: Profile,
+    name: Option<String>,
+    created_at: Option<u64>,
+    stack: Stack,
+    /// The checksum, for as long as it is known to be that of the blob.
+    id: Option<u64>,
+}
+
+/// Equal profiles, metadata and filters.
+impl PartialEq for Blob {
+    fn eq(&self, other: &Self) -> bool {
+        self.profile == other.profile
+            && self.name == other.name
+            && self.created_at == other.created_at
+            && self.stack == other.stack
+    }
 }
 
 impl<F: Into<Stack>> From<F> for Blob {
+    /// A blob of the profile `raw`, without a name and a creation time.
     fn from(filter: F) -> Self {
-        Blob { profile: Profile::Raw, name: None, created_at: None, filter: filter.into() }
+        Blob::new(Profile::Raw, filter)
     }
 }
 
 impl Blob {
+    /// A filter of keys of this profile, without a name and a creation time.
+    pub fn new(profile: Profile, filter: impl Into<Stack>) -> Self {
+        Blob { profile, name: None, created_at: None, stack: filter.into(), id: None }
+    }
+
+    /// What the keys are.
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// The name for people, at most 255 bytes.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// When the list was made: milliseconds since 1970. Given by the caller, never read from a clock.
+    pub fn created_at(&self) -> Option<u64> {
+        self.created_at
+    }
+
+    /// The filter, with the layers over it.
+    pub fn filter(&self) -> &Stack {
+        &self.stack
+    }
+
+    /// The filter, to change it.
+    pub fn filter_mut(&mut self) -> &mut Stack {
+        self.id = None;
+        &mut self.stack
+    }
+
     /// Reads a blob. The bytes are taken, so that the largest part of them becomes the filter without a copy.
     ///
     /// # Errors
@@ -130,11 +118,11 @@ impl Blob {
     /// [`Error::InvalidParameter`], [`Error::Truncated`], [`Error::ChecksumMismatch`], [`Error::TrailingBytes`],
     /// looked for in this order.
     pub fn decode(bytes: Vec<u8>) -> Result<Self> {
-        Self::decode_checked(bytes, Checksum::default())
+        Self::decode_hashed(bytes, Checksum::default())
     }
 
     /// As [`Blob::decode`], with a checksum of the first bytes.
-    pub(crate) fn decode_checked(mut bytes: Vec<u8>, checksum: Checksum) -> Result<Self> {
+    pub(crate) fn decode_hashed(mut bytes: Vec<u8>, checksum: Checksum) -> Result<Self> {
         let (mut blob, start) = Self::shaped(&bytes)?;
         let needed = blob.length(start);
         let end = usize::try_from(needed - CHECKSUM as u64).ok();
@@ -151,7 +139,7 @@ impl Blob {
         if !extra.is_empty() {
             return Err(Error::TrailingBytes { extra: extra.len() as u64 });
         }
-        let (base, layers) = blob.filter.parts_mut();
+        let (base, layers) = blob.stack.parts_mut();
         let mut at = start + base.byte_length();
         for level in layers.iter_mut().flat_map(Layer::levels_mut) {
             let from = at;
@@ -166,6 +154,7 @@ impl Blob {
             copied(bytes.get(start..).unwrap_or_default())?.into()
         };
         base.set_bytes(payload)?;
+        blob.id = Some(stored);
         Ok(blob)
     }
 
@@ -174,11 +163,10 @@ impl Blob {
     /// # Errors
     /// [`Error::InvalidParameter`] for a name of more than 255 bytes; nothing is changed then.
     pub fn describe(&mut self, name: Option<String>, created_at: Option<u64>) -> Result<()> {
-        if name.as_ref().is_some_and(|name| name.len() > usize::from(u8::MAX)) {
-            return Err(NAME_TOO_LONG);
-        }
+        name.as_deref().map_or(Ok(()), require_name)?;
         self.name = name;
         self.created_at = created_at;
+        self.id = None;
         Ok(())
     }
 
@@ -191,10 +179,8 @@ impl Blob {
         if self.profile != other.profile {
             return Err(Error::Incompatible);
         }
-        if !other.filter.layers().is_empty() {
-            return Err(Error::Layered);
-        }
-        self.filter.base_mut()?.combine(other.filter.base(), union)
+        let other = other.stack.base_alone()?;
+        self.filter_mut().base_mut()?.combine(other, union)
     }
 
     /// The length in bytes of the blob that starts with `prefix`, or `None` if more of it must be seen first;
@@ -213,23 +199,49 @@ impl Blob {
     /// Writes the blob. Equal filters with equal metadata give equal bytes.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for a name of more than 255 bytes, [`Error::TooLarge`] without the memory.
+    /// [`Error::TooLarge`] without the memory.
     pub fn encode(&self) -> Result<Vec<u8>> {
         let mut bytes = self.header(true)?;
         let length = self.length(bytes.len());
         reserve(&mut bytes, length as usize)?;
-        append(&mut bytes, self.filter.base().as_bytes())?;
-        self.filter.levels().try_for_each(|level| append(&mut bytes, level.as_bytes()))?;
-        let checksum = digest(0, &bytes);
+        self.payload().try_for_each(|part| append(&mut bytes, part))?;
+        let checksum = self.id.unwrap_or_else(|| digest(0, &bytes));
         append(&mut bytes, &checksum.to_le_bytes())?;
         Ok(bytes)
+    }
+
+    /// The length of the whole blob in bytes.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory for a header.
+    pub fn byte_length(&self) -> Result<u64> {
+        Ok(self.length(self.header(true)?.len()))
+    }
+
+    /// The checksum, which tells blobs apart. It is hashed anew if the blob was changed since it was read.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory for a header.
+    pub fn id(&self) -> Result<u64> {
+        if let Some(id) = self.id {
+            return Ok(id);
+        }
+        let header = self.header(true)?;
+        Ok(digest_of_parts(std::iter::once(header.as_slice()).chain(self.payload())))
+    }
+
+    /// A copy, which unlike `clone` fails without the memory for it.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory for two copies, of which one is for a moment.
+    pub fn try_clone(&self) -> Result<Self> {
+        Self::decode(self.encode()?)
     }
 
     /// Whether they have the same profile and equal filters: equal bytes, but for name and creation time.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory for two headers.
-    // It costs a page 300 bytes less than to compare field by field.
     pub fn equals(&self, other: &Self) -> Result<bool> {
         // With equal headers there are as many levels in each.
         let levels = |layer: &Layer, other: &Layer| {
@@ -239,16 +251,22 @@ impl Blob {
                 .zip(other.levels())
                 .all(|(level, other)| level.as_bytes() == other.as_bytes())
         };
-        let mut layers = self.filter.layers().iter().zip(other.filter.layers());
+        let mut layers = self.stack.layers().iter().zip(other.stack.layers());
         Ok(self.header(false)? == other.header(false)?
-            && self.filter.base().as_bytes() == other.filter.base().as_bytes()
+            && self.stack.base().as_bytes() == other.stack.base().as_bytes()
             && layers.all(|(layer, other)| levels(layer, other)))
+    }
+
+    /// The parts of the payload: the base's bytes, then each level's.
+    fn payload(&self) -> impl Iterator<Item = &[u8]> {
+        let levels = self.stack.levels().map(RibbonFilter::as_bytes);
+        std::iter::once(self.stack.base().as_bytes()).chain(levels)
     }
 
     /// The length of the whole, if the payload starts at `start`.
     fn length(&self, start: usize) -> u64 {
-        let levels = self.filter.levels().map(|level| level.byte_length() as u64).sum::<u64>();
-        (start + CHECKSUM) as u64 + self.filter.base().byte_length() as u64 + levels
+        let levels = self.stack.levels().map(|level| level.byte_length() as u64).sum::<u64>();
+        (start + CHECKSUM) as u64 + self.stack.base().byte_length() as u64 + levels
     }
 
     /// What the bytes before the payload say, checked field by field: a blob whose filter lacks its bytes, and where
@@ -265,18 +283,20 @@ impl Blob {
             cursor.refuse(Error::UnsupportedVersion { version });
         }
         let kind = cursor.u8();
-        if !matches!(kind, 1..=5) {
+        let known = Kind::from_number(kind);
+        if known.is_none() {
             cursor.refuse(Error::UnsupportedKind { kind });
         }
         let profile = cursor.u8();
         cursor.rule(profile <= 2, "the profile must be 0 (raw), 1 (url) or 2 (password)");
         let flags = cursor.u8();
         cursor.rule(flags & !ALL_FLAGS == 0, "the flags must be made of 1, 2, 4, 8 and 16");
-        let options = flags & (LOWERCASE | SHA1);
+        let options = flags & Profile::FLAGS;
         cursor.rule(profile == 2 || options == 0, "only the profile password has options");
         let seed = cursor.u64();
-        let base = cursor.filter(kind, seed);
-        cursor.check()?;
+        // The kind of an unknown number doesn't matter: that error comes first.
+        let base = cursor.filter(known.unwrap_or(Kind::Bloom), seed);
+        cursor.done()?;
         let base = base?;
         let name = if flags & HAS_NAME != 0 { Some(cursor.name()?) } else { None };
         let created_at = if flags & HAS_CREATED_AT != 0 { Some(cursor.u64()) } else { None };
@@ -290,27 +310,28 @@ impl Blob {
                 push(&mut layers, cursor.layer(seed)?)?;
             }
         }
-        cursor.check()?;
-        let profile = Profile::from_number(profile | options);
-        let filter = Stack::from_parts(base, layers, count);
-        Ok((Blob { profile, filter, name, created_at }, cursor.at))
+        cursor.done()?;
+        let profile = Profile::from_number(profile, options).unwrap_or_default();
+        let stack = Stack::from_parts(base, layers, count);
+        Ok((Blob { profile, name, created_at, stack, id: None }, cursor.at))
     }
 
     /// Everything before the payload; name and creation time only if they are wanted.
     fn header(&self, described: bool) -> Result<Vec<u8>> {
         let name = self.name.as_ref().filter(|_| described);
         let created_at = self.created_at.filter(|_| described);
-        let profile = self.profile.to_number();
-        let flags = if name.is_some() { HAS_NAME } else { 0 }
+        let (profile, options) = self.profile.number();
+        let flags = options
+            | if name.is_some() { HAS_NAME } else { 0 }
             | if created_at.is_some() { HAS_CREATED_AT } else { 0 }
-            | if self.filter.layers().is_empty() { 0 } else { HAS_LAYERS };
-        let base = self.filter.base();
+            | if self.stack.layers().is_empty() { 0 } else { HAS_LAYERS };
+        let base = self.stack.base();
         let mut fields = Fields { bytes: Vec::new(), done: Ok(()) };
         fields.slice(&MAGIC);
         fields.u8(VERSION.into());
-        fields.u8(base.kind() as u32);
-        fields.u8((profile & 3).into());
-        fields.u8((flags | profile & (LOWERCASE | SHA1)).into());
+        fields.u8(base.kind().number().into());
+        fields.u8(profile.into());
+        fields.u8(flags.into());
         fields.u64(base.seed());
         match base {
             Filter::Bloom(bloom) => {
@@ -347,10 +368,10 @@ impl Blob {
         if let Some(time) = created_at {
             fields.u64(time);
         }
-        if let Some(count) = self.filter.layered_count() {
-            fields.u8(self.filter.layers().len() as u32);
+        if let Some(count) = self.stack.layered_count() {
+            fields.u8(self.stack.layers().len() as u32);
             fields.u32(count);
-            for layer in self.filter.layers() {
+            for layer in self.stack.layers() {
                 fields.u8(layer.kind() as u32);
                 fields.u32(layer.salt());
                 fields.f64(layer.fpr());
@@ -425,7 +446,7 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    fn check(&self) -> Result<()> {
+    fn done(&self) -> Result<()> {
         self.error.map_or(Ok(()), Err)
     }
 
@@ -478,27 +499,27 @@ impl Cursor<'_> {
     }
 
     /// The parameters of a kind, as a filter without its bytes. An error of the cursor's own comes first.
-    fn filter(&mut self, kind: u8, seed: u64) -> Result<Filter> {
+    fn filter(&mut self, kind: Kind, seed: u64) -> Result<Filter> {
         Ok(match kind {
-            2 => {
+            Kind::Counting => {
                 let (bits, hashes, counter_bits) = (self.u32(), self.u8(), self.u8());
                 CountingBloomFilter::shaped(bits, hashes.into(), counter_bits.into(), seed)?.into()
             }
-            3 => {
+            Kind::Scalable => {
                 let (initial_capacity, growth) = (self.u32(), self.u8().into());
                 let (fpr, tightening, count) = (self.f64(), self.f64(), self.u64());
                 let plan = Plan { initial_capacity, fpr, growth, tightening };
                 ScalableBloomFilter::shaped(plan, count, seed)?.into()
             }
-            4 => {
+            Kind::Cuckoo => {
                 let (buckets, fingerprint_bits) = (self.u32(), self.u8());
                 CuckooFilter::shaped(buckets, fingerprint_bits.into(), seed)?.into()
             }
-            5 => {
+            Kind::Ribbon => {
                 let (count, fpr) = (self.u32(), self.f64());
                 self.ribbon(count, fpr, seed)?.into()
             }
-            _ => {
+            Kind::Bloom => {
                 let (bits, hashes) = (self.u32(), self.u8());
                 BloomFilter::shaped(bits, hashes.into(), seed)?.into()
             }
@@ -526,10 +547,10 @@ impl Cursor<'_> {
         for i in 0..usize::from(total) {
             let count = self.u32();
             let level = self.ribbon(count, level_fpr(fpr, i), seed);
-            self.check()?;
+            self.done()?;
             push(&mut levels, level?)?;
         }
-        self.check()?;
+        self.done()?;
         Layer::from_parts(kind, salt, fpr, levels)
     }
 

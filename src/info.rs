@@ -5,18 +5,20 @@ use crate::filters::Filter;
 use crate::format::Blob;
 use crate::params::power;
 
-/// A description of a filter; never the bits themselves. `js/info.ts` has the same fields for JavaScript.
+/// A description of a filter; never the bits themselves. The tool prints it as JSON, and `info()` in JavaScript is the same.
 #[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "cli", derive(serde::Serialize), serde(rename_all = "camelCase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
 pub struct Info<'a> {
     /// The kind of filter.
     pub kind: &'static str,
     /// What the keys are.
     pub profile: &'static str,
     /// The number of different keys; none where the structure doesn't know it: bloom and counting.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub count: Option<u64>,
     /// The number of keys that the structure is best at: bloom and counting, the one that sets half of the bits;
     /// cuckoo, 95 % of the slots; ribbon, the keys that it was built from; none for scalable, which grows.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub capacity: Option<u64>,
     /// The false-positive rate at that capacity, 0 to 1. The present one is [`Filter::estimated_fpr`].
     pub fpr: f64,
@@ -29,40 +31,50 @@ pub struct Info<'a> {
     /// Bytes of the whole blob.
     pub byte_length: u64,
     /// The seed of the hash. A decimal string in JSON, whose numbers end at 2^53.
-    #[cfg_attr(feature = "cli", serde(serialize_with = "decimal"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::decimal"))]
     pub seed: u64,
     /// Layers on top of the base.
     pub layers: u32,
     /// The name that the builder gave.
     pub name: Option<&'a str>,
     /// The time that the builder gave, in milliseconds since 1970.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub created_at: Option<u64>,
     /// The blob's checksum, which tells blobs apart. Sixteen hexadecimal digits in JSON.
-    #[cfg_attr(feature = "cli", serde(serialize_with = "hexadecimal"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::hexadecimal"))]
     pub id: u64,
 }
 
-#[cfg(feature = "cli")]
-fn decimal<S: serde::Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(number)
-}
+#[cfg(feature = "serde")]
+mod serialized {
+    use serde::Serializer;
 
-#[cfg(feature = "cli")]
-fn hexadecimal<S: serde::Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&format_args!("{number:016x}"))
+    /// A number as JavaScript holds it: exact up to 2^53, the nearest one beyond.
+    pub fn number<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+        match number {
+            None => serializer.serialize_none(),
+            Some(number) if *number <= 1 << 53 => serializer.serialize_u64(*number),
+            Some(number) => serializer.serialize_f64(*number as f64),
+        }
+    }
+
+    pub fn decimal<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    pub fn hexadecimal<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{number:016x}"))
+    }
 }
 
 impl<'a> Info<'a> {
     /// Describes a blob.
     ///
     /// # Errors
-    /// As [`Blob::encode`], whose length and checksum are part of the description.
+    /// As [`Blob::id`].
     pub fn of(blob: &'a Blob) -> Result<Self> {
-        let (stack, filter) = (&blob.filter, blob.filter.base());
-        let bytes = blob.encode()?;
-        let byte_length = bytes.len() as u64;
-        let id = bytes.last_chunk().map_or(0, |&checksum| u64::from_le_bytes(checksum));
-        drop(bytes);
+        let (stack, filter) = (blob.filter(), blob.filter().base());
+        let byte_length = blob.byte_length()?;
         let per_key = byte_length as f64 * 8.0 / stack.estimated_count();
         let (capacity, fpr, bits, hashes) = match filter {
             Filter::Bloom(bloom) => (
@@ -91,7 +103,7 @@ impl<'a> Info<'a> {
         };
         Ok(Info {
             kind: filter.kind().name(),
-            profile: blob.profile.name(),
+            profile: blob.profile().name(),
             count: stack.count(),
             capacity,
             fpr,
@@ -101,9 +113,9 @@ impl<'a> Info<'a> {
             byte_length,
             seed: filter.seed(),
             layers: stack.layers().len() as u32,
-            name: blob.name.as_deref(),
-            created_at: blob.created_at,
-            id,
+            name: blob.name(),
+            created_at: blob.created_at(),
+            id: blob.id()?,
         })
     }
 }

@@ -11,11 +11,12 @@
 //!
 //! Keys here are digests: a removed key whose digest is also a live key's digest is live.
 
-use alloc::vec::Vec;
-
-use crate::error::{Error, Result, push, zeroed};
+use crate::digests::{distinct, select, sort, strangers};
+use crate::error::{Error, Result};
 use crate::filters::{Filter, RibbonFilter};
-use crate::hash::{GOLDEN, MULTIPLIER, digest, sort, spread};
+use crate::hash::{GOLDEN, MULTIPLIER, digest};
+use crate::kind::Recipe;
+use crate::vectors::{copied, push};
 
 /// The largest number of layers in a stack, and of levels in a layer.
 const MAX: usize = 255;
@@ -159,6 +160,28 @@ impl<F: Into<Filter>> From<F> for Stack {
 }
 
 impl Stack {
+    /// The filter of the members, over which a layer excludes the allowed keys, if there is a list of those. Both lists
+    /// hold digests, in any order and repeated ones too; the members may be used up.
+    ///
+    /// # Errors
+    /// Those of [`Filter::from_digests`] and [`Stack::update`].
+    pub fn build(
+        recipe: Recipe,
+        members: &mut Vec<u64>,
+        allowed: Option<&[u64]>,
+        fpr: f64,
+        seed: u64,
+    ) -> Result<Self> {
+        let Some(allowed) = allowed else {
+            return Ok(Filter::from_digests(recipe, members, fpr, seed)?.into());
+        };
+        sort(members)?;
+        let mut stack = Stack::from(Filter::from_digests(recipe, &mut copied(members)?, fpr, seed)?);
+        // There is nothing to include, so that layer's rate doesn't matter.
+        stack.update(Update { live: members, removed: &[], allowed, fpr: 0.5 })?;
+        Ok(stack)
+    }
+
     /// A stack of stored parts, the oldest layer first. `count` is the number of live members.
     pub(crate) fn from_parts(base: Filter, layers: Vec<Layer>, count: u32) -> Self {
         Stack { base, count: (!layers.is_empty()).then_some(count), layers }
@@ -167,6 +190,14 @@ impl Stack {
     /// The filter under all layers.
     pub fn base(&self) -> &Filter {
         &self.base
+    }
+
+    /// The base, if it answers alone.
+    ///
+    /// # Errors
+    /// [`Error::Layered`] if there are layers.
+    pub fn base_alone(&self) -> Result<&Filter> {
+        if self.layers.is_empty() { Ok(&self.base) } else { Err(Error::Layered) }
     }
 
     /// The base, to change it.
@@ -203,11 +234,13 @@ impl Stack {
     }
 
     /// True = maybe present, false = definitely absent.
+    #[inline]
     pub fn has(&self, key: &[u8]) -> bool {
         self.has_digest(digest(self.seed(), key))
     }
 
     /// As [`Stack::has`], for a key's digest under [`Stack::seed`].
+    #[inline]
     pub fn has_digest(&self, digest: u64) -> bool {
         match self.layers.iter().rev().find(|layer| layer.hits(digest)) {
             Some(layer) => layer.kind == LayerKind::Include,
@@ -257,7 +290,8 @@ impl Stack {
 
     /// As [`Stack::update`], but may leave some layers behind when it fails. Returns how many keys are live.
     fn try_update(&mut self, Update { live, removed, allowed, fpr }: Update) -> Result<u32> {
-        let count = distinct(live)?;
+        let count = u32::try_from(distinct(live)?)
+            .map_err(|_| Error::rule("a filter with layers holds less than 2^32 keys"))?;
         self.exclude(removed, live, count)?;
 
         let below = self.layers.len();
@@ -329,7 +363,7 @@ fn cascade(excluded: Vec<u64>, live: &[u64], fpr: f64, seed: u64, salt: u32) -> 
         if mistaken.is_empty() {
             return Ok(levels);
         }
-        theirs = core::mem::replace(&mut ours, mistaken);
+        theirs = std::mem::replace(&mut ours, mistaken);
     }
     Err(Error::BuildFailed)
 }
@@ -338,48 +372,6 @@ fn cascade(excluded: Vec<u64>, live: &[u64], fpr: f64, seed: u64, salt: u32) -> 
 fn level(digests: &mut Vec<u64>, fpr: f64, seed: u64, salt: u32) -> Result<RibbonFilter> {
     digests.iter_mut().for_each(|digest| *digest = mix(*digest, salt));
     RibbonFilter::from_digests(digests, fpr, seed)
-}
-
-/// The digests that pass the test.
-fn select(digests: &[u64], test: &dyn Fn(u64) -> bool) -> Result<Vec<u64>> {
-    let mut selected = Vec::new();
-    for &digest in digests {
-        if test(digest) {
-            push(&mut selected, digest)?;
-        }
-    }
-    Ok(selected)
-}
-
-/// The different digests that pass the test and aren't live, ascending.
-fn strangers(digests: &[u64], live: &[u64], test: &dyn Fn(u64) -> bool) -> Result<Vec<u64>> {
-    let mut found = select(digests, test)?;
-    if found.is_empty() {
-        return Ok(found);
-    }
-    sort(&mut found)?;
-    let mut is_live = zeroed(found.len())?;
-    for digest in live {
-        let found = found.binary_search(digest).ok();
-        if let Some(found) = found.and_then(|i| is_live.get_mut(i)) {
-            *found = 1;
-        }
-    }
-    let mut is_live = is_live.into_iter();
-    found.retain(|_| is_live.next() == Some(0));
-    Ok(found)
-}
-
-/// How many different digests there are: counted in parts of some 2^18, to copy no more at a time.
-fn distinct(digests: &[u64]) -> Result<u32> {
-    let parts = (digests.len() >> 18) as u32 + 1;
-    let mut total = 0;
-    for part in 0..parts {
-        let mut found = select(digests, &|digest| spread(digest, parts) == part)?;
-        sort(&mut found)?;
-        total += found.len();
-    }
-    u32::try_from(total).map_err(|_| Error::rule("a filter with layers holds less than 2^32 keys"))
 }
 
 #[cfg(test)]

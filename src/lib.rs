@@ -12,32 +12,36 @@
 //! let bytes = Blob::from(filter).encode()?;
 //!
 //! let blob = Blob::decode(bytes)?;
-//! assert!(blob.filter.has(b"evil.example"));
-//! assert!(!blob.filter.has(b"good.example"));
+//! assert!(blob.filter().has(b"evil.example"));
+//! assert!(!blob.filter().has(b"good.example"));
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! How to read the source: a key becomes a 64-bit digest in [`hash`]; [`params`] holds the formulas; each file
-//! in [`filters`] is one algorithm over digests; [`layers`] stacks them; [`format`](mod@format) alone knows byte
-//! offsets; `wasm/` and `cli/` are the two thin shells. Arrows run one way, in that order. [`check`] stands aside: it
-//! makes keys of what a user types, and of the lines of lists.
+//! How to read the source, in which arrows run one way:
+//!
+//! - [`error`], [`kind`] and [`profile`] know nobody; `vectors` grows vectors without aborting.
+//! - A key becomes a 64-bit digest in [`hash`], and [`digests`] has what is done with sets of those. [`params`] holds the
+//!   formulas.
+//! - Each file in [`filters`] is one algorithm over digests; [`layers`] stacks filters.
+//! - [`format`](mod@format) alone knows byte offsets, and [`info`] describes what it read.
+//! - [`keys`] makes keys of what a user types, and of the lines of lists. It knows no filter.
+//! - Two thin shells stand on all that: `wasm/` is the npm package's boundary, `cli/` the command line tool.
 
-// Without the standard library, whose panic messages alone weigh 4 kB, for the npm package.
 #![forbid(unsafe_code)]
-#![cfg_attr(all(feature = "npm", target_arch = "wasm32"), no_std)]
 
-extern crate alloc;
-
-pub mod check;
+pub mod digests;
 pub mod error;
 pub mod filters;
 pub mod format;
 pub mod hash;
 pub mod info;
+pub mod keys;
+pub mod kind;
 pub mod layers;
-pub mod lines;
 pub mod params;
-#[cfg(all(feature = "npm", target_arch = "wasm32"))]
+pub mod profile;
+mod vectors;
+#[cfg(all(feature = "reader", target_arch = "wasm32"))]
 mod wasm;
 
 pub use error::Error;
@@ -46,7 +50,9 @@ pub use filters::{
 };
 pub use format::Blob;
 pub use info::Info;
+pub use kind::{Kind, Recipe};
 pub use layers::{Layer, LayerKind, Stack, Update};
+pub use profile::Profile;
 
 /// The README's Rust code, run as a test.
 #[cfg(doctest)]

@@ -5,16 +5,19 @@
 //! 2004, "Network applications of Bloom filters", section 2. Logarithms come from the `libm` crate, so that
 //! native and WebAssembly builders choose the same numbers.
 
-use core::f64::consts::LN_2;
+use std::f64::consts::LN_2;
 
 use crate::error::{Error, Result};
 
 /// The largest number of hashes of a Bloom filter.
 pub const MAX_HASHES: u32 = 64;
 
+pub(crate) const BITS: &str = "bits must be a whole number from 1 to 2^32 - 1";
+pub(crate) const HASHES: &str = "hashes must be a whole number from 1 to 64";
+
 /// The size of a Bloom filter for a count of keys and a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Optimal {
     /// Bits in the filter (m), 1 to 2^32 - 1.
     pub bits: u32,
@@ -38,7 +41,7 @@ pub struct Optimal {
 /// # Ok::<(), bloom_wasm::Error>(())
 /// ```
 pub fn optimal(count: u64, fpr: f64) -> Result<Optimal> {
-    check_rate(count, fpr)?;
+    require_rate(count, fpr)?;
     sized(count, bits_per_key(fpr))
 }
 
@@ -67,7 +70,7 @@ pub(crate) fn sized(count: u64, bits_per_key: f64) -> Result<Optimal> {
 /// # Ok::<(), bloom_wasm::Error>(())
 /// ```
 pub fn fpr_for(count: u64, bits: u32, hashes: u32) -> Result<f64> {
-    check_shape(bits, hashes)?;
+    require_shape(bits, hashes)?;
     Ok(power(any_of(count.saturating_mul(hashes.into()), 1.0 / f64::from(bits)), hashes.into()))
 }
 
@@ -76,7 +79,7 @@ pub fn fpr_for(count: u64, bits: u32, hashes: u32) -> Result<f64> {
 /// # Errors
 /// As [`fpr_for`].
 pub fn fpr_exponential(count: u64, bits: u32, hashes: u32) -> Result<f64> {
-    check_shape(bits, hashes)?;
+    require_shape(bits, hashes)?;
     let set = -libm::expm1(-f64::from(hashes) * count as f64 / f64::from(bits));
     Ok(power(set, hashes.into()))
 }
@@ -91,15 +94,9 @@ pub fn fpr_exponential(count: u64, bits: u32, hashes: u32) -> Result<f64> {
 /// # Ok::<(), bloom_wasm::Error>(())
 /// ```
 pub fn count_for(bits: u32, fpr: f64) -> Result<u64> {
-    check_shape(bits, 1)?;
-    check_fpr(fpr)?;
+    require_shape(bits, 1)?;
+    require_fpr(fpr)?;
     Ok(libm::floor(f64::from(bits) / bits_per_key(fpr)) as u64)
-}
-
-/// The square root of a number from 0.15 to 0.4, to within a unit in its last place, by five steps of Newton's method. The
-/// library's takes 200 bytes of a page's wasm.
-fn square_root(x: f64) -> f64 {
-    (0..5).fold(0.5, |root, _| (root + x / root) / 2.0)
 }
 
 /// `base` to a whole power, by squaring.
@@ -139,12 +136,12 @@ pub(crate) fn bits_per_key(fpr: f64) -> f64 {
     let bits = -libm::log(fpr) / (LN_2 * LN_2);
     match libm::round(bits * LN_2) as u32 {
         0 | 1 => -1.0 / libm::log(1.0 - fpr),
-        2 => -2.0 / libm::log(1.0 - square_root(fpr)),
+        2 => -2.0 / libm::log(1.0 - fpr.sqrt()),
         _ => bits,
     }
 }
 
-fn check_fpr(fpr: f64) -> Result<()> {
+fn require_fpr(fpr: f64) -> Result<()> {
     if fpr > 0.0 && fpr < 1.0 {
         return Ok(());
     }
@@ -152,8 +149,8 @@ fn check_fpr(fpr: f64) -> Result<()> {
 }
 
 /// A rate that 64-bit digests can give to so many keys.
-pub(crate) fn check_rate(count: u64, fpr: f64) -> Result<()> {
-    check_fpr(fpr)?;
+pub(crate) fn require_rate(count: u64, fpr: f64) -> Result<()> {
+    require_fpr(fpr)?;
     if fpr < 100.0 * count.max(1) as f64 * COLLISION {
         let rule = "fpr must be at least 100 * count / 2^64, because digests have 64 bits";
         return Err(Error::rule(rule));
@@ -161,12 +158,12 @@ pub(crate) fn check_rate(count: u64, fpr: f64) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn check_shape(bits: u32, hashes: u32) -> Result<()> {
+pub(crate) fn require_shape(bits: u32, hashes: u32) -> Result<()> {
     if bits == 0 {
-        return Err(Error::rule("bits must be a whole number from 1 to 2^32 - 1"));
+        return Err(Error::rule(BITS));
     }
     if hashes == 0 || hashes > MAX_HASHES {
-        return Err(Error::rule("hashes must be a whole number from 1 to 64"));
+        return Err(Error::rule(HASHES));
     }
     Ok(())
 }
@@ -174,14 +171,6 @@ pub(crate) fn check_shape(bits: u32, hashes: u32) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn square_root_is_right_to_the_last_place() {
-        for i in 15_000..=40_000 {
-            let x = f64::from(i) / 100_000.0;
-            assert!(square_root(x).to_bits().abs_diff(x.sqrt().to_bits()) <= 1, "{x}");
-        }
-    }
 
     #[test]
     fn known_sizes() {

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use bloom_wasm::format::Profile;
+use bloom_wasm::Profile;
 use bloom_wasm::{Blob, RibbonFilter, hash};
 use tempfile::TempDir;
 
@@ -49,9 +49,8 @@ fn info(folder: &Path) -> serde_json::Value {
 /// The blob of these keys, and of no others.
 fn blob_of(profile: Profile, key_fpr: f64, keys: &[&[u8]]) -> Vec<u8> {
     let mut digests = keys.iter().map(|key| hash::digest(0, key)).collect();
-    let mut blob = Blob::from(RibbonFilter::from_digests(&mut digests, key_fpr, 0).unwrap());
-    blob.profile = profile;
-    blob.encode().unwrap()
+    let filter = RibbonFilter::from_digests(&mut digests, key_fpr, 0).unwrap();
+    Blob::new(profile, filter).encode().unwrap()
 }
 
 fn url_blob(keys: &[&str]) -> Vec<u8> {
@@ -218,8 +217,8 @@ fn options_reach_the_blob() {
     let output = run(folder, &[&args[..], &["--created-at", "1970-01-01T00:00:01.5Z"]].concat(), b"a\n");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let blob = Blob::decode(fs::read(folder.join("out")).unwrap()).unwrap();
-    assert_eq!((blob.name.as_deref(), blob.created_at), (Some("n"), Some(1500)));
-    assert_eq!(blob.filter.seed(), u64::MAX);
+    assert_eq!((blob.name(), blob.created_at()), (Some("n"), Some(1500)));
+    assert_eq!(blob.filter().seed(), u64::MAX);
     assert_eq!(
         (&json["seed"], &json["bits"], &json["name"]),
         (&"18446744073709551615".into(), &10.into(), &"n".into())

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use bloom_wasm::format::Profile;
+use bloom_wasm::Profile;
 use bloom_wasm::{
     Blob, BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter, Stack, Update,
     hash,
@@ -28,7 +28,7 @@ fn check(name: &str, blob: impl Into<Blob>, members: std::ops::Range<u64>, stran
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let (file, answers) = (folder.join(format!("{name}.bloom")), folder.join(format!("{name}.txt")));
     let present: String =
-        strangers.filter(|&i| blob.filter.has(key(i).as_bytes())).map(|i| format!("{i}\n")).collect();
+        strangers.filter(|&i| blob.filter().has(key(i).as_bytes())).map(|i| format!("{i}\n")).collect();
     if std::env::var("GOLDEN").is_ok_and(|value| value == "write") && !answers.exists() {
         if !file.exists() {
             fs::write(&file, &bytes).unwrap();
@@ -38,7 +38,7 @@ fn check(name: &str, blob: impl Into<Blob>, members: std::ops::Range<u64>, stran
     let golden = fs::read(file).unwrap();
     assert!(bytes == golden, "{name}: the same keys give other bytes");
     assert_eq!(Blob::decode(golden).unwrap(), blob, "{name}");
-    assert!(members.clone().all(|i| blob.filter.has(key(i).as_bytes())), "{name}: a false negative");
+    assert!(members.clone().all(|i| blob.filter().has(key(i).as_bytes())), "{name}: a false negative");
     assert_eq!(fs::read_to_string(answers).unwrap(), present, "{name}: other answers");
 }
 
@@ -116,7 +116,7 @@ fn layers() {
     let base = CountingBloomFilter::from_digests(&mut digests(1000, 42), 0.1, 4, 42).unwrap();
     let mut blob = Blob::from(base);
     let update = Update { live: &keys(5..3000), removed: &keys(0..5), allowed: &[], fpr: 0.003 };
-    blob.filter.update(update).unwrap();
+    blob.filter_mut().update(update).unwrap();
     blob.describe(Some("golden".to_owned()), None).unwrap();
     check("counting-layers", blob, 5..3000, 0..4000);
 }
@@ -124,14 +124,13 @@ fn layers() {
 #[test]
 fn profiles() {
     let url = RibbonFilter::from_digests(&mut digests(1000, 42), 0.01, 42).unwrap();
-    check("url", Blob { profile: Profile::Url, ..Blob::from(url) }, 0..1000, 1000..3000);
+    check("url", Blob::new(Profile::Url, url), 0..1000, 1000..3000);
 
     let password = BloomFilter::from_digests(&mut digests(1000, 42), 0.01, 42).unwrap();
-    let mut blob =
-        Blob { profile: Profile::Password { lowercase: true, sha1: false }, ..Blob::from(password.clone()) };
-    check("password-lowercase", blob.clone(), 0..1000, 1000..3000);
-    blob.profile = Profile::Password { lowercase: true, sha1: true };
-    blob.filter = layered(password);
+    let profile = Profile::Password { lowercase: true, sha1: false };
+    check("password-lowercase", Blob::new(profile, password.clone()), 0..1000, 1000..3000);
+    let profile = Profile::Password { lowercase: true, sha1: true };
+    let mut blob = Blob::new(profile, layered(password));
     blob.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
     check("password-sha1-layers", blob, 50..1000, 0..4000);
 }

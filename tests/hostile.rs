@@ -57,9 +57,9 @@ fn reseal(bytes: &mut [u8]) {
 fn try_decode(bytes: &[u8]) -> Result<Blob, Error> {
     let _ = Blob::expected_length(bytes);
     let blob = Blob::decode(bytes.to_vec())?;
-    let _ = (blob.filter.estimated_fpr(), blob.filter.estimated_count());
+    let _ = (blob.filter().estimated_fpr(), blob.filter().estimated_count());
     (0..64_u64).for_each(|i| {
-        blob.filter.has(&i.to_le_bytes());
+        blob.filter().has(&i.to_le_bytes());
     });
     assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has one form only");
     assert_eq!(Blob::expected_length(bytes), Ok(Some(bytes.len() as u64)));

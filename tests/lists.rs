@@ -1,11 +1,11 @@
 //! Lines of lists to their entries: a table of every kind of line, and any bytes.
 
-use bloom_wasm::check::Skip::{Local, NotCheckable, Pattern};
-use bloom_wasm::check::{Skip, list};
+use bloom_wasm::keys::Skip::{Local, NotCheckable, Pattern};
+use bloom_wasm::keys::{Skip, url_list};
 use proptest::prelude::*;
 
 fn entries(line: &[u8]) -> Vec<Result<&[u8], Skip>> {
-    list::entries(line).collect()
+    url_list::entries(line).collect()
 }
 
 fn assert_entries(line: &str, expected: &[Result<&str, Skip>]) {

@@ -2,9 +2,18 @@
 
 use std::borrow::Cow;
 
-use bloom_wasm::check::Skip::NotAHash;
-use bloom_wasm::check::{input, password};
+use bloom_wasm::keys::Skip::NotAHash;
+use bloom_wasm::keys::native::Native;
+use bloom_wasm::keys::password;
 use proptest::prelude::*;
+
+fn normal(input: &[u8], lowercase: bool) -> Cow<'_, [u8]> {
+    password::normal(&Native, input, lowercase).unwrap()
+}
+
+fn sha1(input: &[u8]) -> Vec<u8> {
+    password::key(&Native, input, false, true).unwrap().into_owned()
+}
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -29,7 +38,7 @@ fn sha1_vectors() {
         ),
         ("password", 1, "5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8"),
     ] {
-        assert_eq!(hex(&password::sha1(text.repeat(times).as_bytes())), hash, "{text}");
+        assert_eq!(hex(&sha1(text.repeat(times).as_bytes())), hash, "{text}");
     }
 }
 
@@ -38,7 +47,7 @@ fn sha1_of_every_length() {
     let bytes: Vec<u8> = (0..=300_u32).map(|i| (i * 167 + i / 7 + 200) as u8).collect();
     for length in 0..=300 {
         let of_crate = sha1_smol::Sha1::from(&bytes[..length]).digest().bytes();
-        assert_eq!(password::sha1(&bytes[..length]), of_crate, "{length}");
+        assert_eq!(sha1(&bytes[..length]), of_crate, "{length}");
     }
 }
 
@@ -47,7 +56,7 @@ proptest! {
 
     #[test]
     fn sha1_of_long_ones(bytes in proptest::collection::vec(any::<u8>(), 300..20_000)) {
-        prop_assert_eq!(password::sha1(&bytes), sha1_smol::Sha1::from(&bytes).digest().bytes());
+        prop_assert_eq!(sha1(&bytes), sha1_smol::Sha1::from(&bytes).digest().bytes());
     }
 }
 
@@ -153,8 +162,8 @@ fn normal_form_and_case() {
         ("H\u{331}T\u{308}J\u{30c}", "H\u{331}T\u{308}J\u{30c}", "\u{1e96}\u{1e97}\u{1f0}"),
         ("\u{1f600}\u{1f3fd}", "\u{1f600}\u{1f3fd}", "\u{1f600}\u{1f3fd}"),
     ] {
-        assert_eq!(input::password(input.as_bytes(), false), exact.as_bytes(), "{input:?}");
-        assert_eq!(input::password(input.as_bytes(), true), lower.as_bytes(), "{input:?}");
+        assert_eq!(normal(input.as_bytes(), false), exact.as_bytes(), "{input:?}");
+        assert_eq!(normal(input.as_bytes(), true), lower.as_bytes(), "{input:?}");
     }
 }
 
@@ -172,7 +181,7 @@ fn what_is_not_utf8_stays() {
         b"\xf4\x90\x80\x80",
     ] {
         for lowercase in [false, true] {
-            assert!(matches!(input::password(input, lowercase), Cow::Borrowed(same) if same == input));
+            assert!(matches!(normal(input, lowercase), Cow::Borrowed(same) if same == input));
         }
     }
 }
@@ -195,23 +204,23 @@ proptest! {
 
     #[test]
     fn idempotent(text in texts(), lowercase in any::<bool>()) {
-        let once = input::password(text.as_bytes(), lowercase).into_owned();
-        prop_assert_eq!(&input::password(&once, lowercase), &once);
+        let once = normal(text.as_bytes(), lowercase).into_owned();
+        prop_assert_eq!(&normal(&once, lowercase), &once);
         // Whether it was in the normal form before makes no difference.
-        let exact = input::password(text.as_bytes(), false).into_owned();
-        prop_assert_eq!(&input::password(&exact, lowercase), &once);
+        let exact = normal(text.as_bytes(), false).into_owned();
+        prop_assert_eq!(&normal(&exact, lowercase), &once);
     }
 
     #[test]
     fn ascii_is_only_lower_cased(text in "[ -~]{0,40}") {
-        prop_assert_eq!(input::password(text.as_bytes(), false), text.as_bytes());
+        prop_assert_eq!(normal(text.as_bytes(), false), text.as_bytes());
         let lower = text.to_ascii_lowercase();
-        prop_assert_eq!(input::password(text.as_bytes(), true), lower.as_bytes());
+        prop_assert_eq!(normal(text.as_bytes(), true), lower.as_bytes());
     }
 
     #[test]
     fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..40), lowercase in any::<bool>()) {
-        let key = input::password(&bytes, lowercase);
+        let key = normal(&bytes, lowercase);
         if str::from_utf8(&bytes).is_err() {
             prop_assert_eq!(&*key, &bytes[..]);
         } else {

@@ -126,7 +126,7 @@ proptest! {
         let read = Blob::decode(bytes.clone()).unwrap();
         prop_assert_eq!(&read, &blob);
         prop_assert_eq!(read.encode().unwrap(), bytes);
-        prop_assert!((0..count).all(|i| read.filter.has(&i.to_le_bytes())));
+        prop_assert!((0..count).all(|i| read.filter().has(&i.to_le_bytes())));
     }
 
     /// Digests as an enemy would choose them: all in one bucket, or with their low bits in a pattern.

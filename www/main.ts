@@ -1,5 +1,5 @@
 /** The page's script: loads a filter once, then answers for each URL or key that is typed. */
-import { type Filter, FilterError, load } from "bloom-wasm";
+import { type Filter, FilterError, load } from "bloom-wasm/reader";
 
 const element = <E extends HTMLElement>(selector: string) => document.querySelector<E>(selector)!;
 const ask = element<HTMLFieldSetElement>("#ask");

@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 
 const { filter } = parseArgs({ options: { filter: { type: "string" } } }).values;
 const here = new URL("./", import.meta.url);
-const bloom = new URL("./", import.meta.resolve("bloom-wasm"));
+const bloom = new URL("./", import.meta.resolve("bloom-wasm/reader"));
 const manifest = JSON.parse(readFileSync(new URL("manifest.json", here), "utf8"));
 
 /** What only one of the browsers understands. */
@@ -30,8 +30,8 @@ for (const [browser, own] of Object.entries(manifests)) {
   writeFileSync(new URL("manifest.json", out), JSON.stringify({ ...manifest, ...own }, null, 2));
   if (filter) writeFileSync(new URL("config.js", out), `export const FILTER_URL = ${JSON.stringify(filter)};\n`);
 
-  // What pages get from the package, which carries its WebAssembly in itself, and the file that it imports.
+  // The package's reader for pages, which carries its WebAssembly in itself, and the files that it imports.
   mkdirSync(new URL("bloom-wasm/", out));
-  for (const file of ["inline.js", "core-npm.js"]) cpSync(new URL(file, bloom), new URL(`bloom-wasm/${file}`, out));
+  for (const file of ["reader.inline.js", "reader.js", "error.js"]) cpSync(new URL(file, bloom), new URL(`bloom-wasm/${file}`, out));
   console.log(`built ${fileURLToPath(out)}`);
 }

@@ -5,7 +5,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = new URL("./", import.meta.url);
-const dist = new URL("./", import.meta.resolve("bloom-wasm"));
+const dist = new URL("./", import.meta.resolve("bloom-wasm/reader"));
 const types = { ".html": "text/html; charset=utf-8", ".css": "text/css", ".js": "text/javascript", ".bloom": "application/octet-stream" };
 
 async function answer(request, response) {

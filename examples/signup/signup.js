@@ -1,5 +1,5 @@
 /** Refuses common passwords as one types. What is typed stays in the page until the form is sent. */
-import { load } from "bloom-wasm";
+import { load } from "bloom-wasm/reader";
 
 const COMMON = "This password is on every attacker's list. Please choose another one.";
 const PAUSE = 500; // ms without a key before a verdict is shown, and read aloud

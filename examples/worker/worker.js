@@ -1,5 +1,5 @@
 /** Screens requests: 403 for a URL, in a JSON body or in the Referer header, that is maybe on the list; else 200. */
-import { load } from "bloom-wasm";
+import { load } from "bloom-wasm/reader";
 import bundled from "./filter.bloom"; // an ArrayBuffer, by the rule in wrangler.jsonc
 
 const MAX_BYTES = 10_000; // of a body

@@ -71,7 +71,7 @@ fn decode(bytes: &[u8], digests: &[u64]) -> bool {
     let shorter = bytes[..bytes.len() - 1].to_vec();
     assert_eq!(Blob::decode(shorter), Err(Error::Truncated { needed: length, have: length - 1 }));
 
-    let filter = &blob.filter;
+    let filter = blob.filter();
     filter.has(b"");
     for &digest in digests {
         filter.has_digest(digest);
@@ -88,7 +88,7 @@ fn decode(bytes: &[u8], digests: &[u64]) -> bool {
 
 /// Adds and removes. Errors are fine where there is no room, but nothing is changed then.
 fn change(mut blob: Blob, digests: &[u64]) {
-    let Ok(base) = blob.filter.base_mut() else { return };
+    let Ok(base) = blob.filter_mut().base_mut() else { return };
     match base {
         Filter::Bloom(filter) => {
             for &digest in digests {

@@ -3,12 +3,12 @@
 
 #![no_main]
 
-use bloom_wasm::check::url::{canonicalize, clean, has_port, missing_scheme};
-use bloom_wasm::check::{list, password};
+use bloom_wasm::keys::url::{canonicalize, clean, has_port, missing_scheme};
+use bloom_wasm::keys::{password, url_list};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    for entry in list::entries(bytes).flatten() {
+    for entry in url_list::entries(bytes).flatten() {
         assert_eq!(entry, entry.trim_ascii());
         assert!(!entry.is_empty());
     }

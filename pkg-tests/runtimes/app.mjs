@@ -1,6 +1,6 @@
 /** A user's app, as every runtime gets it: it names the package's entries, and runs the cases with them. */
-import * as ask from "bloom-wasm";
-import * as full from "bloom-wasm/full";
+import * as full from "bloom-wasm";
+import * as ask from "bloom-wasm/reader";
 import { run } from "./cases.mjs";
 import { golden } from "./golden.mjs";
 

@@ -2,6 +2,7 @@
  * What must hold in every runtime, in plain JavaScript without a test runner: `run` gets the two entry points and the
  * golden files, and returns how many cases passed and what failed.
  */
+import { everything, reader } from "./programs.mjs";
 
 const encode = (text) => new TextEncoder().encode(text);
 
@@ -46,11 +47,19 @@ const cases = {
     for (const name of ["BloomFilter", "CountingBloomFilter", "ScalableBloomFilter", "CuckooFilter", "RibbonFilter"]) {
       const filter = full[name].from(keys, { fpr: 0.001, name });
       const read = ask.decode(filter.toBytes());
-      check(read instanceof ask[name], `${name}: another class`);
+      check(read instanceof ask.Filter && full.decode(filter.toBytes()) instanceof full[name], `${name}: another class`);
       check(keys.every((key) => filter.has(key) && read.has(encode(key))), `${name}: a key is lost`);
       check(!read.has("a stranger"), `${name}: a stranger`);
       equal([read.info().name, read.info().kind], [name, filter.kind]);
     }
+  },
+
+  "each entry has its own classes and one FilterError"({ ask, full }) {
+    equal(Object.keys(ask).sort(), ["Filter", "FilterError", "canonicalizeUrl", "decode", "load", "urlExpressions"]);
+    check(ask.FilterError === full.FilterError, "two classes of errors");
+    const filter = ask.decode(full.CountingBloomFilter.from(["a"]).toBytes());
+    for (const method of ["add", "addMany", "addLines", "clear", "remove", "count", "union"]) check(!(method in filter), `a reader with ${method}`);
+    equal([...Object.values(full), ...Object.values(ask)].filter(({ name }) => /^_/.test(name)).length, 0);
   },
 
   "keys are added and counted"({ full }) {
@@ -139,5 +148,7 @@ export async function run(entries, first) {
       failed.push(`${name}: ${error?.stack ?? error}`);
     }
   }
-  return { passed: Object.keys(cases).length - failed.length, failed, ms };
+  const { lines, blobs } = await everything(entries.full);
+  const output = [...lines, ...(await reader(entries.ask, blobs))];
+  return { passed: Object.keys(cases).length - failed.length, failed, ms, output };
 }

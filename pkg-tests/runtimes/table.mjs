@@ -1,15 +1,24 @@
 /** The table of targets that `npm test` prints: each test file adds its rows, in a process of its own. */
 import assert from "node:assert/strict";
 import { appendFileSync, readFileSync } from "node:fs";
+import { installed } from "../installed.mjs";
+import { everything, reader } from "./programs.mjs";
+
+/** What the two programs of programs.mjs return in this Node. */
+let expected;
 
 /**
- * Adds a target's verdict, `{ passed, failed, ms }` of cases.mjs, and fails the test if a case has failed. There is no
- * `ms` where the clock stands still while code runs.
+ * Adds a target's verdict, `{ passed, failed, ms, output }` of cases.mjs, and fails the test if a case has failed or the
+ * two programs have another output than here. There is no `ms` where the clock stands still while code runs.
  */
-export function record(target, version, { passed, failed, ms }) {
+export async function record(target, version, { passed, failed, ms, output }) {
   add({ target, version, cases: `${passed} of ${passed + failed.length}`, "first answer": ms === undefined ? "no clock" : `${ms.toFixed(1)} ms` });
   assert.deepEqual(failed, [], target);
   assert.ok(passed > 0, target);
+  expected ??= await programs();
+  assert.ok(expected.length > 100 && expected.every((line) => !line.startsWith('["unused"') || line === '["unused",[]]'));
+  output.forEach((line, i) => assert.equal(line, expected[i], `${target}, line ${i}`));
+  assert.equal(output.length, expected.length);
 }
 
 /** Adds a target that can't be had here, and why; returns the reason, to skip its test with. */
@@ -17,6 +26,11 @@ export function skipped(target, reason) {
   add({ target, version: "", cases: `skipped: ${reason}`, "first answer": "" });
   console.log(`${target} skipped: ${reason}`);
   return reason;
+}
+
+async function programs() {
+  const { lines, blobs } = await everything(await installed());
+  return [...lines, ...(await reader(await installed("bloom-wasm/reader"), blobs))];
 }
 
 function add(row) {

@@ -1,16 +1,15 @@
 //! `build`: lists to a blob. `merge`: blobs to one.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
-use bloom_wasm::filters::Recipe;
-use bloom_wasm::format::Profile;
-use bloom_wasm::{Blob, Filter, Info, Update, hash};
+use bloom_wasm::keys::Input;
+use bloom_wasm::keys::list::{Allowlist, Conflict, remove_conflicts};
+use bloom_wasm::{Blob, Filter, Info, Kind, Profile, Recipe, Stack, digests, hash};
 use clap::ValueEnum;
 
-use super::{Answer, Kind, grouped, keys, lists, print_json, print_rows, read_blob, write_file};
+use super::{Answer, grouped, keys, lists, print_json, print_rows, read_blob, write_file};
 
 /// Pack lists of keys into one blob
 ///
@@ -44,7 +43,7 @@ pub struct BuildArgs {
     #[arg(long, conflicts_with = "lowercase")]
     sha1_hex: bool,
     #[command(flatten)]
-    rules: keys::Rules,
+    omitted: keys::Omitted,
     /// A list of keys that must never be false positives; may be given again. A URL stands for all its keys
     #[arg(long, value_name = "LIST")]
     allow: Vec<PathBuf>,
@@ -81,7 +80,7 @@ pub fn build(args: BuildArgs) -> Result<Answer> {
     let paths = if args.lists.is_empty() { &stdin[..] } else { &args.lists };
     lists::check_stdin(paths.iter().chain(&args.allow))?;
     let profile = profile(&args)?;
-    let fpr = args.fpr.unwrap_or(if args.profile == Keys::Password { 1e-4 } else { 1e-3 });
+    let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let key_fpr = profile.key_fpr(fpr);
     let recipe = recipe(&args);
     let created_at = args.created_at.map(milliseconds).transpose()?;
@@ -89,34 +88,33 @@ pub fn build(args: BuildArgs) -> Result<Answer> {
     let tenth = || "with --profile url a key gets a tenth of --fpr";
     let empty = Filter::from_digests(recipe, &mut Vec::new(), key_fpr, args.seed);
     let empty = if key_fpr == fpr { empty.map_err(Into::into) } else { empty.with_context(tenth) };
-    let mut blob = Blob::from(empty?);
-    blob.profile = profile;
+    let mut blob = Blob::new(profile, empty?);
     blob.describe(args.name.clone(), created_at)?;
 
     let mut members = Vec::new();
-    let digest = |digests: &mut Vec<u64>, input: &keys::Input, _: keys::Place| {
+    let digest = |digests: &mut Vec<u64>, input: &Input, _: keys::Place| {
         digests.push(hash::digest(args.seed, input.own()));
+        Ok(())
     };
-    let met = keys::for_each(paths, profile, &args.rules, digest, |digests| members.extend(digests))?;
+    let met =
+        keys::for_each(paths, profile, &args.omitted, Vec::new, digest, |digests| members.extend(digests))?;
     let keys = members.len() as u64;
-    let filter = |digests: &mut Vec<u64>| Filter::from_digests(recipe, digests, key_fpr, args.seed);
     let mut rows = Vec::new();
-    let distinct = if args.allow.is_empty() {
-        blob.filter = filter(&mut members)?.into();
-        match blob.filter.base() {
-            // It has used them up.
-            Filter::Ribbon(filter) => filter.count().into(),
-            _ => members.len() as u64,
-        }
-    } else {
-        hash::sort(&mut members)?;
-        let distinct = members.len() as u64;
-        let (allowed, words) = allow(&args, profile, &mut members)?;
+    let mut allowed = None;
+    let mut distinct = None;
+    if !args.allow.is_empty() {
+        digests::sort(&mut members)?;
+        distinct = Some(members.len() as u64);
+        let (digests, words) = allow(&args, profile, &mut members)?;
+        allowed = Some(digests);
         rows.push(("allowed", words));
-        blob.filter = filter(&mut members.clone())?.into();
-        blob.filter.update(Update { live: &members, removed: &[], allowed: &allowed, fpr: 0.5 })?;
-        distinct
-    };
+    }
+    *blob.filter_mut() = Stack::build(recipe, &mut members, allowed.as_deref(), key_fpr, args.seed)?;
+    let distinct = distinct.unwrap_or_else(|| match blob.filter().base() {
+        // It has used them up.
+        Filter::Ribbon(filter) => filter.count().into(),
+        _ => members.len() as u64,
+    });
     let mut read = format!("{} keys", grouped(distinct));
     if keys > distinct {
         read += &format!(", {} repeated ones dropped", grouped(keys - distinct));
@@ -125,7 +123,7 @@ pub fn build(args: BuildArgs) -> Result<Answer> {
     drop(members);
     write_file(&args.output, &blob.encode()?)?;
 
-    let now = super::rate(blob.filter.estimated_fpr());
+    let now = super::rate(blob.filter().estimated_fpr());
     let asked = if profile == Profile::Url {
         "asked for of a URL, {} of a key by the fill"
     } else {
@@ -137,16 +135,16 @@ pub fn build(args: BuildArgs) -> Result<Answer> {
 
 fn profile(args: &BuildArgs) -> Result<Profile> {
     let (lowercase, sha1) = (args.lowercase, args.sha1_hex);
-    if (lowercase || sha1 || args.rules.min_length > 0) && args.profile != Keys::Password {
+    if (lowercase || sha1 || args.omitted.min_length > 0) && args.profile != Keys::Password {
         bail!("--lowercase, --sha1-hex and --min-length need --profile password");
     }
-    if sha1 && args.rules.min_length > 0 {
+    if sha1 && args.omitted.min_length > 0 {
         bail!("a hash doesn't tell the length of its password: --min-length can't go with --sha1-hex");
     }
-    if args.rules.min_count > 0 && !sha1 {
+    if args.omitted.min_count > 0 && !sha1 {
         bail!("--min-count needs --sha1-hex");
     }
-    if args.rules.allow_suffixes && args.profile != Keys::Url {
+    if args.omitted.allow_suffixes && args.profile != Keys::Url {
         bail!("--allow-suffixes needs --profile url");
     }
     Ok(match args.profile {
@@ -157,54 +155,34 @@ fn profile(args: &BuildArgs) -> Result<Profile> {
 }
 
 fn recipe(args: &BuildArgs) -> Recipe {
-    match args.kind {
-        Kind::Ribbon => Recipe::Ribbon,
-        Kind::Bloom => Recipe::Bloom,
-        Kind::Counting => Recipe::Counting { counter_bits: if args.counter_bits == "8" { 8 } else { 4 } },
-        Kind::Scalable => Recipe::Scalable { initial_capacity: 1000, growth: 2, tightening: 0.5 },
-        Kind::Cuckoo => Recipe::Cuckoo,
-    }
+    let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };
+    Recipe { counter_bits, ..args.kind.into() }
 }
 
 /// Reads the lists of allowed keys, and takes members that are in both out if `--allow-wins` says so. Returns the
 /// allowed digests, and what to say of them.
 fn allow(args: &BuildArgs, profile: Profile, members: &mut Vec<u64>) -> Result<(Vec<u64>, String)> {
-    let mut allowed = Vec::new();
-    // The keys that are in both lists, with a place and whether they are to go.
-    let mut both = BTreeMap::new();
-    let mut read = 0;
-    type Part = (u64, Vec<u64>, Vec<(Vec<u8>, u64, String, bool)>);
-    let take = |(read, allowed, both): &mut Part, input: &keys::Input, place: keys::Place| {
+    let new = || (0, Allowlist::new(args.seed, args.allow_wins));
+    let (mut read, mut allowlist) = new();
+    let take = |(read, allowlist): &mut (u64, Allowlist<_>), input: &Input, place: keys::Place| {
         *read += 1;
-        for (i, key) in input.keys().into_iter().enumerate() {
-            let digest = hash::digest(args.seed, key);
-            allowed.push(digest);
-            if members.binary_search(&digest).is_ok() {
-                both.push((key.to_vec(), digest, place(), args.allow_wins && i == 0));
-            }
-        }
+        allowlist.push(members, input, place)
     };
-    let merge = |(more, digests, conflicts): Part| {
+    let met = keys::for_each(&args.allow, profile, &keys::Omitted::none(), new, take, |(more, later)| {
         read += more;
-        allowed.extend(digests);
-        for (key, digest, place, goes) in conflicts {
-            both.entry(key).or_insert((digest, place, false)).2 |= goes;
-        }
-    };
-    let met = keys::for_each(&args.allow, profile, &keys::Rules::none(), take, merge)?;
-    let mut gone: Vec<u64> =
-        both.values().filter(|(_, _, goes)| *goes).map(|&(digest, _, _)| digest).collect();
-    hash::sort(&mut gone)?;
-    hash::subtract(members, &gone);
+        allowlist.merge(later);
+    })?;
+    let (allowed, conflicts) = allowlist.finish()?;
+    remove_conflicts(members, &conflicts)?;
     let mut notices = keys::Notices::default();
-    for (key, (_, place, goes)) in &both {
-        let what = if *goes { "so absent" } else { "so still blocked" };
+    for Conflict { key, removed, place, .. } in &conflicts {
+        let what = if *removed { "so absent" } else { "so still blocked" };
         notices.push(|| format!("{place}: in both lists, and {what}: {}", keys::shown(key)));
     }
     notices.print();
     let mut words = format!("{} entries", grouped(read)) + &met.summary();
-    for (what, goes) in [("absent", true), ("still blocked", false)] {
-        let count = both.values().filter(|both| both.2 == goes).count() as u64;
+    for (what, removed) in [("absent", true), ("still blocked", false)] {
+        let count = conflicts.iter().filter(|conflict| conflict.removed == removed).count() as u64;
         if count > 0 {
             words += &format!(", {} keys in both lists {what}", grouped(count));
         }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
-use bloom_wasm::filters::Kind;
-use bloom_wasm::format::Profile;
-use bloom_wasm::{Blob, Info, LayerKind, Stack, hash, lines};
+use bloom_wasm::keys::native::Native;
+use bloom_wasm::keys::{Input, lines};
+use bloom_wasm::{Blob, Info, Kind, LayerKind, Profile, Stack, hash};
 use serde::Serialize;
 
-use super::keys::{self, Input, Met, Place};
+use super::keys::{self, Met, Place};
 use super::{Answer, grouped, lists, print_json, print_rows, rate, read_blob};
 
 /// Say what a blob holds
@@ -31,12 +31,12 @@ pub fn info(args: InfoArgs) -> Result<Answer> {
         return Ok(Answer::Yes);
     }
     let or = |value: Option<String>, otherwise: &str| value.unwrap_or_else(|| otherwise.to_owned());
-    let estimate = blob.filter.estimated_count();
+    let estimate = blob.filter().estimated_count();
     let created =
         info.created_at.and_then(|time| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(time)));
     print_rows(&[
-        ("kind", format!("{}: {}", info.kind, kind_in_words(blob.filter.base().kind()))),
-        ("profile", format!("{}: {}", info.profile, profile_in_words(blob.profile))),
+        ("kind", format!("{}: {}", info.kind, kind_in_words(blob.filter().base().kind()))),
+        ("profile", format!("{}: {}", info.profile, profile_in_words(blob.profile()))),
         ("name", or(info.name.map(str::to_owned), "none")),
         ("created", or(created.map(|time| humantime::format_rfc3339_seconds(time).to_string()), "not said")),
         (
@@ -58,7 +58,10 @@ pub fn info(args: InfoArgs) -> Result<Answer> {
         ),
         (
             "fpr now",
-            format!("{}: the chance that an absent key is maybe present", rate(blob.filter.estimated_fpr())),
+            format!(
+                "{}: the chance that an absent key is maybe present",
+                rate(blob.filter().estimated_fpr())
+            ),
         ),
         ("bits", grouped(info.bits)),
         (
@@ -67,7 +70,7 @@ pub fn info(args: InfoArgs) -> Result<Answer> {
                 .map_or("one for each key, divided up".to_owned(), |hashes| format!("{hashes} for each key")),
         ),
         ("seed", info.seed.to_string()),
-        ("layers", layers_in_words(&blob.filter)),
+        ("layers", layers_in_words(blob.filter())),
         ("size", {
             let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
             format!("{} bytes{per_key}", grouped(info.byte_length))
@@ -126,8 +129,8 @@ pub fn check(args: CheckArgs) -> Result<Answer> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut answer = Answer::No;
     let mut ask = |input: &[u8]| -> Result<()> {
-        let parsed = Input::parse(blob.profile, input)?;
-        if parsed.is_some_and(|parsed| parsed.keys().into_iter().any(|key| blob.filter.has(key))) {
+        let parsed = Input::parse(&Native, blob.profile(), input)?;
+        if parsed.is_some_and(|parsed| parsed.keys().any(|key| blob.filter().has(key))) {
             answer = Answer::Yes;
             out.write_all(input)?;
             out.write_all(b"\n")?;
@@ -173,7 +176,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "LIST")]
     absent: Vec<PathBuf>,
     #[command(flatten)]
-    rules: keys::Rules,
+    omitted: keys::Omitted,
     /// How many random keys to ask
     #[arg(long, conflicts_with = "absent", value_parser = clap::value_parser!(u64).range(1..))]
     probes: Option<u64>,
@@ -203,20 +206,28 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
     let (mut count, mut false_negatives) = (0, 0);
     let take = |(count, missing, digests): &mut (u64, u64, Vec<u64>), input: &Input, _: Place| {
         *count += 1;
-        let digest = hash::digest(blob.filter.seed(), input.own());
-        *missing += u64::from(!blob.filter.has_digest(digest));
+        let digest = hash::digest(blob.filter().seed(), input.own());
+        *missing += u64::from(!blob.filter().has_digest(digest));
         if !args.absent.is_empty() {
             digests.push(digest);
         }
+        Ok(())
     };
-    let met = keys::for_each(&args.members, blob.profile, &args.rules, take, |(more, missing, digests)| {
-        count += more;
-        false_negatives += missing;
-        members.extend(digests);
-    })?;
+    let met = keys::for_each(
+        &args.members,
+        blob.profile(),
+        &args.omitted,
+        Default::default,
+        take,
+        |(more, missing, digests)| {
+            count += more;
+            false_negatives += missing;
+            members.extend(digests);
+        },
+    )?;
     members.sort_unstable();
 
-    let estimated_fpr = blob.filter.estimated_fpr();
+    let estimated_fpr = blob.filter().estimated_fpr();
     let (probes, false_positives, absent_met) = if args.absent.is_empty() {
         let enough = if estimated_fpr > 0.0 { (100.0 / estimated_fpr).min(1e9) as u64 } else { 0 };
         let (probes, hits) = random_probes(&blob, args.probes.unwrap_or(enough.max(1_000_000)));
@@ -236,7 +247,7 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
     if args.json {
         print_json(&verdict)?;
     } else {
-        let of_a_key = if blob.profile == Profile::Url { " of a key" } else { "" };
+        let of_a_key = if blob.profile() == Profile::Url { " of a key" } else { "" };
         let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
         print_rows(&[
             (
@@ -269,7 +280,7 @@ fn random_probes(blob: &Blob, probes: u64) -> (u64, u64) {
     let hits = (0..probes).filter(|i| {
         let half = |seed| u128::from(hash::digest(seed, &i.to_le_bytes()));
         let key = half(0x5eed_0001) << 64 | half(0x5eed_0002);
-        blob.filter.has(&key.to_le_bytes())
+        blob.filter().has(&key.to_le_bytes())
     });
     (probes, hits.count() as u64)
 }
@@ -278,17 +289,25 @@ fn random_probes(blob: &Blob, probes: u64) -> (u64, u64) {
 fn listed_probes(blob: &Blob, lists: &[PathBuf], members: &[u64]) -> Result<(u64, u64, Met)> {
     let (mut probes, mut hits) = (0, 0);
     let take = |(probes, hits): &mut (u64, u64), input: &Input, _: Place| {
-        let digests = input.keys().into_iter().map(|key| hash::digest(blob.filter.seed(), key));
+        let digests = input.keys().map(|key| hash::digest(blob.filter().seed(), key));
         let digests: Vec<u64> = digests.collect();
         if !digests.iter().any(|digest| members.binary_search(digest).is_ok()) {
             *probes += 1;
-            *hits += u64::from(digests.into_iter().any(|digest| blob.filter.has_digest(digest)));
+            *hits += u64::from(digests.into_iter().any(|digest| blob.filter().has_digest(digest)));
         }
+        Ok(())
     };
-    let met = keys::for_each(lists, blob.profile, &keys::Rules::none(), take, |(more, found)| {
-        probes += more;
-        hits += found;
-    })?;
+    let met = keys::for_each(
+        lists,
+        blob.profile(),
+        &keys::Omitted::none(),
+        Default::default,
+        take,
+        |(more, found)| {
+            probes += more;
+            hits += found;
+        },
+    )?;
     Ok((probes, hits, met))
 }
 

@@ -1,14 +1,13 @@
-//! Lines of lists, and inputs to check, to the keys that a profile makes of them.
+//! Lists for the tool: lines to keys on all cores, and what is told of those that give none.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
-use bloom_wasm::check::url::Canonical;
-use bloom_wasm::check::{Skip, input, list, password};
-use bloom_wasm::format::Profile;
+use bloom_wasm::Profile;
+use bloom_wasm::keys::native::Native;
+use bloom_wasm::keys::{Input, Skip, list};
 
 use super::{grouped, lists};
 
@@ -17,7 +16,7 @@ const SHOWN: usize = 10;
 
 /// What is left out of lists, when a blob is built and when it is verified.
 #[derive(clap::Args)]
-pub struct Rules {
+pub struct Omitted {
     /// Keep bare public suffixes, such as co.uk and github.io, with --profile url
     #[arg(long)]
     pub allow_suffixes: bool,
@@ -29,64 +28,28 @@ pub struct Rules {
     pub min_count: u64,
 }
 
-impl Rules {
-    /// Nothing is left out.
+impl Omitted {
+    /// Nothing is.
     pub fn none() -> Self {
-        Rules { allow_suffixes: true, min_length: 0, min_count: 0 }
+        Omitted { allow_suffixes: true, min_length: 0, min_count: 0 }
     }
 }
 
 /// Where a line stands, as `list:line`.
 pub type Place<'a> = &'a dyn Fn() -> String;
 
-/// What a profile makes of an input: keys, of which the first is its own, the one that a list holds.
-pub enum Input<'a> {
-    Url(Canonical<'static>),
-    Key(Cow<'a, [u8]>),
-}
-
-impl<'a> Input<'a> {
-    /// An input to check; none if it can't be a key.
-    pub fn parse(profile: Profile, input: &'a [u8]) -> Result<Option<Self>> {
-        Ok(match profile {
-            Profile::Raw => Some(Input::Key(input.into())),
-            Profile::Url => input::url(input)?.map(Input::Url),
-            Profile::Password { lowercase, sha1 } => {
-                let normal = input::password(input, lowercase);
-                Some(Input::Key(if sha1 { password::sha1(&normal).to_vec().into() } else { normal }))
-            }
-        })
+/// Whether it is a public suffix and nothing more. What is one only because any name in its place would be, as a
+/// single machine of a cloud is, belongs to one customer: it isn't, unless registries made the rule.
+fn is_suffix(input: &Input) -> bool {
+    let Input::Url(url) = input else { return false };
+    let host = url.host();
+    if input.own().len() != host.len() + 1 {
+        return false;
     }
-
-    /// The keys to test.
-    pub fn keys(&self) -> Vec<&[u8]> {
-        match self {
-            Input::Url(url) => url.expressions().collect(),
-            Input::Key(key) => vec![key],
-        }
-    }
-
-    /// The key that a list holds.
-    pub fn own(&self) -> &[u8] {
-        match self {
-            Input::Url(url) => url.expressions().next().unwrap_or_default(),
-            Input::Key(key) => key,
-        }
-    }
-
-    /// Whether it is a public suffix and nothing more. What is one only because any name in its place would be, as a
-    /// single machine of a cloud is, belongs to one customer: it isn't, unless registries made the rule.
-    fn is_suffix(&self) -> bool {
-        let Input::Url(url) = self else { return false };
-        let host = url.host();
-        if self.own().len() != host.len() + 1 {
-            return false;
-        }
-        let parent = host.iter().position(|&byte| byte == b'.').map_or(&b""[..], |dot| &host[dot..]);
-        match suffix(host) {
-            Some(psl::Type::Private) => suffix(&[b"no-such-name", parent].concat()).is_none(),
-            suffix => suffix.is_some(),
-        }
+    let parent = host.iter().position(|&byte| byte == b'.').map_or(&b""[..], |dot| &host[dot..]);
+    match suffix(host) {
+        Some(psl::Type::Private) => suffix(&[b"no-such-name", parent].concat()).is_none(),
+        suffix => suffix.is_some(),
     }
 }
 
@@ -128,10 +91,10 @@ impl Notices {
 
 impl Met {
     fn skip(&mut self, skip: Skip, line: &[u8], place: Place) {
-        *self.skipped.entry(in_words(skip)).or_default() += 1;
+        *self.skipped.entry(skip.words()).or_default() += 1;
         // Nobody wants to see what they asked to leave out.
         if !matches!(skip, Skip::TooShort | Skip::TooRare) {
-            self.notices.push(|| format!("{}: skipped, {}: {}", place(), in_words(skip), shown(line)));
+            self.notices.push(|| format!("{}: skipped, {}: {}", place(), skip.words(), shown(line)));
         }
     }
 
@@ -170,32 +133,43 @@ pub fn shown(line: &[u8]) -> String {
     format!("{line:?}")
 }
 
-fn in_words(skip: Skip) -> &'static str {
-    match skip {
-        Skip::NotCheckable => "no URL and no host",
-        Skip::Pattern => "an adblock rule that isn't ||host^",
-        Skip::Local => "this computer's own name",
-        Skip::PublicSuffix => "a public suffix; --allow-suffixes keeps it",
-        Skip::NotAHash => "no SHA-1 hash in hexadecimal",
-        Skip::TooShort => "shorter than asked for",
-        Skip::TooRare => "rarer than asked for",
-    }
-}
-
 /// Calls `take` with what the profile makes of every line of every list, and its place. Lines of lists for a profile
-/// with SHA-1 are hashes. Each thread collects in a `T` of its own; `merge` gets them in the order of the lines.
-pub fn for_each<T: Default + Send>(
+/// with SHA-1 are hashes. Each thread collects in a `T` of its own, made by `new`; `merge` gets them in the order of the
+/// lines.
+pub fn for_each<T: Send>(
     paths: &[PathBuf],
     profile: Profile,
-    rules: &Rules,
-    take: impl Fn(&mut T, &Input, Place) + Sync,
+    omitted: &Omitted,
+    new: impl Fn() -> T + Sync,
+    take: impl Fn(&mut T, &Input, Place) -> bloom_wasm::error::Result<()> + Sync,
     mut merge: impl FnMut(T),
 ) -> Result<Met> {
+    let rules = list::Rules { profile, min_length: omitted.min_length, min_count: omitted.min_count };
     let mut met = Met::default();
     let collect = |chunk: &lists::Chunk| {
-        let (mut taken, mut met) = Default::default();
+        let (mut taken, mut met) = (new(), Met::default());
         chunk.for_each_line(|line, place| {
-            line_keys(line, place, profile, rules, &mut met, |input| take(&mut taken, input, place))
+            let plain = matches!(profile, Profile::Password { sha1: false, .. });
+            met.not_utf8 += u64::from(plain && str::from_utf8(line).is_err());
+            // In a list of URLs a comment is a line without an entry.
+            let mut comment = profile == Profile::Url;
+            if profile == Profile::Raw && line.starts_with(b"#") {
+                met.comments += 1;
+                return Ok(());
+            }
+            rules.read(&Native, line, &mut |input| {
+                comment = false;
+                match input {
+                    Ok(input) if !omitted.allow_suffixes && is_suffix(&input) => {
+                        met.skip(Skip::PublicSuffix, line, place);
+                    }
+                    Ok(input) => take(&mut taken, &input, place)?,
+                    Err(skip) => met.skip(skip, line, place),
+                }
+                Ok(())
+            })?;
+            met.comments += u64::from(comment);
+            Ok(())
         })?;
         Ok((taken, met))
     };
@@ -205,54 +179,4 @@ pub fn for_each<T: Default + Send>(
     })?;
     met.notices.print();
     Ok(met)
-}
-
-/// Calls `take` with what the profile makes of a line.
-fn line_keys(
-    line: &[u8],
-    place: Place,
-    profile: Profile,
-    rules: &Rules,
-    met: &mut Met,
-    mut take: impl FnMut(&Input),
-) -> Result<()> {
-    match profile {
-        Profile::Raw if line.starts_with(b"#") => met.comments += 1,
-        Profile::Raw => take(&Input::Key(line.into())),
-        Profile::Url => {
-            let mut any = false;
-            for entry in list::entries(line) {
-                any = true;
-                let input = match entry {
-                    Ok(entry) => input::url(entry)?.map(Input::Url).ok_or(Skip::NotCheckable),
-                    Err(skip) => Err(skip),
-                };
-                match input {
-                    Ok(input) if input.is_suffix() && !rules.allow_suffixes => {
-                        met.skip(Skip::PublicSuffix, line, place);
-                    }
-                    Ok(input) => take(&input),
-                    Err(skip) => met.skip(skip, line, place),
-                }
-            }
-            met.comments += u64::from(!any);
-        }
-        Profile::Password { sha1: true, .. } => match password::hash_line(line) {
-            Ok((_, count)) if count < rules.min_count => met.skip(Skip::TooRare, line, place),
-            Ok((hash, _)) => take(&Input::Key(hash.as_slice().into())),
-            Err(skip) => met.skip(skip, line, place),
-        },
-        Profile::Password { lowercase, sha1: false } => {
-            met.not_utf8 += u64::from(str::from_utf8(line).is_err());
-            let key = input::password(line, lowercase);
-            // As it is typed, not as it is lower-cased: that may take more characters.
-            let typed = input::password(line, false);
-            if String::from_utf8_lossy(&typed).chars().count() < rules.min_length {
-                met.skip(Skip::TooShort, line, place);
-            } else {
-                take(&Input::Key(key));
-            }
-        }
-    }
-    Ok(())
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use bloom_wasm::Blob;
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 /// Membership filters: pack a list of keys into one compact blob, and ask it "maybe present" or "definitely absent".
 ///
@@ -36,21 +36,6 @@ enum Command {
     Check(inspect::CheckArgs),
     Verify(inspect::VerifyArgs),
     Calc(calc::Args),
-}
-
-/// The kinds of filter that can be built.
-#[derive(Clone, Copy, ValueEnum)]
-enum Kind {
-    /// The smallest; read-only
-    Ribbon,
-    /// A classic Bloom filter; keys can be added later
-    Bloom,
-    /// A Bloom filter with counters; keys can be added and removed later
-    Counting,
-    /// A Bloom filter that grows, from 1,000 keys on
-    Scalable,
-    /// Small at low rates; keys can be added and removed later
-    Cuckoo,
 }
 
 /// What a command that didn't fail says through its exit code.

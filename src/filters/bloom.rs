@@ -4,12 +4,12 @@
 //! Probe i of a digest d is floor(x_i m / 2^64) with x_i = d M^(i+1) mod 2^64, M being [`MULTIPLIER`]. Each probe has a multiplier of its
 //! own, so the k probes don't fall into a line as in double hashing, which misses its rate by 20 % at 2^-16.
 
-use alloc::vec::Vec;
-
-use crate::error::{Error, Result, zeroed};
+use crate::digests::sort;
+use crate::error::{Error, Result};
 use crate::filters::Payload;
-use crate::hash::{MULTIPLIER, digest, sort, spread};
-use crate::params::{check_shape, optimal, power};
+use crate::hash::{MULTIPLIER, digest, spread};
+use crate::params::{optimal, power, require_shape};
+use crate::vectors::zeroed;
 
 /// A Bloom filter over `bits` bits with `hashes` probes a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl BloomFilter {
 
     /// A filter that has its shape and lacks its bytes.
     pub(crate) fn shaped(bits: u32, hashes: u32, seed: u64) -> Result<Self> {
-        check_shape(bits, hashes)?;
+        require_shape(bits, hashes)?;
         Ok(BloomFilter { seed, bits, hashes, bytes: Payload::default() })
     }
 
@@ -77,7 +77,7 @@ impl BloomFilter {
     pub(crate) fn set_bytes(&mut self, bytes: Payload) -> Result<()> {
         debug_assert_eq!(bytes.len(), self.byte_length());
         self.bytes = bytes;
-        check_rest(&self.bytes, self.bits)
+        require_rest(&self.bytes, self.bits)
     }
 
     /// The number of bits (m).
@@ -217,7 +217,7 @@ pub(super) fn fill(bytes: &[u8], bits: u32) -> f64 {
 }
 
 /// That nothing is set in the last byte after `bits` bits.
-pub(super) fn check_rest(bytes: &[u8], bits: u32) -> Result<()> {
+pub(super) fn require_rest(bytes: &[u8], bits: u32) -> Result<()> {
     let used = bits % 8;
     if used != 0 && bytes.last().is_some_and(|last| last >> used != 0) {
         return Err(Error::rule("the bits after the last must be 0"));
@@ -227,7 +227,7 @@ pub(super) fn check_rest(bytes: &[u8], bits: u32) -> Result<()> {
 
 /// [`BloomFilter::capacity`] of any filter of that shape.
 pub(super) fn capacity(bits: u32, hashes: u32) -> u64 {
-    (f64::from(bits) / f64::from(hashes) * core::f64::consts::LN_2) as u64
+    (f64::from(bits) / f64::from(hashes) * std::f64::consts::LN_2) as u64
 }
 
 /// [`BloomFilter::estimated_count`] of any filter of that shape, `fill` being its share of set bits.

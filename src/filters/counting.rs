@@ -10,13 +10,13 @@
 //! down would get to 0 while there is still one: a false negative. It happens rarely: with half of the counters above
 //! 0 their values are Poisson distributed with mean ln 2, and one of 4 bits gets to 15 with a chance of 1.6e-15.
 
-use alloc::vec::Vec;
-
-use super::bloom::{self, BloomFilter, check_rest, probes};
-use crate::error::{Error, Result, zeroed};
+use super::bloom::{self, BloomFilter, probes, require_rest};
+use crate::digests::sort;
+use crate::error::{Error, Result};
 use crate::filters::Payload;
-use crate::hash::{digest, sort};
-use crate::params::{check_shape, optimal, power};
+use crate::hash::digest;
+use crate::params::{optimal, power, require_shape};
+use crate::vectors::zeroed;
 
 /// A Bloom filter over `bits` counters with `hashes` probes a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl CountingBloomFilter {
 
     /// A filter that has its shape and lacks its counters.
     pub(crate) fn shaped(bits: u32, hashes: u32, counter_bits: u32, seed: u64) -> Result<Self> {
-        check_shape(bits, hashes)?;
+        require_shape(bits, hashes)?;
         if !matches!(counter_bits, 4 | 8) {
             return Err(Error::rule("a counter must have 4 or 8 bits"));
         }
@@ -90,7 +90,7 @@ impl CountingBloomFilter {
     pub(crate) fn set_bytes(&mut self, counters: Payload) -> Result<()> {
         debug_assert_eq!(counters.len(), self.byte_length());
         self.counters = counters;
-        check_rest(&self.counters, self.bits.wrapping_mul(self.counter_bits))
+        require_rest(&self.counters, self.bits.wrapping_mul(self.counter_bits))
     }
 
     /// The number of counters (m).

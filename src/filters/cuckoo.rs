@@ -14,12 +14,12 @@
 //! same step from either side, b1 = (s - b2) mod n, so a fingerprint can move without its key. As s is odd and n even,
 //! one of the two is an even bucket and one an odd: they always differ.
 
-use alloc::vec::Vec;
-
-use crate::error::{Error, Result, zeroed};
+use crate::digests::sort;
+use crate::error::{Error, Result};
 use crate::filters::Payload;
-use crate::hash::{GOLDEN, digest, sort, spread};
-use crate::params::{any_of, check_rate};
+use crate::hash::{GOLDEN, digest, spread};
+use crate::params::{any_of, require_rate};
+use crate::vectors::zeroed;
 
 /// Slots in a bucket.
 const WAYS: u64 = 4;
@@ -327,7 +327,7 @@ fn slot(bucket: u32, way: u64) -> u64 {
 
 /// The buckets and the fingerprint bits of [`CuckooFilter::with_capacity`].
 fn size(count: u64, fpr: f64) -> Result<(u32, u32)> {
-    check_rate(count, fpr)?;
+    require_rate(count, fpr)?;
     // The least f with 2^f fpr >= 8. Doubling is exact, where a logarithm is off by one near a power of two.
     let (mut bits, mut scaled) = (5, 32.0 * fpr);
     while scaled < 8.0 {

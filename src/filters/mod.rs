@@ -13,63 +13,11 @@ pub use cuckoo::CuckooFilter;
 pub use ribbon::RibbonFilter;
 pub use scalable::ScalableBloomFilter;
 
-use alloc::vec::Vec;
-use core::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut};
 
-use crate::error::{Error, Result, resize};
-
-/// The kinds, with their numbers in a blob.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A classic Bloom filter.
-    Bloom = 1,
-    /// A Bloom filter with counters, from which keys can be removed.
-    Counting = 2,
-    /// A Bloom filter that grows.
-    Scalable = 3,
-    /// A cuckoo filter.
-    Cuckoo = 4,
-    /// A ribbon filter: read-only and the smallest.
-    Ribbon = 5,
-}
-
-impl Kind {
-    /// The name of the kind: `"bloom"`, `"counting"`, `"scalable"`, `"cuckoo"` or `"ribbon"`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Bloom => "bloom",
-            Kind::Counting => "counting",
-            Kind::Scalable => "scalable",
-            Kind::Cuckoo => "cuckoo",
-            Kind::Ribbon => "ribbon",
-        }
-    }
-}
-
-/// What to build: a kind, and what it takes beside keys, rate and seed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Recipe {
-    /// As [`BloomFilter::from_digests`].
-    Bloom,
-    /// As [`CountingBloomFilter::from_digests`].
-    Counting {
-        /// The bits of a counter: 4 or 8.
-        counter_bits: u32,
-    },
-    /// As [`ScalableBloomFilter::from_digests`].
-    Scalable {
-        /// The keys in the first slice.
-        initial_capacity: u32,
-        /// How many times as many keys each slice holds as the one before.
-        growth: u32,
-        /// Each slice's rate over that of the one before.
-        tightening: f64,
-    },
-    /// As [`CuckooFilter::from_digests`].
-    Cuckoo,
-    /// As [`RibbonFilter::from_digests`].
-    Ribbon,
-}
+use crate::error::{Error, Result};
+use crate::kind::{Kind, Recipe};
+use crate::vectors::resize;
 
 /// A filter of any kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,17 +54,16 @@ impl Filter {
     /// # Errors
     /// Those of the kind's own `from_digests`.
     pub fn from_digests(recipe: Recipe, digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
-        Ok(match recipe {
-            Recipe::Bloom => BloomFilter::from_digests(digests, fpr, seed)?.into(),
-            Recipe::Counting { counter_bits } => {
-                CountingBloomFilter::from_digests(digests, fpr, counter_bits, seed)?.into()
-            }
-            Recipe::Scalable { initial_capacity, growth, tightening } => {
+        let Recipe { kind, counter_bits, initial_capacity, growth, tightening } = recipe;
+        Ok(match kind {
+            Kind::Bloom => BloomFilter::from_digests(digests, fpr, seed)?.into(),
+            Kind::Counting => CountingBloomFilter::from_digests(digests, fpr, counter_bits, seed)?.into(),
+            Kind::Scalable => {
                 ScalableBloomFilter::from_digests(digests, initial_capacity, fpr, growth, tightening, seed)?
                     .into()
             }
-            Recipe::Cuckoo => CuckooFilter::from_digests(digests, fpr, seed)?.into(),
-            Recipe::Ribbon => RibbonFilter::from_digests(digests, fpr, seed)?.into(),
+            Kind::Cuckoo => CuckooFilter::from_digests(digests, fpr, seed)?.into(),
+            Kind::Ribbon => RibbonFilter::from_digests(digests, fpr, seed)?.into(),
         })
     }
 
@@ -166,7 +113,7 @@ impl Filter {
     /// Adds the keys with these digests; returns how many were definitely not there before.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for a ribbon filter, which is read-only, and those of
+    /// [`Error::WrongKind`] for a ribbon filter, which is read-only, and those of
     /// [`ScalableBloomFilter::add`] and [`CuckooFilter::add`]. Either all are added or none.
     pub fn add_digests(&mut self, digests: &[u64]) -> Result<usize> {
         match self {
@@ -176,7 +123,7 @@ impl Filter {
             }
             Filter::Scalable(filter) => filter.add_digests(digests),
             Filter::Cuckoo(filter) => filter.add_digests(digests),
-            Filter::Ribbon(_) => Err(Error::rule("a ribbon filter is read-only")),
+            Filter::Ribbon(_) => Err(Error::WrongKind { kind: self.kind().name() }),
         }
     }
 

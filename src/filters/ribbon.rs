@@ -14,12 +14,12 @@
 //!
 //! A rate between two powers of two mixes two widths: the first blocks of 64 rows carry one column more.
 
-use alloc::vec::Vec;
-
-use crate::error::{Error, Result, append, push, reserve, resize, zeroed};
+use crate::digests::sort;
+use crate::error::{Error, Result};
 use crate::filters::Payload;
-use crate::hash::{GOLDEN, MULTIPLIER, digest, sort, spread};
-use crate::params::{check_rate, power};
+use crate::hash::{GOLDEN, MULTIPLIER, digest, spread};
+use crate::params::{power, require_rate};
+use crate::vectors::{append, push, reserve, resize, zeroed};
 
 /// Rows in a bucket.
 const BUCKET: u32 = 128;
@@ -226,7 +226,7 @@ fn sum_rows(bytes: &[u8], at: usize, coefficients: u64) -> u8 {
 #[inline]
 fn sum(rows: &[u8; 64], coefficients: u64) -> u8 {
     let eights = coefficients.to_le_bytes();
-    let masks: [u8; 64] = core::array::from_fn(|i| if eights[i / 8] >> (i % 8) & 1 == 1 { 0xff } else { 0 });
+    let masks: [u8; 64] = std::array::from_fn(|i| if eights[i / 8] >> (i % 8) & 1 == 1 { 0xff } else { 0 });
     rows.iter().zip(masks).fold(0, |sum, (row, mask)| sum ^ row & mask)
 }
 
@@ -251,7 +251,7 @@ fn sum_by_words(rows: &[u8; 64], coefficients: u64) -> u8 {
 /// At the very end there are fewer than 64 rows; no coefficient is 1 beyond them.
 #[cold]
 fn last_rows(bytes: &[u8], at: usize) -> [u8; 64] {
-    core::array::from_fn(|i| bytes.get(at + i).copied().unwrap_or(0))
+    std::array::from_fn(|i| bytes.get(at + i).copied().unwrap_or(0))
 }
 
 /// The next 8 bytes as a number. Of those after a short column or the very end, no coefficient is 1.
@@ -287,17 +287,17 @@ impl RibbonFilter {
     /// [`Error::InvalidParameter`] unless 2^-32 <= fpr < 1 and fpr >= 100 n / 2^64, or with 2^32 keys;
     /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide.
     pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
-        check_fpr(fpr)?;
+        require_fpr(fpr)?;
         let mut filter =
             RibbonFilter { seed, count: 0, fpr, attempt: 0, stages: Vec::new(), bytes: Payload::default() };
         let mut rows = Rows::default();
-        let mut states = core::mem::take(digests);
+        let mut states = std::mem::take(digests);
         loop {
             let key = filter.next_key(0);
             states.iter_mut().for_each(|state| *state = enter(*state, key));
             sort(&mut states)?;
             if filter.stages.is_empty() {
-                check_rate(states.len() as u64, fpr)?;
+                require_rate(states.len() as u64, fpr)?;
                 filter.count = u32::try_from(states.len()).map_err(|_| TOO_MANY)?;
             }
             if states.is_empty() {
@@ -356,7 +356,7 @@ impl RibbonFilter {
     /// A filter without its bytes from its stored parts, the stages' rows in order; [`RibbonFilter::byte_length`]
     /// then tells how many to hand to [`RibbonFilter::set_bytes`].
     pub(crate) fn shaped(count: u32, fpr: f64, attempt: u8, rows: &[u32], seed: u64) -> Result<Self> {
-        check_fpr(fpr)?;
+        require_fpr(fpr)?;
         let stages = rows.len();
         if stages > MAX_STAGES || (stages == 0) != (count == 0) {
             return Err(Error::rule("a ribbon filter has 1 to 4 stages, or none if it is empty"));
@@ -452,7 +452,7 @@ impl PartialEq for RibbonFilter {
     }
 }
 
-fn check_fpr(fpr: f64) -> Result<()> {
+fn require_fpr(fpr: f64) -> Result<()> {
     if (1.0 / 4_294_967_296.0..1.0).contains(&fpr) {
         return Ok(());
     }
@@ -623,7 +623,7 @@ mod tests {
     fn both_ways_to_sum_agree() {
         let mut state = 1;
         for _ in 0..1000 {
-            let rows = core::array::from_fn(|_| {
+            let rows = std::array::from_fn(|_| {
                 state = enter(state, GOLDEN);
                 state as u8
             });

@@ -1,5 +1,5 @@
 /** Checks where every tab has gone, and sends it to the blocking page if that may be on the list. */
-import { load, urlExpressions } from "./bloom-wasm/inline.js";
+import { load, urlExpressions } from "./bloom-wasm/reader.inline.js";
 import { FILTER_URL } from "./config.js";
 
 const { alarms, runtime, storage, tabs, webNavigation } = chrome;

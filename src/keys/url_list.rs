@@ -59,9 +59,9 @@ const OPTIONS: [&[u8]; 28] = [
 /// adblock rule with `$options`, comes as the reason for that.
 ///
 /// ```
-/// use bloom_wasm::check::{Skip, list};
+/// use bloom_wasm::keys::{Skip, url_list};
 ///
-/// let entries: Vec<_> = list::entries(b"0.0.0.0 localhost evil.com # bad").collect();
+/// let entries: Vec<_> = url_list::entries(b"0.0.0.0 localhost evil.com # bad").collect();
 /// assert_eq!(entries, [Err(Skip::Local), Ok(&b"evil.com"[..])]);
 /// ```
 pub fn entries(line: &[u8]) -> impl Iterator<Item = Result<&[u8], Skip>> {

@@ -1,11 +1,13 @@
 //! A URL's canonical form and the keys made of it, by the rules of Safe Browsing. The WHATWG parser, a browser's or
-//! a crate's, comes first and isn't here: it maps international hosts and says where a browser would go.
+//! a crate's, comes first: it maps international hosts and says where a browser would go.
 
-use alloc::borrow::Cow;
-use alloc::vec::Vec;
+use std::borrow::Cow;
 
-use crate::error::{Error, Result, append, push};
+use super::Platform;
+use crate::error::{Error, Result};
+use crate::vectors::{append, push, reserve};
 
+const HEX: &[u8; 16] = b"0123456789ABCDEF";
 /// The exact host and four of its suffixes.
 const HOSTS: usize = 5;
 /// The path with and without its query, `/` and three deeper directories.
@@ -18,11 +20,16 @@ const SPECIAL: [&[u8]; 5] = [b"http", b"https", b"ftp", b"ws", b"wss"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Canonical<'a> {
     text: Cow<'a, [u8]>,
-    /// Where the host starts,
+    parts: Parts,
+}
+
+/// Where the parts of a canonical form start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Parts {
     host: usize,
-    /// the path, with its slash,
+    /// With its slash.
     path: usize,
-    /// and the query, with its question mark; the end if there is none.
+    /// With its question mark; the end if there is none.
     query: usize,
     /// Whether the host is an IP address.
     address: bool,
@@ -34,25 +41,20 @@ impl Canonical<'_> {
         &self.text
     }
 
-    /// The same with a text of its own.
-    pub fn into_owned(self) -> Canonical<'static> {
-        Canonical { text: self.text.into_owned().into(), ..self }
-    }
-
     /// The host alone.
     pub fn host(&self) -> &[u8] {
-        self.text.get(self.host..self.path).unwrap_or_default()
+        self.text.get(self.parts.host..self.parts.path).unwrap_or_default()
     }
 
     /// The keys, at most 30 and each once: for every host, the exact one first and then the longest suffix, the path
     /// with its query, the path, and its directories from `/` on.
     pub fn expressions(&self) -> Expressions<'_> {
-        let text = self.as_bytes();
-        let mut starts = [self.host; HOSTS];
+        let (text, parts) = (self.as_bytes(), self.parts);
+        let mut starts = [parts.host; HOSTS];
         // The shortest suffix comes last, but for the last label alone, which has no place.
         let mut free = HOSTS;
-        let mut at = if self.address { self.host } else { self.path };
-        while at > self.host && free > 0 {
+        let mut at = if parts.address { parts.host } else { parts.path };
+        while at > parts.host && free > 0 {
             at -= 1;
             if text.get(at) == Some(&b'.') {
                 if let Some(start) = starts.get_mut(free) {
@@ -63,18 +65,18 @@ impl Canonical<'_> {
         }
 
         let mut ends = [text.len(); PATHS];
-        ends[1] = self.query;
+        ends[1] = parts.query;
         let mut last = 2;
-        let mut at = self.path;
+        let mut at = parts.path;
         // A path that ends in a slash is its own last directory.
-        while at + 1 < self.query && last < PATHS {
+        while at + 1 < parts.query && last < PATHS {
             at += 1;
             if text.get(at - 1) == Some(&b'/') {
                 ends[last] = at;
                 last += 1;
             }
         }
-        let first = if self.query + 1 < text.len() { 0 } else { 1 };
+        let first = if parts.query + 1 < text.len() { 0 } else { 1 };
         Expressions { text, starts, suffix: free + 1, host: 0, ends, paths: (first, last), path: first }
     }
 }
@@ -96,7 +98,6 @@ pub struct Expressions<'a> {
 impl<'a> Iterator for Expressions<'a> {
     type Item = &'a [u8];
 
-    #[inline(never)]
     fn next(&mut self) -> Option<&'a [u8]> {
         if self.path == self.paths.1 {
             self.path = self.paths.0;
@@ -108,12 +109,83 @@ impl<'a> Iterator for Expressions<'a> {
     }
 }
 
+/// The canonical form of a URL, a host or a host with a path; `None` for what no key can be made of.
+///
+/// # Errors
+/// [`Error::TooLarge`] without the memory.
+pub fn parse<'a>(platform: &impl Platform, input: impl Into<Cow<'a, [u8]>>) -> Result<Option<Canonical<'a>>> {
+    let input = input.into();
+    match plain_parts(&input) {
+        Some(parts) => Ok(Some(Canonical { text: input, parts })),
+        None => parse_other(platform, input),
+    }
+}
+
+/// As [`parse`], for what isn't [`plain`].
+pub(crate) fn parse_other<'a>(
+    platform: &impl Platform,
+    input: impl Into<Cow<'a, [u8]>>,
+) -> Result<Option<Canonical<'a>>> {
+    let mut input = input.into();
+    if input.iter().any(|&byte| byte <= b' ') {
+        input = clean(&input)?.into();
+    }
+    if scheme(&input).is_none() {
+        // A host, as most lines of lists are.
+        let mut http = joined("http://", &input)?;
+        if !input.contains(&b'/') {
+            push(&mut http, b'/')?;
+        }
+        if let Some(parts) = plain_parts(&http) {
+            return Ok(Some(Canonical { text: http.into(), parts }));
+        }
+    }
+    if let Some(href) = platform.parse_url(&utf8(&input)?)? {
+        if scheme(&href).is_some_and(|length| is_special(&href[..length])) {
+            return canonicalize(href);
+        }
+        if !has_port(&input) {
+            return Ok(None);
+        }
+    }
+    // Refused, or a host and a port that look like a scheme.
+    let again = match missing_scheme(&input) {
+        Some(prefix) => platform.parse_url(&utf8(&joined(prefix, &input)?)?)?,
+        None => None,
+    };
+    canonicalize(again.map_or(input, Cow::from))
+}
+
+fn joined(prefix: &str, text: &[u8]) -> Result<Vec<u8>> {
+    let mut joined = Vec::new();
+    reserve(&mut joined, prefix.len() + text.len() + 1)?;
+    append(&mut joined, prefix.as_bytes())?;
+    append(&mut joined, text)?;
+    Ok(joined)
+}
+
+/// The parser takes UTF-8. Other bytes are escaped, which comes to the same.
+fn utf8(input: &[u8]) -> Result<Cow<'_, str>> {
+    if let Ok(text) = str::from_utf8(input) {
+        return Ok(text.into());
+    }
+    let mut text = Vec::new();
+    for chunk in input.utf8_chunks() {
+        append(&mut text, chunk.valid().as_bytes())?;
+        for byte in chunk.invalid() {
+            append(&mut text, &[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]])?;
+        }
+    }
+    Ok(String::from_utf8(text).unwrap_or_default().into())
+}
+
 /// The canonical form of a parsed URL's `href`, or of [cleaned](clean) bytes that the WHATWG parser refused. `None` if
 /// there is no host, or a scheme without one. What comes out gives itself again.
-pub fn canonicalize(href: &[u8]) -> Result<Option<Canonical<'_>>> {
-    match plain(href) {
-        None => canonical(href).map_err(|Full| too_large(href)),
-        plain => Ok(plain),
+pub fn canonicalize<'a>(href: impl Into<Cow<'a, [u8]>>) -> Result<Option<Canonical<'a>>> {
+    let href = href.into();
+    match plain_parts(&href) {
+        Some(parts) => Ok(Some(Canonical { text: href, parts })),
+        None => canonical(&href).map_err(|Full| too_large(&href)),
     }
 }
 
@@ -141,6 +213,10 @@ fn too_large(input: &[u8]) -> Error {
 /// A URL that is canonical already, as most are. The WHATWG parser and the rest of this file would find the same, so
 /// neither is needed. What might be an address, an international name or a dot segment isn't plain.
 pub fn plain(href: &[u8]) -> Option<Canonical<'_>> {
+    plain_parts(href).map(|parts| Canonical { text: href.into(), parts })
+}
+
+fn plain_parts(href: &[u8]) -> Option<Parts> {
     let host =
         [b"http://".as_slice(), b"https://"].into_iter().find(|scheme| href.starts_with(scheme))?.len();
     let mut at = host;
@@ -175,7 +251,7 @@ pub fn plain(href: &[u8]) -> Option<Canonical<'_>> {
         at += 1;
     }
     let plain = href.get(at..)?.iter().all(|&byte| stays(byte));
-    plain.then_some(Canonical { text: href.into(), host, path, query: at, address: false })
+    plain.then_some(Parts { host, path, query: at, address: false })
 }
 
 fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> {
@@ -199,7 +275,8 @@ fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> {
     escape(&mut text, &resolve(path)?)?;
     let query_start = text.len();
     escape(&mut text, query)?;
-    Ok(Some(Canonical { text: text.into(), host: start, path: end, query: query_start, address }))
+    let parts = Parts { host: start, path: end, query: query_start, address };
+    Ok(Some(Canonical { text: text.into(), parts }))
 }
 
 /// Whether a parsed URL of this scheme has a host to check.
@@ -209,9 +286,7 @@ pub fn is_special(scheme: &[u8]) -> bool {
 
 /// The scheme in lower case.
 fn special(scheme: &[u8]) -> Option<&'static [u8]> {
-    // Not `eq_ignore_ascii_case`, of which there would be five copies.
-    let same = |special: &[u8]| special.iter().zip(scheme).all(|(a, b)| *a == b | 32);
-    SPECIAL.into_iter().find(|special| special.len() == scheme.len() && same(special))
+    SPECIAL.into_iter().find(|special| special.eq_ignore_ascii_case(scheme))
 }
 
 /// Whether this is `name:digits`, which the WHATWG parser takes for a scheme.
@@ -233,7 +308,6 @@ pub fn missing_scheme(text: &[u8]) -> Option<&'static str> {
 }
 
 /// The length of the scheme before the first colon.
-#[inline(never)]
 fn scheme(text: &[u8]) -> Option<usize> {
     let other = |byte: &u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'-' | b'.');
     let length = text.iter().position(other)?;
@@ -241,7 +315,6 @@ fn scheme(text: &[u8]) -> Option<usize> {
 }
 
 /// The scheme in lower case, and what follows it from the authority on.
-#[inline(never)]
 fn split(text: &[u8]) -> Option<(&'static [u8], &[u8])> {
     let Some(length) = scheme(text) else {
         return Some((SPECIAL[0], text.strip_prefix(b"//").unwrap_or(text)));
@@ -256,8 +329,7 @@ fn split(text: &[u8]) -> Option<(&'static [u8], &[u8])> {
 /// What is before the first of these bytes, and the rest from it on.
 #[inline(never)]
 fn split_at<'a>(text: &'a [u8], bytes: &[u8]) -> (&'a [u8], &'a [u8]) {
-    // Not `contains`, which is long code for long texts.
-    let found = text.iter().position(|byte| bytes.iter().any(|other| byte == other));
+    let found = text.iter().position(|byte| bytes.contains(byte));
     text.split_at_checked(found.unwrap_or(text.len())).unwrap_or_default()
 }
 
@@ -270,7 +342,6 @@ fn part<'a>(rest: &mut Option<&'a [u8]>, separator: u8) -> Option<&'a [u8]> {
 }
 
 /// The authority without the user.
-#[inline(never)]
 fn without_user(authority: &[u8]) -> &[u8] {
     let user = authority.iter().rposition(|&byte| byte == b'@').map_or(0, |at| at + 1);
     authority.get(user..).unwrap_or_default()
@@ -307,7 +378,6 @@ fn stays(byte: u8) -> bool {
 /// Appends the bytes, those escaped that can't stand in a URL or would start an escape.
 #[inline(never)]
 fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for &byte in bytes {
         if stays(byte) {
             put(out, &[byte])?;

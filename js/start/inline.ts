@@ -1,10 +1,7 @@
-/**
- * The entry points for browsers, workers and bundlers, "bloom-wasm" and "bloom-wasm/full": they carry their wasm in
- * themselves, so there is no file to serve.
- */
+/** Starts in browsers, workers and bundlers: the script carries its wasm in itself, so there is no file to serve. */
 
-import { start } from "./start.js";
-import base64 from "./bloom.wasm";
+import { start } from "../start.js";
+import base64 from "wasm:base64";
 
 start(() => {
   const text = atob(base64);
@@ -13,5 +10,3 @@ start(() => {
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return bytes;
 });
-
-export * from "./index.js";

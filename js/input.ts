@@ -1,0 +1,79 @@
+/** What callers hand over: types are checked here, before anything crosses into WebAssembly, and ranges there. */
+
+import { FilterError } from "./error.js";
+
+/** A key: a string is hashed as its UTF-8 bytes, a lone surrogate in it as U+FFFD (the bytes EF BF BD). */
+export type Key = string | Uint8Array;
+
+/** What a value is, for a message. */
+export function typeName(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
+}
+
+export function invalidParameter(message: string): FilterError {
+  return new FilterError("invalid_parameter", message);
+}
+
+/** Throws `invalid_parameter` unless each of these is of a type, or undefined. */
+export function requireType(type: "number" | "boolean" | "string" | "function", values: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && typeof value !== type) throw invalidParameter(`${name} must be a ${type}, not ${typeName(value)}`);
+  }
+}
+
+/** Throws `invalid_parameter` unless each of these is a number. */
+export function requireNumbers(values: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value !== "number") throw invalidParameter(`${name} must be a number, not ${typeName(value)}`);
+  }
+}
+
+/** Throws `invalid_key` unless it is a key. */
+export function requireKey(key: Key): void {
+  if (typeof key !== "string") requireBytes(key, "a key must be a string or a");
+}
+
+/** The bytes of a text; throws `invalid_key` unless it is that. */
+export function asText(text: Uint8Array): Uint8Array {
+  requireBytes(text, "lines must be UTF-8 bytes in a");
+  return plainBytes(text);
+}
+
+function requireBytes(bytes: Uint8Array, must: string): void {
+  if (!(bytes instanceof Uint8Array)) throw new FilterError("invalid_key", `${must} Uint8Array, not ${typeName(bytes)}`);
+  try {
+    // One whose buffer was transferred would pass for an empty one; this throws.
+    if (bytes.length === 0) new Uint8Array(bytes.buffer);
+  } catch (cause) {
+    throw new FilterError("invalid_key", "the buffer of a Uint8Array was transferred", { cause });
+  }
+}
+
+/** The same bytes as an array of no other class, whose methods and length nobody has changed. */
+export function plainBytes(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** The bytes of what a caller calls bytes. */
+export function asBytes(bytes: unknown): Uint8Array {
+  if (bytes instanceof Uint8Array) return plainBytes(bytes);
+  if (bytes instanceof ArrayBuffer) return new Uint8Array(bytes);
+  throw invalidParameter(`bytes must be a Uint8Array or an ArrayBuffer, not ${typeName(bytes)}`);
+}
+
+/** The keys, if they are an iterable of any; a string is one of characters, which nobody means. */
+export function iterable(keys: Iterable<Key>): Iterable<Key> {
+  if (typeof keys !== "string" && typeof keys?.[Symbol.iterator] === "function") return keys;
+  throw new FilterError("invalid_key", `keys must be an iterable of keys, not ${typeName(keys)}`);
+}
+
+/** All bytes of several arrays. */
+export function concat(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

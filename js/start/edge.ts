@@ -1,0 +1,7 @@
+/** Starts on Vercel's edge, where too only a file that was deployed may be compiled. */
+
+import { start } from "../start.js";
+import module from "wasm:module?module";
+
+// On one's own machine Next.js compiles it outside of the sandbox in which this runs: it is no `WebAssembly.Module` here.
+start(() => Object.setPrototypeOf(module, WebAssembly.Module.prototype));

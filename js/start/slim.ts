@@ -1,0 +1,26 @@
+/** Leaves the wasm a file of its own, to be served, cached or compiled apart, and started by {@link init}. */
+
+import { isStarted } from "../call.js";
+import { FilterError } from "../error.js";
+import { open, type Source } from "../load.js";
+import { start } from "../start.js";
+
+/**
+ * Compiles and starts the WebAssembly: the file beside this one, or the package's own (`bloom-wasm/bloom.wasm` or
+ * `bloom-wasm/reader.wasm`) from wherever it is served. Once it has started, this does nothing.
+ */
+export async function init(source: Source | WebAssembly.Module = new URL(`./${WASM_FILE}`, import.meta.url)): Promise<void> {
+  if (isStarted()) return;
+  if (source instanceof WebAssembly.Module) return initSync(source);
+  const { stream } = await open(source, {});
+  const bytes = await new Response(stream).arrayBuffer();
+  const module = await WebAssembly.compile(bytes).catch((cause: Error) => {
+    throw new FilterError("wasm_load", `the WebAssembly could not be compiled: ${cause.message}`, { cause });
+  });
+  initSync(module);
+}
+
+/** As {@link init}, for a compiled module or its bytes. */
+export function initSync(module: BufferSource | WebAssembly.Module): void {
+  start(() => module);
+}

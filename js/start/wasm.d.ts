@@ -1,0 +1,22 @@
+/** What the build (scripts/build.mjs) puts in for each entry point. */
+
+/** The wasm in base64. */
+declare module "wasm:base64" {
+  const base64: string;
+  export default base64;
+}
+
+/** The wasm file, as workerd's bundlers hand it over. */
+declare module "wasm:module" {
+  const module: WebAssembly.Module;
+  export default module;
+}
+
+/** The same, as the bundlers for Vercel's edge hand it over. */
+declare module "wasm:module?module" {
+  const module: WebAssembly.Module;
+  export default module;
+}
+
+/** The name of the wasm file. */
+declare const WASM_FILE: string;

@@ -1,0 +1,53 @@
+//! What JavaScript has built in and Rust has in crates: the WHATWG parser of URLs, and Unicode's normal forms.
+
+use ::url::{ParseError, Url};
+use unicode_normalization::UnicodeNormalization;
+
+use super::Platform;
+use crate::error::Result;
+
+/// The crates `url` and `unicode-normalization`.
+///
+/// ```
+/// use bloom_wasm::keys::{native::Native, url};
+///
+/// let url = url::parse(&Native, "http://evil.com\\@good.com/".as_bytes())?;
+/// assert_eq!(url.unwrap().as_bytes(), b"http://evil.com/@good.com/");
+/// # Ok::<(), bloom_wasm::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Native;
+
+impl Platform for Native {
+    fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>> {
+        Ok(parse(text).ok().map(|url| String::from(url).into_bytes()))
+    }
+
+    fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>> {
+        let mut text: String = text.nfc().collect();
+        if lowercase {
+            text = text.to_lowercase().nfc().collect();
+        }
+        Ok(text.into_bytes())
+    }
+}
+
+/// Parses a URL. To the crate a part of any path like `c:` is a drive, which `..` doesn't leave; by the standard only a
+/// `file:` has drives. One with its colon escaped is none, and the canonical form is the same.
+fn parse(text: &str) -> Result<Url, ParseError> {
+    let slash = |byte: &u8| matches!(byte, b'/' | b'\\');
+    let bytes = text.as_bytes();
+    let scheme = text.find(':').map_or(0, |colon| colon + 1);
+    let authority = scheme + bytes[scheme..].iter().take_while(|byte| slash(byte)).count();
+    let path = text[authority..].find(['/', '\\', '?', '#']).map_or(text.len(), |at| authority + at);
+    let end = text[path..].find(['?', '#']).map_or(text.len(), |at| path + at);
+    let mut escaped = String::from(&text[..path]);
+    for (at, char) in text[path..end].char_indices() {
+        let drive = matches!(char, ':' | '|')
+            && matches!(&bytes[path..path + at], [.., before, letter] if slash(before) && letter.is_ascii_alphabetic())
+            && bytes[path + at + 1..end].first().is_none_or(slash);
+        if drive { escaped.push_str(if char == ':' { "%3A" } else { "%7C" }) } else { escaped.push(char) }
+    }
+    escaped.push_str(&text[end..]);
+    Url::parse(&escaped)
+}

@@ -1,0 +1,70 @@
+//! The kinds of filter: their names, their numbers in a blob, and what each takes to be built. Knows no other module.
+
+/// The kinds of filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Kind {
+    /// The smallest; read-only
+    Ribbon = 5,
+    /// A classic Bloom filter; keys can be added later
+    Bloom = 1,
+    /// A Bloom filter with counters; keys can be added and removed later
+    Counting = 2,
+    /// A Bloom filter that grows, from 1,000 keys on
+    Scalable = 3,
+    /// Small at low rates; keys can be added and removed later
+    Cuckoo = 4,
+}
+
+impl Kind {
+    /// Every kind, in the order of its number.
+    pub const ALL: [Kind; 5] = [Kind::Bloom, Kind::Counting, Kind::Scalable, Kind::Cuckoo, Kind::Ribbon];
+
+    /// The name of the kind: `"bloom"`, `"counting"`, `"scalable"`, `"cuckoo"` or `"ribbon"`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Bloom => "bloom",
+            Kind::Counting => "counting",
+            Kind::Scalable => "scalable",
+            Kind::Cuckoo => "cuckoo",
+            Kind::Ribbon => "ribbon",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The kind's number in a blob, 1 to 5.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind of this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.number() == number)
+    }
+}
+
+/// What a kind takes beside keys, rate and seed. A kind ignores what is another's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Recipe {
+    /// The kind.
+    pub kind: Kind,
+    /// Counting: the bits of a counter, 4 or 8.
+    pub counter_bits: u32,
+    /// Scalable: the keys in the first slice, 1 to 2^32 - 1.
+    pub initial_capacity: u32,
+    /// Scalable: how many times as many keys each slice holds as the one before, 1 to 16.
+    pub growth: u32,
+    /// Scalable: each slice's rate over that of the one before, above 0 and below 1.
+    pub tightening: f64,
+}
+
+impl From<Kind> for Recipe {
+    /// The defaults, in the package and in the tool.
+    fn from(kind: Kind) -> Self {
+        Recipe { kind, counter_bits: 4, initial_capacity: 1000, growth: 2, tightening: 0.5 }
+    }
+}

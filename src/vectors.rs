@@ -1,0 +1,72 @@
+//! Vectors that grow without aborting: the standard library's own methods abort where there is no memory, and a length
+//! here may be a caller's or a blob's choice. Knows no other module but `error`.
+
+use crate::error::{Error, Result};
+
+/// `len` zeros.
+pub(crate) fn zeroed<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    resize(&mut items, len)?;
+    Ok(items)
+}
+
+/// A copy of some items.
+pub(crate) fn copied<T: Copy>(items: &[T]) -> Result<Vec<T>> {
+    let mut copy = Vec::new();
+    reserve(&mut copy, items.len())?;
+    copy.extend_from_slice(items);
+    Ok(copy)
+}
+
+/// Makes room for `total` items in all and no more, or fails with [`Error::TooLarge`] and changes nothing.
+pub(crate) fn reserve<T>(items: &mut Vec<T>, total: usize) -> Result<()> {
+    let additional = total.saturating_sub(items.len());
+    items.try_reserve_exact(additional).map_err(|_| too_large::<T>(total))
+}
+
+/// Makes it `len` items long, new ones being 0; fails as [`reserve`].
+pub(crate) fn resize<T: Clone + Default>(items: &mut Vec<T>, len: usize) -> Result<()> {
+    reserve(items, len)?;
+    items.resize(len, T::default());
+    Ok(())
+}
+
+/// Appends an item. Makes about twice the room when there is none left, and fails as [`reserve`].
+#[inline]
+pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
+    if items.len() == items.capacity() {
+        grow(items, 1)?;
+    }
+    items.push(item);
+    Ok(())
+}
+
+/// As [`push`], with many items.
+#[inline(never)]
+pub(crate) fn append<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Result<()> {
+    if more.len() > items.capacity() - items.len() {
+        grow(items, more.len())?;
+    }
+    items.extend_from_slice(more);
+    Ok(())
+}
+
+/// As [`push`], with many zeros.
+#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
+pub(crate) fn lengthen(items: &mut Vec<u8>, additional: usize) -> Result<()> {
+    if additional > items.capacity() - items.len() {
+        grow(items, additional)?;
+    }
+    items.resize(items.len() + additional, 0);
+    Ok(())
+}
+
+#[cold]
+fn grow<T>(items: &mut Vec<T>, additional: usize) -> Result<()> {
+    let total = items.len().saturating_add(additional);
+    items.try_reserve(additional).map_err(|_| too_large::<T>(total))
+}
+
+fn too_large<T>(items: usize) -> Error {
+    Error::TooLarge { bytes: items as u64 * size_of::<T>() as u64 }
+}

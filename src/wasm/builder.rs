@@ -1,0 +1,427 @@
+//! What makes and changes filters: the class `Digests`, and more of the class `Filter`.
+
+use js_sys::{Array, Date, JsString, Uint8Array};
+use serde::{Serialize, Serializer};
+use wasm_bindgen::prelude::*;
+
+use super::filter::Filter;
+use super::runtime::{Runtime, utf8};
+use super::{each_chunk, headroom, scratch, serialize};
+use crate::digests::sort;
+use crate::error::{Error, Result};
+use crate::filters::{
+    BloomFilter, CountingBloomFilter, CuckooFilter, Filter as AnyFilter, ScalableBloomFilter,
+};
+use crate::format::{Blob, require_name};
+use crate::hash::digest;
+use crate::keys::lines::lines;
+use crate::keys::list::{Allowlist, Conflict, Rules, remove_conflicts};
+use crate::kind::{Kind, Recipe};
+use crate::layers::Stack;
+use crate::params;
+use crate::profile::Profile;
+use crate::vectors::{copied, push};
+
+/// A whole number from 0 to `most`, which JavaScript hands over as any number.
+fn whole(number: f64, most: f64, rule: &'static str) -> Result<u64> {
+    let holds = number.fract() == 0.0 && (0.0..=most).contains(&number);
+    Error::unless(holds, rule)?;
+    Ok(number as u64)
+}
+
+fn whole_u32(number: f64, rule: &'static str) -> Result<u32> {
+    Ok(whole(number, u32::MAX.into(), rule)? as u32)
+}
+
+/// What counts things: JavaScript's whole numbers end at 2^53.
+fn count_of(number: f64, rule: &'static str) -> Result<u64> {
+    whole(number, 9_007_199_254_740_991.0, rule)
+}
+
+const COUNT: &str = "count must be a whole number from 0 to 2^53 - 1";
+
+fn recipe(
+    kind: Kind,
+    counter_bits: Option<f64>,
+    initial_capacity: Option<f64>,
+    growth: Option<f64>,
+    tightening: Option<f64>,
+) -> Result<Recipe> {
+    let mut recipe = Recipe::from(kind);
+    if let Some(bits) = counter_bits {
+        recipe.counter_bits = whole_u32(bits, "counterBits must be 4 or 8")?;
+    }
+    if let Some(capacity) = initial_capacity {
+        recipe.initial_capacity =
+            whole_u32(capacity, "initialCapacity must be a whole number from 1 to 2^32 - 1")?;
+    }
+    if let Some(growth) = growth {
+        recipe.growth = whole_u32(growth, "growth must be a whole number from 1 to 16")?;
+    }
+    recipe.tightening = tightening.unwrap_or(recipe.tightening);
+    Ok(recipe)
+}
+
+#[wasm_bindgen]
+impl Filter {
+    /// An empty Bloom filter.
+    pub fn bloom(bits: f64, hashes: f64, seed: u64) -> Result<Filter> {
+        let (bits, hashes) = (whole_u32(bits, params::BITS)?, whole_u32(hashes, params::HASHES)?);
+        Filter::new(BloomFilter::new(bits, hashes, seed)?.into())
+    }
+
+    /// An empty counting filter.
+    pub fn counting(bits: f64, hashes: f64, counter_bits: Option<f64>, seed: u64) -> Result<Filter> {
+        let (bits, hashes) = (whole_u32(bits, params::BITS)?, whole_u32(hashes, params::HASHES)?);
+        let recipe = recipe(Kind::Counting, counter_bits, None, None, None)?;
+        Filter::new(CountingBloomFilter::new(bits, hashes, recipe.counter_bits, seed)?.into())
+    }
+
+    /// An empty scalable filter.
+    pub fn scalable(
+        initial_capacity: Option<f64>,
+        fpr: Option<f64>,
+        growth: Option<f64>,
+        tightening: Option<f64>,
+        seed: u64,
+    ) -> Result<Filter> {
+        let fpr = fpr.unwrap_or(Profile::Raw.default_fpr());
+        let Recipe { initial_capacity, growth, tightening, .. } =
+            recipe(Kind::Scalable, None, initial_capacity, growth, tightening)?;
+        Filter::new(ScalableBloomFilter::new(initial_capacity, fpr, growth, tightening, seed)?.into())
+    }
+
+    /// An empty cuckoo filter.
+    pub fn cuckoo(count: f64, fpr: f64, seed: u64) -> Result<Filter> {
+        Filter::new(CuckooFilter::with_capacity(count_of(count, COUNT)?, fpr, seed)?.into())
+    }
+
+    /// Adds the key in the first `length` bytes of the scratch; true = it was definitely not there before.
+    pub fn add(&mut self, length: usize) -> Result<bool> {
+        with_key(self.blob.profile(), length, |key| {
+            let filter = self.blob.filter_mut().base_mut()?;
+            Ok(filter.add_digests(&[digest(filter.seed(), key)])? > 0)
+        })
+    }
+
+    /// Adds all of the digests or, if that fails, none; returns how many were new.
+    #[wasm_bindgen(js_name = addDigests)]
+    pub fn add_digests(&mut self, digests: &Digests) -> Result<usize> {
+        self.blob.filter_mut().base_mut()?.add_digests(&digests.members)
+    }
+
+    /// Removes the key in the first `length` bytes of the scratch; false = it was definitely not there.
+    pub fn remove(&mut self, length: usize) -> Result<bool> {
+        with_key(self.blob.profile(), length, |key| match self.blob.filter_mut().base_mut()? {
+            AnyFilter::Counting(filter) => Ok(filter.remove(key)),
+            AnyFilter::Cuckoo(filter) => Ok(filter.remove(key)),
+            other => Err(wrong_kind(other)),
+        })
+    }
+
+    /// How many times a counting filter holds the key in the first `length` bytes of the scratch, at most.
+    pub fn count(&self, length: usize) -> Result<u32> {
+        with_key(self.blob.profile(), length, |key| match self.blob.filter().base_alone()? {
+            AnyFilter::Counting(filter) => Ok(filter.count(key)),
+            other => Err(wrong_kind(other)),
+        })
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) -> Result<()> {
+        self.blob.filter_mut().base_mut()?.clear();
+        Ok(())
+    }
+
+    /// Adds every key of another filter of the same shape.
+    pub fn union(&mut self, other: &Filter) -> Result<()> {
+        self.blob.combine(&other.blob, true)
+    }
+
+    /// Keeps what is in both filters, which are of the same shape.
+    pub fn intersect(&mut self, other: &Filter) -> Result<()> {
+        self.blob.combine(&other.blob, false)
+    }
+
+    /// A counting filter's Bloom filter.
+    #[wasm_bindgen(js_name = toBloom)]
+    pub fn to_bloom(&self) -> Result<Filter> {
+        match self.blob.filter().base_alone()? {
+            AnyFilter::Counting(filter) => Filter::new(Blob::new(self.blob.profile(), filter.to_bloom()?)),
+            other => Err(wrong_kind(other)),
+        }
+    }
+
+    /// The positions of the bits of the key in the first `length` bytes of the scratch, in a Bloom filter.
+    pub fn locations(&self, length: usize) -> Result<Array> {
+        match self.blob.filter().base() {
+            AnyFilter::Bloom(filter) => {
+                Ok(scratch::with(length, |key| filter.locations(key).map(JsValue::from).collect()))
+            }
+            other => Err(wrong_kind(other)),
+        }
+    }
+}
+
+fn wrong_kind(filter: &AnyFilter) -> Error {
+    Error::WrongKind { kind: filter.kind().name() }
+}
+
+/// Runs with the key in the first `length` bytes of the scratch, read as a line of a list is for the profile.
+fn with_key<T>(profile: Profile, length: usize, run: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+    match profile {
+        Profile::Raw => scratch::with(length, run),
+        // From a copy, for the runtime is called on the way.
+        _ => run(&only_key(profile, &scratch::with(length, copied)?)?),
+    }
+}
+
+/// The one key in a line.
+fn only_key(profile: Profile, line: &[u8]) -> Result<Vec<u8>> {
+    let mut key = None;
+    Rules::from(profile).read(&Runtime, line, &mut |input| {
+        let input = input.map_err(|skip| Error::InvalidKey { reason: skip.words() })?;
+        match key.replace(copied(input.own())?) {
+            None => Ok(()),
+            Some(_) => Err(Error::InvalidKey { reason: "one key was wanted, and there are several" }),
+        }
+    })?;
+    key.ok_or(Error::InvalidKey { reason: "one key was wanted, and there is none" })
+}
+
+/// A batch of keys on their way into a filter: 8 bytes each, however long they are. And of keys that are allowed, if there
+/// are any.
+#[wasm_bindgen]
+pub struct Digests {
+    seed: u64,
+    rules: Rules,
+    recipe: Recipe,
+    fpr: f64,
+    name: Option<String>,
+    created_at: Option<u64>,
+    members: Vec<u64>,
+    allowlist: Option<Allowlist>,
+    allowed: Option<Vec<u64>>,
+}
+
+impl Digests {
+    /// Takes the keys in a line.
+    fn read(&mut self, line: &[u8], skipped: &mut Skipped) -> Result<()> {
+        let Digests { seed, rules, members, allowlist, .. } = self;
+        let index = skipped.read;
+        skipped.read += 1;
+        rules.read(&Runtime, line, &mut |input| match (input, &mut *allowlist) {
+            (Ok(input), None) => push(members, digest(*seed, input.own())),
+            (Ok(input), Some(allowlist)) => allowlist.push(members, &input, || ()),
+            (Err(skip), _) => {
+                skipped.lines.push(&serialize(&SkippedLine {
+                    index,
+                    line: Bytes(line),
+                    reason: skip.code(),
+                })?);
+                Ok(())
+            }
+        })
+    }
+
+    fn with(seed: u64, kind: Kind, profile: Profile) -> Result<Digests> {
+        headroom()?;
+        Ok(Digests {
+            seed,
+            rules: profile.into(),
+            recipe: kind.into(),
+            fpr: profile.key_fpr(profile.default_fpr()),
+            name: None,
+            created_at: None,
+            members: Vec::new(),
+            allowlist: None,
+            allowed: None,
+        })
+    }
+}
+
+#[wasm_bindgen]
+impl Digests {
+    /// Of no keys yet, for a filter of this kind.
+    #[wasm_bindgen(constructor)]
+    pub fn new(kind: &JsString, seed: u64) -> Result<Digests> {
+        let kind = Kind::from_name(&name(kind)?).ok_or(Error::rule("there is no such kind"))?;
+        Self::with(seed, kind, Profile::Raw)
+    }
+
+    /// Of no keys yet, for a filter that they will be added to.
+    pub fn of(filter: &Filter) -> Result<Digests> {
+        let stack = filter.blob.filter();
+        Self::with(stack.seed(), stack.base().kind(), filter.blob.profile())
+    }
+
+    /// What the keys are, and what is left out of their list.
+    pub fn rules(
+        &mut self,
+        profile: &JsString,
+        lowercase: bool,
+        sha1_hex: bool,
+        min_length: f64,
+        min_count: f64,
+    ) -> Result<()> {
+        let rule = "profile must be raw, url or password, and lowercase and sha1Hex go with password";
+        let profile = Profile::from_name(&name(profile)?, lowercase, sha1_hex).ok_or(Error::rule(rule))?;
+        let min_length =
+            count_of(min_length, "minLength must be a whole number from 0 to 2^53 - 1")? as usize;
+        let min_count = count_of(min_count, "minCount must be a whole number from 0 to 2^53 - 1")?;
+        self.rules = Rules { profile, min_length, min_count };
+        self.rules.validate()
+    }
+
+    /// The rate, and what the kinds take; a kind ignores what is another's. It comes after the rules.
+    pub fn shape(
+        &mut self,
+        fpr: Option<f64>,
+        counter_bits: Option<f64>,
+        initial_capacity: Option<f64>,
+        growth: Option<f64>,
+        tightening: Option<f64>,
+    ) -> Result<()> {
+        self.recipe = recipe(self.recipe.kind, counter_bits, initial_capacity, growth, tightening)?;
+        let profile = self.rules.profile;
+        self.fpr = profile.key_fpr(fpr.unwrap_or(profile.default_fpr()));
+        // What is impossible is told before any key is read.
+        AnyFilter::from_digests(self.recipe, &mut Vec::new(), self.fpr, self.seed)?;
+        Ok(())
+    }
+
+    /// A name for people, and the time when the list was made.
+    pub fn describe(&mut self, name: Option<JsString>, created_at: Option<Date>) -> Result<()> {
+        let rule = "createdAt must be a time from 1970 on, in whole milliseconds";
+        let name = name.map(|name| self::name(&name)).transpose()?;
+        let created_at = created_at.map(|date| whole(date.get_time(), 8.64e15, rule)).transpose()?;
+        name.as_deref().map_or(Ok(()), require_name)?;
+        (self.name, self.created_at) = (name, created_at);
+        Ok(())
+    }
+
+    /// Takes the `count` lines in the first `length` bytes of the scratch, which begin with the lines' lengths (u32,
+    /// little-endian). Returns those that give no key, as `{ index, line, reason }`.
+    #[wasm_bindgen(js_name = pushKeys)]
+    pub fn push_keys(&mut self, count: usize, length: usize) -> Result<Array> {
+        // A copy, for the runtime may be called on the way.
+        let text = scratch::with(length, copied)?;
+        let mut skipped = Skipped::default();
+        scratch::keys(&text, count).try_for_each(|line| self.read(line, &mut skipped))?;
+        Ok(skipped.lines)
+    }
+
+    /// As `pushKeys`, for each line of a UTF-8 text that isn't blank.
+    #[wasm_bindgen(js_name = pushLines)]
+    pub fn push_lines(&mut self, text: &Uint8Array) -> Result<Array> {
+        let mut skipped = Skipped::default();
+        each_chunk(text, |chunk| {
+            lines(chunk).filter(|line| !line.is_empty()).try_for_each(|line| self.read(line, &mut skipped))
+        })?;
+        Ok(skipped.lines)
+    }
+
+    /// Ends the list of members: the keys that come now are allowed ones. With `wins` a key that is in both lists is no
+    /// member any more.
+    pub fn allow(&mut self, wins: bool) -> Result<()> {
+        sort(&mut self.members)?;
+        // What is too short or too rare to be listed is allowed all the same.
+        self.rules = self.rules.profile.into();
+        self.allowlist = Some(Allowlist::new(self.seed, wins));
+        Ok(())
+    }
+
+    /// Ends the list of allowed keys. Takes those out of the members that are in both lists, if they win. Returns all that
+    /// are in both, as `{ key, removed }`.
+    pub fn conflicts(&mut self) -> Result<Array> {
+        let met = Array::new();
+        if let Some(allowlist) = self.allowlist.take() {
+            let (allowed, conflicts) = allowlist.finish()?;
+            self.allowed = Some(allowed);
+            remove_conflicts(&mut self.members, &conflicts)?;
+            for Conflict { key, removed, .. } in &conflicts {
+                met.push(&serialize(&KeyConflict { key: TextOrBytes(key), removed: *removed })?);
+            }
+        }
+        Ok(met)
+    }
+
+    /// The filter of the keys, which are used up.
+    pub fn build(&mut self) -> Result<Filter> {
+        let (mut members, allowed) = (std::mem::take(&mut self.members), self.allowed.take());
+        let stack = Stack::build(self.recipe, &mut members, allowed.as_deref(), self.fpr, self.seed)?;
+        let mut blob = Blob::new(self.rules.profile, stack);
+        blob.describe(self.name.take(), self.created_at)?;
+        Filter::new(blob)
+    }
+}
+
+/// A text, which is short.
+fn name(text: &JsString) -> Result<String> {
+    Ok(String::from_utf8(utf8(text)?).unwrap_or_default())
+}
+
+/// The lines of a batch that give no key.
+#[derive(Default)]
+struct Skipped {
+    lines: Array,
+    /// How many lines there were so far.
+    read: u32,
+}
+
+/// A line that gives no key.
+#[derive(Serialize)]
+struct SkippedLine<'a> {
+    /// As which of its batch it came.
+    index: u32,
+    line: Bytes<'a>,
+    reason: &'static str,
+}
+
+/// A key that is a member and allowed too.
+#[derive(Serialize)]
+struct KeyConflict<'a> {
+    key: TextOrBytes<'a>,
+    removed: bool,
+}
+
+/// A `Uint8Array`.
+struct Bytes<'a>(&'a [u8]);
+
+impl Serialize for Bytes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
+
+/// A string if it is UTF-8, else a `Uint8Array`.
+struct TextOrBytes<'a>(&'a [u8]);
+
+impl Serialize for TextOrBytes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match str::from_utf8(self.0) {
+            // A longer one would be no string in JavaScript.
+            Ok(text) if text.len() < 1 << 28 => serializer.serialize_str(text),
+            _ => serializer.serialize_bytes(self.0),
+        }
+    }
+}
+
+/// The smallest Bloom filter that holds `count` keys at a rate of `fpr`: its bits, hashes and bytes.
+#[wasm_bindgen]
+pub fn optimal(count: f64, fpr: f64) -> Result<JsValue> {
+    serialize(&params::optimal(count_of(count, COUNT)?, fpr)?)
+}
+
+/// The false-positive rate of a Bloom filter with `count` keys.
+#[wasm_bindgen(js_name = fprFor)]
+pub fn fpr_for(count: f64, bits: f64, hashes: f64) -> Result<f64> {
+    let (bits, hashes) = (whole_u32(bits, params::BITS)?, whole_u32(hashes, params::HASHES)?);
+    params::fpr_for(count_of(count, COUNT)?, bits, hashes)
+}
+
+/// The largest count of keys for which a Bloom filter needs no more than `bits` bits at a rate of `fpr`.
+#[wasm_bindgen(js_name = countFor)]
+pub fn count_for(bits: f64, fpr: f64) -> Result<f64> {
+    Ok(params::count_for(whole_u32(bits, params::BITS)?, fpr)? as f64)
+}

@@ -1,0 +1,174 @@
+//! The class `Filter`: a filter of any kind, which is asked.
+
+use js_sys::{Array, JsString, Uint8Array};
+use wasm_bindgen::prelude::*;
+
+use super::incoming::Incoming;
+use super::runtime::{Runtime, utf8};
+use super::{each_chunk, headroom, scratch, serialize, to_js};
+use crate::error::{Error, Result};
+use crate::format::Blob;
+use crate::info::Info;
+use crate::keys::lines::lines;
+use crate::keys::password;
+use crate::keys::url::{self, Canonical};
+use crate::profile::Profile;
+use crate::vectors::{copied, push};
+
+/// A filter of any kind.
+#[wasm_bindgen]
+pub struct Filter {
+    pub(super) blob: Blob,
+}
+
+impl Filter {
+    pub(super) fn new(blob: Blob) -> Result<Self> {
+        headroom()?;
+        Ok(Filter { blob })
+    }
+
+    /// Fails unless the filter has this profile.
+    fn require(&self, wanted: &'static str) -> Result<()> {
+        let found = self.blob.profile().name();
+        if found == wanted { Ok(()) } else { Err(Error::WrongProfile { found, wanted }) }
+    }
+}
+
+#[wasm_bindgen]
+impl Filter {
+    /// Reads a blob.
+    pub fn decode(bytes: &Uint8Array) -> Result<Filter> {
+        let mut incoming = Incoming::new()?;
+        incoming.push(bytes, bytes.length() as usize)?;
+        incoming.decode()
+    }
+
+    /// The kind of filter.
+    #[wasm_bindgen(getter)]
+    pub fn kind(&self) -> JsString {
+        self.blob.filter().base().kind().name().into()
+    }
+
+    /// Asks for a key, a string or a `Uint8Array`: true = maybe present, false = definitely absent.
+    pub fn has(&self, key: &JsValue) -> Result<bool> {
+        Ok(self.has_key(scratch::put(key)?))
+    }
+
+    /// As `has`, for the key in the first `length` bytes of the scratch.
+    #[wasm_bindgen(js_name = hasKey)]
+    pub fn has_key(&self, length: usize) -> bool {
+        scratch::with(length, |key| self.blob.filter().has(key))
+    }
+
+    /// As `has`, for the `count` keys in the first `length` bytes of the scratch, which begin with the keys' lengths (u32,
+    /// little-endian); 1 or 0 for each.
+    #[wasm_bindgen(js_name = hasKeys)]
+    pub fn has_keys(&self, count: usize, length: usize) -> Result<Uint8Array> {
+        let mut answers = Vec::new();
+        scratch::with(length, |text| {
+            scratch::keys(text, count)
+                .try_for_each(|key| push(&mut answers, self.blob.filter().has(key).into()))
+        })?;
+        to_js(&answers)
+    }
+
+    /// As `has`, for each line of a UTF-8 text; 1 or 0 for each, and 0 for a blank one.
+    #[wasm_bindgen(js_name = hasLines)]
+    pub fn has_lines(&self, text: &Uint8Array) -> Result<Uint8Array> {
+        let mut answers = Vec::new();
+        each_chunk(text, |chunk| {
+            lines(chunk).try_for_each(|key| {
+                push(&mut answers, (!key.is_empty() && self.blob.filter().has(key)).into())
+            })
+        })?;
+        to_js(&answers)
+    }
+
+    /// Whether a key of the URL in the first `length` bytes of the scratch is maybe present.
+    #[wasm_bindgen(js_name = hasUrl)]
+    pub fn has_url(&self, length: usize) -> Result<bool> {
+        self.require("url")?;
+        let any = |url: &Canonical| url.expressions().any(|key| self.blob.filter().has(key));
+        Ok(with_url(length, any)?.unwrap_or_default())
+    }
+
+    /// The first key of the URL in the first `length` bytes of the scratch that is maybe present.
+    #[wasm_bindgen(js_name = matchUrl)]
+    pub fn match_url(&self, length: usize) -> Result<Option<JsString>> {
+        self.require("url")?;
+        let found = |url: &Canonical| url.expressions().find(|key| self.blob.filter().has(key)).map(ascii);
+        Ok(with_url(length, found)?.flatten())
+    }
+
+    /// Whether a password is maybe present.
+    #[wasm_bindgen(js_name = hasPassword)]
+    pub fn has_password(&self, password: &JsString) -> Result<bool> {
+        self.require("password")?;
+        let Profile::Password { lowercase, sha1 } = self.blob.profile() else { return Ok(false) };
+        let typed = utf8(password)?;
+        let key = password::key(&Runtime, &typed, lowercase, sha1)?;
+        Ok(self.blob.filter().has(&key))
+    }
+
+    /// A description: a plain object.
+    pub fn info(&self) -> Result<JsValue> {
+        serialize(&Info::of(&self.blob)?)
+    }
+
+    /// The chance that a key which was never added is "maybe present", 0 to 1, from the present fill.
+    #[wasm_bindgen(getter, js_name = estimatedFpr)]
+    pub fn estimated_fpr(&self) -> f64 {
+        self.blob.filter().estimated_fpr()
+    }
+
+    /// About how many different keys the filter holds; infinite when it is too full to tell.
+    #[wasm_bindgen(getter, js_name = estimatedCount)]
+    pub fn estimated_count(&self) -> f64 {
+        self.blob.filter().estimated_count()
+    }
+
+    /// The blob.
+    #[wasm_bindgen(js_name = toBytes)]
+    pub fn to_bytes(&self) -> Result<Uint8Array> {
+        to_js(&self.blob.encode()?)
+    }
+
+    /// Whether both have equal profiles, parameters and contents.
+    pub fn equals(&self, other: &Filter) -> Result<bool> {
+        self.blob.equals(&other.blob)
+    }
+
+    /// An independent copy.
+    #[wasm_bindgen(js_name = clone)]
+    pub fn copy(&self) -> Result<Filter> {
+        Filter::new(self.blob.try_clone()?)
+    }
+}
+
+/// The canonical form of the URL in the first `length` bytes of the scratch; undefined if it has no host to check.
+#[wasm_bindgen(js_name = canonicalizeUrl)]
+pub fn canonicalize_url(length: usize) -> Result<Option<JsString>> {
+    with_url(length, |url| ascii(url.as_bytes()))
+}
+
+/// The keys of the URL in the first `length` bytes of the scratch, at most 30.
+#[wasm_bindgen(js_name = urlExpressions)]
+pub fn url_expressions(length: usize) -> Result<Array> {
+    let keys = with_url(length, |url| url.expressions().map(ascii).map(JsValue::from).collect())?;
+    Ok(keys.unwrap_or_default())
+}
+
+/// Runs with the URL in the first `length` bytes of the scratch, if it has a host to check.
+fn with_url<T>(length: usize, run: impl Fn(&Canonical) -> T) -> Result<Option<T>> {
+    // Most URLs are canonical as they are.
+    if let Some(answer) = scratch::with(length, |text| url::plain(text).map(|url| run(&url))) {
+        return Ok(Some(answer));
+    }
+    // A copy, for the runtime is called on the way.
+    let text = scratch::with(length, copied)?;
+    Ok(url::parse_other(&Runtime, text)?.as_ref().map(run))
+}
+
+fn ascii(text: &[u8]) -> JsString {
+    str::from_utf8(text).unwrap_or_default().into()
+}

@@ -1,0 +1,58 @@
+//! The class `Incoming`: a blob that arrives by the piece.
+
+use js_sys::Uint8Array;
+use wasm_bindgen::prelude::*;
+
+use super::filter::Filter;
+use super::{extend, headroom, pieces, to_js};
+use crate::error::Result;
+use crate::format::Blob;
+use crate::hash::Checksum;
+use crate::vectors::reserve;
+
+/// The first bytes of a blob, which are hashed as they come.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct Incoming {
+    bytes: Vec<u8>,
+    checksum: Checksum,
+}
+
+#[wasm_bindgen]
+impl Incoming {
+    /// Of no bytes yet.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Result<Incoming> {
+        headroom()?;
+        Ok(Incoming::default())
+    }
+
+    /// Appends bytes, and makes room for `room` of them in all.
+    pub fn push(&mut self, bytes: &Uint8Array, room: usize) -> Result<()> {
+        reserve(&mut self.bytes, room)?;
+        for (start, end) in pieces(bytes.length()) {
+            extend(&mut self.bytes, &bytes.subarray(start, end))?;
+            // The last 8 bytes may be the checksum to compare with.
+            self.checksum.advance(self.bytes.split_last_chunk::<8>().map_or(&[], |(body, _)| body));
+        }
+        Ok(())
+    }
+
+    /// The length of the whole blob by its own header; undefined as long as more must be seen first.
+    #[wasm_bindgen(js_name = expectedLength)]
+    pub fn expected_length(&self) -> Result<Option<f64>> {
+        Ok(Blob::expected_length(&self.bytes)?.map(|length| length as f64))
+    }
+
+    /// A copy of all bytes.
+    #[wasm_bindgen(js_name = toBytes)]
+    pub fn to_bytes(&self) -> Result<Uint8Array> {
+        to_js(&self.bytes)
+    }
+
+    /// The filter, if all of the blob is here. There are no bytes here any more then, nor after a failure.
+    pub fn decode(&mut self) -> Result<Filter> {
+        let Incoming { bytes, checksum } = std::mem::take(self);
+        Filter::new(Blob::decode_hashed(bytes, checksum)?)
+    }
+}

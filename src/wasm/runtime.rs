@@ -1,0 +1,98 @@
+//! What the runtime has built in, as a [`Platform`]: its parser of URLs, Unicode's normal forms, and UTF-8.
+
+use js_sys::{JsString, Uint8Array};
+use wasm_bindgen::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::keys::Platform;
+use crate::vectors::resize;
+
+#[wasm_bindgen]
+extern "C" {
+    type URL;
+
+    #[wasm_bindgen(constructor, catch)]
+    fn new(url: &str) -> Result<URL, JsValue>;
+
+    #[wasm_bindgen(method, getter)]
+    fn href(this: &URL) -> JsString;
+
+    type TextEncoder;
+
+    #[wasm_bindgen(constructor)]
+    fn new() -> TextEncoder;
+
+    #[wasm_bindgen(method, js_name = encodeInto)]
+    fn encode_into(this: &TextEncoder, text: &JsString, bytes: &mut [u8]) -> Encoded;
+
+    type Encoded;
+
+    #[wasm_bindgen(method, getter)]
+    fn written(this: &Encoded) -> u32;
+
+    #[wasm_bindgen(js_name = Uint8Array, extends = Uint8Array)]
+    type Bytes;
+
+    #[wasm_bindgen(constructor, catch, js_class = "Uint8Array")]
+    fn new(length: usize) -> Result<Bytes, JsValue>;
+}
+
+thread_local! {
+    static ENCODER: TextEncoder = TextEncoder::new();
+}
+
+/// An array of zeros.
+pub fn bytes(length: usize) -> Result<Uint8Array> {
+    let array = Bytes::new(length).map_err(|_| Error::TooLarge { bytes: length as u64 })?;
+    Ok(array.into())
+}
+
+/// Writes a text as UTF-8 over the start of some bytes, of which there are more if need be; returns the text's length.
+pub fn encode(text: &JsString, bytes: &mut Vec<u8>) -> Result<usize> {
+    let most = 3 * text.length() as usize;
+    if bytes.len() < most {
+        resize(bytes, most)?;
+    }
+    Ok(ENCODER.with(|encoder| encoder.encode_into(text, bytes).written()) as usize)
+}
+
+/// A text as UTF-8.
+pub fn utf8(text: &JsString) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let length = encode(text, &mut bytes)?;
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
+/// The longest text that the runtime is given, in bytes: three times as long, as it may become, it is still shorter than
+/// the longest string there is (2^29 characters in V8), which would be an exception.
+const MAX_TEXT: usize = 1 << 27;
+
+fn require_room(text: &str) -> Result<()> {
+    if text.len() > MAX_TEXT { Err(Error::TooLarge { bytes: text.len() as u64 }) } else { Ok(()) }
+}
+
+/// The runtime.
+pub struct Runtime;
+
+impl Platform for Runtime {
+    fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>> {
+        require_room(text)?;
+        match URL::new(text) {
+            Ok(url) => utf8(&url.href()).map(Some),
+            // By its name, for the class of another realm is another.
+            Err(error) if js_sys::Error::from(error.clone()).name() == "TypeError" => Ok(None),
+            // The stack ran out within the parser, and no answer can be right. `js/` ends all use of the module then.
+            Err(error) => wasm_bindgen::throw_val(error),
+        }
+    }
+
+    fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>> {
+        require_room(text)?;
+        let mut text = JsString::from(text).normalize("NFC");
+        if lowercase {
+            text = text.to_lower_case().normalize("NFC");
+        }
+        utf8(&text)
+    }
+}

@@ -1,0 +1,61 @@
+//! The one crossing made by hand: JavaScript writes a key into this scratch, and tells its length. A string of 60
+//! characters takes 45 ns so, with its hash, and 130 as wasm-bindgen's `&str`, which allocates. `js/scratch.ts` is the other
+//! side.
+
+use std::cell::RefCell;
+
+use js_sys::{JsString, Uint8Array};
+use wasm_bindgen::prelude::*;
+
+use super::runtime::encode;
+use crate::error::{Error, Result};
+use crate::vectors::resize;
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Makes the scratch at least `length` bytes long and returns its address. It never becomes shorter, and moves only when
+/// it grows. Whenever the memory grows, JavaScript's views of it end.
+#[wasm_bindgen]
+pub fn scratch(length: usize) -> Result<usize> {
+    SCRATCH.with_borrow_mut(|scratch| {
+        if scratch.len() < length {
+            resize(scratch, length)?;
+        }
+        Ok(scratch.as_ptr().addr())
+    })
+}
+
+/// Runs with the first `length` bytes of the scratch.
+pub fn with<T>(length: usize, run: impl FnOnce(&[u8]) -> T) -> T {
+    SCRATCH.with_borrow(|scratch| run(scratch.get(..length).unwrap_or_default()))
+}
+
+/// The `count` keys in a text that begins with their lengths (u32, little-endian).
+pub fn keys(text: &[u8], count: usize) -> impl Iterator<Item = &[u8]> {
+    let (lengths, mut rest) = text.split_at_checked(4 * count).unwrap_or_default();
+    lengths.as_chunks().0.iter().map_while(move |&length| {
+        let (key, after) = rest.split_at_checked(u32::from_le_bytes(length) as usize)?;
+        rest = after;
+        Some(key)
+    })
+}
+
+/// Puts a key into the scratch, as `js/` does it faster, and returns its length.
+pub fn put(key: &JsValue) -> Result<usize> {
+    SCRATCH.with_borrow_mut(|scratch| {
+        if let Some(text) = key.dyn_ref::<JsString>() {
+            return encode(text, scratch);
+        }
+        let Some(bytes) = key.dyn_ref::<Uint8Array>() else {
+            return Err(Error::InvalidKey { reason: "a key must be a string or a Uint8Array" });
+        };
+        let length = bytes.length() as usize;
+        if scratch.len() < length {
+            resize(scratch, length)?;
+        }
+        bytes.copy_to(&mut scratch[..length]);
+        Ok(length)
+    })
+}
