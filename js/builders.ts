@@ -1,7 +1,7 @@
 /** Filters that are built and changed: classes on top of the reader's. */
 
 import { Filter as RawFilter } from "./bloom_wasm.js";
-import { call, failed, release, requireUsable } from "./call.js";
+import { call, enter, leave, release, stopped } from "./call.js";
 import { FilterError } from "./error.js";
 import { Filter, classes, hold, rawOf } from "./filter.js";
 import { invalidParameter, iterable, requireNumbers, typeName, type Key } from "./input.js";
@@ -97,11 +97,18 @@ abstract class GrowingFilter extends Filter {
     const raw = rawOf(this);
     const length = put(key);
     // As in `has`.
-    requireUsable();
+    enter();
     try {
-      return raw.add(length);
+      const answer = raw.add(length);
+      leave();
+      return answer;
     } catch (error) {
-      throw failed(error);
+      if (!(error instanceof FilterError)) {
+        stopped.cause = error;
+        throw stopped;
+      }
+      leave();
+      throw error;
     }
   }
 

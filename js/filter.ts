@@ -2,7 +2,7 @@
 /** A filter, to be asked. */
 
 import { Filter as RawFilter } from "./bloom_wasm.js";
-import { call, failed, release, requireUsable } from "./call.js";
+import { call, enter, leave, release, stopped } from "./call.js";
 import { FilterError } from "./error.js";
 import type { FilterInfo } from "./info.js";
 import { asBytes, asText, concat, invalidParameter, iterable, typeName, type Key } from "./input.js";
@@ -43,11 +43,18 @@ export abstract class Filter {
     const raw = rawOf(this);
     const length = put(key);
     // As `call` does it, but for its closure: that is 10 ns of 170.
-    requireUsable();
+    enter();
     try {
-      return raw.hasKey(length);
+      const answer = raw.hasKey(length);
+      leave();
+      return answer;
     } catch (error) {
-      throw failed(error);
+      if (!(error instanceof FilterError)) {
+        stopped.cause = error;
+        throw stopped;
+      }
+      leave();
+      throw error;
     }
   }
 
@@ -93,11 +100,18 @@ export abstract class Filter {
     const raw = rawOf(this);
     const length = putUrl(url);
     // As in `has`.
-    requireUsable();
+    enter();
     try {
-      return raw.hasUrl(length);
+      const answer = raw.hasUrl(length);
+      leave();
+      return answer;
     } catch (error) {
-      throw failed(error);
+      if (!(error instanceof FilterError)) {
+        stopped.cause = error;
+        throw stopped;
+      }
+      leave();
+      throw error;
     }
   }
 

@@ -1,10 +1,9 @@
 /** Bytes that nobody should send, through decode and load: a FilterError each time, and never a trap. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import xxhash from "xxhash-wasm";
-import { folder, forPages, installed } from "./installed.mjs";
+import { forPages, installed } from "./installed.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter, decode, load } = await installed();
 const pages = await forPages();
@@ -92,7 +91,10 @@ function seal(bytes) {
   if (end >= 0) new DataView(bytes.buffer, bytes.byteOffset).setBigUint64(end, h64Raw(bytes.subarray(0, end)), true);
 }
 
-test("a hundred thousand mutations of each kind and of layers, half of them sealed, in both entries", () => {
+/** How many mutations there are of each kind; `MUTATIONS` asks for another number. */
+const mutations = Number(process.env.MUTATIONS ?? 100_000);
+
+test("mutations of each kind and of layers, half of them sealed, in both entries", () => {
   const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
   const made = [
     BloomFilter.from(keys, { fpr: 0.01, name: "größer", createdAt: 1 }),
@@ -107,7 +109,7 @@ test("a hundred thousand mutations of each kind and of layers, half of them seal
   for (const filter of made) {
     let survived = 0;
     const good = filter.toBytes();
-    for (let round = 0; round < 100_000; round++) {
+    for (let round = 0; round < mutations; round++) {
       let bytes = good.slice();
       for (let edit = below(4); edit >= 0; edit--) bytes[below(3) ? below(bytes.length) : below(90)] = below(256);
       if (below(10) === 0) bytes = bytes.slice(0, below(bytes.length + 1));
@@ -139,25 +141,9 @@ test("a hundred thousand mutations of each kind and of layers, half of them seal
       }
       read.free();
     }
-    assert.ok(survived > 1000, `too few of ${filter.kind} got through: ${survived}`);
+    assert.ok(survived > mutations / 100, `too few of ${filter.kind} got through: ${survived}`);
   }
   assert.ok(made.slice(0, -1).every((filter) => filter.hasAll(keys)));
-});
-
-test("a stack that runs out within WebAssembly is an error with a code", () => {
-  const source = `
-    import { RibbonFilter } from "bloom-wasm";
-    const filter = RibbonFilter.from(["evil.example"], { profile: "url" });
-    const codes = new Set();
-    const recurse = () => { filter.hasUrl("http://evil.example/"); recurse(); };
-    for (let i = 0; i < 20; i++) {
-      try { recurse(); } catch (error) { if (!(error instanceof RangeError)) codes.add(error.code); }
-      try { if (!filter.hasUrl("http://evil.example/")) codes.add("a key is lost"); } catch (error) { codes.add(error.code); }
-    }
-    console.log([...codes].join());
-  `;
-  const out = execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
-  assert.match(out, /^(wasm_load)?\n$/);
 });
 
 test("lengths that wrap around in 32 bits", () => {

@@ -155,10 +155,15 @@ fn absurd_lengths_and_noise_take_no_memory() {
     }
 }
 
+/// How many mutations there are of all blobs together; `MUTATIONS` asks for another number.
+fn cases() -> u32 {
+    std::env::var("MUTATIONS").map_or(1_100_000, |number| number.parse().unwrap())
+}
+
 static BLOBS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(blobs);
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_100_000))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn mutations(

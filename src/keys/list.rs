@@ -45,7 +45,7 @@ impl Rules {
     /// without its end.
     ///
     /// # Errors
-    /// Those of `take`, and [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
+    /// Those of `take`, and [`Error::TooLarge`] without the memory.
     pub fn read(
         &self,
         platform: &impl Platform,
@@ -108,7 +108,7 @@ impl<P> Allowlist<P> {
     /// other keys are those of other URLs too.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
+    /// [`Error::TooLarge`] without the memory.
     pub fn push(&mut self, members: &[u64], input: &Input, place: impl Fn() -> P) -> Result<()> {
         for (i, key) in input.keys().enumerate() {
             let digest = digest(self.seed, key);
@@ -131,7 +131,7 @@ impl<P> Allowlist<P> {
     /// The allowed digests, and the conflicts, each key once, in the order in which they were met.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
+    /// [`Error::TooLarge`] without the memory.
     pub fn finish(mut self) -> Result<(Vec<u64>, Vec<Conflict<P>>)> {
         let mut different = Vec::new();
         self.conflicts.iter().try_for_each(|conflict| push(&mut different, conflict.digest))?;
@@ -154,7 +154,7 @@ impl<P> Allowlist<P> {
 /// Takes the conflicts that say so out of the members, which are sorted.
 ///
 /// # Errors
-/// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
+/// [`Error::TooLarge`] without the memory.
 pub fn remove_conflicts<P>(members: &mut Vec<u64>, conflicts: &[Conflict<P>]) -> Result<()> {
     let mut gone = Vec::new();
     conflicts
