@@ -1,10 +1,10 @@
 /** Filters that are built and changed: classes on top of the reader's. */
 
 import { Filter as RawFilter } from "./bloom_wasm.js";
-import { call, enter, leave, release, stopped } from "./call.js";
+import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
 import { Filter, classes, hold, rawOf } from "./filter.js";
-import { invalidParameter, iterable, requireNumbers, typeName, type Key } from "./input.js";
+import { invalidParameter, iterable, requireType, typeName, type Key } from "./input.js";
 import { pushSource, type KeyStream } from "./keystream.js";
 import { List } from "./lists.js";
 import {
@@ -58,14 +58,18 @@ function addAll(filter: Filter, push: (list: List) => void): number {
   }
 }
 
-function build(kind: string, keys: Iterable<Key>, options: AllOptions = {}): Filter {
+function buildRaw(kind: string, keys: Iterable<Key>, options: AllOptions = {}): RawFilter {
   const list = List.forKind(kind, options);
   try {
     for (const key of iterable(keys)) list.push(key);
-    return hold(list.build());
+    return list.build();
   } finally {
     list.free();
   }
+}
+
+function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter {
+  return hold(buildRaw(kind, keys, options));
 }
 
 async function buildStream(kind: string, source: KeyStream, options: AllOptions & StreamOptions = {}): Promise<Filter> {
@@ -80,10 +84,10 @@ async function buildStream(kind: string, source: KeyStream, options: AllOptions 
 
 /** The seed of an empty filter, whose options have no others than those of its constructor. */
 function seedOf(options: AllOptions = {}): bigint {
+  requireTypes(options);
   for (const name of ["profile", "allow", "name", "createdAt"] as const) {
     if (options[name] !== undefined) throw invalidParameter(`${name} goes with from and fromStream`);
   }
-  requireTypes(options);
   return asSeed(options.seed);
 }
 
@@ -96,20 +100,7 @@ abstract class GrowingFilter extends Filter {
   add(key: Key): boolean {
     const raw = rawOf(this);
     const length = put(key);
-    // As in `has`.
-    enter();
-    try {
-      const answer = raw.add(length);
-      leave();
-      return answer;
-    } catch (error) {
-      if (!(error instanceof FilterError)) {
-        stopped.cause = error;
-        throw stopped;
-      }
-      leave();
-      throw error;
-    }
+    return call(() => raw.add(length));
   }
 
   /**
@@ -147,7 +138,7 @@ export class BloomFilter extends GrowingFilter {
    */
   constructor(bits: number, hashes: number, options?: SeedOptions) {
     const seed = seedOf(options);
-    requireNumbers({ bits, hashes });
+    requireType("number", { bits, hashes });
     super(call(() => RawFilter.bloom(bits, hashes, seed)));
   }
 
@@ -201,7 +192,7 @@ export class CountingBloomFilter extends GrowingFilter {
    */
   constructor(bits: number, hashes: number, options?: SeedOptions & CountingOptions) {
     const seed = seedOf(options);
-    requireNumbers({ bits, hashes });
+    requireType("number", { bits, hashes });
     super(call(() => RawFilter.counting(bits, hashes, options?.counterBits, seed)));
   }
 
@@ -262,9 +253,8 @@ export class CountingBloomFilter extends GrowingFilter {
 export class ScalableBloomFilter extends GrowingFilter {
   /** An empty filter. */
   constructor(options?: ScalableOptions) {
-    const seed = seedOf(options);
-    const { initialCapacity, fpr, growth, tightening } = options ?? {};
-    super(call(() => RawFilter.scalable(initialCapacity, fpr, growth, tightening, seed)));
+    seedOf(options);
+    super(buildRaw("scalable", [], options));
   }
 
   /** The filter of some keys. It starts at the initial capacity, whatever their number. */
@@ -290,7 +280,7 @@ export class CuckooFilter extends GrowingFilter {
   /** An empty filter that takes `count` keys, at a false-positive rate of at most `fpr` then. */
   static withCapacity(count: number, fpr: number, options?: SeedOptions): CuckooFilter {
     const seed = seedOf(options);
-    requireNumbers({ count, fpr });
+    requireType("number", { count, fpr });
     return hold(call(() => RawFilter.cuckoo(count, fpr, seed))) as CuckooFilter;
   }
 

@@ -99,20 +99,7 @@ export abstract class Filter {
   hasUrl(url: string | URL): boolean {
     const raw = rawOf(this);
     const length = putUrl(url);
-    // As in `has`.
-    enter();
-    try {
-      const answer = raw.hasUrl(length);
-      leave();
-      return answer;
-    } catch (error) {
-      if (!(error instanceof FilterError)) {
-        stopped.cause = error;
-        throw stopped;
-      }
-      leave();
-      throw error;
-    }
+    return call(() => raw.hasUrl(length));
   }
 
   /**

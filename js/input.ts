@@ -14,17 +14,10 @@ export function invalidParameter(message: string): FilterError {
   return new FilterError("invalid_parameter", message);
 }
 
-/** Throws `invalid_parameter` unless each of these is of a type, or undefined. */
+/** Throws `invalid_parameter` unless each of these is of a type, or undefined, which is a default or NaN in Rust. */
 export function requireType(type: "number" | "boolean" | "string" | "function", values: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined && typeof value !== type) throw invalidParameter(`${name} must be a ${type}, not ${typeName(value)}`);
-  }
-}
-
-/** Throws `invalid_parameter` unless each of these is a number. */
-export function requireNumbers(values: Record<string, unknown>): void {
-  for (const [name, value] of Object.entries(values)) {
-    if (typeof value !== "number") throw invalidParameter(`${name} must be a number, not ${typeName(value)}`);
   }
 }
 

@@ -93,6 +93,7 @@ export type AllOptions = BuildOptions & CountingOptions & GrowthOptions;
 
 /** Throws `invalid_parameter` unless each option is of its type, before a builder reads a single key. */
 export function requireTypes(options: AllOptions): void {
+  if (typeof options !== "object" || options === null) throw invalidParameter("options must be an object");
   const { profile, lowercase, sha1Hex, allowWins, onSkip, onConflict, name, createdAt, allow } = options;
   const { fpr, counterBits, initialCapacity, growth, tightening, minLength, minCount } = options;
   requireType("number", { fpr, counterBits, initialCapacity, growth, tightening, minLength, minCount });

@@ -2,7 +2,7 @@
 
 import * as wasm from "./bloom_wasm.js";
 import { call } from "./call.js";
-import { requireNumbers } from "./input.js";
+import { requireType } from "./input.js";
 
 /** The size of a Bloom filter. */
 export interface Optimal {
@@ -19,18 +19,18 @@ export interface Optimal {
  * bits = ceil(-count ln fpr / (ln 2)^2) and hashes = max(1, round(bits / count ln 2)). A count of 0 is sized as 1.
  */
 export function optimal(count: number, fpr: number): Optimal {
-  requireNumbers({ count, fpr });
+  requireType("number", { count, fpr });
   return call(() => wasm.optimal(count, fpr));
 }
 
 /** The false-positive rate of a Bloom filter with `count` keys: (1 - (1 - 1/bits)^(hashes count))^hashes. */
 export function fprFor(count: number, bits: number, hashes: number): number {
-  requireNumbers({ count, bits, hashes });
+  requireType("number", { count, bits, hashes });
   return call(() => wasm.fprFor(count, bits, hashes));
 }
 
 /** The largest count of keys for which {@link optimal} needs no more than `bits` bits at a rate of `fpr`. */
 export function countFor(bits: number, fpr: number): number {
-  requireNumbers({ bits, fpr });
+  requireType("number", { bits, fpr });
   return call(() => wasm.countFor(bits, fpr));
 }

@@ -6,14 +6,8 @@ declare module "wasm:base64" {
   export default base64;
 }
 
-/** The wasm file, as workerd's bundlers hand it over. */
-declare module "wasm:module" {
-  const module: WebAssembly.Module;
-  export default module;
-}
-
-/** The same, as the bundlers for Vercel's edge hand it over. */
-declare module "wasm:module?module" {
+/** The wasm file, as the bundlers for workerd and for Vercel's edge hand it over. */
+declare module "wasm:module*" {
   const module: WebAssembly.Module;
   export default module;
 }

@@ -9,9 +9,7 @@ use super::runtime::{Runtime, utf8};
 use super::{each_chunk, headroom, scratch, serialize};
 use crate::digests::sort;
 use crate::error::{Error, Result};
-use crate::filters::{
-    BloomFilter, CountingBloomFilter, CuckooFilter, Filter as AnyFilter, ScalableBloomFilter,
-};
+use crate::filters::{BloomFilter, CountingBloomFilter, CuckooFilter, Filter as AnyFilter};
 use crate::format::{Blob, require_name};
 use crate::hash::digest;
 use crate::keys::lines::lines;
@@ -22,78 +20,35 @@ use crate::params;
 use crate::profile::Profile;
 use crate::vectors::{copied, push};
 
-/// A whole number from 0 to `most`, which JavaScript hands over as any number.
-fn whole(number: f64, most: f64, rule: &'static str) -> Result<u64> {
-    let holds = number.fract() == 0.0 && (0.0..=most).contains(&number);
+/// A whole number, which JavaScript hands over as any number; its own whole numbers end at 2^53.
+fn whole<N: TryFrom<u64>>(number: f64, rule: &'static str) -> Result<N> {
+    let holds = number.fract() == 0.0 && (0.0..=9_007_199_254_740_991.0).contains(&number);
     Error::unless(holds, rule)?;
-    Ok(number as u64)
-}
-
-fn whole_u32(number: f64, rule: &'static str) -> Result<u32> {
-    Ok(whole(number, u32::MAX.into(), rule)? as u32)
-}
-
-/// What counts things: JavaScript's whole numbers end at 2^53.
-fn count_of(number: f64, rule: &'static str) -> Result<u64> {
-    whole(number, 9_007_199_254_740_991.0, rule)
+    N::try_from(number as u64).map_err(|_| Error::rule(rule))
 }
 
 const COUNT: &str = "count must be a whole number from 0 to 2^53 - 1";
-
-fn recipe(
-    kind: Kind,
-    counter_bits: Option<f64>,
-    initial_capacity: Option<f64>,
-    growth: Option<f64>,
-    tightening: Option<f64>,
-) -> Result<Recipe> {
-    let mut recipe = Recipe::from(kind);
-    if let Some(bits) = counter_bits {
-        recipe.counter_bits = whole_u32(bits, "counterBits must be 4 or 8")?;
-    }
-    if let Some(capacity) = initial_capacity {
-        recipe.initial_capacity =
-            whole_u32(capacity, "initialCapacity must be a whole number from 1 to 2^32 - 1")?;
-    }
-    if let Some(growth) = growth {
-        recipe.growth = whole_u32(growth, "growth must be a whole number from 1 to 16")?;
-    }
-    recipe.tightening = tightening.unwrap_or(recipe.tightening);
-    Ok(recipe)
-}
+const COUNTER_BITS: &str = "counterBits must be 4 or 8";
 
 #[wasm_bindgen]
 impl Filter {
     /// An empty Bloom filter.
     pub fn bloom(bits: f64, hashes: f64, seed: u64) -> Result<Filter> {
-        let (bits, hashes) = (whole_u32(bits, params::BITS)?, whole_u32(hashes, params::HASHES)?);
+        let (bits, hashes) = (whole(bits, params::BITS)?, whole(hashes, params::HASHES)?);
         Filter::new(BloomFilter::new(bits, hashes, seed)?.into())
     }
 
     /// An empty counting filter.
     pub fn counting(bits: f64, hashes: f64, counter_bits: Option<f64>, seed: u64) -> Result<Filter> {
-        let (bits, hashes) = (whole_u32(bits, params::BITS)?, whole_u32(hashes, params::HASHES)?);
-        let recipe = recipe(Kind::Counting, counter_bits, None, None, None)?;
-        Filter::new(CountingBloomFilter::new(bits, hashes, recipe.counter_bits, seed)?.into())
-    }
-
-    /// An empty scalable filter.
-    pub fn scalable(
-        initial_capacity: Option<f64>,
-        fpr: Option<f64>,
-        growth: Option<f64>,
-        tightening: Option<f64>,
-        seed: u64,
-    ) -> Result<Filter> {
-        let fpr = fpr.unwrap_or(Profile::Raw.default_fpr());
-        let Recipe { initial_capacity, growth, tightening, .. } =
-            recipe(Kind::Scalable, None, initial_capacity, growth, tightening)?;
-        Filter::new(ScalableBloomFilter::new(initial_capacity, fpr, growth, tightening, seed)?.into())
+        let (bits, hashes) = (whole(bits, params::BITS)?, whole(hashes, params::HASHES)?);
+        let default = Recipe::from(Kind::Counting).counter_bits;
+        let counter_bits = counter_bits.map_or(Ok(default), |bits| whole(bits, COUNTER_BITS))?;
+        Filter::new(CountingBloomFilter::new(bits, hashes, counter_bits, seed)?.into())
     }
 
     /// An empty cuckoo filter.
     pub fn cuckoo(count: f64, fpr: f64, seed: u64) -> Result<Filter> {
-        Filter::new(CuckooFilter::with_capacity(count_of(count, COUNT)?, fpr, seed)?.into())
+        Filter::new(CuckooFilter::with_capacity(whole(count, COUNT)?, fpr, seed)?.into())
     }
 
     /// Adds the key in the first `length` bytes of the scratch; true = it was definitely not there before.
@@ -266,9 +221,8 @@ impl Digests {
     ) -> Result<()> {
         let rule = "profile must be raw, url or password, and lowercase and sha1Hex go with password";
         let profile = Profile::from_name(&name(profile)?, lowercase, sha1_hex).ok_or(Error::rule(rule))?;
-        let min_length =
-            count_of(min_length, "minLength must be a whole number from 0 to 2^53 - 1")? as usize;
-        let min_count = count_of(min_count, "minCount must be a whole number from 0 to 2^53 - 1")?;
+        let min_length = whole(min_length, "minLength must be a whole number from 0 to 2^53 - 1")?;
+        let min_count = whole(min_count, "minCount must be a whole number from 0 to 2^53 - 1")?;
         self.rules = Rules { profile, min_length, min_count };
         self.rules.validate()
     }
@@ -282,7 +236,18 @@ impl Digests {
         growth: Option<f64>,
         tightening: Option<f64>,
     ) -> Result<()> {
-        self.recipe = recipe(self.recipe.kind, counter_bits, initial_capacity, growth, tightening)?;
+        let recipe = &mut self.recipe;
+        let set = |field: &mut u32, number: Option<f64>, rule| {
+            number.map_or(Ok(()), |number| whole(number, rule).map(|number| *field = number))
+        };
+        set(&mut recipe.counter_bits, counter_bits, COUNTER_BITS)?;
+        set(
+            &mut recipe.initial_capacity,
+            initial_capacity,
+            "initialCapacity must be a whole number from 1 to 2^32 - 1",
+        )?;
+        set(&mut recipe.growth, growth, "growth must be a whole number from 1 to 16")?;
+        recipe.tightening = tightening.unwrap_or(recipe.tightening);
         let profile = self.rules.profile;
         self.fpr = profile.key_fpr(fpr.unwrap_or(profile.default_fpr()));
         // What is impossible is told before any key is read.
@@ -294,7 +259,7 @@ impl Digests {
     pub fn describe(&mut self, name: Option<JsString>, created_at: Option<Date>) -> Result<()> {
         let rule = "createdAt must be a time from 1970 on, in whole milliseconds";
         let name = name.map(|name| self::name(&name)).transpose()?;
-        let created_at = created_at.map(|date| whole(date.get_time(), 8.64e15, rule)).transpose()?;
+        let created_at = created_at.map(|date| whole(date.get_time(), rule)).transpose()?;
         name.as_deref().map_or(Ok(()), require_name)?;
         (self.name, self.created_at) = (name, created_at);
         Ok(())
@@ -410,18 +375,18 @@ impl Serialize for TextOrBytes<'_> {
 /// The smallest Bloom filter that holds `count` keys at a rate of `fpr`: its bits, hashes and bytes.
 #[wasm_bindgen]
 pub fn optimal(count: f64, fpr: f64) -> Result<JsValue> {
-    serialize(&params::optimal(count_of(count, COUNT)?, fpr)?)
+    serialize(&params::optimal(whole(count, COUNT)?, fpr)?)
 }
 
 /// The false-positive rate of a Bloom filter with `count` keys.
 #[wasm_bindgen(js_name = fprFor)]
 pub fn fpr_for(count: f64, bits: f64, hashes: f64) -> Result<f64> {
-    let (bits, hashes) = (whole_u32(bits, params::BITS)?, whole_u32(hashes, params::HASHES)?);
-    params::fpr_for(count_of(count, COUNT)?, bits, hashes)
+    let (bits, hashes) = (whole(bits, params::BITS)?, whole(hashes, params::HASHES)?);
+    params::fpr_for(whole(count, COUNT)?, bits, hashes)
 }
 
 /// The largest count of keys for which a Bloom filter needs no more than `bits` bits at a rate of `fpr`.
 #[wasm_bindgen(js_name = countFor)]
 pub fn count_for(bits: f64, fpr: f64) -> Result<f64> {
-    Ok(params::count_for(whole_u32(bits, params::BITS)?, fpr)? as f64)
+    Ok(params::count_for(whole(bits, params::BITS)?, fpr)? as f64)
 }

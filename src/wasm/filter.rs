@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use super::incoming::Incoming;
 use super::runtime::{Runtime, utf8};
-use super::{each_chunk, headroom, scratch, serialize, to_js};
+use super::{each_chunk, extend, headroom, scratch, serialize, to_js};
 use crate::error::{Error, Result};
 use crate::format::Blob;
 use crate::info::Info;
@@ -51,7 +51,13 @@ impl Filter {
 
     /// Asks for a key, a string or a `Uint8Array`: true = maybe present, false = definitely absent.
     pub fn has(&self, key: &JsValue) -> Result<bool> {
-        Ok(self.has_key(scratch::put(key)?))
+        let mut bytes = Vec::new();
+        match (key.dyn_ref::<JsString>(), key.dyn_ref()) {
+            (Some(text), _) => bytes = utf8(text)?,
+            (_, Some(array)) => extend(&mut bytes, array)?,
+            _ => return Err(Error::InvalidKey { reason: "a key must be a string or a Uint8Array" }),
+        }
+        Ok(self.blob.filter().has(&bytes))
     }
 
     /// As `has`, for the key in the first `length` bytes of the scratch.

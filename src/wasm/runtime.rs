@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::keys::Platform;
-use crate::vectors::resize;
+use crate::vectors::zeroed;
 
 #[wasm_bindgen]
 extern "C" {
@@ -47,20 +47,11 @@ pub fn bytes(length: usize) -> Result<Uint8Array> {
     Ok(array.into())
 }
 
-/// Writes a text as UTF-8 over the start of some bytes, of which there are more if need be; returns the text's length.
-pub fn encode(text: &JsString, bytes: &mut Vec<u8>) -> Result<usize> {
-    let most = 3 * text.length() as usize;
-    if bytes.len() < most {
-        resize(bytes, most)?;
-    }
-    Ok(ENCODER.with(|encoder| encoder.encode_into(text, bytes).written()) as usize)
-}
-
 /// A text as UTF-8.
 pub fn utf8(text: &JsString) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let length = encode(text, &mut bytes)?;
-    bytes.truncate(length);
+    let mut bytes = zeroed(3 * text.length() as usize)?;
+    let written = ENCODER.with(|encoder| encoder.encode_into(text, &mut bytes).written());
+    bytes.truncate(written as usize);
     Ok(bytes)
 }
 

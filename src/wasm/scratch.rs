@@ -4,11 +4,9 @@
 
 use std::cell::RefCell;
 
-use js_sys::{JsString, Uint8Array};
 use wasm_bindgen::prelude::*;
 
-use super::runtime::encode;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::vectors::resize;
 
 thread_local! {
@@ -39,23 +37,5 @@ pub fn keys(text: &[u8], count: usize) -> impl Iterator<Item = &[u8]> {
         let (key, after) = rest.split_at_checked(u32::from_le_bytes(length) as usize)?;
         rest = after;
         Some(key)
-    })
-}
-
-/// Puts a key into the scratch, as `js/` does it faster, and returns its length.
-pub fn put(key: &JsValue) -> Result<usize> {
-    SCRATCH.with_borrow_mut(|scratch| {
-        if let Some(text) = key.dyn_ref::<JsString>() {
-            return encode(text, scratch);
-        }
-        let Some(bytes) = key.dyn_ref::<Uint8Array>() else {
-            return Err(Error::InvalidKey { reason: "a key must be a string or a Uint8Array" });
-        };
-        let length = bytes.length() as usize;
-        if scratch.len() < length {
-            resize(scratch, length)?;
-        }
-        bytes.copy_to(&mut scratch[..length]);
-        Ok(length)
     })
 }
