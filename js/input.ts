@@ -42,8 +42,14 @@ function requireBytes(bytes: Uint8Array, must: string): void {
   }
 }
 
+/** Throws `too_large` for more bytes than a 32-bit memory may have: lengths in Rust would wrap around. */
+export function requireRoom(length: number): void {
+  if (length > 0x7fff_ffff) throw new FilterError("too_large", `there is no room for ${length} bytes`);
+}
+
 /** The same bytes as an array of no other class, whose methods and length nobody has changed. */
 export function plainBytes(bytes: Uint8Array): Uint8Array {
+  requireRoom(bytes.byteLength);
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 

@@ -2,11 +2,7 @@
 
 import { scratch as growScratch } from "./bloom_wasm.js";
 import { call } from "./call.js";
-import { FilterError } from "./error.js";
-import { requireKey, type Key } from "./input.js";
-
-/** The most bytes of one key: a 32-bit memory has no room for more. */
-const MAX_LENGTH = 0x7fff_ffff;
+import { requireKey, requireRoom, type Key } from "./input.js";
 
 /** About how many bytes of many keys cross at once. */
 const CHUNK = 1 << 16;
@@ -34,7 +30,7 @@ export function useMemory(its: WebAssembly.Memory, shortest: number): void {
 function room(length: number): Uint8Array {
   // A memory that grew has detached every view of it, which then has no bytes.
   if (length > view.length || view.length === 0) {
-    if (length > MAX_LENGTH) throw new FilterError("too_large", `there is no room for ${length} bytes`);
+    requireRoom(length);
     const size = Math.max(length, 4096);
     const address = call(() => growScratch(size));
     view = new Uint8Array(memory.buffer, address >>> 0, size);

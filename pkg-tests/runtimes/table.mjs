@@ -1,7 +1,6 @@
 /** The table of targets that `npm test` prints: each test file adds its rows, in a process of its own. */
 import assert from "node:assert/strict";
 import { appendFileSync, readFileSync } from "node:fs";
-import { installed } from "../installed.mjs";
 import { everything, reader } from "./programs.mjs";
 
 /** What the two programs of programs.mjs return in this Node. */
@@ -29,6 +28,8 @@ export function skipped(target, reason) {
 }
 
 async function programs() {
+  // Not before: scripts/test.mjs imports this file before there is a package to install.
+  const { installed } = await import("../installed.mjs");
   const { lines, blobs } = await everything(await installed());
   return [...lines, ...(await reader(await installed("bloom-wasm/reader"), blobs))];
 }
