@@ -331,6 +331,24 @@ test("a freed filter says so, and only that one", () => {
   fails("freed", () => scoped.has("d"));
 });
 
+test("a Proxy or a copy of a filter says that it is one, and never answers; a frozen filter works", () => {
+  const filter = BloomFilter.from(["a"]);
+  const copies = [new Proxy(filter, {}), Object.assign(Object.create(Object.getPrototypeOf(filter)), filter), Object.create(filter)];
+  for (const copy of copies) {
+    for (const [method, args] of [["has", ["a"]], ["hasMany", [["a"]]], ["hasLines", [encode("a")]], ["info", []], ["toBytes", []], ["clone", []], ["add", ["b"]], ["addMany", [[]]], ["free", []], ["clear", []]]) {
+      fails("invalid_parameter", () => copy[method](...args));
+    }
+    fails("invalid_parameter", () => filter.union(copy));
+    fails("invalid_parameter", () => filter.equals(copy));
+    fails("invalid_parameter", () => copy.estimatedFpr);
+  }
+  assert.throws(() => structuredClone(filter).has("a"), TypeError); // a plain object
+  Object.freeze(filter);
+  assert.ok(filter.has("a") && filter.add("b") && !filter.has("c"));
+  filter.free();
+  fails("freed", () => filter.has("a"));
+});
+
 test("memory that runs out bit by bit is an error too", () => {
   const filter = BloomFilter.from(["a"]);
   for (const most of [1e9, 256e6, 4e6]) {

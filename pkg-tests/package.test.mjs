@@ -37,6 +37,11 @@ test("the entries for browsers and bundlers work by themselves", () => {
   }
 });
 
+test("no class was renamed", () => {
+  const out = node("names.mjs", 'import * as a from "bloom-wasm"; import * as b from "bloom-wasm/reader"; console.log([a, b].every((entry) => Object.entries(entry).every(([name, value]) => (value.name ?? name) === name)));');
+  assert.equal(out, "true\n");
+});
+
 test("the classes that wasm-pack makes work by themselves", () => {
   for (const entry of ["bloom", "reader"]) {
     const out = join(root, "target/npm", entry);
