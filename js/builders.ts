@@ -2,21 +2,19 @@
 
 import { Filter as RawFilter } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
-import { FilterError } from "./error.js";
 import { Filter, classes, hold, rawOf } from "./filter.js";
 import { invalidParameter, iterable, requireType, typeName, type Key } from "./input.js";
 import { pushSource, type KeyStream } from "./keystream.js";
 import { List } from "./lists.js";
 import {
-  asSeed,
-  requireTypes,
+  readOptions,
   type AllOptions,
   type BuildOptions,
   type CountingOptions,
   type GrowthOptions,
+  type Options,
   type ScalableOptions,
   type SeedOptions,
-  type SkipReason,
   type StreamOptions,
 } from "./options.js";
 import { optimal } from "./params.js";
@@ -43,12 +41,9 @@ function combine<F extends Filter>(filter: F, other: F, how: "union" | "intersec
   }
 }
 
-/** Adds all keys that `push` puts on the list. A line that gives none throws `invalid_key`. */
+/** Adds all keys that `push` puts on the list. */
 function addAll(filter: Filter, push: (list: List) => void): number {
-  const onSkip = ({ reason }: { reason: SkipReason }) => {
-    throw new FilterError("invalid_key", `this gives no key: ${reason}`);
-  };
-  const list = List.forFilter(rawOf(filter), { onSkip });
+  const list = List.forFilter(rawOf(filter));
   try {
     push(list);
     // Anew: the caller's iterator may have freed it.
@@ -58,7 +53,7 @@ function addAll(filter: Filter, push: (list: List) => void): number {
   }
 }
 
-function buildRaw(kind: string, keys: Iterable<Key>, options: AllOptions = {}): RawFilter {
+function buildRaw(kind: string, keys: Iterable<Key>, options: Options): RawFilter {
   const list = List.forKind(kind, options);
   try {
     for (const key of iterable(keys)) list.push(key);
@@ -69,11 +64,11 @@ function buildRaw(kind: string, keys: Iterable<Key>, options: AllOptions = {}): 
 }
 
 function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter {
-  return hold(buildRaw(kind, keys, options));
+  return hold(buildRaw(kind, keys, readOptions(options)));
 }
 
-async function buildStream(kind: string, source: KeyStream, options: AllOptions & StreamOptions = {}): Promise<Filter> {
-  const list = List.forKind(kind, options);
+async function buildStream(kind: string, source: KeyStream, options?: AllOptions & StreamOptions): Promise<Filter> {
+  const list = List.forKind(kind, readOptions(options));
   try {
     await pushSource(list, source, options);
     return hold(list.build());
@@ -82,13 +77,13 @@ async function buildStream(kind: string, source: KeyStream, options: AllOptions 
   }
 }
 
-/** The seed of an empty filter, whose options have no others than those of its constructor. */
-function seedOf(options: AllOptions = {}): bigint {
-  requireTypes(options);
+/** The options of an empty filter, which are those of its constructor and no others. */
+function readEmptyOptions(options?: AllOptions): Options {
+  const read = readOptions(options);
   for (const name of ["profile", "allow", "name", "createdAt"] as const) {
-    if (options[name] !== undefined) throw invalidParameter(`${name} goes with from and fromStream`);
+    if (read[name] !== undefined) throw invalidParameter(`${name} goes with from and fromStream`);
   }
-  return asSeed(options.seed);
+  return read;
 }
 
 /** A filter that takes keys after it was made. Keys are read as its builder reads them: URLs, passwords, or bytes. */
@@ -98,8 +93,8 @@ abstract class GrowingFilter extends Filter {
    * has no room throws `filter_full` and is unchanged.
    */
   add(key: Key): boolean {
-    const raw = rawOf(this);
     const length = put(key);
+    const raw = rawOf(this);
     return call(() => raw.add(length));
   }
 
@@ -137,7 +132,7 @@ export class BloomFilter extends GrowingFilter {
    * @param hashes 1 to 64 for each key
    */
   constructor(bits: number, hashes: number, options?: SeedOptions) {
-    const seed = seedOf(options);
+    const { seed } = readEmptyOptions(options);
     requireType("number", { bits, hashes });
     super(call(() => RawFilter.bloom(bits, hashes, seed)));
   }
@@ -177,8 +172,8 @@ export class BloomFilter extends GrowingFilter {
 
   /** The positions of the bits that a key sets and tests, `hashes` of them, some of which may be equal. */
   locations(key: Key): number[] {
-    const raw = rawOf(this);
     const length = put(key);
+    const raw = rawOf(this);
     return call(() => raw.locations(length));
   }
 }
@@ -191,9 +186,9 @@ export class CountingBloomFilter extends GrowingFilter {
    * @param hashes 1 to 64 for each key
    */
   constructor(bits: number, hashes: number, options?: SeedOptions & CountingOptions) {
-    const seed = seedOf(options);
+    const { seed, counterBits } = readEmptyOptions(options);
     requireType("number", { bits, hashes });
-    super(call(() => RawFilter.counting(bits, hashes, options?.counterBits, seed)));
+    super(call(() => RawFilter.counting(bits, hashes, counterBits, seed)));
   }
 
   /** An empty filter that `count` keys fill to a false-positive rate of `fpr`. */
@@ -220,15 +215,15 @@ export class CountingBloomFilter extends GrowingFilter {
    * added: removing a false positive takes from the counters of keys that are there, and `has` may then deny them.
    */
   remove(key: Key): boolean {
-    const raw = rawOf(this);
     const length = put(key);
+    const raw = rawOf(this);
     return call(() => raw.remove(length));
   }
 
   /** How many times a key was added and not removed, or more. 15, or 255 with 8 bits, means "so many or more". */
   count(key: Key): number {
-    const raw = rawOf(this);
     const length = put(key);
+    const raw = rawOf(this);
     return call(() => raw.count(length));
   }
 
@@ -253,8 +248,7 @@ export class CountingBloomFilter extends GrowingFilter {
 export class ScalableBloomFilter extends GrowingFilter {
   /** An empty filter. */
   constructor(options?: ScalableOptions) {
-    seedOf(options);
-    super(buildRaw("scalable", [], options));
+    super(buildRaw("scalable", [], readEmptyOptions(options)));
   }
 
   /** The filter of some keys. It starts at the initial capacity, whatever their number. */
@@ -279,7 +273,7 @@ export class CuckooFilter extends GrowingFilter {
 
   /** An empty filter that takes `count` keys, at a false-positive rate of at most `fpr` then. */
   static withCapacity(count: number, fpr: number, options?: SeedOptions): CuckooFilter {
-    const seed = seedOf(options);
+    const { seed } = readEmptyOptions(options);
     requireType("number", { count, fpr });
     return hold(call(() => RawFilter.cuckoo(count, fpr, seed))) as CuckooFilter;
   }
@@ -299,8 +293,8 @@ export class CuckooFilter extends GrowingFilter {
    * may have the same fingerprint in the same place, and then its copy is the one that goes.
    */
   remove(key: Key): boolean {
-    const raw = rawOf(this);
     const length = put(key);
+    const raw = rawOf(this);
     return call(() => raw.remove(length));
   }
 }

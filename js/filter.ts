@@ -12,18 +12,25 @@ import { putUrl } from "./url.js";
 /** @internal What WebAssembly holds of a filter. */
 export let rawOf: (filter: Filter) => RawFilter;
 
+let isFreed: (filter: Filter) => boolean;
+
+const NO_FILTER = "this is no filter, but a Proxy or a copy of one, or a method that was taken off it; use the filter itself";
+
 /** A membership filter of any kind. "Maybe present" may be wrong, at a known rate; "definitely absent" never is. */
 export abstract class Filter {
   /** Only here, so that nothing else refers to it; a freed filter has none. */
   #raw: RawFilter | undefined;
 
   static {
+    // The glue's class has this name too, so the bundler gives this one another.
+    Object.defineProperty(this, "name", { value: "Filter" });
     rawOf = (filter) => {
       // Private names don't go through proxies, nor along with copies.
-      if (!(#raw in filter)) throw invalidParameter("this is a Proxy or a copy of a filter; use the filter itself");
+      if (typeof filter !== "object" || !(#raw in filter)) throw invalidParameter(NO_FILTER);
       if (filter.#raw === undefined) throw new FilterError("freed", "this filter was freed");
       return filter.#raw;
     };
+    isFreed = (filter) => typeof filter === "object" && #raw in filter && filter.#raw === undefined;
   }
 
   /** @internal */
@@ -40,8 +47,8 @@ export abstract class Filter {
 
   /** Asks for a key: true = maybe present, false = definitely absent. */
   has(key: Key): boolean {
-    const raw = rawOf(this);
     const length = put(key);
+    const raw = rawOf(this); // after the key, whose getters may be anybody's
     // As `call` does it, but for its closure: that is 10 ns of 170.
     enter();
     try {
@@ -60,12 +67,14 @@ export abstract class Filter {
 
   /** Whether at least one of the keys is maybe present. Stops at the first that is; false for no keys. */
   hasAny(keys: Iterable<Key>): boolean {
+    rawOf(this);
     for (const key of iterable(keys)) if (this.has(key)) return true;
     return false;
   }
 
   /** Whether all of the keys are maybe present. Stops at the first that isn't; true for no keys. */
   hasAll(keys: Iterable<Key>): boolean {
+    rawOf(this);
     for (const key of iterable(keys)) if (!this.has(key)) return false;
     return true;
   }
@@ -97,8 +106,8 @@ export abstract class Filter {
    * Whether a URL, a host, or a host with a path is maybe on the list: see {@link matchUrl}.
    */
   hasUrl(url: string | URL): boolean {
-    const raw = rawOf(this);
     const length = putUrl(url);
+    const raw = rawOf(this); // after the URL, whose getters may be anybody's
     return call(() => raw.hasUrl(length));
   }
 
@@ -108,8 +117,8 @@ export abstract class Filter {
    * `url` throws `wrong_profile`.
    */
   matchUrl(url: string | URL): string | null {
-    const raw = rawOf(this);
     const length = putUrl(url);
+    const raw = rawOf(this); // after the URL, whose getters may be anybody's
     return call(() => raw.matchUrl(length) ?? null);
   }
 
@@ -156,8 +165,9 @@ export abstract class Filter {
 
   /** Whether both are of the same kind with the same parameters and contents. Name and creation time don't count. */
   equals(other: Filter): boolean {
-    if (!isFilter(other)) return false;
-    const [raw, otherRaw] = [rawOf(this), rawOf(other)];
+    const raw = rawOf(this);
+    if (!isFilter(other)) return notEqual(other);
+    const otherRaw = rawOf(other);
     return call(() => raw.equals(otherRaw));
   }
 
@@ -169,7 +179,7 @@ export abstract class Filter {
 
   /** Frees the memory now; otherwise it is freed some time after the object is collected. Using it then throws. */
   free(): void {
-    if (#raw in this && this.#raw === undefined) return;
+    if (isFreed(this)) return;
     const raw = rawOf(this);
     this.#raw = undefined;
     release(raw);
@@ -185,15 +195,21 @@ export abstract class Filter {
    * own that extends one of these gets an instance of itself.
    */
   static decode<F extends Filter>(this: { readonly prototype: F }, bytes: Uint8Array | ArrayBuffer): F {
+    if (typeof this !== "function") throw invalidParameter("decode must be called on a class, as in Filter.decode(bytes)");
     const raw = decodeRaw(bytes);
-    const { prototype } = classOf(raw);
-    const above = this.prototype === prototype || Object.prototype.isPrototypeOf.call(this.prototype, prototype);
-    const below = Object.prototype.isPrototypeOf.call(prototype, this.prototype);
-    if (above || below) return hold(raw, (above ? classOf(raw) : this) as FilterClass) as F;
+    const its = classOf(raw);
+    if (isOver(this, its)) return hold(raw, its) as F;
+    // A class of one's own: over this kind's class, or over none of them.
+    if (isOver(its, this) || !Object.values(classes).some((other) => isOver(other, this))) return hold(raw, this as FilterClass) as F;
     const kind = call(() => raw.kind);
     release(raw);
     throw new FilterError("wrong_kind", `the blob holds a filter of kind ${kind}`);
   }
+}
+
+/** Whether a class is another, or is extended by it. */
+function isOver(one: { readonly prototype: object }, other: { readonly prototype: object }): boolean {
+  return one.prototype === other.prototype || Object.prototype.isPrototypeOf.call(one.prototype, other.prototype);
 }
 
 /** `using filter = ...` frees it at the end of the block, where the runtime knows `Symbol.dispose`. */
@@ -212,6 +228,12 @@ function classOf(raw: RawFilter): FilterClass {
 // Beside the class, which a bundler would rename if it named itself.
 function isFilter(value: unknown): value is Filter {
   return value instanceof Filter;
+}
+
+/** What is no filter is not equal; of a filter of another entry nobody can tell here. */
+function notEqual(other: unknown): false {
+  if (Object.prototype.toString.call(other) !== "[object Filter]") return false;
+  throw new FilterError("incompatible", "this is a filter of another entry or copy of the package; compare their toBytes()");
 }
 
 /** @internal The object for what WebAssembly holds, without running a public constructor. */

@@ -34,11 +34,30 @@ export function asText(text: Uint8Array): Uint8Array {
 
 function requireBytes(bytes: Uint8Array, must: string): void {
   if (!(bytes instanceof Uint8Array)) throw new FilterError("invalid_key", `${must} Uint8Array, not ${typeName(bytes)}`);
+  if (lengthOf(bytes) === 0) requireBuffer(bytes);
+}
+
+/** One whose buffer was transferred, or has become shorter, would pass for an empty one; any method of it throws. */
+function requireBuffer(bytes: Uint8Array): void {
   try {
-    // One whose buffer was transferred would pass for an empty one; this throws.
-    if (bytes.length === 0) new Uint8Array(bytes.buffer);
+    Uint8Array.prototype.indexOf.call(bytes, 0);
   } catch (cause) {
-    throw new FilterError("invalid_key", "the buffer of a Uint8Array was transferred", { cause });
+    throw new FilterError("invalid_key", "the buffer of a Uint8Array was transferred or has shrunk", { cause });
+  }
+}
+
+// What an array of a class of somebody's own may tell differently.
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
+const [getLength, getBuffer, getOffset] = ["length", "buffer", "byteOffset"].map(
+  (name) => Object.getOwnPropertyDescriptor(typedArray, name)!.get!,
+) as [() => number, () => ArrayBuffer, () => number];
+
+/** How many bytes an array really has. */
+export function lengthOf(bytes: Uint8Array): number {
+  try {
+    return getLength.call(bytes);
+  } catch (cause) {
+    throw new FilterError("invalid_key", "this is no Uint8Array, but a Proxy or the like of one", { cause });
   }
 }
 
@@ -49,14 +68,22 @@ export function requireRoom(length: number): void {
 
 /** The same bytes as an array of no other class, whose methods and length nobody has changed. */
 export function plainBytes(bytes: Uint8Array): Uint8Array {
-  requireRoom(bytes.byteLength);
-  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = lengthOf(bytes);
+  requireRoom(length);
+  if (length === 0) requireBuffer(bytes);
+  return new Uint8Array(getBuffer.call(bytes), getOffset.call(bytes), length);
 }
 
 /** The bytes of what a caller calls bytes. */
 export function asBytes(bytes: unknown): Uint8Array {
   if (bytes instanceof Uint8Array) return plainBytes(bytes);
-  if (bytes instanceof ArrayBuffer) return new Uint8Array(bytes);
+  if (bytes instanceof ArrayBuffer) {
+    try {
+      return new Uint8Array(bytes);
+    } catch (cause) {
+      throw new FilterError("invalid_parameter", "the ArrayBuffer was transferred", { cause });
+    }
+  }
   throw invalidParameter(`bytes must be a Uint8Array or an ArrayBuffer, not ${typeName(bytes)}`);
 }
 

@@ -1,6 +1,6 @@
 /** Streams of keys, for builders: of bytes, which are lines of text, or of keys one by one. */
 
-import { concat, iterable, type Key } from "./input.js";
+import { concat, iterable, plainBytes, type Key } from "./input.js";
 import type { List } from "./lists.js";
 import type { StreamOptions } from "./options.js";
 import { readAll } from "./stream.js";
@@ -22,8 +22,9 @@ function toWeb(stream: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
       const { done, value } = await chunks.next();
       return done ? controller.close() : controller.enqueue(value);
     },
-    async cancel() {
-      await chunks.return?.();
+    cancel() {
+      // An iterator's return would wait for a chunk that may never come.
+      (stream as { destroy?(): void }).destroy?.();
     },
   });
 }
@@ -31,12 +32,31 @@ function toWeb(stream: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
 async function pushAsync(list: List, source: AsyncIterable<Key>, options: StreamOptions = {}): Promise<void> {
   const { signal, onProgress } = options;
   const keys = Symbol.asyncIterator in Object(source) ? source : iterable(source as unknown as Iterable<Key>);
+  const iterator: AsyncIterator<Key> | Iterator<Key> =
+    Symbol.asyncIterator in keys ? keys[Symbol.asyncIterator]() : (keys as Iterable<Key>)[Symbol.iterator]();
   let loaded = 0;
-  signal?.throwIfAborted();
-  for await (const key of keys) {
-    signal?.throwIfAborted();
-    list.push(key);
-    if (++loaded % 1000 === 0) onProgress?.({ loaded });
+  // One listener for all keys: what waits for the next one, if anything does.
+  let stop = (_: unknown) => {};
+  const abort = () => stop(signal!.reason);
+  signal?.addEventListener("abort", abort);
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const { done, value } = await new Promise<IteratorResult<Key>>((resolve, reject) => {
+        stop = reject;
+        Promise.resolve(iterator.next()).then(resolve, reject);
+      });
+      signal?.throwIfAborted();
+      if (done) break;
+      list.push(value);
+      if (++loaded % 1000 === 0) onProgress?.({ loaded });
+    }
+  } catch (error) {
+    // Nobody waits for it: it may come only after a key that never does.
+    void Promise.resolve(iterator.return?.()).catch(() => {});
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", abort);
   }
   onProgress?.({ loaded });
 }
@@ -62,7 +82,8 @@ async function pushStream(
       pushLines(concat([...line, chunk.subarray(0, end)]));
       line = [];
     }
-    line.push(chunk.slice(end));
+    // A copy: the caller may fill the same bytes anew. A Buffer's own slice would be none.
+    line.push(plainBytes(chunk).slice(end));
     onProgress?.({ loaded: (loaded += chunk.byteLength) });
   });
   pushLines(concat(line));

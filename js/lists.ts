@@ -3,7 +3,7 @@
 import { Digests, type Filter as RawFilter } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { asText, iterable, type Key } from "./input.js";
-import { asDate, asSeed, requireTypes, type AllOptions, type SkipReason } from "./options.js";
+import type { Options, SkipReason } from "./options.js";
 import { Batch } from "./scratch.js";
 
 /** A line that gives no key, as Rust tells of it. */
@@ -17,23 +17,22 @@ interface Skipped {
 /** @internal A list of keys, which takes them by the key or as the lines of a UTF-8 text. Whoever makes one frees it. */
 export class List {
   #digests: Digests;
-  #options: AllOptions;
+  #options: Pick<Options, "allow" | "allowWins" | "onSkip" | "onConflict">;
   #batch: Batch;
 
-  private constructor(digests: Digests, options: AllOptions) {
+  private constructor(digests: Digests, options: Partial<Options> = {}) {
     this.#digests = digests;
-    this.#options = options;
+    const { allow, allowWins, onSkip, onConflict } = options;
+    this.#options = { allow, allowWins, onSkip, onConflict };
     this.#batch = new Batch((keys, length) => {
       this.#tell(call(() => digests.pushKeys(keys.length, length)), keys);
     });
   }
 
-  /** For a filter of this kind that is built with these options, all of which are looked at before a key is read. */
-  static forKind(kind: string, options: AllOptions): List {
-    requireTypes(options);
+  /** For a filter of this kind that is built with these options. */
+  static forKind(kind: string, options: Options): List {
     const { profile = "raw", lowercase = false, sha1Hex = false, minLength = 0, minCount = 0 } = options;
-    const { fpr, counterBits, initialCapacity, growth, tightening, name } = options;
-    const [seed, createdAt] = [asSeed(options.seed), asDate(options.createdAt)];
+    const { fpr, counterBits, initialCapacity, growth, tightening, name, seed, createdAt } = options;
     const list = new List(call(() => new Digests(kind, seed)), options);
     try {
       call(() => list.#digests.rules(profile, lowercase, sha1Hex, minLength, minCount));
@@ -46,9 +45,9 @@ export class List {
     }
   }
 
-  /** For a filter that the keys will be added to. */
-  static forFilter(filter: RawFilter, options: AllOptions): List {
-    return new List(call(() => Digests.of(filter)), options);
+  /** For a filter that the keys will be added to. A line that gives no key throws `invalid_key`. */
+  static forFilter(filter: RawFilter): List {
+    return new List(call(() => Digests.of(filter)));
   }
 
   push(key: Key): void {

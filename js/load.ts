@@ -4,7 +4,7 @@ import { Incoming } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
 import { hold, type Filter } from "./filter.js";
-import { invalidParameter, plainBytes, typeName } from "./input.js";
+import { asBytes, invalidParameter, plainBytes, requireType, typeName } from "./input.js";
 import { readAll, unlessAborted } from "./stream.js";
 
 /** Where a blob comes from. */
@@ -35,10 +35,15 @@ export interface LoadOptions {
  * otherwise.
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
-  const { signal, onProgress, maxBytes = Infinity, integrity } = options;
+  if (typeof options !== "object" || options === null) throw invalidParameter("options must be an object");
+  const { signal, onProgress, maxBytes = Infinity, integrity, fetch } = options;
+  requireType("function", { onProgress, fetch });
+  requireType("string", { integrity });
+  requireType("number", { maxBytes });
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalidParameter("signal must be an AbortSignal");
   if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be a number from 0 on");
   signal?.throwIfAborted();
-  const opening = open(source, options);
+  const opening = open(source, { signal, fetch });
   const { stream, total } = await unlessAborted(opening, signal).catch((error: unknown) => {
     // What comes after all has nobody to read it.
     opening.then(({ stream }) => stream.cancel()).catch(() => {});
@@ -100,7 +105,7 @@ interface Opened {
 /** @internal Opens what `load` takes. */
 export async function open(source: Source, options: LoadOptions): Promise<Opened> {
   if (source instanceof Uint8Array || source instanceof ArrayBuffer) {
-    source = new Blob([source as Uint8Array<ArrayBuffer> | ArrayBuffer]);
+    source = new Blob([asBytes(source) as Uint8Array<ArrayBuffer>]);
   }
   if (source instanceof Blob) return { stream: source.stream(), total: source.size };
   if (typeof source === "string" || source instanceof URL) {
@@ -128,6 +133,7 @@ async function openResponse(promise: Response | Promise<Response>, name: string)
     }
     throw cause;
   });
+  if (!(response instanceof Response)) throw invalidParameter(`can't load a filter from a promise of ${typeName(response)}`);
   if (!response.ok) {
     throw new FilterError("http", `${response.url || name} answered with status ${response.status}`, { cause: response });
   }
@@ -145,7 +151,8 @@ async function openFile(url: string): Promise<Opened> {
   // Not an import: a bundler for browsers would stumble over it.
   const fs = globalThis.process?.getBuiltinModule?.("node:fs/promises");
   if (!fs) throw new FilterError("network", `${url}: this runtime can't read files`);
-  const bytes = await fs.readFile(new URL(url)).catch((cause: Error) => {
+  const read = async () => fs.readFile(new URL(url));
+  const bytes = await read().catch((cause: Error) => {
     throw new FilterError("network", `${url} could not be read: ${cause.message}`, { cause });
   });
   const blob = new Blob([bytes]);

@@ -91,29 +91,41 @@ export interface StreamOptions {
 /** All that a builder can be told. */
 export type AllOptions = BuildOptions & CountingOptions & GrowthOptions;
 
-/** Throws `invalid_parameter` unless each option is of its type, before a builder reads a single key. */
-export function requireTypes(options: AllOptions): void {
+/**
+ * The options, each read once, as a getter may answer differently the next time. Throws `invalid_parameter` unless each is of
+ * its type, before a builder reads a single key.
+ */
+export function readOptions(options: AllOptions = {}) {
   if (typeof options !== "object" || options === null) throw invalidParameter("options must be an object");
-  const { profile, lowercase, sha1Hex, allowWins, onSkip, onConflict, name, createdAt, allow } = options;
-  const { fpr, counterBits, initialCapacity, growth, tightening, minLength, minCount } = options;
+  const { profile, lowercase, sha1Hex, minLength, minCount, allow, allowWins, onSkip, onConflict } = options;
+  const { fpr, seed, name, createdAt, counterBits, initialCapacity, growth, tightening } = options;
   requireType("number", { fpr, counterBits, initialCapacity, growth, tightening, minLength, minCount });
   requireType("boolean", { lowercase, sha1Hex, allowWins });
   requireType("string", { profile, name });
   requireType("function", { onSkip, onConflict });
   if (allow !== undefined) iterable(allow);
   else if (allowWins) throw invalidParameter("allowWins needs allow");
-  asDate(createdAt);
+  const profileOptions = { profile, lowercase, sha1Hex, minLength, minCount, allow, allowWins, onSkip, onConflict };
+  const shape = { fpr, counterBits, initialCapacity, growth, tightening };
+  return { ...profileOptions, ...shape, name, seed: asSeed(seed), createdAt: asDate(createdAt) };
 }
 
+/** What {@link readOptions} has read. */
+export type Options = ReturnType<typeof readOptions>;
+
 /** The seed, which is 0n if none is given. */
-export function asSeed(seed: unknown = 0n): bigint {
+function asSeed(seed: unknown = 0n): bigint {
   if (typeof seed === "bigint" && seed >= 0n && seed < 1n << 64n) return seed;
   throw invalidParameter("seed must be a bigint from 0n to 2n ** 64n - 1n");
 }
 
-/** The creation time, if one is given. */
-export function asDate(createdAt: unknown): Date | undefined {
-  if (createdAt === undefined || createdAt instanceof Date) return createdAt;
-  if (Number.isInteger(createdAt)) return new Date(createdAt as number);
+/** The creation time, if one is given, as a Date that nobody else has made. */
+function asDate(createdAt: unknown): Date | undefined {
+  if (createdAt === undefined) return undefined;
+  try {
+    // Throws for what only looks like a Date.
+    const time = typeof createdAt === "number" ? createdAt : Date.prototype.getTime.call(createdAt);
+    if (Number.isInteger(time)) return new Date(time);
+  } catch {}
   throw invalidParameter("createdAt must be a Date, or a number of whole milliseconds since 1970");
 }

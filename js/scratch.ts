@@ -2,7 +2,7 @@
 
 import { scratch as growScratch } from "./bloom_wasm.js";
 import { call } from "./call.js";
-import { requireKey, requireRoom, type Key } from "./input.js";
+import { lengthOf, requireKey, requireRoom, type Key } from "./input.js";
 
 /** About how many bytes of many keys cross at once. */
 const CHUNK = 1 << 16;
@@ -48,8 +48,9 @@ export function put(key: Key, at = 0): number {
 
 function putBytes(key: Uint8Array, at: number): number {
   requireKey(key);
-  room(at + key.length).set(key, at);
-  return key.length;
+  const length = lengthOf(key);
+  room(at + length).set(key, at);
+  return length;
 }
 
 /** Copies a string if it is ASCII, and tells whether it was. */
@@ -74,14 +75,15 @@ export class Batch {
   constructor(readonly cross: (keys: Key[], length: number) => void) {}
 
   push(key: Key): void {
-    if (typeof key === "string") {
+    if (typeof key === "string" && key.length < CHUNK) {
       this.#keys.push(key);
       this.#units += key.length + 4;
       if (this.#units > CHUNK) this.flush();
     } else {
-      // At once: the caller may fill the same bytes anew.
+      // Alone if it is long, and bytes at once: the caller may fill the same ones anew.
       this.flush();
-      this.#send([key], put(key, 4), () => key.length);
+      const length = put(key, 4);
+      this.#send([key], length, () => length);
     }
   }
 

@@ -24,6 +24,7 @@ export async function readAll(
   signal: AbortSignal | undefined,
   take: (chunk: Uint8Array) => void,
 ): Promise<void> {
+  if (stream.locked) throw invalidParameter("the stream is locked: somebody else reads it");
   const reader = stream.getReader();
   // A read that hangs ends when the stream is cancelled.
   const stop = () => void reader.cancel(signal?.reason).catch(() => {});

@@ -9,7 +9,13 @@ import { put } from "./scratch.js";
 /** @internal Puts a URL into the scratch. */
 export function putUrl(url: string | URL): number {
   if (typeof url === "string") return put(url);
-  if (url instanceof URL) return put(url.href);
+  let href: unknown;
+  try {
+    href = url instanceof URL && url.href;
+  } catch {
+    // A Proxy of a URL, or the like.
+  }
+  if (typeof href === "string") return put(href);
   throw new FilterError("invalid_key", `a URL must be a string or a URL, not ${typeName(url)}`);
 }
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createReadStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { folder, forPages, installed } from "./installed.mjs";
 
 const { BloomFilter, Filter, FilterError, RibbonFilter, countFor, decode, fprFor, optimal } = await installed();
@@ -347,6 +348,111 @@ test("a Proxy or a copy of a filter says that it is one, and never answers; a fr
   assert.ok(filter.has("a") && filter.add("b") && !filter.has("c"));
   filter.free();
   fails("freed", () => filter.has("a"));
+});
+
+test("what only looks like a Date, a Uint8Array or a URL, and options that change while they are read", () => {
+  const filter = BloomFilter.from(["a"]);
+  class Bytes extends Uint8Array {
+    get length() {
+      return 2 ** 20;
+    }
+    get byteLength() {
+      return -1;
+    }
+  }
+  class Late extends Date {
+    getTime() {
+      throw new Error("mine");
+    }
+  }
+  const dates = [new Proxy(new Date(0), {}), Object.create(Date.prototype), new Date(NaN)];
+  for (const createdAt of dates) fails("invalid_parameter", () => RibbonFilter.from(["a"], { createdAt }));
+  assert.equal(RibbonFilter.from(["a"], { createdAt: new Late(5) }).info().createdAt, 5);
+  for (const [name, good, bad] of [["profile", "url", null], ["name", "n", {}], ["fpr", 0.1, Symbol()], ["counterBits", 8, {}], ["onSkip", () => {}, 5], ["createdAt", 1, "x"]]) {
+    let reads = 0;
+    const options = { get [name]() { return reads++ ? bad : good; } };
+    assert.ok(RibbonFilter.from(["a.example", "*"], options) && reads === 1, name);
+  }
+  assert.ok(filter.has(new Bytes([97])) && !filter.has(new Bytes([98])) && filter.hasLines(new Bytes([97, 10])).length === 1);
+  for (const key of [new Proxy(encode("a"), {}), Object.create(Uint8Array.prototype)]) fails("invalid_key", () => filter.has(key));
+  const urls = RibbonFilter.from(["evil.example"], { profile: "url" });
+  for (const url of [new Proxy(new URL("http://a.b"), {}), Object.create(URL.prototype)]) fails("invalid_key", () => urls.hasUrl(url));
+  for (const use of [(options) => BloomFilter.from(["a"], options), (options) => new BloomFilter(9, 1, options), (options) => BloomFilter.withCapacity(9, 0.1, options)]) {
+    for (const options of [null, 5, "x"]) fails("invalid_parameter", () => use(options));
+  }
+  for (const method of ["has", "hasUrl", "free", "info"]) fails("invalid_parameter", () => (0, filter[method])("a"));
+  fails("invalid_parameter", () => (0, BloomFilter.decode)(filter.toBytes()));
+  if (ArrayBuffer.prototype.resize) {
+    const buffer = new ArrayBuffer(8, { maxByteLength: 16 });
+    const view = new Uint8Array(buffer, 4, 4);
+    buffer.resize(2);
+    for (const use of [() => filter.has(view), () => filter.hasLines(view), () => filter.hasMany([view]), () => decode(view)]) fails("invalid_key", use);
+  }
+  assert.ok(filter.has("a") && urls.hasUrl("evil.example"));
+});
+
+test("a filter that is freed by the key it is asked for is freed", () => {
+  const freeing = (filter) => new (class extends URL {
+    get href() {
+      filter.free();
+      return "http://evil.example/";
+    }
+  })("http://a.b");
+  const urls = RibbonFilter.from(["evil.example"], { profile: "url" });
+  fails("freed", () => urls.hasUrl(freeing(urls)));
+  for (const method of ["hasAny", "hasAll"]) fails("freed", () => urls[method]([]));
+  fails("freed", () => urls.equals(5));
+  assert.ok(BloomFilter.from(["a"]).has("a"));
+});
+
+test("a filter of another entry can't be compared, and says so", async () => {
+  const reader = await installed("bloom-wasm/reader");
+  const filter = BloomFilter.from(["a"]);
+  fails("incompatible", () => filter.equals(reader.decode(filter.toBytes())));
+  class Mine extends Filter {}
+  assert.ok(Mine.decode(filter.toBytes()) instanceof Mine);
+});
+
+test("a key of half a billion characters beside another", () => {
+  assert.deepEqual([...BloomFilter.from(["a"]).hasMany(["a", "x".repeat(2 ** 27), "a"])], [1, 0, 1]);
+});
+
+test("lines of a stream whose source fills one Buffer anew for each chunk", async () => {
+  const lines = Array.from({ length: 5000 }, (_, i) => `line ${i}`);
+  const text = Buffer.from(lines.join("\n"));
+  const buffer = Buffer.alloc(1000);
+  let at = 0;
+  const stream = new ReadableStream({
+    pull(controller) {
+      const length = text.subarray(at, (at += 1000)).copy(buffer);
+      return length ? controller.enqueue(buffer.subarray(0, length)) : controller.close();
+    },
+  }, { highWaterMark: 0 });
+  const filter = await RibbonFilter.fromStream(stream, { fpr: 1e-6 });
+  assert.ok(lines.every((line) => filter.has(line)));
+});
+
+test("an abort is heard while keys hang, and after the last of them", async () => {
+  const reason = new Error("enough");
+  const stop = new AbortController();
+  let returned = false;
+  const keys = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: async () => ((returned = true), {}) }) };
+  const building = RibbonFilter.fromStream(keys, { signal: stop.signal });
+  setImmediate(() => stop.abort(reason));
+  await assert.rejects(building, reason);
+  assert.ok(returned);
+  const late = new AbortController();
+  async function* few() {
+    yield "a";
+    late.abort(reason);
+  }
+  await assert.rejects(RibbonFilter.fromStream(few(), { signal: late.signal }), reason);
+  const hanging = new Readable({ read() {} });
+  const stopped = new AbortController();
+  const reading = RibbonFilter.fromStream(hanging, { signal: stopped.signal });
+  setImmediate(() => stopped.abort(reason));
+  await assert.rejects(reading, reason);
+  assert.ok(hanging.destroyed);
 });
 
 test("memory that runs out bit by bit is an error too", () => {

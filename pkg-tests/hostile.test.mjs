@@ -146,6 +146,16 @@ test("mutations of each kind and of layers, half of them sealed, in both entries
   assert.ok(made.slice(0, -1).every((filter) => filter.hasAll(keys)));
 });
 
+test("numbers that JavaScript doesn't hold exactly are told as the nearest that it does", () => {
+  const bytes = BloomFilter.from(["a"], { createdAt: 1 }).toBytes();
+  const at = 21; // after the bits and the hashes
+  for (const time of [2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 64n - 1n]) {
+    new DataView(bytes.buffer).setBigUint64(at, time, true);
+    seal(bytes);
+    for (const entry of [{ decode }, pages]) assert.equal(entry.decode(bytes).info().createdAt, Number(time));
+  }
+});
+
 test("lengths that wrap around in 32 bits", () => {
   // A ribbon filter of 2^-32 whose first stage ends 31 bytes before 4 GiB, and whose whole then seems to have 61,778.
   const bytes = new Uint8Array(61_778);

@@ -161,6 +161,18 @@ test("maxBytes and integrity", async () => {
   await assert.rejects(load(blob, { integrity: "md5-abc" }), { code: "integrity" });
 });
 
+test("options of a wrong type, and bodies that somebody else reads", async () => {
+  const rejected = (promise) => assert.rejects(promise, { name: "FilterError", code: "invalid_parameter" });
+  for (const options of [null, 5, { signal: {} }, { onProgress: 5 }, { integrity: 5 }, { integrity: null }, { maxBytes: 1n }, { fetch: 5 }]) {
+    await rejected(load(blob, options));
+  }
+  await rejected(load(Promise.resolve()));
+  const response = new Response(blob);
+  response.body.getReader();
+  await rejected(load(response));
+  await assert.rejects(load("file://host with space/"), { code: "network" });
+});
+
 test("maxBytes that is no number is no limit that anybody meant", async () => {
   for (const maxBytes of ["5MB", NaN, -1]) await assert.rejects(load(new Uint8Array(1), { maxBytes }), { code: "invalid_parameter" });
 });

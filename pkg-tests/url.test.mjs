@@ -1,5 +1,6 @@
 /** URLs: the published vectors and real lists, in Node, in what a page gets, and in a real Chromium. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -210,6 +211,24 @@ test("misuse throws a FilterError with its code, and the next call works", () =>
   assert.throws(build({ profile: "url", allow: ["a.example"], onConflict: () => { throw thrown; } }), thrown);
   filter.free();
   fails("freed", () => filter.hasUrl("evil.example"));
+});
+
+test("a parser of URLs that somebody else put in place may throw what it likes", () => {
+  const source = `
+    const { RibbonFilter } = await import("bloom-wasm");
+    const filter = RibbonFilter.from(["evil.example"], { profile: "url", fpr: 1e-9 });
+    const { URL } = globalThis;
+    for (const thrown of [new Error("no"), new SyntaxError("no"), "no", null, undefined, {}]) {
+      globalThis.URL = class extends URL {
+        constructor(url) {
+          try { super(url); } catch { throw thrown; }
+        }
+      };
+      console.log(filter.hasUrl("http://["), filter.hasUrl("HTTP://EVIL.example/"), filter.hasUrl("evil.example"));
+    }
+  `;
+  const out = execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
+  assert.equal(out, "false true true\n".repeat(6));
 });
 
 test("hostile URLs end soon, and leave no trace", () => {

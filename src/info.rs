@@ -49,11 +49,11 @@ pub struct Info<'a> {
 mod serialized {
     use serde::Serializer;
 
-    /// A number as JavaScript holds it: exact up to 2^53, the nearest one beyond.
+    /// A number as JavaScript holds it: exact below 2^53, the nearest one beyond.
     pub fn number<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
         match number {
             None => serializer.serialize_none(),
-            Some(number) if *number <= 1 << 53 => serializer.serialize_u64(*number),
+            Some(number) if *number < 1 << 53 => serializer.serialize_u64(*number),
             Some(number) => serializer.serialize_f64(*number as f64),
         }
     }

@@ -13,7 +13,9 @@ export async function init(source: Source | WebAssembly.Module = new URL(`./${WA
   if (isStarted()) return;
   if (source instanceof WebAssembly.Module) return initSync(source);
   const { stream } = await open(source, {});
-  const bytes = await new Response(stream).arrayBuffer();
+  const bytes = await new Response(stream).arrayBuffer().catch((cause: unknown) => {
+    throw new FilterError("network", "the transfer of the WebAssembly broke off; try again", { cause });
+  });
   const module = await WebAssembly.compile(bytes).catch((cause: Error) => {
     throw new FilterError("wasm_load", `the WebAssembly could not be compiled: ${cause.message}`, { cause });
   });
@@ -22,5 +24,10 @@ export async function init(source: Source | WebAssembly.Module = new URL(`./${WA
 
 /** As {@link init}, for a compiled module or its bytes. */
 export function initSync(module: BufferSource | WebAssembly.Module): void {
-  start(() => module);
+  start(() => {
+    const compiled = module instanceof WebAssembly.Module ? module : new WebAssembly.Module(module);
+    // Once a wrong one has started, there would be no other.
+    if (WebAssembly.Module.exports(compiled).some(({ name }) => name === WASM_EXPORT)) return compiled;
+    throw new Error(`this is not ${WASM_FILE}`);
+  });
 }

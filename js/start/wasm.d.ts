@@ -12,5 +12,6 @@ declare module "wasm:module*" {
   export default module;
 }
 
-/** The name of the wasm file. */
+/** The name of the wasm file, and of something that it alone exports. */
 declare const WASM_FILE: string;
+declare const WASM_EXPORT: string;

@@ -22,7 +22,7 @@ pub struct Omitted {
     pub allow_suffixes: bool,
     /// Leave out passwords of fewer characters, with --profile password
     #[arg(long, value_name = "N", default_value = "0")]
-    pub min_length: usize,
+    pub min_length: u64,
     /// Leave out hashes with a lower count, with --sha1-hex
     #[arg(long, value_name = "N", default_value = "0")]
     pub min_count: u64,

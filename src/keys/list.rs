@@ -13,7 +13,7 @@ pub struct Rules {
     /// What the keys are. A list of passwords by their SHA-1 is one of hashes.
     pub profile: Profile,
     /// Passwords of fewer characters are left out.
-    pub min_length: usize,
+    pub min_length: u64,
     /// Hashes with a lower count are left out.
     pub min_count: u64,
 }
@@ -66,7 +66,8 @@ impl Rules {
                 Err(skip) => Err(skip),
             }),
             Profile::Password { lowercase, sha1: false } => {
-                let short = self.min_length > 0 && password::length(platform, line)? < self.min_length;
+                let short =
+                    self.min_length > 0 && (password::length(platform, line)? as u64) < self.min_length;
                 take(match short {
                     true => Err(Skip::TooShort),
                     false => Ok(Input::Key(password::normal(platform, line, lowercase)?)),

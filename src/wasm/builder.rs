@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::filters::{BloomFilter, CountingBloomFilter, CuckooFilter, Filter as AnyFilter};
 use crate::format::{Blob, require_name};
 use crate::hash::digest;
+use crate::keys::Skip;
 use crate::keys::lines::lines;
 use crate::keys::list::{Allowlist, Conflict, Rules, remove_conflicts};
 use crate::kind::{Kind, Recipe};
@@ -131,11 +132,15 @@ fn with_key<T>(profile: Profile, length: usize, run: impl FnOnce(&[u8]) -> Resul
     }
 }
 
+fn no_key(skip: Skip) -> Error {
+    Error::InvalidKey { reason: skip.words() }
+}
+
 /// The one key in a line.
 fn only_key(profile: Profile, line: &[u8]) -> Result<Vec<u8>> {
     let mut key = None;
     Rules::from(profile).read(&Runtime, line, &mut |input| {
-        let input = input.map_err(|skip| Error::InvalidKey { reason: skip.words() })?;
+        let input = input.map_err(no_key)?;
         match key.replace(copied(input.own())?) {
             None => Ok(()),
             Some(_) => Err(Error::InvalidKey { reason: "one key was wanted, and there are several" }),
@@ -157,17 +162,20 @@ pub struct Digests {
     members: Vec<u64>,
     allowlist: Option<Allowlist>,
     allowed: Option<Vec<u64>>,
+    /// Whether a line that gives no key is an error.
+    strict: bool,
 }
 
 impl Digests {
     /// Takes the keys in a line.
     fn read(&mut self, line: &[u8], skipped: &mut Skipped) -> Result<()> {
-        let Digests { seed, rules, members, allowlist, .. } = self;
+        let Digests { seed, rules, members, allowlist, strict, .. } = self;
         let index = skipped.read;
         skipped.read += 1;
         rules.read(&Runtime, line, &mut |input| match (input, &mut *allowlist) {
             (Ok(input), None) => push(members, digest(*seed, input.own())),
             (Ok(input), Some(allowlist)) => allowlist.push(members, &input, || ()),
+            (Err(skip), _) if *strict => Err(no_key(skip)),
             (Err(skip), _) => {
                 skipped.lines.push(&serialize(&SkippedLine {
                     index,
@@ -191,6 +199,7 @@ impl Digests {
             members: Vec::new(),
             allowlist: None,
             allowed: None,
+            strict: false,
         })
     }
 }
@@ -204,10 +213,11 @@ impl Digests {
         Self::with(seed, kind, Profile::Raw)
     }
 
-    /// Of no keys yet, for a filter that they will be added to.
+    /// Of no keys yet, for a filter that they will be added to. A line that gives no key is an error.
     pub fn of(filter: &Filter) -> Result<Digests> {
         let stack = filter.blob.filter();
-        Self::with(stack.seed(), stack.base().kind(), filter.blob.profile())
+        let digests = Self::with(stack.seed(), stack.base().kind(), filter.blob.profile())?;
+        Ok(Digests { strict: true, ..digests })
     }
 
     /// What the keys are, and what is left out of their list.

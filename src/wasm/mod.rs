@@ -100,7 +100,5 @@ fn to_js(bytes: &[u8]) -> Result<Uint8Array> {
 fn serialize(value: &impl serde::Serialize) -> Result<JsValue> {
     headroom()?;
     let serializer = serde_wasm_bindgen::Serializer::json_compatible().serialize_bytes_as_arrays(false);
-    let value = value.serialize(&serializer);
-    // It refuses nothing that is serialised here.
-    Ok(value.unwrap_or(JsValue::NULL))
+    value.serialize(&serializer).map_err(|_| Error::rule("this can't be told to JavaScript"))
 }

@@ -1,6 +1,6 @@
 //! What the runtime has built in, as a [`Platform`]: its parser of URLs, Unicode's normal forms, and UTF-8.
 
-use js_sys::{JsString, Uint8Array};
+use js_sys::{JsString, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use crate::error::{Error, Result};
@@ -14,8 +14,8 @@ extern "C" {
     #[wasm_bindgen(constructor, catch)]
     fn new(url: &str) -> Result<URL, JsValue>;
 
-    #[wasm_bindgen(method, getter)]
-    fn href(this: &URL) -> JsString;
+    #[wasm_bindgen(method, getter, catch)]
+    fn href(this: &URL) -> Result<JsValue, JsValue>;
 
     type TextEncoder;
 
@@ -63,18 +63,26 @@ fn require_room(text: &str) -> Result<()> {
     if text.len() > MAX_TEXT { Err(Error::TooLarge { bytes: text.len() as u64 }) } else { Ok(()) }
 }
 
+/// By its name, for the class of another realm is another. Firefox has an InternalError for the stack.
+fn is_fatal(error: &JsValue) -> bool {
+    let name = Reflect::get(error, &"name".into()).ok().and_then(|name| name.dyn_into().ok());
+    let name = name.and_then(|name: JsString| utf8(&name).ok());
+    matches!(name.as_deref(), Some(b"RangeError" | b"InternalError" | b"ReferenceError"))
+}
+
 /// The runtime.
 pub struct Runtime;
 
 impl Platform for Runtime {
     fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>> {
         require_room(text)?;
-        match URL::new(text) {
-            Ok(url) => utf8(&url.href()).map(Some),
-            // By its name, for the class of another realm is another.
-            Err(error) if js_sys::Error::from(error.clone()).name() == "TypeError" => Ok(None),
-            // The stack ran out within the parser, and no answer can be right. `js/` ends all use of the module then.
-            Err(error) => wasm_bindgen::throw_val(error),
+        match URL::new(text).and_then(|url| url.href()).map(JsValue::dyn_into::<JsString>) {
+            Ok(Ok(href)) => utf8(&href).map(Some),
+            // The stack ran out within the parser, or there is none, and no answer can be right. `js/` ends all use of the
+            // module then.
+            Err(error) if is_fatal(&error) => wasm_bindgen::throw_val(error),
+            // A TypeError by the standard; a parser of somebody's own may throw anything.
+            _ => Ok(None),
         }
     }
 
