@@ -40,7 +40,7 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   requireType("function", { onProgress, fetch });
   requireType("string", { integrity });
   requireType("number", { maxBytes });
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalidParameter("signal must be an AbortSignal");
+  if (signal !== undefined && typeof signal?.throwIfAborted !== "function") throw invalidParameter("signal must be an AbortSignal");
   if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be a number from 0 on");
   signal?.throwIfAborted();
   const opening = open(source, { signal, fetch });
@@ -133,7 +133,8 @@ async function openResponse(promise: Response | Promise<Response>, name: string)
     }
     throw cause;
   });
-  if (!(response instanceof Response)) throw invalidParameter(`can't load a filter from a promise of ${typeName(response)}`);
+  // A polyfill's is no instance of the global class.
+  if (typeof response?.ok !== "boolean") throw invalidParameter(`can't load a filter from a promise of ${typeName(response)}`);
   if (!response.ok) {
     throw new FilterError("http", `${response.url || name} answered with status ${response.status}`, { cause: response });
   }
