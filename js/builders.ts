@@ -1,7 +1,8 @@
 /** Filters that are built and changed: classes on top of the reader's. */
 
 import { Filter as RawFilter } from "./bloom_wasm.js";
-import { call, release } from "./call.js";
+import { call, enter, leave, release, stopped } from "./call.js";
+import { FilterError } from "./error.js";
 import { Filter, classes, hold, rawOf } from "./filter.js";
 import { invalidParameter, iterable, requireType, typeName, type Key } from "./input.js";
 import { pushSource, type KeyStream } from "./keystream.js";
@@ -95,7 +96,20 @@ abstract class GrowingFilter extends Filter {
   add(key: Key): boolean {
     const length = put(key);
     const raw = rawOf(this);
-    return call(() => raw.add(length));
+    // As in `has`.
+    enter();
+    try {
+      const answer = raw.addKey(length) ?? raw.add(length);
+      leave();
+      return answer;
+    } catch (error) {
+      if (!(error instanceof FilterError)) {
+        stopped.cause = error;
+        throw stopped;
+      }
+      leave();
+      throw error;
+    }
   }
 
   /**

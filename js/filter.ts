@@ -27,8 +27,9 @@ export abstract class Filter {
     rawOf = (filter) => {
       // Private names don't go through proxies, nor along with copies.
       if (typeof filter !== "object" || !(#raw in filter)) throw invalidParameter(NO_FILTER);
-      if (filter.#raw === undefined) throw new FilterError("freed", "this filter was freed");
-      return filter.#raw;
+      const raw = filter.#raw;
+      if (raw === undefined) throw new FilterError("freed", "this filter was freed");
+      return raw;
     };
     isFreed = (filter) => typeof filter === "object" && #raw in filter && filter.#raw === undefined;
   }

@@ -60,6 +60,20 @@ impl Filter {
         })
     }
 
+    /// As `add`, where that can't fail: raw keys, into a Bloom or counting filter without layers. Elsewhere undefined, and
+    /// nothing is changed. A `Result` would take 40 ns of 200.
+    #[wasm_bindgen(js_name = addKey)]
+    pub fn add_key(&mut self, length: usize) -> Option<bool> {
+        if self.blob.profile() != Profile::Raw {
+            return None;
+        }
+        match self.blob.filter_mut().base_mut().ok()? {
+            AnyFilter::Bloom(filter) => Some(scratch::with(length, |key| filter.add(key))),
+            AnyFilter::Counting(filter) => Some(scratch::with(length, |key| filter.add(key))),
+            _ => None,
+        }
+    }
+
     /// Adds all of the digests or, if that fails, none; returns how many were new.
     #[wasm_bindgen(js_name = addDigests)]
     pub fn add_digests(&mut self, digests: &Digests) -> Result<usize> {
