@@ -12,7 +12,7 @@ export const errorCodes = /** @type {const} */ ([
   "truncated", // the blob ends too early
   "trailing_bytes", // there are bytes after the blob's end
   "checksum_mismatch", // the blob is damaged
-  "incompatible", // two filters differ in profile, bits, hashes or seed
+  "incompatible", // two filters differ in profile, bits, hashes or seed, or are of different entries
   "build_failed", // the keys collide under every hash of a ribbon filter
   "not_mergeable", // filters of these kinds can't be merged
   "filter_full", // a cuckoo or scalable filter has no room for another key
