@@ -1,6 +1,6 @@
 /** Filters that are built and changed: classes on top of the reader's. */
 
-import { Filter as RawFilter } from "./bloom_wasm.js";
+import type { Digests, Filter as RawFilter } from "./bloom_wasm.js";
 import { call, enter, leave, release, stopped } from "./call.js";
 import { FilterError } from "./error.js";
 import { Filter, classes, hold, rawOf } from "./filter.js";
@@ -54,18 +54,21 @@ function addAll(filter: Filter, push: (list: List) => void): number {
   }
 }
 
-function buildRaw(kind: string, keys: Iterable<Key>, options: Options): RawFilter {
+function withList(kind: string, options: Options, run: (list: List) => RawFilter): RawFilter {
   const list = List.forKind(kind, options);
   try {
-    for (const key of iterable(keys)) list.push(key);
-    return list.build();
+    return run(list);
   } finally {
     list.free();
   }
 }
 
 function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter {
-  return hold(buildRaw(kind, keys, readOptions(options)));
+  const raw = withList(kind, readOptions(options), (list) => {
+    for (const key of iterable(keys)) list.push(key);
+    return list.build();
+  });
+  return hold(raw);
 }
 
 async function buildStream(kind: string, source: KeyStream, options?: AllOptions & StreamOptions): Promise<Filter> {
@@ -78,13 +81,13 @@ async function buildStream(kind: string, source: KeyStream, options?: AllOptions
   }
 }
 
-/** The options of an empty filter, which are those of its constructor and no others. */
-function readEmptyOptions(options?: AllOptions): Options {
+/** An empty filter, whose options are those of its constructor and no others. */
+function empty(kind: string, options: AllOptions | undefined, make: (digests: Digests) => RawFilter): RawFilter {
   const read = readOptions(options);
   for (const name of ["profile", "allow", "name", "createdAt"] as const) {
     if (read[name] !== undefined) throw invalidParameter(`${name} goes with from and fromStream`);
   }
-  return read;
+  return withList(kind, read, ({ digests }) => call(() => make(digests)));
 }
 
 /** A filter that takes keys after it was made. Keys are read as its builder reads them: URLs, passwords, or bytes. */
@@ -146,9 +149,8 @@ export class BloomFilter extends GrowingFilter {
    * @param hashes 1 to 64 for each key
    */
   constructor(bits: number, hashes: number, options?: SeedOptions) {
-    const { seed } = readEmptyOptions(options);
     requireType("number", { bits, hashes });
-    super(call(() => RawFilter.bloom(bits, hashes, seed)));
+    super(empty("bloom", options, (digests) => digests.empty(bits, hashes)));
   }
 
   /** An empty filter that `count` keys fill to a false-positive rate of `fpr`. */
@@ -200,9 +202,8 @@ export class CountingBloomFilter extends GrowingFilter {
    * @param hashes 1 to 64 for each key
    */
   constructor(bits: number, hashes: number, options?: SeedOptions & CountingOptions) {
-    const { seed, counterBits } = readEmptyOptions(options);
     requireType("number", { bits, hashes });
-    super(call(() => RawFilter.counting(bits, hashes, counterBits, seed)));
+    super(empty("counting", options, (digests) => digests.empty(bits, hashes)));
   }
 
   /** An empty filter that `count` keys fill to a false-positive rate of `fpr`. */
@@ -262,7 +263,7 @@ export class CountingBloomFilter extends GrowingFilter {
 export class ScalableBloomFilter extends GrowingFilter {
   /** An empty filter. */
   constructor(options?: ScalableOptions) {
-    super(buildRaw("scalable", [], readEmptyOptions(options)));
+    super(empty("scalable", options, (digests) => digests.build()));
   }
 
   /** The filter of some keys. It starts at the initial capacity, whatever their number. */
@@ -287,9 +288,8 @@ export class CuckooFilter extends GrowingFilter {
 
   /** An empty filter that takes `count` keys, at a false-positive rate of at most `fpr` then. */
   static withCapacity(count: number, fpr: number, options?: SeedOptions): CuckooFilter {
-    const { seed } = readEmptyOptions(options);
     requireType("number", { count, fpr });
-    return hold(call(() => RawFilter.cuckoo(count, fpr, seed))) as CuckooFilter;
+    return hold(empty("cuckoo", options, (digests) => digests.withCapacity(count, fpr))) as CuckooFilter;
   }
 
   /** The filter of some keys, each added once, sized by the number of different ones. */

@@ -242,7 +242,7 @@ export function hold(raw: RawFilter, its = classOf(raw)): Filter {
   return Reflect.construct(Filter, [raw], its as unknown as Function) as Filter;
 }
 
-function decodeRaw(bytes: unknown): RawFilter {
+function decodeRaw(bytes: Uint8Array | ArrayBuffer): RawFilter {
   const blob = asBytes(bytes);
   return call(() => RawFilter.decode(blob));
 }

@@ -1,6 +1,6 @@
 /** What callers hand over: types are checked here, before anything crosses into WebAssembly, and ranges there. */
 
-import { FilterError } from "./error.js";
+import { FilterError, type ErrorCode } from "./error.js";
 
 /** A key: a string is hashed as its UTF-8 bytes, a lone surrogate in it as U+FFFD (the bytes EF BF BD). */
 export type Key = string | Uint8Array;
@@ -21,29 +21,9 @@ export function requireType(type: "number" | "boolean" | "string" | "function", 
   }
 }
 
-/** Throws `invalid_key` unless it is a key. */
-export function requireKey(key: Key): void {
-  if (typeof key !== "string") requireBytes(key, "a key must be a string or a");
-}
-
-/** The bytes of a text; throws `invalid_key` unless it is that. */
-export function asText(text: Uint8Array): Uint8Array {
-  requireBytes(text, "lines must be UTF-8 bytes in a");
-  return plainBytes(text);
-}
-
-function requireBytes(bytes: Uint8Array, must: string): void {
-  if (!(bytes instanceof Uint8Array)) throw new FilterError("invalid_key", `${must} Uint8Array, not ${typeName(bytes)}`);
-  if (lengthOf(bytes) === 0) requireBuffer(bytes);
-}
-
-/** One whose buffer was transferred, or has become shorter, would pass for an empty one; any method of it throws. */
-function requireBuffer(bytes: Uint8Array): void {
-  try {
-    Uint8Array.prototype.indexOf.call(bytes, 0);
-  } catch (cause) {
-    throw new FilterError("invalid_key", "the buffer of a Uint8Array was transferred or has shrunk", { cause });
-  }
+/** Throws `too_large` for more bytes than a 32-bit memory may have: lengths in Rust would wrap around. */
+export function requireRoom(length: number): void {
+  if (length > 0x7fff_ffff) throw new FilterError("too_large", `there is no room for ${length} bytes`);
 }
 
 // What an array of a class of somebody's own may tell differently.
@@ -52,39 +32,41 @@ const [getLength, getBuffer, getOffset] = ["length", "buffer", "byteOffset"].map
   (name) => Object.getOwnPropertyDescriptor(typedArray, name)!.get!,
 ) as [() => number, () => ArrayBuffer, () => number];
 
-/** How many bytes an array really has. */
-export function lengthOf(bytes: Uint8Array): number {
+/** How many bytes a `Uint8Array` really has. Throws `code` if it is none; `what` it should be is told. */
+export function lengthOf(bytes: unknown, what: string, code: ErrorCode): number {
+  let cause: unknown;
   try {
-    return getLength.call(bytes);
-  } catch (cause) {
-    throw new FilterError("invalid_key", "this is no Uint8Array, but a Proxy or the like of one", { cause });
+    const length = bytes instanceof Uint8Array ? getLength.call(bytes) : -1;
+    // One whose buffer was transferred, or has become shorter, would pass for an empty one; any method of it throws.
+    if (length === 0) Uint8Array.prototype.indexOf.call(bytes, 0);
+    if (length >= 0) return length;
+  } catch (error) {
+    cause = error;
   }
+  const found = cause ? "a Proxy of one, or one whose buffer was transferred or has shrunk" : typeName(bytes);
+  throw new FilterError(code, `${what} Uint8Array, not ${found}`, { cause });
 }
 
-/** Throws `too_large` for more bytes than a 32-bit memory may have: lengths in Rust would wrap around. */
-export function requireRoom(length: number): void {
-  if (length > 0x7fff_ffff) throw new FilterError("too_large", `there is no room for ${length} bytes`);
-}
-
-/** The same bytes as an array of no other class, whose methods and length nobody has changed. */
-export function plainBytes(bytes: Uint8Array): Uint8Array {
-  const length = lengthOf(bytes);
+/** The same bytes as an array of no other class, whose methods and length nobody has changed; throws as {@link lengthOf}. */
+export function plainBytes(bytes: Uint8Array, what = "bytes must be a", code: ErrorCode = "invalid_parameter"): Uint8Array {
+  const length = lengthOf(bytes, what, code);
   requireRoom(length);
-  if (length === 0) requireBuffer(bytes);
   return new Uint8Array(getBuffer.call(bytes), getOffset.call(bytes), length);
 }
 
+/** The bytes of a text; throws `invalid_key` unless it is that. */
+export function asText(text: Uint8Array): Uint8Array {
+  return plainBytes(text, "lines must be UTF-8 bytes in a", "invalid_key");
+}
+
 /** The bytes of what a caller calls bytes. */
-export function asBytes(bytes: unknown): Uint8Array {
-  if (bytes instanceof Uint8Array) return plainBytes(bytes);
-  if (bytes instanceof ArrayBuffer) {
-    try {
-      return new Uint8Array(bytes);
-    } catch (cause) {
-      throw new FilterError("invalid_parameter", "the ArrayBuffer was transferred", { cause });
-    }
+export function asBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array {
+  if (!(bytes instanceof ArrayBuffer)) return plainBytes(bytes, "bytes must be an ArrayBuffer or a");
+  try {
+    return new Uint8Array(bytes);
+  } catch (cause) {
+    throw new FilterError("invalid_parameter", "the ArrayBuffer was transferred", { cause });
   }
-  throw invalidParameter(`bytes must be a Uint8Array or an ArrayBuffer, not ${typeName(bytes)}`);
 }
 
 /** The keys, if they are an iterable of any; a string is one of characters, which nobody means. */

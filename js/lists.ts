@@ -16,12 +16,10 @@ interface Skipped {
 
 /** @internal A list of keys, which takes them by the key or as the lines of a UTF-8 text. Whoever makes one frees it. */
 export class List {
-  #digests: Digests;
   #options: Pick<Options, "allow" | "allowWins" | "onSkip" | "onConflict">;
   #batch: Batch;
 
-  private constructor(digests: Digests, options: Partial<Options> = {}) {
-    this.#digests = digests;
+  private constructor(readonly digests: Digests, options: Partial<Options> = {}) {
     const { allow, allowWins, onSkip, onConflict } = options;
     this.#options = { allow, allowWins, onSkip, onConflict };
     this.#batch = new Batch((keys, length) => {
@@ -31,13 +29,14 @@ export class List {
 
   /** For a filter of this kind that is built with these options. */
   static forKind(kind: string, options: Options): List {
-    const { profile = "raw", lowercase = false, sha1Hex = false, minLength = 0, minCount = 0 } = options;
-    const { fpr, counterBits, initialCapacity, growth, tightening, name, seed, createdAt } = options;
-    const list = new List(call(() => new Digests(kind, seed)), options);
+    const { profile = "raw", lowercase = false, sha1Hex = false, numbers, name, seed, createdAt } = options;
+    const list = new List(call(() => new Digests(kind, profile, lowercase, sha1Hex, seed)), options);
     try {
-      call(() => list.#digests.rules(profile, lowercase, sha1Hex, minLength, minCount));
-      call(() => list.#digests.shape(fpr, counterBits, initialCapacity, growth, tightening));
-      call(() => list.#digests.describe(name, createdAt));
+      for (const [option, number] of Object.entries(numbers)) {
+        if (number !== undefined) call(() => list.digests.set(option, number));
+      }
+      call(() => list.digests.validate());
+      call(() => list.digests.describe(name, createdAt));
       return list;
     } catch (error) {
       list.free();
@@ -57,24 +56,24 @@ export class List {
   pushLines(text: Uint8Array): void {
     const bytes = asText(text);
     this.#batch.flush();
-    this.#tell(call(() => this.#digests.pushLines(bytes)));
+    this.#tell(call(() => this.digests.pushLines(bytes)));
   }
 
   /** Adds all keys to a filter or, if that fails, none; returns how many were new. */
   addTo(filter: RawFilter): number {
     this.#batch.flush();
-    return call(() => filter.addDigests(this.#digests));
+    return call(() => filter.addDigests(this.digests));
   }
 
   /** The filter of all keys. */
   build(): RawFilter {
     this.#batch.flush();
     this.#readAllowed();
-    return call(() => this.#digests.build());
+    return call(() => this.digests.build());
   }
 
   free(): void {
-    release(this.#digests);
+    release(this.digests);
   }
 
   /**
@@ -84,10 +83,10 @@ export class List {
   #readAllowed(): void {
     const { allow, allowWins = false, onConflict } = this.#options;
     if (allow === undefined) return;
-    call(() => this.#digests.allow(allowWins));
+    call(() => this.digests.allow(allowWins));
     for (const key of iterable(allow)) this.push(key);
     this.#batch.flush();
-    const conflicts: { key: Key; removed: boolean }[] = call(() => this.#digests.conflicts());
+    const conflicts: { key: Key; removed: boolean }[] = call(() => this.digests.conflicts());
     for (const conflict of conflicts) onConflict?.(conflict);
   }
 

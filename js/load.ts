@@ -53,7 +53,7 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   const requireRoom = (length: number) => {
     if (length > most) throw new FilterError("too_large", `the blob has ${length} bytes, more than ${most}`);
   };
-  const incoming = call(() => new Incoming());
+  const incoming = call(() => new Incoming(0));
   try {
     let loaded = 0;
     let expected = 0; // the blob's length by its own header, once that is there
@@ -75,7 +75,7 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
       if (expected === 0 && loaded >= next) {
         // With thousands of layers' levels in it, reading a header for each chunk anew would take minutes.
         next = 2 * loaded;
-        expected = call(() => incoming.expectedLength()) ?? 0;
+        expected = call(() => incoming.expectedLength());
         requireRoom(expected);
         requireEnd();
         // Room for the whole at once, but not for much on the word of the header alone.

@@ -99,15 +99,15 @@ export function readOptions(options: AllOptions = {}) {
   if (typeof options !== "object" || options === null) throw invalidParameter("options must be an object");
   const { profile, lowercase, sha1Hex, minLength, minCount, allow, allowWins, onSkip, onConflict } = options;
   const { fpr, seed, name, createdAt, counterBits, initialCapacity, growth, tightening } = options;
-  requireType("number", { fpr, counterBits, initialCapacity, growth, tightening, minLength, minCount });
+  const numbers = { fpr, counterBits, initialCapacity, growth, tightening, minLength, minCount };
+  requireType("number", numbers);
   requireType("boolean", { lowercase, sha1Hex, allowWins });
   requireType("string", { profile, name });
   requireType("function", { onSkip, onConflict });
   if (allow !== undefined) iterable(allow);
   else if (allowWins) throw invalidParameter("allowWins needs allow");
-  const profileOptions = { profile, lowercase, sha1Hex, minLength, minCount, allow, allowWins, onSkip, onConflict };
-  const shape = { fpr, counterBits, initialCapacity, growth, tightening };
-  return { ...profileOptions, ...shape, name, seed: asSeed(seed), createdAt: asDate(createdAt) };
+  const list = { profile, lowercase, sha1Hex, allow, allowWins, onSkip, onConflict };
+  return { ...list, numbers, name, seed: asSeed(seed), createdAt: asDate(createdAt) };
 }
 
 /** What {@link readOptions} has read. */

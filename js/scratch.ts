@@ -2,7 +2,7 @@
 
 import { scratch as growScratch } from "./bloom_wasm.js";
 import { call } from "./call.js";
-import { lengthOf, requireKey, requireRoom, type Key } from "./input.js";
+import { lengthOf, requireRoom, type Key } from "./input.js";
 
 /** About how many bytes of many keys cross at once. */
 const CHUNK = 1 << 16;
@@ -47,8 +47,7 @@ export function put(key: Key, at = 0): number {
 }
 
 function putBytes(key: Uint8Array, at: number): number {
-  requireKey(key);
-  const length = lengthOf(key);
+  const length = lengthOf(key, "a key must be a string or a", "invalid_key");
   room(at + length).set(key, at);
   return length;
 }

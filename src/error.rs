@@ -5,7 +5,8 @@ pub type Result<T, E = Error> = core::result::Result<T, E>;
 
 /// What went wrong. The [code](Error::code) is API and never changes its meaning; the message may.
 #[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum Error {
     /// The bytes don't start with the magic number.
     #[error("these bytes are not a bloom-wasm blob; is it another file, or a text-mode copy?")]
@@ -109,59 +110,25 @@ impl Error {
         if holds { Ok(()) } else { Err(Self::rule(rule)) }
     }
 
-    /// The stable, machine-readable name of this error.
+    /// The stable, machine-readable name of this error: that of its variant, as in `"not_a_filter"`.
     pub fn code(&self) -> &'static str {
-        match self {
-            Error::NotAFilter => "not_a_filter",
-            Error::UnsupportedVersion { .. } => "unsupported_version",
-            Error::UnsupportedKind { .. } => "unsupported_kind",
-            Error::InvalidParameter { .. } => "invalid_parameter",
-            Error::InvalidKey { .. } => "invalid_key",
-            Error::Truncated { .. } => "truncated",
-            Error::TrailingBytes { .. } => "trailing_bytes",
-            Error::ChecksumMismatch { .. } => "checksum_mismatch",
-            Error::Incompatible => "incompatible",
-            Error::BuildFailed => "build_failed",
-            Error::NotMergeable => "not_mergeable",
-            Error::FilterFull { .. } => "filter_full",
-            Error::TooLarge { .. } => "too_large",
-            Error::Layered => "layered",
-            Error::WrongKind { .. } => "wrong_kind",
-            Error::WrongProfile { .. } => "wrong_profile",
-        }
+        self.into()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantNames;
+
     use super::*;
 
     /// The JavaScript layer has every code of this file, and some of its own.
     #[test]
     fn javascript_knows_every_code() {
         let javascript = include_str!("../js/error.js");
-        let mut error = Some(Error::NotAFilter);
-        while let Some(this) = error {
-            assert!(javascript.contains(&format!("\n  \"{}\",", this.code())), "{} is missing", this.code());
-            // Each to the next: a new variant doesn't compile until it stands here.
-            error = match this {
-                Error::NotAFilter => Some(Error::UnsupportedVersion { version: 2 }),
-                Error::UnsupportedVersion { .. } => Some(Error::UnsupportedKind { kind: 9 }),
-                Error::UnsupportedKind { .. } => Some(Error::InvalidParameter { rule: "" }),
-                Error::InvalidParameter { .. } => Some(Error::InvalidKey { reason: "" }),
-                Error::InvalidKey { .. } => Some(Error::Truncated { needed: 1, have: 0 }),
-                Error::Truncated { .. } => Some(Error::TrailingBytes { extra: 1 }),
-                Error::TrailingBytes { .. } => Some(Error::ChecksumMismatch { stored: 0, computed: 1 }),
-                Error::ChecksumMismatch { .. } => Some(Error::Incompatible),
-                Error::Incompatible => Some(Error::BuildFailed),
-                Error::BuildFailed => Some(Error::NotMergeable),
-                Error::NotMergeable => Some(Error::FilterFull { count: 1 }),
-                Error::FilterFull { .. } => Some(Error::TooLarge { bytes: 1 }),
-                Error::TooLarge { .. } => Some(Error::Layered),
-                Error::Layered => Some(Error::WrongKind { kind: "" }),
-                Error::WrongKind { .. } => Some(Error::WrongProfile { found: "", wanted: "" }),
-                Error::WrongProfile { .. } => None,
-            };
+        assert_eq!(Error::NotAFilter.code(), "not_a_filter");
+        for code in Error::VARIANTS {
+            assert!(javascript.contains(&format!("\n  \"{code}\",")), "{code} is missing");
         }
     }
 

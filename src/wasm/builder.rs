@@ -1,7 +1,8 @@
 //! What makes and changes filters: the class `Digests`, and more of the class `Filter`.
 
 use js_sys::{Array, Date, JsString, Uint8Array};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use serde_bytes::Bytes;
 use wasm_bindgen::prelude::*;
 
 use super::filter::Filter;
@@ -29,29 +30,10 @@ fn whole<N: TryFrom<u64>>(number: f64, rule: &'static str) -> Result<N> {
 }
 
 const COUNT: &str = "count must be a whole number from 0 to 2^53 - 1";
-const COUNTER_BITS: &str = "counterBits must be 4 or 8";
+const INITIAL_CAPACITY: &str = "initialCapacity must be a whole number from 1 to 2^32 - 1";
 
 #[wasm_bindgen]
 impl Filter {
-    /// An empty Bloom filter.
-    pub fn bloom(bits: f64, hashes: f64, seed: u64) -> Result<Filter> {
-        let (bits, hashes) = (whole(bits, params::BITS)?, whole(hashes, params::HASHES)?);
-        Filter::new(BloomFilter::new(bits, hashes, seed)?.into())
-    }
-
-    /// An empty counting filter.
-    pub fn counting(bits: f64, hashes: f64, counter_bits: Option<f64>, seed: u64) -> Result<Filter> {
-        let (bits, hashes) = (whole(bits, params::BITS)?, whole(hashes, params::HASHES)?);
-        let default = Recipe::from(Kind::Counting).counter_bits;
-        let counter_bits = counter_bits.map_or(Ok(default), |bits| whole(bits, COUNTER_BITS))?;
-        Filter::new(CountingBloomFilter::new(bits, hashes, counter_bits, seed)?.into())
-    }
-
-    /// An empty cuckoo filter.
-    pub fn cuckoo(count: f64, fpr: f64, seed: u64) -> Result<Filter> {
-        Filter::new(CuckooFilter::with_capacity(whole(count, COUNT)?, fpr, seed)?.into())
-    }
-
     /// Adds the key in the first `length` bytes of the scratch; true = it was definitely not there before.
     pub fn add(&mut self, length: usize) -> Result<bool> {
         with_key(self.blob.profile(), length, |key| {
@@ -191,17 +173,14 @@ impl Digests {
             (Ok(input), Some(allowlist)) => allowlist.push(members, &input, || ()),
             (Err(skip), _) if *strict => Err(no_key(skip)),
             (Err(skip), _) => {
-                skipped.lines.push(&serialize(&SkippedLine {
-                    index,
-                    line: Bytes(line),
-                    reason: skip.code(),
-                })?);
+                let line = SkippedLine { index, line: Bytes::new(line), reason: skip.code() };
+                skipped.lines.push(&serialize(&line)?);
                 Ok(())
             }
         })
     }
 
-    fn with(seed: u64, kind: Kind, profile: Profile) -> Result<Digests> {
+    fn with(kind: Kind, profile: Profile, seed: u64) -> Result<Digests> {
         headroom()?;
         Ok(Digests {
             seed,
@@ -222,61 +201,65 @@ impl Digests {
 impl Digests {
     /// Of no keys yet, for a filter of this kind.
     #[wasm_bindgen(constructor)]
-    pub fn new(kind: &JsString, seed: u64) -> Result<Digests> {
+    pub fn new(
+        kind: &JsString,
+        profile: &JsString,
+        lowercase: bool,
+        sha1_hex: bool,
+        seed: u64,
+    ) -> Result<Digests> {
         let kind = Kind::from_name(&name(kind)?).ok_or(Error::rule("there is no such kind"))?;
-        Self::with(seed, kind, Profile::Raw)
+        let rule = "profile must be raw, url or password, and lowercase and sha1Hex go with password";
+        let profile = Profile::from_name(&name(profile)?, lowercase, sha1_hex).ok_or(Error::rule(rule))?;
+        Self::with(kind, profile, seed)
     }
 
     /// Of no keys yet, for a filter that they will be added to. A line that gives no key is an error.
     pub fn of(filter: &Filter) -> Result<Digests> {
         let stack = filter.blob.filter();
-        let digests = Self::with(stack.seed(), stack.base().kind(), filter.blob.profile())?;
+        let digests = Self::with(stack.base().kind(), filter.blob.profile(), stack.seed())?;
         Ok(Digests { strict: true, ..digests })
     }
 
-    /// What the keys are, and what is left out of their list.
-    pub fn rules(
-        &mut self,
-        profile: &JsString,
-        lowercase: bool,
-        sha1_hex: bool,
-        min_length: f64,
-        min_count: f64,
-    ) -> Result<()> {
-        let rule = "profile must be raw, url or password, and lowercase and sha1Hex go with password";
-        let profile = Profile::from_name(&name(profile)?, lowercase, sha1_hex).ok_or(Error::rule(rule))?;
-        let min_length = whole(min_length, "minLength must be a whole number from 0 to 2^53 - 1")?;
-        let min_count = whole(min_count, "minCount must be a whole number from 0 to 2^53 - 1")?;
-        self.rules = Rules { profile, min_length, min_count };
-        self.rules.validate()
+    /// Sets an option that is a number, by its name in JavaScript. A kind or profile ignores what is another's.
+    pub fn set(&mut self, option: &JsString, number: f64) -> Result<()> {
+        let Digests { rules, recipe, .. } = self;
+        match name(option)?.as_str() {
+            "fpr" => self.fpr = rules.profile.key_fpr(number),
+            "counterBits" => recipe.counter_bits = whole(number, "counterBits must be 4 or 8")?,
+            "initialCapacity" => recipe.initial_capacity = whole(number, INITIAL_CAPACITY)?,
+            "growth" => recipe.growth = whole(number, "growth must be a whole number from 1 to 16")?,
+            "tightening" => recipe.tightening = number,
+            "minLength" => rules.min_length = whole(number, "minLength must be a whole number from 0 on")?,
+            "minCount" => rules.min_count = whole(number, "minCount must be a whole number from 0 on")?,
+            _ => return Err(Error::rule("there is no such option")),
+        }
+        Ok(())
     }
 
-    /// The rate, and what the kinds take; a kind ignores what is another's. It comes after the rules.
-    pub fn shape(
-        &mut self,
-        fpr: Option<f64>,
-        counter_bits: Option<f64>,
-        initial_capacity: Option<f64>,
-        growth: Option<f64>,
-        tightening: Option<f64>,
-    ) -> Result<()> {
-        let recipe = &mut self.recipe;
-        let set = |field: &mut u32, number: Option<f64>, rule| {
-            number.map_or(Ok(()), |number| whole(number, rule).map(|number| *field = number))
+    /// Fails if no filter can be built with these options, before any key is read.
+    pub fn validate(&self) -> Result<()> {
+        self.rules.validate()?;
+        AnyFilter::from_digests(self.recipe, &mut Vec::new(), self.fpr, self.seed).map(|_| ())
+    }
+
+    /// An empty Bloom or counting filter of this shape.
+    pub fn empty(&self, bits: f64, hashes: f64) -> Result<Filter> {
+        let (bits, hashes) = (whole(bits, params::BITS)?, whole(hashes, params::HASHES)?);
+        let filter = match self.recipe.kind {
+            Kind::Bloom => BloomFilter::new(bits, hashes, self.seed)?.into(),
+            Kind::Counting => {
+                CountingBloomFilter::new(bits, hashes, self.recipe.counter_bits, self.seed)?.into()
+            }
+            kind => return Err(Error::WrongKind { kind: kind.name() }),
         };
-        set(&mut recipe.counter_bits, counter_bits, COUNTER_BITS)?;
-        set(
-            &mut recipe.initial_capacity,
-            initial_capacity,
-            "initialCapacity must be a whole number from 1 to 2^32 - 1",
-        )?;
-        set(&mut recipe.growth, growth, "growth must be a whole number from 1 to 16")?;
-        recipe.tightening = tightening.unwrap_or(recipe.tightening);
-        let profile = self.rules.profile;
-        self.fpr = profile.key_fpr(fpr.unwrap_or(profile.default_fpr()));
-        // What is impossible is told before any key is read.
-        AnyFilter::from_digests(self.recipe, &mut Vec::new(), self.fpr, self.seed)?;
-        Ok(())
+        Filter::new(filter)
+    }
+
+    /// An empty cuckoo filter.
+    #[wasm_bindgen(js_name = withCapacity)]
+    pub fn with_capacity(&self, count: f64, fpr: f64) -> Result<Filter> {
+        Filter::new(CuckooFilter::with_capacity(whole(count, COUNT)?, fpr, self.seed)?.into())
     }
 
     /// A name for people, and the time when the list was made.
@@ -329,7 +312,12 @@ impl Digests {
             self.allowed = Some(allowed);
             remove_conflicts(&mut self.members, &conflicts)?;
             for Conflict { key, removed, .. } in &conflicts {
-                met.push(&serialize(&KeyConflict { key: TextOrBytes(key), removed: *removed })?);
+                let key = match str::from_utf8(key) {
+                    // A longer one would be no string in JavaScript.
+                    Ok(text) if text.len() < 1 << 28 => Key::Text(text),
+                    _ => Key::Bytes(Bytes::new(key)),
+                };
+                met.push(&serialize(&KeyConflict { key, removed: *removed })?);
             }
         }
         Ok(met)
@@ -363,37 +351,23 @@ struct Skipped {
 struct SkippedLine<'a> {
     /// As which of its batch it came.
     index: u32,
-    line: Bytes<'a>,
+    line: &'a Bytes,
     reason: &'static str,
 }
 
 /// A key that is a member and allowed too.
 #[derive(Serialize)]
 struct KeyConflict<'a> {
-    key: TextOrBytes<'a>,
+    key: Key<'a>,
     removed: bool,
 }
 
-/// A `Uint8Array`.
-struct Bytes<'a>(&'a [u8]);
-
-impl Serialize for Bytes<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(self.0)
-    }
-}
-
 /// A string if it is UTF-8, else a `Uint8Array`.
-struct TextOrBytes<'a>(&'a [u8]);
-
-impl Serialize for TextOrBytes<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match str::from_utf8(self.0) {
-            // A longer one would be no string in JavaScript.
-            Ok(text) if text.len() < 1 << 28 => serializer.serialize_str(text),
-            _ => serializer.serialize_bytes(self.0),
-        }
-    }
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Key<'a> {
+    Text(&'a str),
+    Bytes(&'a Bytes),
 }
 
 /// The smallest Bloom filter that holds `count` keys at a rate of `fpr`: its bits, hashes and bytes.

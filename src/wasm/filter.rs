@@ -38,8 +38,8 @@ impl Filter {
 impl Filter {
     /// Reads a blob.
     pub fn decode(bytes: &Uint8Array) -> Result<Filter> {
-        let mut incoming = Incoming::new()?;
-        incoming.push(bytes, bytes.length() as usize)?;
+        let mut incoming = Incoming::new(bytes.length() as usize)?;
+        incoming.push(bytes, 0)?;
         incoming.decode()
     }
 

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use super::filter::Filter;
 use super::{extend, headroom, pieces, to_js};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::Blob;
 use crate::hash::Checksum;
 use crate::vectors::reserve;
@@ -20,11 +20,13 @@ pub struct Incoming {
 
 #[wasm_bindgen]
 impl Incoming {
-    /// Of no bytes yet.
+    /// Of no bytes yet, with room for `room` of them.
     #[wasm_bindgen(constructor)]
-    pub fn new() -> Result<Incoming> {
+    pub fn new(room: usize) -> Result<Incoming> {
         headroom()?;
-        Ok(Incoming::default())
+        let mut incoming = Incoming::default();
+        reserve(&mut incoming.bytes, room)?;
+        Ok(incoming)
     }
 
     /// Appends bytes, and makes room for `room` of them in all.
@@ -38,10 +40,11 @@ impl Incoming {
         Ok(())
     }
 
-    /// The length of the whole blob by its own header; undefined as long as more must be seen first.
+    /// The length of the whole blob by its own header; 0 as long as more must be seen first.
     #[wasm_bindgen(js_name = expectedLength)]
-    pub fn expected_length(&self) -> Result<Option<f64>> {
-        Ok(Blob::expected_length(&self.bytes)?.map(|length| length as f64))
+    pub fn expected_length(&self) -> Result<usize> {
+        let bytes = Blob::expected_length(&self.bytes)?.unwrap_or_default();
+        usize::try_from(bytes).map_err(|_| Error::TooLarge { bytes })
     }
 
     /// A copy of all bytes.
