@@ -9,28 +9,18 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import * as setup from "../scripts/setup.mjs";
 import { app } from "./installed.mjs";
+import { commands } from "./runtimes/commands.mjs";
 import { record, skipped } from "./runtimes/table.mjs";
 
 const here = app("runtimes");
 
-/** What is on the command line, by the folder of its package. */
-const commands = {
-  node22: { name: "Node 22", version: "22.23.3", alias: "npm:node@" },
-  node24: { name: "Node 24", version: "24.21.0", alias: "npm:node@" },
-  node26: { name: "Node 26", version: "26.10.0", alias: "npm:node@" },
-  deno: { name: "Deno", version: "2.9.6", options: ["run", "--no-lock", "--allow-read"] },
-  bun: { name: "Bun", version: "1.4.5", options: ["run"] },
-};
-
 describe("on the command line", () => {
-  const modules = setup.installed("runtimes", Object.entries(commands).map(([name, { alias = "", version }]) => `${name}@${alias}${version}`));
-  for (const [name, { name: target, version, alias, options = [] }] of Object.entries(commands)) {
-    test(target, { skip: !modules && skipped(target, setup.NOT_INSTALLED) }, async () => {
-      const command = alias ? join(modules, name, "bin/node") : join(modules, ".bin", name);
-      const { stdout } = await promisify(execFile)(command, [...options, join(here, "cli.mjs")], { timeout: 60_000 });
+  for (const { name, version, command, missing } of commands) {
+    test(name, { skip: missing && skipped(name, missing) }, async () => {
+      const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "cli.mjs")], { timeout: 60_000 });
       const ran = JSON.parse(stdout);
       assert.equal(ran.version, version);
-      await record(target, version, ran.verdict);
+      await record(name, version, ran.verdict);
     });
   }
 });

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use bloom_wasm::Profile;
 use bloom_wasm::keys::native::Native;
+use bloom_wasm::keys::url::Canonical;
 use bloom_wasm::keys::{Input, Skip, list};
 
 use super::{grouped, lists};
@@ -42,7 +43,7 @@ pub type Place<'a> = &'a dyn Fn() -> String;
 /// single machine of a cloud is, belongs to one customer: it isn't, unless registries made the rule.
 fn is_suffix(input: &Input) -> bool {
     let Input::Url(url) = input else { return false };
-    let host = url.host();
+    let Some(host) = url.canonical().map(Canonical::host) else { return false };
     if input.own().len() != host.len() + 1 {
         return false;
     }

@@ -56,7 +56,14 @@ impl Rules {
             Profile::Raw => take(Ok(Input::Key(line.into()))),
             Profile::Url => url_list::entries(line).try_for_each(|entry| {
                 take(match entry {
-                    Ok(entry) => url::parse(platform, entry)?.map(Input::Url).ok_or(Skip::NotCheckable),
+                    Ok(entry) => {
+                        let readings = url::readings(platform, entry)?;
+                        readings
+                            .canonical()
+                            .is_some()
+                            .then_some(Input::Url(readings))
+                            .ok_or(Skip::NotCheckable)
+                    }
                     Err(skip) => Err(skip),
                 })
             }),

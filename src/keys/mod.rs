@@ -13,7 +13,7 @@ pub mod url_list;
 
 use std::borrow::Cow;
 
-use self::url::Canonical;
+use self::url::Readings;
 use crate::error::Result;
 use crate::profile::Profile;
 
@@ -79,8 +79,8 @@ impl Skip {
 /// What a profile makes of an input: keys, of which the first is its own, the one that a list holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input<'a> {
-    /// A URL, which is looked up by all of its [expressions](Canonical::expressions).
-    Url(Canonical<'a>),
+    /// A URL, which is looked up by all of its [keys](Readings::keys).
+    Url(Readings<'a>),
     /// One key: bytes as they were given, a password in its normal form, or a hash.
     Key(Cow<'a, [u8]>),
 }
@@ -93,17 +93,20 @@ impl<'a> Input<'a> {
     pub fn parse(platform: &impl Platform, profile: Profile, input: &'a [u8]) -> Result<Option<Self>> {
         Ok(match profile {
             Profile::Raw => Some(Input::Key(input.into())),
-            Profile::Url => url::parse(platform, input)?.map(Input::Url),
+            Profile::Url => {
+                let url = Input::Url(url::readings(platform, input)?);
+                Some(url).filter(|url| url.keys().next().is_some())
+            }
             Profile::Password { lowercase, sha1 } => {
                 Some(Input::Key(password::key(platform, input, lowercase, sha1)?))
             }
         })
     }
 
-    /// The keys to test, 1 to 30.
+    /// The keys to test: 1 to 30, or up to 60 of a URL with a second reading.
     pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
         let (url, key) = match self {
-            Input::Url(url) => (Some(url.expressions()), None),
+            Input::Url(url) => (Some(url.keys()), None),
             Input::Key(key) => (None, Some(&key[..])),
         };
         url.into_iter().flatten().chain(key)

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::Platform;
 use crate::error::{Error, Result};
-use crate::vectors::{append, push, reserve};
+use crate::vectors::{append, copied, push, reserve};
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 /// The exact host and four of its suffixes.
@@ -109,6 +109,41 @@ impl<'a> Iterator for Expressions<'a> {
     }
 }
 
+/// What a URL is looked up by: its canonical form, and a second reading of it if some browser may have one.
+///
+/// An entry of a list is the canonical form's alone. FORMAT.md section 10.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Readings<'a> {
+    canonical: Option<Canonical<'a>>,
+    second: Option<Canonical<'a>>,
+}
+
+impl<'a> From<Canonical<'a>> for Readings<'a> {
+    fn from(canonical: Canonical<'a>) -> Self {
+        Readings { canonical: Some(canonical), second: None }
+    }
+}
+
+impl<'a> Readings<'a> {
+    /// The canonical form; `None` if no key can be made of it.
+    pub fn canonical(&self) -> Option<&Canonical<'a>> {
+        self.canonical.as_ref()
+    }
+
+    /// The canonical form, if there is one, and the second reading, if that is another.
+    pub fn iter(&self) -> impl Iterator<Item = &Canonical<'a>> {
+        self.canonical.iter().chain(&self.second)
+    }
+
+    /// The keys of the canonical form, and then those that only the second reading has.
+    pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        let first = self.canonical.iter().flat_map(Canonical::expressions);
+        let met =
+            |key: &&[u8]| self.canonical.iter().flat_map(Canonical::expressions).all(|first| first != *key);
+        first.chain(self.second.iter().flat_map(Canonical::expressions).filter(met))
+    }
+}
+
 /// The canonical form of a URL, a host or a host with a path; `None` for what no key can be made of.
 ///
 /// # Errors
@@ -117,43 +152,141 @@ pub fn parse<'a>(platform: &impl Platform, input: impl Into<Cow<'a, [u8]>>) -> R
     let input = input.into();
     match plain_parts(&input) {
         Some(parts) => Ok(Some(Canonical { text: input, parts })),
-        None => parse_other(platform, input),
+        None => Ok(parse_cleaned(platform, &cleaned(&input)?)?.0),
     }
 }
 
-/// As [`parse`], for what isn't [`plain`].
-pub(crate) fn parse_other<'a>(
-    platform: &impl Platform,
-    input: impl Into<Cow<'a, [u8]>>,
-) -> Result<Option<Canonical<'a>>> {
-    let mut input = input.into();
-    if input.iter().any(|&byte| byte <= b' ') {
-        input = clean(&input)?.into();
+/// What a URL, a host or a host with a path is looked up by.
+///
+/// # Errors
+/// [`Error::TooLarge`] without the memory.
+pub fn readings<'a>(platform: &impl Platform, input: impl Into<Cow<'a, [u8]>>) -> Result<Readings<'a>> {
+    let input = input.into();
+    match plain_parts(&input) {
+        Some(parts) => Ok(Canonical { text: input, parts }.into()),
+        None => other_readings(platform, &input),
     }
-    if scheme(&input).is_none() {
+}
+
+/// As [`readings`], for what isn't [`plain`].
+pub(crate) fn other_readings(platform: &impl Platform, input: &[u8]) -> Result<Readings<'static>> {
+    let input = cleaned(input)?;
+    let (canonical, refused) = parse_cleaned(platform, &input)?;
+    let mut second = None;
+    if refused || input.iter().any(|&byte| byte == b'%' || !byte.is_ascii()) {
+        second = second_reading(platform, &input)?.filter(|second| canonical.as_ref() != Some(second));
+    }
+    Ok(Readings { canonical, second })
+}
+
+fn cleaned(input: &[u8]) -> Result<Cow<'_, [u8]>> {
+    Ok(if input.iter().any(|&byte| byte <= b' ') { clean(input)?.into() } else { input.into() })
+}
+
+/// The canonical form of [cleaned](clean) bytes, and whether the parser refused them.
+fn parse_cleaned(platform: &impl Platform, input: &[u8]) -> Result<(Option<Canonical<'static>>, bool)> {
+    if scheme(input).is_none() {
         // A host, as most lines of lists are.
-        let mut http = joined("http://", &input)?;
+        let mut http = joined("http://", input)?;
         if !input.contains(&b'/') {
             push(&mut http, b'/')?;
         }
         if let Some(parts) = plain_parts(&http) {
-            return Ok(Some(Canonical { text: http.into(), parts }));
+            return Ok((Some(Canonical { text: http.into(), parts }), false));
         }
     }
-    if let Some(href) = platform.parse_url(&utf8(&input)?)? {
+    if let Some(href) = platform.parse_url(&utf8(input)?)? {
         if scheme(&href).is_some_and(|length| is_special(&href[..length])) {
-            return canonicalize(href);
+            return Ok((canonicalize(href)?, false));
         }
-        if !has_port(&input) {
-            return Ok(None);
+        if !has_port(input) {
+            return Ok((None, false));
         }
     }
     // Refused, or a host and a port that look like a scheme.
-    let again = match missing_scheme(&input) {
-        Some(prefix) => platform.parse_url(&utf8(&joined(prefix, &input)?)?)?,
+    let again = match missing_scheme(input) {
+        Some(prefix) => platform.parse_url(&utf8(&joined(prefix, input)?)?)?,
         None => None,
     };
-    canonicalize(again.map_or(input, Cow::from))
+    match again {
+        Some(href) => Ok((canonicalize(href)?, false)),
+        None => Ok((canonicalize(copied(input)?)?, true)),
+    }
+}
+
+/// How a browser may read [cleaned](clean) bytes that the platform's parser refuses, or reads by another year's Unicode:
+/// a host that is international, or that a browser takes with a label that is none.
+fn second_reading(platform: &impl Platform, input: &[u8]) -> Result<Option<Canonical<'static>>> {
+    let named = scheme(input).and_then(|length| Some((special(&input[..length])?, &input[length + 1..])));
+    let (scheme, rest) = match (named, input) {
+        (Some(named), _) => named,
+        (None, [b'?' | b'#', ..]) => return Ok(None),
+        (None, [b'/', rest @ ..]) if !matches!(rest, [b'/' | b'\\', ..]) => return Ok(None),
+        (None, _) if scheme(input).is_some() && !has_port(input) => return Ok(None),
+        (None, _) => (SPECIAL[0], input),
+    };
+    let slashes = rest.iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count();
+    let (authority, rest) = split_at(rest.get(slashes..).unwrap_or_default(), b"/\\?#");
+    let (path, query) = split_at(rest, b"?#");
+
+    let mut escaped = Vec::new();
+    append_unescaped(&mut escaped, without_user(authority)).map_err(|Full| too_large(input))?;
+    let mut host = Vec::new();
+    for chunk in escaped.utf8_chunks() {
+        for char in chunk.valid().chars().filter_map(modern) {
+            append(&mut host, char.encode_utf8(&mut [0; 4]).as_bytes())?;
+        }
+        append(&mut host, chunk.invalid())?;
+    }
+
+    let mut text = Vec::new();
+    append(&mut text, scheme)?;
+    append(&mut text, b"://")?;
+    let mut rest = Some(without_port(&host));
+    // There are no names of more labels.
+    for _ in 0..128 {
+        let Some(label) = part(&mut rest, b'.') else { break };
+        let mapped = if label.is_ascii() { None } else { mapped(platform, label)? };
+        append(&mut text, mapped.as_deref().unwrap_or(label))?;
+        if rest.is_some() {
+            push(&mut text, b'.')?;
+        }
+    }
+    for &byte in path {
+        push(&mut text, if byte == b'\\' { b'/' } else { byte })?;
+    }
+    append(&mut text, query)?;
+    if rest.is_some() { Ok(None) } else { canonicalize(text) }
+}
+
+/// An international label in ASCII; `None` if the parser refuses it.
+fn mapped(platform: &impl Platform, label: &[u8]) -> Result<Option<Vec<u8>>> {
+    let mut url = joined("http://", label)?;
+    append(&mut url, b".a/")?;
+    let Some(href) = platform.parse_url(&utf8(&url)?)? else { return Ok(None) };
+    let label = href.strip_prefix(b"http://").and_then(|href| href.strip_suffix(b".a/"));
+    label.map(copied).transpose()
+}
+
+/// A character of a host as the newest tables of UTS #46 (Unicode 17) have it, where older ones refuse it or differ; `None`
+/// if nobody sees it: Default_Ignorable_Code_Point in DerivedCoreProperties.txt.
+fn modern(char: char) -> Option<char> {
+    match char {
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' => None,
+        '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' => None,
+        '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' => None,
+        '\u{FFF0}'..='\u{FFF8}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' => None,
+        '\u{E0000}'..='\u{E0FFF}' => None,
+        // Dots.
+        '\u{3002}' | '\u{FF0E}' | '\u{FF61}' => Some('.'),
+        // The capital of the German letter, which older tables make ss of.
+        '\u{1E9E}' => Some('ß'),
+        '\u{A7F1}' => Some('s'),
+        // Outlined letters and digits.
+        '\u{1CCD6}'..='\u{1CCEF}' => char::from_u32(u32::from(char) - 0x1CCD6 + u32::from('a')),
+        '\u{1CCF0}'..='\u{1CCF9}' => char::from_u32(u32::from(char) - 0x1CCF0 + u32::from('0')),
+        _ => Some(char),
+    }
 }
 
 fn joined(prefix: &str, text: &[u8]) -> Result<Vec<u8>> {
@@ -347,6 +480,13 @@ fn without_user(authority: &[u8]) -> &[u8] {
     authority.get(user..).unwrap_or_default()
 }
 
+/// A host without its port.
+fn without_port(host: &[u8]) -> &[u8] {
+    let closing = if host.starts_with(b"[") { split_at(host, b"]").1 } else { host };
+    let (_, port) = split_at(if closing.is_empty() { host } else { closing }, b":");
+    host.get(..host.len() - port.len()).unwrap_or_default()
+}
+
 /// The text without escapes, those in what an escape stood for included. The user is dropped while a slash in it is
 /// still escaped, for a browser doesn't take it for the host.
 fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
@@ -356,18 +496,24 @@ fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
 
     let mut out = Vec::new();
     for part in [before, without_user(authority), after] {
-        for &byte in part {
-            put(&mut out, &[byte])?;
-            // Only the end is new, and what it becomes may end another escape.
-            while let [.., b'%', high, low] = out[..]
-                && let (Some(high), Some(low)) = (digit(high), digit(low))
-            {
-                out.truncate(out.len() - 3);
-                put(&mut out, &[high << 4 | low])?;
-            }
-        }
+        append_unescaped(&mut out, part)?;
     }
     Ok(out)
+}
+
+/// Appends a text without its escapes, and without what these and the end before make new.
+fn append_unescaped(out: &mut Vec<u8>, text: &[u8]) -> Result<(), Full> {
+    for &byte in text {
+        put(out, &[byte])?;
+        // Only the end is new, and what it becomes may end another escape.
+        while let [.., b'%', high, low] = out[..]
+            && let (Some(high), Some(low)) = (digit(high), digit(low))
+        {
+            out.truncate(out.len() - 3);
+            put(out, &[high << 4 | low])?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a byte isn't escaped.
@@ -420,12 +566,8 @@ fn resolve(path: &[u8]) -> Result<Vec<u8>, Full> {
 
 /// The host of an authority, and whether it is an IP address.
 fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool), Full> {
-    let host = without_user(authority);
-    let closing = if host.starts_with(b"[") { split_at(host, b"]").1 } else { host };
-    let (_, port) = split_at(if closing.is_empty() { host } else { closing }, b":");
-
     let mut out = Vec::new();
-    let mut rest = host.get(..host.len() - port.len());
+    let mut rest = Some(without_port(without_user(authority)));
     while let Some(label) = part(&mut rest, b'.') {
         if !label.is_empty() {
             if !out.is_empty() {

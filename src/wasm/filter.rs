@@ -11,7 +11,7 @@ use crate::format::Blob;
 use crate::info::Info;
 use crate::keys::lines::lines;
 use crate::keys::password;
-use crate::keys::url::{self, Canonical};
+use crate::keys::url::{self, Readings};
 use crate::profile::Profile;
 use crate::vectors::{copied, push};
 
@@ -94,16 +94,18 @@ impl Filter {
     #[wasm_bindgen(js_name = hasUrl)]
     pub fn has_url(&self, length: usize) -> Result<bool> {
         self.require("url")?;
-        let any = |url: &Canonical| url.expressions().any(|key| self.blob.filter().has(key));
-        Ok(with_url(length, any)?.unwrap_or_default())
+        with_url(length, &|url| {
+            url.iter().any(|url| url.expressions().any(|key| self.blob.filter().has(key)))
+        })
     }
 
     /// The first key of the URL in the first `length` bytes of the scratch that is maybe present.
     #[wasm_bindgen(js_name = matchUrl)]
     pub fn match_url(&self, length: usize) -> Result<Option<JsString>> {
         self.require("url")?;
-        let found = |url: &Canonical| url.expressions().find(|key| self.blob.filter().has(key)).map(ascii);
-        Ok(with_url(length, found)?.flatten())
+        with_url(length, &|url| {
+            url.iter().find_map(|url| url.expressions().find(|key| self.blob.filter().has(key)).map(ascii))
+        })
     }
 
     /// Whether a password is maybe present.
@@ -154,25 +156,24 @@ impl Filter {
 /// The canonical form of the URL in the first `length` bytes of the scratch; undefined if it has no host to check.
 #[wasm_bindgen(js_name = canonicalizeUrl)]
 pub fn canonicalize_url(length: usize) -> Result<Option<JsString>> {
-    with_url(length, |url| ascii(url.as_bytes()))
+    with_url(length, &|url| url.canonical().map(|url| ascii(url.as_bytes())))
 }
 
-/// The keys of the URL in the first `length` bytes of the scratch, at most 30.
+/// The keys of the URL in the first `length` bytes of the scratch: at most 30, or 60 if it has a second reading.
 #[wasm_bindgen(js_name = urlExpressions)]
 pub fn url_expressions(length: usize) -> Result<Array> {
-    let keys = with_url(length, |url| url.expressions().map(ascii).map(JsValue::from).collect())?;
-    Ok(keys.unwrap_or_default())
+    with_url(length, &|url| url.keys().map(ascii).map(JsValue::from).collect())
 }
 
-/// Runs with the URL in the first `length` bytes of the scratch, if it has a host to check.
-fn with_url<T>(length: usize, run: impl Fn(&Canonical) -> T) -> Result<Option<T>> {
+/// Runs with the readings of the URL in the first `length` bytes of the scratch.
+fn with_url<T>(length: usize, run: &dyn Fn(&Readings) -> T) -> Result<T> {
     // Most URLs are canonical as they are.
-    if let Some(answer) = scratch::with(length, |text| url::plain(text).map(|url| run(&url))) {
-        return Ok(Some(answer));
+    if let Some(answer) = scratch::with(length, |text| url::plain(text).map(|url| run(&url.into()))) {
+        return Ok(answer);
     }
     // A copy, for the runtime is called on the way.
     let text = scratch::with(length, copied)?;
-    Ok(url::parse_other(&Runtime, text)?.as_ref().map(run))
+    Ok(run(&url::other_readings(&Runtime, &text)?))
 }
 
 fn ascii(text: &[u8]) -> JsString {
