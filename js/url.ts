@@ -29,8 +29,9 @@ export function canonicalizeUrl(url: string | URL): string | null {
 }
 
 /**
- * The keys that a URL is looked up by, at most 30 and the exact one first: the host and up to four of its suffixes,
- * each with the path and its query, the path, and up to four of its directories. Empty if there is no host to check.
+ * The keys that a URL is looked up by, the exact one first: the host and up to four of its suffixes, each with the path
+ * and its query, the path, and up to four of its directories. These are at most 30. Where browsers may disagree about
+ * the host, those of a second reading follow, at most 30 too. Empty if there is no host to check.
  */
 export function urlExpressions(url: string | URL): string[] {
   const length = putUrl(url);

@@ -61,6 +61,36 @@ test("a list catches every spelling of what is on it, and nothing else", () => {
   }
 });
 
+test("what one browser opens and another parser refuses is caught, and allowed with all its keys", () => {
+  const spelled = [
+    "http://xn--.evil.example\\@good.com/",
+    "http:\\\\xn--.evil.example/",
+    "http:///xn--.evil.example/",
+    "/\\evil.example/",
+    ...[0x2061, 0x206a, 0x115f, 0x3164, 0xffa0, 0x17b4, 0x180e, 0x1d173].map((code) => `http://evi${String.fromCodePoint(code)}l.example/`),
+    "http://ev\u{1ccde}l.example/",
+  ];
+  const filter = RibbonFilter.from(["evil.example"], { profile: "url", fpr: 1e-6 });
+  for (const { decode, urlExpressions } of [node, page]) {
+    const read = decode(filter.toBytes());
+    for (const url of spelled) {
+      assert.equal(read.matchUrl(url), "evil.example/", url);
+      assert.ok(read.hasUrl(url) && urlExpressions(url).includes("evil.example/"), url);
+    }
+    assert.equal(new Set(urlExpressions(spelled[0])).size, urlExpressions(spelled[0]).length);
+    assert.equal(read.matchUrl("/evil.example/"), null);
+  }
+  // A list has the canonical form alone, and what is allowed both.
+  assert.equal(node.canonicalizeUrl("/\\evil.example/"), null);
+  assert.equal(RibbonFilter.from([spelled[0]], { profile: "url", fpr: 1e-6 }).hasUrl("http://xn--.evil.example/@good.com/"), false);
+  const many = Array.from({ length: 20_000 }, (_, i) => `site${i}.example`);
+  const allow = Array.from({ length: 2000 }, (_, i) => `http://xn--.a${i}.b${i}.test\\@good${i}.test/`);
+  const loose = { profile: "url", fpr: 0.5 };
+  const hits = (filter) => allow.filter((url) => filter.hasUrl(url)).length;
+  assert.ok(hits(RibbonFilter.from(many, loose)) > 100);
+  assert.equal(hits(RibbonFilter.from(many, { ...loose, allow })), 0);
+});
+
 test("hosts, adblock rules and hosts files; what is no key comes back", () => {
   const lines = [
     "plain.example",

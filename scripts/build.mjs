@@ -11,8 +11,8 @@ import { root, run, setup } from "./setup.mjs";
  * an export that this must have, the module of what the entry exports, and the most that the wasm and the JavaScript may weigh, gzipped.
  */
 const ENTRIES = {
-  bloom: { feature: "builder", export: "digests_build", exports: "index", limits: { wasm: 62_000, javascript: 11_000 } },
-  reader: { feature: "reader", export: "filter_decode", exports: "reader", limits: { wasm: 39_000, javascript: 7_600 } },
+  bloom: { feature: "builder", export: "digests_build", exports: "index", limits: { wasm: 64_500, javascript: 11_000 } },
+  reader: { feature: "reader", export: "filter_decode", exports: "reader", limits: { wasm: 41_500, javascript: 7_600 } },
 };
 
 /** The ways to start an entry, each a module of js/start/. */

@@ -127,6 +127,51 @@ fn goes_where_a_browser_goes() {
     }
 }
 
+/// Where Chromium or Firefox go, and another parser refuses the text or reads it otherwise.
+#[test]
+fn second_readings() {
+    let all = |input: &str| -> Vec<String> {
+        url::readings(&Native, input.as_bytes()).unwrap().keys().map(text).collect()
+    };
+    for input in [
+        "http://xn--.evil.com\\@good.com/",
+        "http:\\\\xn--.evil.com/",
+        "http:///xn--.evil.com/",
+        "http:xn--.evil.com",
+        "//\\xn--.evil.com",
+        "/\\evil.com/",
+        "/\t/evil.com/",
+        "\\\\xn--.evil.com\\a?b\\c",
+        "xn--.ＥＶＩＬ．com:80\\a",
+        "http://good.com@xn--.%65vil%2Ecom\\@good.com",
+        "http://evi\u{2061}l.com/",
+        "http://xn--.evi%E2%81%A1l%e3%80%82com/",
+        "http://\u{1CCDA}v\u{1CCDE}l.com/",
+    ] {
+        assert!(all(input).contains(&"evil.com/".to_owned()), "{input}: {:?}", all(input));
+    }
+    assert!(all("http://STRA\u{1E9E}E.de/").contains(&"xn--strae-oqa.de/".to_owned()));
+    assert!(all("http://\u{FEFF}[::1]/").contains(&"[::1]/".to_owned()));
+    assert_eq!(all("/\\a.b\\c/?d\\"), ["a.b/c/?d\\", "a.b/c/", "a.b/"]);
+    // The canonical form's come first, none twice.
+    assert_eq!(all("http://xn--.a.b\\@a.b/"), ["a.b/", "xn--.a.b/@a.b/", "xn--.a.b/", "a.b/@a.b/"]);
+    assert_eq!(all("http://evil.com:99999/"), ["evil.com/"]);
+    assert_eq!(all("http://b\u{fc}cher.de/%41"), ["xn--bcher-kva.de/A", "xn--bcher-kva.de/"]);
+    for input in [
+        "",
+        "/a.b",
+        "?a.b",
+        "#//a.b",
+        "mailto:a\u{ad}@b.c",
+        "foo://a b/",
+        "file://a%/b",
+        "javascript:%//a.b/",
+    ] {
+        assert_eq!(all(input), [""; 0], "{input}");
+    }
+    assert!(all(&"é.".repeat(200)).len() <= 30);
+}
+
 #[test]
 fn bytes_that_are_no_text() {
     let url = |input: &[u8]| text(parse(input).unwrap().as_bytes());
