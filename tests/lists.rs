@@ -1,7 +1,10 @@
 //! Lines of lists to their entries: a table of every kind of line, and any bytes.
 
+use bloom_wasm::Profile;
 use bloom_wasm::keys::Skip::{Local, NotCheckable, Pattern};
-use bloom_wasm::keys::{Skip, url_list};
+use bloom_wasm::keys::list::Rules;
+use bloom_wasm::keys::native::Native;
+use bloom_wasm::keys::{Input, Skip, url_list};
 use proptest::prelude::*;
 
 fn entries(line: &[u8]) -> Vec<Result<&[u8], Skip>> {
@@ -77,6 +80,7 @@ fn plain_lines_are_themselves() {
         "http://evil.com/#a",
         "http://evil.com##a",
         "http://evil.com/a*b^c|d",
+        "https://evil.com/*",
         "http://evil.com/$a",
         "http://$evil.com/",
         "https://evil.com/?$third-party",
@@ -143,7 +147,6 @@ fn adblock_rules() {
         "//a.b/*",
         "a.b/*?to=http://c.d/",
         "http://*.a.b/",
-        "https://a.b/*",
         "*://a.b/",
         "a.b/c.js$script",
         "a.b/c$~third-party,domain=d.e",
@@ -248,7 +251,6 @@ fn hosts_files() {
 #[test]
 fn lines_whose_key_nobody_would_ask_for() {
     for line in [
-        "evil[.]com",
         "bob@gmail.com",
         "evil.com,malware",
         "\"evil.com\"",
@@ -278,8 +280,64 @@ fn lines_whose_key_nobody_would_ask_for() {
         "::1",
         "::ffff:1.2.3.4",
         "fe80::1%lo0",
+        // Networks.
+        "1.2.3.0/24",
+        "10.0.0.0/8",
+        "2001:db8::/32",
+        "::/0",
     ] {
         assert_entries(line, &[Err(NotCheckable)]);
+    }
+}
+
+/// What the keys of a line are, or why there are none.
+fn keys(line: &str) -> Vec<Result<String, Skip>> {
+    let mut keys = Vec::new();
+    let take = &mut |input: Result<Input, Skip>| {
+        keys.push(input.map(|input| String::from_utf8(input.own().to_vec()).unwrap()));
+        Ok(())
+    };
+    Rules::from(Profile::Url).read(&Native, line.as_bytes(), take).unwrap();
+    keys
+}
+
+#[test]
+fn hosts_that_can_not_be() {
+    for line in [
+        "evil[.]com",
+        "http://evil[.]com/login",
+        "http://evil%5B.%5Dcom/",
+        "http://evil(.)com/",
+        "https://evil{dot}com",
+        "hxxp://evil.com/",
+        "hxxps://evil[.]com/",
+        "http://[evil].com/",
+        "http://http://evil.com/",
+        "https://https://evil.com/",
+        "http://https//evil.com/",
+        "https//evil.com/",
+        "1.2.3.4-1.2.3.9",
+        "256.1.1.1",
+        "1.2.3.4.5",
+        "http://[1.2.3.4]/",
+        "||evil[.]com^",
+    ] {
+        assert_eq!(keys(line), [Err(NotCheckable)], "{line}");
+    }
+    for (line, key) in [
+        ("http://a!b.evil.com/x", "a!b.evil.com/x"),
+        ("http://xn--.evil.com/", "xn--.evil.com/"),
+        ("http://%20leadingspace.com/", "%20leadingspace.com/"),
+        ("http-server", "http-server/"),
+        ("localhost", "localhost/"),
+        ("1.2.3.4/a", "1.2.3.4/a"),
+        ("1.2.3.4/1234", "1.2.3.4/1234"),
+        ("evil.com/24", "evil.com/24"),
+        ("[2001:db8::1]/32", "[2001:db8::1]/32"),
+        ("http://3279880203/", "195.127.0.11/"),
+        ("https://mvoud.kyvren.cfd/*", "mvoud.kyvren.cfd/*"),
+    ] {
+        assert_eq!(keys(line), [Ok(key.to_owned())], "{line}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Lists: what the keys in a line are, what is left out and why, and what is in two lists.
 
+use super::url::Canonical;
 use super::{Input, Platform, Skip, password, url, url_list};
 use crate::digests::{sort, subtract};
 use crate::error::{Error, Result};
@@ -56,14 +57,10 @@ impl Rules {
             Profile::Raw => take(Ok(Input::Key(line.into()))),
             Profile::Url => url_list::entries(line).try_for_each(|entry| {
                 take(match entry {
-                    Ok(entry) => {
-                        let readings = url::readings(platform, entry)?;
-                        readings
-                            .canonical()
-                            .is_some()
-                            .then_some(Input::Url(readings))
-                            .ok_or(Skip::NotCheckable)
-                    }
+                    Ok(entry) => Some(url::readings(platform, entry)?)
+                        .filter(|url| url.canonical().is_some_and(Canonical::has_possible_host))
+                        .map(Input::Url)
+                        .ok_or(Skip::NotCheckable),
                     Err(skip) => Err(skip),
                 })
             }),

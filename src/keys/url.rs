@@ -46,6 +46,16 @@ impl Canonical<'_> {
         self.text.get(self.parts.host..self.parts.path).unwrap_or_default()
     }
 
+    /// Whether there can be such a host. A line that isn't meant to be opened has none, such as `evil[.]com`,
+    /// `http://http://evil.com` or `1.2.3.4-1.2.3.9`.
+    pub fn has_possible_host(&self) -> bool {
+        let host = self.host();
+        let last = host.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
+        let number = last.iter().all(u8::is_ascii_digit) || value(last).is_some();
+        let odd = host.iter().any(|byte| b"[](){}<>^|\"".contains(byte));
+        self.parts.address || !number && !odd && !matches!(host, b"http" | b"https")
+    }
+
     /// The keys, at most 30 and each once: for every host, the exact one first and then the longest suffix, the path
     /// with its query, the path, and its directories from `/` on.
     pub fn expressions(&self) -> Expressions<'_> {

@@ -103,10 +103,10 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
         return Err(Skip::NotCheckable);
     }
     if has_scheme {
-        // A whole URL may hold anything, but for a blank in its host and for the stars of a match pattern.
+        // A whole URL may hold anything, but for a blank or a star in its host.
         let authority = line.splitn(4, |&byte| byte == b'/').nth(2).unwrap_or_default();
         return match () {
-            () if authority.contains(&b'*') || line.ends_with(b"/*") => Err(Skip::Pattern),
+            () if authority.contains(&b'*') => Err(Skip::Pattern),
             () if authority.contains(&b' ') => Err(Skip::NotCheckable),
             () => Ok(line),
         };
@@ -128,14 +128,15 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     if rule {
         return Err(Skip::Pattern);
     }
-    // An e-mail address, a column after a comma, a word in quotes: no host. And a parser would take an IPv6 address
-    // without its brackets for a host and a port.
+    // An e-mail address, a column after a comma, a word in quotes: no host. A parser would take an IPv6 address without its
+    // brackets for a host and a port, and the length of a network's prefix for a path.
     let mail = path.is_empty() && !authority.contains(&b':') && authority.contains(&b'@');
-    let bare = line.contains(&b':') && is_address(line);
+    let bare = authority.contains(&b':') && is_address(authority);
+    let prefix = path.strip_prefix(b"/").unwrap_or_default();
+    let network =
+        is_address(authority) && matches!(prefix.len(), 1..=3) && prefix.iter().all(u8::is_ascii_digit);
     let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or_default();
-    // In brackets is an IPv6 address, or a dot that is meant to break a link.
-    let broken = host.contains(&b'[') && !host.starts_with(b"[");
-    if mail || bare || broken || !host.iter().all(is_plain) { Err(Skip::NotCheckable) } else { Ok(line) }
+    if mail || bare || network || !host.iter().all(is_plain) { Err(Skip::NotCheckable) } else { Ok(line) }
 }
 
 /// Whether a byte may be in a host, or in the port after it.
