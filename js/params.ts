@@ -16,7 +16,8 @@ export interface Optimal {
 
 /**
  * The smallest Bloom filter that holds `count` keys at a false-positive rate of `fpr`:
- * bits = ceil(-count ln fpr / (ln 2)^2) and hashes = max(1, round(bits / count ln 2)). A count of 0 is sized as 1.
+ * bits = ceil(-count ln fpr / (ln 2)^2) and hashes = max(1, round(bits / count ln 2)). A count of 0 is sized as 1. Fewer
+ * than 1,000 keys get the few bits more that the exact rate demands.
  */
 export function optimal(count: number, fpr: number): Optimal {
   requireType("number", { count, fpr });

@@ -1,5 +1,6 @@
 //! The formulas that tie a Bloom filter's count of keys (n), false-positive rate (fpr, p), bits (m) and hashes
-//! (k) together. Knows no other module but `error`.
+//! (k) together. Knows no other modules but `error`
+//! and `vectors`.
 //!
 //! Sources: Bloom 1970, "Space/time trade-offs in hash coding with allowable errors"; Broder and Mitzenmacher
 //! 2004, "Network applications of Bloom filters", section 2. Logarithms come from the `libm` crate, so that
@@ -8,6 +9,7 @@
 use std::f64::consts::LN_2;
 
 use crate::error::{Error, Result};
+use crate::vectors::{copied, push};
 
 /// The largest number of hashes of a Bloom filter.
 pub const MAX_HASHES: u32 = 64;
@@ -29,7 +31,8 @@ pub struct Optimal {
 
 /// The smallest Bloom filter that holds `count` keys at a false-positive rate of `fpr`:
 /// m = ceil(-n ln p / (ln 2)^2) and k = max(1, round(m/n ln 2)). A count of 0 is sized as 1. At rates above 0.17,
-/// where k is 1 or 2, rounding it would miss the rate by up to a tenth: m is ceil(-k n / ln(1 - p^(1/k))) there.
+/// where k is 1 or 2, rounding it would miss the rate by up to a tenth: m is ceil(-k n / ln(1 - p^(1/k))) there. Below
+/// 1,000 keys m is then raised, by some bits in all, until the [exact rate](fpr_exact) is no higher than p.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] unless 0 < fpr < 1 and fpr >= 100 n / 2^64: digests have 64 bits, and a rate near
@@ -42,7 +45,46 @@ pub struct Optimal {
 /// ```
 pub fn optimal(count: u64, fpr: f64) -> Result<Optimal> {
     require_rate(count, fpr)?;
-    sized(count, bits_per_key(fpr))
+    smallest(count, fpr)
+}
+
+/// As [`optimal`], for any rate.
+fn smallest(count: u64, fpr: f64) -> Result<Optimal> {
+    let Optimal { mut bits, hashes, .. } = sized(count, bits_per_key(fpr))?;
+    if count < 1000 {
+        while fpr_exact(count.max(1), bits, hashes)? > fpr {
+            bits += 1;
+        }
+    }
+    Ok(Optimal { bits, hashes, bytes: bits.div_ceil(8) })
+}
+
+/// The exact rate of a few keys: the mean of (set bits / m)^k. After each of the k n probes one more bit is set, or not, if
+/// it hit one that was set before. It takes time in k n sqrt(m).
+///
+/// Source: Bose et al. 2008, "On the false-positive rate of Bloom filters".
+fn fpr_exact(count: u64, bits: u32, hashes: u32) -> Result<f64> {
+    let bits = bits as usize;
+    // The chance of each number of set bits from `first` on. What is less likely than one in 10^30 changes no digit.
+    let mut chances = copied(&[1.0])?;
+    let mut first = 0;
+    for _ in 0..count * u64::from(hashes) {
+        push(&mut chances, 0.0)?;
+        for i in (0..chances.len()).rev() {
+            let set = (first + i) as f64 / bits as f64;
+            let before =
+                if i > 0 { chances[i - 1] * (1.0 - (first + i - 1) as f64 / bits as f64) } else { 0.0 };
+            chances[i] = chances[i] * set + before;
+        }
+        let unlikely = chances.iter().take_while(|&&chance| chance < 1e-30).count();
+        chances.drain(..unlikely);
+        first += unlikely;
+        while chances.last().is_some_and(|&chance| chance < 1e-30) {
+            chances.pop();
+        }
+    }
+    let rate = |(i, chance): (usize, f64)| chance * power((first + i) as f64 / bits as f64, hashes.into());
+    Ok(chances.into_iter().enumerate().map(rate).sum())
 }
 
 /// The filter of so many keys with so many bits for each.
@@ -96,7 +138,11 @@ pub fn fpr_exponential(count: u64, bits: u32, hashes: u32) -> Result<f64> {
 pub fn count_for(bits: u32, fpr: f64) -> Result<u64> {
     require_shape(bits, 1)?;
     require_fpr(fpr)?;
-    Ok(libm::floor(f64::from(bits) / bits_per_key(fpr)) as u64)
+    let mut count = libm::floor(f64::from(bits) / bits_per_key(fpr)) as u64;
+    while (1..1000).contains(&count) && smallest(count, fpr)?.bits > bits {
+        count -= 1;
+    }
+    Ok(count)
 }
 
 /// `base` to a whole power, by squaring.

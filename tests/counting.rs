@@ -278,3 +278,24 @@ fn errors() {
         assert_eq!(both, filter);
     }
 }
+
+/// A few keys, at rates at which the textbooks' formula is up to twice too low.
+#[test]
+fn rates_of_a_few_keys() {
+    for (count, fpr) in [(1, 1.0 / 256.0), (1, 0.01), (2, 0.01), (3, 0.9), (4, 0.9), (10, 1.0 / 256.0)] {
+        let rates: Vec<f64> = (0..1000)
+            .map(|seed| {
+                let mut filter = CountingBloomFilter::with_capacity(count, fpr, 4, seed).unwrap();
+                (0..count).for_each(|i| {
+                    filter.add(&i.to_le_bytes());
+                });
+                let hits = (1000..3000_u64).filter(|i| filter.has(&i.to_le_bytes())).count();
+                hits as f64 / 2000.0
+            })
+            .collect();
+        let mean = rates.iter().sum::<f64>() / 1000.0;
+        let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / 1000.0;
+        assert!(mean <= fpr + 4.0 * (variance / 1000.0).sqrt(), "n = {count}: {mean:e} for {fpr:e}");
+        assert!(mean > fpr / 4.0, "n = {count}: {mean:e} for {fpr:e}");
+    }
+}

@@ -70,6 +70,11 @@ fn scalable() {
     let filter = ScalableBloomFilter::from_digests(&mut digests(1000, 42), 50, 0.8, 3, 0.3, 42).unwrap();
     assert_eq!(filter.shapes().next().unwrap().1, 1, "no slice of one hash");
     check("scalable-one", filter, 0..1000, 1000..3000);
+    // The shapes of slices follow from the header, so that those of a few keys are fixed too.
+    for capacity in 1..=4 {
+        let filter = ScalableBloomFilter::from_digests(&mut digests(100, 42), capacity, 0.01, 2, 0.5, 42);
+        check(&format!("scalable-from-{capacity}"), filter.unwrap(), 0..100, 1000..3000);
+    }
 }
 
 #[test]
