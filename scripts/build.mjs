@@ -11,7 +11,7 @@ import { root, run, setup } from "./setup.mjs";
  * an export that this must have, the module of what the entry exports, and the most that the wasm and the JavaScript may weigh, gzipped.
  */
 const ENTRIES = {
-  bloom: { feature: "builder", export: "digests_build", exports: "index", limits: { wasm: 64_500, javascript: 11_000 } },
+  bloom: { feature: "builder", export: "digests_build", exports: "index", limits: { wasm: 65_500, javascript: 11_000 } },
   reader: { feature: "reader", export: "filter_decode", exports: "reader", limits: { wasm: 41_500, javascript: 7_600 } },
 };
 

@@ -9,7 +9,7 @@
 use std::f64::consts::LN_2;
 
 use crate::error::{Error, Result};
-use crate::vectors::{copied, push};
+use crate::vectors::zeroed;
 
 /// The largest number of hashes of a Bloom filter.
 pub const MAX_HASHES: u32 = 64;
@@ -64,27 +64,26 @@ fn smallest(count: u64, fpr: f64) -> Result<Optimal> {
 ///
 /// Source: Bose et al. 2008, "On the false-positive rate of Bloom filters".
 fn fpr_exact(count: u64, bits: u32, hashes: u32) -> Result<f64> {
-    let bits = bits as usize;
-    // The chance of each number of set bits from `first` on. What is less likely than one in 10^30 changes no digit.
-    let mut chances = copied(&[1.0])?;
-    let mut first = 0;
+    let share = |set: usize| set as f64 / f64::from(bits);
+    // The chance of each number of set bits. Only those from `least` to `most` are likelier than one in 10^30, and the
+    // others change no digit.
+    let mut chances: Vec<f64> = zeroed(bits as usize + 1)?;
+    chances[0] = 1.0;
+    let (mut least, mut most) = (0, 0);
     for _ in 0..count * u64::from(hashes) {
-        push(&mut chances, 0.0)?;
-        for i in (0..chances.len()).rev() {
-            let set = (first + i) as f64 / bits as f64;
-            let before =
-                if i > 0 { chances[i - 1] * (1.0 - (first + i - 1) as f64 / bits as f64) } else { 0.0 };
-            chances[i] = chances[i] * set + before;
+        most = (most + 1).min(bits as usize);
+        for set in (least + 1..=most).rev() {
+            chances[set] = chances[set] * share(set) + chances[set - 1] * (1.0 - share(set - 1));
         }
-        let unlikely = chances.iter().take_while(|&&chance| chance < 1e-30).count();
-        chances.drain(..unlikely);
-        first += unlikely;
-        while chances.last().is_some_and(|&chance| chance < 1e-30) {
-            chances.pop();
+        chances[least] *= share(least);
+        while chances[least] < 1e-30 {
+            least += 1;
+        }
+        while chances[most] < 1e-30 {
+            most -= 1;
         }
     }
-    let rate = |(i, chance): (usize, f64)| chance * power((first + i) as f64 / bits as f64, hashes.into());
-    Ok(chances.into_iter().enumerate().map(rate).sum())
+    Ok((least..=most).map(|set| chances[set] * power(share(set), hashes.into())).sum())
 }
 
 /// The filter of so many keys with so many bits for each.
