@@ -32,6 +32,20 @@ fn sound(url: &Canonical) {
     assert!(keys.iter().all(|key| key.contains('/') && !key.starts_with(['/', '.'])));
 }
 
+/// The canonical form comes first, each reading is one, and no key comes twice.
+fn sound_readings(input: &[u8]) {
+    let readings = url::readings(&Native, input).unwrap();
+    assert_eq!(readings.canonical(), parse(input).as_ref());
+    readings.iter().for_each(sound);
+    let keys: Vec<_> = readings.keys().collect();
+    let first: Vec<_> = readings.canonical().into_iter().flat_map(Canonical::expressions).collect();
+    assert!(keys.starts_with(&first) && keys.len() <= 60);
+    let mut once = keys.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), keys.len());
+}
+
 fn form(input: &str) -> Option<String> {
     let url = parse(input.as_bytes())?;
     sound(&url);
@@ -717,10 +731,12 @@ proptest! {
     fn any_bytes(input in prop::collection::vec(any::<u8>(), 0..200)) {
         canonicalize(&input).unwrap().iter().for_each(sound);
         parse(&input).iter().for_each(sound);
+        sound_readings(&input);
     }
 
     #[test]
     fn odd_inputs(input in odd()) {
         parse(&input).iter().for_each(sound);
+        sound_readings(&input);
     }
 }
