@@ -178,15 +178,11 @@ pub fn readings<'a>(platform: &impl Platform, input: impl Into<Cow<'a, [u8]>>) -
     }
 }
 
-/// As [`readings`], for what isn't [`plain`].
-pub(crate) fn other_readings(platform: &impl Platform, input: &[u8]) -> Result<Readings<'static>> {
+fn other_readings(platform: &impl Platform, input: &[u8]) -> Result<Readings<'static>> {
     let input = cleaned(input)?;
     let (canonical, refused) = parse_cleaned(platform, &input)?;
-    let mut second = None;
-    if refused || input.iter().any(|&byte| byte == b'%' || !byte.is_ascii()) {
-        second = second_reading(platform, &input)?.filter(|second| canonical.as_ref() != Some(second));
-    }
-    Ok(Readings { canonical, second })
+    let second = second_reading(platform, &input, refused)?;
+    Ok(Readings { second: second.filter(|second| canonical.as_ref() != Some(second)), canonical })
 }
 
 fn cleaned(input: &[u8]) -> Result<Cow<'_, [u8]>> {
@@ -224,9 +220,13 @@ fn parse_cleaned(platform: &impl Platform, input: &[u8]) -> Result<(Option<Canon
     }
 }
 
-/// How a browser may read [cleaned](clean) bytes that the platform's parser refuses, or reads by another year's Unicode:
+/// How a browser may read [cleaned](clean) bytes that the platform's parser refused, or reads by another year's Unicode:
 /// a host that is international, or that a browser takes with a label that is none.
-fn second_reading(platform: &impl Platform, input: &[u8]) -> Result<Option<Canonical<'static>>> {
+fn second_reading(
+    platform: &impl Platform,
+    input: &[u8],
+    refused: bool,
+) -> Result<Option<Canonical<'static>>> {
     let named = scheme(input).and_then(|length| Some((special(&input[..length])?, &input[length + 1..])));
     let (scheme, rest) = match (named, input) {
         (Some(named), _) => named,
@@ -238,6 +238,9 @@ fn second_reading(platform: &impl Platform, input: &[u8]) -> Result<Option<Canon
     let slashes = rest.iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count();
     let (authority, rest) = split_at(rest.get(slashes..).unwrap_or_default(), b"/\\?#");
     let (path, query) = split_at(rest, b"?#");
+    if !refused && authority.iter().all(|&byte| byte.is_ascii() && byte != b'%') {
+        return Ok(None);
+    }
 
     let mut escaped = Vec::new();
     append_unescaped(&mut escaped, without_user(authority)).map_err(|Full| too_large(input))?;

@@ -11,7 +11,7 @@ use crate::format::Blob;
 use crate::info::Info;
 use crate::keys::lines::lines;
 use crate::keys::password;
-use crate::keys::url::{self, Readings};
+use crate::keys::url::{self, Canonical, Readings};
 use crate::profile::Profile;
 use crate::vectors::{copied, push};
 
@@ -94,18 +94,15 @@ impl Filter {
     #[wasm_bindgen(js_name = hasUrl)]
     pub fn has_url(&self, length: usize) -> Result<bool> {
         self.require("url")?;
-        with_url(length, &|url| {
-            url.iter().any(|url| url.expressions().any(|key| self.blob.filter().has(key)))
-        })
+        let found = |url: &Canonical| url.expressions().any(|key| self.blob.filter().has(key)).then_some(());
+        Ok(find(length, found)?.is_some())
     }
 
     /// The first key of the URL in the first `length` bytes of the scratch that is maybe present.
     #[wasm_bindgen(js_name = matchUrl)]
     pub fn match_url(&self, length: usize) -> Result<Option<JsString>> {
         self.require("url")?;
-        with_url(length, &|url| {
-            url.iter().find_map(|url| url.expressions().find(|key| self.blob.filter().has(key)).map(ascii))
-        })
+        find(length, |url| url.expressions().find(|key| self.blob.filter().has(key)).map(ascii))
     }
 
     /// Whether a password is maybe present.
@@ -156,24 +153,28 @@ impl Filter {
 /// The canonical form of the URL in the first `length` bytes of the scratch; undefined if it has no host to check.
 #[wasm_bindgen(js_name = canonicalizeUrl)]
 pub fn canonicalize_url(length: usize) -> Result<Option<JsString>> {
-    with_url(length, &|url| url.canonical().map(|url| ascii(url.as_bytes())))
+    Ok(readings(length)?.canonical().map(|url| ascii(url.as_bytes())))
 }
 
 /// The keys of the URL in the first `length` bytes of the scratch: at most 30, or 60 if it has a second reading.
 #[wasm_bindgen(js_name = urlExpressions)]
 pub fn url_expressions(length: usize) -> Result<Array> {
-    with_url(length, &|url| url.keys().map(ascii).map(JsValue::from).collect())
+    Ok(readings(length)?.keys().map(ascii).map(JsValue::from).collect())
 }
 
-/// Runs with the readings of the URL in the first `length` bytes of the scratch.
-fn with_url<T>(length: usize, run: &dyn Fn(&Readings) -> T) -> Result<T> {
-    // Most URLs are canonical as they are.
-    if let Some(answer) = scratch::with(length, |text| url::plain(text).map(|url| run(&url.into()))) {
-        return Ok(answer);
-    }
+/// What the URL in the first `length` bytes of the scratch is looked up by.
+fn readings(length: usize) -> Result<Readings<'static>> {
     // A copy, for the runtime is called on the way.
-    let text = scratch::with(length, copied)?;
-    Ok(run(&url::other_readings(&Runtime, &text)?))
+    url::readings(&Runtime, scratch::with(length, copied)?)
+}
+
+/// What `run` finds first in a reading of the URL in the first `length` bytes of the scratch.
+fn find<T>(length: usize, run: impl Fn(&Canonical) -> Option<T>) -> Result<Option<T>> {
+    // Most URLs are canonical as they are.
+    match scratch::with(length, |text| url::plain(text).map(|url| run(&url))) {
+        Some(found) => Ok(found),
+        None => Ok(readings(length)?.iter().find_map(run)),
+    }
 }
 
 fn ascii(text: &[u8]) -> JsString {
