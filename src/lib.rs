@@ -29,6 +29,9 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 pub mod digests;
 pub mod error;
 pub mod filters;

@@ -1,9 +1,7 @@
 //! The command line tool: see `cli/`.
 
-mod cli;
-
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::main()
+    bloom_wasm::cli::main()
 }

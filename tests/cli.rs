@@ -102,6 +102,117 @@ fn packed(text: &[u8]) -> Vec<u8> {
     gz.finish().unwrap()
 }
 
+#[test]
+fn zeros_after_a_gzip_file_are_no_keys_and_garbage_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let file = [packed(b"a\nb\n"), packed(b"c\n")].concat();
+    let expected = blob_of(Profile::Raw, 1e-3, &[b"a", b"b", b"c"]);
+    for zeros in [0, 1, 9, 511, 200_000] {
+        let padded = [&file[..], &vec![0; zeros]].concat();
+        assert_eq!(build(folder, &[], &padded).0, expected, "{zeros} zeros");
+        for garbage in [&b"a"[..], b"abc\n", &packed(b"d\n")] {
+            if zeros == 0 && garbage.starts_with(b"\x1f\x8b") {
+                continue;
+            }
+            fs::write(folder.join("list.gz"), [&padded, garbage].concat()).unwrap();
+            let output = run(folder, &["build", "list.gz", "-o", "new"], b"");
+            let error = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{zeros} zeros, {garbage:?}");
+            assert!(error.starts_with("bloom-wasm: list.gz") && error.lines().count() == 1, "{error}");
+        }
+    }
+    assert!(!folder.join("new").exists());
+}
+
+/// How files that hold no UTF-8 lines start, from their specifications.
+const NO_LISTS: [(&[u8], &str); 14] = [
+    (b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4\x46", "xz file"),
+    (b"PK\x03\x04\x0a\0\0\0\0\0", "zip file"),
+    (b"PK\x05\x06\0\0\0\0\0\0", "zip file"),
+    (b"BZh91AY&SY\x6c\x8b", "bzip2 file"),
+    (b"BZh11AY&SY\x6c\x8b", "bzip2 file"),
+    (b"BZh9\x17\x72\x45\x38\x50\x90\0\0", "bzip2 file"),
+    (b"\x28\xb5\x2f\xfd\x04\x58", "zstd file"),
+    (b"7z\xbc\xaf\x27\x1c\0\x04", "7z file"),
+    (b"\xff\xfea\0\n\0", "UTF-16"),
+    (b"\xfe\xff\0a\0\n", "UTF-16"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xff\xfe\0\0a\0\0\0", "UTF-32"),
+    (b"\0\0\xfe\xff\0\0\0a", "UTF-32"),
+    (b"\xb5BLM\x01\x01", "blob"),
+];
+
+#[test]
+fn what_is_no_list_is_refused_by_its_name() {
+    with_filter(|folder| {
+        let refused = |args: &[&str], stdin: &[u8], name: &str| {
+            let output = run(folder, args, stdin);
+            let error = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+            assert!(error.contains("this is a") || error.contains("this is UTF"), "{args:?}: {error}");
+            assert!(error.contains(name) && error.lines().count() == 1, "{args:?}: {error}");
+            assert!(output.stdout.is_empty());
+        };
+        let within = packed(&packed(b"a\n"));
+        let gzip = (&within[..], "gzip file in a gzip file");
+        for (bytes, name) in NO_LISTS.into_iter().chain([gzip]) {
+            fs::write(folder.join("no"), bytes).unwrap();
+            fs::write(folder.join("no.gz"), packed(bytes)).unwrap();
+            for list in ["no", "no.gz"] {
+                for profile in ["raw", "url", "password"] {
+                    refused(&["build", list, "-o", "new", "--profile", profile], b"", name);
+                }
+                refused(&["build", "list", "--allow", list, "-o", "new"], b"", name);
+                refused(&["verify", "f.bloom", "--members", list], b"", name);
+                refused(&["verify", "f.bloom", "--members", "list", "--absent", list], b"", name);
+            }
+            refused(&["build", "-o", "new"], bytes, name);
+            refused(&["check", "f.bloom"], bytes, name);
+        }
+        assert!(!folder.join("new").exists());
+        // What can be a key is one.
+        let keys = "BZh9 is a name\nPK\n7z\n";
+        build(folder, &["--fpr", "1e-9"], keys.as_bytes());
+        assert_eq!(text(&checked(folder, keys.as_bytes())), keys);
+        assert_eq!(text(&checked(folder, &packed(keys.as_bytes()))), keys);
+    });
+}
+
+#[test]
+fn a_rate_out_of_range_is_told_as_such() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let said = |args: &[&str]| {
+        let output = run(folder, args, b"");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(output.stdout.is_empty());
+        text(&output.stderr).to_owned()
+    };
+    let told = |args: &[&str]| {
+        let said = said(args);
+        assert!(said.starts_with("bloom-wasm: fpr must be a number "), "{args:?}: {said}");
+        assert!(said.ends_with(" below 1 [invalid_parameter]\n"), "{args:?}: {said}");
+        assert_eq!(said.lines().count(), 1);
+    };
+    for fpr in ["nan", "NaN", "-nan", "inf", "-inf", "0", "-0", "-1", "-1e-3", "1", "2", "1e400"] {
+        let fpr = format!("--fpr={fpr}");
+        for kind in ["ribbon", "bloom", "counting", "scalable", "cuckoo"] {
+            for profile in ["raw", "url", "password"] {
+                told(&["build", "-o", "out", &fpr, "--kind", kind, "--profile", profile]);
+            }
+        }
+        told(&["calc", "--count", "3", &fpr]);
+        told(&["calc", "--bytes", "3", &fpr]);
+    }
+    told(&["build", "-o", "out", "--fpr", "-1"]);
+    told(&["calc", "--count", "3", "--fpr", "-1"]);
+    // A rate that is too low for a key only is told with the reason for that.
+    let low = said(&["build", "-o", "out", "--kind", "bloom", "--profile", "url", "--fpr", "5e-17"]);
+    assert!(low.contains("with --profile url a key gets a tenth of --fpr: fpr must be at least"), "{low}");
+    assert!(!folder.join("out").exists());
+}
+
 /// The threads take a list in parts, which what comes out must not tell.
 #[test]
 fn long_lists_are_read_as_short_ones() {
@@ -309,7 +420,7 @@ fn failures_are_one_line_and_exit_code_2() {
         fs::write(folder.join("damaged"), &fs::read(folder.join("f.bloom")).unwrap()[..30]).unwrap();
         for (args, message) in [
             (&["build", "nowhere", "-o", "out"][..], "nowhere"),
-            (&["build", "torn.gz", "-o", "out"], "torn.gz:1"),
+            (&["build", "torn.gz", "-o", "out"], "torn.gz: "),
             (&["build", "list", "-o", "no/such/folder"], "no/such/folder"),
             (&["build", "list", "-o", "out", "--fpr", "2"], "[invalid_parameter]"),
             (&["info", "list"], "list: these bytes are not a bloom-wasm blob"),
@@ -950,7 +1061,7 @@ fn options_that_do_not_fit_are_refused() {
         (&["build", "--profile", "url", "--fpr", "1"], "[invalid_parameter]"),
         (&["build", "--profile", "url", "--fpr", "9"], "[invalid_parameter]"),
         (&["build", "--profile", "url", "--fpr", "0"], "[invalid_parameter]"),
-        (&["build", "--profile", "url", "--fpr", "-1"], "'-1'"),
+        (&["build", "--profile", "url", "--fpr", "-1"], "[invalid_parameter]"),
         (&["build", "--profile", "url", "--fpr=-1"], "[invalid_parameter]"),
         (&["build", "--profile", "password", "--fpr", "NaN"], "[invalid_parameter]"),
         (&["verify", "f.bloom"], "--members <LIST>"),

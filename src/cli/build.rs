@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::keys::Input;
+use crate::keys::list::{Allowlist, Conflict, remove_conflicts};
+use crate::{Blob, Filter, Info, Kind, Profile, Recipe, Stack, digests, hash};
 use anyhow::{Context, Result, bail};
-use bloom_wasm::keys::Input;
-use bloom_wasm::keys::list::{Allowlist, Conflict, remove_conflicts};
-use bloom_wasm::{Blob, Filter, Info, Kind, Profile, Recipe, Stack, digests, hash};
 use clap::ValueEnum;
 
-use super::{Answer, grouped, keys, lists, print_json, print_rows, read_blob, write_file};
+use super::show::quoted;
+use super::{Answer, Streams, grouped, is_closed, keys, lists, output, rate, read_blob};
 
 /// Pack lists of keys into one blob
 ///
@@ -31,7 +32,7 @@ pub struct BuildArgs {
     counter_bits: String,
     /// The false-positive rate, above 0 and below 1: of a whole check with --profile url, else of a key. Default 1e-3,
     /// and 1e-4 with --profile password
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     fpr: Option<f64>,
     /// What the keys are
     #[arg(long, value_enum, default_value = "raw")]
@@ -75,10 +76,11 @@ enum Keys {
     Password,
 }
 
-pub fn build(args: BuildArgs) -> Result<Answer> {
+pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     let stdin = [PathBuf::from("-")];
     let paths = if args.lists.is_empty() { &stdin[..] } else { &args.lists };
     lists::check_stdin(paths.iter().chain(&args.allow))?;
+    output::check(&args.output)?;
     let profile = profile(&args)?;
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let key_fpr = profile.key_fpr(fpr);
@@ -87,7 +89,7 @@ pub fn build(args: BuildArgs) -> Result<Answer> {
     // What is impossible is told before hours of reading.
     let tenth = || "with --profile url a key gets a tenth of --fpr";
     let empty = Filter::from_digests(recipe, &mut Vec::new(), key_fpr, args.seed);
-    let empty = if key_fpr == fpr { empty.map_err(Into::into) } else { empty.with_context(tenth) };
+    let empty = if key_fpr < fpr { empty.with_context(tenth) } else { empty.map_err(Into::into) };
     let mut blob = Blob::new(profile, empty?);
     blob.describe(args.name.clone(), created_at)?;
 
@@ -96,8 +98,9 @@ pub fn build(args: BuildArgs) -> Result<Answer> {
         digests.push(hash::digest(args.seed, input.own()));
         Ok(())
     };
-    let met =
-        keys::for_each(paths, profile, &args.omitted, Vec::new, digest, |digests| members.extend(digests))?;
+    let met = keys::for_each(paths, profile, &args.omitted, streams, Vec::new, digest, |digests| {
+        members.extend(digests)
+    })?;
     let keys = members.len() as u64;
     let mut rows = Vec::new();
     let mut allowed = None;
@@ -105,7 +108,7 @@ pub fn build(args: BuildArgs) -> Result<Answer> {
     if !args.allow.is_empty() {
         digests::sort(&mut members)?;
         distinct = Some(members.len() as u64);
-        let (digests, words) = allow(&args, profile, &mut members)?;
+        let (digests, words) = allow(&args, profile, &mut members, streams)?;
         allowed = Some(digests);
         rows.push(("allowed", words));
     }
@@ -121,16 +124,14 @@ pub fn build(args: BuildArgs) -> Result<Answer> {
     }
     rows.insert(0, ("read", read + &met.summary()));
     drop(members);
-    write_file(&args.output, &blob.encode()?)?;
-
-    let now = super::rate(blob.filter().estimated_fpr());
+    let now = rate(blob.filter().estimated_fpr());
     let asked = if profile == Profile::Url {
         "asked for of a URL, {} of a key by the fill"
     } else {
         "asked for, {} by the fill"
     };
     let fpr = ("fpr", format!("{fpr} {}", asked.replace("{}", &now)));
-    report(&blob, &args.output, args.json, &rows, &[fpr])
+    write(&blob, &args.output, args.json, &rows, &[fpr], streams)
 }
 
 fn profile(args: &BuildArgs) -> Result<Profile> {
@@ -161,25 +162,31 @@ fn recipe(args: &BuildArgs) -> Recipe {
 
 /// Reads the lists of allowed keys, and takes members that are in both out if `--allow-wins` says so. Returns the
 /// allowed digests, and what to say of them.
-fn allow(args: &BuildArgs, profile: Profile, members: &mut Vec<u64>) -> Result<(Vec<u64>, String)> {
+fn allow(
+    args: &BuildArgs,
+    profile: Profile,
+    members: &mut Vec<u64>,
+    streams: &mut Streams,
+) -> Result<(Vec<u64>, String)> {
     let new = || (0, Allowlist::new(args.seed, args.allow_wins));
     let (mut read, mut allowlist) = new();
     let take = |(read, allowlist): &mut (u64, Allowlist<_>), input: &Input, place: keys::Place| {
         *read += 1;
         allowlist.push(members, input, place)
     };
-    let met = keys::for_each(&args.allow, profile, &keys::Omitted::none(), new, take, |(more, later)| {
-        read += more;
-        allowlist.merge(later);
-    })?;
+    let met =
+        keys::for_each(&args.allow, profile, &keys::Omitted::none(), streams, new, take, |(more, later)| {
+            read += more;
+            allowlist.merge(later);
+        })?;
     let (allowed, conflicts) = allowlist.finish()?;
     remove_conflicts(members, &conflicts)?;
     let mut notices = keys::Notices::default();
     for Conflict { key, removed, place, .. } in &conflicts {
         let what = if *removed { "so absent" } else { "so still blocked" };
-        notices.push(|| format!("{place}: in both lists, and {what}: {}", keys::shown(key)));
+        notices.push(|| format!("{place}: in both lists, and {what}: {}", quoted(key)));
     }
-    notices.print();
+    notices.print(streams);
     let mut words = format!("{} entries", grouped(read)) + &met.summary();
     for (what, removed) in [("absent", true), ("still blocked", false)] {
         let count = conflicts.iter().filter(|conflict| conflict.removed == removed).count() as u64;
@@ -207,32 +214,43 @@ pub struct MergeArgs {
     json: bool,
 }
 
-pub fn merge(args: MergeArgs) -> Result<Answer> {
-    let mut merged = read_blob(&args.files[0])?;
+pub fn merge(args: MergeArgs, streams: &mut Streams) -> Result<Answer> {
+    output::check(&args.output)?;
+    let mut merged = read_blob(&args.files[0], streams)?;
     for file in &args.files[1..] {
-        let blob = read_blob(file)?;
-        merged.combine(&blob, true).with_context(|| file.display().to_string())?;
+        let blob = read_blob(file, streams)?;
+        merged.combine(&blob, true).with_context(|| lists::name(file))?;
     }
-    write_file(&args.output, &merged.encode()?)?;
-    report(&merged, &args.output, args.json, &[("merged", format!("{} blobs", args.files.len()))], &[])
+    let rows = [("merged", format!("{} blobs", args.files.len()))];
+    write(&merged, &args.output, args.json, &rows, &[], streams)
 }
 
-/// Says what was written, unless that went to standard output.
-fn report(blob: &Blob, output: &Path, json: bool, before: &[Row], after: &[Row]) -> Result<Answer> {
+/// Writes a blob, and says so unless it goes to standard output.
+fn write(
+    blob: &Blob,
+    output: &Path,
+    json: bool,
+    before: &[Row],
+    after: &[Row],
+    streams: &mut Streams,
+) -> Result<Answer> {
+    let bytes = blob.encode()?;
     if output == Path::new("-") {
+        streams.print(&bytes)?;
         return Ok(Answer::Yes);
     }
     let info = Info::of(blob)?;
-    if json {
-        print_json(&info)?;
-        return Ok(Answer::Yes);
-    }
     let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
     let wrote = [
         ("wrote", format!("{}, a {} filter", output.display(), info.kind)),
         ("size", format!("{} bytes{per_key}", grouped(info.byte_length))),
     ];
-    print_rows(&[before, &wrote, after].concat())?;
+    let rows = [before, &wrote, after].concat();
+    output::write(output, &bytes, || {
+        let said = if json { streams.print_json(&info) } else { streams.print_rows(&rows) };
+        // Who doesn't read the report wants the file all the same.
+        said.or_else(|error| if is_closed(&error) { Ok(()) } else { Err(error) })
+    })?;
     Ok(Answer::Yes)
 }
 

@@ -1,10 +1,10 @@
 //! `calc`: the formulas of a Bloom filter, any two of count, rate and size giving the third.
 
+use crate::params::{count_for, fpr_for, optimal};
 use anyhow::{Result, anyhow};
-use bloom_wasm::params::{count_for, fpr_for, optimal};
 use serde::Serialize;
 
-use super::{Answer, grouped, print_json, print_rows, rate};
+use super::{Answer, Streams, grouped, rate};
 
 /// Work out a Bloom filter's size, rate or count from the other two
 #[derive(clap::Args)]
@@ -14,7 +14,7 @@ pub struct Args {
     #[arg(long)]
     count: Option<u64>,
     /// The false-positive rate, above 0 and below 1
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     fpr: Option<f64>,
     /// The size in bytes, up to 536,870,911
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..1 << 29))]
@@ -35,7 +35,7 @@ struct Shape {
     bits_per_key: f64,
 }
 
-pub fn run(args: Args) -> Result<Answer> {
+pub fn run(args: Args, streams: &mut Streams) -> Result<Answer> {
     let (count, bits, hashes) = match (args.count, args.fpr, args.bytes) {
         (Some(count), Some(fpr), None) => {
             let size = optimal(count, fpr)?;
@@ -60,10 +60,10 @@ pub fn run(args: Args) -> Result<Answer> {
         bits_per_key: f64::from(bits) / count.max(1) as f64,
     };
     if args.json {
-        print_json(&shape)?;
+        streams.print_json(&shape)?;
         return Ok(Answer::Yes);
     }
-    print_rows(&[
+    streams.print_rows(&[
         ("keys", grouped(shape.count)),
         ("fpr", rate(shape.fpr)),
         ("bits", format!("{}, {:.2} a key", grouped(shape.bits.into()), shape.bits_per_key)),

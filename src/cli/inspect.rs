@@ -1,17 +1,19 @@
 //! `info`, `check` and `verify`: what a blob says, alone and against lists.
 
+use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use crate::keys::native::Native;
+use crate::keys::{Input, lines};
+use crate::{Blob, Info, Kind, LayerKind, Profile, Stack, hash};
 use anyhow::{Context, Result, bail};
-use bloom_wasm::keys::native::Native;
-use bloom_wasm::keys::{Input, lines};
-use bloom_wasm::{Blob, Info, Kind, LayerKind, Profile, Stack, hash};
 use serde::Serialize;
 
 use super::keys::{self, Met, Place};
-use super::{Answer, grouped, lists, print_json, print_rows, rate, read_blob};
+use super::show::escaped;
+use super::{Answer, Streams, grouped, lists, rate, read_blob};
 
 /// Say what a blob holds
 #[derive(clap::Args)]
@@ -23,22 +25,20 @@ pub struct InfoArgs {
     json: bool,
 }
 
-pub fn info(args: InfoArgs) -> Result<Answer> {
-    let blob = read_blob(&args.file)?;
+pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
+    let blob = read_blob(&args.file, streams)?;
     let info = Info::of(&blob)?;
     if args.json {
-        print_json(&info)?;
+        streams.print_json(&info)?;
         return Ok(Answer::Yes);
     }
     let or = |value: Option<String>, otherwise: &str| value.unwrap_or_else(|| otherwise.to_owned());
     let estimate = blob.filter().estimated_count();
-    let created =
-        info.created_at.and_then(|time| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(time)));
-    print_rows(&[
+    streams.print_rows(&[
         ("kind", format!("{}: {}", info.kind, kind_in_words(blob.filter().base().kind()))),
         ("profile", format!("{}: {}", info.profile, profile_in_words(blob.profile()))),
         ("name", or(info.name.map(str::to_owned), "none")),
-        ("created", or(created.map(|time| humantime::format_rfc3339_seconds(time).to_string()), "not said")),
+        ("created", or(info.created_at.map(time_in_words), "not said")),
         (
             "keys",
             match info.count {
@@ -78,6 +78,16 @@ pub fn info(args: InfoArgs) -> Result<Answer> {
         ("id", format!("{:016x}, the checksum", info.id)),
     ])?;
     Ok(Answer::Yes)
+}
+
+fn time_in_words(milliseconds: u64) -> String {
+    let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(milliseconds));
+    let mut text = String::new();
+    match time.map(|time| write!(text, "{}", humantime::format_rfc3339_seconds(time))) {
+        Some(Ok(())) => text,
+        // It knows no year of five digits.
+        _ => format!("{} ms after 1970, later than the year 9999", grouped(milliseconds)),
+    }
 }
 
 fn kind_in_words(kind: Kind) -> &'static str {
@@ -121,24 +131,27 @@ pub struct CheckArgs {
     keys: Vec<String>,
 }
 
-pub fn check(args: CheckArgs) -> Result<Answer> {
+pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     if args.file.as_os_str() == "-" && args.keys.is_empty() {
         bail!("standard input can't be both the blob and the keys");
     }
-    let blob = read_blob(&args.file)?;
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let blob = read_blob(&args.file, streams)?;
+    let Streams { input, out, terminal, .. } = streams;
+    let mut out = io::BufWriter::new(out);
     let mut answer = Answer::No;
     let mut ask = |input: &[u8]| -> Result<()> {
         let parsed = Input::parse(&Native, blob.profile(), input)?;
         if parsed.is_some_and(|parsed| parsed.keys().any(|key| blob.filter().has(key))) {
             answer = Answer::Yes;
-            out.write_all(input)?;
-            out.write_all(b"\n")?;
+            // Programs get the key as it is.
+            let shown = terminal.then(|| escaped(&String::from_utf8_lossy(input)));
+            let shown = shown.as_ref().map_or(input, |shown| shown.as_bytes());
+            out.write_all(shown).and_then(|()| out.write_all(b"\n")).context("standard output")?;
         }
         Ok(())
     };
     if args.keys.is_empty() {
-        let mut input = io::stdin().lock();
+        let mut input = lists::text(input).context("standard input")?;
         let mut line = Vec::new();
         let mut first = true;
         while input.read_until(b'\n', &mut line).context("standard input")? > 0 {
@@ -154,7 +167,7 @@ pub fn check(args: CheckArgs) -> Result<Answer> {
     } else {
         args.keys.iter().try_for_each(|key| ask(key.as_bytes()))?;
     }
-    out.flush()?;
+    out.flush().context("standard output")?;
     Ok(answer)
 }
 
@@ -199,9 +212,9 @@ struct Verdict {
     estimated_fpr: f64,
 }
 
-pub fn verify(args: VerifyArgs) -> Result<Answer> {
+pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     lists::check_stdin([&args.file].into_iter().chain(&args.members).chain(&args.absent))?;
-    let blob = read_blob(&args.file)?;
+    let blob = read_blob(&args.file, streams)?;
     let mut members = Vec::new();
     let (mut count, mut false_negatives) = (0, 0);
     let take = |(count, missing, digests): &mut (u64, u64, Vec<u64>), input: &Input, _: Place| {
@@ -217,6 +230,7 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
         &args.members,
         blob.profile(),
         &args.omitted,
+        streams,
         Default::default,
         take,
         |(more, missing, digests)| {
@@ -233,7 +247,7 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
         let (probes, hits) = random_probes(&blob, args.probes.unwrap_or(enough.max(1_000_000)));
         (probes, hits, Met::default())
     } else {
-        listed_probes(&blob, &args.absent, &members)?
+        listed_probes(&blob, &args.absent, &members, streams)?
     };
     let verdict = Verdict {
         members: count,
@@ -245,11 +259,11 @@ pub fn verify(args: VerifyArgs) -> Result<Answer> {
         estimated_fpr,
     };
     if args.json {
-        print_json(&verdict)?;
+        streams.print_json(&verdict)?;
     } else {
         let of_a_key = if blob.profile() == Profile::Url { " of a key" } else { "" };
         let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
-        print_rows(&[
+        streams.print_rows(&[
             (
                 "members",
                 format!("{} keys, {} false negatives", grouped(count), grouped(false_negatives))
@@ -286,7 +300,12 @@ fn random_probes(blob: &Blob, probes: u64) -> (u64, u64) {
 }
 
 /// Asks for the lines of lists but for those that have a member, all of them sorted, among their keys.
-fn listed_probes(blob: &Blob, lists: &[PathBuf], members: &[u64]) -> Result<(u64, u64, Met)> {
+fn listed_probes(
+    blob: &Blob,
+    lists: &[PathBuf],
+    members: &[u64],
+    streams: &mut Streams,
+) -> Result<(u64, u64, Met)> {
     let (mut probes, mut hits) = (0, 0);
     let take = |(probes, hits): &mut (u64, u64), input: &Input, _: Place| {
         let digests = input.keys().map(|key| hash::digest(blob.filter().seed(), key));
@@ -301,6 +320,7 @@ fn listed_probes(blob: &Blob, lists: &[PathBuf], members: &[u64]) -> Result<(u64
         lists,
         blob.profile(),
         &keys::Omitted::none(),
+        streams,
         Default::default,
         take,
         |(more, found)| {

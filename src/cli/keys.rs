@@ -1,16 +1,16 @@
 //! Lists for the tool: lines to keys on all cores, and what is told of those that give none.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
+use crate::Profile;
+use crate::keys::native::Native;
+use crate::keys::url::Canonical;
+use crate::keys::{Input, Skip, list};
 use anyhow::Result;
-use bloom_wasm::Profile;
-use bloom_wasm::keys::native::Native;
-use bloom_wasm::keys::url::Canonical;
-use bloom_wasm::keys::{Input, Skip, list};
 
-use super::{grouped, lists};
+use super::show::quoted;
+use super::{Streams, grouped, lists};
 
 /// How many lines of a sort are shown.
 const SHOWN: usize = 10;
@@ -81,11 +81,10 @@ impl Notices {
         if self.lines.len() < SHOWN { self.lines.push(line()) } else { self.more += 1 }
     }
 
-    pub fn print(&self) {
+    pub fn print(&self, streams: &mut Streams) {
         let more = (self.more > 0).then(|| format!("and {} more", grouped(self.more)));
         for line in self.lines.iter().chain(&more) {
-            // A closed standard error is nobody's failure.
-            let _ = writeln!(io::stderr(), "{line}");
+            streams.warn(line);
         }
     }
 }
@@ -95,7 +94,7 @@ impl Met {
         *self.skipped.entry(skip.words()).or_default() += 1;
         // Nobody wants to see what they asked to leave out.
         if !matches!(skip, Skip::TooShort | Skip::TooRare) {
-            self.notices.push(|| format!("{}: skipped, {}: {}", place(), skip.words(), shown(line)));
+            self.notices.push(|| format!("{}: skipped, {}: {}", place(), skip.words(), quoted(line)));
         }
     }
 
@@ -128,12 +127,6 @@ impl Met {
     }
 }
 
-/// A line for people: no longer than they read, and without what a terminal would obey.
-pub fn shown(line: &[u8]) -> String {
-    let line: String = String::from_utf8_lossy(line).chars().take(100).collect();
-    format!("{line:?}")
-}
-
 /// Calls `take` with what the profile makes of every line of every list, and its place. Lines of lists for a profile
 /// with SHA-1 are hashes. Each thread collects in a `T` of its own, made by `new`; `merge` gets them in the order of the
 /// lines.
@@ -141,8 +134,9 @@ pub fn for_each<T: Send>(
     paths: &[PathBuf],
     profile: Profile,
     omitted: &Omitted,
+    streams: &mut Streams,
     new: impl Fn() -> T + Sync,
-    take: impl Fn(&mut T, &Input, Place) -> bloom_wasm::error::Result<()> + Sync,
+    take: impl Fn(&mut T, &Input, Place) -> crate::error::Result<()> + Sync,
     mut merge: impl FnMut(T),
 ) -> Result<Met> {
     let rules = list::Rules { profile, min_length: omitted.min_length, min_count: omitted.min_count };
@@ -174,10 +168,10 @@ pub fn for_each<T: Send>(
         })?;
         Ok((taken, met))
     };
-    lists::for_each_chunk(paths, collect, |(taken, more)| {
+    lists::for_each_chunk(paths, streams.input, collect, |(taken, more)| {
         merge(taken);
         met.merge(more);
     })?;
-    met.notices.print();
+    met.notices.print(streams);
     Ok(met)
 }

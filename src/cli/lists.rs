@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
+use crate::keys::lines::trim;
 use anyhow::{Context, Result, bail};
-use bloom_wasm::keys::lines::trim;
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
@@ -22,11 +22,12 @@ const CHUNK: usize = 1 << 16;
 /// A progress bar is drawn if standard error is a terminal. Errors name the file and the line.
 pub fn for_each_chunk<T: Send>(
     paths: &[PathBuf],
+    input: &mut (dyn Read + Send),
     map: impl Fn(&Chunk) -> Result<T> + Sync,
     mut merge: impl FnMut(T),
 ) -> Result<()> {
     let bar = progress_bar(paths);
-    let mut chunks = Chunks { paths: paths.iter(), bar: &bar, list: None };
+    let mut chunks = Chunks { paths: paths.iter(), input: Some(input), bar: &bar, list: None };
     let at_once = 8 * rayon::current_num_threads();
     let mut read = || chunks.by_ref().take(at_once).collect::<Result<Vec<_>>>();
     let mut batch = read()?;
@@ -73,9 +74,11 @@ impl Chunk<'_> {
 /// The chunks of lists.
 struct Chunks<'a> {
     paths: std::slice::Iter<'a, PathBuf>,
+    /// Standard input, for the list that it is.
+    input: Option<&'a mut (dyn Read + Send)>,
     bar: &'a ProgressBar,
     /// The one that is open, and the number of its next line.
-    list: Option<(&'a Path, Box<dyn BufRead + Send>, u64)>,
+    list: Option<(&'a Path, Box<dyn BufRead + Send + 'a>, u64)>,
 }
 
 impl<'a> Iterator for Chunks<'a> {
@@ -97,11 +100,21 @@ impl<'a> Iterator for Chunks<'a> {
                 }
             }
             let path = self.paths.next()?;
-            match open(path, self.bar) {
+            match self.open(path) {
                 Ok(reader) => self.list = Some((path, reader, 1)),
                 Err(error) => return Some(Err(error).with_context(|| name(path))),
             }
         }
+    }
+}
+
+impl<'a> Chunks<'a> {
+    fn open(&mut self, path: &Path) -> io::Result<Box<dyn BufRead + Send + 'a>> {
+        let file: Box<dyn Read + Send + 'a> = match self.input.take_if(|_| path == Path::new("-")) {
+            Some(input) => Box::new(input),
+            None => Box::new(File::open(path)?),
+        };
+        text(self.bar.wrap_read(file))
     }
 }
 
@@ -128,22 +141,95 @@ pub fn name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-fn open(path: &Path, bar: &ProgressBar) -> io::Result<Box<dyn BufRead + Send>> {
-    let file: Box<dyn Read + Send> =
-        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
-    text(bar.wrap_read(file))
+/// What a list holds, unpacked if it is gzipped.
+pub fn text<'a>(file: impl Read + Send + 'a) -> io::Result<Box<dyn BufRead + Send + 'a>> {
+    let (start, file) = peek(file)?;
+    let file = BufReader::with_capacity(BUFFER, file);
+    if !start.starts_with(GZIP) {
+        refuse(&start)?;
+        return Ok(Box::new(file));
+    }
+    let (start, unpacked) = peek(Gzip { member: Some(GzDecoder::new(file)) })?;
+    refuse(&start)?;
+    Ok(Box::new(BufReader::with_capacity(BUFFER, unpacked)))
 }
 
-/// What a file holds, unpacked if it is gzipped.
-fn text(mut file: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
+/// The first bytes of a file, and all of it.
+fn peek<'a>(mut file: impl Read + Send + 'a) -> io::Result<(Vec<u8>, impl Read + Send + 'a)> {
     let mut start = Vec::new();
-    file.by_ref().take(2).read_to_end(&mut start)?;
-    let gzipped = start == [0x1f, 0x8b];
-    let reader = BufReader::with_capacity(BUFFER, Cursor::new(start).chain(file));
-    if gzipped {
-        return Ok(Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(reader))));
+    file.by_ref().take(10).read_to_end(&mut start)?;
+    Ok((start.clone(), Cursor::new(start).chain(file)))
+}
+
+const GZIP: &[u8] = b"\x1f\x8b";
+
+/// How files start whose lines are no keys, and what to say of them. A longer start comes before one that it begins with.
+const OTHERS: [(&[u8], &str); 11] = [
+    (GZIP, "a gzip file in a gzip file; unpack it first"),
+    (b"\xfd7zXZ\0", "an xz file; unpack it first"),
+    (b"PK\x03\x04", "a zip file; unpack it first"),
+    (b"PK\x05\x06", "an empty zip file"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file; unpack it first"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z file; unpack it first"),
+    (b"\xff\xfe\0\0", "UTF-32 text; convert it to UTF-8 first"),
+    (b"\0\0\xfe\xff", "UTF-32 text; convert it to UTF-8 first"),
+    (b"\xff\xfe", "UTF-16 text; convert it to UTF-8 first"),
+    (b"\xfe\xff", "UTF-16 text; convert it to UTF-8 first"),
+    (b"\xb5BLM", "a blob, not a list"),
+];
+
+/// Fails if a file that starts so has no lines.
+fn refuse(start: &[u8]) -> io::Result<()> {
+    // A key may well start with BZh; what follows is the magic number of a block, or of the end.
+    let bzip2 = start.starts_with(b"BZh") && matches!(start.get(4..), Some(b"1AY&SY" | b"\x17rE8P\x90"));
+    let other = OTHERS.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, words)| *words);
+    match other.or(bzip2.then_some("a bzip2 file; unpack it first")) {
+        Some(words) => Err(io::Error::new(io::ErrorKind::InvalidData, format!("this is {words}"))),
+        None => Ok(()),
     }
-    Ok(Box::new(reader))
+}
+
+/// The members of a gzip file, one after the other. Zeros may follow the last, as they do on a tape.
+struct Gzip<R> {
+    /// None after the end.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Read for Gzip<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let length = member.read(bytes)?;
+            if length > 0 || bytes.is_empty() {
+                return Ok(length);
+            }
+            let file = member.get_mut();
+            let zeros = skip_zeros(file)?;
+            let ends = file.fill_buf()?.is_empty();
+            if zeros > 0 && !ends {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "there is something after the end of the gzip file",
+                ));
+            }
+            self.member =
+                self.member.take().filter(|_| !ends).map(|member| GzDecoder::new(member.into_inner()));
+        }
+        Ok(0)
+    }
+}
+
+/// Skips zeros, and says how many.
+fn skip_zeros(file: &mut impl BufRead) -> io::Result<u64> {
+    let mut skipped = 0;
+    loop {
+        let bytes = file.fill_buf()?;
+        let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+        file.consume(zeros);
+        skipped += zeros as u64;
+        if zeros == 0 {
+            return Ok(skipped);
+        }
+    }
 }
 
 /// A bar if the sizes of all lists are known, else a spinner; neither draws anything into a pipe.

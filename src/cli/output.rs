@@ -1,0 +1,134 @@
+//! Where a blob goes: a file is replaced whole or not at all, and what is no file is written to.
+
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use anyhow::{Context, Result};
+use tempfile::NamedTempFile;
+
+/// The temporary file that there is. A signal takes it away, or waits until it has its final name.
+static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Fails if nothing can be written there, before the work is done.
+pub fn check(path: &Path) -> Result<()> {
+    if path != Path::new("-") {
+        target(path)?;
+    }
+    Ok(())
+}
+
+/// The file that a path leads to through all links, be it there or not, and what is there.
+///
+/// # Errors
+/// If that is a folder, or can't be reached.
+fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
+    let there = match fs::metadata(path) {
+        Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(there) => Ok(Some(there)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    };
+    let there = there.with_context(|| path.display().to_string())?;
+    let mut file = path.to_owned();
+    // Links that lead in a circle are refused above.
+    while let Ok(next) = fs::read_link(&file) {
+        file.pop();
+        file.push(next);
+    }
+    Ok((file, there))
+}
+
+/// Writes a file. `report` says so before the file is in its place: if that fails, nothing has changed.
+pub fn write(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> Result<()> {
+    let name = || path.display().to_string();
+    let (file, there) = target(path)?;
+    if there.as_ref().is_some_and(|there| !there.is_file()) {
+        // A device, a pipe: to replace it would be a surprise.
+        let mut device = OpenOptions::new().write(true).open(path).with_context(name)?;
+        report()?;
+        return device.write_all(bytes).with_context(name);
+    }
+    let temporary = temporary(&file, bytes, there).with_context(name)?;
+    report()?;
+    let mut path = lock();
+    temporary.persist(&file).map_err(|error| error.error).with_context(name)?;
+    *path = None;
+    Ok(())
+}
+
+/// The bytes in a file beside the one that it is to become, with the rights of what is there.
+fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>) -> io::Result<NamedTempFile> {
+    let folder = file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".bloom-wasm-");
+    #[cfg(unix)]
+    if there.is_none() {
+        // An ordinary file's rights, less what the umask takes; the crate's default is for secrets.
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    let mut path = lock();
+    #[cfg(unix)]
+    signals::watch()?;
+    let mut temporary = builder.tempfile_in(folder)?;
+    *path = Some(temporary.path().to_owned());
+    drop(path);
+    temporary.write_all(bytes)?;
+    if let Some(there) = there {
+        // Whoever may not give a file away keeps it.
+        #[cfg(unix)]
+        let _ = {
+            use std::os::unix::fs::{MetadataExt, fchown};
+            fchown(temporary.as_file(), Some(there.uid()), Some(there.gid()))
+        };
+        temporary.as_file().set_permissions(there.permissions())?;
+    }
+    temporary.as_file().sync_all()?;
+    Ok(temporary)
+}
+
+fn lock() -> std::sync::MutexGuard<'static, Option<PathBuf>> {
+    TEMPORARY.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(unix)]
+mod signals {
+    use std::sync::Once;
+    use std::{fs, io, thread};
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
+
+    /// From the first call on a signal that ends the program takes the temporary file away first.
+    pub fn watch() -> io::Result<()> {
+        static WATCHES: Once = Once::new();
+        let mut done = Ok(());
+        WATCHES.call_once(|| {
+            done = Signals::new(deadly()).map(|mut signals| {
+                thread::spawn(move || {
+                    for signal in signals.forever() {
+                        // Never let go, so that nothing gets its final name after this.
+                        let path = super::lock();
+                        if let Some(path) = &*path {
+                            let _ = fs::remove_file(path);
+                        }
+                        let _ = emulate_default_handler(signal);
+                    }
+                });
+            });
+        });
+        done
+    }
+
+    /// The signals that end a program, but for those that it was told to ignore, as `nohup` does.
+    fn deadly() -> impl Iterator<Item = i32> {
+        // Only Linux tells without `unsafe` which these are.
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter();
+        all.filter(move |signal| ignored >> (signal - 1) & 1 == 0)
+    }
+}

@@ -1,0 +1,96 @@
+//! What people see. A blob, a list or a file's name may hold what a terminal obeys, and line ends that forge our lines:
+//! both are escaped here, where everything is printed.
+
+use std::io;
+
+use anyhow::{Context, Result};
+
+use super::Streams;
+
+impl Streams<'_> {
+    /// Prints bytes as they are, all of them or an error: what is left in a buffer would be lost at exit.
+    pub(super) fn print(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).and_then(|()| self.out.flush()).context("standard output")
+    }
+
+    /// Prints one value as JSON.
+    pub(super) fn print_json(&mut self, value: &impl serde::Serialize) -> Result<()> {
+        let mut json = String::new();
+        for c in serde_json::to_string_pretty(value).map_err(io::Error::from)?.chars() {
+            // What isn't ASCII is in a string, where an escape means the same.
+            if c.is_ascii() && c != '\x7f' || is_plain(c) {
+                json.push(c);
+            } else {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| json += &format!("\\u{unit:04x}"));
+            }
+        }
+        self.print((json + "\n").as_bytes())
+    }
+
+    /// Prints rows of a name and a value, the values in one column.
+    pub(super) fn print_rows(&mut self, rows: &[(&str, String)]) -> Result<()> {
+        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let rows = rows.iter().map(|(name, value)| format!("{name:width$}  {}\n", escaped(value)));
+        self.print(rows.collect::<String>().as_bytes())
+    }
+
+    /// Says one line on standard error. A closed one is nobody's failure.
+    pub(super) fn warn(&mut self, line: &str) {
+        let _ = writeln!(self.err, "{}", escaped(line));
+    }
+}
+
+/// A text in which nothing moves the cursor, colours the screen, turns the direction of writing or can't be seen.
+/// Letters of every language stay as they are.
+pub fn escaped(text: &str) -> String {
+    escape(text.chars(), |c| is_plain(c) || matches!(c, '"' | '\\'))
+}
+
+/// A line of a list in quotes, no longer than people read.
+pub fn quoted(line: &[u8]) -> String {
+    format!("\"{}\"", escape(String::from_utf8_lossy(line).chars().take(100), is_plain))
+}
+
+fn escape(text: impl Iterator<Item = char>, keeps: impl Fn(char) -> bool) -> String {
+    let mut escaped = String::new();
+    for c in text {
+        if keeps(c) { escaped.push(c) } else { escaped.extend(c.escape_debug()) }
+    }
+    escaped
+}
+
+/// Whether Rust would print a character as itself within a text: a combining mark it escapes only at the start of one.
+fn is_plain(c: char) -> bool {
+    c == '\'' || format!("a{c}").escape_debug().count() == 2
+}
+
+/// 1234567 as 1,234,567.
+pub fn grouped(number: u64) -> String {
+    indicatif::HumanCount(number).to_string()
+}
+
+/// A rate in the fewest digits that tell it.
+pub fn rate(rate: f64) -> String {
+    if rate == 0.0 || rate >= 0.001 { format!("{rate:.6}") } else { format!("{rate:.3e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_stay_and_what_a_terminal_obeys_goes() {
+        for plain in ["größer", "e\u{301}", "हिन्दी", "עברית", "東京", "👍", "a \"b\" 'c' C:\\d", "\\n"]
+        {
+            assert_eq!(escaped(plain), plain);
+        }
+        assert_eq!(escaped("a\nb\r\t\0\x1b[2J\x7f"), r"a\nb\r\t\0\u{1b}[2J\u{7f}");
+        // A C1 control character, line and paragraph separators, turns of direction, what has no width.
+        let hidden = "\u{9b}\u{85}\u{2028}\u{2029}\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{feff}\u{e0041}";
+        for c in hidden.chars() {
+            assert_eq!(escaped(&format!("a{c}b")), format!("a\\u{{{:x}}}b", u32::from(c)));
+        }
+        assert_eq!(quoted(b"a\"\\'\n\xff"), "\"a\\\"\\\\'\\n\u{fffd}\"");
+        assert_eq!(quoted(&[b'x'; 200]).len(), 102);
+    }
+}

@@ -1,0 +1,302 @@
+//! Where the tool writes: files whole or not at all, through links; devices, pipes and sockets never replaced.
+
+#![cfg(unix)]
+
+use std::fs::{self, File, Permissions};
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use bloom_wasm::{Blob, RibbonFilter, hash};
+use tempfile::TempDir;
+
+const TOOL: &str = env!("CARGO_BIN_EXE_bloom-wasm");
+
+/// A new folder with a list, and the blob that a correct tool makes of it.
+fn with_list(test: impl FnOnce(&Path, &[u8])) {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("list"), "a\nb\n").unwrap();
+    let mut digests = [b"a", b"b"].map(|key| hash::digest(0, key)).to_vec();
+    let blob = Blob::from(RibbonFilter::from_digests(&mut digests, 1e-3, 0).unwrap()).encode().unwrap();
+    test(folder.path(), &blob);
+    let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with(".bloom-wasm-")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// A command of the shell, in which `tool` is the tool.
+fn shell(folder: &Path, script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("tool() {{ {TOOL:?} \"$@\"; }}; {script}")]).current_dir(folder);
+    command
+}
+
+fn sh(folder: &Path, script: &str) -> Output {
+    shell(folder, script).output().unwrap()
+}
+
+fn succeeds(folder: &Path, script: &str) -> String {
+    let output = sh(folder, script);
+    assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn fails(folder: &Path, script: &str) {
+    let output = sh(folder, script);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{script}: {error}");
+    assert!(error.starts_with("bloom-wasm: ") && error.lines().count() == 1, "{script}: {error}");
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o7777
+}
+
+#[test]
+fn a_file_keeps_its_mode_and_a_new_one_has_the_umasks() {
+    with_list(|folder, blob| {
+        let out = folder.join("out");
+        for (umask, expected) in [("022", 0o644), ("027", 0o640), ("077", 0o600), ("000", 0o666)] {
+            succeeds(folder, &format!("umask {umask}; tool build list -o out"));
+            assert_eq!(mode(&out), expected, "umask {umask}");
+            fs::remove_file(&out).unwrap();
+        }
+        for kept in [0o600, 0o640, 0o666, 0o755, 0o444] {
+            fs::write(&out, "old").unwrap();
+            fs::set_permissions(&out, Permissions::from_mode(kept)).unwrap();
+            let before = File::open(&out).unwrap();
+            succeeds(folder, "umask 022; tool build list -o out");
+            assert_eq!((fs::read(&out).unwrap(), mode(&out)), (blob.to_vec(), kept));
+            // Who has the old file open reads it to its end: it was replaced, not overwritten.
+            let mut old = String::new();
+            { before }.read_to_string(&mut old).unwrap();
+            assert_eq!(old, "old");
+            fs::remove_file(&out).unwrap();
+        }
+        fs::write(&out, "old").unwrap();
+        if std::os::unix::fs::chown(&out, Some(1), Some(1)).is_ok() {
+            succeeds(folder, "tool build list -o out");
+            let out = fs::metadata(&out).unwrap();
+            assert_eq!((out.uid(), out.gid()), (1, 1));
+        } else {
+            eprintln!("not tested: who owns a replaced file; only root can give files away");
+        }
+    });
+}
+
+#[test]
+fn links_are_followed() {
+    with_list(|folder, blob| {
+        for (there, what) in [(true, "a file"), (false, "nothing")] {
+            fs::create_dir_all(folder.join("deep/er")).unwrap();
+            let target = folder.join("deep/target");
+            let links = [
+                ("link", "deep/target".into()),
+                ("deep/chain", "../link".into()),
+                ("absolute", target.clone()),
+            ];
+            for (name, to) in &links {
+                symlink(to, folder.join(name)).unwrap();
+            }
+            // A link in a folder that is itself behind a link: `..` is the real folder's parent.
+            symlink("deep/er", folder.join("folder")).unwrap();
+            symlink("../target", folder.join("deep/er/up")).unwrap();
+            for name in ["link", "deep/chain", "absolute", "folder/up"] {
+                let _ = fs::remove_file(&target);
+                if there {
+                    fs::write(&target, "old").unwrap();
+                    fs::set_permissions(&target, Permissions::from_mode(0o600)).unwrap();
+                }
+                succeeds(folder, &format!("umask 022; tool build list -o {name}"));
+                assert!(folder.join(name).is_symlink(), "{name} to {what} was replaced");
+                assert!(!target.is_symlink());
+                assert_eq!(fs::read(&target).unwrap(), blob, "{name} to {what}");
+                assert_eq!(mode(&target), if there { 0o600 } else { 0o644 });
+            }
+            for name in ["link", "deep", "absolute", "folder"] {
+                let path = folder.join(name);
+                if path.is_symlink() { fs::remove_file(path) } else { fs::remove_dir_all(path) }.unwrap();
+            }
+        }
+        symlink("two", folder.join("one")).unwrap();
+        symlink("one", folder.join("two")).unwrap();
+        fails(folder, "tool build list -o one");
+        assert!(folder.join("one").is_symlink() && folder.join("two").is_symlink());
+    });
+}
+
+#[test]
+fn folders_are_refused() {
+    with_list(|folder, _| {
+        fs::create_dir(folder.join("folder")).unwrap();
+        symlink("folder", folder.join("link")).unwrap();
+        for output in ["folder", "folder/", "link", "link/", ".", "nowhere/", "nowhere/out", "list/out", "''"]
+        {
+            fails(folder, &format!("tool build list -o {output}"));
+        }
+        assert_eq!(fs::read_dir(folder.join("folder")).unwrap().count(), 0);
+        // That is told before standard input has come to an end.
+        let mut child = Command::new(TOOL);
+        let child = child.args(["build", "-o", "folder"]).current_dir(folder);
+        let mut child = child.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let _open = child.stdin.take();
+        assert_eq!(child.wait().unwrap().code(), Some(2));
+    });
+}
+
+#[test]
+fn pipes_sockets_and_devices_stay() {
+    with_list(|folder, blob| {
+        let is = |name: &str, test: fn(&fs::FileType) -> bool| {
+            assert!(
+                test(&fs::symlink_metadata(folder.join(name)).unwrap().file_type()),
+                "{name} was replaced"
+            );
+        };
+        succeeds(folder, "mkfifo fifo && ln -s fifo link");
+        for name in ["fifo", "link"] {
+            succeeds(folder, &format!("cat fifo > got & tool build list -o {name} && wait"));
+            assert_eq!(fs::read(folder.join("got")).unwrap(), blob);
+            is("fifo", FileTypeExt::is_fifo);
+        }
+        let _socket = UnixListener::bind(folder.join("socket")).unwrap();
+        fails(folder, "tool build list -o socket");
+        is("socket", FileTypeExt::is_socket);
+
+        // As these links would be, the devices themselves would be replaced.
+        symlink("/dev/null", folder.join("null")).unwrap();
+        succeeds(folder, "tool build list -o null");
+        is("null", fs::FileType::is_symlink);
+        if Path::new("/dev/full").exists() {
+            symlink("/dev/full", folder.join("full")).unwrap();
+            fails(folder, "tool build list -o full");
+            is("full", fs::FileType::is_symlink);
+        }
+        if sh(folder, "mknod device c 1 3").status.success() {
+            succeeds(folder, "tool build list -o device");
+            is("device", FileTypeExt::is_char_device);
+        } else {
+            eprintln!("not tested: a device node; only root can make one");
+        }
+        succeeds(folder, "tool build list -o /dev/stdout > got");
+        assert_eq!(fs::read(folder.join("got")).unwrap(), blob);
+        succeeds(folder, "tool build list -o /dev/stdout | cat > got");
+        assert!(fs::read(folder.join("got")).unwrap().ends_with(blob));
+    });
+}
+
+#[test]
+fn a_report_that_fails_leaves_the_old_file() {
+    if !Path::new("/dev/full").exists() {
+        eprintln!("not tested: there is no /dev/full");
+        return;
+    }
+    with_list(|folder, blob| {
+        fs::write(folder.join("out"), "old").unwrap();
+        succeeds(folder, "tool build list --kind bloom -o bloom && mkfifo fifo");
+        for command in
+            ["build list -o", "build list --json -o", "merge bloom bloom -o", "merge bloom bloom --json -o"]
+        {
+            fails(folder, &format!("tool {command} out > /dev/full"));
+            assert_eq!(fs::read(folder.join("out")).unwrap(), b"old");
+            fails(folder, &format!("tool {command} new > /dev/full"));
+            assert!(!folder.join("new").exists());
+            fails(folder, &format!("cat fifo > got & tool {command} fifo > /dev/full; s=$?; wait; exit $s"));
+            assert_eq!(fs::read(folder.join("got")).unwrap(), b"");
+        }
+        for command in [
+            "info bloom",
+            "info bloom --json",
+            "check bloom a",
+            "calc --count 3 --fpr 0.1",
+            "help",
+            "build list -o -",
+            "verify bloom --members list --probes 1",
+        ] {
+            fails(folder, &format!("tool {command} > /dev/full"));
+        }
+        // Nobody reads the report: the file is wanted all the same.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert!(shell(folder, "tool build list -o out").stdout(writer).status().unwrap().success());
+        assert_eq!(fs::read(folder.join("out")).unwrap(), blob);
+    });
+}
+
+/// The tool with its temporary file written, waiting for somebody to read its report. `before` is said to the shell.
+fn waiting(folder: &Path, before: &str) -> (Child, UnixStream) {
+    fs::write(folder.join("out"), "old").unwrap();
+    let (reader, mut writer) = UnixStream::pair().unwrap();
+    writer.set_nonblocking(true).unwrap();
+    let full = loop {
+        if let Err(error) = writer.write(&[b'.'; 1 << 12]) {
+            break error;
+        }
+    };
+    assert_eq!(full.kind(), ErrorKind::WouldBlock);
+    while writer.write(b".").is_ok() {}
+    writer.set_nonblocking(false).unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{before} exec {TOOL:?} build list -o out")]).current_dir(folder);
+    let child = command.stdout(OwnedFd::from(writer)).stderr(Stdio::piped()).spawn().unwrap();
+    let there = || {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+        names.filter(|entry| entry.file_name().to_string_lossy().starts_with(".bloom-wasm-")).count()
+    };
+    while there() == 0 {
+        std::thread::yield_now();
+    }
+    (child, reader)
+}
+
+fn kill(child: &Child, signal: &str) {
+    assert!(
+        Command::new("sh")
+            .args(["-c", &format!("kill -{signal} {}", child.id())])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+#[test]
+fn signals_leave_nothing_behind() {
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("QUIT", 3)] {
+        for times in 1..=2 {
+            with_list(|folder, _| {
+                let (mut child, _reader) = waiting(folder, "ulimit -c 0;");
+                (0..times).for_each(|_| kill(&child, signal));
+                let status = child.wait().unwrap();
+                assert_eq!(status.signal(), Some(number), "{status}");
+                assert_eq!(fs::read(folder.join("out")).unwrap(), b"old");
+            });
+        }
+    }
+    with_list(|folder, _| {
+        let (mut child, _reader) = waiting(folder, "");
+        ["INT", "TERM", "HUP"].iter().for_each(|signal| kill(&child, signal));
+        assert!(child.wait().unwrap().signal().is_some());
+    });
+}
+
+/// As `nohup` wants it, and a shell that runs a script's command in the background.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_that_is_to_be_ignored_is() {
+    with_list(|folder, blob| {
+        let (mut child, mut reader) = waiting(folder, "trap '' HUP INT;");
+        kill(&child, "HUP");
+        kill(&child, "INT");
+        reader.shutdown(Shutdown::Write).unwrap();
+        let mut said = Vec::new();
+        reader.read_to_end(&mut said).unwrap();
+        assert!(child.wait().unwrap().success());
+        assert!(String::from_utf8_lossy(&said).contains("wrote"));
+        assert_eq!(fs::read(folder.join("out")).unwrap(), blob);
+    });
+}
