@@ -21,7 +21,7 @@ pub struct BuildArgs {
     /// Lists of keys, one a line; standard input if none
     #[arg(value_name = "LIST")]
     lists: Vec<PathBuf>,
-    /// Where to write the blob; - for standard output
+    /// Where to write the blob; - for standard output. A file is replaced whole, and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The kind of filter
@@ -206,7 +206,7 @@ pub struct MergeArgs {
     /// The blobs
     #[arg(required = true, num_args = 2..)]
     files: Vec<PathBuf>,
-    /// Where to write the result; - for standard output
+    /// Where to write the result; - for standard output. A file is replaced whole, and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Print the description of the result as JSON

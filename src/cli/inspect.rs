@@ -123,11 +123,13 @@ fn layers_in_words(stack: &Stack) -> String {
 /// Print the keys that are maybe present
 ///
 /// Keys are URLs or passwords if the blob says so. Exits with 0 if there is one, with 1 if all are definitely absent.
+///
+/// Keys come out as they went in, but for a terminal, which gets control characters and the like escaped.
 #[derive(clap::Args)]
 pub struct CheckArgs {
     /// The blob
     file: PathBuf,
-    /// Keys; lines of standard input if none
+    /// Keys; lines of standard input, gzipped or not, if none
     keys: Vec<String>,
 }
 

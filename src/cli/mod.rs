@@ -22,9 +22,9 @@ use show::{grouped, rate};
 
 /// Membership filters: pack a list of keys into one compact blob, and ask it "maybe present" or "definitely absent".
 ///
-/// Lists have one key a line. `-` is standard input, a gzipped file is read as it is, CRLF is accepted, and a byte
-/// order mark and blank lines are skipped, as are lines that start with `#`, but for passwords. A failure exits with 2
-/// and one line on standard error.
+/// Lists have one key a line, in UTF-8 as a rule. `-` is standard input, a gzipped file is read as it is, CRLF is
+/// accepted, and a byte order mark and blank lines are skipped, as are lines that start with `#`, but for passwords. A
+/// failure exits with 2 and one line on standard error.
 #[derive(Parser)]
 #[command(name = "bloom-wasm", version)]
 struct Cli {
