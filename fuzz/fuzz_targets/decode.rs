@@ -1,7 +1,11 @@
-//! Any bytes at all: they are decoded; what comes out is asked, written again and changed. `npm run fuzz` runs it.
+//! Any bytes at all: they are decoded; what comes out is asked, written again and changed, and given to the tool.
+//! `npm run fuzz` runs it.
 
 #![no_main]
 
+use std::sync::LazyLock;
+
+use bloom_wasm::cli::{Streams, run};
 use bloom_wasm::hash::digest;
 use bloom_wasm::{Blob, Error, Filter, Info};
 use libfuzzer_sys::fuzz_target;
@@ -82,8 +86,35 @@ fn decode(bytes: &[u8], digests: &[u64]) -> bool {
     assert_eq!(info.byte_length, length);
     assert_eq!(bytes[bytes.len() - CHECKSUM..], info.id.to_le_bytes());
 
+    tool(bytes);
     change(blob, digests);
     true
+}
+
+/// A list for `verify`, which reads no list from standard input if the blob comes from there.
+static LIST: LazyLock<String> = LazyLock::new(|| {
+    let path = std::env::temp_dir().join(format!("bloom-wasm-fuzz-{}.txt", std::process::id()));
+    std::fs::write(&path, "key-1\nhttp://evil.example/a?b\n0000000000000000000000000000000000000000:7\n")
+        .unwrap();
+    path.into_os_string().into_string().unwrap()
+});
+
+/// What the tool does with a legal blob: it has an answer, of lines that the blob can't forge.
+fn tool(bytes: &[u8]) {
+    let said = |args: &[&str]| {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let streams = &mut Streams { input: &mut &*bytes, out: &mut out, err: &mut err, terminal: true };
+        let code = run([&["bloom-wasm"], args].concat(), streams);
+        assert!(code < 2, "{}", String::from_utf8_lossy(&err));
+        let out = String::from_utf8(out).unwrap();
+        assert!(!out.contains(|c: char| c != '\n' && c.is_control()));
+        out.lines().count()
+    };
+    assert_eq!(said(&["info", "-"]), 13);
+    assert_eq!(said(&["info", "-", "--json"]), 16);
+    assert!(said(&["check", "-", "key", "http://evil.example/\x1b\n"]) <= 2);
+    assert_eq!(said(&["verify", "-", "--members", &LIST, "--absent", &LIST]), 4);
+    assert_eq!(said(&["verify", "-", "--members", &LIST, "--probes", "9"]), 4);
 }
 
 /// Adds and removes. Errors are fine where there is no room, but nothing is changed then.
