@@ -99,22 +99,24 @@ static LIST: LazyLock<String> = LazyLock::new(|| {
     path.into_os_string().into_string().unwrap()
 });
 
-/// What the tool does with a legal blob: it has an answer, of lines that the blob can't forge.
+/// What the tool does with a legal blob: it has an answer, of lines that the blob can't forge. A command takes as long as
+/// a hundred blobs, so that only some are run, by the checksum.
 fn tool(bytes: &[u8]) {
-    let said = |args: &[&str]| {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let streams = &mut Streams { input: &mut &*bytes, out: &mut out, err: &mut err, terminal: true };
-        let code = run([&["bloom-wasm"], args].concat(), streams);
-        assert!(code < 2, "{}", String::from_utf8_lossy(&err));
-        let out = String::from_utf8(out).unwrap();
-        assert!(!out.contains(|c: char| c != '\n' && c.is_control()));
-        out.lines().count()
+    let (command, lines): (&[&str], _) = match bytes[bytes.len() - CHECKSUM] {
+        0..4 => (&["info", "-"], 13..=13),
+        4..8 => (&["info", "-", "--json"], 16..=16),
+        8..12 => (&["check", "-", "key", "http://evil.example/\x1b\n"], 0..=2),
+        12..16 => (&["verify", "-", "--members", &LIST, "--absent", &LIST], 4..=4),
+        16..20 => (&["verify", "-", "--members", &LIST, "--probes", "9"], 4..=4),
+        _ => return,
     };
-    assert_eq!(said(&["info", "-"]), 13);
-    assert_eq!(said(&["info", "-", "--json"]), 16);
-    assert!(said(&["check", "-", "key", "http://evil.example/\x1b\n"]) <= 2);
-    assert_eq!(said(&["verify", "-", "--members", &LIST, "--absent", &LIST]), 4);
-    assert_eq!(said(&["verify", "-", "--members", &LIST, "--probes", "9"]), 4);
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let streams = &mut Streams { input: &mut &*bytes, out: &mut out, err: &mut err, terminal: true };
+    let code = run([&["bloom-wasm"], command].concat(), streams);
+    assert!(code < 2, "{}", String::from_utf8_lossy(&err));
+    let out = String::from_utf8(out).unwrap();
+    assert!(!out.contains(|c: char| c != '\n' && c.is_control()));
+    assert!(lines.contains(&out.lines().count()), "{command:?}: {out}");
 }
 
 /// Adds and removes. Errors are fine where there is no room, but nothing is changed then.
