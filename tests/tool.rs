@@ -184,10 +184,10 @@ fn mutation(golden: &[Vec<u8>], i: u64) -> Vec<u8> {
     let mut bytes = golden[number(i, 0) as usize % golden.len()].clone();
     let end = bytes.len() - 8;
     for edit in 0..=number(i, 1) % 5 {
-        let reach = if number(i, 2 + edit) % 4 == 0 { end } else { end.min(80) };
+        let reach = if number(i, 2 + edit).is_multiple_of(4) { end } else { end.min(80) };
         let at = 5 + number(i, 10 + edit) as usize % (reach - 5);
         let value = number(i, 20 + edit).to_le_bytes();
-        bytes[at] = if value[1] % 2 == 0 { bytes[at] ^ 1 << (value[0] % 8) } else { value[0] };
+        bytes[at] = if value[1].is_multiple_of(2) { bytes[at] ^ 1 << (value[0] % 8) } else { value[0] };
     }
     // As long as it says, if that isn't far from what it is, so that more of them are legal.
     if let Ok(Some(length)) = Blob::expected_length(&bytes)
