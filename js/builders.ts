@@ -4,7 +4,7 @@ import type { Digests, Filter as RawFilter } from "./bloom_wasm.js";
 import { call, enter, leave, release, stopped } from "./call.js";
 import { FilterError } from "./error.js";
 import { Filter, classes, hold, rawOf } from "./filter.js";
-import { invalidParameter, iterable, requireType, typeName, type Key } from "./input.js";
+import { invalidParameter, isA, iterable, requireType, typeName, type Key } from "./input.js";
 import { pushSource, type KeyStream } from "./keystream.js";
 import { List } from "./lists.js";
 import {
@@ -29,7 +29,7 @@ function notNew(maker: string): never {
 function combine<F extends Filter>(filter: F, other: F, how: "union" | "intersect"): void {
   const raw = rawOf(filter);
   const kind = classes[filter.kind]!;
-  if (!(other instanceof (kind as unknown as typeof BloomFilter))) {
+  if (!isA(other, kind)) {
     throw invalidParameter(`the other filter must be of kind ${filter.kind}, not ${typeName(other)}`);
   }
   // With itself: a counting filter then holds every key twice as often. And nothing is borrowed twice.

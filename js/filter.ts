@@ -5,14 +5,15 @@ import { Filter as RawFilter } from "./bloom_wasm.js";
 import { call, enter, leave, release, stopped } from "./call.js";
 import { FilterError } from "./error.js";
 import type { FilterInfo } from "./info.js";
-import { asBytes, asText, concat, invalidParameter, iterable, typeName, type Key } from "./input.js";
+import { asBytes, asText, attempt, concat, invalidParameter, isA, iterable, typeName, type Key } from "./input.js";
 import { Batch, put } from "./scratch.js";
 import { putUrl } from "./url.js";
 
 /** @internal What WebAssembly holds of a filter. */
 export let rawOf: (filter: Filter) => RawFilter;
 
-let isFreed: (filter: Filter) => boolean;
+/** That, or undefined once it was freed. */
+let heldBy: (filter: Filter) => RawFilter | undefined;
 
 const NO_FILTER = "this is no filter, but a Proxy or a copy of one, or a method that was taken off it; use the filter itself";
 
@@ -24,14 +25,16 @@ export abstract class Filter {
   static {
     // The glue's class has this name too, so the bundler gives this one another.
     Object.defineProperty(this, "name", { value: "Filter" });
-    rawOf = (filter) => {
+    heldBy = (filter) => {
       // Private names don't go through proxies, nor along with copies.
-      if (typeof filter !== "object" || !(#raw in filter)) throw invalidParameter(NO_FILTER);
-      const raw = filter.#raw;
+      if (typeof filter !== "object" || filter === null || !(#raw in filter)) throw invalidParameter(NO_FILTER);
+      return filter.#raw;
+    };
+    rawOf = (filter) => {
+      const raw = heldBy(filter);
       if (raw === undefined) throw new FilterError("freed", "this filter was freed");
       return raw;
     };
-    isFreed = (filter) => typeof filter === "object" && #raw in filter && filter.#raw === undefined;
   }
 
   /** @internal */
@@ -143,7 +146,8 @@ export abstract class Filter {
 
   /** The description, so that `JSON.stringify(filter)` shows it and never the bits. */
   toJSON(): FilterInfo {
-    return this.info();
+    const raw = rawOf(this);
+    return call(() => raw.info());
   }
 
   /** The chance that a key which was never added is "maybe present", 0 to 1, from the present fill. */
@@ -180,8 +184,7 @@ export abstract class Filter {
 
   /** Frees the memory now; otherwise it is freed some time after the object is collected. Using it then throws. */
   free(): void {
-    if (isFreed(this)) return;
-    const raw = rawOf(this);
+    const raw = heldBy(this);
     this.#raw = undefined;
     release(raw);
   }
@@ -196,7 +199,7 @@ export abstract class Filter {
    * own that extends one of these gets an instance of itself.
    */
   static decode<F extends Filter>(this: { readonly prototype: F }, bytes: Uint8Array | ArrayBuffer): F {
-    if (typeof this !== "function") throw invalidParameter("decode must be called on a class, as in Filter.decode(bytes)");
+    if (typeof this !== "function" || !Object(this).prototype) throw invalidParameter("decode must be called on a class");
     const raw = decodeRaw(bytes);
     const its = classOf(raw);
     if (isOver(this, its)) return hold(raw, its) as F;
@@ -228,12 +231,13 @@ function classOf(raw: RawFilter): FilterClass {
 
 // Beside the class, which a bundler would rename if it named itself.
 function isFilter(value: unknown): value is Filter {
-  return value instanceof Filter;
+  return isA(value, Filter);
 }
 
 /** What is no filter is not equal; of a filter of another entry nobody can tell here. */
 function notEqual(other: unknown): false {
-  if (Object.prototype.toString.call(other) !== "[object Filter]") return false;
+  const tag = attempt("this can't be compared", () => Object.prototype.toString.call(other));
+  if (tag !== "[object Filter]") return false;
   throw new FilterError("incompatible", "this is a filter of another entry or copy of the package; compare their toBytes()");
 }
 

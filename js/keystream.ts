@@ -1,39 +1,32 @@
 /** Streams of keys, for builders: of bytes, which are lines of text, or of keys one by one. */
 
-import { concat, iterable, plainBytes, type Key } from "./input.js";
+import { concat, iterable, requireType, type Key } from "./input.js";
 import type { List } from "./lists.js";
 import type { StreamOptions } from "./options.js";
-import { readAll } from "./stream.js";
+import { readAll, requireSignal, toWeb } from "./stream.js";
 
 /** What each `fromStream` reads: bytes are text with one key a line. */
 export type KeyStream = AsyncIterable<Key> | ReadableStream<Uint8Array>;
 
 /** @internal Puts all keys of a source on a list. */
-export async function pushSource(list: List, source: KeyStream, options?: StreamOptions): Promise<void> {
-  // A stream of Node's own is one of bytes too, and would pass for an iterable of keys.
-  const stream = "pipe" in Object(source) ? toWeb(source as AsyncIterable<Uint8Array>) : source;
-  await (stream instanceof ReadableStream ? pushStream(list, stream, options) : pushAsync(list, stream, options));
-}
-
-function toWeb(stream: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const chunks = stream[Symbol.asyncIterator]();
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await chunks.next();
-      return done ? controller.close() : controller.enqueue(value);
-    },
-    cancel() {
-      // An iterator's return would wait for a chunk that may never come.
-      (stream as { destroy?(): void }).destroy?.();
-    },
-  });
-}
-
-async function pushAsync(list: List, source: AsyncIterable<Key>, options: StreamOptions = {}): Promise<void> {
+export async function pushSource(list: List, source: KeyStream, options: StreamOptions = {}): Promise<void> {
   const { signal, onProgress } = options;
-  const keys = Symbol.asyncIterator in Object(source) ? source : iterable(source as unknown as Iterable<Key>);
-  const iterator: AsyncIterator<Key> | Iterator<Key> =
-    Symbol.asyncIterator in keys ? keys[Symbol.asyncIterator]() : (keys as Iterable<Key>)[Symbol.iterator]();
+  requireSignal(signal);
+  requireType("function", { onProgress });
+  const read = { signal, onProgress };
+  // By what it does, as polyfills and other realms have classes of their own. It may pass for an iterable of keys too.
+  const { getReader, pipe } = Object(source);
+  if (typeof getReader === "function") return pushStream(list, source as ReadableStream<Uint8Array>, read);
+  // A stream of Node's own is one of bytes too.
+  if (typeof pipe === "function") return pushStream(list, toWeb(source as AsyncIterable<Uint8Array>), read);
+  return pushAsync(list, source as AsyncIterable<Key>, read);
+}
+
+async function pushAsync(list: List, source: AsyncIterable<Key>, { signal, onProgress }: StreamOptions): Promise<void> {
+  const isAsync = typeof source?.[Symbol.asyncIterator] === "function";
+  const iterator: AsyncIterator<Key> | Iterator<Key> = isAsync
+    ? source[Symbol.asyncIterator]()
+    : iterable(source as unknown as Iterable<Key>)[Symbol.iterator]();
   let loaded = 0;
   // One listener for all keys: what waits for the next one, if anything does.
   let stop = (_: unknown) => {};
@@ -67,7 +60,7 @@ const BOM = [0xef, 0xbb, 0xbf];
 async function pushStream(
   list: List,
   source: ReadableStream<Uint8Array>,
-  { signal, onProgress }: StreamOptions = {},
+  { signal, onProgress }: StreamOptions,
 ): Promise<void> {
   let line: Uint8Array[] = []; // the pieces of a line whose end has not come yet
   let loaded = 0;
@@ -82,8 +75,8 @@ async function pushStream(
       pushLines(concat([...line, chunk.subarray(0, end)]));
       line = [];
     }
-    // A copy: the caller may fill the same bytes anew. A Buffer's own slice would be none.
-    line.push(plainBytes(chunk).slice(end));
+    // A copy: the caller may fill the same bytes anew.
+    line.push(chunk.slice(end));
     onProgress?.({ loaded: (loaded += chunk.byteLength) });
   });
   pushLines(concat(line));

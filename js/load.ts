@@ -4,8 +4,8 @@ import { Incoming } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
 import { hold, type Filter } from "./filter.js";
-import { asBytes, invalidParameter, plainBytes, requireType, typeName } from "./input.js";
-import { readAll, unlessAborted } from "./stream.js";
+import { asBytes, attempt, invalidParameter, requireType, typeName } from "./input.js";
+import { networkError, readAll, requireSignal, toWeb, unlessAborted } from "./stream.js";
 
 /** Where a blob comes from. */
 export type Source = string | URL | Request | Response | Promise<Response> | Blob | ArrayBuffer | Uint8Array;
@@ -40,13 +40,14 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   requireType("function", { onProgress, fetch });
   requireType("string", { integrity });
   requireType("number", { maxBytes });
-  if (signal !== undefined && typeof signal?.throwIfAborted !== "function") throw invalidParameter("signal must be an AbortSignal");
+  requireSignal(signal);
   if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be a number from 0 on");
   signal?.throwIfAborted();
   const opening = open(source, { signal, fetch });
-  const { stream, total } = await unlessAborted(opening, signal).catch((error: unknown) => {
+  const { stream, total, hint } = await unlessAborted(opening, signal).catch((error: unknown) => {
     // What comes after all has nobody to read it.
     opening.then(({ stream }) => stream.cancel()).catch(() => {});
+    signal?.throwIfAborted();
     throw error;
   });
   const most = Math.min(maxBytes, 0x7fff_ffff);
@@ -63,15 +64,14 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
       if (expected === 0 || loaded <= expected) return;
       throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
     };
-    requireRoom(total ?? 0);
+    if (!hint) requireRoom(total ?? 0);
     await readAll(stream, signal, (chunk) => {
-      loaded += chunk.byteLength;
+      loaded += chunk.length;
       requireRoom(loaded);
       requireEnd();
       // Never more than the whole: twice the room would be a waste at the end.
       if (loaded > room) room = expected === 0 || expected > 2 * room ? Math.max(loaded, 2 * room) : expected;
-      const bytes = plainBytes(chunk);
-      call(() => incoming.push(bytes, room));
+      call(() => incoming.push(chunk, room));
       if (expected === 0 && loaded >= next) {
         // With thousands of layers' levels in it, reading a header for each chunk anew would take minutes.
         next = 2 * loaded;
@@ -81,7 +81,7 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
         // Room for the whole at once, but not for much on the word of the header alone.
         if (expected > 0 && (expected === total || expected <= 1 << 24)) room = Math.max(expected, loaded);
       }
-      onProgress?.({ loaded, total: total !== undefined && loaded <= total ? total : undefined });
+      onProgress?.({ loaded, total: loaded <= total! ? total : undefined });
     });
     if (integrity !== undefined) {
       await requireIntegrity(call(() => incoming.toBytes()), integrity);
@@ -89,7 +89,7 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
     }
     return hold(call(() => incoming.decode()));
   } catch (error) {
-    void stream.cancel(error).catch(() => {});
+    void stream.cancel?.(error).catch(() => {});
     throw error;
   } finally {
     release(incoming);
@@ -99,73 +99,78 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
 interface Opened {
   stream: ReadableStream<Uint8Array>;
   /** The length that the transport promises, where it says so. */
-  total: number | undefined;
+  total?: number | undefined;
+  /** Whether that may be the length of something else: of the bytes before they were decompressed. */
+  hint?: boolean;
 }
 
-/** @internal Opens what `load` takes. */
+/** @internal Opens what `load` takes, told by what it does: polyfills and other realms have classes of their own. */
 export async function open(source: Source, options: LoadOptions): Promise<Opened> {
-  if (source instanceof Uint8Array || source instanceof ArrayBuffer) {
-    source = new Blob([asBytes(source) as Uint8Array<ArrayBuffer>]);
-  }
-  if (source instanceof Blob) return { stream: source.stream(), total: source.size };
-  if (typeof source === "string" || source instanceof URL) {
-    const url = String(source);
-    return url.startsWith("file:") ? openFile(url) : openResponse(request(url, options), url);
-  }
-  if (source instanceof Request) return openResponse(request(source, options), source.url);
-  if (source instanceof Response || source instanceof Promise) return openResponse(source, "the response");
-  throw invalidParameter(`can't load a filter from ${typeName(source)}`);
+  if (typeof source === "string") return openUrl(source, options);
+  const names = ["stream", "size", "href", "then", "ok", "url"];
+  const [stream, size, href, then, ok, url] = attempt("load takes a URL, a response or bytes", () =>
+    names.map((name) => Object(source)[name]),
+  );
+  if (typeof stream === "function") return { stream: (source as Blob).stream(), total: size };
+  if (typeof href === "string") return openUrl(href, options);
+  if (typeof then === "function" || typeof ok === "boolean") return openResponse(source as Response, "the response");
+  if (typeof url === "string") return openResponse(request(source as Request, options), url);
+  // From a copy, for a Blob takes no bytes that are shared or may shrink.
+  const blob = new Blob([asBytes(source as Uint8Array).slice() as Uint8Array<ArrayBuffer>]);
+  return { stream: blob.stream(), total: blob.size };
+}
+
+function openUrl(url: string, options: LoadOptions): Promise<Opened> {
+  return url.startsWith("file:") ? openFile(url) : openResponse(request(url, options), url);
 }
 
 async function request(input: string | Request, { signal, fetch = globalThis.fetch }: LoadOptions): Promise<Response> {
-  try {
-    return await fetch(input, { signal });
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
-  }
+  return fetch(input, { signal });
 }
 
 async function openResponse(promise: Response | Promise<Response>, name: string): Promise<Opened> {
   const response = await Promise.resolve(promise).catch((cause: unknown) => {
-    if (cause instanceof Error && cause.name !== "AbortError") {
-      throw new FilterError("network", `${name} could not be fetched: ${cause.message}`, { cause });
-    }
-    throw cause;
+    if (Object(cause).name === "AbortError") throw cause;
+    throw networkError(`${name} could not be fetched`, cause);
   });
-  // A polyfill's is no instance of the global class.
-  if (typeof response?.ok !== "boolean") throw invalidParameter(`can't load a filter from a promise of ${typeName(response)}`);
-  if (!response.ok) {
-    throw new FilterError("http", `${response.url || name} answered with status ${response.status}`, { cause: response });
-  }
-  if (response.bodyUsed) throw invalidParameter("the response's body has been read already");
-  // A compressed body is longer than its Content-Length. Across origins the encoding may be hidden, so that this
-  // length is only ever a hint.
-  const length = response.headers.has("content-encoding") ? null : response.headers.get("content-length");
-  return {
-    stream: response.body ?? new Blob([]).stream(),
-    total: length !== null && /^\d+$/.test(length) ? Number(length) : undefined,
-  };
+  const { ok, status, url, type, body, bodyUsed, headers } = Object(response) as Response;
+  if (typeof ok !== "boolean") throw invalidParameter(`can't load a filter from a promise of ${typeName(response)}`);
+  if (!ok) throw new FilterError("http", `${url || name} answered with status ${status}`, { cause: response });
+  if (bodyUsed) throw invalidParameter("the response's body has been read already");
+  // A compressed body has another length than its Content-Length. Across origins the encoding may be hidden.
+  const length = headers?.has("content-encoding") ? null : headers?.get("content-length");
+  const stream = body ?? new Blob([]).stream();
+  return { stream, total: /^\d+$/.test(length ?? "") ? Number(length) : undefined, hint: type === "cors" };
 }
 
 async function openFile(url: string): Promise<Opened> {
   // Not an import: a bundler for browsers would stumble over it.
-  const fs = globalThis.process?.getBuiltinModule?.("node:fs/promises");
+  const fs = globalThis.process?.getBuiltinModule?.("node:fs");
   if (!fs) throw new FilterError("network", `${url}: this runtime can't read files`);
-  const read = async () => fs.readFile(new URL(url));
-  const bytes = await read().catch((cause: Error) => {
-    throw new FilterError("network", `${url} could not be read: ${cause.message}`, { cause });
-  });
-  const blob = new Blob([bytes]);
-  return { stream: blob.stream(), total: blob.size };
+  try {
+    const path = new URL(url);
+    const { size } = await fs.promises.stat(path);
+    // Those of devices and of /proc have no size, and bytes all the same.
+    return { stream: toWeb(fs.createReadStream(path)), total: size || undefined };
+  } catch (cause) {
+    throw networkError(`${url} could not be read`, cause);
+  }
 }
 
-/** Compares with a hash as in a script tag: `sha256-`, `sha384-` or `sha512-` and base64; one of several must fit. */
+/**
+ * Compares with hashes as in a script tag: `sha256-`, `sha384-` or `sha512-` and base64, and perhaps options after a
+ * question mark. One of those with the most bits must fit. Other words are ignored, but they alone fit nothing.
+ */
 async function requireIntegrity(bytes: Uint8Array, integrity: string): Promise<void> {
   if (!crypto.subtle) throw new FilterError("integrity", "only pages from https can check integrity");
-  for (const [, bits, hash] of integrity.matchAll(/\bsha(256|384|512)-([\w+/]+=*)/g)) {
-    const digest = new Uint8Array(await crypto.subtle.digest(`SHA-${bits}`, bytes as Uint8Array<ArrayBuffer>));
-    if (btoa(String.fromCharCode(...digest)) === hash) return;
+  const hashes = integrity.split(/\s+/).map((word) => /^sha(256|384|512)-([\w+/-]+)=*(\?|$)/.exec(word) ?? []);
+  const most = Math.max(...hashes.map(([, bits = 0]) => Number(bits)));
+  if (most > 0) {
+    const digest = new Uint8Array(await crypto.subtle.digest(`SHA-${most}`, bytes as Uint8Array<ArrayBuffer>));
+    const fitting = btoa(String.fromCharCode(...digest)).replace(/=+$/, "");
+    for (const [, bits, hash] of hashes) {
+      if (Number(bits) === most && hash!.replaceAll("-", "+").replaceAll("_", "/") === fitting) return;
+    }
   }
-  throw new FilterError("integrity", "the bytes don't have the hash that was demanded");
+  throw new FilterError("integrity", "the bytes have none of the demanded hashes");
 }

@@ -153,7 +153,6 @@ test("maxBytes and integrity", async () => {
   for (const bits of [256, 384, 512]) {
     const integrity = `sha${bits}-${createHash(`sha${bits}`).update(blob).digest("base64")}`;
     assert.ok(await load(`${address}/blob`, { integrity }));
-    assert.ok(await load(blob, { integrity: `sha256-${"A".repeat(43)}= ${integrity}` }));
     const other = blob.slice();
     other[other.length - 1] ^= 1;
     await assert.rejects(load(other, { integrity }), { code: "integrity" });
@@ -187,7 +186,7 @@ test("a body that is too large by its own word is not left open", async () => {
 test("integrity holds while other filters grow the memory", async () => {
   const bytes = BloomFilter.from(["a"]).toBytes();
   const hash = Buffer.from(await crypto.subtle.digest("SHA-256", bytes)).toString("base64");
-  const loading = load(bytes, { integrity: `sha384-AAAA sha256-${hash}` });
+  const loading = load(bytes, { integrity: `sha256-AAAA sha256-${hash}` });
   const held = [];
   for (let i = 0; i < 50; i++) {
     held.push(new BloomFilter(8 * 1_000_000, 1));

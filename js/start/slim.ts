@@ -2,8 +2,10 @@
 
 import { isStarted } from "../call.js";
 import { FilterError } from "../error.js";
+import { concat, isA } from "../input.js";
 import { open, type Source } from "../load.js";
 import { start } from "../start.js";
+import { readAll } from "../stream.js";
 
 /**
  * Compiles and starts the WebAssembly: the file beside this one, or the package's own (`bloom-wasm/bloom.wasm` or
@@ -11,12 +13,11 @@ import { start } from "../start.js";
  */
 export async function init(source: Source | WebAssembly.Module = new URL(`./${WASM_FILE}`, import.meta.url)): Promise<void> {
   if (isStarted()) return;
-  if (source instanceof WebAssembly.Module) return initSync(source);
+  if (isA(source, WebAssembly.Module)) return initSync(source);
   const { stream } = await open(source, {});
-  const bytes = await new Response(stream).arrayBuffer().catch((cause: unknown) => {
-    throw new FilterError("network", "the transfer of the WebAssembly broke off; try again", { cause });
-  });
-  const module = await WebAssembly.compile(bytes).catch((cause: Error) => {
+  const chunks: Uint8Array[] = [];
+  await readAll(stream, undefined, (chunk) => void chunks.push(chunk));
+  const module = await WebAssembly.compile(concat(chunks)).catch((cause: Error) => {
     throw new FilterError("wasm_load", `the WebAssembly could not be compiled: ${cause.message}`, { cause });
   });
   initSync(module);
