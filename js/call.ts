@@ -27,6 +27,14 @@ export function setStarted(): void {
 /** Whether a call has begun and not ended. Told beforehand, as no handler need run where the stack has run out. */
 let inside = false;
 
+/** What is to be done when a call has ended, once. */
+let afterwards: (() => void) | undefined;
+
+/** Does something when the next call has ended. */
+export function afterCall(run: () => void): void {
+  afterwards = run;
+}
+
 /** Begins a call; throws if there can be none. */
 export function enter(): void {
   if (inside) unusable = stopped;
@@ -37,6 +45,13 @@ export function enter(): void {
 /** Ends a call. */
 export function leave(): void {
   inside = false;
+  if (afterwards !== undefined) tidy();
+}
+
+function tidy(): void {
+  const run = afterwards!;
+  afterwards = undefined;
+  run();
 }
 
 /** Frees what WebAssembly holds, as long as there can be calls. */

@@ -1,11 +1,14 @@
 /** Keys into WebAssembly by hand: the only file that touches its memory. `src/wasm/scratch.rs` is the other side. */
 
 import { scratch as growScratch } from "./bloom_wasm.js";
-import { call } from "./call.js";
+import { afterCall, call } from "./call.js";
 import { lengthOf, requireRoom, type Key } from "./input.js";
 
 /** About how many bytes of many keys cross at once. */
 const CHUNK = 1 << 16;
+
+/** The longest string for which there is room whatever it is made of; a longer one is measured. */
+const LONG = 1 << 20;
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 
@@ -17,7 +20,7 @@ let memory: WebAssembly.Memory;
  */
 let short: number;
 
-/** WebAssembly's scratch, which never becomes shorter and moves only when it grows. */
+/** WebAssembly's scratch, which moves only when it grows, and is given back after the call if it is long. */
 let view = /* @__PURE__ */ new Uint8Array(0);
 
 /** Tells whose memory it is, and which strings are short in this runtime. */
@@ -34,16 +37,33 @@ function room(length: number): Uint8Array {
     const size = Math.max(length, 4096);
     const address = call(() => growScratch(size));
     view = new Uint8Array(memory.buffer, address >>> 0, size);
+    if (size > 4 * LONG) afterCall(giveBack);
   }
   return view;
+}
+
+/** Without this, a key of half a gigabyte would leave no room for filters. */
+function giveBack(): void {
+  view = new Uint8Array(0);
+  call(() => growScratch(0));
 }
 
 /** Puts a key into the scratch, from `at` on; returns its length in bytes. Small, so that V8 inlines it into queries. */
 export function put(key: Key, at = 0): number {
   if (typeof key !== "string") return putBytes(key, at);
-  const view = room(at + 3 * key.length);
+  const view = room(at + (key.length > LONG ? longest(key) : 3 * key.length));
   if (key.length <= short && putCharacters(key, view, at)) return key.length;
   return encoder.encodeInto(key, at > 0 ? view.subarray(at) : view).written;
+}
+
+/** How many bytes of UTF-8 a string has at most: half of a pair counts as three of its four. */
+function longest(key: string): number {
+  let length = 0;
+  for (let i = 0; i < key.length; i++) {
+    const code = key.charCodeAt(i);
+    length += code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
+  }
+  return length;
 }
 
 function putBytes(key: Uint8Array, at: number): number {

@@ -181,3 +181,37 @@ test("memory grows by a fraction of itself: V8 collects all garbage whenever it 
   // By a sixteenth each time.
   assert.ok(grown <= Math.log(factor) / Math.log(17 / 16) + 3, `${grown} times, to ${factor} times the size`);
 });
+
+test("a long key takes its own size of memory, and gives it back to the next filter", { timeout: 120_000 }, () => {
+  const out = run(`
+    const length = 2 ** 26;
+    const long = "x".repeat(length);
+    const filter = BloomFilter.from(["a"], { fpr: 1e-9 });
+    const freed = filter.clone();
+    freed.free();
+    const before = memory.buffer.byteLength;
+    const uses = {
+      has: () => filter.has(long),
+      hasMany: () => filter.hasMany(["a", long, "a"]).join() === "1,1,1",
+      locations: () => filter.locations(long).length === 0,
+      bytes: () => filter.has(new Uint8Array(length)),
+      "a filter that is freed": () => {
+        try {
+          return freed.has(long);
+        } catch (error) {
+          return error.code !== "freed";
+        }
+      },
+      add: () => !filter.add(long),
+    };
+    let most = 0;
+    for (const [name, use] of Object.entries(uses)) {
+      check(!use(), name);
+      new CountingBloomFilter(60_000_000, 1, { counterBits: 8 }).free();
+      most = Math.max(most, memory.buffer.byteLength - before);
+    }
+    check(filter.has(long) && filter.has("a") && !filter.has("b"), "a wrong answer");
+    console.log(most / length);
+  `);
+  assert.ok(Number(out) > 0.9 && Number(out) < 1.2, `${out} times its size`);
+});

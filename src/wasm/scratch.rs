@@ -13,11 +13,14 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes the scratch at least `length` bytes long and returns its address. It never becomes shorter, and moves only when
-/// it grows. Whenever the memory grows, JavaScript's views of it end.
+/// Makes the scratch at least `length` bytes long and returns its address; for 0 its memory is given back. It moves only
+/// when it grows. Whenever the memory grows, JavaScript's views of it end.
 #[wasm_bindgen]
 pub fn scratch(length: usize) -> Result<usize> {
     SCRATCH.with_borrow_mut(|scratch| {
+        if length == 0 {
+            *scratch = Vec::new();
+        }
         if scratch.len() < length {
             resize(scratch, length)?;
         }
