@@ -1,9 +1,9 @@
 /** Loading over HTTP and from files: progress, cancellation, limits, integrity, and what a failure is called. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readdirSync, readlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -158,6 +158,121 @@ test("maxBytes and integrity", async () => {
     await assert.rejects(load(other, { integrity }), { code: "integrity" });
   }
   await assert.rejects(load(blob, { integrity: "md5-abc" }), { code: "integrity" });
+});
+
+test("integrity goes by the strongest of its hashes, as in a script tag", async () => {
+  const hash = (bits, encoding = "base64") => `sha${bits}-${createHash(`sha${bits}`).update(blob).digest(encoding)}`;
+  const wrong = (bits) => `sha${bits}-${createHash(`sha${bits}`).update("another").digest("base64")}`;
+  const right = [
+    hash(256), ` ${hash(256)}\n`, `${hash(256)}?option ${wrong(256)}`, `${wrong(256)}\t${hash(256)}`, `${wrong(256)} ${hash(384)}`, `${hash(512)} ${wrong(384)} ${wrong(256)}`,
+    `md5-abc ${hash(256)} sha999-abc`, hash(256, "base64url"), hash(512, "base64url"), hash(384).replace(/=+$/, ""), `sha512 ${hash(256)}`,
+  ];
+  for (const integrity of right) assert.ok(await load(blob, { integrity }), integrity);
+  const refused = [`${hash(256)} ${wrong(512)}`, `${wrong(384)} ${hash(256)}`, wrong(256), "", " ", "md5-abc", "sha256-", "sha256", `x${hash(256)}`, hash(256).slice(0, -4), `SHA-256-${hash(256)}`];
+  for (const integrity of refused) await assert.rejects(load(blob, { integrity }), { name: "FilterError", code: "integrity" }, integrity);
+});
+
+test("maxBytes: refused at once by its own word, but not by that of a body that may be compressed", async () => {
+  /** A response, as fetch makes it, that says how long it is and is not read unless it must be. */
+  const saying = (length, type) => {
+    let read = 0;
+    const body = new ReadableStream({ pull: (stream) => (read++ ? stream.close() : stream.enqueue(blob)) }, { highWaterMark: 0 });
+    const response = Object.defineProperty(new Response(body, { headers: { "content-length": length } }), "type", { value: type });
+    return { response, read: () => read };
+  };
+  for (const type of ["basic", "default"]) {
+    const { response, read } = saying(blob.length + 1, type);
+    await assert.rejects(load(response, { maxBytes: blob.length }), { code: "too_large" });
+    assert.equal(read(), 0, type);
+  }
+  const seen = [];
+  const { response } = saying(blob.length + 20, "cors");
+  assert.ok((await load(response, { maxBytes: blob.length, onProgress: (progress) => seen.push(progress) })).equals(filter));
+  assert.equal(seen.at(-1).loaded, blob.length);
+  await assert.rejects(load(saying(10, "cors").response, { maxBytes: blob.length - 1 }), { code: "too_large" });
+  for (const [path, maxBytes, code] of [["gzip", blob.length, undefined], ["gzip", blob.length - 1, "too_large"], ["blob", blob.length - 1, "too_large"]]) {
+    assert.equal(await load(`${address}/${path}`, { maxBytes }).then(() => undefined, (error) => error.code), code, path);
+  }
+});
+
+/** The files that this process holds open; undefined where the system doesn't tell. */
+function openFiles() {
+  if (!existsSync("/proc/self/fd")) return undefined;
+  const target = (fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return "";
+    }
+  };
+  return readdirSync("/proc/self/fd").map(target).filter((path) => path.startsWith(folder));
+}
+
+test("a file is read as a stream: its size is known first, and it is closed whatever happens", { timeout: 60_000 }, async () => {
+  const file = pathToFileURL(join(folder, "streamed.bloom"));
+  writeFileSync(file, blob);
+  const seen = [];
+  assert.ok((await load(file, { onProgress: (progress) => seen.push(progress) })).equals(filter));
+  assert.ok(seen.length > 1 && seen.every(({ total }) => total === blob.length));
+  assert.equal(seen.at(-1).loaded, blob.length);
+  const reason = new Error("enough");
+  const stop = new AbortController();
+  let chunks = 0;
+  await assert.rejects(load(file, { signal: stop.signal, onProgress: () => (chunks++, stop.abort(reason)) }), reason);
+  assert.equal(chunks, 1, "it goes on after an abort");
+  const own = new Error("mine");
+  await assert.rejects(load(file, { onProgress: () => { throw own; } }), own);
+  await assert.rejects(load(file, { maxBytes: blob.length - 1 }), { code: "too_large" });
+  await assert.rejects(load(file, { integrity: "sha256-" }), { code: "integrity" });
+  writeFileSync(join(folder, "text"), "x".repeat(200_000));
+  await assert.rejects(load(pathToFileURL(join(folder, "text"))), { code: "not_a_filter" });
+  if (openFiles() === undefined) return console.log("whether files are closed is not checked: there is no /proc");
+  while (openFiles().length > 0) await new Promise((resolve) => setImmediate(resolve));
+});
+
+test("a file of 600 MB takes no memory if maxBytes is less", () => {
+  const large = join(folder, "large.bloom");
+  writeFileSync(large, blob);
+  truncateSync(large, 600e6); // with a hole, which takes no room
+  const source = `
+    import { load } from "bloom-wasm/reader";
+    const url = ${JSON.stringify(pathToFileURL(large).href)};
+    const before = process.resourceUsage().maxRSS;
+    const codes = [];
+    for (const options of [{ maxBytes: 1000 }, {}]) codes.push(await load(url, options).catch(({ code }) => code));
+    console.log(codes.join(), Math.round((process.resourceUsage().maxRSS - before) / 1024));
+  `;
+  const [codes, taken] = execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" }).split(" ");
+  assert.equal(codes, "too_large,trailing_bytes");
+  assert.ok(Number(taken) < 100, `${taken} MiB`);
+});
+
+test("what is no plain file: a folder, devices, a pipe, files without a size", { timeout: 60_000, skip: process.platform !== "linux" && "only Linux has all of these" }, async () => {
+  await assert.rejects(load(pathToFileURL(folder)), { name: "FilterError", code: "network", message: /EISDIR/ });
+  await assert.rejects(load("file:///dev/zero"), { code: "not_a_filter" });
+  await assert.rejects(load("file:///dev/zero", { maxBytes: 3 }), { code: "too_large" });
+  await assert.rejects(load("file:///dev/null"), { code: "truncated" });
+  await assert.rejects(load("file:///proc/self/status"), { code: "not_a_filter" });
+  await assert.rejects(load("file:///proc/self/status", { maxBytes: 10 }), { code: "too_large" });
+  await assert.rejects(load("file:///none/here"), { code: "network", message: /ENOENT/ });
+  await assert.rejects(load(pathToFileURL(join(folder, "f.bloom", "below"))), { code: "network", message: /ENOTDIR/ });
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const totals = new Set();
+  const loading = load(pathToFileURL(pipe), { onProgress: ({ total }) => totals.add(total) });
+  spawn("dd", [`if=${join(folder, "f.bloom")}`, `of=${pipe}`, "bs=1000"], { stdio: "ignore" });
+  assert.ok((await loading).equals(filter));
+  assert.deepEqual([...totals], [undefined]);
+  // Nobody writes: an abort is heard all the same.
+  const writer = openSync(pipe, constants.O_RDWR);
+  const stop = new AbortController();
+  const reason = new Error("enough");
+  const hanging = load(pathToFileURL(pipe), { signal: stop.signal });
+  while (openFiles().length < 2) await new Promise((resolve) => setImmediate(resolve));
+  stop.abort(reason);
+  await assert.rejects(hanging, reason);
+  closeSync(writer);
+  while (openFiles().length > 0) await new Promise((resolve) => setImmediate(resolve));
 });
 
 test("options of a wrong type, and bodies that somebody else reads", async () => {
