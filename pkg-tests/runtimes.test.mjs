@@ -1,7 +1,7 @@
 /** The cases in other versions of Node, in Deno, in Bun, and in Cloudflare's workerd. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -13,6 +13,8 @@ import { commands } from "./runtimes/commands.mjs";
 import { record, skipped } from "./runtimes/table.mjs";
 
 const here = app("runtimes");
+const blob = readFileSync(new URL("../tests/golden/ribbon.bloom", import.meta.url));
+writeFileSync(join(here, "golden.bloom"), blob);
 
 describe("on the command line", () => {
   for (const { name, version, command, missing } of commands) {
@@ -20,6 +22,7 @@ describe("on the command line", () => {
       const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "cli.mjs")], { timeout: 60_000 });
       const ran = JSON.parse(stdout);
       assert.equal(ran.version, version);
+      assert.equal(ran.files, `true,${blob.length},too_large,not_a_filter,network,network,enough`);
       await record(name, version, ran.verdict);
     });
   }
