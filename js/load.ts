@@ -16,23 +16,29 @@ export interface LoadOptions {
   signal?: AbortSignal;
   /** Called after each chunk. `total` is undefined when the length is unknown, as for a compressed transfer. */
   onProgress?: (progress: { loaded: number; total: number | undefined }) => void;
-  /** The most bytes to accept; a longer blob throws `too_large`. Default: no limit but the memory's. */
+  /**
+   * The most bytes of a blob to accept, without a transfer's compression; a longer one throws `too_large`, at once where
+   * its length is known. Default: no limit but the memory's.
+   */
   maxBytes?: number;
-  /** The blob's hash as in a script tag, such as `sha256-...`; other bytes throw `integrity`. */
+  /**
+   * The blob's hash as in a script tag, such as `sha256-...`; other bytes throw `integrity`. Of several hashes those with
+   * the most bits count, and one of them must fit.
+   */
   integrity?: string;
   /** What to call in place of the global `fetch`. */
   fetch?: typeof globalThis.fetch;
 }
 
 /**
- * Loads a blob and decodes it. A URL is fetched; a `file:` URL is read in Node, Deno and Bun.
+ * Loads a blob and decodes it. A URL is fetched; a `file:` URL is read in Node, Deno and Bun, as a stream.
  *
  * Throws a {@link FilterError}: `http` for an error status, `network` for a failed transfer, `truncated` for a short
  * one, and the codes of `decode`; `trailing_bytes` at once, before the checksum is looked at. An abort rejects with the
  * signal's reason.
  *
- * Memory grows by the blob and at most 256 KiB if its length is known or at most 16 MiB; by up to twice the blob more
- * otherwise.
+ * This takes the memory of the blob and at most 256 KiB if its length is known or at most 16 MiB; up to twice the blob
+ * more otherwise. WebAssembly's memory, of which that is a part, grows by a sixteenth at least.
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
   if (typeof options !== "object" || options === null) throw invalidParameter("options must be an object");
