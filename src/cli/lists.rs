@@ -163,7 +163,8 @@ fn peek<'a>(mut file: impl Read + Send + 'a) -> io::Result<(Vec<u8>, impl Read +
 
 const GZIP: &[u8] = b"\x1f\x8b";
 
-/// How files start whose lines are no keys, and what to say of them. A longer start comes before one that it begins with.
+/// How files start whose lines are no keys, and what to say of them. A longer start comes before a shorter one that it
+/// begins with.
 const OTHERS: [(&[u8], &str); 11] = [
     (GZIP, "a gzip file in a gzip file; unpack it first"),
     (b"\xfd7zXZ\0", "an xz file; unpack it first"),
