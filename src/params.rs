@@ -32,7 +32,8 @@ pub struct Optimal {
 /// The smallest Bloom filter that holds `count` keys at a false-positive rate of `fpr`:
 /// m = ceil(-n ln p / (ln 2)^2) and k = max(1, round(m/n ln 2)). A count of 0 is sized as 1. At rates above 0.17,
 /// where k is 1 or 2, rounding it would miss the rate by up to a tenth: m is ceil(-k n / ln(1 - p^(1/k))) there. Below
-/// 1,000 keys m is then raised, by some bits in all, until the [exact rate](fpr_exact) is no higher than p.
+/// 1,000 keys m is then raised, by some bits in all, until the exact rate, the mean of (set bits / m)^k, is
+/// no higher than p.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] unless 0 < fpr < 1 and fpr >= 100 n / 2^64: digests have 64 bits, and a rate near
