@@ -30,8 +30,8 @@ let inside = false;
 /** What is to be done when a call has ended, once. */
 let afterwards: (() => void) | undefined;
 
-/** Does something when the next call has ended. */
-export function afterCall(run: () => void): void {
+/** Does something, or nothing any more, when the next call has ended. */
+export function afterCall(run: (() => void) | undefined): void {
   afterwards = run;
 }
 

@@ -60,8 +60,9 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   const requireRoom = (length: number) => {
     if (length > most) throw new FilterError("too_large", `the blob has ${length} bytes, more than ${most}`);
   };
-  const incoming = call(() => new Incoming(0));
+  let incoming: Incoming | undefined;
   try {
+    const blob = (incoming = call(() => new Incoming(0)));
     let loaded = 0;
     let expected = 0; // the blob's length by its own header, once that is there
     let next = 0; // how much is to be there when its header is looked at again
@@ -77,11 +78,11 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
       requireEnd();
       // Never more than the whole: twice the room would be a waste at the end.
       if (loaded > room) room = expected === 0 || expected > 2 * room ? Math.max(loaded, 2 * room) : expected;
-      call(() => incoming.push(chunk, room));
+      call(() => blob.push(chunk, room));
       if (expected === 0 && loaded >= next) {
         // With thousands of layers' levels in it, reading a header for each chunk anew would take minutes.
         next = 2 * loaded;
-        expected = call(() => incoming.expectedLength());
+        expected = call(() => blob.expectedLength());
         requireRoom(expected);
         requireEnd();
         // Room for the whole at once, but not for much on the word of the header alone.
@@ -90,10 +91,10 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
       onProgress?.({ loaded, total: loaded <= total! ? total : undefined });
     });
     if (integrity !== undefined) {
-      await requireIntegrity(call(() => incoming.toBytes()), integrity);
+      await requireIntegrity(call(() => blob.toBytes()), integrity);
       signal?.throwIfAborted();
     }
-    return hold(call(() => incoming.decode()));
+    return hold(call(() => blob.decode()));
   } catch (error) {
     void stream.cancel?.(error).catch(() => {});
     throw error;
@@ -127,7 +128,7 @@ export async function open(source: Source, options: LoadOptions): Promise<Opened
 }
 
 function openUrl(url: string, options: LoadOptions): Promise<Opened> {
-  return url.startsWith("file:") ? openFile(url) : openResponse(request(url, options), url);
+  return /^[\0- ]*file:/i.test(url) ? openFile(url) : openResponse(request(url, options), url);
 }
 
 async function request(input: string | Request, { signal, fetch = globalThis.fetch }: LoadOptions): Promise<Response> {

@@ -35,6 +35,8 @@ function room(length: number): Uint8Array {
   if (length > view.length || view.length === 0) {
     requireRoom(length);
     const size = Math.max(length, 4096);
+    // It may still have to be given back, if the call for which it was so long was never made.
+    afterCall(undefined);
     const address = call(() => growScratch(size));
     view = new Uint8Array(memory.buffer, address >>> 0, size);
     if (size > 4 * LONG) afterCall(giveBack);

@@ -210,7 +210,7 @@ test("info describes the blob", () => {
   const bytes = filter.toBytes();
   const { bitsPerKey, id, ...rest } = decode(bytes).info();
   assert.deepEqual(rest, {
-    kind: "bloom", profile: "raw", count: null, capacity: 1, fpr: 2 ** -7, bits: 20, hashes: 7, byteLength: bytes.length,
+    kind: "bloom", profile: "raw", count: null, capacity: 2, fpr: 2 ** -7, bits: 21, hashes: 7, byteLength: bytes.length,
     seed: "18446744073709551615", layers: 0, name: "größer", createdAt: 1.7e12,
   });
   assert.equal(bitsPerKey, (8 * bytes.length) / filter.estimatedCount);

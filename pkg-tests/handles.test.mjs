@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { CATCH_MEMORY, folder } from "./installed.mjs";
+import { CATCH_MEMORY, folder, installed } from "./installed.mjs";
 
 /** What a script prints in a process of its own, where `gc` collects garbage, and `collect` waits for finalizers too. */
 function run(source) {
@@ -214,4 +214,17 @@ test("a long key takes its own size of memory, and gives it back to the next fil
     console.log(most / length);
   `);
   assert.ok(Number(out) > 0.9 && Number(out) < 1.2, `${out} times its size`);
+});
+
+test("a long key of which nobody was asked leaves nothing to be done", async () => {
+  const { BloomFilter, FilterError } = await installed();
+  const long = "b".repeat(7 << 20);
+  const filter = BloomFilter.from([long]);
+  const gone = BloomFilter.from(["a"]);
+  gone.free();
+  for (const ask of [(key) => gone.has(key), (key) => BloomFilter.prototype.has.call(new Proxy(filter, {}), key), (key) => gone.hasMany([key])]) {
+    assert.throws(() => ask("a".repeat(5 << 20)), FilterError);
+    assert.equal(filter.has(long), true);
+    assert.equal(filter.has("b"), false);
+  }
 });

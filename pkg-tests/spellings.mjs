@@ -44,16 +44,19 @@ export function* spellings(count, seed = 1) {
   const fancy = (char) => (/[a-z]/.test(char) ? String.fromCodePoint(one([0x1d41a, 0x24d0, 0x1d4ea, 0x1ccd6]) + char.charCodeAt(0) - 97) : fullwidth(char));
   const letter = (char, odd) => {
     if (next() > odd) return char;
-    switch (Math.floor(next() * 7)) {
+    switch (Math.floor(next() * 8)) {
       case 0: return char.toUpperCase();
       case 1: return escaped(char);
       case 2: return escaped(escaped(char));
       case 3: return fullwidth(char);
       case 4: return fancy(char);
       case 5: return char + one(INVISIBLE);
+      case 6: return one(["\uff05", "\ufe6a", "%EF%BC%85"]) + escaped(char).slice(1);
       default: return escaped(next() < 0.5 ? fullwidth(char) : char + one(INVISIBLE));
     }
   };
+  const digit = (char) => one([char, fullwidth(char), escaped(fullwidth(char)), ...(/\d/.test(char) ? [String.fromCodePoint(0x1d7ce + Number(char))] : [])]);
+  const literal = (host, odd) => [...host].map((char) => (next() > odd || !/[\da-f]/.test(char) ? char : digit(char))).join("");
   const dot = (odd) => (next() > odd ? "." : one(["%2e", "%2E", "\u3002", "\uff0e", "\uff61", "%E3%80%82", "%ef%bd%a1", "..", ".\u00ad", "\t."]));
   const named = (host, odd) => [...host].map((char) => (char === "." ? dot(odd) : letter(char, odd))).join("");
   const addresses = ["192.0.2.7", "3221225991", "0xC0000207", "030000001007", "192.519", "192.0.519", "0300.0.0x2.7", "192.0.2.0x7", "192.0.2.07", "192.0.2.7."];
@@ -67,7 +70,7 @@ export function* spellings(count, seed = 1) {
     const user = often(0.7, "", ["good.example@", "u:p@", "good.example%2f@", "a@b@", "@", ":@", "good.example:80@", "%40@", "evil:evil@@", "\u3002@", "good.example#@", "x%5C@", "good.example\uff0f@", "\uff20", "x\uff1a80@"]);
     const kind = next();
     const plain = next() < 0.02 ? "xn--evil-.example" : "evil.example";
-    const host = kind < 0.1 ? named(one(addresses), odd) : kind < 0.15 ? one(literals) : named(kind < 0.25 ? one(umlauts) : plain, odd);
+    const host = kind < 0.1 ? named(one(addresses), odd) : kind < 0.15 ? literal(one(literals), odd) : named(kind < 0.25 ? one(umlauts) : plain, odd);
     const subdomain = kind >= 0.15 && next() < 0.4 ? one(SUBDOMAINS) + (next() < 0.2 ? one(SUBDOMAINS) : "") : next() < 0.05 ? one(INVISIBLE) : "";
     const end = often(0.85, "", [".", "..", one(INVISIBLE), "%2e", "\u3002", "%", "%20", "-", "\uff0f", "\uff05", "\uff1a80", "%00", "%2f"]);
     const port = often(0.8, "", [":80", ":", ":8080", ":080", ":80\t", ":0"]);

@@ -212,6 +212,12 @@ fn a_few_keys_get_the_bits_that_they_need() {
             }
         }
     }
+    // Where the rate is a series, and not exact any more.
+    for (count, fpr) in [(500, 0.01), (450, 1e-3), (999, 0.04), (210, 1e-6), (100, 1e-12)] {
+        let size = optimal(count, fpr).unwrap();
+        let [mean, fewer] = [size.bits, size.bits - 2].map(|bits| exact_rate(count, bits, size.hashes).0);
+        assert!(mean <= 1.001 * fpr && fewer > 0.999 * fpr, "n = {count}: {mean:e} for {fpr:e}");
+    }
     for fpr in [0.9, 0.1, 1e-3, 1e-6, 1e-9] {
         let [few, many] = [999, 1000].map(|count| optimal(count, fpr).unwrap().bits);
         // With a whole number of hashes the formula is up to 3 % off its rate, which is 1 % of the bits.

@@ -309,6 +309,8 @@ fn hosts_that_can_not_be() {
         "http://evil%5B.%5Dcom/",
         "http://evil(.)com/",
         "https://evil{dot}com",
+        "http://evil(dot)com/",
+        "http://a\u{378}.com/",
         "hxxp://evil.com/",
         "hxxps://evil[.]com/",
         "http://[evil].com/",
@@ -326,6 +328,14 @@ fn hosts_that_can_not_be() {
     }
     for (line, key) in [
         ("http://a!b.evil.com/x", "a!b.evil.com/x"),
+        ("http://a(b.evil.com/", "a(b.evil.com/"),
+        ("http://evil.com?q=a*b", "evil.com/?q=a*b"),
+        ("http://evil.com?x y", "evil.com/?x%20y"),
+        ("http://evil.com#*", "evil.com/"),
+        ("http://evil.com\\*", "evil.com/*"),
+        ("http://u*r:p@evil.com/", "evil.com/"),
+        ("1.2.3.4/404", "1.2.3.4/404"),
+        ("1.2.3.4/33", "1.2.3.4/33"),
         ("http://xn--.evil.com/", "xn--.evil.com/"),
         ("http://%20leadingspace.com/", "%20leadingspace.com/"),
         ("http-server", "http-server/"),

@@ -161,11 +161,22 @@ fn second_readings() {
         "http://evi\u{2061}l.com/",
         "http://xn--.evi%E2%81%A1l%e3%80%82com/",
         "http://\u{1CCDA}v\u{1CCDE}l.com/",
+        "http://ev％69l.com/",
+        "http://evil﹪2ecom/",
+        "http://evil%EF%BC%852ecom\\@good.com",
     ] {
         assert!(all(input).contains(&"evil.com/".to_owned()), "{input}: {:?}", all(input));
     }
     assert!(all("http://STRA\u{1E9E}E.de/").contains(&"xn--strae-oqa.de/".to_owned()));
-    assert!(all("http://\u{FEFF}[::1]/").contains(&"[::1]/".to_owned()));
+    for input in [
+        "http://\u{FEFF}[::1]/",
+        "http://[::１]/",
+        "http://[::¹]/",
+        "http://[::%EF%BC%91]/",
+        "http://％5b::1]:80/",
+    ] {
+        assert!(all(input).contains(&"[::1]/".to_owned()), "{input}: {:?}", all(input));
+    }
     assert_eq!(all("/\\a.b\\c/?d\\"), ["a.b/c/?d\\", "a.b/c/", "a.b/"]);
     // The canonical form's come first, none twice.
     assert_eq!(all("http://xn--.a.b\\@a.b/"), ["a.b/", "xn--.a.b/@a.b/", "xn--.a.b/", "a.b/@a.b/"]);

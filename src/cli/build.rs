@@ -235,7 +235,7 @@ fn write(
     streams: &mut Streams,
 ) -> Result<Answer> {
     let bytes = blob.encode()?;
-    if output == Path::new("-") {
+    if output::is_stdout(output) {
         streams.print(&bytes)?;
         return Ok(Answer::Yes);
     }

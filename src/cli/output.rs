@@ -13,13 +13,40 @@ static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// Fails if nothing can be written there, before the work is done.
 pub fn check(path: &Path) -> Result<()> {
-    if path != Path::new("-") {
-        target(path)?;
+    if is_stdout(path) {
+        return Ok(());
+    }
+    let (file, there) = target(path)?;
+    if there.is_none() {
+        let name = || path.display().to_string();
+        let folder = fs::metadata(folder(&file)).with_context(name)?;
+        // What ends in a slash names a folder.
+        if !folder.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(io::Error::from(io::ErrorKind::NotADirectory)).with_context(name);
+        }
     }
     Ok(())
 }
 
-/// The file that a path leads to through all links, be it there or not, and what is there.
+/// Whether it names standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].into_iter().any(|name| path == Path::new(name))
+}
+
+/// The folder of a file.
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// Whether it is a file that some program, such as a shell, has open, and that it names by a number.
+fn is_descriptor(file: &Path) -> bool {
+    folder(file)
+        .canonicalize()
+        .is_ok_and(|folder| folder.starts_with("/proc") || folder.starts_with("/dev/fd"))
+}
+
+/// The file that a path leads to through all links, be it there or not, and what is there. A number of an open file is no
+/// link: that may have no name any more, or be written to by others.
 ///
 /// # Errors
 /// If that is a folder, or can't be reached.
@@ -33,7 +60,9 @@ fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
     let there = there.with_context(|| path.display().to_string())?;
     let mut file = path.to_owned();
     // Links that lead in a circle are refused above.
-    while let Ok(next) = fs::read_link(&file) {
+    while !is_descriptor(&file)
+        && let Ok(next) = fs::read_link(&file)
+    {
         file.pop();
         file.push(next);
     }
@@ -44,9 +73,9 @@ fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
 pub fn write(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> Result<()> {
     let name = || path.display().to_string();
     let (file, there) = target(path)?;
-    if there.as_ref().is_some_and(|there| !there.is_file()) {
-        // A device, a pipe: to replace it would be a surprise.
-        let mut device = OpenOptions::new().write(true).open(path).with_context(name)?;
+    if there.as_ref().is_some_and(|there| !there.is_file()) || is_descriptor(&file) {
+        // A device, a pipe, an open file: to replace it would be a surprise.
+        let mut device = OpenOptions::new().append(true).open(path).with_context(name)?;
         report()?;
         return device.write_all(bytes).with_context(name);
     }
@@ -60,7 +89,6 @@ pub fn write(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> 
 
 /// The bytes in a file beside the one that it is to become, with the rights of what is there.
 fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>) -> io::Result<NamedTempFile> {
-    let folder = file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".bloom-wasm-");
     #[cfg(unix)]
@@ -71,7 +99,7 @@ fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>) -> io::Result<N
     let mut path = lock();
     #[cfg(unix)]
     signals::watch()?;
-    let mut temporary = builder.tempfile_in(folder)?;
+    let mut temporary = builder.tempfile_in(folder(file))?;
     *path = Some(temporary.path().to_owned());
     drop(path);
     temporary.write_all(bytes)?;
@@ -97,7 +125,7 @@ mod signals {
     use std::sync::Once;
     use std::{fs, io, thread};
 
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
@@ -128,7 +156,7 @@ mod signals {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-        let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter();
+        let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ].into_iter();
         all.filter(move |signal| ignored >> (signal - 1) & 1 == 0)
     }
 }

@@ -47,13 +47,15 @@ impl Canonical<'_> {
     }
 
     /// Whether there can be such a host. A line that isn't meant to be opened has none, such as `evil[.]com`,
-    /// `http://http://evil.com` or `1.2.3.4-1.2.3.9`.
+    /// `http://http://evil.com` or `1.2.3.4-1.2.3.9`; nor has one whose international host the parser refused.
     pub fn has_possible_host(&self) -> bool {
         let host = self.host();
         let last = host.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
         let number = last.iter().all(u8::is_ascii_digit) || value(last).is_some();
-        let odd = host.iter().any(|byte| b"[](){}<>^|\"".contains(byte));
-        self.parts.address || !number && !odd && !matches!(host, b"http" | b"https")
+        let has = |text: &[u8]| host.windows(text.len()).any(|part| part == text);
+        let broken = [&b"["[..], b"]", b"(.)", b"{.}", b"(dot)", b"{dot}"].into_iter().any(has);
+        let refused = host.windows(2).any(|pair| pair[0] == b'%' && pair[1] >= b'8');
+        self.parts.address || !number && !broken && !refused && !matches!(host, b"http" | b"https")
     }
 
     /// The keys, at most 30 and each once: for every host, the exact one first and then the longest suffix, the path
@@ -242,25 +244,27 @@ fn second_reading(
         return Ok(None);
     }
 
-    let mut escaped = Vec::new();
-    append_unescaped(&mut escaped, without_user(authority)).map_err(|Full| too_large(input))?;
-    let mut host = Vec::new();
-    for chunk in escaped.utf8_chunks() {
-        for char in chunk.valid().chars().filter_map(modern) {
-            append(&mut host, char.encode_utf8(&mut [0; 4]).as_bytes())?;
-        }
-        append(&mut host, chunk.invalid())?;
+    let mut host = copied(without_user(authority))?;
+    // Twice, for what one round makes of a character may end an escape.
+    for _ in 0..2 {
+        host = modern_host(&host)?;
     }
+    let host = without_port(&host);
 
     let mut text = Vec::new();
     append(&mut text, scheme)?;
     append(&mut text, b"://")?;
-    let mut rest = Some(without_port(&host));
+    let mut rest = Some(host);
+    if host.starts_with(b"[") && host.len() < LONG_LABEL {
+        for char in String::from_utf8_lossy(host).chars() {
+            append(&mut text, &mapped(platform, char.encode_utf8(&mut [0; 4]).as_bytes())?)?;
+        }
+        rest = None;
+    }
     // There are no names of more labels.
     for _ in 0..128 {
         let Some(label) = part(&mut rest, b'.') else { break };
-        let mapped = if label.is_ascii() { None } else { mapped(platform, label)? };
-        append(&mut text, mapped.as_deref().unwrap_or(label))?;
+        append(&mut text, &mapped(platform, label)?)?;
         if rest.is_some() {
             push(&mut text, b'.')?;
         }
@@ -272,13 +276,34 @@ fn second_reading(
     if rest.is_some() { Ok(None) } else { canonicalize(text) }
 }
 
-/// An international label in ASCII; `None` if the parser refuses it.
-fn mapped(platform: &impl Platform, label: &[u8]) -> Result<Option<Vec<u8>>> {
-    let mut url = joined("http://", label)?;
-    append(&mut url, b".a/")?;
-    let Some(href) = platform.parse_url(&utf8(&url)?)? else { return Ok(None) };
-    let label = href.strip_prefix(b"http://").and_then(|href| href.strip_suffix(b".a/"));
-    label.map(copied).transpose()
+/// A host without escapes, and with the characters of the newest tables.
+fn modern_host(host: &[u8]) -> Result<Vec<u8>> {
+    let mut escaped = Vec::new();
+    append_unescaped(&mut escaped, host).map_err(|Full| too_large(host))?;
+    let mut out = Vec::new();
+    for chunk in escaped.utf8_chunks() {
+        for char in chunk.valid().chars().filter_map(modern) {
+            append(&mut out, char.encode_utf8(&mut [0; 4]).as_bytes())?;
+        }
+        append(&mut out, chunk.invalid())?;
+    }
+    Ok(out)
+}
+
+/// More bytes than any label has that becomes one of 63 characters; a parser may take quadratic time for more.
+const LONG_LABEL: usize = 1000;
+
+/// An international label, or a character of an address, in ASCII; as it is if it is too long or the parser refuses it.
+fn mapped(platform: &impl Platform, label: &[u8]) -> Result<Vec<u8>> {
+    if !label.is_ascii() && label.len() < LONG_LABEL {
+        let mut url = joined("http://", label)?;
+        append(&mut url, b".a/")?;
+        let href = platform.parse_url(&utf8(&url)?)?.unwrap_or_default();
+        if let Some(label) = href.strip_prefix(b"http://").and_then(|href| href.strip_suffix(b".a/")) {
+            return copied(label);
+        }
+    }
+    copied(label)
 }
 
 /// A character of a host as the newest tables of UTS #46 (Unicode 17) have it, where older ones refuse it or differ; `None`
@@ -290,8 +315,10 @@ fn modern(char: char) -> Option<char> {
         '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' => None,
         '\u{FFF0}'..='\u{FFF8}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' => None,
         '\u{E0000}'..='\u{E0FFF}' => None,
-        // Dots.
-        '\u{3002}' | '\u{FF0E}' | '\u{FF61}' => Some('.'),
+        // Dots, percent signs, and all the other full-width characters.
+        '\u{3002}' | '\u{FF61}' => Some('.'),
+        '\u{FE6A}' => Some('%'),
+        '\u{FF01}'..='\u{FF5E}' => char::from_u32(u32::from(char) - 0xFEE0),
         // The capital of the German letter, which older tables make ss of.
         '\u{1E9E}' => Some('ß'),
         '\u{A7F1}' => Some('s'),

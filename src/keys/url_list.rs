@@ -104,10 +104,12 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     }
     if has_scheme {
         // A whole URL may hold anything, but for a blank or a star in its host.
-        let authority = line.splitn(4, |&byte| byte == b'/').nth(2).unwrap_or_default();
+        let after = line.splitn(3, |&byte| byte == b'/').nth(2).unwrap_or_default();
+        let authority = after.split(|byte| b"/\\?#".contains(byte)).next().unwrap_or_default();
+        let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or_default();
         return match () {
-            () if authority.contains(&b'*') => Err(Skip::Pattern),
-            () if authority.contains(&b' ') => Err(Skip::NotCheckable),
+            () if host.contains(&b'*') => Err(Skip::Pattern),
+            () if host.contains(&b' ') => Err(Skip::NotCheckable),
             () => Ok(line),
         };
     }
@@ -132,9 +134,8 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     // brackets for a host and a port, and the length of a network's prefix for a path.
     let mail = path.is_empty() && !authority.contains(&b':') && authority.contains(&b'@');
     let bare = authority.contains(&b':') && is_address(authority);
-    let prefix = path.strip_prefix(b"/").unwrap_or_default();
-    let network =
-        is_address(authority) && matches!(prefix.len(), 1..=3) && prefix.iter().all(u8::is_ascii_digit);
+    let prefix = path.strip_prefix(b"/").and_then(|path| str::from_utf8(path).ok()?.parse::<u8>().ok());
+    let network = is_address(authority) && prefix.is_some_and(|prefix| prefix <= 32 || bare && prefix <= 128);
     let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or_default();
     if mail || bare || network || !host.iter().all(is_plain) { Err(Skip::NotCheckable) } else { Ok(line) }
 }
