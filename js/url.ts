@@ -21,7 +21,8 @@ export function putUrl(url: string | URL): number {
 
 /**
  * The canonical form of a URL, a host or a host with a path, by the rules of Safe Browsing, without user, port and
- * fragment; null if there is no host to check, as in `mailto:` and `data:`.
+ * fragment; null if there is no host to check, as in `mailto:` and `data:`. It is for reading and comparing: list the URL
+ * itself, for a `%5C` in a path comes out as a backslash, which a browser takes for a slash.
  */
 export function canonicalizeUrl(url: string | URL): string | null {
   const length = putUrl(url);
