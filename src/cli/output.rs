@@ -152,7 +152,7 @@ mod signals {
 
     /// The signals that end a program, but for those that it was told to ignore, as `nohup` does.
     fn deadly() -> impl Iterator<Item = i32> {
-        // Only Linux tells without `unsafe` which these are.
+        // Linux tells in a file which these are. Elsewhere none counts as ignored.
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

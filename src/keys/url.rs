@@ -1,8 +1,14 @@
 //! A URL's canonical form and the keys made of it, by the rules of Safe Browsing. The WHATWG parser, a browser's or
 //! a crate's, comes first: it maps international hosts and says where a browser would go.
 
+mod address;
+mod second;
+
 use std::borrow::Cow;
 
+pub(super) use self::address::is_address;
+use self::address::{compress, ipv4, ipv6, number, value};
+use self::second::second_reading;
 use super::Platform;
 use crate::error::{Error, Result};
 use crate::vectors::{append, copied, push, reserve};
@@ -219,113 +225,6 @@ fn parse_cleaned(platform: &impl Platform, input: &[u8]) -> Result<(Option<Canon
     match again {
         Some(href) => Ok((canonicalize(href)?, false)),
         None => Ok((canonicalize(copied(input)?)?, true)),
-    }
-}
-
-/// How a browser may read [cleaned](clean) bytes that the platform's parser refused, or reads by another year's Unicode:
-/// a host that is international, or that a browser takes with a label that is none.
-fn second_reading(
-    platform: &impl Platform,
-    input: &[u8],
-    refused: bool,
-) -> Result<Option<Canonical<'static>>> {
-    let named = scheme(input).and_then(|length| Some((special(&input[..length])?, &input[length + 1..])));
-    let (scheme, rest) = match (named, input) {
-        (Some(named), _) => named,
-        (None, [b'?' | b'#', ..]) => return Ok(None),
-        (None, [b'/', rest @ ..]) if !matches!(rest, [b'/' | b'\\', ..]) => return Ok(None),
-        (None, _) if scheme(input).is_some() && !has_port(input) => return Ok(None),
-        (None, _) => (SPECIAL[0], input),
-    };
-    let slashes = rest.iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count();
-    let (authority, rest) = split_at(rest.get(slashes..).unwrap_or_default(), b"/\\?#");
-    let (path, query) = split_at(rest, b"?#");
-    if !refused && authority.iter().all(|&byte| byte.is_ascii() && byte != b'%') {
-        return Ok(None);
-    }
-
-    let mut host = copied(without_user(authority))?;
-    // Twice, for what one round makes of a character may end an escape.
-    for _ in 0..2 {
-        host = modern_host(&host)?;
-    }
-    let host = without_port(&host);
-
-    let mut text = Vec::new();
-    append(&mut text, scheme)?;
-    append(&mut text, b"://")?;
-    let mut rest = Some(host);
-    if host.starts_with(b"[") && host.len() < LONG_LABEL {
-        for char in String::from_utf8_lossy(host).chars() {
-            append(&mut text, &mapped(platform, char.encode_utf8(&mut [0; 4]).as_bytes())?)?;
-        }
-        rest = None;
-    }
-    // There are no names of more labels.
-    for _ in 0..128 {
-        let Some(label) = part(&mut rest, b'.') else { break };
-        append(&mut text, &mapped(platform, label)?)?;
-        if rest.is_some() {
-            push(&mut text, b'.')?;
-        }
-    }
-    for &byte in path {
-        push(&mut text, if byte == b'\\' { b'/' } else { byte })?;
-    }
-    append(&mut text, query)?;
-    if rest.is_some() { Ok(None) } else { canonicalize(text) }
-}
-
-/// A host without escapes, and with the characters of the newest tables.
-fn modern_host(host: &[u8]) -> Result<Vec<u8>> {
-    let mut escaped = Vec::new();
-    append_unescaped(&mut escaped, host).map_err(|Full| too_large(host))?;
-    let mut out = Vec::new();
-    for chunk in escaped.utf8_chunks() {
-        for char in chunk.valid().chars().filter_map(modern) {
-            append(&mut out, char.encode_utf8(&mut [0; 4]).as_bytes())?;
-        }
-        append(&mut out, chunk.invalid())?;
-    }
-    Ok(out)
-}
-
-/// More bytes than any label has that becomes one of 63 characters; a parser may take quadratic time for more.
-const LONG_LABEL: usize = 1000;
-
-/// An international label, or a character of an address, in ASCII; as it is if it is too long or the parser refuses it.
-fn mapped(platform: &impl Platform, label: &[u8]) -> Result<Vec<u8>> {
-    if !label.is_ascii() && label.len() < LONG_LABEL {
-        let mut url = joined("http://", label)?;
-        append(&mut url, b".a/")?;
-        let href = platform.parse_url(&utf8(&url)?)?.unwrap_or_default();
-        if let Some(label) = href.strip_prefix(b"http://").and_then(|href| href.strip_suffix(b".a/")) {
-            return copied(label);
-        }
-    }
-    copied(label)
-}
-
-/// A character of a host as the newest tables of UTS #46 (Unicode 17) have it, where older ones refuse it or differ; `None`
-/// if nobody sees it: Default_Ignorable_Code_Point in DerivedCoreProperties.txt.
-fn modern(char: char) -> Option<char> {
-    match char {
-        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' => None,
-        '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' => None,
-        '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' => None,
-        '\u{FFF0}'..='\u{FFF8}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' => None,
-        '\u{E0000}'..='\u{E0FFF}' => None,
-        // Dots, percent signs, and all the other full-width characters.
-        '\u{3002}' | '\u{FF61}' => Some('.'),
-        '\u{FE6A}' => Some('%'),
-        '\u{FF01}'..='\u{FF5E}' => char::from_u32(u32::from(char) - 0xFEE0),
-        // The capital of the German letter, which older tables make ss of.
-        '\u{1E9E}' => Some('ß'),
-        '\u{A7F1}' => Some('s'),
-        // Outlined letters and digits.
-        '\u{1CCD6}'..='\u{1CCEF}' => char::from_u32(u32::from(char) - 0x1CCD6 + u32::from('a')),
-        '\u{1CCF0}'..='\u{1CCF9}' => char::from_u32(u32::from(char) - 0x1CCF0 + u32::from('0')),
-        _ => Some(char),
     }
 }
 
@@ -643,149 +542,6 @@ fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool), Full> {
         compress(&mut out, &groups)?;
     }
     Ok((out, address.is_some() || groups.is_some()))
-}
-
-/// One to four numbers, decimal, octal or hexadecimal, of which the last fills the bytes that are left.
-#[inline(never)]
-fn ipv4(host: &[u8]) -> Option<u32> {
-    let mut address = 0;
-    let mut room = 32;
-    let mut rest = Some(host);
-    while let Some(part) = part(&mut rest, b'.') {
-        let value = value(part)?;
-        // The last one takes all the room, any other one byte of it.
-        let bits = if rest.is_none() { room } else { 8 };
-        if room < 8 || value >> bits != 0 {
-            return None;
-        }
-        room -= bits;
-        address |= value << room;
-    }
-    u32::try_from(address).ok()
-}
-
-/// A number as C writes it.
-fn value(text: &[u8]) -> Option<u64> {
-    let (base, digits) = match text {
-        [b'0', b'x' | b'X', rest @ ..] => (16, rest),
-        [b'0', rest @ ..] if !rest.is_empty() => (8, rest),
-        _ => (10, text),
-    };
-    if digits.is_empty() {
-        return None;
-    }
-    let mut value = 0_u64;
-    for &byte in digits {
-        let digit = u64::from(digit(byte)?);
-        if digit >= base {
-            return None;
-        }
-        value = value.saturating_mul(base).saturating_add(digit);
-    }
-    Some(value)
-}
-
-/// The eight groups of an IPv6 address.
-fn ipv6(text: &[u8]) -> Option<[u16; 8]> {
-    let mut groups = [0; 8];
-    let Some(gap) = text.windows(2).position(|pair| pair == b"::") else {
-        return (read_groups(text, &mut groups)? == 8).then_some(groups);
-    };
-    let mut tail = [0; 8];
-    let head = text.get(..gap)?;
-    let before = read_groups(head, &mut groups)?;
-    let after = read_groups(text.get(gap + 2..)?, &mut tail)?;
-    // Decimals stand at the end only.
-    if before + after > 7 || !split_at(head, b".").1.is_empty() {
-        return None;
-    }
-    for (group, value) in groups.iter_mut().skip(8 - after).zip(tail) {
-        *group = value;
-    }
-    Some(groups)
-}
-
-/// Reads groups with a colon between two, the last two perhaps as four decimals, and gives their number.
-#[inline(never)]
-fn read_groups(text: &[u8], groups: &mut [u16; 8]) -> Option<usize> {
-    let mut count = 0;
-    let mut rest = (!text.is_empty()).then_some(text);
-    while let Some(piece) = part(&mut rest, b':') {
-        if rest.is_none() && !split_at(piece, b".").1.is_empty() {
-            let address = decimals(piece)?;
-            *groups.get_mut(count)? = (address >> 16) as u16;
-            count += 1;
-            *groups.get_mut(count)? = address as u16;
-        } else {
-            if !matches!(piece.len(), 1..=4) {
-                return None;
-            }
-            let mut value = 0;
-            for &byte in piece {
-                value = value << 4 | u16::from(digit(byte)?);
-            }
-            *groups.get_mut(count)? = value;
-        }
-        count += 1;
-    }
-    Some(count)
-}
-
-/// Whether this is an IP address in its usual form, which may name a zone as `fe80::1%lo0` does.
-pub(super) fn is_address(text: &[u8]) -> bool {
-    let (address, _) = split_at(text, b"%");
-    decimals(address).is_some() || ipv6(address).is_some()
-}
-
-/// An IPv4 address in its one usual form.
-fn decimals(text: &[u8]) -> Option<u32> {
-    let mut count = 0;
-    let mut rest = Some(text);
-    while let Some(number) = part(&mut rest, b'.') {
-        if matches!(number, [b'0', _, ..]) {
-            return None;
-        }
-        count += 1;
-    }
-    if count == 4 { ipv4(text) } else { None }
-}
-
-/// Writes an IPv6 address in brackets, the first of the longest runs of two zeros or more as `::`.
-fn compress(out: &mut Vec<u8>, groups: &[u16; 8]) -> Result<(), Full> {
-    let (mut end, mut longest, mut run) = (0, 1, 0);
-    for (i, &group) in groups.iter().enumerate() {
-        run = if group == 0 { run + 1 } else { 0 };
-        if run > longest {
-            (end, longest) = (i + 1, run);
-        }
-    }
-    put(out, b"[")?;
-    for (i, &group) in groups.iter().enumerate() {
-        if i >= end || i + longest < end {
-            // The first one has no colon before it, nor has the first one after a gap.
-            if i != 0 && i != end {
-                put(out, b":")?;
-            }
-            number(out, group.into(), 16)?;
-        } else if i + 1 == end {
-            put(out, b"::")?;
-        }
-    }
-    put(out, b"]")
-}
-
-/// Writes a number below `base` to the power of four.
-#[inline(never)]
-fn number(out: &mut Vec<u8>, value: u32, base: u32) -> Result<(), Full> {
-    let mut unit = base * base * base;
-    while unit > 0 {
-        if value >= unit || unit == 1 {
-            let digit = (value / unit % base) as u8;
-            put(out, &[if digit < 10 { b'0' + digit } else { b'a' - 10 + digit }])?;
-        }
-        unit /= base;
-    }
-    Ok(())
 }
 
 /// What a hexadecimal digit stands for.
