@@ -8,7 +8,7 @@ import { members, queries, strangers, strings } from "./keys.mjs";
 import { load } from "./loading.mjs";
 import { cli, native } from "./native.mjs";
 import { page } from "./page.mjs";
-import { RIVAL, peers } from "./peers.mjs";
+import { peers, RIVAL } from "./peers.mjs";
 import { loop, race } from "./race.mjs";
 import { claim, table } from "./table.mjs";
 import { expressions, matchUrl } from "./urls.mjs";
@@ -70,8 +70,17 @@ async function has(bench) {
     };
     tables.push(table(`has(string), fpr ${fpr}`, times, { rival: RIVAL, more }));
     for (const own of ["BloomFilter", "RibbonFilter"]) {
-      claims.push(claim(`${own}.has against ${RIVAL}, fpr ${fpr}`, { atLeast: 1.6 }, times, (time) => time[RIVAL] / time[own]));
-      claims.push(claim(`${own}.has against plain JavaScript, fpr ${fpr}`, { atLeast: 1 }, times, (time) => time["plain JavaScript"] / time[own]));
+      claims.push(
+        claim(`${own}.has against ${RIVAL}, fpr ${fpr}`, { atLeast: 1.6 }, times, (time) => time[RIVAL] / time[own]),
+      );
+      claims.push(
+        claim(
+          `${own}.has against plain JavaScript, fpr ${fpr}`,
+          { atLeast: 1 },
+          times,
+          (time) => time["plain JavaScript"] / time[own],
+        ),
+      );
     }
   }
   return { tables, claims };
@@ -102,7 +111,14 @@ async function add(bench) {
     const more = (name) => ({ share: peers.find((peer) => peer.name === name).share });
     const title = `making a filter of all keys, one add(string) after the other where there is add, fpr ${fpr}`;
     tables.push(table(title, times, { rival: RIVAL, more }));
-    claims.push(claim(`BloomFilter.add against ${RIVAL}, fpr ${fpr}`, { atLeast: 1.5 }, times, (time) => time[RIVAL] / time.BloomFilter));
+    claims.push(
+      claim(
+        `BloomFilter.add against ${RIVAL}, fpr ${fpr}`,
+        { atLeast: 1.5 },
+        times,
+        (time) => time[RIVAL] / time.BloomFilter,
+      ),
+    );
   }
   return { tables, claims };
 }
@@ -138,7 +154,10 @@ async function many(bench) {
         check: (filter) => assert.equal(askRival(filter, memberStrings), count),
       },
     ];
-    for (const [name, keys] of [["addMany", memberStrings], ["addLines", memberText]]) {
+    for (const [name, keys] of [
+      ["addMany", memberStrings],
+      ["addLines", memberText],
+    ]) {
       const run = () => {
         const filter = BloomFilter.withCapacity(count, fpr);
         filter[name](keys);
@@ -154,10 +173,31 @@ async function many(bench) {
     const added = await race(adding, bench.rounds);
     tables.push(table(`many keys in one call, fpr ${fpr}`, asked, { rival: RIVAL }));
     tables.push(table(`adding many keys in one call, fpr ${fpr}`, added, { rival: RIVAL }));
-    const against = (name, times) => (time) => time[RIVAL] / time[name];
-    claims.push(claim(`BloomFilter.hasLines against ${RIVAL}.test, fpr ${fpr}`, { atLeast: 3.5 }, asked, against("BloomFilter.hasLines")));
-    claims.push(claim(`RibbonFilter.hasLines against ${RIVAL}.test, fpr ${fpr}`, { atLeast: 3.5 }, asked, against("RibbonFilter.hasLines")));
-    claims.push(claim(`BloomFilter.addLines against ${RIVAL}.add, fpr ${fpr}`, { atLeast: 3.5 }, added, against("BloomFilter.addLines")));
+    const against = (name) => (time) => time[RIVAL] / time[name];
+    claims.push(
+      claim(
+        `BloomFilter.hasLines against ${RIVAL}.test, fpr ${fpr}`,
+        { atLeast: 3.5 },
+        asked,
+        against("BloomFilter.hasLines"),
+      ),
+    );
+    claims.push(
+      claim(
+        `RibbonFilter.hasLines against ${RIVAL}.test, fpr ${fpr}`,
+        { atLeast: 3.5 },
+        asked,
+        against("RibbonFilter.hasLines"),
+      ),
+    );
+    claims.push(
+      claim(
+        `BloomFilter.addLines against ${RIVAL}.add, fpr ${fpr}`,
+        { atLeast: 3.5 },
+        added,
+        against("BloomFilter.addLines"),
+      ),
+    );
   }
   return { tables, claims };
 }
@@ -171,7 +211,8 @@ async function url(bench) {
   const listed = bench.members();
   const urls = bench.strangers().slice(0, Math.ceil(bench.count / 4));
   const vectors = JSON.parse(readFileSync(new URL("../tests/url_vectors.json", import.meta.url)));
-  for (const url of [...vectors.map(({ input }) => input), ...urls]) assert.deepEqual(expressions(url), urlExpressions(url), url);
+  for (const url of [...vectors.map(({ input }) => input), ...urls])
+    assert.deepEqual(expressions(url), urlExpressions(url), url);
   assert.ok(urls.every((url) => expressions(url).length === 8));
 
   const own = { BloomFilter, RibbonFilter };
@@ -196,16 +237,25 @@ async function url(bench) {
     contestants.push({ name: `${name}.matchUrl`, keys: urls.length, run: () => ask(filter, urls) });
   }
   const times = await race(contestants, bench.rounds);
-  const more = (name) => (name === PARSING ? {} : { fpr: contestants.find((one) => one.name === name).run() / urls.length });
+  const more = (name) =>
+    name === PARSING ? {} : { fpr: contestants.find((one) => one.name === name).run() / urls.length };
   const claims = Object.keys(own).flatMap((name) => {
     const own = `${name}.matchUrl`;
     return [
       claim(`${own} against ${js}`, { atLeast: 2.5 }, times, (time) => time[js] / time[own]),
       // These URLs are canonical as they are, so that ours makes no URL of them: there is nothing to take from its time.
-      claim(`${own} against ${js} without its new URL`, { atLeast: 4 }, times, (time) => (time[js] - time[PARSING]) / time[own]),
+      claim(
+        `${own} against ${js} without its new URL`,
+        { atLeast: 4 },
+        times,
+        (time) => (time[js] - time[PARSING]) / time[own],
+      ),
     ];
   });
-  return { tables: [table(`matchUrl, 8 keys a URL, none listed, fpr ${fpr} a URL`, times, { rival: js, more })], claims };
+  return {
+    tables: [table(`matchUrl, 8 keys a URL, none listed, fpr ${fpr} a URL`, times, { rival: js, more })],
+    claims,
+  };
 }
 
 export const cases = { has, add, many, url, load, native, page, cli };

@@ -10,6 +10,7 @@ const bytes = new Uint8Array(readFileSync(path));
 let memory;
 let compiling = 0;
 const { Module, Instance } = WebAssembly;
+// biome-ignore lint/complexity/useArrowFunction: a constructor
 WebAssembly.Module = function (source) {
   const start = performance.now();
   const module = new Module(source);
@@ -104,5 +105,13 @@ async function stream(headers) {
   return memory.buffer.byteLength - before - bytes.length;
 }
 
-const ways = { start, small, decode, again, copy, stream: () => stream({}), streamOfLength: () => stream({ "content-length": bytes.length }) };
+const ways = {
+  start,
+  small,
+  decode,
+  again,
+  copy,
+  stream: () => stream({}),
+  streamOfLength: () => stream({ "content-length": bytes.length }),
+};
 console.log(JSON.stringify(await ways[how]()));

@@ -38,7 +38,8 @@ export function lines(from, to, kindOf) {
 export function strings(text) {
   const decoder = new TextDecoder();
   const keys = [];
-  for (let at = 0; at < text.length; at += pattern.length) keys.push(decoder.decode(text.subarray(at, at + pattern.length - 1)));
+  for (let at = 0; at < text.length; at += pattern.length)
+    keys.push(decoder.decode(text.subarray(at, at + pattern.length - 1)));
   return keys;
 }
 

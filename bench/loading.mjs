@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { RibbonFilter } from "../dist/bloom.node.js";
-import { RIVAL, peers } from "./peers.mjs";
+import { peers, RIVAL } from "./peers.mjs";
 import { loop, race } from "./race.mjs";
 import { claim, table } from "./table.mjs";
 
@@ -50,18 +50,32 @@ export async function load(bench) {
 
   const size = `${(bytes.length / 1e6).toFixed(1)} MB`;
   const [decode, copy] = [`decode, ${size}`, `growing a memory and copying, ${size}`];
-  const times = await race([{ name: decode, time: () => run("decode", large, "0") }, { name: copy, time: () => run("copy", large, "0") }], rounds);
+  const times = await race(
+    [
+      { name: decode, time: () => run("decode", large, "0") },
+      { name: copy, time: () => run("copy", large, "0") },
+    ],
+    rounds,
+  );
 
   const again = await run("again", large, "0");
   const later = { [decode]: again.decode, [copy]: again.copy };
 
   const starts = [];
   for (let round = 0; round < rounds; round++) {
-    starts.push({ ...(await run("start", small, bench.members()[0])), "importing another, small module": await run("small", small, "0") });
+    starts.push({
+      ...(await run("start", small, bench.members()[0])),
+      "importing another, small module": await run("small", small, "0"),
+    });
   }
-  const start = Object.fromEntries(Object.keys(starts[0]).map((part) => [part, starts.map((times) => times[part] * 1e6)]));
+  const start = Object.fromEntries(
+    Object.keys(starts[0]).map((part) => [part, starts.map((times) => times[part] * 1e6)]),
+  );
 
-  const grown = { "Content-Length known": [await run("streamOfLength", large, "0")], "not known": [await run("stream", large, "0")] };
+  const grown = {
+    "Content-Length known": [await run("streamOfLength", large, "0")],
+    "not known": [await run("stream", large, "0")],
+  };
   const title = `from import to the first answer in a fresh process of Node, ribbon of ${count} keys`;
   const tables = [
     await reading(bench),
@@ -70,11 +84,31 @@ export async function load(bench) {
     table(title, start, { milliseconds: true }),
   ];
   const claims = [
-    claim(`a process's first decode against growing and copying, ${size}`, { atMost: 1.25 }, times, (time) => time[decode] / time[copy]),
-    claim(`a later decode against growing and copying, ${size}`, { atMost: 1.25 }, later, (time) => time[decode] / time[copy]),
-    claim("Node: from imported to the first answer", { atMost: 2, unit: "ms" }, start, ({ decoding, answering }) => (decoding + answering) / 1e6),
+    claim(
+      `a process's first decode against growing and copying, ${size}`,
+      { atMost: 1.25 },
+      times,
+      (time) => time[decode] / time[copy],
+    ),
+    claim(
+      `a later decode against growing and copying, ${size}`,
+      { atMost: 1.25 },
+      later,
+      (time) => time[decode] / time[copy],
+    ),
+    claim(
+      "Node: from imported to the first answer",
+      { atMost: 2, unit: "ms" },
+      start,
+      ({ decoding, answering }) => (decoding + answering) / 1e6,
+    ),
     ...Object.keys(grown).map((how) =>
-      claim(`streaming ${size}, ${how}: memory grew beyond the blob by`, { atMost: 256, unit: "KiB" }, grown, (bytes) => bytes[how] / 1024),
+      claim(
+        `streaming ${size}, ${how}: memory grew beyond the blob by`,
+        { atMost: 256, unit: "KiB" },
+        grown,
+        (bytes) => bytes[how] / 1024,
+      ),
     ),
   ];
   return { tables, claims };

@@ -3,7 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../scripts/setup.mjs";
-import { MEMBER, lines } from "./keys.mjs";
+import { lines, MEMBER } from "./keys.mjs";
 import { peers } from "./peers.mjs";
 import { race } from "./race.mjs";
 import { claim, table } from "./table.mjs";
@@ -12,7 +12,10 @@ import { claim, table } from "./table.mjs";
 function cargo(target, ...args) {
   const options = { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], maxBuffer: 1 << 26 };
   const messages = execFileSync("cargo", [...args, "--locked", "--quiet", "--message-format=json"], options);
-  const built = messages.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  const built = messages
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
   return built.find((message) => message.executable && message.target.name === target).executable;
 }
 
@@ -31,7 +34,10 @@ export async function native(bench) {
   const env = { ...process.env, BLOOM_WASM_KEYS: count, CRITERION_HOME: bench.folder() };
   /** A benchmark by itself: Criterion's median. */
   const criterion = (group, name) => {
-    execFileSync(executable, ["--bench", `^${group}/${name}$`, "--noplot"], { env, stdio: ["ignore", "ignore", "pipe"] });
+    execFileSync(executable, ["--bench", `^${group}/${name}$`, "--noplot"], {
+      env,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
     const estimates = JSON.parse(readFileSync(join(bench.folder(), group, name, "new/estimates.json")));
     return estimates.median.point_estimate / count;
   };
@@ -43,7 +49,12 @@ export async function native(bench) {
     for (const peer of group.startsWith("has 0") ? peers.filter(({ own }) => own) : []) {
       const { filter } = bench.built(peer, fpr);
       const check = (answers) => answers.reduce((sum, answer) => sum + answer, 0);
-      contestants.push({ name: `${peer.name} in WebAssembly`, keys: count, run: () => filter.hasLines(bench.queryText()), check });
+      contestants.push({
+        name: `${peer.name} in WebAssembly`,
+        keys: count,
+        run: () => filter.hasLines(bench.queryText()),
+        check,
+      });
     }
     const times = await race(contestants, rounds);
     tables.push(table(`Rust, ${group}`, times, { rival: names.at(-1) }));
@@ -60,7 +71,11 @@ export async function cli(bench) {
   const count = 10 * bench.count;
   const list = join(bench.folder(), "list.txt");
   const file = openSync(list, "w");
-  for (let at = 0; at < count; at += 100_000) writeSync(file, lines(at, Math.min(at + 100_000, count), () => MEMBER));
+  for (let at = 0; at < count; at += 100_000)
+    writeSync(
+      file,
+      lines(at, Math.min(at + 100_000, count), () => MEMBER),
+    );
   closeSync(file);
   const executable = cargo("bloom-wasm", "build", "--release");
   const blob = join(bench.folder(), "list.bloom");
@@ -68,11 +83,16 @@ export async function cli(bench) {
   let peak = 0;
   for (let round = 0; round < Math.min(bench.rounds, 3); round++) {
     const start = performance.now();
-    const child = spawn(executable, ["build", list, "-o", blob, "--fpr", "0.001"], { stdio: ["ignore", "ignore", "inherit"] });
+    const child = spawn(executable, ["build", list, "-o", blob, "--fpr", "0.001"], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
     // Linux remembers the most that a process had.
     const look = setInterval(() => {
       try {
-        peak = Math.max(peak, 1024 * Number(/VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0));
+        peak = Math.max(
+          peak,
+          1024 * Number(/VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0),
+        );
       } catch {}
     }, 10);
     const status = await new Promise((resolve) => child.on("exit", resolve));
@@ -83,7 +103,9 @@ export async function cli(bench) {
   rmSync(list);
   const { count: built } = JSON.parse(execFileSync(executable, ["info", blob, "--json"], { encoding: "utf8" }));
   if (built !== count) throw new Error(`the filter has ${built} keys, not ${count}`);
-  const claims = [claim("bloom-wasm build", { atLeast: 4, unit: "M lines/s" }, { seconds }, ({ seconds }) => count / 1e6 / seconds)];
+  const claims = [
+    claim("bloom-wasm build", { atLeast: 4, unit: "M lines/s" }, { seconds }, ({ seconds }) => count / 1e6 / seconds),
+  ];
   if (peak > 0) {
     const memory = { atMost: 32, unit: "bytes a line" };
     claims.push(claim("bloom-wasm build: most memory", memory, { peak: [peak] }, ({ peak }) => peak / count));

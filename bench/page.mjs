@@ -35,6 +35,7 @@ async function start(key) {
   const bytes = await (await fetch("/RibbonFilter")).arrayBuffer();
   let compiling = 0;
   const { Module } = WebAssembly;
+  // biome-ignore lint/complexity/useArrowFunction: a constructor
   WebAssembly.Module = function (source) {
     const start = performance.now();
     const module = new Module(source);
@@ -49,7 +50,13 @@ async function start(key) {
   const decoded = performance.now();
   if (!filter.has(key)) throw new Error("a member is missing");
   const done = performance.now();
-  return { importing: imported - begun - compiling, compiling, decoding: decoded - imported, answering: done - decoded, whole: done - begun };
+  return {
+    importing: imported - begun - compiling,
+    compiling,
+    decoding: decoded - imported,
+    answering: done - decoded,
+    whole: done - begun,
+  };
 }
 
 /** What the importing of any module takes in a new page, in milliseconds. */
@@ -65,11 +72,15 @@ export async function page(bench) {
     console.log("bench: nothing in a page, for there is no Chromium: install one or set CHROMIUM_PATH\n");
     return { tables: [], claims: [] };
   }
-  const blobs = Object.fromEntries(peers.filter(({ own }) => own).map((peer) => [`/${peer.name}`, peer.save(bench.built(peer, 0.001).filter)]));
+  const blobs = Object.fromEntries(
+    peers.filter(({ own }) => own).map((peer) => [`/${peer.name}`, peer.save(bench.built(peer, 0.001).filter)]),
+  );
   const server = createServer(({ url }, response) => {
     // Isolated, or the clock ticks in tenths of a millisecond.
     const isolated = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
-    const preload = ["reader.inline", "reader", "error"].map((name) => `<link rel="modulepreload" href="/dist/${name}.js">`).join("");
+    const preload = ["reader.inline", "reader", "error"]
+      .map((name) => `<link rel="modulepreload" href="/dist/${name}.js">`)
+      .join("");
     const file = /^\/(dist|bench)\/[\w.-]+\.m?js$/.test(url);
     const body = blobs[url] ?? (file ? readFileSync(`${root}${url}`) : `<!doctype html>${preload}`);
     const type = blobs[url] ? "application/octet-stream" : file ? "text/javascript" : "text/html";
@@ -77,7 +88,10 @@ export async function page(bench) {
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${server.address().port}/`;
-  const browser = await playwright.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic"] });
+  const browser = await playwright.launch({
+    executablePath,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic"],
+  });
   /** What a function gives in a page of a new profile. */
   const visit = async (run, argument) => {
     const context = await browser.newContext();
@@ -93,9 +107,14 @@ export async function page(bench) {
     const times = await visit(race, { count: Math.ceil(bench.count / 20), rounds: 3 * bench.rounds });
     const starts = [];
     for (let round = 0; round < bench.rounds; round++) {
-      starts.push({ ...(await visit(start, bench.members()[0])), "importing another, small module": await visit(small) });
+      starts.push({
+        ...(await visit(start, bench.members()[0])),
+        "importing another, small module": await visit(small),
+      });
     }
-    const parts = Object.fromEntries(Object.keys(starts[0]).map((part) => [part, starts.map((times) => times[part] * 1e6)]));
+    const parts = Object.fromEntries(
+      Object.keys(starts[0]).map((part) => [part, starts.map((times) => times[part] * 1e6)]),
+    );
     const version = browser.version();
     const title = `from import to the first answer in a new page of Chromium ${version}, ribbon of ${bench.count} keys`;
     const tables = [table(`Chromium ${version}, fpr 0.001`, times), table(title, parts, { milliseconds: true })];

@@ -3,7 +3,7 @@
  * slow ones go through in a round; their filters hold all keys like the others'.
  */
 import { createRequire } from "node:module";
-import { BloomFilter, RibbonFilter, decode } from "../dist/bloom.node.js";
+import { BloomFilter, decode, RibbonFilter } from "../dist/bloom.node.js";
 import { PlainBloom } from "./plain.mjs";
 
 // Some of them are CommonJS. All are in bench/node_modules.

@@ -41,7 +41,8 @@ export async function race(contestants, rounds) {
         taken = (clock() - start) / keys;
         const answer = check(result);
         if (!answers.has(name)) answers.set(name, answer);
-        else if (answers.get(name) !== answer) throw new Error(`${name} answered ${answer}, and before ${answers.get(name)}`);
+        else if (answers.get(name) !== answer)
+          throw new Error(`${name} answered ${answer}, and before ${answers.get(name)}`);
       }
       if (round >= 0) times[name].push(taken);
     }

@@ -11,9 +11,17 @@ import { packages, root } from "../scripts/setup.mjs";
 import { markdown, withSummary } from "./table.mjs";
 
 try {
-  const options = { json: { type: "string" }, readme: { type: "boolean" }, only: { type: "string" }, count: { type: "string" }, rounds: { type: "string" }, quick: { type: "boolean" } };
+  const options = {
+    json: { type: "string" },
+    readme: { type: "boolean" },
+    only: { type: "string" },
+    count: { type: "string" },
+    rounds: { type: "string" },
+    quick: { type: "boolean" },
+  };
   const { values } = parseArgs({ options });
-  if (values.readme && (values.only || values.count || values.quick)) throw new Error("README's table is of the whole run");
+  if (values.readme && (values.only || values.count || values.quick))
+    throw new Error("README's table is of the whole run");
   if (!packages("bench")) throw new Error("npm could not install the peers");
   const { bench, cases } = await import("./cases.mjs");
   const names = values.only?.split(",") ?? Object.keys(cases);
@@ -21,7 +29,10 @@ try {
     if (!Object.hasOwn(cases, name)) throw new Error(`--only takes ${Object.keys(cases).join(",")}`);
   }
   const number = (value, usual) => (value === undefined ? usual : Number(value));
-  const [count, rounds] = [number(values.count, values.quick ? 20_000 : 1_000_000), number(values.rounds, values.quick ? 2 : 7)];
+  const [count, rounds] = [
+    number(values.count, values.quick ? 20_000 : 1_000_000),
+    number(values.rounds, values.quick ? 2 : 7),
+  ];
   if (!(Number.isInteger(count / 1000) && count > 0)) throw new Error("--count must be a multiple of 1000");
   if (!(Number.isInteger(rounds) && rounds > 0)) throw new Error("--rounds must be a whole number from 1 on");
   const machine = `${cpus()[0].model}, ${cpus().length} cores, Node ${process.versions.node}`;

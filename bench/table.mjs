@@ -53,14 +53,22 @@ export const markdown = {
     const columns = COLUMNS.filter(([name]) => all.some((row) => row[name] !== undefined));
     const head = ["", ...columns.map(([name, head]) => (name === "ratio" ? `${head} ${rival}` : head))];
     const cell = (row, [name, , show]) => (row[name] === undefined ? "" : show(row[name]));
-    return `**${title}**\n\n${rows(head, all.map((row) => [row.name, ...columns.map((column) => cell(row, column))]))}`;
+    return `**${title}**\n\n${rows(
+      head,
+      all.map((row) => [row.name, ...columns.map((column) => cell(row, column))]),
+    )}`;
   },
 
   claims({ machine, count, rounds, claims }) {
     const body = claims.map((claim) => {
       const { what, atLeast, atMost, median, unit } = claim;
       const target = atLeast === undefined ? `at most ${show(atMost, unit)}` : `at least ${show(atLeast, unit)}`;
-      return [what, range(claim), target, (atLeast === undefined ? median <= atMost : median >= atLeast) ? "yes" : "no"];
+      return [
+        what,
+        range(claim),
+        target,
+        (atLeast === undefined ? median <= atMost : median >= atLeast) ? "yes" : "no",
+      ];
     });
     return `**What was asked for**: ${machine}, ${count} keys, ${rounds} rounds; medians of same-round ratios\n\n${rows(["", "median (least to most)", "target", "reached"], body)}`;
   },
@@ -76,7 +84,14 @@ export const markdown = {
     const body = has.rows.map((row) => {
       const { name, overTarget, bitsPerKey } = row;
       const load = find(read, name);
-      return [name, ratio(row), ratio(find(add, name)), show(overTarget), bitsPerKey.toFixed(1), load ? `${load.milliseconds.toFixed(1)} ms` : "can't"];
+      return [
+        name,
+        ratio(row),
+        ratio(find(add, name)),
+        show(overTarget),
+        bitsPerKey.toFixed(1),
+        load ? `${load.milliseconds.toFixed(1)} ms` : "can't",
+      ];
     });
     const head = ["", "`has`", "filling", "false positives / target", "bits a key", "loading"];
     return [
@@ -90,5 +105,5 @@ export const markdown = {
 
 /** README's part with the summary, from `docs/bench.json`. */
 export function withSummary(readme, result) {
-  return readme.replace(/(?<=<!-- npm run bench -- --readme -->\n)[^]*(?=<!-- -->)/, () => markdown.summary(result));
+  return readme.replace(/(?<=<!-- npm run bench -- --readme -->\n)[\s\S]*(?=<!-- -->)/, () => markdown.summary(result));
 }

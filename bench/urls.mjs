@@ -51,7 +51,9 @@ function parse(url) {
 }
 
 function special(protocol) {
-  return protocol === "https:" || protocol === "http:" || protocol === "ftp:" || protocol === "ws:" || protocol === "wss:";
+  return (
+    protocol === "https:" || protocol === "http:" || protocol === "ftp:" || protocol === "ws:" || protocol === "wss:"
+  );
 }
 
 const [DOT, SLASH, COLON, QUESTION] = [46, 47, 58, 63];
@@ -152,30 +154,41 @@ function unescapeAll(url) {
   let out = "";
   for (const char of before + withoutUser(authority) + after) {
     out += char;
-    for (let end; (end = /%([\da-f]{2})$/i.exec(out.slice(-3))); ) out = out.slice(0, -3) + String.fromCharCode(parseInt(end[1], 16));
+    for (let end; (end = /%([\da-f]{2})$/i.exec(out.slice(-3))); )
+      out = out.slice(0, -3) + String.fromCharCode(parseInt(end[1], 16));
   }
   return out;
 }
 
-const escape = (part) =>
+const escapePart = (part) =>
   part.replace(/[^!-~]|[#%]/g, (char) => `%${char.charCodeAt(0).toString(16).padStart(2, "0").toUpperCase()}`);
 
 /** The canonical form, and whether its host is an address; undefined if there is none. */
 function canonicalize(href) {
-  const [cut] = href.replace(/[\t\n\r]/g, "").replace(/^[\0- ]+|[\0- ]+$/g, "").split("#", 1);
+  const [cut] = href
+    .replace(/[\t\n\r]/g, "")
+    .replace(/^[\0- ]+|[\0- ]+$/g, "")
+    .split("#", 1);
   const parts = split(unescapeAll(cut));
   if (parts === undefined) return undefined;
   let name = withoutUser(parts.authority);
   const bracket = name.startsWith("[") ? name.indexOf("]") : -1;
   const colon = name.indexOf(":", bracket + 1);
   if (colon >= 0) name = name.slice(0, colon);
-  name = name.split(".").filter(Boolean).join(".").replace(/[A-Z]+/g, (upper) => upper.toLowerCase());
+  name = name
+    .split(".")
+    .filter(Boolean)
+    .join(".")
+    .replace(/[A-Z]+/g, (upper) => upper.toLowerCase());
   if (name === "") return undefined;
   const address = ipv4(name) ?? ipv6(name);
   const question = parts.after.indexOf("?");
   const path = question < 0 ? parts.after : parts.after.slice(0, question);
   const query = question < 0 ? "" : parts.after.slice(question);
-  return { text: `${parts.scheme}://${escape(address ?? name)}${escape(resolve(path))}${escape(query)}`, address: address !== undefined };
+  return {
+    text: `${parts.scheme}://${escapePart(address ?? name)}${escapePart(resolve(path))}${escapePart(query)}`,
+    address: address !== undefined,
+  };
 }
 
 function resolve(path) {
@@ -212,7 +225,10 @@ const decimals = (address) => [24n, 16n, 8n, 0n].map((shift) => (address >> shif
 function ipv6(host) {
   const url = /^\[[\da-f:.]+\]$/.test(host) ? parse(`http://${host}/`) : undefined;
   if (url === undefined) return undefined;
-  const [head, tail] = url.hostname.slice(1, -1).split("::").map((side) => side.split(":").filter(Boolean));
+  const [head, tail] = url.hostname
+    .slice(1, -1)
+    .split("::")
+    .map((side) => side.split(":").filter(Boolean));
   const groups = tail ? [...head, ...Array(8 - head.length - tail.length).fill("0"), ...tail] : head;
   const within = /^(0,0,0,0,0,ffff|64,ff9b,0,0,0,0),/.test(groups.join());
   return within ? decimals((BigInt(`0x${groups[6]}`) << 16n) | BigInt(`0x${groups[7]}`)) : url.hostname;

@@ -3,17 +3,17 @@
 import type { Digests, Filter as RawFilter } from "./bloom_wasm.js";
 import { call, enter, leave, release, stopped } from "./call.js";
 import { FilterError } from "./error.js";
-import { Filter, classes, hold, rawOf } from "./filter.js";
-import { invalidParameter, isA, iterable, requireType, typeName, type Key } from "./input.js";
-import { pushSource, type KeyStream } from "./keystream.js";
+import { classes, Filter, hold, rawOf } from "./filter.js";
+import { invalidParameter, isA, iterable, type Key, requireType, typeName } from "./input.js";
+import { type KeyStream, pushSource } from "./keystream.js";
 import { List } from "./lists.js";
 import {
-  readOptions,
   type AllOptions,
   type BuildOptions,
   type CountingOptions,
   type GrowthOptions,
   type Options,
+  readOptions,
   type ScalableOptions,
   type SeedOptions,
   type StreamOptions,

@@ -3,7 +3,10 @@
 import { FilterError } from "./error.js";
 
 /** Why there can be no call, as long as that is so. */
-let unusable: FilterError | undefined = new FilterError("wasm_load", "WebAssembly has not started; call init() or initSync() first");
+let unusable: FilterError | undefined = new FilterError(
+  "wasm_load",
+  "WebAssembly has not started; call init() or initSync() first",
+);
 
 /**
  * What a call throws that was stopped in its middle. Made beforehand: where the stack has run out, nothing can be made, and
@@ -27,14 +30,6 @@ export function setStarted(): void {
 /** Whether a call has begun and not ended. Told beforehand, as no handler need run where the stack has run out. */
 let inside = false;
 
-/** What is to be done when a call has ended, once. */
-let afterwards: (() => void) | undefined;
-
-/** Does something, or nothing any more, when the next call has ended. */
-export function afterCall(run: (() => void) | undefined): void {
-  afterwards = run;
-}
-
 /** Begins a call; throws if there can be none. */
 export function enter(): void {
   if (inside) unusable = stopped;
@@ -45,13 +40,6 @@ export function enter(): void {
 /** Ends a call. */
 export function leave(): void {
   inside = false;
-  if (afterwards !== undefined) tidy();
-}
-
-function tidy(): void {
-  const run = afterwards!;
-  afterwards = undefined;
-  run();
 }
 
 /** Frees what WebAssembly holds, as long as there can be calls. */

@@ -5,7 +5,7 @@ import { Filter as RawFilter } from "./bloom_wasm.js";
 import { call, enter, leave, release, stopped } from "./call.js";
 import { FilterError } from "./error.js";
 import type { FilterInfo } from "./info.js";
-import { asBytes, asText, attempt, concat, invalidParameter, isA, iterable, typeName, type Key } from "./input.js";
+import { asBytes, asText, attempt, concat, invalidParameter, isA, iterable, type Key, typeName } from "./input.js";
 import { Batch, put } from "./scratch.js";
 import { putUrl } from "./url.js";
 
@@ -15,9 +15,11 @@ export let rawOf: (filter: Filter) => RawFilter;
 /** That, or undefined once it was freed. */
 let heldBy: (filter: Filter) => RawFilter | undefined;
 
-const NO_FILTER = "this is no filter, but a Proxy or a copy of one, or a method that was taken off it; use the filter itself";
+const NO_FILTER =
+  "this is no filter, but a Proxy or a copy of one, or a method that was taken off it; use the filter itself";
 
 /** A membership filter of any kind. "Maybe present" may be wrong, at a known rate; "definitely absent" never is. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
 export abstract class Filter {
   /** Only here, so that nothing else refers to it; a freed filter has none. */
   #raw: RawFilter | undefined;
@@ -31,7 +33,9 @@ export abstract class Filter {
       return filter.#raw;
     };
     rawOf = (filter) => {
-      const raw = heldBy(filter);
+      // As heldBy, of which each question would feel the call.
+      if (typeof filter !== "object" || filter === null || !(#raw in filter)) throw invalidParameter(NO_FILTER);
+      const raw = filter.#raw;
       if (raw === undefined) throw new FilterError("freed", "this filter was freed");
       return raw;
     };
@@ -179,7 +183,10 @@ export abstract class Filter {
   /** An independent copy. */
   clone(): this {
     const raw = rawOf(this);
-    return hold(call(() => raw.clone()), this.constructor as FilterClass) as this;
+    return hold(
+      call(() => raw.clone()),
+      this.constructor as FilterClass,
+    ) as this;
   }
 
   /** Frees the memory now; otherwise it is freed some time after the object is collected. Using it then throws. */
@@ -199,12 +206,14 @@ export abstract class Filter {
    * own that extends one of these gets an instance of itself.
    */
   static decode<F extends Filter>(this: { readonly prototype: F }, bytes: Uint8Array | ArrayBuffer): F {
-    if (typeof this !== "function" || !Object(this).prototype) throw invalidParameter("decode must be called on a class");
+    if (typeof this !== "function" || !Object(this).prototype)
+      throw invalidParameter("decode must be called on a class");
     const raw = decodeRaw(bytes);
     const its = classOf(raw);
     if (isOver(this, its)) return hold(raw, its) as F;
     // A class of one's own: over this kind's class, or over none of them.
-    if (isOver(its, this) || !Object.values(classes).some((other) => isOver(other, this))) return hold(raw, this as FilterClass) as F;
+    if (isOver(its, this) || !Object.values(classes).some((other) => isOver(other, this)))
+      return hold(raw, this as FilterClass) as F;
     const kind = call(() => raw.kind);
     release(raw);
     throw new FilterError("wrong_kind", `the blob holds a filter of kind ${kind}`);
@@ -238,12 +247,15 @@ function isFilter(value: unknown): value is Filter {
 function notEqual(other: unknown): false {
   const tag = attempt("this can't be compared", () => Object.prototype.toString.call(other));
   if (tag !== "[object Filter]") return false;
-  throw new FilterError("incompatible", "this is a filter of another entry or copy of the package; compare their toBytes()");
+  throw new FilterError(
+    "incompatible",
+    "this is a filter of another entry or copy of the package; compare their toBytes()",
+  );
 }
 
 /** @internal The object for what WebAssembly holds, without running a public constructor. */
 export function hold(raw: RawFilter, its = classOf(raw)): Filter {
-  return Reflect.construct(Filter, [raw], its as unknown as Function) as Filter;
+  return Reflect.construct(Filter, [raw], its as unknown as new () => Filter) as Filter;
 }
 
 function decodeRaw(bytes: Uint8Array | ArrayBuffer): RawFilter {

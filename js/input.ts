@@ -1,6 +1,6 @@
 /** What callers hand over: types are checked here, before anything crosses into WebAssembly, and ranges there. */
 
-import { FilterError, type ErrorCode } from "./error.js";
+import { type ErrorCode, FilterError } from "./error.js";
 
 /** A key: a string is hashed as its UTF-8 bytes, a lone surrogate in it as U+FFFD (the bytes EF BF BD). */
 export type Key = string | Uint8Array;
@@ -35,7 +35,8 @@ export function attempt<T>(wanted: string, run: () => T, code: ErrorCode = "inva
 /** Throws `invalid_parameter` unless each of these is of a type, or undefined, which is a default or NaN in Rust. */
 export function requireType(type: "number" | "boolean" | "string" | "function", values: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(values)) {
-    if (value !== undefined && typeof value !== type) throw invalidParameter(`${name} must be a ${type}, not ${typeName(value)}`);
+    if (value !== undefined && typeof value !== type)
+      throw invalidParameter(`${name} must be a ${type}, not ${typeName(value)}`);
   }
 }
 
@@ -65,7 +66,11 @@ export function lengthOf(bytes: unknown, what: string, code: ErrorCode): number 
 }
 
 /** The same bytes as an array of no other class, whose methods and length nobody has changed; throws as {@link lengthOf}. */
-export function plainBytes(bytes: Uint8Array, what = "bytes must be a", code: ErrorCode = "invalid_parameter"): Uint8Array {
+export function plainBytes(
+  bytes: Uint8Array,
+  what = "bytes must be a",
+  code: ErrorCode = "invalid_parameter",
+): Uint8Array {
   const length = lengthOf(bytes, what, code);
   requireRoom(length);
   return new Uint8Array(getBuffer.call(bytes), getOffset.call(bytes), length);

@@ -1,6 +1,6 @@
 /** Streams of keys, for builders: of bytes, which are lines of text, or of keys one by one. */
 
-import { concat, iterable, requireType, type Key } from "./input.js";
+import { concat, iterable, type Key, requireType } from "./input.js";
 import type { List } from "./lists.js";
 import type { StreamOptions } from "./options.js";
 import { readAll, requireSignal, toWeb } from "./stream.js";

@@ -19,18 +19,27 @@ export class List {
   #options: Pick<Options, "allow" | "allowWins" | "onSkip" | "onConflict">;
   #batch: Batch;
 
-  private constructor(readonly digests: Digests, options: Partial<Options> = {}) {
+  private constructor(
+    readonly digests: Digests,
+    options: Partial<Options> = {},
+  ) {
     const { allow, allowWins, onSkip, onConflict } = options;
     this.#options = { allow, allowWins, onSkip, onConflict };
     this.#batch = new Batch((keys, length) => {
-      this.#tell(call(() => digests.pushKeys(keys.length, length)), keys);
+      this.#tell(
+        call(() => digests.pushKeys(keys.length, length)),
+        keys,
+      );
     });
   }
 
   /** For a filter of this kind that is built with these options. */
   static forKind(kind: string, options: Options): List {
     const { profile = "raw", lowercase = false, sha1Hex = false, numbers, name, seed, createdAt } = options;
-    const list = new List(call(() => new Digests(kind, profile, lowercase, sha1Hex, seed)), options);
+    const list = new List(
+      call(() => new Digests(kind, profile, lowercase, sha1Hex, seed)),
+      options,
+    );
     try {
       for (const [option, number] of Object.entries(numbers)) {
         if (number !== undefined) call(() => list.digests.set(option, number));

@@ -3,7 +3,7 @@
 import { Incoming } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
-import { hold, type Filter } from "./filter.js";
+import { type Filter, hold } from "./filter.js";
 import { asBytes, attempt, invalidParameter, requireType, typeName } from "./input.js";
 import { networkError, readAll, requireSignal, toWeb, unlessAborted } from "./stream.js";
 
@@ -91,7 +91,10 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
       onProgress?.({ loaded, total: loaded <= total! ? total : undefined });
     });
     if (integrity !== undefined) {
-      await requireIntegrity(call(() => blob.toBytes()), integrity);
+      await requireIntegrity(
+        call(() => blob.toBytes()),
+        integrity,
+      );
       signal?.throwIfAborted();
     }
     return hold(call(() => blob.decode()));

@@ -1,6 +1,6 @@
 /** What builders can be told. */
 
-import { invalidParameter, iterable, requireType, type Key } from "./input.js";
+import { invalidParameter, iterable, type Key, requireType } from "./input.js";
 
 /**
  * Why a line of a list gives no key: `not_checkable` = no URL and no host, `pattern` = an adblock rule other than

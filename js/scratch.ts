@@ -1,14 +1,17 @@
 /** Keys into WebAssembly by hand: the only file that touches its memory. `src/wasm/scratch.rs` is the other side. */
 
 import { scratch as growScratch } from "./bloom_wasm.js";
-import { afterCall, call } from "./call.js";
-import { lengthOf, requireRoom, type Key } from "./input.js";
+import { call } from "./call.js";
+import { type Key, lengthOf, requireRoom } from "./input.js";
 
 /** About how many bytes of many keys cross at once. */
 const CHUNK = 1 << 16;
 
 /** The longest string for which there is room whatever it is made of; a longer one is measured. */
 const LONG = 1 << 20;
+
+/** The longest scratch that is kept: Rust gives a longer one back when its key was asked for. */
+const KEPT = 4 * LONG;
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 
@@ -20,7 +23,10 @@ let memory: WebAssembly.Memory;
  */
 let short: number;
 
-/** WebAssembly's scratch, which moves only when it grows, and is given back after the call if it is long. */
+/** Where WebAssembly's scratch is. It moves only when it grows. */
+let address = 0;
+
+/** The scratch, if it is one that is kept. A memory that grows detaches its views, which then have no bytes. */
 let view = /* @__PURE__ */ new Uint8Array(0);
 
 /** Tells whose memory it is, and which strings are short in this runtime. */
@@ -29,33 +35,27 @@ export function useMemory(its: WebAssembly.Memory, shortest: number): void {
   short = shortest;
 }
 
-/** The scratch, at least `length` bytes long. The view holds until the next call that may allocate. */
-function room(length: number): Uint8Array {
-  // A memory that grew has detached every view of it, which then has no bytes.
-  if (length > view.length || view.length === 0) {
-    requireRoom(length);
-    const size = Math.max(length, 4096);
-    // It may still have to be given back, if the call for which it was so long was never made.
-    afterCall(undefined);
-    const address = call(() => growScratch(size));
-    view = new Uint8Array(memory.buffer, address >>> 0, size);
-    if (size > 4 * LONG) afterCall(giveBack);
-  }
-  return view;
-}
-
-/** Without this, a key of half a gigabyte would leave no room for filters. */
-function giveBack(): void {
+/** The scratch, made longer than `length` bytes. The view holds until the next call that may allocate. */
+function grown(length: number): Uint8Array {
+  requireRoom(length);
+  const size = Math.max(length + 1, 4096);
   view = new Uint8Array(0);
-  call(() => growScratch(0));
+  address = call(() => growScratch(size)) >>> 0;
+  const its = new Uint8Array(memory.buffer, address, size);
+  if (size <= KEPT) view = its;
+  return its;
 }
 
 /** Puts a key into the scratch, from `at` on; returns its length in bytes. Small, so that V8 inlines it into queries. */
 export function put(key: Key, at = 0): number {
   if (typeof key !== "string") return putBytes(key, at);
-  const view = room(at + (key.length > LONG ? longest(key) : 3 * key.length));
-  if (key.length <= short && putCharacters(key, view, at)) return key.length;
-  return encoder.encodeInto(key, at > 0 ? view.subarray(at) : view).written;
+  const room = at + 3 * key.length < view.length ? view : roomFor(key, at);
+  if (key.length <= short && putCharacters(key, room, at)) return key.length;
+  return encoder.encodeInto(key, at > 0 ? room.subarray(at) : room).written;
+}
+
+function roomFor(key: string, at: number): Uint8Array {
+  return grown(at + (key.length > LONG ? longest(key) : 3 * key.length));
 }
 
 /** How many bytes of UTF-8 a string has at most: half of a pair counts as three of its four. */
@@ -70,16 +70,16 @@ function longest(key: string): number {
 
 function putBytes(key: Uint8Array, at: number): number {
   const length = lengthOf(key, "a key must be a string or a", "invalid_key");
-  room(at + length).set(key, at);
+  (at + length < view.length ? view : grown(at + length)).set(key, at);
   return length;
 }
 
 /** Copies a string if it is ASCII, and tells whether it was. */
-function putCharacters(key: string, view: Uint8Array, at: number): boolean {
+function putCharacters(key: string, room: Uint8Array, at: number): boolean {
   for (let i = 0; i < key.length; i++) {
     const code = key.charCodeAt(i);
     if (code > 0x7f) return false;
-    view[at + i] = code;
+    room[at + i] = code;
   }
   return true;
 }
@@ -128,7 +128,7 @@ export class Batch {
 
   /** The lengths of the keys (u32, little-endian) come before the keys. */
   #send(keys: Key[], length: number, lengthOf: (i: number) => number): void {
-    const lengths = new DataView(view.buffer, view.byteOffset);
+    const lengths = new DataView(memory.buffer, address);
     for (let i = 0; i < keys.length; i++) lengths.setUint32(4 * i, lengthOf(i), true);
     this.cross(keys, 4 * keys.length + length);
   }

@@ -15,7 +15,8 @@ export function start(module: () => BufferSource | WebAssembly.Module, short = 1
     useMemory(initSync({ module: module() }).memory, short);
     setStarted();
   } catch (cause) {
-    const hint = "a page's Content-Security-Policy needs 'wasm-unsafe-eval', a worker's bundler the condition workerd or edge-light";
+    const hint =
+      "a page's Content-Security-Policy needs 'wasm-unsafe-eval', a worker's bundler the condition workerd or edge-light";
     throw new FilterError("wasm_load", `bloom-wasm could not start its WebAssembly (${cause}); ${hint}`, { cause });
   }
 }

@@ -1,9 +1,9 @@
 /** The JavaScript API: what each name does, and what misuse comes to. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { createReadStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { test } from "node:test";
 import { folder, forPages, installed } from "./installed.mjs";
 
 const { BloomFilter, Filter, FilterError, RibbonFilter, countFor, decode, fprFor, optimal } = await installed();
@@ -54,12 +54,24 @@ test("hasAny, hasAll, hasMany and hasLines agree with has", () => {
 test("many keys, of every length, one by one and in batches", () => {
   const keys = Array.from({ length: 20_000 }, (_, i) => (i % 7 ? `key ${i} ${"x".repeat(i % 90)}` : `ключ ${i} 🔑`));
   const filter = BloomFilter.from(keys, { fpr: 0.01 });
-  assert.ok(keys.every((key) => filter.has(key)), "a false negative");
-  assert.ok(filter.hasMany(keys).every((answer) => answer === 1), "a false negative in a batch");
-  assert.ok(keys.every((key) => filter.has(encode(key))), "a string is not its UTF-8 bytes");
+  assert.ok(
+    keys.every((key) => filter.has(key)),
+    "a false negative",
+  );
+  assert.ok(
+    filter.hasMany(keys).every((answer) => answer === 1),
+    "a false negative in a batch",
+  );
+  assert.ok(
+    keys.every((key) => filter.has(encode(key))),
+    "a string is not its UTF-8 bytes",
+  );
   const strangers = keys.map((key) => `${key}!`);
   const hits = filter.hasMany(strangers);
-  assert.deepEqual([...hits], strangers.map((key) => Number(filter.has(key))));
+  assert.deepEqual(
+    [...hits],
+    strangers.map((key) => Number(filter.has(key))),
+  );
   const rate = hits.reduce((sum, hit) => sum + hit, 0) / strangers.length;
   assert.ok(Math.abs(rate - filter.estimatedFpr) < 4 * Math.sqrt(0.01 / strangers.length), `${rate}`);
 });
@@ -68,18 +80,28 @@ test("strings of every length and alphabet are the bytes that TextEncoder makes 
   for (const entry of [await installed(), await forPages()]) {
     const alphabets = ["a", "é", "語", "😀", "\ud800", "\udc00", "\0", "\x7f", "\x80"];
     const lengths = [0, 1, 2, 31, 32, 33, 149, 150, 151, 1365, 1366, 4096, 4097, 65_535, 65_536, 100_000];
-    const keys = lengths.flatMap((length) => alphabets.flatMap((letter) => [letter.repeat(length), "a".repeat(length) + letter]));
+    const keys = lengths.flatMap((length) =>
+      alphabets.flatMap((letter) => [letter.repeat(length), "a".repeat(length) + letter]),
+    );
     // Halves of a pair must not come together between two keys, nor two keys become one.
     keys.push("x\ud83d", "\ude00x", "ab", "a", "b");
     const bytes = keys.map(encode);
     const inWasm = entry.decode(RibbonFilter.from(bytes, { fpr: 1e-9 }).toBytes());
     const strangers = keys.map((key) => `${key}!`);
-    for (const [list, answer] of [[keys, 1], [strangers, 0], [bytes, 1], [strangers.map(encode), 0]]) {
+    for (const [list, answer] of [
+      [keys, 1],
+      [strangers, 0],
+      [bytes, 1],
+      [strangers.map(encode), 0],
+    ]) {
       assert.ok(list.every((key) => inWasm.has(key) === (answer === 1)));
       assert.ok(inWasm.hasMany(list).every((found) => found === answer));
     }
     const mixed = keys.flatMap((key, i) => [key, strangers[i], bytes[i], encode(strangers[i])]);
-    assert.deepEqual([...inWasm.hasMany(mixed)], keys.flatMap(() => [1, 0, 1, 0]));
+    assert.deepEqual(
+      [...inWasm.hasMany(mixed)],
+      keys.flatMap(() => [1, 0, 1, 0]),
+    );
     assert.ok(RibbonFilter.from(keys, { fpr: 1e-9 }).equals(RibbonFilter.from(bytes, { fpr: 1e-9 })));
   }
 });
@@ -92,7 +114,11 @@ test("lines around the border of a chunk", () => {
       const text = encode(keys.join(end));
       const filter = BloomFilter.withCapacity(10, 1e-9);
       assert.equal(filter.addLines(text), 5);
-      assert.deepEqual(keys.map((key) => filter.has(key)), [true, true, true, false, true, true], `${first}`);
+      assert.deepEqual(
+        keys.map((key) => filter.has(key)),
+        [true, true, true, false, true, true],
+        `${first}`,
+      );
       assert.deepEqual([...filter.hasLines(text)], [1, 1, 1, 0, 1, 1]);
       assert.deepEqual([...filter.hasLines(encode(`${keys.join(end)}${end}`))], [1, 1, 1, 0, 1, 1]);
     }
@@ -108,7 +134,18 @@ test("the order and the number of times don't matter", () => {
 });
 
 test("unusual keys are legal", () => {
-  const keys = ["", "\0", "a\0b", "🔑", "\u{10ffff}", "\ud800", "x".repeat(1_000_000), "é".repeat(1_000_000), new Uint8Array(0), new Uint8Array(1_000_000)];
+  const keys = [
+    "",
+    "\0",
+    "a\0b",
+    "🔑",
+    "\u{10ffff}",
+    "\ud800",
+    "x".repeat(1_000_000),
+    "é".repeat(1_000_000),
+    new Uint8Array(0),
+    new Uint8Array(1_000_000),
+  ];
   for (const key of keys) {
     const filter = BloomFilter.withCapacity(10, 1e-6);
     assert.equal(filter.has(key), false);
@@ -118,7 +155,9 @@ test("unusual keys are legal", () => {
   }
   // A lone surrogate is hashed as U+FFFD, as TextEncoder writes it.
   const filter = BloomFilter.from(["a\ud800b"]);
-  assert.ok(filter.has("a\ufffdb") && filter.has(new Uint8Array([0x61, 0xef, 0xbf, 0xbd, 0x62])) && filter.has("a\udfffb"));
+  assert.ok(
+    filter.has("a\ufffdb") && filter.has(new Uint8Array([0x61, 0xef, 0xbf, 0xbd, 0x62])) && filter.has("a\udfffb"),
+  );
   assert.ok(BloomFilter.from([Buffer.from("buffer")]).has("buffer"));
 });
 
@@ -161,7 +200,14 @@ test("bytes whose buffer was transferred are no key, and no empty list", () => {
   const gone = encode("a\nb");
   structuredClone(gone.buffer, { transfer: [gone.buffer] });
   const filter = BloomFilter.from(["", "a"]);
-  for (const use of [() => filter.has(gone), () => filter.hasMany([gone]), () => filter.hasLines(gone), () => filter.addLines(gone), () => filter.addMany(["c", gone]), () => RibbonFilter.from([gone])]) {
+  for (const use of [
+    () => filter.has(gone),
+    () => filter.hasMany([gone]),
+    () => filter.hasLines(gone),
+    () => filter.addLines(gone),
+    () => filter.addMany(["c", gone]),
+    () => RibbonFilter.from([gone]),
+  ]) {
     fails("invalid_key", use);
   }
   assert.ok(!filter.has("c") && filter.has(new Uint8Array(0)));
@@ -198,7 +244,11 @@ test("union, intersect, clear, clone, equals", () => {
   filter.clear();
   assert.ok(filter.equals(make()) && !copy.equals({}));
   assert.equal(filter.estimatedFpr, 0);
-  for (const other of [new BloomFilter(1001, 3, { seed: 5n }), new BloomFilter(1000, 4, { seed: 5n }), new BloomFilter(1000, 3)]) {
+  for (const other of [
+    new BloomFilter(1001, 3, { seed: 5n }),
+    new BloomFilter(1000, 4, { seed: 5n }),
+    new BloomFilter(1000, 3),
+  ]) {
     fails("incompatible", () => copy.union(other));
     fails("incompatible", () => copy.intersect(other));
   }
@@ -206,12 +256,27 @@ test("union, intersect, clear, clone, equals", () => {
 });
 
 test("info describes the blob", () => {
-  const filter = BloomFilter.from(["a", "b"], { fpr: 0.01, seed: 2n ** 64n - 1n, name: "größer", createdAt: new Date(1.7e12) });
+  const filter = BloomFilter.from(["a", "b"], {
+    fpr: 0.01,
+    seed: 2n ** 64n - 1n,
+    name: "größer",
+    createdAt: new Date(1.7e12),
+  });
   const bytes = filter.toBytes();
   const { bitsPerKey, id, ...rest } = decode(bytes).info();
   assert.deepEqual(rest, {
-    kind: "bloom", profile: "raw", count: null, capacity: 2, fpr: 2 ** -7, bits: 21, hashes: 7, byteLength: bytes.length,
-    seed: "18446744073709551615", layers: 0, name: "größer", createdAt: 1.7e12,
+    kind: "bloom",
+    profile: "raw",
+    count: null,
+    capacity: 2,
+    fpr: 2 ** -7,
+    bits: 21,
+    hashes: 7,
+    byteLength: bytes.length,
+    seed: "18446744073709551615",
+    layers: 0,
+    name: "größer",
+    createdAt: 1.7e12,
   });
   assert.equal(bitsPerKey, (8 * bytes.length) / filter.estimatedCount);
   assert.equal(id, Buffer.from(bytes.slice(-8)).reverse().toString("hex"));
@@ -224,10 +289,15 @@ test("locations are the bits that are set", () => {
   const filter = new BloomFilter(1000, 7);
   filter.add("a");
   const payload = filter.toBytes().slice(21, -8);
-  const set = [...payload].flatMap((byte, i) => [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (byte >> bit) & 1).map((bit) => 8 * i + bit));
+  const set = [...payload].flatMap((byte, i) =>
+    [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (byte >> bit) & 1).map((bit) => 8 * i + bit),
+  );
   const locations = filter.locations("a");
   assert.equal(locations.length, 7);
-  assert.deepEqual([...new Set(locations)].sort((a, b) => a - b), set);
+  assert.deepEqual(
+    [...new Set(locations)].sort((a, b) => a - b),
+    set,
+  );
 });
 
 test("the formulas", () => {
@@ -245,7 +315,9 @@ test("streams of bytes and of keys", async () => {
     const chunks = [];
     for (let at = 0; at < text.length; at += size) chunks.push(text.slice(at, at + size));
     const seen = [];
-    const filter = await BloomFilter.fromStream(ReadableStream.from(chunks), { onProgress: ({ loaded }) => seen.push(loaded) });
+    const filter = await BloomFilter.fromStream(ReadableStream.from(chunks), {
+      onProgress: ({ loaded }) => seen.push(loaded),
+    });
     assert.ok(filter.equals(expected), `chunks of ${size}`);
     assert.equal(seen.at(-1), text.length);
   }
@@ -257,7 +329,10 @@ test("streams of bytes and of keys", async () => {
   for (const size of [1, 5, 100]) {
     const file = join(folder, "list.txt");
     writeFileSync(file, text);
-    assert.ok((await BloomFilter.fromStream(createReadStream(file, { highWaterMark: size }))).equals(expected), "Node's own stream");
+    assert.ok(
+      (await BloomFilter.fromStream(createReadStream(file, { highWaterMark: size }))).equals(expected),
+      "Node's own stream",
+    );
   }
 
   const reason = new Error("enough");
@@ -276,7 +351,19 @@ test("streams of bytes and of keys", async () => {
 test("misuse throws a FilterError with its code, and the next call works", () => {
   const filter = BloomFilter.from(["a"]);
   const before = filter.toBytes();
-  for (const key of [42, undefined, null, true, 1n, {}, [], new ArrayBuffer(1), [1], Symbol("key"), new Uint16Array(1)]) {
+  for (const key of [
+    42,
+    undefined,
+    null,
+    true,
+    1n,
+    {},
+    [],
+    new ArrayBuffer(1),
+    [1],
+    Symbol("key"),
+    new Uint16Array(1),
+  ]) {
     fails("invalid_key", () => filter.has(key));
     fails("invalid_key", () => filter.add(key));
     fails("invalid_key", () => filter.addMany(["new", key]));
@@ -289,13 +376,47 @@ test("misuse throws a FilterError with its code, and the next call works", () =>
     fails("invalid_key", () => BloomFilter.from(keys));
   }
   for (const text of ["text", undefined, [1]]) fails("invalid_key", () => filter.addLines(text));
-  assert.throws(() => filter.addMany((function* () { yield "new"; throw new RangeError("mine"); })()), RangeError);
+  assert.throws(
+    () =>
+      filter.addMany(
+        (function* () {
+          yield "new";
+          throw new RangeError("mine");
+        })(),
+      ),
+    RangeError,
+  );
   assert.deepEqual(filter.toBytes(), before, "a failed call changed the filter");
 
-  for (const [bits, hashes, seed] of [[0, 0], [0, 1], [1, 0], [1, 65], [2 ** 32, 1], [1.5, 1], [-1, 1], ["8", 1], [NaN, 1], [8, 1, 5], [8, 1, -1n], [8, 1, 2n ** 64n], [8, 1, null]]) {
+  for (const [bits, hashes, seed] of [
+    [0, 0],
+    [0, 1],
+    [1, 0],
+    [1, 65],
+    [2 ** 32, 1],
+    [1.5, 1],
+    [-1, 1],
+    ["8", 1],
+    [NaN, 1],
+    [8, 1, 5],
+    [8, 1, -1n],
+    [8, 1, 2n ** 64n],
+    [8, 1, null],
+  ]) {
     fails("invalid_parameter", () => new BloomFilter(bits, hashes, { seed }));
   }
-  for (const [count, fpr] of [[-1, 2], [10, 0], [10, 1], [10, NaN], [10, "0.1"], [1.5, 0.1], [2 ** 53, 0.1], [undefined, 0.1], [10, undefined], [1e6, 1e-15]]) {
+  for (const [count, fpr] of [
+    [-1, 2],
+    [10, 0],
+    [10, 1],
+    [10, NaN],
+    [10, "0.1"],
+    [1.5, 0.1],
+    [2 ** 53, 0.1],
+    [undefined, 0.1],
+    [10, undefined],
+    [1e6, 1e-15],
+  ]) {
     fails("invalid_parameter", () => BloomFilter.withCapacity(count, fpr));
     fails("invalid_parameter", () => optimal(count, fpr));
   }
@@ -317,8 +438,21 @@ test("a freed filter says so, and only that one", () => {
   filter.free();
   filter.free();
   const calls = {
-    has: ["a"], add: ["a"], addMany: [[]], hasMany: [[]], hasLines: [encode("a")], addLines: [encode("a")], info: [], toBytes: [], toJSON: [],
-    clone: [], clear: [], locations: ["a"], union: [other], intersect: [other], equals: [other],
+    has: ["a"],
+    add: ["a"],
+    addMany: [[]],
+    hasMany: [[]],
+    hasLines: [encode("a")],
+    addLines: [encode("a")],
+    info: [],
+    toBytes: [],
+    toJSON: [],
+    clone: [],
+    clear: [],
+    locations: ["a"],
+    union: [other],
+    intersect: [other],
+    equals: [other],
   };
   for (const [method, args] of Object.entries(calls)) fails("freed", () => filter[method](...args));
   for (const getter of ["kind", "estimatedFpr", "estimatedCount"]) fails("freed", () => filter[getter]);
@@ -334,9 +468,24 @@ test("a freed filter says so, and only that one", () => {
 
 test("a Proxy or a copy of a filter says that it is one, and never answers; a frozen filter works", () => {
   const filter = BloomFilter.from(["a"]);
-  const copies = [new Proxy(filter, {}), Object.assign(Object.create(Object.getPrototypeOf(filter)), filter), Object.create(filter)];
+  const copies = [
+    new Proxy(filter, {}),
+    Object.assign(Object.create(Object.getPrototypeOf(filter)), filter),
+    Object.create(filter),
+  ];
   for (const copy of copies) {
-    for (const [method, args] of [["has", ["a"]], ["hasMany", [["a"]]], ["hasLines", [encode("a")]], ["info", []], ["toBytes", []], ["clone", []], ["add", ["b"]], ["addMany", [[]]], ["free", []], ["clear", []]]) {
+    for (const [method, args] of [
+      ["has", ["a"]],
+      ["hasMany", [["a"]]],
+      ["hasLines", [encode("a")]],
+      ["info", []],
+      ["toBytes", []],
+      ["clone", []],
+      ["add", ["b"]],
+      ["addMany", [[]]],
+      ["free", []],
+      ["clear", []],
+    ]) {
       fails("invalid_parameter", () => copy[method](...args));
     }
     fails("invalid_parameter", () => filter.union(copy));
@@ -368,16 +517,35 @@ test("what only looks like a Date, a Uint8Array or a URL, and options that chang
   const dates = [new Proxy(new Date(0), {}), Object.create(Date.prototype), new Date(NaN)];
   for (const createdAt of dates) fails("invalid_parameter", () => RibbonFilter.from(["a"], { createdAt }));
   assert.equal(RibbonFilter.from(["a"], { createdAt: new Late(5) }).info().createdAt, 5);
-  for (const [name, good, bad] of [["profile", "url", null], ["name", "n", {}], ["fpr", 0.1, Symbol()], ["counterBits", 8, {}], ["onSkip", () => {}, 5], ["createdAt", 1, "x"]]) {
+  for (const [name, good, bad] of [
+    ["profile", "url", null],
+    ["name", "n", {}],
+    ["fpr", 0.1, Symbol()],
+    ["counterBits", 8, {}],
+    ["onSkip", () => {}, 5],
+    ["createdAt", 1, "x"],
+  ]) {
     let reads = 0;
-    const options = { get [name]() { return reads++ ? bad : good; } };
+    const options = {
+      get [name]() {
+        return reads++ ? bad : good;
+      },
+    };
     assert.ok(RibbonFilter.from(["a.example", "*"], options) && reads === 1, name);
   }
-  assert.ok(filter.has(new Bytes([97])) && !filter.has(new Bytes([98])) && filter.hasLines(new Bytes([97, 10])).length === 1);
-  for (const key of [new Proxy(encode("a"), {}), Object.create(Uint8Array.prototype)]) fails("invalid_key", () => filter.has(key));
+  assert.ok(
+    filter.has(new Bytes([97])) && !filter.has(new Bytes([98])) && filter.hasLines(new Bytes([97, 10])).length === 1,
+  );
+  for (const key of [new Proxy(encode("a"), {}), Object.create(Uint8Array.prototype)])
+    fails("invalid_key", () => filter.has(key));
   const urls = RibbonFilter.from(["evil.example"], { profile: "url" });
-  for (const url of [new Proxy(new URL("http://a.b"), {}), Object.create(URL.prototype)]) fails("invalid_key", () => urls.hasUrl(url));
-  for (const use of [(options) => BloomFilter.from(["a"], options), (options) => new BloomFilter(9, 1, options), (options) => BloomFilter.withCapacity(9, 0.1, options)]) {
+  for (const url of [new Proxy(new URL("http://a.b"), {}), Object.create(URL.prototype)])
+    fails("invalid_key", () => urls.hasUrl(url));
+  for (const use of [
+    (options) => BloomFilter.from(["a"], options),
+    (options) => new BloomFilter(9, 1, options),
+    (options) => BloomFilter.withCapacity(9, 0.1, options),
+  ]) {
     for (const options of [null, 5, "x"]) fails("invalid_parameter", () => use(options));
   }
   for (const method of ["has", "hasUrl", "free", "info"]) fails("invalid_parameter", () => (0, filter[method])("a"));
@@ -386,19 +554,21 @@ test("what only looks like a Date, a Uint8Array or a URL, and options that chang
     const buffer = new ArrayBuffer(8, { maxByteLength: 16 });
     const view = new Uint8Array(buffer, 4, 4);
     buffer.resize(2);
-    for (const use of [() => filter.has(view), () => filter.hasLines(view), () => filter.hasMany([view])]) fails("invalid_key", use);
+    for (const use of [() => filter.has(view), () => filter.hasLines(view), () => filter.hasMany([view])])
+      fails("invalid_key", use);
     fails("invalid_parameter", () => decode(view));
   }
   assert.ok(filter.has("a") && urls.hasUrl("evil.example"));
 });
 
 test("a filter that is freed by the key it is asked for is freed", () => {
-  const freeing = (filter) => new (class extends URL {
-    get href() {
-      filter.free();
-      return "http://evil.example/";
-    }
-  })("http://a.b");
+  const freeing = (filter) =>
+    new (class extends URL {
+      get href() {
+        filter.free();
+        return "http://evil.example/";
+      }
+    })("http://a.b");
   const urls = RibbonFilter.from(["evil.example"], { profile: "url" });
   fails("freed", () => urls.hasUrl(freeing(urls)));
   for (const method of ["hasAny", "hasAll"]) fails("freed", () => urls[method]([]));
@@ -423,12 +593,15 @@ test("lines of a stream whose source fills one Buffer anew for each chunk", asyn
   const text = Buffer.from(lines.join("\n"));
   const buffer = Buffer.alloc(1000);
   let at = 0;
-  const stream = new ReadableStream({
-    pull(controller) {
-      const length = text.subarray(at, (at += 1000)).copy(buffer);
-      return length ? controller.enqueue(buffer.subarray(0, length)) : controller.close();
+  const stream = new ReadableStream(
+    {
+      pull(controller) {
+        const length = text.subarray(at, (at += 1000)).copy(buffer);
+        return length ? controller.enqueue(buffer.subarray(0, length)) : controller.close();
+      },
     },
-  }, { highWaterMark: 0 });
+    { highWaterMark: 0 },
+  );
   const filter = await RibbonFilter.fromStream(stream, { fpr: 1e-6 });
   assert.ok(lines.every((line) => filter.has(line)));
 });
@@ -437,7 +610,9 @@ test("an abort is heard while keys hang, and after the last of them", async () =
   const reason = new Error("enough");
   const stop = new AbortController();
   let returned = false;
-  const keys = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: async () => ((returned = true), {}) }) };
+  const keys = {
+    [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: async () => ((returned = true), {}) }),
+  };
   const building = RibbonFilter.fromStream(keys, { signal: stop.signal });
   setImmediate(() => stop.abort(reason));
   await assert.rejects(building, reason);

@@ -5,9 +5,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { NOT_INSTALLED, packages, root } from "../scripts/setup.mjs";
 import { strangers, strings } from "../bench/keys.mjs";
 import { withSummary } from "../bench/table.mjs";
+import { NOT_INSTALLED, packages, root } from "../scripts/setup.mjs";
 
 const skip = !packages("bench") && NOT_INSTALLED;
 if (skip) console.log(`bench.test.mjs skipped: ${skip}`);
@@ -21,7 +21,10 @@ test("every case that needs no compiler gives its numbers", { skip }, () => {
     const printed = execFileSync(process.execPath, args, { encoding: "utf8" });
     const { tables, claims } = JSON.parse(readFileSync(file));
     for (const title of ["has", "making", "many", "adding", "matchUrl", "from what", "the first", "from import"]) {
-      assert.ok(tables.some((table) => table.title.startsWith(title)), title);
+      assert.ok(
+        tables.some((table) => table.title.startsWith(title)),
+        title,
+      );
     }
     for (const { title, rows } of tables) {
       assert.ok(printed.includes(title));

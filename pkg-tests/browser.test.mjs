@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { site } from "../scripts/start.mjs";
 import { chromium, root } from "../scripts/setup.mjs";
+import { site } from "../scripts/start.mjs";
 
 const executablePath = chromium();
 const skip = !executablePath && "there is no Chromium: install one or set CHROMIUM_PATH";
@@ -79,7 +79,11 @@ describe("the page", { skip, timeout: 180_000 }, () => {
     await shows("#verdict", "definitely not on the list");
     await shows("#time", /takes (about \d+(\.\d+)? µs|under 0\.1 ms)/);
 
-    for (const url of ["  AzukiShop.LIVE ", "https://user@www.azukishop.live:8443/a?b#c", "http://azukishop.live\\\\@github.com/"]) {
+    for (const url of [
+      "  AzukiShop.LIVE ",
+      "https://user@www.azukishop.live:8443/a?b#c",
+      "http://azukishop.live\\\\@github.com/",
+    ]) {
       await page.locator("#key").fill(url);
       await shows("#verdict", "maybe on the list");
       await shows("#meaning", /^\s*What matched is azukishop\.live\/\./);

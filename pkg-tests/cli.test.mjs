@@ -10,7 +10,9 @@ import { fileURLToPath } from "node:url";
 import { folder, installed } from "./installed.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter, decode } = await installed();
-const tool = fileURLToPath(new URL(`../target/release/bloom-wasm${process.platform === "win32" ? ".exe" : ""}`, import.meta.url));
+const tool = fileURLToPath(
+  new URL(`../target/release/bloom-wasm${process.platform === "win32" ? ".exe" : ""}`, import.meta.url),
+);
 
 function build(keys, ...options) {
   return buildKind("bloom", keys, ...options);
@@ -29,7 +31,11 @@ test("equal bytes from both", () => {
   for (const count of [1, 2, 3, 10, 999, 12_345, 200_000]) {
     for (const fpr of [0.9, 0.5, 0.3, 0.2, 0.1, 0.037, 0.01, 1e-3, 1e-6]) {
       if (count > 100_000 && fpr !== 1e-3) continue;
-      assert.deepEqual(Buffer.from(BloomFilter.from(keys(count), { fpr }).toBytes()), build(keys(count), "--fpr", `${fpr}`), `${count} keys at ${fpr}`);
+      assert.deepEqual(
+        Buffer.from(BloomFilter.from(keys(count), { fpr }).toBytes()),
+        build(keys(count), "--fpr", `${fpr}`),
+        `${count} keys at ${fpr}`,
+      );
     }
   }
   const options = ["--seed", "18446744073709551615", "--name", "größer", "--created-at", "2026-11-21T09:00:00.250Z"];
@@ -54,22 +60,36 @@ test("a ribbon blob of the tool answers here as there", () => {
       const info = JSON.parse(execFileSync(tool, ["info", join(folder, "cli.bloom"), "--json"], { encoding: "utf8" }));
       assert.deepEqual(info, filter.info());
       const strangers = Array.from({ length: 5000 }, (_, i) => `stranger-${i}`);
-      const { stdout } = spawnSync(tool, ["check", join(folder, "cli.bloom")], { input: strangers.join("\n"), encoding: "utf8" });
-      assert.deepEqual(strangers.filter((key) => filter.has(key)), stdout.split("\n").filter(Boolean), `${count} keys at ${fpr}`);
+      const { stdout } = spawnSync(tool, ["check", join(folder, "cli.bloom")], {
+        input: strangers.join("\n"),
+        encoding: "utf8",
+      });
+      assert.deepEqual(
+        strangers.filter((key) => filter.has(key)),
+        stdout.split("\n").filter(Boolean),
+        `${count} keys at ${fpr}`,
+      );
       filter.free();
     }
   }
 });
 
 test("both build the same bytes of every kind", () => {
-  const classes = { counting: CountingBloomFilter, scalable: ScalableBloomFilter, cuckoo: CuckooFilter, ribbon: RibbonFilter };
+  const classes = {
+    counting: CountingBloomFilter,
+    scalable: ScalableBloomFilter,
+    cuckoo: CuckooFilter,
+    ribbon: RibbonFilter,
+  };
   for (const [kind, made] of Object.entries(classes)) {
     for (const count of [0, 1, 50, 1000, 30_000]) {
       for (const fpr of [0.7, 0.01, 1e-3, 1e-6]) {
         const bytes = buildKind(kind, keys(count), "--fpr", `${fpr}`);
         const filter = made.from(keys(count), { fpr });
         assert.deepEqual(Buffer.from(filter.toBytes()), bytes, `${kind}: ${count} keys at ${fpr}`);
-        const info = JSON.parse(execFileSync(tool, ["info", join(folder, "cli.bloom"), "--json"], { encoding: "utf8" }));
+        const info = JSON.parse(
+          execFileSync(tool, ["info", join(folder, "cli.bloom"), "--json"], { encoding: "utf8" }),
+        );
         assert.deepEqual(info, decode(bytes).info());
         filter.free();
       }
@@ -150,15 +170,32 @@ test("both make the same keys of any line", () => {
   }
   // And when asked: the tool prints what is maybe present.
   const asked = oddUrls.filter((url) => !/[\t\n]/.test(url));
-  const { stdout } = spawnSync(tool, ["check", blob], { input: asked.join("\n"), encoding: "utf8", maxBuffer: 1 << 24 });
+  const { stdout } = spawnSync(tool, ["check", blob], {
+    input: asked.join("\n"),
+    encoding: "utf8",
+    maxBuffer: 1 << 24,
+  });
   const filter = decode(readFileSync(blob));
-  assert.deepEqual(stdout.split("\n").slice(0, -1), asked.filter((url) => filter.hasUrl(url)));
+  assert.deepEqual(
+    stdout.split("\n").slice(0, -1),
+    asked.filter((url) => filter.hasUrl(url)),
+  );
 
-  const odd = ["http://m\xfcnchen.example/\xfc", "evil.example/\xff%ff", "1.2.3.4\xff evil2.example", "1.2.3.4\xa0:x", "0.0.0.0 1.2.3.4\xe9", "0.0.0.0 evil3.example\xe9"];
+  const odd = [
+    "http://m\xfcnchen.example/\xfc",
+    "evil.example/\xff%ff",
+    "1.2.3.4\xff evil2.example",
+    "1.2.3.4\xa0:x",
+    "0.0.0.0 1.2.3.4\xe9",
+    "0.0.0.0 evil3.example\xe9",
+  ];
   const latin1 = Buffer.from(odd.join("\n"), "latin1");
   writeFileSync(list, latin1);
   execFileSync(tool, ["build", list, "-o", blob, "--profile", "url"], { stdio: "ignore" });
-  const lines = latin1.toString("latin1").split("\n").map((line) => new Uint8Array(Buffer.from(line, "latin1")));
+  const lines = latin1
+    .toString("latin1")
+    .split("\n")
+    .map((line) => new Uint8Array(Buffer.from(line, "latin1")));
   assert.deepEqual(Buffer.from(RibbonFilter.from(lines, { profile: "url" }).toBytes()), readFileSync(blob));
 });
 
@@ -168,7 +205,16 @@ test("both build the same bytes from real lists, with an allowlist and of passwo
   writeFileSync(bad, blacklist.join("\n"));
   writeFileSync(good, whitelist.join("\n"));
   for (const allowWins of [false, true]) {
-    const options = ["--profile", "url", "--fpr", "0.3", "--allow-suffixes", "--allow", good, ...(allowWins ? ["--allow-wins"] : [])];
+    const options = [
+      "--profile",
+      "url",
+      "--fpr",
+      "0.3",
+      "--allow-suffixes",
+      "--allow",
+      good,
+      ...(allowWins ? ["--allow-wins"] : []),
+    ];
     execFileSync(tool, ["build", bad, "-o", blob, ...options], { stdio: "ignore" });
     const filter = RibbonFilter.from(blacklist, { profile: "url", fpr: 0.3, allow: whitelist, allowWins });
     assert.deepEqual(Buffer.from(filter.toBytes()), readFileSync(blob));
@@ -177,15 +223,33 @@ test("both build the same bytes from real lists, with an allowlist and of passwo
     assert.equal(info.layers, 1);
   }
 
-  const passwords = ["Passw\u00f6rd", "Passwo\u0308rd", "\u0130stanbul", "STRASSE\u00df", "\u03a3\u039f\u03a6\u039f\u03a3", "#1", " a ", "\ufb01", "\u1e9b\u0323", "\u212b"];
+  const passwords = [
+    "Passw\u00f6rd",
+    "Passwo\u0308rd",
+    "\u0130stanbul",
+    "STRASSE\u00df",
+    "\u03a3\u039f\u03a6\u039f\u03a3",
+    "#1",
+    " a ",
+    "\ufb01",
+    "\u1e9b\u0323",
+    "\u212b",
+  ];
   writeFileSync(bad, passwords.join("\n"));
   for (const lowercase of [false, true]) {
-    execFileSync(tool, ["build", bad, "-o", blob, "--profile", "password", ...(lowercase ? ["--lowercase"] : [])], { stdio: "ignore" });
-    assert.deepEqual(Buffer.from(RibbonFilter.from(passwords, { profile: "password", lowercase }).toBytes()), readFileSync(blob));
+    execFileSync(tool, ["build", bad, "-o", blob, "--profile", "password", ...(lowercase ? ["--lowercase"] : [])], {
+      stdio: "ignore",
+    });
+    assert.deepEqual(
+      Buffer.from(RibbonFilter.from(passwords, { profile: "password", lowercase }).toBytes()),
+      readFileSync(blob),
+    );
   }
   const hashes = passwords.map((password, i) => `${createHash("sha1").update(password).digest("hex")}:${i}`);
   writeFileSync(bad, hashes.join("\r\n"));
-  execFileSync(tool, ["build", bad, "-o", blob, "--profile", "password", "--sha1-hex", "--min-count", "3"], { stdio: "ignore" });
+  execFileSync(tool, ["build", bad, "-o", blob, "--profile", "password", "--sha1-hex", "--min-count", "3"], {
+    stdio: "ignore",
+  });
   const hashed = RibbonFilter.from(hashes, { profile: "password", sha1Hex: true, minCount: 3 });
   assert.deepEqual(Buffer.from(hashed.toBytes()), readFileSync(blob));
 });

@@ -7,7 +7,8 @@ import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { folder } from "./installed.mjs";
 
-const run = (source) => execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
+const run = (source) =>
+  execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
 
 /** Calls that allocate, each with what it must come to when there is enough of everything. */
 const CALLS = `
@@ -46,7 +47,9 @@ const CALLS = `
   };
 `;
 
-test("memory that runs out, in every function that allocates, is too_large, and the next call works", { timeout: 120_000 }, () => {
+test("memory that runs out, in every function that allocates, is too_large, and the next call works", {
+  timeout: 120_000,
+}, () => {
   const out = run(`
     const api = await import("bloom-wasm");
     ${CALLS}
@@ -87,7 +90,18 @@ test("memory that runs out, in every function that allocates, is too_large, and 
     console.log(met.size);
   `);
   const [met, left] = out.split("\n");
-  for (const name of ["decode", "clone", "from", "fromUrls", "toBytes", "hasLines", "addMany", "empty", "info", "union"]) {
+  for (const name of [
+    "decode",
+    "clone",
+    "from",
+    "fromUrls",
+    "toBytes",
+    "hasLines",
+    "addMany",
+    "empty",
+    "info",
+    "union",
+  ]) {
     assert.ok(met.split(",").includes(name), `memory never ran out in ${name}, only in ${met}`);
   }
   assert.equal(left, "0");
@@ -127,7 +141,9 @@ async function untilTheStackEnds(call, step) {
   }
 }
 
-test("JavaScript's stack that runs out in a call, at every depth: no wrong answer, then or later", { timeout: 300_000 }, async () => {
+test("JavaScript's stack that runs out in a call, at every depth: no wrong answer, then or later", {
+  timeout: 300_000,
+}, async () => {
   const met = {};
   for (const call of ["has", "hasUrl", "hasPassword", "decode", "fromUrls", "info"]) {
     // By steps of so many frames the first that is too deep is another each time.
@@ -135,7 +151,10 @@ test("JavaScript's stack that runs out in a call, at every depth: no wrong answe
       const [first, ...then] = await untilTheStackEnds(call, step);
       // In JavaScript it is the engine's own error, and nothing has happened; or no handler could run.
       assert.ok(["RangeError", "wasm_load"].includes(first), `${call}: ${first}`);
-      assert.ok(then.length === 1 && (then[0] === "wasm_load" || (then[0] === "right" && first !== "wasm_load")), `${call}: ${first}, then ${then}`);
+      assert.ok(
+        then.length === 1 && (then[0] === "wasm_load" || (then[0] === "right" && first !== "wasm_load")),
+        `${call}: ${first}, then ${then}`,
+      );
       met[`${call} ${first}`] = (met[`${call} ${first}`] ?? 0) + 1;
     }
   }

@@ -22,7 +22,15 @@ const browsers = {
     options: {
       pipe: true,
       enableExtensions: true,
-      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
     },
     async stop(browser, popup) {
       const worker = () => browser.targets().find((target) => target.type() === "service_worker");
@@ -40,7 +48,8 @@ const browsers = {
       // Not 30 s; but more than any check waits for, as Firefox stops it all the same.
       extraPrefsFirefox: { "extensions.background.idle.timeout": 3000 },
     },
-    stop: (_, popup) => until("the event page has stopped", () => popup.evaluate(() => chrome.extension.getBackgroundPage() === null)),
+    stop: (_, popup) =>
+      until("the event page has stopped", () => popup.evaluate(() => chrome.extension.getBackgroundPage() === null)),
   },
 };
 
@@ -72,7 +81,9 @@ async function stop(server) {
 }
 
 for (const [name, { executablePath, options, stop: stopBackground }] of Object.entries(browsers)) {
-  const reason = (!driver && setup.NOT_INSTALLED) || (!executablePath && `there is no ${name}: install one or set ${name.toUpperCase()}_PATH`);
+  const reason =
+    (!driver && setup.NOT_INSTALLED) ||
+    (!executablePath && `there is no ${name}: install one or set ${name.toUpperCase()}_PATH`);
   const skip = reason && skipped(`example extension, ${name}`, reason);
 
   describe(`the extension in ${name}`, { skip, timeout: 120_000 }, () => {
@@ -85,14 +96,20 @@ for (const [name, { executablePath, options, stop: stopBackground }] of Object.e
     let tab; // the extension's id of it
     let popup; // in a tab of its own, and what drives the other
 
-    const build = (...hosts) => RibbonFilter.from(hosts, { profile: "url", fpr: 1e-6, createdAt: new Date(Date.now() - 7_200_000) }).toBytes();
+    const build = (...hosts) =>
+      RibbonFilter.from(hosts, { profile: "url", fpr: 1e-6, createdAt: new Date(Date.now() - 7_200_000) }).toBytes();
     const site = (host, path = "") => `http://${host}.localhost:${pages.address().port}/${path}`;
-    const text = (of, selector) => of.evaluate((selector) => document.querySelector(selector).textContent.trim(), selector);
+    const text = (of, selector) =>
+      of.evaluate((selector) => document.querySelector(selector).textContent.trim(), selector);
 
     /** Sends the tab to a URL, as the address bar does. */
     const open = (url) => popup.evaluate((tab, url) => chrome.tabs.update(tab, { url }).then(() => {}), tab, url);
 
-    const shows = (url) => until(`${url} is shown`, async () => (await page.evaluate(() => location.href)) === url && (await text(page, "h1")) === "Welcome");
+    const shows = (url) =>
+      until(
+        `${url} is shown`,
+        async () => (await page.evaluate(() => location.href)) === url && (await text(page, "h1")) === "Welcome",
+      );
 
     /** Waits for the blocking page of a URL, on account of a key. */
     const blocks = (url, key) =>
@@ -104,7 +121,8 @@ for (const [name, { executablePath, options, stop: stopBackground }] of Object.e
     /** Waits until the popup has these texts, by the ids of their elements. */
     const popupSays = (texts) =>
       until(`the popup says ${JSON.stringify(texts)}`, async () => {
-        for (const [id, expected] of Object.entries(texts)) assert.match(await text(popup, `#${id}`), RegExp(`^(${expected})$`));
+        for (const [id, expected] of Object.entries(texts))
+          assert.match(await text(popup, `#${id}`), RegExp(`^(${expected})$`));
         return true;
       });
 
@@ -112,16 +130,26 @@ for (const [name, { executablePath, options, stop: stopBackground }] of Object.e
 
     before(async () => {
       copy = mkdtempSync(join(folder, `extension-${name}-`));
-      filters = await serve((request, response) => {
+      filters = await serve((_request, response) => {
         response.setHeader("Access-Control-Allow-Origin", "*");
         send(response);
       });
       pages = await serve((request, response) => {
-        if (request.url.startsWith("/to/")) return response.writeHead(302, { Location: decodeURIComponent(request.url.slice(4)) }).end();
-        response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html><title>Welcome</title><h1>Welcome</h1>");
+        if (request.url.startsWith("/to/"))
+          return response.writeHead(302, { Location: decodeURIComponent(request.url.slice(4)) }).end();
+        response
+          .writeHead(200, { "Content-Type": "text/html" })
+          .end("<!doctype html><title>Welcome</title><h1>Welcome</h1>");
       });
-      cpSync(join(setup.root, "examples/extension"), copy, { recursive: true, filter: (path) => !path.endsWith("dist") });
-      execFileSync(process.execPath, ["build.mjs", "--filter", `http://localhost:${filters.address().port}/test.bloom`], { cwd: copy });
+      cpSync(join(setup.root, "examples/extension"), copy, {
+        recursive: true,
+        filter: (path) => !path.endsWith("dist"),
+      });
+      execFileSync(
+        process.execPath,
+        ["build.mjs", "--filter", `http://localhost:${filters.address().port}/test.bloom`],
+        { cwd: copy },
+      );
       browser = await driver.launch({ executablePath, headless: true, ...options });
     });
 
@@ -136,7 +164,8 @@ for (const [name, { executablePath, options, stop: stopBackground }] of Object.e
       const asked = new Promise((resolve) => (send = resolve));
       await browser.installExtension(join(copy, "dist", name));
       const response = await asked;
-      for (const url of [site("fine"), site("listed", "left"), site("fine"), site("listed", "a?b")]) await page.goto(url);
+      for (const url of [site("fine"), site("listed", "left"), site("fine"), site("listed", "a?b")])
+        await page.goto(url);
       response.end(build("listed.localhost", "other.localhost", "a.other.localhost", "fine.localhost/app/"));
       await blocks(site("listed", "a?b"), "listed.localhost/");
 
@@ -146,7 +175,9 @@ for (const [name, { executablePath, options, stop: stopBackground }] of Object.e
         await chrome.tabs.create({ url: "popup.html", active: false });
         return (await chrome.tabs.getCurrent()).id;
       });
-      popup = await (await browser.waitForTarget((target) => target.type() === "page" && !before.includes(target))).page();
+      popup = await (
+        await browser.waitForTarget((target) => target.type() === "page" && !before.includes(target))
+      ).page();
       await popupSays({ checks: 4, blocked: 1 });
       await page.keyboard.press("Enter");
       await shows(site("fine"));
@@ -171,7 +202,14 @@ for (const [name, { executablePath, options, stop: stopBackground }] of Object.e
     });
 
     test("the popup tells keys, age and checks", async () => {
-      await popupSays({ keys: 4, made: "2 hours ago", fetched: "this minute|1 minute ago", checks: 12, blocked: 4, problem: "" });
+      await popupSays({
+        keys: 4,
+        made: "2 hours ago",
+        fetched: "this minute|1 minute ago",
+        checks: 12,
+        blocked: 4,
+        problem: "",
+      });
     });
 
     test("an alarm refreshes the filter; a failure keeps the last good one", async () => {
@@ -180,7 +218,10 @@ for (const [name, { executablePath, options, stop: stopBackground }] of Object.e
       await popupSays({ problem: "The last refresh failed: .+" });
       await open(site("listed"));
       await blocks(site("listed"), "listed.localhost/");
-      send = (response) => response.end(build("listed.localhost", "other.localhost", "a.other.localhost", "fine.localhost/app/", "new.localhost"));
+      send = (response) =>
+        response.end(
+          build("listed.localhost", "other.localhost", "a.other.localhost", "fine.localhost/app/", "new.localhost"),
+        );
       await refresh();
       await popupSays({ keys: 5, problem: "" });
       await open(site("new"));

@@ -19,12 +19,17 @@ function run(source) {
     };
     ${source}
   `;
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--expose-gc", "--input-type=module", "-e", script], { cwd: folder, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--expose-gc", "--input-type=module", "-e", script], {
+    cwd: folder,
+    encoding: "utf8",
+  });
   assert.equal(status, 0, stderr);
   return stdout.trim();
 }
 
-test("a random life of many filters: each answers as its model does, however others were freed", { timeout: 300_000 }, () => {
+test("a random life of many filters: each answers as its model does, however others were freed", {
+  timeout: 300_000,
+}, () => {
   const steps = Number(process.env.STEPS ?? 30_000);
   const out = run(`
     let random = ${Number(process.env.SEED ?? 1)};
@@ -222,7 +227,11 @@ test("a long key of which nobody was asked leaves nothing to be done", async () 
   const filter = BloomFilter.from([long]);
   const gone = BloomFilter.from(["a"]);
   gone.free();
-  for (const ask of [(key) => gone.has(key), (key) => BloomFilter.prototype.has.call(new Proxy(filter, {}), key), (key) => gone.hasMany([key])]) {
+  for (const ask of [
+    (key) => gone.has(key),
+    (key) => BloomFilter.prototype.has.call(new Proxy(filter, {}), key),
+    (key) => gone.hasMany([key]),
+  ]) {
     assert.throws(() => ask("a".repeat(5 << 20)), FilterError);
     assert.equal(filter.has(long), true);
     assert.equal(filter.has("b"), false);

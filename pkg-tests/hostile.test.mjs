@@ -5,7 +5,8 @@ import { test } from "node:test";
 import xxhash from "xxhash-wasm";
 import { forPages, installed } from "./installed.mjs";
 
-const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter, decode, load } = await installed();
+const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter, decode, load } =
+  await installed();
 const pages = await forPages();
 const { h64Raw } = await xxhash();
 
@@ -105,7 +106,7 @@ test("mutations of each kind and of layers, half of them sealed, in both entries
     decode(readFileSync(new URL("../tests/golden/layers.bloom", import.meta.url))),
   ];
   let random = 1;
-  const below = (limit) => ((random = (Math.imul(random, 1664525) + 1013904223) >>> 0) / 2 ** 32) * limit | 0;
+  const below = (limit) => (((random = (Math.imul(random, 1664525) + 1013904223) >>> 0) / 2 ** 32) * limit) | 0;
   for (const filter of made) {
     let survived = 0;
     const good = filter.toBytes();
@@ -130,7 +131,11 @@ test("mutations of each kind and of layers, half of them sealed, in both entries
       if (entry !== pages) {
         try {
           read.add?.("new");
-          const found = { raw: () => read.has("new"), url: () => read.hasUrl("new"), password: () => read.hasPassword("new") };
+          const found = {
+            raw: () => read.has("new"),
+            url: () => read.hasUrl("new"),
+            password: () => read.hasPassword("new"),
+          };
           assert.ok(!read.add || found[read.info().profile]());
           read.remove?.("key 1");
           read.addMany?.(keys);
@@ -167,7 +172,10 @@ test("lengths that wrap around in 32 bits", () => {
   [1_073_217_784, 15_424, 8].forEach((rows, i) => view.setUint32(30 + 4 * i, rows, true));
   seal(bytes);
   for (const entry of [{ decode, FilterError }, pages]) {
-    assert.throws(() => entry.decode(bytes), (error) => error instanceof entry.FilterError && ["too_large", "truncated"].includes(error.code));
+    assert.throws(
+      () => entry.decode(bytes),
+      (error) => error instanceof entry.FilterError && ["too_large", "truncated"].includes(error.code),
+    );
   }
   assert.ok(filter.has("a"));
 });
@@ -186,5 +194,7 @@ test("load refuses the same bytes, streamed or not", async () => {
     const drip = ReadableStream.from(Array.from(bytes, (byte) => new Uint8Array([byte])));
     await assert.rejects(load(new Response(drip)), { code });
   }
-  assert.ok((await load(new Response(ReadableStream.from(Array.from(blob, (byte) => new Uint8Array([byte])))))).equals(filter));
+  assert.ok(
+    (await load(new Response(ReadableStream.from(Array.from(blob, (byte) => new Uint8Array([byte])))))).equals(filter),
+  );
 });

@@ -9,7 +9,13 @@ test("a workload may take more instructions where the CHANGELOG says why", () =>
   assert.equal(after(""), 200);
   assert.equal(after(`# Changelog\n\n- ${line}.\n`), 230);
   assert.equal(after(`bloom hit: 230 to 260 instructions, because of another.\n${line}`), 260);
-  for (const other of ["bloom hit: 200 to 230 instructions", line.replace("200", "190"), line.replace("230", "150"), line.replace("hit", "miss"), `counting ${line}`]) {
+  for (const other of [
+    "bloom hit: 200 to 230 instructions",
+    line.replace("200", "190"),
+    line.replace("230", "150"),
+    line.replace("hit", "miss"),
+    `counting ${line}`,
+  ]) {
     assert.equal(after(other), 200, other);
   }
 });

@@ -1,12 +1,19 @@
 /** The kinds beside bloom: what each can do, and what the entry for pages leaves out. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { CATCH_MEMORY, folder, forPages, installed } from "./installed.mjs";
 
-const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter, decode } = await installed();
-const classes = { bloom: BloomFilter, counting: CountingBloomFilter, scalable: ScalableBloomFilter, cuckoo: CuckooFilter, ribbon: RibbonFilter };
+const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter, decode } =
+  await installed();
+const classes = {
+  bloom: BloomFilter,
+  counting: CountingBloomFilter,
+  scalable: ScalableBloomFilter,
+  cuckoo: CuckooFilter,
+  ribbon: RibbonFilter,
+};
 const pages = await forPages();
 
 const keys = (count, from = 0) => Array.from({ length: count }, (_, i) => `key ${from + i}`);
@@ -64,7 +71,9 @@ test("building a ribbon filter takes at most 32 bytes a key beside the result", 
     const filter = RibbonFilter.from(keys());
     console.log(memory.buffer.byteLength - before - filter.info().byteLength);
   `;
-  const taken = Number(execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" }));
+  const taken = Number(
+    execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" }),
+  );
   assert.ok(taken > 0 && taken <= 32 * count, `${taken / count} bytes a key`);
 });
 
@@ -147,7 +156,10 @@ test("a cuckoo filter gets full, says so, and is unchanged", () => {
 test("the reader answers for every golden file as bloom-wasm does, and changes nothing", () => {
   const folder = new URL("../tests/golden/", import.meta.url);
   const files = readdirSync(folder).filter((name) => name.endsWith(".bloom"));
-  assert.deepEqual(new Set(files.map((name) => decode(readFileSync(new URL(name, folder))).kind)), new Set(Object.keys(classes)));
+  assert.deepEqual(
+    new Set(files.map((name) => decode(readFileSync(new URL(name, folder))).kind)),
+    new Set(Object.keys(classes)),
+  );
   const layered = new Set();
   for (const name of files) {
     const bytes = readFileSync(new URL(name, folder));
@@ -160,14 +172,16 @@ test("the reader answers for every golden file as bloom-wasm does, and changes n
     if (here.info().layers > 0) {
       for (const filter of [here, here.clone()]) {
         // A key in every profile.
-        for (const method of ["add", "remove", "count"]) if (filter[method]) fails("layered", () => filter[method]("0".repeat(40)));
+        for (const method of ["add", "remove", "count"])
+          if (filter[method]) fails("layered", () => filter[method]("0".repeat(40)));
         for (const method of ["clear", "toBloom"]) if (filter[method]) fails("layered", () => filter[method]());
         if (filter.union) fails("layered", () => filter.union(filter.clone()));
         assert.deepEqual(filter.toBytes(), new Uint8Array(bytes));
       }
       layered.add(here.kind);
     }
-    for (const method of ["add", "addMany", "remove", "toBloom", "clear", "locations", "union", "count"]) assert.ok(!(method in there));
+    for (const method of ["add", "addMany", "remove", "toBloom", "clear", "locations", "union", "count"])
+      assert.ok(!(method in there));
   }
   assert.deepEqual(layered, new Set(["bloom", "counting", "ribbon"]));
   assert.ok(FilterError === pages.FilterError);
@@ -189,7 +203,10 @@ test("a class of one's own decodes to itself", () => {
 test("a filter of URLs, or of passwords, counts what was added as it was added", () => {
   const urls = CountingBloomFilter.from(["http://EVIL.example/"], { profile: "url" });
   urls.add("||evil.example^");
-  assert.deepEqual([urls.count("evil.example"), urls.count("https://evil.example:8080/#x"), urls.count("good.example")], [2, 2, 0]);
+  assert.deepEqual(
+    [urls.count("evil.example"), urls.count("https://evil.example:8080/#x"), urls.count("good.example")],
+    [2, 2, 0],
+  );
   const passwords = CountingBloomFilter.from(["Password"], { profile: "password", lowercase: true });
   assert.equal(passwords.count("PASSWORD"), 1);
   fails("invalid_key", () => urls.count("mailto:a@b.c"));

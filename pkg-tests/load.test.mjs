@@ -3,7 +3,16 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { closeSync, constants, existsSync, openSync, readdirSync, readlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -13,14 +22,17 @@ import { CATCH_MEMORY, folder, installed } from "./installed.mjs";
 
 const { BloomFilter, load } = await installed();
 
-const filter = BloomFilter.from(Array.from({ length: 100_000 }, (_, i) => `key ${i}`), { name: "served" });
+const filter = BloomFilter.from(
+  Array.from({ length: 100_000 }, (_, i) => `key ${i}`),
+  { name: "served" },
+);
 const blob = filter.toBytes();
 
 const server = createServer((request, response) => {
   const { pathname } = new URL(request.url, "http://localhost");
   if (pathname === "/missing") return response.writeHead(404).end("no such filter");
   if (pathname === "/gzip") return response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(blob));
-  if (pathname === "/unknown-length") return response.writeHead(200).write(blob), response.end();
+  if (pathname === "/unknown-length") return (response.writeHead(200).write(blob), response.end());
   response.writeHead(200, { "content-length": blob.length });
   if (pathname === "/broken") return response.write(blob.slice(0, 50_000), () => response.destroy());
   if (pathname === "/hanging") return response.write(blob.slice(0, 50_000));
@@ -37,8 +49,17 @@ test("every kind of source", async () => {
   writeFileSync(join(folder, "f.bloom"), blob);
   const url = `${address}/blob`;
   const sources = [
-    url, new URL(url), new Request(url), fetch(url), await fetch(url), new Blob([blob]), blob, blob.buffer, pathToFileURL(join(folder, "f.bloom")),
-    `${address}/gzip`, `${address}/unknown-length`,
+    url,
+    new URL(url),
+    new Request(url),
+    fetch(url),
+    await fetch(url),
+    new Blob([blob]),
+    blob,
+    blob.buffer,
+    pathToFileURL(join(folder, "f.bloom")),
+    `${address}/gzip`,
+    `${address}/unknown-length`,
   ];
   for (const source of sources) assert.ok((await load(source)).equals(filter), String(source));
   const calls = [];
@@ -90,7 +111,9 @@ test("an abort rejects with the signal's reason, before, between and during read
     await assert.rejects(loading, reason);
   }
   const stop = new AbortController();
-  const hanging = new Response(new ReadableStream({ pull: () => setImmediate(() => stop.abort(reason)) }, { highWaterMark: 0 }));
+  const hanging = new Response(
+    new ReadableStream({ pull: () => setImmediate(() => stop.abort(reason)) }, { highWaterMark: 0 }),
+  );
   await assert.rejects(load(hanging, { signal: stop.signal }), reason);
 });
 
@@ -114,7 +137,14 @@ test("an abort is heard while something of the caller's own hangs, and what come
 
 test("an error of the caller's own comes through as it is", async () => {
   const mine = new TypeError("mine");
-  await assert.rejects(load(blob, { onProgress: () => { throw mine; } }), mine);
+  await assert.rejects(
+    load(blob, {
+      onProgress: () => {
+        throw mine;
+      },
+    }),
+    mine,
+  );
 });
 
 /** The code with which a blob fails that streams in, and by how many bytes WebAssembly's memory grows beyond it. */
@@ -139,7 +169,10 @@ function streamed({ surplus }) {
 }
 
 test("a body of unknown length takes no more memory than the blob, and 256 KiB, also if there is a byte too many", () => {
-  for (const [surplus, expected] of [[0, "checksum_mismatch"], [1, "trailing_bytes"]]) {
+  for (const [surplus, expected] of [
+    [0, "checksum_mismatch"],
+    [1, "trailing_bytes"],
+  ]) {
     const { code, beyond } = streamed({ surplus });
     assert.equal(code, expected);
     assert.ok(beyond <= 262_144, `${beyond} bytes more than the blob`);
@@ -164,20 +197,47 @@ test("integrity goes by the strongest of its hashes, as in a script tag", async 
   const hash = (bits, encoding = "base64") => `sha${bits}-${createHash(`sha${bits}`).update(blob).digest(encoding)}`;
   const wrong = (bits) => `sha${bits}-${createHash(`sha${bits}`).update("another").digest("base64")}`;
   const right = [
-    hash(256), ` ${hash(256)}\n`, `${hash(256)}?option ${wrong(256)}`, `${wrong(256)}\t${hash(256)}`, `${wrong(256)} ${hash(384)}`, `${hash(512)} ${wrong(384)} ${wrong(256)}`,
-    `md5-abc ${hash(256)} sha999-abc`, hash(256, "base64url"), hash(512, "base64url"), hash(384).replace(/=+$/, ""), `sha512 ${hash(256)}`,
+    hash(256),
+    ` ${hash(256)}\n`,
+    `${hash(256)}?option ${wrong(256)}`,
+    `${wrong(256)}\t${hash(256)}`,
+    `${wrong(256)} ${hash(384)}`,
+    `${hash(512)} ${wrong(384)} ${wrong(256)}`,
+    `md5-abc ${hash(256)} sha999-abc`,
+    hash(256, "base64url"),
+    hash(512, "base64url"),
+    hash(384).replace(/=+$/, ""),
+    `sha512 ${hash(256)}`,
   ];
   for (const integrity of right) assert.ok(await load(blob, { integrity }), integrity);
-  const refused = [`${hash(256)} ${wrong(512)}`, `${wrong(384)} ${hash(256)}`, wrong(256), "", " ", "md5-abc", "sha256-", "sha256", `x${hash(256)}`, hash(256).slice(0, -4), `SHA-256-${hash(256)}`];
-  for (const integrity of refused) await assert.rejects(load(blob, { integrity }), { name: "FilterError", code: "integrity" }, integrity);
+  const refused = [
+    `${hash(256)} ${wrong(512)}`,
+    `${wrong(384)} ${hash(256)}`,
+    wrong(256),
+    "",
+    " ",
+    "md5-abc",
+    "sha256-",
+    "sha256",
+    `x${hash(256)}`,
+    hash(256).slice(0, -4),
+    `SHA-256-${hash(256)}`,
+  ];
+  for (const integrity of refused)
+    await assert.rejects(load(blob, { integrity }), { name: "FilterError", code: "integrity" }, integrity);
 });
 
 test("maxBytes: refused at once by its own word, but not by that of a body that may be compressed", async () => {
   /** A response, as fetch makes it, that says how long it is and is not read unless it must be. */
   const saying = (length, type) => {
     let read = 0;
-    const body = new ReadableStream({ pull: (stream) => (read++ ? stream.close() : stream.enqueue(blob)) }, { highWaterMark: 0 });
-    const response = Object.defineProperty(new Response(body, { headers: { "content-length": length } }), "type", { value: type });
+    const body = new ReadableStream(
+      { pull: (stream) => (read++ ? stream.close() : stream.enqueue(blob)) },
+      { highWaterMark: 0 },
+    );
+    const response = Object.defineProperty(new Response(body, { headers: { "content-length": length } }), "type", {
+      value: type,
+    });
     return { response, read: () => read };
   };
   for (const type of ["basic", "default"]) {
@@ -187,11 +247,24 @@ test("maxBytes: refused at once by its own word, but not by that of a body that 
   }
   const seen = [];
   const { response } = saying(blob.length + 20, "cors");
-  assert.ok((await load(response, { maxBytes: blob.length, onProgress: (progress) => seen.push(progress) })).equals(filter));
+  assert.ok(
+    (await load(response, { maxBytes: blob.length, onProgress: (progress) => seen.push(progress) })).equals(filter),
+  );
   assert.equal(seen.at(-1).loaded, blob.length);
   await assert.rejects(load(saying(10, "cors").response, { maxBytes: blob.length - 1 }), { code: "too_large" });
-  for (const [path, maxBytes, code] of [["gzip", blob.length, undefined], ["gzip", blob.length - 1, "too_large"], ["blob", blob.length - 1, "too_large"]]) {
-    assert.equal(await load(`${address}/${path}`, { maxBytes }).then(() => undefined, (error) => error.code), code, path);
+  for (const [path, maxBytes, code] of [
+    ["gzip", blob.length, undefined],
+    ["gzip", blob.length - 1, "too_large"],
+    ["blob", blob.length - 1, "too_large"],
+  ]) {
+    assert.equal(
+      await load(`${address}/${path}`, { maxBytes }).then(
+        () => undefined,
+        (error) => error.code,
+      ),
+      code,
+      path,
+    );
   }
 });
 
@@ -205,10 +278,14 @@ function openFiles() {
       return "";
     }
   };
-  return readdirSync("/proc/self/fd").map(target).filter((path) => path.startsWith(folder));
+  return readdirSync("/proc/self/fd")
+    .map(target)
+    .filter((path) => path.startsWith(folder));
 }
 
-test("a file is read as a stream: its size is known first, and it is closed whatever happens", { timeout: 60_000 }, async () => {
+test("a file is read as a stream: its size is known first, and it is closed whatever happens", {
+  timeout: 60_000,
+}, async () => {
   const file = pathToFileURL(join(folder, "streamed.bloom"));
   writeFileSync(file, blob);
   const seen = [];
@@ -221,7 +298,14 @@ test("a file is read as a stream: its size is known first, and it is closed what
   await assert.rejects(load(file, { signal: stop.signal, onProgress: () => (chunks++, stop.abort(reason)) }), reason);
   assert.equal(chunks, 1, "it goes on after an abort");
   const own = new Error("mine");
-  await assert.rejects(load(file, { onProgress: () => { throw own; } }), own);
+  await assert.rejects(
+    load(file, {
+      onProgress: () => {
+        throw own;
+      },
+    }),
+    own,
+  );
   await assert.rejects(load(file, { maxBytes: blob.length - 1 }), { code: "too_large" });
   await assert.rejects(load(file, { integrity: "sha256-" }), { code: "integrity" });
   writeFileSync(join(folder, "text"), "x".repeat(200_000));
@@ -242,12 +326,18 @@ test("a file of 600 MB takes no memory if maxBytes is less", () => {
     for (const options of [{ maxBytes: 1000 }, {}]) codes.push(await load(url, options).catch(({ code }) => code));
     console.log(codes.join(), Math.round((process.resourceUsage().maxRSS - before) / 1024));
   `;
-  const [codes, taken] = execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" }).split(" ");
+  const [codes, taken] = execFileSync(process.execPath, ["--input-type=module", "-e", source], {
+    cwd: folder,
+    encoding: "utf8",
+  }).split(" ");
   assert.equal(codes, "too_large,trailing_bytes");
   assert.ok(Number(taken) < 100, `${taken} MiB`);
 });
 
-test("what is no plain file: a folder, devices, a pipe, files without a size", { timeout: 60_000, skip: process.platform !== "linux" && "only Linux has all of these" }, async () => {
+test("what is no plain file: a folder, devices, a pipe, files without a size", {
+  timeout: 60_000,
+  skip: process.platform !== "linux" && "only Linux has all of these",
+}, async () => {
   await assert.rejects(load(pathToFileURL(folder)), { name: "FilterError", code: "network", message: /EISDIR/ });
   await assert.rejects(load("file:///dev/zero"), { code: "not_a_filter" });
   await assert.rejects(load("file:///dev/zero", { maxBytes: 3 }), { code: "too_large" });
@@ -277,7 +367,16 @@ test("what is no plain file: a folder, devices, a pipe, files without a size", {
 
 test("options of a wrong type, and bodies that somebody else reads", async () => {
   const rejected = (promise) => assert.rejects(promise, { name: "FilterError", code: "invalid_parameter" });
-  for (const options of [null, 5, { signal: {} }, { onProgress: 5 }, { integrity: 5 }, { integrity: null }, { maxBytes: 1n }, { fetch: 5 }]) {
+  for (const options of [
+    null,
+    5,
+    { signal: {} },
+    { onProgress: 5 },
+    { integrity: 5 },
+    { integrity: null },
+    { maxBytes: 1n },
+    { fetch: 5 },
+  ]) {
     await rejected(load(blob, options));
   }
   await rejected(load(Promise.resolve()));
@@ -288,13 +387,16 @@ test("options of a wrong type, and bodies that somebody else reads", async () =>
 });
 
 test("maxBytes that is no number is no limit that anybody meant", async () => {
-  for (const maxBytes of ["5MB", NaN, -1]) await assert.rejects(load(new Uint8Array(1), { maxBytes }), { code: "invalid_parameter" });
+  for (const maxBytes of ["5MB", NaN, -1])
+    await assert.rejects(load(new Uint8Array(1), { maxBytes }), { code: "invalid_parameter" });
 });
 
 test("a body that is too large by its own word is not left open", async () => {
   let cancelled = false;
   const body = new ReadableStream({ cancel: () => void (cancelled = true) });
-  await assert.rejects(load(new Response(body, { headers: { "content-length": "1000" } }), { maxBytes: 10 }), { code: "too_large" });
+  await assert.rejects(load(new Response(body, { headers: { "content-length": "1000" } }), { maxBytes: 10 }), {
+    code: "too_large",
+  });
   assert.ok(cancelled);
 });
 

@@ -26,7 +26,11 @@ describe("Next.js", { timeout: 300_000 }, () => {
     const next = join(modules, "next/dist/bin/next");
     const env = { ...process.env, NEXT_TELEMETRY_DISABLED: "1" };
     await promisify(execFile)(process.execPath, [next, "build"], { cwd, env });
-    server = spawn(process.execPath, [next, "start", "--port", "0"], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
+    server = spawn(process.execPath, [next, "start", "--port", "0"], {
+      cwd,
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     for await (const line of createInterface(server.stdout)) {
       url = /http:\/\/localhost:\d+/.exec(line)?.[0];
       if (url) break;

@@ -27,13 +27,27 @@ test("bytes of another realm are bytes everywhere", async () => {
   const key = foreign("new Uint8Array([97])");
   assert.ok(!(key instanceof Uint8Array));
   const filter = BloomFilter.from([key, "b"]);
-  assert.ok(filter.equals(BloomFilter.from(["a", "b"])) && filter.has(key) && filter.hasAll([key]) && filter.hasMany([key])[0] === 1);
-  assert.ok(filter.hasLines(key)[0] === 1 && !filter.add(key) && filter.addMany([key]) === 0 && filter.addLines(key) === 0);
+  assert.ok(
+    filter.equals(BloomFilter.from(["a", "b"])) &&
+      filter.has(key) &&
+      filter.hasAll([key]) &&
+      filter.hasMany([key])[0] === 1,
+  );
+  assert.ok(
+    filter.hasLines(key)[0] === 1 && !filter.add(key) && filter.addMany([key]) === 0 && filter.addLines(key) === 0,
+  );
   const blob = foreign(`new Uint8Array([${filter.toBytes()}])`);
-  for (const source of [blob, blob.buffer]) assert.ok(decode(source).equals(filter) && (await load(source)).equals(filter));
-  const streamed = await BloomFilter.fromStream(new ReadableStream({ start: (stream) => (stream.enqueue(foreign("new Uint8Array([97, 10, 98])")), stream.close()) }));
+  for (const source of [blob, blob.buffer])
+    assert.ok(decode(source).equals(filter) && (await load(source)).equals(filter));
+  const streamed = await BloomFilter.fromStream(
+    new ReadableStream({
+      start: (stream) => (stream.enqueue(foreign("new Uint8Array([97, 10, 98])")), stream.close()),
+    }),
+  );
   assert.ok(streamed.equals(filter));
-  const chunks = new Response(new ReadableStream({ start: (stream) => (stream.enqueue(new Uint8Array(blob)), stream.close()) }));
+  const chunks = new Response(
+    new ReadableStream({ start: (stream) => (stream.enqueue(new Uint8Array(blob)), stream.close()) }),
+  );
   assert.ok((await load(chunks)).equals(filter));
 });
 
@@ -45,12 +59,22 @@ test("streams, blobs, URLs, responses and promises are told by what they do", as
     const { readable, writable } = new TransformStream();
     const writer = writable.getWriter();
     void writer.write(bytes).then(() => writer.close());
-    return { getReader: () => readable.getReader(), cancel: (reason) => readable.cancel(reason), [Symbol.asyncIterator]: () => readable[Symbol.asyncIterator]() };
+    return {
+      getReader: () => readable.getReader(),
+      cancel: (reason) => readable.cancel(reason),
+      [Symbol.asyncIterator]: () => readable[Symbol.asyncIterator](),
+    };
   };
   assert.ok((await RibbonFilter.fromStream(stream(new TextEncoder().encode("a\nb")))).equals(filter));
   const response = () => ({ ok: true, status: 200, body: stream(blob), headers: new Headers() });
   const then = (resolve) => resolve(response());
-  for (const source of [response(), Promise.resolve(response()), { then }, { size: blob.length, stream: () => stream(blob) }]) assert.ok((await load(source)).equals(filter));
+  for (const source of [
+    response(),
+    Promise.resolve(response()),
+    { then },
+    { size: blob.length, stream: () => stream(blob) },
+  ])
+    assert.ok((await load(source)).equals(filter));
   const fetched = [];
   const fetch = async (input) => (fetched.push(input), response());
   const request = { url: "https://a.b/" };
@@ -65,7 +89,11 @@ test("bytes that are shared, or that may grow and shrink", async () => {
     const bytes = new Uint8Array(buffer);
     bytes.set(blob);
     for (const source of [bytes, buffer]) assert.ok(decode(source).has("a") && (await load(source)).has("a"));
-    assert.ok((await load(new Response(new ReadableStream({ start: (stream) => (stream.enqueue(bytes), stream.close()) })))).has("a"));
+    assert.ok(
+      (
+        await load(new Response(new ReadableStream({ start: (stream) => (stream.enqueue(bytes), stream.close()) })))
+      ).has("a"),
+    );
   }
 });
 
@@ -89,7 +117,8 @@ describe("in Chromium", { skip, timeout: 180_000 }, () => {
     cpSync(join(root, "node_modules/vue/dist/vue.esm-browser.prod.js"), join(here, "vue.js"));
     pages = createServer((request, response) => {
       const file = join(here, new URL(request.url, "http://localhost").pathname);
-      if (request.url === "/") return response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>odd</title>");
+      if (request.url === "/")
+        return response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>odd</title>");
       if (!existsSync(file) || ![".js", ".mjs"].includes(extname(file))) return response.writeHead(404).end();
       response.writeHead(200, { "content-type": "text/javascript" }).end(readFileSync(file));
     });
@@ -100,7 +129,10 @@ describe("in Chromium", { skip, timeout: 180_000 }, () => {
     });
     for (const server of [pages, elsewhere]) await new Promise((listening) => server.listen(0, "localhost", listening));
     const playwright = await import("playwright-core");
-    browser = await playwright.chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--no-first-run"] });
+    browser = await playwright.chromium.launch({
+      executablePath,
+      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--no-first-run"],
+    });
     page = await browser.newPage();
     await page.goto(at(pages, ""));
   });
@@ -123,48 +155,81 @@ describe("in Chromium", { skip, timeout: 180_000 }, () => {
   });
 
   test("what an iframe has made is taken as one's own", async () => {
-    const found = await page.evaluate(async (numbers) => {
-      const { RibbonFilter, decode, load } = await import("/dist/bloom.inline.js");
-      const frame = document.body.appendChild(document.createElement("iframe")).contentWindow;
-      const text = () => frame.eval("new Blob(['a\\nb']).stream()");
-      const bytes = frame.eval(`new Uint8Array([${numbers}])`);
-      const expected = decode(new Uint8Array(numbers));
-      const sources = [bytes, bytes.buffer, new frame.Blob([bytes]), new frame.Response(bytes), frame.Promise.resolve(new frame.Response(bytes))];
-      const blobUrl = URL.createObjectURL(new Blob([bytes]));
-      sources.push(new frame.URL(blobUrl), new frame.Request(blobUrl));
-      const answers = [];
-      for (const source of sources) answers.push((await load(source, { signal: new frame.AbortController().signal })).equals(expected));
-      const streamed = await RibbonFilter.fromStream(text(), { fpr: 1e-6 });
-      answers.push(streamed.hasAll(["a", "b"]), streamed.info().count === 2, decode(bytes).equals(expected), RibbonFilter.from([frame.eval("new Uint8Array([97])")]).has("a"));
-      return answers;
-    }, [...blob]);
-    assert.deepEqual(found, found.map(() => true));
+    const found = await page.evaluate(
+      async (numbers) => {
+        const { RibbonFilter, decode, load } = await import("/dist/bloom.inline.js");
+        const frame = document.body.appendChild(document.createElement("iframe")).contentWindow;
+        const text = () => frame.eval("new Blob(['a\\nb']).stream()");
+        const bytes = frame.eval(`new Uint8Array([${numbers}])`);
+        const expected = decode(new Uint8Array(numbers));
+        const sources = [
+          bytes,
+          bytes.buffer,
+          new frame.Blob([bytes]),
+          new frame.Response(bytes),
+          frame.Promise.resolve(new frame.Response(bytes)),
+        ];
+        const blobUrl = URL.createObjectURL(new Blob([bytes]));
+        sources.push(new frame.URL(blobUrl), new frame.Request(blobUrl));
+        const answers = [];
+        for (const source of sources)
+          answers.push((await load(source, { signal: new frame.AbortController().signal })).equals(expected));
+        const streamed = await RibbonFilter.fromStream(text(), { fpr: 1e-6 });
+        answers.push(
+          streamed.hasAll(["a", "b"]),
+          streamed.info().count === 2,
+          decode(bytes).equals(expected),
+          RibbonFilter.from([frame.eval("new Uint8Array([97])")]).has("a"),
+        );
+        return answers;
+      },
+      [...blob],
+    );
+    assert.deepEqual(
+      found,
+      found.map(() => true),
+    );
   });
 
   test("shared and resizable bytes", async () => {
-    const answers = await page.evaluate(async (numbers) => {
-      const { decode, load } = await import("/dist/bloom.inline.js");
-      const shared = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer;
-      const answers = [];
-      for (const buffer of [shared, new ArrayBuffer(numbers.length, { maxByteLength: 2 ** 16 })]) {
-        const bytes = new Uint8Array(buffer, 0, numbers.length);
-        bytes.set(numbers);
-        for (const read of [decode(bytes), await load(bytes)]) answers.push(read.hasMany(["key 1", bytes]).join());
-      }
-      return answers;
-    }, [...blob]);
-    assert.deepEqual(answers, answers.map(() => "1,0"));
+    const answers = await page.evaluate(
+      async (numbers) => {
+        const { decode, load } = await import("/dist/bloom.inline.js");
+        const shared = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer;
+        const answers = [];
+        for (const buffer of [shared, new ArrayBuffer(numbers.length, { maxByteLength: 2 ** 16 })]) {
+          const bytes = new Uint8Array(buffer, 0, numbers.length);
+          bytes.set(numbers);
+          for (const read of [decode(bytes), await load(bytes)]) answers.push(read.hasMany(["key 1", bytes]).join());
+        }
+        return answers;
+      },
+      [...blob],
+    );
+    assert.deepEqual(
+      answers,
+      answers.map(() => "1,0"),
+    );
   });
 
   test("across origins a Content-Length may be that of compressed bytes, and refuses nothing", async () => {
-    const codes = await page.evaluate(async ({ urls, limits }) => {
-      const { load } = await import("/dist/bloom.inline.js");
-      const codes = [];
-      for (const url of urls) {
-        for (const maxBytes of limits) codes.push(await load(url, { maxBytes }).then(() => "ok", ({ code }) => code));
-      }
-      return codes;
-    }, { urls: [at(elsewhere, "zipped"), at(elsewhere, "plain")], limits: [blob.length, blob.length - 1] });
+    const codes = await page.evaluate(
+      async ({ urls, limits }) => {
+        const { load } = await import("/dist/bloom.inline.js");
+        const codes = [];
+        for (const url of urls) {
+          for (const maxBytes of limits)
+            codes.push(
+              await load(url, { maxBytes }).then(
+                () => "ok",
+                ({ code }) => code,
+              ),
+            );
+        }
+        return codes;
+      },
+      { urls: [at(elsewhere, "zipped"), at(elsewhere, "plain")], limits: [blob.length, blob.length - 1] },
+    );
     assert.ok(zipped.length > blob.length, "nothing to test: it became shorter");
     assert.deepEqual(codes, ["ok", "too_large", "ok", "too_large"]);
   });
@@ -194,7 +259,13 @@ describe("in Chromium", { skip, timeout: 180_000 }, () => {
       for (const [name, contain] of Object.entries(containers)) {
         const filter = BloomFilter.from(["a"]);
         const held = contain(filter);
-        const works = held === filter && held.has("a") && held.add("b") && !held.has("c") && held.hasMany(["b"])[0] === 1 && held.clone().equals(filter);
+        const works =
+          held === filter &&
+          held.has("a") &&
+          held.add("b") &&
+          !held.has("c") &&
+          held.hasMany(["b"])[0] === 1 &&
+          held.clone().equals(filter);
         held.free();
         let code;
         try {

@@ -32,13 +32,19 @@ test("works from require", () => {
 test("the entries for browsers and bundlers work by themselves", () => {
   const from = (entry) => `"./node_modules/bloom-wasm/dist/${entry}.inline.js"`;
   for (const entry of ["bloom", "reader"]) {
-    const out = node(`${entry}.mjs`, `import { BloomFilter } from ${from("bloom")};import { decode } from ${from(entry)};${USE}`);
+    const out = node(
+      `${entry}.mjs`,
+      `import { BloomFilter } from ${from("bloom")};import { decode } from ${from(entry)};${USE}`,
+    );
     assert.equal(out, "true false true\n");
   }
 });
 
 test("no class was renamed", () => {
-  const out = node("names.mjs", 'import * as a from "bloom-wasm"; import * as b from "bloom-wasm/reader"; console.log([a, b].every((entry) => Object.entries(entry).every(([name, value]) => !/^[A-Z]/.test(name) || value.name === name)));');
+  const out = node(
+    "names.mjs",
+    'import * as a from "bloom-wasm"; import * as b from "bloom-wasm/reader"; console.log([a, b].every((entry) => Object.entries(entry).every(([name, value]) => !/^[A-Z]/.test(name) || value.name === name)));',
+  );
   assert.equal(out, "true\n");
 });
 
@@ -75,8 +81,18 @@ test("bloom-wasm/slim starts when it is told, from the file beside it, a file, b
     await init();
     console.log(decode(blob).has("key-1"));
   `;
-  const ways = ["await init()", "await init(file)", "await init(file.href)", "await init(readFileSync(file))", "initSync(readFileSync(file))", "initSync(new WebAssembly.Module(readFileSync(file)))"];
-  for (const [slim, wasm] of [["slim", "bloom.wasm"], ["reader/slim", "reader.wasm"]]) {
+  const ways = [
+    "await init()",
+    "await init(file)",
+    "await init(file.href)",
+    "await init(readFileSync(file))",
+    "initSync(readFileSync(file))",
+    "initSync(new WebAssembly.Module(readFileSync(file)))",
+  ];
+  for (const [slim, wasm] of [
+    ["slim", "bloom.wasm"],
+    ["reader/slim", "reader.wasm"],
+  ]) {
     for (const way of ways) assert.equal(node("slim.mjs", use(way, slim, wasm)), "wasm_load\nwasm_load\ntrue\n", way);
   }
   const wrong = `
@@ -90,7 +106,8 @@ test("bloom-wasm/slim starts when it is told, from the file beside it, a file, b
     console.log(BloomFilter.from(["a"]).has("a"));
   `;
   assert.equal(node("wrong.mjs", wrong), "wasm_load true\nwasm_load true\ntrue\n");
-  const shared = 'import { RibbonFilter } from "bloom-wasm"; import * as slim from "bloom-wasm/slim"; console.log(RibbonFilter === slim.RibbonFilter && slim.decode(RibbonFilter.from(["a"]).toBytes()).has("a"));';
+  const shared =
+    'import { RibbonFilter } from "bloom-wasm"; import * as slim from "bloom-wasm/slim"; console.log(RibbonFilter === slim.RibbonFilter && slim.decode(RibbonFilter.from(["a"]).toBytes()).has("a"));';
   assert.equal(node("shared.mjs", shared), "true\n");
 });
 
@@ -138,7 +155,8 @@ test("tsc --strict accepts the types from import and from require", () => {
     // @ts-expect-error: the class has no public constructor
     new Filter();
   `;
-  const names = "BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter, canonicalizeUrl, decode, load, urlExpressions";
+  const names =
+    "BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter, canonicalizeUrl, decode, load, urlExpressions";
   const imports = `
     import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";
     import * as reader from "bloom-wasm/reader";
@@ -157,9 +175,27 @@ test("tsc --strict accepts the types from import and from require", () => {
   `;
   for (const file of ["types.mts", "types.cts"]) writeFileSync(join(folder, file), imports + source);
   // By node16, which is Node 16's, CommonJS can't import ESM.
-  for (const [module, file] of [["nodenext", "types.mts"], ["nodenext", "types.cts"], ["node16", "types.mts"], ["esnext", "types.mts"]]) {
+  for (const [module, file] of [
+    ["nodenext", "types.mts"],
+    ["nodenext", "types.cts"],
+    ["node16", "types.mts"],
+    ["esnext", "types.mts"],
+  ]) {
     const resolution = module === "esnext" ? ["--moduleResolution", "bundler"] : [];
-    const args = ["--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,dom", "--types", "", "--module", module, ...resolution, file];
+    const args = [
+      "--strict",
+      "--noEmit",
+      "--target",
+      "es2022",
+      "--lib",
+      "es2022,dom",
+      "--types",
+      "",
+      "--module",
+      module,
+      ...resolution,
+      file,
+    ];
     const { status, stdout } = spawnSync(bin("tsc"), args, { cwd: folder, encoding: "utf8" });
     assert.equal(status, 0, `${module} ${file}: ${stdout}`);
   }
@@ -172,12 +208,24 @@ test("publint is clean", () => {
 });
 
 test("attw reports nothing but that CommonJS resolves to ESM", () => {
-  const args = [tarball, "--profile", "node16", "--exclude-entrypoints", "./bloom.wasm", "./reader.wasm", "--format", "json"];
+  const args = [
+    tarball,
+    "--profile",
+    "node16",
+    "--exclude-entrypoints",
+    "./bloom.wasm",
+    "./reader.wasm",
+    "--format",
+    "json",
+  ];
   const { stdout } = spawnSync(bin("attw"), args, { encoding: "utf8" });
   const { analysis } = JSON.parse(stdout);
   assert.ok(analysis.entrypoints["."], stdout.slice(0, 500));
   const problems = analysis.problems.filter(({ resolutionKind }) => resolutionKind !== "node10");
-  assert.deepEqual(problems.map(({ kind }) => kind), [".", "./slim", "./reader", "./reader/slim"].map(() => "CJSResolvesToESM"));
+  assert.deepEqual(
+    problems.map(({ kind }) => kind),
+    [".", "./slim", "./reader", "./reader/slim"].map(() => "CJSResolvesToESM"),
+  );
 });
 
 test("a Vite build of a small app grows by what its entry weighs, and by no more than it imports", async () => {
@@ -192,9 +240,15 @@ test("a Vite build of a small app grows by what its entry weighs, and by no more
   };
   const size = (files) => files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0);
   const empty = size(await built('document.title = "yes";'));
-  const use = 'const filter = await load("phishing.bloom"); document.title = filter.hasUrl(location.href) ? "no" : "yes";';
+  const use =
+    'const filter = await load("phishing.bloom"); document.title = filter.hasUrl(location.href) ? "no" : "yes";';
   const starting = { slim: "await init(); " };
-  for (const [entry, most] of Object.entries({ "": 97_000, "/reader": 62_000, "/slim": 77_000, "/reader/slim": 51_000 })) {
+  for (const [entry, most] of Object.entries({
+    "": 97_000,
+    "/reader": 62_000,
+    "/slim": 77_000,
+    "/reader/slim": 51_000,
+  })) {
     const [names, start] = entry.endsWith("slim") ? ["init, load", starting.slim] : ["load", ""];
     const files = await built(`import { ${names} } from "bloom-wasm${entry}"; (async () => { ${start}${use} })();`);
     const grown = size(files) - empty;
@@ -207,9 +261,12 @@ test("a Vite build of a small app grows by what its entry weighs, and by no more
 });
 
 test("the package is small, self-contained and names no machine", () => {
-  const [{ files: packed, unpackedSize }] = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json", tarball], { encoding: "utf8" }));
+  const [{ files: packed, unpackedSize }] = JSON.parse(
+    execFileSync("npm", ["pack", "--dry-run", "--json", tarball], { encoding: "utf8" }),
+  );
   console.log(`${packed.length} files, ${unpackedSize} bytes unpacked`);
-  for (const { path } of packed) assert.match(path, /^(dist\/(start\/)?[\w.-]+\.(js|d\.ts|wasm)|[A-Z-]+(\.md)?|package\.json)$/);
+  for (const { path } of packed)
+    assert.match(path, /^(dist\/(start\/)?[\w.-]+\.(js|d\.ts|wasm)|[A-Z-]+(\.md)?|package\.json)$/);
   const { files, dependencies } = createRequire(join(folder, "user.cjs"))("bloom-wasm/package.json");
   assert.ok(files.includes("dist"));
   assert.equal(dependencies, undefined);

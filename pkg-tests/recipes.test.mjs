@@ -8,18 +8,25 @@ import { root } from "../scripts/setup.mjs";
 import { folder } from "./installed.mjs";
 
 const text = readFileSync(join(root, "docs/recipes.md"), "utf8");
-const recipes = [...text.matchAll(/^## (.*)\n([^]*?)(?=^## |$(?![^]))/gm)];
+const recipes = [...text.matchAll(/^## (.*)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)];
 
 test("every recipe has a snippet, and is in the list at the top", () => {
   assert.ok(recipes.length >= 6);
   const listed = [...text.matchAll(/^- \[(.*)\]\(#(.*)\)$/gm)];
-  const anchor = (title) => title.toLowerCase().replace(/[^\w ]/g, "").replaceAll(" ", "-");
-  assert.deepEqual(listed.map(([, title, to]) => [title, to]), recipes.map(([, title]) => [title, anchor(title)]));
+  const anchor = (title) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w ]/g, "")
+      .replaceAll(" ", "-");
+  assert.deepEqual(
+    listed.map(([, title, to]) => [title, to]),
+    recipes.map(([, title]) => [title, anchor(title)]),
+  );
 });
 
 for (const [, title, body] of recipes) {
   test(title, async (context) => {
-    const snippets = [...body.matchAll(/^```js\n([^]*?)^```$/gm)];
+    const snippets = [...body.matchAll(/^```js\n([\s\S]*?)^```$/gm)];
     assert.equal(snippets.length, 1);
     const file = join(folder, `recipe-${recipes.findIndex(([, other]) => other === title)}.mjs`);
     writeFileSync(file, snippets[0][1]);

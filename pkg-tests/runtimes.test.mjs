@@ -19,7 +19,9 @@ writeFileSync(join(here, "golden.bloom"), blob);
 describe("on the command line", () => {
   for (const { name, version, command, missing } of commands) {
     test(name, { skip: missing && skipped(name, missing) }, async () => {
-      const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "cli.mjs")], { timeout: 60_000 });
+      const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "cli.mjs")], {
+        timeout: 60_000,
+      });
       const ran = JSON.parse(stdout);
       assert.equal(ran.version, version);
       assert.equal(ran.files, `true,${blob.length},too_large,not_a_filter,network,network,enough`);
@@ -39,10 +41,26 @@ describe("Cloudflare's workerd", () => {
   async function miniflare(entry, conditions) {
     const outdir = join(here, `${entry}-bundled`);
     const entryPoints = [join(here, `${entry}.mjs`)];
-    await build({ entryPoints, outdir, bundle: true, format: "esm", target: "es2022", conditions, loader: { ".wasm": "copy" }, logLevel: "error" });
+    await build({
+      entryPoints,
+      outdir,
+      bundle: true,
+      format: "esm",
+      target: "es2022",
+      conditions,
+      loader: { ".wasm": "copy" },
+      logLevel: "error",
+    });
     const { Miniflare } = require("miniflare");
     const modulesRules = [{ type: "CompiledWasm", include: ["**/*.wasm"] }];
-    const worker = new Miniflare({ modules: true, modulesRoot: outdir, scriptPath: join(outdir, `${entry}.js`), modulesRules, compatibilityDate, cf: false });
+    const worker = new Miniflare({
+      modules: true,
+      modulesRoot: outdir,
+      scriptPath: join(outdir, `${entry}.js`),
+      modulesRules,
+      compatibilityDate,
+      cf: false,
+    });
     return { fetch: () => worker.dispatchFetch("http://localhost"), dispose: () => worker.dispose() };
   }
 
@@ -51,7 +69,10 @@ describe("Cloudflare's workerd", () => {
     async "workerd, wrangler"() {
       Object.assign(process.env, { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" });
       const config = join(here, "wrangler.json");
-      writeFileSync(config, JSON.stringify({ name: "cases", main: "worker.mjs", compatibility_date: compatibilityDate }));
+      writeFileSync(
+        config,
+        JSON.stringify({ name: "cases", main: "worker.mjs", compatibility_date: compatibilityDate }),
+      );
       const dev = { server: { port: 0 }, inspector: false, watch: false, logLevel: "error" };
       const worker = await require("wrangler").unstable_startWorker({ config, dev });
       return { fetch: () => worker.fetch("http://localhost"), dispose: () => worker.dispose() };
@@ -69,13 +90,19 @@ describe("Cloudflare's workerd", () => {
     });
   }
 
-  test("an entry that carries its wasm says which is the right one", { timeout: 60_000, skip: !modules && setup.NOT_INSTALLED }, async () => {
+  test("an entry that carries its wasm says which is the right one", {
+    timeout: 60_000,
+    skip: !modules && setup.NOT_INSTALLED,
+  }, async () => {
     const told = 'import("bloom-wasm").then(() => "started", ({ code, message }) => `${code}: ${message}`)';
     writeFileSync(join(here, "wrong.mjs"), `export default { fetch: async () => new Response(await ${told}) };\n`);
     const worker = await miniflare("wrong", ["browser"]);
     try {
       const response = await worker.fetch();
-      assert.match(await response.text(), /^wasm_load: .*\(CompileError: .*disallowed by embedder\).* condition workerd/);
+      assert.match(
+        await response.text(),
+        /^wasm_load: .*\(CompileError: .*disallowed by embedder\).* condition workerd/,
+      );
     } finally {
       await worker.dispose();
     }

@@ -39,7 +39,10 @@ describe("the example form", { skip, timeout: 180_000 }, () => {
     url = `http://localhost:${server.address().port}/`;
     const playwright = await import("playwright-core");
     const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
-    browser = await playwright.chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet] });
+    browser = await playwright.chromium.launch({
+      executablePath,
+      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet],
+    });
   });
 
   after(async () => {
@@ -57,12 +60,18 @@ describe("the example form", { skip, timeout: 180_000 }, () => {
     await prepare?.();
     await page.goto(url);
     requests = [];
-    page.on("request", (request) => requests.push([request.method(), new URL(request.url()).pathname, request.postData() ?? ""]));
+    page.on("request", (request) =>
+      requests.push([request.method(), new URL(request.url()).pathname, request.postData() ?? ""]),
+    );
     await page.locator("#email").fill("a@b.example");
   }
 
   const password = () => page.locator("#password");
-  const says = (id, text) => page.locator(id).filter({ hasText: new RegExp(`^${text.replace(/\./g, "\\.")}$`) }).waitFor({ state: "attached" });
+  const says = (id, text) =>
+    page
+      .locator(id)
+      .filter({ hasText: new RegExp(`^${text.replace(/\./g, "\\.")}$`) })
+      .waitFor({ state: "attached" });
   const reason = () => password().evaluate((input) => input.validationMessage);
   /** Waits until the page has a filter, which then refuses a password. */
   const ready = async (known) => {
@@ -98,7 +107,10 @@ describe("the example form", { skip, timeout: 180_000 }, () => {
     assert.deepEqual(requests, [["GET", "/style.css", ""]]);
     await signsUp(STRONG);
     const body = new URLSearchParams({ email: "a@b.example", password: STRONG }).toString();
-    assert.deepEqual(requests.filter(([method]) => method === "POST"), [["POST", "/welcome", body]]);
+    assert.deepEqual(
+      requests.filter(([method]) => method === "POST"),
+      [["POST", "/welcome", body]],
+    );
   });
 
   test("refuses what the filter was built to refuse: both normal forms, and cases if told so", async () => {
@@ -157,7 +169,11 @@ describe("the example form", { skip, timeout: 180_000 }, () => {
     await page.evaluate(() => {
       window.spoken = [];
       const note = () => window.spoken.push(document.querySelector("#verdict").textContent);
-      new MutationObserver(note).observe(document.querySelector("#verdict"), { childList: true, characterData: true, subtree: true });
+      new MutationObserver(note).observe(document.querySelector("#verdict"), {
+        childList: true,
+        characterData: true,
+        subtree: true,
+      });
     });
     const spoken = () => page.evaluate(() => window.spoken);
     await password().pressSequentially("password12");
@@ -200,9 +216,19 @@ describe("the example form", { skip, timeout: 180_000 }, () => {
 
   test("the server shows nothing else of its folders", async () => {
     // Not fetch, which tidies paths up.
-    const status = (path) => new Promise((resolve, reject) => get(url, { path }, (response) => resolve(response.resume().statusCode)).on("error", reject));
+    const status = (path) =>
+      new Promise((resolve, reject) =>
+        get(url, { path }, (response) => resolve(response.resume().statusCode)).on("error", reject),
+      );
     assert.equal(await status("/bloom-wasm/reader.inline.js?x"), 200);
-    for (const path of ["/serve.mjs", "//", "/bloom-wasm/", "/bloom-wasm/../../../signup/index.html", "/bloom-wasm/package.json", "/%2e%2e/package.json"]) {
+    for (const path of [
+      "/serve.mjs",
+      "//",
+      "/bloom-wasm/",
+      "/bloom-wasm/../../../signup/index.html",
+      "/bloom-wasm/package.json",
+      "/%2e%2e/package.json",
+    ]) {
       assert.equal(await status(path), 404, path);
     }
   });

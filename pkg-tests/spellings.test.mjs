@@ -9,7 +9,6 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import * as setup from "../scripts/setup.mjs";
 import { app, folder, installed } from "./installed.mjs";
 import { commands } from "./runtimes/commands.mjs";
 import { browsers, LISTED, opened, spellings } from "./spellings.mjs";
@@ -17,7 +16,10 @@ import { browsers, LISTED, opened, spellings } from "./spellings.mjs";
 const { RibbonFilter } = await installed();
 const blob = RibbonFilter.from(LISTED, { profile: "url", fpr: 1e-8 }).toBytes();
 const texts = [...spellings(Number(process.env.SPELLINGS ?? 2000), Number(process.env.SEED ?? 1))];
-const dist = (name) => [name, { type: "text/javascript", body: readFileSync(join(folder, "node_modules/bloom-wasm/dist", name)) }];
+const dist = (name) => [
+  name,
+  { type: "text/javascript", body: readFileSync(join(folder, "node_modules/bloom-wasm/dist", name)) },
+];
 const files = {
   "": { type: "text/html", body: "<title>spellings</title>" },
   "list.bloom": { type: "application/octet-stream", body: blob },
@@ -41,7 +43,9 @@ before(async () => {
     // Dots at an end, or in a row, name no other host.
     const named = hosts.map((host) => host?.replace(/\.+$/, ""));
     const found = named.flatMap((host, i) => (host && isListed(host) ? [i] : []));
-    console.log(`spellings: ${name} opens ${hosts.filter(Boolean).length} of ${texts.length}, of which ${found.length} are listed`);
+    console.log(
+      `spellings: ${name} opens ${hosts.filter(Boolean).length} of ${texts.length}, of which ${found.length} are listed`,
+    );
     assert.ok(found.length > 0.3 * texts.length);
     for (const i of found) bad.set(i, named[i]);
     answers.set(name, its);
@@ -72,7 +76,11 @@ test("in the tool", { skip }, () => {
   // Its lines have no line ends in them; a URL is read without them.
   const lines = texts.map((text) => text.toWellFormed?.() ?? text).map((text) => text.replaceAll("\n", ""));
   const tool = fileURLToPath(new URL("../target/release/bloom-wasm", import.meta.url));
-  const { stdout, status } = spawnSync(tool, ["check", list], { input: lines.join("\n"), encoding: "utf8", maxBuffer: 1 << 30 });
+  const { stdout, status } = spawnSync(tool, ["check", list], {
+    input: lines.join("\n"),
+    encoding: "utf8",
+    maxBuffer: 1 << 30,
+  });
   assert.equal(status, 0);
   const found = new Set(stdout.split("\n"));
   requireAll(lines.map((line) => found.has(Buffer.from(line).toString())));
@@ -82,7 +90,9 @@ const here = app("spellings");
 writeFileSync(join(here, "spellings.json"), JSON.stringify({ texts, blob: Buffer.from(blob).toString("base64") }));
 for (const { name, command, missing } of commands) {
   test(`in ${name}`, { skip: skip || missing }, async () => {
-    const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "spellings.mjs")], { maxBuffer: 1 << 30 });
+    const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "spellings.mjs")], {
+      maxBuffer: 1 << 30,
+    });
     requireAll(JSON.parse(stdout));
   });
 }

@@ -55,7 +55,15 @@ test("a list catches every spelling of what is on it, and nothing else", () => {
   assert.equal(filter.matchUrl("https://user@www.EVIL.com:8443/x?y#z"), "evil.com/");
   assert.equal(filter.matchUrl(new URL("https://bad.example/b/../a/c.html")), "bad.example/a/");
   assert.equal(filter.matchUrl("http://worse.example/a?b"), "worse.example/a?b");
-  for (const url of ["notevil.com", "bad.example/", "http://worse.example/a", "http://worse.example/a?c", "mailto:a@evil.com", "data:,evil.com", ""]) {
+  for (const url of [
+    "notevil.com",
+    "bad.example/",
+    "http://worse.example/a",
+    "http://worse.example/a?c",
+    "mailto:a@evil.com",
+    "data:,evil.com",
+    "",
+  ]) {
     assert.equal(filter.matchUrl(url), null, url);
     assert.equal(filter.hasUrl(url), false, url);
   }
@@ -67,7 +75,9 @@ test("what one browser opens and another parser refuses is caught, and allowed w
     "http:\\\\xn--.evil.example/",
     "http:///xn--.evil.example/",
     "/\\evil.example/",
-    ...[0x2061, 0x206a, 0x115f, 0x3164, 0xffa0, 0x17b4, 0x180e, 0x1d173].map((code) => `http://evi${String.fromCodePoint(code)}l.example/`),
+    ...[0x2061, 0x206a, 0x115f, 0x3164, 0xffa0, 0x17b4, 0x180e, 0x1d173].map(
+      (code) => `http://evi${String.fromCodePoint(code)}l.example/`,
+    ),
     "http://ev\u{1ccde}l.example/",
   ];
   const filter = RibbonFilter.from(["evil.example"], { profile: "url", fpr: 1e-6 });
@@ -82,7 +92,10 @@ test("what one browser opens and another parser refuses is caught, and allowed w
   }
   // A list has the canonical form alone, and what is allowed both.
   assert.equal(node.canonicalizeUrl("/\\evil.example/"), null);
-  assert.equal(RibbonFilter.from([spelled[0]], { profile: "url", fpr: 1e-6 }).hasUrl("http://xn--.evil.example/@good.com/"), false);
+  assert.equal(
+    RibbonFilter.from([spelled[0]], { profile: "url", fpr: 1e-6 }).hasUrl("http://xn--.evil.example/@good.com/"),
+    false,
+  );
   const many = Array.from({ length: 20_000 }, (_, i) => `site${i}.example`);
   const allow = Array.from({ length: 2000 }, (_, i) => `http://xn--.a${i}.b${i}.test\\@good${i}.test/`);
   const loose = { profile: "url", fpr: 0.5 };
@@ -110,7 +123,14 @@ test("hosts, adblock rules and hosts files; what is no key comes back", () => {
   const skipped = [];
   const filter = RibbonFilter.from(lines, { profile: "url", fpr: 1e-6, onSkip: (line) => skipped.push(line) });
   assert.equal(filter.info().count, 6);
-  for (const url of ["plain.example", "url.example/a", "x.adblock.example/y", "hosts1.example", "hosts2.example", "bytes.example/ä"]) {
+  for (const url of [
+    "plain.example",
+    "url.example/a",
+    "x.adblock.example/y",
+    "hosts1.example",
+    "hosts2.example",
+    "bytes.example/ä",
+  ]) {
     assert.equal(filter.hasUrl(url), true, url);
   }
   assert.deepEqual(skipped, [
@@ -129,10 +149,12 @@ test("what is added later, and removed, is read as the list was", () => {
   assert.equal(filter.add("http://BAD.example:80/"), true);
   assert.equal(filter.addMany(["||worse.example^", "0.0.0.0 a.example b.example", "bad.example"]), 3);
   assert.equal(filter.addLines(new TextEncoder().encode("c.example\n# a comment\n")), 1);
-  for (const host of ["evil", "bad", "worse", "a", "b", "c"]) assert.ok(filter.hasUrl(`https://${host}.example/x`), host);
+  for (const host of ["evil", "bad", "worse", "a", "b", "c"])
+    assert.ok(filter.hasUrl(`https://${host}.example/x`), host);
   assert.equal(filter.remove("https://evil.example"), true);
   assert.equal(filter.hasUrl("evil.example"), false);
-  for (const line of ["mailto:a@b.c", "*.a.example", "0.0.0.0 d.example e.example", "# a comment"]) fails("invalid_key", () => filter.add(line));
+  for (const line of ["mailto:a@b.c", "*.a.example", "0.0.0.0 d.example e.example", "# a comment"])
+    fails("invalid_key", () => filter.add(line));
   fails("invalid_key", () => filter.addMany(["d.example", "*.a.example"]));
   fails("invalid_key", () => filter.addLines("d.example"));
   assert.equal(filter.hasUrl("d.example"), false);
@@ -145,7 +167,8 @@ test("what is added later, and removed, is read as the list was", () => {
 test("a stream of lines is a list of them", async () => {
   const lines = blacklist.slice(0, 2000);
   const text = `\u{feff}# a list\r\n${lines.join("\r\n")}\n\n0.0.0.0 last.example`;
-  const cut = (bytes, size) => Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
+  const cut = (bytes, size) =>
+    Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
   const expected = RibbonFilter.from([...lines, "last.example"], { profile: "url" }).toBytes();
   for (const size of [1, 7, 1000, 1e6]) {
     const stream = new ReadableStream({
@@ -154,7 +177,11 @@ test("a stream of lines is a list of them", async () => {
         controller.close();
       },
     });
-    assert.deepEqual((await RibbonFilter.fromStream(stream, { profile: "url" })).toBytes(), expected, `chunks of ${size}`);
+    assert.deepEqual(
+      (await RibbonFilter.fromStream(stream, { profile: "url" })).toBytes(),
+      expected,
+      `chunks of ${size}`,
+    );
   }
 });
 
@@ -168,10 +195,15 @@ test("no allowed URL is matched and no listed one is lost, of real lists, at any
       assert.ok(filter.info().layers === 1 && filter instanceof made);
       const kept = new Set(conflicts.map(({ key, removed }) => (assert.equal(removed, false), key)));
       for (const host of blacklist) assert.ok(filter.hasUrl(host), host);
-      for (const url of good) assert.ok(!filter.hasUrl(url) || node.urlExpressions(url).some((key) => kept.has(key)), url);
+      for (const url of good)
+        assert.ok(!filter.hasUrl(url) || node.urlExpressions(url).some((key) => kept.has(key)), url);
       // What is in both lists, told without the package: a host of the one is a host of the other or a parent of it.
       const bad = new Set(blacklist);
-      const parents = (host) => host.split(".").map((_, i, labels) => labels.slice(i).join(".")).slice(-6, -1);
+      const parents = (host) =>
+        host
+          .split(".")
+          .map((_, i, labels) => labels.slice(i).join("."))
+          .slice(-6, -1);
       const both = new Set(whitelist.flatMap(parents).filter((host) => bad.has(host)));
       assert.deepEqual(kept, new Set([...both].map((host) => `${host}/`)));
     }
@@ -183,15 +215,35 @@ test("of a key in both lists the block list is right, unless told otherwise, and
   const allow = ["http://evil.example/a", "sub.shared.example", "www.bad.example", "www.bad.example"];
   const build = (allowWins) => {
     const conflicts = [];
-    const filter = RibbonFilter.from(list, { profile: "url", fpr: 0.5, allow, allowWins, onConflict: (c) => conflicts.push(c) });
-    return { filter, conflicts: Object.fromEntries(conflicts.map(({ key, removed }) => [key, removed])), count: conflicts.length };
+    const filter = RibbonFilter.from(list, {
+      profile: "url",
+      fpr: 0.5,
+      allow,
+      allowWins,
+      onConflict: (c) => conflicts.push(c),
+    });
+    return {
+      filter,
+      conflicts: Object.fromEntries(conflicts.map(({ key, removed }) => [key, removed])),
+      count: conflicts.length,
+    };
   };
   const lost = build(false);
-  assert.deepEqual(lost.conflicts, { "evil.example/a": false, "evil.example/": false, "shared.example/": false, "www.bad.example/": false });
+  assert.deepEqual(lost.conflicts, {
+    "evil.example/a": false,
+    "evil.example/": false,
+    "shared.example/": false,
+    "www.bad.example/": false,
+  });
   for (const url of list) assert.ok(lost.filter.hasUrl(url));
 
   const won = build(true);
-  assert.deepEqual(won.conflicts, { "evil.example/a": true, "evil.example/": false, "shared.example/": false, "www.bad.example/": true });
+  assert.deepEqual(won.conflicts, {
+    "evil.example/a": true,
+    "evil.example/": false,
+    "shared.example/": false,
+    "www.bad.example/": true,
+  });
   assert.equal(won.count, 4);
   assert.equal(won.filter.has("evil.example/a"), false);
   assert.equal(won.filter.hasUrl("www.bad.example/x"), false);
@@ -238,7 +290,16 @@ test("misuse throws a FilterError with its code, and the next call works", () =>
   fails("invalid_key", build({ profile: "url", allow: [1] }));
   fails("invalid_key", () => RibbonFilter.from([new URL("http://a.example")], { profile: "url" }));
   const thrown = new Error("mine");
-  assert.throws(build({ profile: "url", allow: ["a.example"], onConflict: () => { throw thrown; } }), thrown);
+  assert.throws(
+    build({
+      profile: "url",
+      allow: ["a.example"],
+      onConflict: () => {
+        throw thrown;
+      },
+    }),
+    thrown,
+  );
   filter.free();
   fails("freed", () => filter.hasUrl("evil.example"));
 });
@@ -264,9 +325,39 @@ test("a parser of URLs that somebody else put in place may throw what it likes",
 test("hostile URLs end soon, and leave no trace", () => {
   const filter = RibbonFilter.from(["evil.example", `evil.example/${"x".repeat(5000)}`], { profile: "url", fpr: 1e-8 });
   const long = (part) => part.repeat(Math.ceil(2e5 / part.length));
-  const urls = ["a.", ".", "/", "//", "../", "./", "%25", "%2525", "@", ":", "#", "?", " ", "\t", "\u{ad}", "\ud800", "é", "[", "0x", "1.", "%", "\\", "&", "::"];
+  const urls = [
+    "a.",
+    ".",
+    "/",
+    "//",
+    "../",
+    "./",
+    "%25",
+    "%2525",
+    "@",
+    ":",
+    "#",
+    "?",
+    " ",
+    "\t",
+    "\u{ad}",
+    "\ud800",
+    "é",
+    "[",
+    "0x",
+    "1.",
+    "%",
+    "\\",
+    "&",
+    "::",
+  ];
   for (const part of urls) {
-    for (const url of [long(part), `http://evil.example/${long(part)}`, `http://${long(part)}@evil.example`, `x${long(part)}x`]) {
+    for (const url of [
+      long(part),
+      `http://evil.example/${long(part)}`,
+      `http://${long(part)}@evil.example`,
+      `x${long(part)}x`,
+    ]) {
       const canonical = node.canonicalizeUrl(url);
       const keys = node.urlExpressions(url);
       assert.ok(keys.length <= 30 && (canonical === null) === (keys.length === 0));
@@ -298,11 +389,17 @@ describe("in Chromium", { skip, timeout: 60_000 }, () => {
     await new Promise((listening) => server.listen(0, "localhost", listening));
     const { chromium: launcher } = await import("playwright-core");
     const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
-    const browser = await launcher.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet] });
+    const browser = await launcher.launch({
+      executablePath,
+      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet],
+    });
     try {
       const tab = await browser.newPage();
       await tab.goto(`http://localhost:${server.address().port}/`);
-      const blobs = Object.entries(spellings).map(([url, list]) => [url, [...RibbonFilter.from([list], { profile: "url", fpr: 1e-6 }).toBytes()]]);
+      const blobs = Object.entries(spellings).map(([url, list]) => [
+        url,
+        [...RibbonFilter.from([list], { profile: "url", fpr: 1e-6 }).toBytes()],
+      ]);
       const hash = "e38ad214943daad1d64c102faec29de4afe9da3d"; // SHA-1 of password1
       const passwords = [...RibbonFilter.from([hash], { profile: "password", sha1Hex: true }).toBytes()];
       const found = await tab.evaluate(
@@ -317,8 +414,14 @@ describe("in Chromium", { skip, timeout: 60_000 }, () => {
         },
         { inputs: vectors.map(({ input }) => input), blobs, passwords },
       );
-      assert.deepEqual(found.forms, vectors.map(({ canonical, expressions }) => [canonical, expressions]));
-      assert.deepEqual(found.matches, Object.keys(spellings).map(() => true));
+      assert.deepEqual(
+        found.forms,
+        vectors.map(({ canonical, expressions }) => [canonical, expressions]),
+      );
+      assert.deepEqual(
+        found.matches,
+        Object.keys(spellings).map(() => true),
+      );
       assert.deepEqual(found.passwords, [true, false]);
     } finally {
       await browser.close();

@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { before, describe, test } from "node:test";
 import { build } from "esbuild";
-import { installed as tools, root } from "../scripts/setup.mjs";
+import { root, installed as tools } from "../scripts/setup.mjs";
 import { folder } from "./installed.mjs";
 
 const example = join(root, "examples/worker");
@@ -81,17 +81,26 @@ describe("the example worker", { skip, timeout: 180_000 }, () => {
         [post({ url: "https://good.example/?evil.example" }), 200, { ok: true }],
         [from("https://evil.example/"), 403, maybe("evil.example/")],
         [from("https://good.example/"), 200, { ok: true }],
-        [{ ...post({ url: "https://good.example/" }), ...from("http://www.evil.example") }, 403, maybe("evil.example/")],
+        [
+          { ...post({ url: "https://good.example/" }), ...from("http://www.evil.example") },
+          403,
+          maybe("evil.example/"),
+        ],
         [{}, 200, { ok: true }],
       ];
-      for (const [init, status, body] of answers) assert.deepEqual(await send(init), [status, body, 1], JSON.stringify(init));
+      for (const [init, status, body] of answers)
+        assert.deepEqual(await send(init), [status, body, 1], JSON.stringify(init));
     }));
 
   test("refuses what is no such JSON, and what is too long", () =>
     using({}, async (send) => {
       for (const body of ["", "{", "null", "[]", "{}", '{ "url": 1 }', "\xff"]) {
         const [status, { error }] = await send({ method: "POST", body });
-        assert.deepEqual([status, error], [400, 'the body must be JSON such as { "url": "https://example.com/" }'], body);
+        assert.deepEqual(
+          [status, error],
+          [400, 'the body must be JSON such as { "url": "https://example.com/" }'],
+          body,
+        );
       }
       const longest = (bytes) => `{"url":"http://good.example/${"x".repeat(bytes - 30)}"}`;
       assert.equal(longest(10_000).length, 10_000);

@@ -11,8 +11,18 @@ import { root, run, setup } from "./setup.mjs";
  * an export that this must have, the module of what the entry exports, and the most that the wasm and the JavaScript may weigh, gzipped.
  */
 const ENTRIES = {
-  bloom: { feature: "builder", export: "digests_build", exports: "index", limits: { wasm: 65_500, javascript: 11_000 } },
-  reader: { feature: "reader", export: "filter_decode", exports: "reader", limits: { wasm: 41_500, javascript: 7_800 } },
+  bloom: {
+    feature: "builder",
+    export: "digests_build",
+    exports: "index",
+    limits: { wasm: 65_500, javascript: 11_000 },
+  },
+  reader: {
+    feature: "reader",
+    export: "filter_decode",
+    exports: "reader",
+    limits: { wasm: 41_500, javascript: 7_800 },
+  },
 };
 
 /** The ways to start an entry, each a module of js/start/. */
@@ -40,14 +50,30 @@ function compile(entry) {
   // Level 3 unrolls more than a download should carry; s and z are larger, and slower too.
   process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL = "2";
   const crate = ["--no-default-features", "--features", ENTRIES[entry].feature, "--locked"];
-  run("wasm-pack", "--quiet", "build", "--target", "web", "--release", "--no-pack", "--out-dir", `target/npm/${entry}`, "--out-name", "bloom_wasm", ".", "--", ...crate);
+  run(
+    "wasm-pack",
+    "--quiet",
+    "build",
+    "--target",
+    "web",
+    "--release",
+    "--no-pack",
+    "--out-dir",
+    `target/npm/${entry}`,
+    "--out-name",
+    "bloom_wasm",
+    ".",
+    "--",
+    ...crate,
+  );
   delete process.env.CARGO_ENCODED_RUSTFLAGS;
   delete process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL;
 }
 
 /** The script of an entry for a way to start: that way, and what the entry exports. */
 function script(entry, start) {
-  const starting = start === "slim" ? 'export { init, initSync } from "./start/slim.js";' : `import "./start/${start}.js";`;
+  const starting =
+    start === "slim" ? 'export { init, initSync } from "./start/slim.js";' : `import "./start/${start}.js";`;
   return `${starting}\nexport * from "./${ENTRIES[entry].exports}.js";\n`;
 }
 
@@ -85,7 +111,10 @@ async function bundle(entry, starts, options) {
           onResolve({ filter: /^\.\/start\// }, ({ path }) => ({ path: join(work, "js", path), sideEffects: true }));
           onResolve({ filter: /bloom_wasm\.js$/ }, () => ({ path: join(work, entry, "bloom_wasm.js") }));
           onResolve({ filter: /^wasm:base64$/ }, () => ({ path: wasm }));
-          onResolve({ filter: /^wasm:module/ }, ({ path }) => ({ path: path.replace("wasm:module", `./${entry}.wasm`), external: true }));
+          onResolve({ filter: /^wasm:module/ }, ({ path }) => ({
+            path: path.replace("wasm:module", `./${entry}.wasm`),
+            external: true,
+          }));
           // One class for all entries: js/ imports it, and so does the glue from its copy.
           onResolve({ filter: /\/error\.js$/ }, () => ({ path: "./error.js", external: true }));
         },
@@ -115,7 +144,10 @@ export async function build() {
     const wasm = join(dist, `${entry}.wasm`);
     copyFileSync(join(work, entry, "bloom_wasm_bg.wasm"), wasm);
     await bundle(entry, STARTS);
-    writeFileSync(join(dist, `${entry}.slim.d.ts`), `export { init, initSync } from "./start/slim.js";\nexport * from "./${exports}.js";\n`);
+    writeFileSync(
+      join(dist, `${entry}.slim.d.ts`),
+      `export { init, initSync } from "./start/slim.js";\nexport * from "./${exports}.js";\n`,
+    );
     const sizes = { wasm: gzipped(readFileSync(wasm)), javascript: gzipped(await javascript(entry)) };
     for (const [part, size] of Object.entries(sizes)) {
       console.log(`build: ${entry}, ${part}: ${size} bytes gzipped, of ${limits[part]} allowed`);

@@ -25,7 +25,13 @@ try {
   // What it learns goes into the first folder, for the next time.
   const inputs = positionals.length ? positionals : [corpus, ...targets[target]];
   // An input of 4 kB that takes 10 seconds is a finding too.
-  const limits = [`-max_total_time=${values.seconds}`, "-max_len=4096", "-timeout=10", "-verbosity=0", "-print_final_stats=1"];
+  const limits = [
+    `-max_total_time=${values.seconds}`,
+    "-max_len=4096",
+    "-timeout=10",
+    "-verbosity=0",
+    "-print_final_stats=1",
+  ];
   console.log(positionals.length ? "fuzz: building" : `fuzz: building, then running for ${values.seconds} s`);
   const started = Date.now();
   try {

@@ -19,10 +19,25 @@ const GROWTH = 1.05;
 
 /** What each workload takes for one operation. */
 function count() {
-  const build = ["build", "--manifest-path", "bench/Cargo.toml", "--release", "--locked", "--quiet", "--message-format=json"];
-  const { stdout, status } = spawnSync("cargo", build, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+  const build = [
+    "build",
+    "--manifest-path",
+    "bench/Cargo.toml",
+    "--release",
+    "--locked",
+    "--quiet",
+    "--message-format=json",
+  ];
+  const { stdout, status } = spawnSync("cargo", build, {
+    cwd: root,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   if (status !== 0) throw new Error(`cargo ${build.join(" ")} failed`);
-  const messages = stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  const messages = stdout
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
   const program = messages.find(({ target, executable }) => executable && target.name === "instructions").executable;
   const names = output(program).trim().split("\n");
   return Object.fromEntries(names.map((name) => [name, countOne(program, name)]));
@@ -40,23 +55,30 @@ function countOne(program, name) {
 export function known(name, recorded, changelog) {
   const lines = [...changelog.matchAll(/(?<name>[a-z][a-z ]*): (?<from>\d+) to (?<to>\d+) instructions, because \S/g)];
   for (let known = recorded; ; ) {
-    const next = lines.find(({ groups }) => groups.name === name && Number(groups.from) === known && Number(groups.to) > known);
+    const next = lines.find(
+      ({ groups }) => groups.name === name && Number(groups.from) === known && Number(groups.to) > known,
+    );
     if (!next) return known;
     known = Number(next.groups.to);
   }
 }
 
 export function instructions(renew = false) {
-  if (process.platform !== "linux" || process.arch !== "x64") return console.log("instructions: skipped: the numbers are those of Linux on x86-64");
+  if (process.platform !== "linux" || process.arch !== "x64")
+    return console.log("instructions: skipped: the numbers are those of Linux on x86-64");
   if (!valgrind()) return console.log("instructions: skipped: there is no valgrind");
   const recorded = JSON.parse(readFileSync(FILE, "utf8"));
   const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8");
   const rustc = output("rustc", "--version").split(" ")[1];
   // Another compiler writes other instructions: then the numbers are shown, and nobody is to blame.
   const comparable = rustc === recorded.rustc;
-  if (!comparable) console.log(`instructions: only shown, as they were recorded with rustc ${recorded.rustc} and this is ${rustc}; --renew records all of them`);
+  if (!comparable)
+    console.log(
+      `instructions: only shown, as they were recorded with rustc ${recorded.rustc} and this is ${rustc}; --renew records all of them`,
+    );
   const counted = count();
-  if (!renew && `${Object.keys(recorded.instructions)}` !== `${Object.keys(counted)}`) throw new Error("there are other workloads than recorded: npm run instructions -- --renew");
+  if (!renew && `${Object.keys(recorded.instructions)}` !== `${Object.keys(counted)}`)
+    throw new Error("there are other workloads than recorded: npm run instructions -- --renew");
 
   const grown = [];
   for (const [name, now] of Object.entries(counted)) {
@@ -67,7 +89,10 @@ export function instructions(renew = false) {
     if (comparable) counted[name] = Math.min(now, file);
   }
   if (renew) writeFileSync(FILE, `${JSON.stringify({ rustc, instructions: counted }, null, 2)}\n`);
-  if (grown.length) throw new Error(`more instructions than allowed; make it faster, or write into CHANGELOG.md ${grown.join(" and ")}`);
+  if (grown.length)
+    throw new Error(
+      `more instructions than allowed; make it faster, or write into CHANGELOG.md ${grown.join(" and ")}`,
+    );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -18,7 +18,9 @@ const WASM_BINDGEN = /name = "wasm-bindgen"\nversion = "(.*)"/.exec(readFileSync
 
 /** Tools live outside the checkout, one folder a version, so that the next clone finds them. */
 const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "bloom-wasm");
-const tools = [`wasm-pack-${WASM_PACK}`, `wasm-bindgen-${WASM_BINDGEN}`, `cargo-fuzz-${CARGO_FUZZ}`].map((tool) => join(cache, tool, "bin"));
+const tools = [`wasm-pack-${WASM_PACK}`, `wasm-bindgen-${WASM_BINDGEN}`, `cargo-fuzz-${CARGO_FUZZ}`].map((tool) =>
+  join(cache, tool, "bin"),
+);
 process.env.PATH = [...tools, join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);
 
 /** Runs a command in the project's folder and shows what it prints; throws if it fails. */
@@ -50,7 +52,9 @@ export function packages(folder) {
   const lock = join(root, folder, "package-lock.json");
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return true;
   step(`installing the npm packages of ${relative(root, lock)}`);
-  return spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: join(root, folder), stdio: "inherit" }).status === 0;
+  return (
+    spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: join(root, folder), stdio: "inherit" }).status === 0
+  );
 }
 
 /** What the build needs. */
@@ -63,12 +67,33 @@ export function setup() {
   }
   if (!output("wasm-pack", "--version")) {
     step(`installing wasm-pack ${WASM_PACK} (about a minute, once)`);
-    run("cargo", "install", "wasm-pack", "--version", WASM_PACK, "--locked", "--debug", "--quiet", "--root", join(tools[0], ".."));
+    run(
+      "cargo",
+      "install",
+      "wasm-pack",
+      "--version",
+      WASM_PACK,
+      "--locked",
+      "--debug",
+      "--quiet",
+      "--root",
+      join(tools[0], ".."),
+    );
   }
   if (output("wasm-bindgen", "--version").trim() !== `wasm-bindgen ${WASM_BINDGEN}`) {
     step(`installing wasm-bindgen ${WASM_BINDGEN} (about a minute, once)`);
     // Not --locked: the lock file it was released with no longer builds.
-    run("cargo", "install", "wasm-bindgen-cli", "--version", WASM_BINDGEN, "--debug", "--quiet", "--root", join(tools[1], ".."));
+    run(
+      "cargo",
+      "install",
+      "wasm-bindgen-cli",
+      "--version",
+      WASM_BINDGEN,
+      "--debug",
+      "--quiet",
+      "--root",
+      join(tools[1], ".."),
+    );
   }
 }
 
@@ -81,25 +106,43 @@ export function fuzzer() {
   }
   if (!output("cargo-fuzz", "fuzz", "--version").includes(CARGO_FUZZ)) {
     step(`installing cargo-fuzz ${CARGO_FUZZ} (about a minute, once)`);
-    run("cargo", "install", "cargo-fuzz", "--version", CARGO_FUZZ, "--locked", "--debug", "--quiet", "--root", join(tools[2], ".."));
+    run(
+      "cargo",
+      "install",
+      "cargo-fuzz",
+      "--version",
+      CARGO_FUZZ,
+      "--locked",
+      "--debug",
+      "--quiet",
+      "--root",
+      join(tools[2], ".."),
+    );
   }
 }
 
 /** The path of a program, installed first if it is missing and this is a Debian with root rights; else undefined. */
 function program(name, packaged, commands, places) {
-  const find = () => commands.map((command) => output("which", command).trim()).find(Boolean) || places.find(existsSync);
+  const find = () =>
+    commands.map((command) => output("which", command).trim()).find(Boolean) || places.find(existsSync);
   if (!find() && process.getuid?.() === 0 && output("which", "apt-get")) {
     step(`installing ${name} for the tests`);
     const install = ["-o", "DPkg::Lock::Timeout=900", "install", "-y", "-qq", "--no-install-recommends", packaged];
     spawnSync("apt-get", ["update", "-qq"], { stdio: "inherit" });
-    spawnSync("apt-get", install, { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } });
+    spawnSync("apt-get", install, {
+      stdio: ["ignore", "ignore", "inherit"],
+      env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+    });
   }
   return find();
 }
 
 export function chromium() {
   const commands = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-  const places = ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "C:/Program Files/Google/Chrome/Application/chrome.exe"];
+  const places = [
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "C:/Program Files/Google/Chrome/Application/chrome.exe",
+  ];
   return process.env.CHROMIUM_PATH || program("Chromium", "chromium", commands, places);
 }
 
@@ -139,7 +182,11 @@ export function installed(name, packages) {
     // The runtimes are fetched by scripts of their packages.
     const options = ["--ignore-scripts=false", "--no-audit", "--no-fund", "--loglevel=error"];
     const patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=30000"];
-    const { status, error, stderr } = spawnSync("npm", ["install", ...options, ...patience, ...packages], { cwd: half, encoding: "utf8", timeout: 300_000 });
+    const { status, error, stderr } = spawnSync("npm", ["install", ...options, ...patience, ...packages], {
+      cwd: half,
+      encoding: "utf8",
+      timeout: 300_000,
+    });
     if (status !== 0) {
       step(`npm could not install them: ${error?.message ?? stderr.split("\n", 1)[0]}`);
       return undefined;

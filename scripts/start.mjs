@@ -27,7 +27,16 @@ function filter() {
     });
     mkdirSync(join(root, "www/public"), { recursive: true });
     const cli = ["run", "--release", "--quiet", "--locked", "--"];
-    const options = ["-o", "www/public/phishing.bloom", "--profile", "url", "--fpr", "0.001", "--name", `${name} ${version}`];
+    const options = [
+      "-o",
+      "www/public/phishing.bloom",
+      "--profile",
+      "url",
+      "--fpr",
+      "0.001",
+      "--name",
+      `${name} ${version}`,
+    ];
     run("cargo", ...cli, "build", lists[0], "--allow", lists[1], ...options);
   } finally {
     rmSync(folder, { recursive: true });
@@ -39,7 +48,11 @@ export async function site({ port }) {
   filter();
   const vite = await import("vite");
   await vite.build({ configFile: config, logLevel: "warn" });
-  const server = await vite.preview({ configFile: config, logLevel: "warn", preview: { port, strictPort: true, host: "localhost" } });
+  const server = await vite.preview({
+    configFile: config,
+    logLevel: "warn",
+    preview: { port, strictPort: true, host: "localhost" },
+  });
   return { url: `http://localhost:${server.httpServer.address().port}/`, close: () => server.close() };
 }
 

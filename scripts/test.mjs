@@ -9,13 +9,15 @@ import { python, root, run, setup } from "./setup.mjs";
 
 const started = Date.now();
 setup();
+run("biome", "check", "--error-on-warnings");
 run("cargo", "fmt", "--check");
 run("cargo", "fmt", "--check", "--manifest-path", "bench/Cargo.toml");
 run("cargo", "clippy", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings");
 const npm = ["--no-default-features", "--features", "builder", "--target", "wasm32-unknown-unknown", "--lib"];
 run("cargo", "clippy", ...npm, "--locked", "--quiet", "--", "-D", "warnings");
 run("cargo", "test", "--locked", "--quiet");
-if (!python("tests/reader.py")) console.log("test: skipped tests/reader.py: there is no Python 3 with the package xxhash");
+if (!python("tests/reader.py"))
+  console.log("test: skipped tests/reader.py: there is no Python 3 with the package xxhash");
 instructions();
 process.env.RUSTDOCFLAGS = "-D warnings";
 run("cargo", "doc", "--no-deps", "--lib", "--locked", "--quiet");

@@ -18,7 +18,11 @@ const manifests = {
   firefox: {
     background: { scripts: ["background.js"], type: "module" },
     browser_specific_settings: {
-      gecko: { id: "page-check@example.com", strict_min_version: "140.0", data_collection_permissions: { required: ["none"] } },
+      gecko: {
+        id: "page-check@example.com",
+        strict_min_version: "140.0",
+        data_collection_permissions: { required: ["none"] },
+      },
     },
   },
 };
@@ -32,6 +36,7 @@ for (const [browser, own] of Object.entries(manifests)) {
 
   // The package's reader for pages, which carries its WebAssembly in itself, and the files that it imports.
   mkdirSync(new URL("bloom-wasm/", out));
-  for (const file of ["reader.inline.js", "reader.js", "error.js"]) cpSync(new URL(file, bloom), new URL(`bloom-wasm/${file}`, out));
+  for (const file of ["reader.inline.js", "reader.js", "error.js"])
+    cpSync(new URL(file, bloom), new URL(`bloom-wasm/${file}`, out));
   console.log(`built ${fileURLToPath(out)}`);
 }

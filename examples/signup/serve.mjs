@@ -6,16 +6,24 @@ import { fileURLToPath } from "node:url";
 
 const here = new URL("./", import.meta.url);
 const dist = new URL("./", import.meta.resolve("bloom-wasm/reader"));
-const types = { ".html": "text/html; charset=utf-8", ".css": "text/css", ".js": "text/javascript", ".bloom": "application/octet-stream" };
+const types = {
+  ".html": "text/html; charset=utf-8",
+  ".css": "text/css",
+  ".js": "text/javascript",
+  ".bloom": "application/octet-stream",
+};
 
 async function answer(request, response) {
   const [pathname] = request.url.split("?");
   if (request.method === "POST") {
     // A real server checks the password again here: not every form is sent by a browser.
     request.resume();
-    return response.writeHead(pathname === "/welcome" ? 200 : 404, { "Content-Type": types[".html"] }).end("<h1>Welcome!</h1>");
+    return response
+      .writeHead(pathname === "/welcome" ? 200 : 404, { "Content-Type": types[".html"] })
+      .end("<h1>Welcome!</h1>");
   }
-  const [, folder, name = ""] = /^\/(bloom-wasm\/)?(\w[\w.-]*)$/.exec(pathname === "/" ? "/index.html" : pathname) ?? [];
+  const [, folder, name = ""] =
+    /^\/(bloom-wasm\/)?(\w[\w.-]*)$/.exec(pathname === "/" ? "/index.html" : pathname) ?? [];
   const type = types[extname(name)];
   const bytes = type && (await readFile(new URL(name, folder ? dist : here)).catch(() => undefined));
   if (!bytes) return response.writeHead(404).end();

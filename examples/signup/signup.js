@@ -13,7 +13,7 @@ let timer;
 
 /** Tells the browser at once, which doesn't send the form with such a password and says why. */
 function check() {
-  const common = filter !== undefined && filter.hasPassword(password.value);
+  const common = filter?.hasPassword(password.value);
   password.setCustomValidity(common ? COMMON : "");
   if (!common) show(); // what is no longer true goes at once
   clearTimeout(timer);

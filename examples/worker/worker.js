@@ -14,7 +14,8 @@ export default {
       const text = await textOf(request);
       if (text === undefined) return answer(413, { error: `the body has more than ${MAX_BYTES} bytes` });
       const url = urlOf(text);
-      if (url === undefined) return answer(400, { error: 'the body must be JSON such as { "url": "https://example.com/" }' });
+      if (url === undefined)
+        return answer(400, { error: 'the body must be JSON such as { "url": "https://example.com/" }' });
       urls.push(url);
     }
     let filter;

@@ -1,7 +1,7 @@
 /** Starts in browsers, workers and bundlers: the script carries its wasm in itself, so there is no file to serve. */
 
-import { start } from "../start.js";
 import base64 from "wasm:base64";
+import { start } from "../start.js";
 
 start(() => {
   const text = atob(base64);

@@ -11,7 +11,9 @@ import { readAll } from "../stream.js";
  * Compiles and starts the WebAssembly: the file beside this one, or the package's own (`bloom-wasm/bloom.wasm` or
  * `bloom-wasm/reader.wasm`) from wherever it is served. Once it has started, this does nothing.
  */
-export async function init(source: Source | WebAssembly.Module = new URL(`./${WASM_FILE}`, import.meta.url)): Promise<void> {
+export async function init(
+  source: Source | WebAssembly.Module = new URL(`./${WASM_FILE}`, import.meta.url),
+): Promise<void> {
   if (isStarted()) return;
   if (isA(source, WebAssembly.Module)) return initSync(source);
   const { stream } = await open(source, {});

@@ -47,8 +47,14 @@ const cases = {
     for (const name of ["BloomFilter", "CountingBloomFilter", "ScalableBloomFilter", "CuckooFilter", "RibbonFilter"]) {
       const filter = full[name].from(keys, { fpr: 0.001, name });
       const read = ask.decode(filter.toBytes());
-      check(read instanceof ask.Filter && full.decode(filter.toBytes()) instanceof full[name], `${name}: another class`);
-      check(keys.every((key) => filter.has(key) && read.has(encode(key))), `${name}: a key is lost`);
+      check(
+        read instanceof ask.Filter && full.decode(filter.toBytes()) instanceof full[name],
+        `${name}: another class`,
+      );
+      check(
+        keys.every((key) => filter.has(key) && read.has(encode(key))),
+        `${name}: a key is lost`,
+      );
       check(!read.has("a stranger"), `${name}: a stranger`);
       equal([read.info().name, read.info().kind], [name, filter.kind]);
     }
@@ -58,33 +64,58 @@ const cases = {
     equal(Object.keys(ask).sort(), ["Filter", "FilterError", "canonicalizeUrl", "decode", "load", "urlExpressions"]);
     check(ask.FilterError === full.FilterError, "two classes of errors");
     const filter = ask.decode(full.CountingBloomFilter.from(["a"]).toBytes());
-    for (const method of ["add", "addMany", "addLines", "clear", "remove", "count", "union"]) check(!(method in filter), `a reader with ${method}`);
+    for (const method of ["add", "addMany", "addLines", "clear", "remove", "count", "union"])
+      check(!(method in filter), `a reader with ${method}`);
   },
 
   "keys are added and counted"({ full }) {
     const seen = full.BloomFilter.withCapacity(1000, 1e-6);
-    equal([seen.add("a"), seen.add("a"), seen.addMany(["a", "b"]), seen.addLines(encode("b\nc\r\n\nd"))], [true, false, 1, 2]);
+    equal(
+      [seen.add("a"), seen.add("a"), seen.addMany(["a", "b"]), seen.addLines(encode("b\nc\r\n\nd"))],
+      [true, false, 1, 2],
+    );
     equal([...seen.hasLines(encode("a\nx\nd"))], [1, 0, 1]);
     equal(full.optimal(1_000_000, 0.01), { bits: 9_585_059, hashes: 7, bytes: 1_198_133 });
   },
 
   "URLs go where a browser goes"({ ask, full }) {
-    const blob = full.RibbonFilter.from(["evil.example", "||worse.example^", "195.127.0.11"], { profile: "url", fpr: 1e-6 }).toBytes();
+    const blob = full.RibbonFilter.from(["evil.example", "||worse.example^", "195.127.0.11"], {
+      profile: "url",
+      fpr: 1e-6,
+    }).toBytes();
     const filter = ask.decode(blob);
-    const spellings = ["https://user@www.EVIL.example:8443/x?y#z", "http://evil.example\\@good.example/", "https:///evil.example/", "http://3279880203/", "http://worse.example./", "worse.example"];
+    const spellings = [
+      "https://user@www.EVIL.example:8443/x?y#z",
+      "http://evil.example\\@good.example/",
+      "https:///evil.example/",
+      "http://3279880203/",
+      "http://worse.example./",
+      "worse.example",
+    ];
     for (const url of spellings) check(filter.hasUrl(url), url);
-    for (const url of ["https://good.example/evil.example", "mailto:a@evil.example", ""]) equal(filter.matchUrl(url), null, url);
+    for (const url of ["https://good.example/evil.example", "mailto:a@evil.example", ""])
+      equal(filter.matchUrl(url), null, url);
     equal(filter.matchUrl(new URL("http://a.evil.example/")), "evil.example/");
     equal(ask.canonicalizeUrl("http://B\u00fccher.example/%2e%2e/%2561?#x"), "http://xn--bcher-kva.example/a?");
     equal(ask.urlExpressions("http://a.b.c/1?2"), ["a.b.c/1?2", "a.b.c/1", "a.b.c/", "b.c/1?2", "b.c/1", "b.c/"]);
   },
 
   "passwords, plain and hashed"({ ask, full }) {
-    const plain = ask.decode(full.RibbonFilter.from(["Passw\u00f6rd"], { profile: "password", lowercase: true, fpr: 1e-6 }).toBytes());
-    equal(["PASSWO\u0308RD", "passw\u00f6rd", "password"].map((password) => plain.hasPassword(password)), [true, true, false]);
+    const plain = ask.decode(
+      full.RibbonFilter.from(["Passw\u00f6rd"], { profile: "password", lowercase: true, fpr: 1e-6 }).toBytes(),
+    );
+    equal(
+      ["PASSWO\u0308RD", "passw\u00f6rd", "password"].map((password) => plain.hasPassword(password)),
+      [true, true, false],
+    );
     const sha1 = "E38AD214943DAAD1D64C102FAEC29DE4AFE9DA3D:5"; // of password1
-    const hashed = ask.decode(full.RibbonFilter.from([sha1], { profile: "password", sha1Hex: true, fpr: 1e-6 }).toBytes());
-    equal(["password1", "Password1"].map((password) => hashed.hasPassword(password)), [true, false]);
+    const hashed = ask.decode(
+      full.RibbonFilter.from([sha1], { profile: "password", sha1Hex: true, fpr: 1e-6 }).toBytes(),
+    );
+    equal(
+      ["password1", "Password1"].map((password) => hashed.hasPassword(password)),
+      [true, false],
+    );
   },
 
   "an allowlist is a layer"({ ask, full }) {
@@ -92,7 +123,10 @@ const cases = {
     const good = Array.from({ length: 2000 }, (_, i) => `good${i}.example`);
     const filter = ask.decode(full.RibbonFilter.from(bad, { profile: "url", fpr: 0.5, allow: good }).toBytes());
     equal(filter.info().layers, 1);
-    check(bad.every((host) => filter.hasUrl(host)) && !good.some((host) => filter.hasUrl(host)), "the lists are mixed up");
+    check(
+      bad.every((host) => filter.hasUrl(host)) && !good.some((host) => filter.hasUrl(host)),
+      "the lists are mixed up",
+    );
   },
 
   "unusual keys"({ full }) {
@@ -105,15 +139,36 @@ const cases = {
   "failures are FilterErrors, and the next call works"({ ask, full }) {
     const filter = full.RibbonFilter.from(["a"]);
     const blob = filter.toBytes();
-    equal(codeOf(ask, () => ask.decode(encode("<!doctype html>"))), "not_a_filter");
-    equal(codeOf(ask, () => ask.decode(blob.subarray(0, -1))), "truncated");
-    equal(codeOf(ask, () => ask.decode(blob.map((byte, at) => (at === blob.length - 9 ? byte ^ 1 : byte)))), "checksum_mismatch");
-    equal(codeOf(full, () => filter.has(1)), "invalid_key");
-    equal(codeOf(full, () => filter.hasUrl("a")), "wrong_profile");
-    equal(codeOf(full, () => full.optimal(1, 2)), "invalid_parameter");
+    equal(
+      codeOf(ask, () => ask.decode(encode("<!doctype html>"))),
+      "not_a_filter",
+    );
+    equal(
+      codeOf(ask, () => ask.decode(blob.subarray(0, -1))),
+      "truncated",
+    );
+    equal(
+      codeOf(ask, () => ask.decode(blob.map((byte, at) => (at === blob.length - 9 ? byte ^ 1 : byte)))),
+      "checksum_mismatch",
+    );
+    equal(
+      codeOf(full, () => filter.has(1)),
+      "invalid_key",
+    );
+    equal(
+      codeOf(full, () => filter.hasUrl("a")),
+      "wrong_profile",
+    );
+    equal(
+      codeOf(full, () => full.optimal(1, 2)),
+      "invalid_parameter",
+    );
     check(ask.decode(blob).has("a"), "a key is lost");
     filter.free();
-    equal(codeOf(full, () => filter.has("a")), "freed");
+    equal(
+      codeOf(full, () => filter.has("a")),
+      "freed",
+    );
   },
 
   async "loading, from a response, a blob and bytes, with progress and an abort"({ ask, full }) {

@@ -9,9 +9,16 @@ async function files() {
   const filter = await load(file, { onProgress: ({ total }) => totals.add(total) });
   const stop = new AbortController();
   const codes = [];
-  const refused = [[file, { maxBytes: 10 }], [import.meta.url, {}], [new URL(".", file), {}], [new URL("none", file), {}]];
+  const refused = [
+    [file, { maxBytes: 10 }],
+    [import.meta.url, {}],
+    [new URL(".", file), {}],
+    [new URL("none", file), {}],
+  ];
   for (const [source, options] of refused) codes.push(await load(source, options).catch(({ code }) => code));
-  const aborted = await load(file, { signal: stop.signal, onProgress: () => stop.abort("enough") }).catch((reason) => reason);
+  const aborted = await load(file, { signal: stop.signal, onProgress: () => stop.abort("enough") }).catch(
+    (reason) => reason,
+  );
   return [filter.has("key-1"), ...totals, ...codes, aborted].join();
 }
 

@@ -1,5 +1,5 @@
 /** The golden files, as something that can be sent to any runtime as JSON. */
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 const folder = new URL("../../tests/golden/", import.meta.url);
 
@@ -17,6 +17,9 @@ export const golden = readdirSync(folder)
   .map((file) => {
     const name = file.replace(".bloom", "");
     const [from, to] = ranges[name] ?? [1000, 3000];
-    const hits = readFileSync(new URL(`${name}.txt`, folder), "utf8").split("\n").filter(Boolean).map(Number);
+    const hits = readFileSync(new URL(`${name}.txt`, folder), "utf8")
+      .split("\n")
+      .filter(Boolean)
+      .map(Number);
     return { name, from, to, hits, base64: readFileSync(new URL(file, folder)).toString("base64") };
   });

@@ -4,7 +4,8 @@
  * caller's own code has thrown, or an answer of another filter that changed.
  */
 export async function sweep(api, foreign) {
-  const { BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter } = api;
+  const { BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter } =
+    api;
 
   /** What the caller's own code throws. */
   const own = new Error("the caller's own");
@@ -52,23 +53,92 @@ export async function sweep(api, foreign) {
     return view;
   };
   const values = {
-    undefined: () => undefined, null: () => null, NaN: () => NaN, zero: () => 0, "minus one": () => -1, half: () => 0.5, "2^53": () => 2 ** 53, infinite: () => Infinity,
-    bigint: () => 5n, "negative bigint": () => -1n, true: () => true, "empty string": () => "", string: () => "a", surrogate: () => "\ud800", "long string": () => "x".repeat(3_000_000),
-    symbol: () => Symbol("odd"), function: () => () => {}, object: () => ({}), "no prototype": () => Object.create(null), array: () => [], "array of null": () => [null],
-    "sparse array": () => new Array(3), date: () => new Date(0), "invalid date": () => new Date(NaN), set: () => new Set(["a"]), map: () => new Map([["a", 1]]), regexp: () => /a/, error: () => new Error("a"),
-    promise: () => Promise.resolve(), rejection: rejected, "throwing getters": () => new Proxy({}, { get: fail }),
-    "throwing traps": () => new Proxy({}, { get: fail, has: fail, getPrototypeOf: fail, ownKeys: fail }), "throwing conversions": () => ({ toString: fail, valueOf: fail, [Symbol.toPrimitive]: fail }),
-    "throwing iterator": () => ({ [Symbol.iterator]: fail }), "throwing next": () => ({ [Symbol.iterator]: () => ({ next: fail }) }), "throwing generator": () => (function* () { yield "a"; fail(); })(),
-    "iterator that is none": () => ({ [Symbol.iterator]: 5, [Symbol.asyncIterator]: 5 }), "revoked Proxy": () => revoked({}), "revoked Proxy of an array": () => revoked([]), "revoked Proxy of a function": () => revoked(() => {}),
-    "Proxy of bytes": () => new Proxy(bytes(97), {}), "Proxy of a filter": () => new Proxy(BloomFilter.from(["a"]), {}), "freed filter": freed, filter: () => RibbonFilter.from(["a"]),
-    bytes: () => bytes(97), "no bytes": () => bytes(), buffer: () => new ArrayBuffer(4), "detached bytes": detached, "detached buffer": () => detached().buffer, "shared bytes": () => new Uint8Array(shared(), 0, 9),
-    "shared buffer": shared, "resizable bytes": () => new Uint8Array(resizable()), "resizable buffer": resizable, "shrunk bytes": shrunk, words: () => new Uint16Array(2), view: () => new DataView(new ArrayBuffer(2)),
-    "foreign bytes": () => foreign("new Uint8Array([97])"), "foreign buffer": () => foreign("new ArrayBuffer(9)"), "foreign array": () => foreign("['a']"), "foreign date": () => foreign("new Date(0)"),
-    "foreign error": () => foreign("new Error('a')"), blob: () => new Blob(["a"]), response: () => new Response("a"), "used response": used, "response-like": () => ({ ok: true }), "response of no stream": () => ({ ok: true, body: 5 }),
-    "blob of no stream": () => ({ stream: () => 5 }), "promise of nothing": () => Promise.resolve({ ok: 5 }), request: () => new Request("data:,a"), "request-like": () => ({ url: "data:,a" }), "URL-like": () => ({ href: "data:,a" }),
-    url: () => new URL("http://a.b/"), "Proxy of a URL": () => new Proxy(new URL("http://a.b/"), {}), "Proxy of a response": () => new Proxy(new Response("a"), {}), stream: () => new Blob(["a"]).stream(), "locked stream": locked,
-    "stream of numbers": () => new ReadableStream({ start: (controller) => (controller.enqueue(5), controller.close()) }), signal: () => new AbortController().signal, aborted: () => AbortSignal.abort(own),
-    "signal-like": () => ({ throwIfAborted() {} }), "global object": () => globalThis,
+    undefined: () => undefined,
+    null: () => null,
+    NaN: () => NaN,
+    zero: () => 0,
+    "minus one": () => -1,
+    half: () => 0.5,
+    "2^53": () => 2 ** 53,
+    infinite: () => Infinity,
+    bigint: () => 5n,
+    "negative bigint": () => -1n,
+    true: () => true,
+    "empty string": () => "",
+    string: () => "a",
+    surrogate: () => "\ud800",
+    "long string": () => "x".repeat(3_000_000),
+    symbol: () => Symbol("odd"),
+    function: () => () => {},
+    object: () => ({}),
+    "no prototype": () => Object.create(null),
+    array: () => [],
+    "array of null": () => [null],
+    "sparse array": () => new Array(3),
+    date: () => new Date(0),
+    "invalid date": () => new Date(NaN),
+    set: () => new Set(["a"]),
+    map: () => new Map([["a", 1]]),
+    regexp: () => /a/,
+    error: () => new Error("a"),
+    promise: () => Promise.resolve(),
+    rejection: rejected,
+    "throwing getters": () => new Proxy({}, { get: fail }),
+    "throwing traps": () => new Proxy({}, { get: fail, has: fail, getPrototypeOf: fail, ownKeys: fail }),
+    "throwing conversions": () => ({ toString: fail, valueOf: fail, [Symbol.toPrimitive]: fail }),
+    "throwing iterator": () => ({ [Symbol.iterator]: fail }),
+    "throwing next": () => ({ [Symbol.iterator]: () => ({ next: fail }) }),
+    "throwing generator": () =>
+      (function* () {
+        yield "a";
+        fail();
+      })(),
+    "iterator that is none": () => ({ [Symbol.iterator]: 5, [Symbol.asyncIterator]: 5 }),
+    "revoked Proxy": () => revoked({}),
+    "revoked Proxy of an array": () => revoked([]),
+    "revoked Proxy of a function": () => revoked(() => {}),
+    "Proxy of bytes": () => new Proxy(bytes(97), {}),
+    "Proxy of a filter": () => new Proxy(BloomFilter.from(["a"]), {}),
+    "freed filter": freed,
+    filter: () => RibbonFilter.from(["a"]),
+    bytes: () => bytes(97),
+    "no bytes": () => bytes(),
+    buffer: () => new ArrayBuffer(4),
+    "detached bytes": detached,
+    "detached buffer": () => detached().buffer,
+    "shared bytes": () => new Uint8Array(shared(), 0, 9),
+    "shared buffer": shared,
+    "resizable bytes": () => new Uint8Array(resizable()),
+    "resizable buffer": resizable,
+    "shrunk bytes": shrunk,
+    words: () => new Uint16Array(2),
+    view: () => new DataView(new ArrayBuffer(2)),
+    "foreign bytes": () => foreign("new Uint8Array([97])"),
+    "foreign buffer": () => foreign("new ArrayBuffer(9)"),
+    "foreign array": () => foreign("['a']"),
+    "foreign date": () => foreign("new Date(0)"),
+    "foreign error": () => foreign("new Error('a')"),
+    blob: () => new Blob(["a"]),
+    response: () => new Response("a"),
+    "used response": used,
+    "response-like": () => ({ ok: true }),
+    "response of no stream": () => ({ ok: true, body: 5 }),
+    "blob of no stream": () => ({ stream: () => 5 }),
+    "promise of nothing": () => Promise.resolve({ ok: 5 }),
+    request: () => new Request("data:,a"),
+    "request-like": () => ({ url: "data:,a" }),
+    "URL-like": () => ({ href: "data:,a" }),
+    url: () => new URL("http://a.b/"),
+    "Proxy of a URL": () => new Proxy(new URL("http://a.b/"), {}),
+    "Proxy of a response": () => new Proxy(new Response("a"), {}),
+    stream: () => new Blob(["a"]).stream(),
+    "locked stream": locked,
+    "stream of numbers": () =>
+      new ReadableStream({ start: (controller) => (controller.enqueue(5), controller.close()) }),
+    signal: () => new AbortController().signal,
+    aborted: () => AbortSignal.abort(own),
+    "signal-like": () => ({ throwIfAborted() {} }),
+    "global object": () => globalThis,
   };
 
   const blob = BloomFilter.from(["a"]).toBytes();
@@ -78,26 +148,88 @@ export async function sweep(api, foreign) {
   const passwords = RibbonFilter.from(["password"], { profile: "password" });
   /** Each function, with arguments that are right; a last one that is an object of options is taken apart too. */
   const calls = {
-    decode: [api.decode, blob], load: [api.load, blob, { signal: undefined, onProgress: undefined, maxBytes: 1e6, integrity: undefined, fetch: undefined }],
-    optimal: [api.optimal, 10, 0.1], fprFor: [api.fprFor, 10, 100, 3], countFor: [api.countFor, 100, 0.1], canonicalizeUrl: [api.canonicalizeUrl, "a.b"], urlExpressions: [api.urlExpressions, "a.b"],
-    "new BloomFilter": [(...args) => new BloomFilter(...args), 9, 2, { seed: 1n }], "new CountingBloomFilter": [(...args) => new CountingBloomFilter(...args), 9, 2, { counterBits: 4 }],
-    "new ScalableBloomFilter": [(...args) => new ScalableBloomFilter(...args), { fpr: 0.1, initialCapacity: 9, growth: 2, tightening: 0.5 }], "new CuckooFilter": [(...args) => new CuckooFilter(...args), 9], "new RibbonFilter": [(...args) => new RibbonFilter(...args), 9],
+    decode: [api.decode, blob],
+    load: [
+      api.load,
+      blob,
+      { signal: undefined, onProgress: undefined, maxBytes: 1e6, integrity: undefined, fetch: undefined },
+    ],
+    optimal: [api.optimal, 10, 0.1],
+    fprFor: [api.fprFor, 10, 100, 3],
+    countFor: [api.countFor, 100, 0.1],
+    canonicalizeUrl: [api.canonicalizeUrl, "a.b"],
+    urlExpressions: [api.urlExpressions, "a.b"],
+    "new BloomFilter": [(...args) => new BloomFilter(...args), 9, 2, { seed: 1n }],
+    "new CountingBloomFilter": [(...args) => new CountingBloomFilter(...args), 9, 2, { counterBits: 4 }],
+    "new ScalableBloomFilter": [
+      (...args) => new ScalableBloomFilter(...args),
+      { fpr: 0.1, initialCapacity: 9, growth: 2, tightening: 0.5 },
+    ],
+    "new CuckooFilter": [(...args) => new CuckooFilter(...args), 9],
+    "new RibbonFilter": [(...args) => new RibbonFilter(...args), 9],
     "new Filter": [(...args) => new Filter(...args), 9],
   };
   for (const made of [BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter]) {
     calls[`${made.name}.decode`] = [(...args) => made.decode(...args), made.from(["a"]).toBytes()];
     calls[`${made.name}.decode, this`] = [(its) => made.decode.call(its, blob), made];
-    const list = { profile: "url", lowercase: undefined, sha1Hex: undefined, minLength: 0, minCount: 0, allow: ["b.example"], allowWins: true, onSkip() {}, onConflict() {} };
-    calls[`${made.name}.from`] = [(...args) => made.from(...args), ["a.example"], { ...list, fpr: 0.1, seed: 1n, name: "n", createdAt: 1 }];
-    calls[`${made.name}.fromStream`] = [(...args) => made.fromStream(...args), text, { signal: undefined, onProgress: undefined, fpr: 0.1 }];
-    if (made.withCapacity) calls[`${made.name}.withCapacity`] = [(...args) => made.withCapacity(...args), 9, 0.1, { seed: 1n }];
+    const list = {
+      profile: "url",
+      lowercase: undefined,
+      sha1Hex: undefined,
+      minLength: 0,
+      minCount: 0,
+      allow: ["b.example"],
+      allowWins: true,
+      onSkip() {},
+      onConflict() {},
+    };
+    calls[`${made.name}.from`] = [
+      (...args) => made.from(...args),
+      ["a.example"],
+      { ...list, fpr: 0.1, seed: 1n, name: "n", createdAt: 1 },
+    ];
+    calls[`${made.name}.fromStream`] = [
+      (...args) => made.fromStream(...args),
+      text,
+      { signal: undefined, onProgress: undefined, fpr: 0.1 },
+    ];
+    if (made.withCapacity)
+      calls[`${made.name}.withCapacity`] = [(...args) => made.withCapacity(...args), 9, 0.1, { seed: 1n }];
   }
   const methods = {
-    has: ["a"], hasAny: [["a"]], hasAll: [["a"]], hasMany: [["a"]], hasLines: [bytes(97)], hasUrl: ["a.b"], matchUrl: ["a.b"], hasPassword: ["a"], info: [], toJSON: [], toBytes: [], equals: [bloom], clone: [], add: ["a"], addMany: [["a"]],
-    addLines: [bytes(97)], clear: [], remove: ["a"], count: ["a"], toBloom: [], union: [bloom], intersect: [bloom], locations: ["a"], free: [],
+    has: ["a"],
+    hasAny: [["a"]],
+    hasAll: [["a"]],
+    hasMany: [["a"]],
+    hasLines: [bytes(97)],
+    hasUrl: ["a.b"],
+    matchUrl: ["a.b"],
+    hasPassword: ["a"],
+    info: [],
+    toJSON: [],
+    toBytes: [],
+    equals: [bloom],
+    clone: [],
+    add: ["a"],
+    addMany: [["a"]],
+    addLines: [bytes(97)],
+    clear: [],
+    remove: ["a"],
+    count: ["a"],
+    toBloom: [],
+    union: [bloom],
+    intersect: [bloom],
+    locations: ["a"],
+    free: [],
   };
   for (const [method, args] of Object.entries(methods)) {
-    for (const make of [bloom, () => CountingBloomFilter.from(["a"]), () => CuckooFilter.from(["a"]), () => urls.clone(), () => passwords.clone()]) {
+    for (const make of [
+      bloom,
+      () => CountingBloomFilter.from(["a"]),
+      () => CuckooFilter.from(["a"]),
+      () => urls.clone(),
+      () => passwords.clone(),
+    ]) {
       if (!make()[method]) continue;
       calls[`${make().kind}.${method}`] = [(...args) => make()[method](...args), ...args];
       calls[`${make().kind}.${method}, this`] = [(its, ...args) => make()[method].call(its, ...args), make, ...args];
@@ -110,7 +242,11 @@ export async function sweep(api, foreign) {
   const attempt = async (name, run, args, odd) => {
     count++;
     try {
-      await run(...args.map((value, i) => (typeof value === "function" && i !== odd && !name.includes(", this") ? value() : value)));
+      await run(
+        ...args.map((value, i) =>
+          typeof value === "function" && i !== odd && !name.includes(", this") ? value() : value,
+        ),
+      );
     } catch (error) {
       // What was revoked, or has the methods of another object, throws the engine's error where it is used as it may be.
       const itsOwn = error === own || /revoked/.test(error?.message) || name.endsWith("Proxy of bytes");
@@ -120,13 +256,20 @@ export async function sweep(api, foreign) {
     if (!control.has("in") || control.has("out")) wrong.push(`${name}: the control filter answers wrong`);
   };
   for (const [name, [run, ...args]] of Object.entries(calls)) {
-    const right = args.map((value) => (typeof value === "function" && name.includes(", this") && value.prototype === undefined ? value() : value));
+    const right = args.map((value) =>
+      typeof value === "function" && name.includes(", this") && value.prototype === undefined ? value() : value,
+    );
     for (const [oddity, make] of Object.entries(values)) {
       for (const [i, value] of right.entries()) {
         await attempt(`${name}, argument ${i}: ${oddity}`, run, Object.assign([...right], { [i]: make() }), i);
         if (typeof value !== "object" || Object.getPrototypeOf(value) !== Object.prototype) continue;
         for (const option of Object.keys(value)) {
-          await attempt(`${name}, ${option}: ${oddity}`, run, Object.assign([...right], { [i]: { ...value, [option]: make() } }), i);
+          await attempt(
+            `${name}, ${option}: ${oddity}`,
+            run,
+            Object.assign([...right], { [i]: { ...value, [option]: make() } }),
+            i,
+          );
         }
       }
     }

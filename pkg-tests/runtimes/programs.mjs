@@ -30,19 +30,38 @@ function ask(filter, line) {
   const keys = Array.from({ length: 300 }, (_, i) => `key-${i * 7}`);
   const { profile } = filter.info();
   line("info", filter.kind, filter.info(), filter.toJSON(), filter.estimatedFpr, filter.estimatedCount, String(filter));
-  line("answers", filter.has("key-1"), filter.hasAny(keys), filter.hasAll(keys), filter.hasMany(keys), filter.hasLines(encode(keys.join("\r\n"))));
-  line("url", codeOf(() => filter.hasUrl("http://user@www.EVIL.example:80/%61?b#c")), codeOf(() => filter.matchUrl("b\u00fccher.example/\u00e9")));
-  line("password", codeOf(() => filter.hasPassword("Passwo\u0308rd")), profile);
+  line(
+    "answers",
+    filter.has("key-1"),
+    filter.hasAny(keys),
+    filter.hasAll(keys),
+    filter.hasMany(keys),
+    filter.hasLines(encode(keys.join("\r\n"))),
+  );
+  line(
+    "url",
+    codeOf(() => filter.hasUrl("http://user@www.EVIL.example:80/%61?b#c")),
+    codeOf(() => filter.matchUrl("b\u00fccher.example/\u00e9")),
+  );
+  line(
+    "password",
+    codeOf(() => filter.hasPassword("Passwo\u0308rd")),
+    profile,
+  );
   const copy = filter.clone();
   line("copy", copy.equals(filter), copy.toBytes());
   copy.free();
-  line("freed", codeOf(() => copy.has("a")));
+  line(
+    "freed",
+    codeOf(() => copy.has("a")),
+  );
 }
 
 /** Lines of output, and what prints one. */
 function printer() {
   const lines = [];
-  const print = (...values) => lines.push(JSON.stringify(values, (_, value) => (value instanceof Uint8Array ? [...value] : value)));
+  const print = (...values) =>
+    lines.push(JSON.stringify(values, (_, value) => (value instanceof Uint8Array ? [...value] : value)));
   return [lines, print];
 }
 
@@ -61,8 +80,19 @@ async function read({ Filter, FilterError, canonicalizeUrl, decode, load, urlExp
     const loaded = await load(new Response(bytes));
     line("loaded", loaded instanceof Filter, Filter.decode(bytes).equals(loaded));
   }
-  line("errors", codeOf(() => decode(encode("<!doctype html>"))), codeOf(() => decode(5)), new FilterError("http", "mine").code);
-  for (const url of ["HTTP://B\u00fccher.example/%2e%2e/%2561?#x", "//a.b.c/1?2", "http://3279880203/", "mailto:a@b.c", "a b.example"]) {
+  line(
+    "errors",
+    codeOf(() => decode(encode("<!doctype html>"))),
+    codeOf(() => decode(5)),
+    new FilterError("http", "mine").code,
+  );
+  for (const url of [
+    "HTTP://B\u00fccher.example/%2e%2e/%2561?#x",
+    "//a.b.c/1?2",
+    "http://3279880203/",
+    "mailto:a@b.c",
+    "a b.example",
+  ]) {
     line("canonical", canonicalizeUrl(url), urlExpressions(url));
   }
 }
@@ -77,9 +107,21 @@ export async function everything(entry) {
   for (const Class of [BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter]) {
     const filter = Class.from(keys, { fpr: 0.01, seed: 7n, name: "gr\u00f6\u00dfer", createdAt: new Date(1.7e12) });
     const streamed = await Class.fromStream(new Blob(["a\nb\r\n\nc"]).stream(), { fpr: 1e-4 });
-    line("class", streamed.hasAll(["a", "b", "c"]), streamed instanceof api.Filter, Class.decode(filter.toBytes()).equals(filter));
+    line(
+      "class",
+      streamed.hasAll(["a", "b", "c"]),
+      streamed instanceof api.Filter,
+      Class.decode(filter.toBytes()).equals(filter),
+    );
     blobs.push(filter.toBytes(), streamed.toBytes());
-    if (filter.add) line("add", filter.add("new"), filter.add("new"), filter.addMany(["new", "b", "c"]), filter.addLines(encode("c\n\nd")));
+    if (filter.add)
+      line(
+        "add",
+        filter.add("new"),
+        filter.add("new"),
+        filter.addMany(["new", "b", "c"]),
+        filter.addLines(encode("c\n\nd")),
+      );
     if (filter.remove) line("remove", filter.remove("b"), filter.remove("b"), filter.has("b"));
     if (filter.count) line("count", filter.count("c"), filter.count("e"), filter.toBloom().toBytes());
     if (filter.locations) line("locations", filter.locations("a"));
@@ -92,20 +134,62 @@ export async function everything(entry) {
     blobs.push(filter.toBytes());
     if (filter.clear) line("clear", (filter.clear(), filter.estimatedCount));
   }
-  line("empty", new BloomFilter(100, 3).toBytes(), BloomFilter.withCapacity(9, 0.1).info(), CountingBloomFilter.withCapacity(9, 0.1, { counterBits: 8 }).info());
-  line("empty", new ScalableBloomFilter({ initialCapacity: 9 }).info(), CuckooFilter.withCapacity(9, 0.1).info(), new CountingBloomFilter(9, 2).info());
+  line(
+    "empty",
+    new BloomFilter(100, 3).toBytes(),
+    BloomFilter.withCapacity(9, 0.1).info(),
+    CountingBloomFilter.withCapacity(9, 0.1, { counterBits: 8 }).info(),
+  );
+  line(
+    "empty",
+    new ScalableBloomFilter({ initialCapacity: 9 }).info(),
+    CuckooFilter.withCapacity(9, 0.1).info(),
+    new CountingBloomFilter(9, 2).info(),
+  );
   const told = [];
   const onSkip = (skipped) => told.push(skipped);
   const onConflict = (conflict) => told.push(conflict);
-  const bad = ["EVIL.example", "||worse.example^", "0.0.0.0 a.example localhost", "# none", "*.b", "http://b\u00fccher.example/\u00e9", "b.example/c?d"];
-  const url = RibbonFilter.from(bad, { profile: "url", fpr: 0.5, allow: ["good.example", "sub.a.example", "evil.example"], allowWins: true, onSkip, onConflict });
-  const password = RibbonFilter.from(["Passw\u00f6rd", "short"], { profile: "password", lowercase: true, minLength: 6, onSkip });
+  const bad = [
+    "EVIL.example",
+    "||worse.example^",
+    "0.0.0.0 a.example localhost",
+    "# none",
+    "*.b",
+    "http://b\u00fccher.example/\u00e9",
+    "b.example/c?d",
+  ];
+  const url = RibbonFilter.from(bad, {
+    profile: "url",
+    fpr: 0.5,
+    allow: ["good.example", "sub.a.example", "evil.example"],
+    allowWins: true,
+    onSkip,
+    onConflict,
+  });
+  const password = RibbonFilter.from(["Passw\u00f6rd", "short"], {
+    profile: "password",
+    lowercase: true,
+    minLength: 6,
+    onSkip,
+  });
   const sha1 = ["E38AD214943DAAD1D64C102FAEC29DE4AFE9DA3D:5", "E38AD214943DAAD1D64C102FAEC29DE4AFE9DA3E:1", "no"];
   const hashed = RibbonFilter.from(sha1, { profile: "password", sha1Hex: true, minCount: 2, onSkip });
   blobs.push(url.toBytes(), password.toBytes(), hashed.toBytes());
   line("told", told);
-  line("formulas", api.optimal(1_000_000, 0.01), api.fprFor(100, 200, 1), api.countFor(9_585_059, 0.01), codeOf(() => api.optimal(1, 2)), api.errorCodes);
-  line("misuse", codeOf(() => BloomFilter.from([5])), codeOf(() => new CuckooFilter()), codeOf(() => RibbonFilter.from([], { profile: "urls" })));
+  line(
+    "formulas",
+    api.optimal(1_000_000, 0.01),
+    api.fprFor(100, 200, 1),
+    api.countFor(9_585_059, 0.01),
+    codeOf(() => api.optimal(1, 2)),
+    api.errorCodes,
+  );
+  line(
+    "misuse",
+    codeOf(() => BloomFilter.from([5])),
+    codeOf(() => new CuckooFilter()),
+    codeOf(() => RibbonFilter.from([], { profile: "urls" })),
+  );
   await read(api, blobs, line);
   line("unused", [...unused]);
   return { lines, blobs };

@@ -11,11 +11,18 @@ let expected;
  * two programs have another output than here. There is no `ms` where the clock stands still while code runs.
  */
 export async function record(target, version, { passed, failed, ms, output }) {
-  add({ target, version, cases: `${passed} of ${passed + failed.length}`, "first answer": ms === undefined ? "no clock" : `${ms.toFixed(1)} ms` });
+  add({
+    target,
+    version,
+    cases: `${passed} of ${passed + failed.length}`,
+    "first answer": ms === undefined ? "no clock" : `${ms.toFixed(1)} ms`,
+  });
   assert.deepEqual(failed, [], target);
   assert.ok(passed > 0, target);
   expected ??= await programs();
-  assert.ok(expected.length > 100 && expected.every((line) => !line.startsWith('["unused"') || line === '["unused",[]]'));
+  assert.ok(
+    expected.length > 100 && expected.every((line) => !line.startsWith('["unused"') || line === '["unused",[]]'),
+  );
   output.forEach((line, i) => assert.equal(line, expected[i], `${target}, line ${i}`));
   assert.equal(output.length, expected.length);
 }
@@ -40,9 +47,21 @@ function add(row) {
 
 /** The whole of it, in columns. */
 export function print(file) {
-  const rows = readFileSync(file, "utf8").split("\n").filter(Boolean).map((row) => JSON.parse(row));
+  const rows = readFileSync(file, "utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((row) => JSON.parse(row));
   const names = ["target", "version", "cases", "first answer"];
-  const lines = [Object.fromEntries(names.map((name) => [name, name])), ...rows.sort((a, b) => (a.target < b.target ? -1 : 1))];
+  const lines = [
+    Object.fromEntries(names.map((name) => [name, name])),
+    ...rows.sort((a, b) => (a.target < b.target ? -1 : 1)),
+  ];
   const widths = names.map((name) => Math.max(...lines.map((line) => line[name].length)));
-  for (const line of lines) console.log(names.map((name, i) => line[name].padEnd(widths[i])).join("  ").trimEnd());
+  for (const line of lines)
+    console.log(
+      names
+        .map((name, i) => line[name].padEnd(widths[i]))
+        .join("  ")
+        .trimEnd(),
+    );
 }

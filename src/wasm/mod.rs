@@ -57,11 +57,12 @@ fn start() {
 }
 
 /// Makes sure of the few hundred bytes that wasm-bindgen takes for an instance of a class, and serde for a cache, for
-/// both abort without them.
+/// both abort without them. A long scratch makes room too, if its key was never asked for.
 ///
 /// If there is more to be had, memory grows by a sixteenth. V8 collects all garbage whenever memory grows: if that were
 /// by the page, each of many small filters would take longer to make the more there are. What isn't used stays untouched.
 fn headroom() -> Result<()> {
+    scratch::give_back();
     let mut room = Vec::<u8>::new();
     if room.try_reserve_exact(memory_size::<0>() << 12).is_err() {
         reserve(&mut room, 4096)?;

@@ -13,14 +13,15 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes the scratch at least `length` bytes long and returns its address; for 0 its memory is given back. It moves only
-/// when it grows. Whenever the memory grows, JavaScript's views of it end.
+/// The longest scratch that is kept, in bytes: a key of half a gigabyte would leave no room for filters.
+const KEPT: usize = 4 << 20;
+
+/// Makes the scratch at least `length` bytes long, and returns its address. It moves only when it grows, or when it was
+/// longer than what is kept. Whenever the memory grows, JavaScript's views of it end.
 #[wasm_bindgen]
 pub fn scratch(length: usize) -> Result<usize> {
+    give_back();
     SCRATCH.with_borrow_mut(|scratch| {
-        if length == 0 {
-            *scratch = Vec::new();
-        }
         if scratch.len() < length {
             resize(scratch, length)?;
         }
@@ -30,7 +31,18 @@ pub fn scratch(length: usize) -> Result<usize> {
 
 /// Runs with the first `length` bytes of the scratch.
 pub fn with<T>(length: usize, run: impl FnOnce(&[u8]) -> T) -> T {
-    SCRATCH.with_borrow(|scratch| run(scratch.get(..length).unwrap_or_default()))
+    let answer = SCRATCH.with_borrow(|scratch| run(scratch.get(..length).unwrap_or_default()));
+    give_back();
+    answer
+}
+
+/// Gives back a scratch that is longer than what is kept. JavaScript keeps no view of such a one.
+pub fn give_back() {
+    SCRATCH.with_borrow_mut(|scratch| {
+        if scratch.len() > KEPT {
+            *scratch = Vec::new();
+        }
+    });
 }
 
 /// The `count` keys in a text that begins with their lengths (u32, little-endian).
