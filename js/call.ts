@@ -2,15 +2,15 @@
 
 import { FilterError } from "./error.js";
 
-/** Why there can be no call, as long as that is so. */
-let unusable: FilterError | undefined = new FilterError(
-  "wasm_load",
-  "WebAssembly has not started; call init() or initSync() first",
-);
+/** Whether a call can begin: WebAssembly has started, and every call that began has ended. */
+let ready = false;
+
+/** Thrown by a call that can't begin. */
+let reason = new FilterError("wasm_load", "WebAssembly has not started; call init() or initSync() first");
 
 /**
- * What a call throws that was stopped in its middle. Made beforehand: where the stack has run out, nothing can be made, and
- * no function called.
+ * Thrown when a call was cut short, and by every call after it. Made in advance, because nothing can be made, and no
+ * function called, once the stack has run out.
  */
 export const stopped = new FilterError(
   "wasm_load",
@@ -19,32 +19,30 @@ export const stopped = new FilterError(
 
 /** Whether WebAssembly has started. */
 export function isStarted(): boolean {
-  return unusable === undefined || unusable === stopped;
+  return reason === stopped;
 }
 
-/** From now on there can be calls. */
+/** Lets calls begin. */
 export function setStarted(): void {
-  if (!isStarted()) unusable = undefined;
+  if (isStarted()) return;
+  reason = stopped;
+  ready = true;
 }
 
-/** Whether a call has begun and not ended. Told beforehand, as no handler need run where the stack has run out. */
-let inside = false;
-
-/** Begins a call; throws if there can be none. */
+/** Begins a call. If it never ends, no other begins: where the stack has run out, no handler need run. */
 export function enter(): void {
-  if (inside) unusable = stopped;
-  if (unusable !== undefined) throw unusable;
-  inside = true;
+  if (!ready) throw reason;
+  ready = false;
 }
 
 /** Ends a call. */
 export function leave(): void {
-  inside = false;
+  ready = true;
 }
 
 /** Frees what WebAssembly holds, as long as there can be calls. */
 export function release(held: { free(): void } | undefined): void {
-  if (held !== undefined && unusable === undefined && !inside) call(() => held.free());
+  if (held !== undefined && ready) call(() => held.free());
 }
 
 /**

@@ -33,7 +33,7 @@ export abstract class Filter {
       return filter.#raw;
     };
     rawOf = (filter) => {
-      // As heldBy, of which each question would feel the call.
+      // As heldBy, which every question would have to call.
       if (typeof filter !== "object" || filter === null || !(#raw in filter)) throw invalidParameter(NO_FILTER);
       const raw = filter.#raw;
       if (raw === undefined) throw new FilterError("freed", "this filter was freed");
