@@ -86,7 +86,7 @@ describe("the page", { skip, timeout: 180_000 }, () => {
     ]) {
       await page.locator("#key").fill(url);
       await shows("#verdict", "maybe on the list");
-      await shows("#meaning", /^\s*What matched is azukishop\.live\/\./);
+      await shows("#meaning", /^\s*azukishop\.live\/ matched\./);
     }
     await page.locator("#key").fill("https://github.com/azukishop.live");
     await shows("#verdict", "definitely not on the list");

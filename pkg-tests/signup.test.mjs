@@ -138,7 +138,7 @@ describe("the example form", { skip, timeout: 180_000 }, () => {
   ]) {
     test(`says so when the filter ${name}, and lets one sign up`, async () => {
       await open({ answer });
-      await says("#notice", "We can't check passwords just now. Please choose one that you use nowhere else.");
+      await says("#notice", "We can't check passwords right now. Please choose one that you use nowhere else.");
       await signsUp("password1");
     });
   }

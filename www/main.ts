@@ -19,7 +19,7 @@ const oneIn = (rate: number) => (rate > 0 ? `1\u00a0in\u00a0${number(1 / rate)}`
 const date = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "short" });
 
 const profiles = {
-  raw: "raw: each key is taken as it is given",
+  raw: "raw: keys are used as given",
   url: "url: hosts and paths, looked up as Safe Browsing does",
   password: "password",
 };
@@ -73,7 +73,7 @@ function inWords(cause: unknown, status: number): string {
       return "What the server sent is not a filter.";
     case "unsupported_version":
     case "unsupported_kind":
-      return "The filter is of a newer sort than this page can read.";
+      return "The filter is newer than this page can read.";
     default:
       return `The filter could not be loaded: ${cause instanceof Error ? cause.message : cause}`;
   }
@@ -90,10 +90,10 @@ function answer() {
   const found = match(filter, typed);
   const maybe = found !== null;
   const words = maybe ? "maybe on the list" : "definitely not on the list";
-  if (verdict.textContent !== words) verdict.textContent = words; // or a screen reader would say it for each letter
+  if (verdict.textContent !== words) verdict.textContent = words; // or a screen reader would say it at every keystroke
   verdict.className = maybe ? "maybe" : "not";
   meaning.textContent = maybe
-    ? `What matched is ${found}. Of the keys that are not on the list, about ${oneIn(filter.estimatedFpr)} does too.`
+    ? `${found} matched. So does about ${oneIn(filter.estimatedFpr)} of the keys that are not on the list.`
     : "This answer is never wrong.";
   time.textContent = duration(filter, typed);
 }
@@ -104,14 +104,14 @@ function match(filter: Filter, typed: string): string | null {
   return filter.has(typed) ? typed : null;
 }
 
-/** How long one check takes: the least of three measurements, as the machine may be busy with something else. */
+/** How long one check takes: the shortest of three measurements, since the machine may be busy with something else. */
 function duration(filter: Filter, typed: string): string {
   const micros = Math.min(measure(filter, typed), measure(filter, typed), measure(filter, typed));
   if (!micros) return "One check takes under 0.1 ms.";
   return `One check takes about ${micros.toLocaleString("en", { maximumSignificantDigits: 2 })} µs.`;
 }
 
-/** The microseconds of a check, from as many as fill two milliseconds, since a browser's clock is coarse. */
+/** The microseconds of a check, from enough checks to fill two milliseconds, since a browser's clock is coarse. */
 function measure(filter: Filter, typed: string): number {
   const check = filter.info().profile === "url" ? () => filter.hasUrl(typed) : () => filter.has(typed);
   let checks = 1;
@@ -160,7 +160,7 @@ for (const example of document.querySelectorAll<HTMLButtonElement>("#examples bu
   });
 }
 error.querySelector("button")!.addEventListener("click", async () => {
-  await start("reload"); // not what the browser may have kept
+  await start("reload"); // bypasses the browser's cache
   key.focus();
 });
 void start("default");

@@ -1,4 +1,4 @@
-/** Writes dist/chromium and dist/firefox: `node build.mjs`, or with another filter `node build.mjs --filter URL`. */
+/** Writes dist/chromium and dist/firefox. Run `node build.mjs`, or `node build.mjs --filter URL` for another filter. */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -13,7 +13,7 @@ const manifests = {
   chromium: {
     minimum_chrome_version: "123",
     background: { service_worker: "background.js", type: "module" },
-    incognito: "split", // else incognito tabs can't show the blocking page
+    incognito: "split", // otherwise incognito tabs can't show the blocking page
   },
   firefox: {
     background: { scripts: ["background.js"], type: "module" },
@@ -34,7 +34,7 @@ for (const [browser, own] of Object.entries(manifests)) {
   writeFileSync(new URL("manifest.json", out), JSON.stringify({ ...manifest, ...own }, null, 2));
   if (filter) writeFileSync(new URL("config.js", out), `export const FILTER_URL = ${JSON.stringify(filter)};\n`);
 
-  // The package's reader for pages, which carries its WebAssembly in itself, and the files that it imports.
+  // The package's reader for pages, which contains its WebAssembly, and the files that it imports.
   mkdirSync(new URL("bloom-wasm/", out));
   for (const file of ["reader.inline.js", "reader.js", "error.js"])
     cpSync(new URL(file, bloom), new URL(`bloom-wasm/${file}`, out));

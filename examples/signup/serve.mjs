@@ -1,4 +1,4 @@
-/** Serves the form, the package's files for pages beside it, and an answer to who has signed up: `node serve.mjs`. */
+/** Serves the form, the package's files that it needs, and a welcome page after signing up. Run `node serve.mjs`. */
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname } from "node:path";
@@ -16,7 +16,7 @@ const types = {
 async function answer(request, response) {
   const [pathname] = request.url.split("?");
   if (request.method === "POST") {
-    // A real server checks the password again here: not every form is sent by a browser.
+    // A real server checks the password again here, because not every request comes from this form.
     request.resume();
     return response
       .writeHead(pathname === "/welcome" ? 200 : 404, { "Content-Type": types[".html"] })
@@ -30,7 +30,7 @@ async function answer(request, response) {
   response.writeHead(200, { "Content-Type": type, "Content-Length": bytes.length }).end(bytes);
 }
 
-/** Starts the server; port 0 is any free one. */
+/** Starts the server. Port 0 means any free port. */
 export function serve(port) {
   const server = createServer(answer);
   return new Promise((resolve, reject) => server.on("error", reject).listen(port, "localhost", () => resolve(server)));

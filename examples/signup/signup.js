@@ -1,26 +1,26 @@
-/** Refuses common passwords as one types. What is typed stays in the page until the form is sent. */
+/** Refuses common passwords while the user types. The password stays in the page until the form is submitted. */
 import { load } from "bloom-wasm/reader";
 
 const COMMON = "This password is on every attacker's list. Please choose another one.";
-const PAUSE = 500; // ms without a key before a verdict is shown, and read aloud
+const PAUSE = 500; // ms without typing before a verdict is shown, and read aloud
 
 const password = document.querySelector("#password");
 const verdict = document.querySelector("#verdict");
 const notice = document.querySelector("#notice");
 
-let filter; // undefined until it has arrived, and every password is good till then
+let filter; // undefined until it is loaded; until then every password is accepted
 let timer;
 
-/** Tells the browser at once, which doesn't send the form with such a password and says why. */
+/** Tells the browser at once. It then refuses to submit the form with a common password, and says why. */
 function check() {
   const common = filter?.hasPassword(password.value);
   password.setCustomValidity(common ? COMMON : "");
-  if (!common) show(); // what is no longer true goes at once
+  if (!common) show(); // a verdict that is no longer true disappears at once
   clearTimeout(timer);
   timer = setTimeout(show, PAUSE);
 }
 
-/** Shows the verdict. A screen reader reads the text when it changes, so it stays if it is the same. */
+/** Shows the verdict. A screen reader reads the text whenever it is set, so it is set only when it changes. */
 function show() {
   const text = password.validity.customError ? COMMON : "";
   if (verdict.textContent === text) return;
@@ -29,12 +29,12 @@ function show() {
 }
 
 password.addEventListener("input", check);
-password.addEventListener("invalid", show); // at the attempt to send the form
+password.addEventListener("invalid", show); // when the user tries to submit the form
 
 try {
   filter = await load("passwords.bloom");
-  check(); // what was typed meanwhile
+  check(); // what the user has typed meanwhile
 } catch (error) {
   console.warn(error);
-  notice.textContent = "We can't check passwords just now. Please choose one that you use nowhere else.";
+  notice.textContent = "We can't check passwords right now. Please choose one that you use nowhere else.";
 }

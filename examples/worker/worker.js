@@ -1,8 +1,8 @@
-/** Screens requests: 403 for a URL, in a JSON body or in the Referer header, that is maybe on the list; else 200. */
+/** Screens requests: 403 if the URL in the JSON body or the Referer header is maybe on the list, otherwise 200. */
 import { load } from "bloom-wasm/reader";
-import bundled from "./filter.bloom"; // an ArrayBuffer, by the rule in wrangler.jsonc
+import bundled from "./filter.bloom"; // an ArrayBuffer, thanks to the rule in wrangler.jsonc
 
-const MAX_BYTES = 10_000; // of a body
+const MAX_BYTES = 10_000; // the longest body
 
 let loading; // the promise of the filter, one for all requests of this isolate
 let decoded = 0; // how often a filter was decoded in this isolate
@@ -38,12 +38,12 @@ function filterOf(env, context) {
   if (!loading) {
     loading = read(env);
     const settled = loading.catch(() => (loading = undefined));
-    context.waitUntil(settled); // others wait for it too, even when this request's client has gone
+    context.waitUntil(settled); // keeps loading for the other requests, even if this client disconnects
   }
   return loading;
 }
 
-/** From the binding FILTERS, a KV namespace or an R2 bucket, where there is one; else the file of the bundle. */
+/** Reads the filter from the binding FILTERS (a KV namespace or an R2 bucket) if there is one, else from the bundle. */
 async function read({ FILTERS }) {
   const stored = await FILTERS?.get("filter.bloom", { type: "stream" });
   if (stored === null) throw new Error("FILTERS has no filter.bloom");
@@ -52,7 +52,7 @@ async function read({ FILTERS }) {
   return filter;
 }
 
-/** The text of the body; undefined if that is too long. */
+/** The text of the body; undefined if it is too long. */
 async function textOf(request) {
   const decoder = new TextDecoder();
   let text = "";
@@ -65,7 +65,7 @@ async function textOf(request) {
   return text + decoder.decode();
 }
 
-/** The URL of a JSON body; undefined if there is none. */
+/** The URL in a JSON body; undefined if there is none. */
 function urlOf(text) {
   try {
     const { url } = JSON.parse(text);

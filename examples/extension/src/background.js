@@ -1,23 +1,23 @@
-/** Checks where every tab has gone, and sends it to the blocking page if that may be on the list. */
+/** Checks every page that a tab goes to, and shows the blocking page instead if it may be on the list. */
 import { load, urlExpressions } from "./bloom-wasm/reader.inline.js";
 import { FILTER_URL } from "./config.js";
 
 const { alarms, runtime, storage, tabs, webNavigation } = chrome;
 
-/** Minutes until the filter is fetched again, after it could be and after it couldn't. */
+/** Minutes until the filter is fetched again: after a success, and after a failure. */
 const [NEXT, RETRY] = [24 * 60, 10];
 
-// The browser stops this script when it idles, and starts it for an event that has a listener. So all listeners are
-// added at once, and wait for the filter by themselves. A navigation is checked when the tab has committed to it: that is
-// said once, after all redirects, and the page is then in the tab's history for certain, so "Go back" knows how far.
+// The browser stops this script when it is idle, and starts it again for an event that has a listener. So all listeners
+// are added at once, and each waits for the filter. A navigation is checked when the tab has committed to it. Browsers
+// report that once, after all redirects. The page is then certainly in the tab's history, so "Go back" knows how far to go.
 webNavigation.onCommitted.addListener((page) => {
   if (page.frameId === 0) pages.set(page.tabId, page);
   return check(page);
 });
-webNavigation.onHistoryStateUpdated.addListener(check); // a page may go on without being loaded anew
+webNavigation.onHistoryStateUpdated.addListener(check); // a page may change its address without loading
 alarms.onAlarm.addListener(() => refresh().catch(() => {}));
 
-/** A promise of the filter; it fails while there never was one. */
+/** A promise of the filter. It rejects as long as there has never been one. */
 let ready = start();
 ready.catch(() => {});
 
@@ -30,7 +30,7 @@ async function start() {
   return kept ? load(kept).catch(refresh) : refresh();
 }
 
-/** Fetches the filter. What is no whole, undamaged filter of URLs never takes the place of the last that was. */
+/** Fetches the filter. Only a complete, undamaged filter of URLs replaces the last good one. */
 async function refresh() {
   try {
     const request = new Request(FILTER_URL, { cache: "no-cache" });
@@ -50,7 +50,7 @@ async function refresh() {
   }
 }
 
-/** The page in each tab, or null for one that is blocked. A check may have to wait, and the tab be elsewhere by then. */
+/** The page in each tab, or null for a blocked one. A check may have to wait, and the tab may have moved on by then. */
 const pages = new Map();
 
 async function check({ tabId, frameId, url }) {
@@ -58,7 +58,7 @@ async function check({ tabId, frameId, url }) {
   if (frameId !== 0 || page === null || !/^https?:/.test(url)) return;
   const filter = await ready.catch(() => null);
   if (!filter) return; // without one the web still works, and the popup says so
-  // All keys, where matchUrl says only the first: that one may be allowed, and another be on the list.
+  // Try all keys. matchUrl returns only the first: that one may be allowed while another is on the list.
   const session = await storage.session.get();
   const key = urlExpressions(url).find((key) => filter.has(key) && !session[`allowed ${key}`]);
   if (!key || pages.get(tabId) !== page) return count("checks");

@@ -1,11 +1,11 @@
-/** The blocking page: says what was blocked, and goes back or on. */
+/** The blocking page: says what was blocked, and goes back or continues. */
 const { url, key } = Object.fromEntries(new URLSearchParams(location.search));
 const element = (id) => document.getElementById(id);
 
 element("url").textContent = url;
 element("key").textContent = key;
 
-// The page that was blocked is the one before this in the tab's history.
+// The blocked page is the entry before this one in the tab's history.
 element("back").addEventListener("click", async () => {
   if (history.length > 2) return history.go(-2);
   // There is nothing to go back to.

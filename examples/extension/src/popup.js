@@ -1,4 +1,4 @@
-/** The popup: shows what the background script has put into storage, and so doesn't wake it. */
+/** The popup: shows what the background script has put into storage, so it needn't wake the script. */
 const { local, session, onChanged } = chrome.storage;
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
