@@ -9,7 +9,7 @@ const [NEXT, RETRY] = [24 * 60, 10];
 
 // The browser stops this script when it is idle, and starts it again for an event that has a listener. So all listeners
 // are added at once, and each waits for the filter. A navigation is checked when the tab has committed to it. Browsers
-// report that once, after all redirects. The page is then certainly in the tab's history, so "Go back" knows how far to go.
+// report that once, after all redirects. The page is then certainly in the tab's history, so "Go back" knows how far.
 webNavigation.onCommitted.addListener((page) => {
   if (page.frameId === 0) pages.set(page.tabId, page);
   return check(page);
