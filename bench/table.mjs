@@ -1,6 +1,6 @@
-/** What comes of a race: tables, claims, and both in Markdown. */
+/** The results of a race: tables, claims, and both in Markdown. */
 
-/** The median, least and most of what the numbers of each round give. */
+/** The median, the least and the most of a ratio over all rounds. */
 export function spread(times, ratio) {
   const rounds = Object.values(times)[0].length;
   const values = Array.from({ length: rounds }, (_, round) =>
@@ -12,8 +12,8 @@ export function spread(times, ratio) {
 }
 
 /**
- * A row for each contestant: the median of its times in nanoseconds, or milliseconds, how many times as fast as `rival` it is,
- * and what `more` tells of it.
+ * A row for each contestant: the median of its times in nanoseconds or milliseconds, how many times as fast as `rival` it
+ * is, and what `more` adds.
  */
 export function table(title, times, { rival, milliseconds = false, more = () => ({}) } = {}) {
   const rows = Object.keys(times).map((name) => {
@@ -24,7 +24,7 @@ export function table(title, times, { rival, milliseconds = false, more = () => 
   return { title, rival, rows };
 }
 
-/** That a number of each round is `atLeast` or `atMost` so much; a ratio if it has no unit. */
+/** The claim that a number is at least `atLeast` or at most `atMost` in each round. Without a unit it is a ratio. */
 export function claim(what, { atLeast, atMost, unit }, times, number) {
   return { what, atLeast, atMost, unit, ...spread(times, number) };
 }
@@ -32,12 +32,12 @@ export function claim(what, { atLeast, atMost, unit }, times, number) {
 const show = (value, unit) => (unit === undefined ? `${value.toFixed(2)}x` : `${Number(value.toPrecision(3))} ${unit}`);
 const range = ({ median, least, most, unit }) => `${show(median, unit)} (${show(least, unit)} to ${show(most, unit)})`;
 
-function rows(head, body) {
+export function rows(head, body) {
   const line = (cells) => `| ${cells.join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...body.map(line), ""].join("\n");
 }
 
-/** What a table may have beside names: a head, and the cell of a row. */
+/** The columns that a table may have beside names: their heads, and how to show a value. */
 const COLUMNS = [
   ["nanoseconds", "ns a key", (value) => value.toFixed(1)],
   ["ratio", "as fast as", range],
@@ -73,7 +73,7 @@ export const markdown = {
     return `**What was asked for**: ${machine}, ${count} keys, ${rounds} rounds; medians of same-round ratios\n\n${rows(["", "median (least to most)", "target", "reached"], body)}`;
   },
 
-  /** README's table: the peers at the rate that is usual for URLs. */
+  /** The README's table: the peers at the rate that is usual for URLs. */
   summary({ machine, count, rounds, tables }) {
     const fpr = 0.001;
     const [has, add, read] = [`has(string), fpr ${fpr}`, `making a filter`, "from what was written"].map((title) =>
@@ -90,20 +90,21 @@ export const markdown = {
         ratio(find(add, name)),
         show(overTarget),
         bitsPerKey.toFixed(1),
-        load ? `${load.milliseconds.toFixed(1)} ms` : "can't",
+        load ? `${load.milliseconds.toFixed(1)} ms` : "no import",
       ];
     });
-    const head = ["", "`has`", "filling", "false positives / target", "bits a key", "loading"];
+    const head = ["", "`has`", "building", "false positives / target", "bits per key", "loading"];
     return [
-      `${count.toLocaleString("en")} URLs of 59 characters as strings at ${fpr}; \`has\` and filling as multiples of ${has.rival}'s speed, medians of`,
-      `${rounds} interleaved rounds, half of the queries strangers (${machine}):`,
+      `${count.toLocaleString("en")} URLs of 59 characters, as strings, at a rate of ${fpr}. The speeds of \`has\` and of building are`,
+      `multiples of ${has.rival}'s, and medians of ${rounds} interleaved rounds. Half of the queries are members.`,
+      `Measured on ${machine}.`,
       "",
       rows(head, body),
     ].join("\n");
   },
 };
 
-/** README's part with the summary, from `docs/bench.json`. */
+/** The README with the summary of `docs/bench.json` in its place. */
 export function withSummary(readme, result) {
   return readme.replace(/(?<=<!-- npm run bench -- --readme -->\n)[\s\S]*(?=<!-- -->)/, () => markdown.summary(result));
 }
