@@ -992,7 +992,7 @@ fn lists_of_hashes() {
         text(&checked(folder, asked.as_bytes())),
         "Passwo\u{308}rd1\nPassw\u{f6}rd1\nten\nuncounted\nupper\n"
     );
-    assert!(text(&run(folder, &["info", "out"], b"").stdout).contains("passwords, by their SHA-1"));
+    assert!(text(&run(folder, &["info", "out"], b"").stdout).contains("passwords, hashed by SHA-1"));
 
     // A list of allowed ones has hashes too.
     fs::write(folder.join("good"), format!("{}\n{}:1\nten\n", hex[1], hex[2])).unwrap();

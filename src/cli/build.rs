@@ -14,14 +14,14 @@ use super::{Answer, Streams, grouped, is_closed, keys, lists, output, rate, read
 
 /// Pack lists of keys into one blob
 ///
-/// Keys are read as a stream and held as 8 bytes each, however long they are. Repeated keys count once. Lines that can't
-/// be keys are counted, and the first ten shown.
+/// Keys are read as a stream. Each takes 8 bytes of memory, however long it is. Repeated keys count once. Lines that can't
+/// be keys are counted, and the first ten are shown.
 #[derive(clap::Args)]
 pub struct BuildArgs {
     /// Lists of keys, one a line; standard input if none
     #[arg(value_name = "LIST")]
     lists: Vec<PathBuf>,
-    /// Where to write the blob; - for standard output. A file is replaced whole, and keeps its mode
+    /// Where to write the blob; - for standard output. A file is replaced as a whole and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The kind of filter
@@ -30,25 +30,25 @@ pub struct BuildArgs {
     /// Bits of a counter, with --kind counting: 4 or 8
     #[arg(long, default_value = "4", value_parser = ["4", "8"])]
     counter_bits: String,
-    /// The false-positive rate, above 0 and below 1: of a whole check with --profile url, else of a key. Default 1e-3,
-    /// and 1e-4 with --profile password
+    /// The false-positive rate, above 0 and below 1: per check with --profile url, otherwise per key. Default 1e-3, or
+    /// 1e-4 with --profile password
     #[arg(long, allow_negative_numbers = true)]
     fpr: Option<f64>,
     /// What the keys are
     #[arg(long, value_enum, default_value = "raw")]
     profile: Keys,
-    /// Passwords in lower case, when checking too, with --profile password
+    /// Ignore case, also when checking, with --profile password
     #[arg(long)]
     lowercase: bool,
-    /// Lists hold SHA-1 hashes of passwords in hexadecimal, HASH or HASH:COUNT, with --profile password
+    /// Lists hold SHA-1 hashes of passwords in hexadecimal, as HASH or HASH:COUNT, with --profile password
     #[arg(long, conflicts_with = "lowercase")]
     sha1_hex: bool,
     #[command(flatten)]
     omitted: keys::Omitted,
-    /// A list of keys that must never be false positives; may be given again. A URL stands for all its keys
+    /// A list of keys that must never be false positives; can be repeated. A URL stands for all its keys
     #[arg(long, value_name = "LIST")]
     allow: Vec<PathBuf>,
-    /// A key in both lists is absent; else it stays, and is shown. Keys of a URL other than its own always stay
+    /// Remove a key that is in both lists; otherwise it stays and is shown. A URL removes only its own key, not its parents
     #[arg(long, requires = "allow")]
     allow_wins: bool,
     /// The seed of the hash, 0 to 2^64 - 1
@@ -57,7 +57,7 @@ pub struct BuildArgs {
     /// A name for people, kept in the blob
     #[arg(long)]
     name: Option<String>,
-    /// When the list was made, kept in the blob, as 2026-11-21T09:00:00Z
+    /// When the list was made, such as 2026-11-21T09:00:00Z, kept in the blob
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     created_at: Option<SystemTime>,
     /// Print the description of the blob as JSON
@@ -70,7 +70,7 @@ pub struct BuildArgs {
 enum Keys {
     /// Bytes as they are; lines that start with # are comments
     Raw,
-    /// URLs, hosts, adblock's ||host^ and entries of hosts files, checked as Safe Browsing does
+    /// URLs, hosts, adblock's ||host^ and entries of hosts files, looked up as Safe Browsing does
     Url,
     /// Passwords in Unicode's normal form NFC
     Password,
@@ -86,7 +86,7 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     let key_fpr = profile.key_fpr(fpr);
     let recipe = recipe(&args);
     let created_at = args.created_at.map(milliseconds).transpose()?;
-    // What is impossible is told before hours of reading.
+    // Reports what is impossible before hours of reading.
     let tenth = || "with --profile url a key gets a tenth of --fpr";
     let empty = Filter::from_digests(recipe, &mut Vec::new(), key_fpr, args.seed);
     let empty = if key_fpr < fpr { empty.with_context(tenth) } else { empty.map_err(Into::into) };
@@ -114,7 +114,7 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     }
     *blob.filter_mut() = Stack::build(recipe, &mut members, allowed.as_deref(), key_fpr, args.seed)?;
     let distinct = distinct.unwrap_or_else(|| match blob.filter().base() {
-        // It has used them up.
+        // The ribbon filter has used them up.
         Filter::Ribbon(filter) => filter.count().into(),
         _ => members.len() as u64,
     });
@@ -140,7 +140,7 @@ fn profile(args: &BuildArgs) -> Result<Profile> {
         bail!("--lowercase, --sha1-hex and --min-length need --profile password");
     }
     if sha1 && args.omitted.min_length > 0 {
-        bail!("a hash doesn't tell the length of its password: --min-length can't go with --sha1-hex");
+        bail!("--min-length can't go with --sha1-hex, because a hash doesn't tell how long its password is");
     }
     if args.omitted.min_count > 0 && !sha1 {
         bail!("--min-count needs --sha1-hex");
@@ -160,8 +160,8 @@ fn recipe(args: &BuildArgs) -> Recipe {
     Recipe { counter_bits, ..args.kind.into() }
 }
 
-/// Reads the lists of allowed keys, and takes members that are in both out if `--allow-wins` says so. Returns the
-/// allowed digests, and what to say of them.
+/// Reads the lists of allowed keys. With `--allow-wins`, removes members that are in both lists. Returns the allowed
+/// digests, and what to print about them.
 fn allow(
     args: &BuildArgs,
     profile: Profile,
@@ -199,14 +199,14 @@ fn allow(
 
 /// Combine blobs into one that holds the keys of all
 ///
-/// The blobs must be bloom filters, or all counting ones, with the same bits, hashes and seed. Name and creation time
-/// are the first one's.
+/// The blobs must all be bloom filters, or all counting filters, with the same bits, hashes and seed. The name and the
+/// creation time are those of the first blob.
 #[derive(clap::Args)]
 pub struct MergeArgs {
     /// The blobs
     #[arg(required = true, num_args = 2..)]
     files: Vec<PathBuf>,
-    /// Where to write the result; - for standard output. A file is replaced whole, and keeps its mode
+    /// Where to write the result; - for standard output. A file is replaced as a whole and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Print the description of the result as JSON
@@ -248,7 +248,7 @@ fn write(
     let rows = [before, &wrote, after].concat();
     output::write(output, &bytes, || {
         let said = if json { streams.print_json(&info) } else { streams.print_rows(&rows) };
-        // Who doesn't read the report wants the file all the same.
+        // A closed standard output doesn't keep the file from being written.
         said.or_else(|error| if is_closed(&error) { Ok(()) } else { Err(error) })
     })?;
     Ok(Answer::Yes)

@@ -1,4 +1,4 @@
-//! `calc`: the formulas of a Bloom filter, any two of count, rate and size giving the third.
+//! `calc`: the formulas of a Bloom filter. Any two of count, rate and size give the third.
 
 use crate::params::{count_for, fpr_for, optimal};
 use anyhow::{Result, anyhow};
@@ -68,7 +68,7 @@ pub fn run(args: Args, streams: &mut Streams) -> Result<Answer> {
         ("fpr", rate(shape.fpr)),
         ("bits", format!("{}, {:.2} a key", grouped(shape.bits.into()), shape.bits_per_key)),
         ("hashes", shape.hashes.to_string()),
-        ("bytes", format!("{}, and up to 64 for the header of a blob", grouped(shape.bytes.into()))),
+        ("bytes", format!("{}, plus up to 64 for the header of a blob", grouped(shape.bytes.into()))),
     ])?;
     Ok(Answer::Yes)
 }

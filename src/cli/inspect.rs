@@ -1,4 +1,4 @@
-//! `info`, `check` and `verify`: what a blob says, alone and against lists.
+//! `info`, `check` and `verify`: what a blob says by itself, and compared with lists.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
@@ -15,7 +15,7 @@ use super::keys::{self, Met, Place};
 use super::show::escaped;
 use super::{Answer, Streams, grouped, lists, rate, read_blob};
 
-/// Say what a blob holds
+/// Show what a blob holds
 #[derive(clap::Args)]
 pub struct InfoArgs {
     /// The blob; - for standard input
@@ -38,13 +38,13 @@ pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         ("kind", format!("{}: {}", info.kind, kind_in_words(blob.filter().base().kind()))),
         ("profile", format!("{}: {}", info.profile, profile_in_words(blob.profile()))),
         ("name", or(info.name.map(str::to_owned), "none")),
-        ("created", or(info.created_at.map(time_in_words), "not said")),
+        ("created", or(info.created_at.map(time_in_words), "unknown")),
         (
             "keys",
             match info.count {
                 Some(count) => grouped(count),
                 None if estimate.is_finite() => {
-                    format!("about {}, by the share of set bits", grouped(estimate as u64))
+                    format!("about {}, estimated from the share of set bits", grouped(estimate as u64))
                 }
                 None => "too many to tell: every bit is set".to_owned(),
             },
@@ -52,7 +52,7 @@ pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         (
             "capacity",
             match info.capacity {
-                Some(keys) => format!("{} keys; the rate is {} then", grouped(keys), rate(info.fpr)),
+                Some(keys) => format!("{} keys, at a rate of {}", grouped(keys), rate(info.fpr)),
                 None => format!("any number of keys; the rate stays below {}", rate(info.fpr)),
             },
         ),
@@ -67,7 +67,7 @@ pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         (
             "hashes",
             info.hashes
-                .map_or("one for each key, divided up".to_owned(), |hashes| format!("{hashes} for each key")),
+                .map_or("one per key, split into parts".to_owned(), |hashes| format!("{hashes} per key")),
         ),
         ("seed", info.seed.to_string()),
         ("layers", layers_in_words(blob.filter())),
@@ -85,7 +85,7 @@ fn time_in_words(milliseconds: u64) -> String {
     let mut text = String::new();
     match time.map(|time| write!(text, "{}", humantime::format_rfc3339_seconds(time))) {
         Some(Ok(())) => text,
-        // It knows no year of five digits.
+        // humantime can't print a year of five digits.
         _ => format!("{} ms after 1970, later than the year 9999", grouped(milliseconds)),
     }
 }
@@ -106,7 +106,7 @@ fn profile_in_words(profile: Profile) -> String {
         Profile::Raw => "keys are bytes as they are given".to_owned(),
         Profile::Url => "keys are host and path expressions of URLs".to_owned(),
         Profile::Password { lowercase, sha1 } => {
-            format!("keys are passwords{}{}", and(lowercase, ", lower-cased"), and(sha1, ", by their SHA-1"))
+            format!("keys are passwords{}{}", and(lowercase, ", lower-cased"), and(sha1, ", hashed by SHA-1"))
         }
     }
 }
@@ -115,21 +115,22 @@ fn layers_in_words(stack: &Stack) -> String {
     let includes = stack.layers().iter().filter(|layer| layer.kind() == LayerKind::Include).count();
     let excludes = stack.layers().len() - includes;
     match (includes, excludes) {
-        (0, 0) => "none: nothing was changed since it was built".to_owned(),
-        _ => format!("{includes} of added keys, {excludes} of keys that are absent for certain"),
+        (0, 0) => "none".to_owned(),
+        _ => format!("{includes} of added keys, {excludes} of keys that are certainly absent"),
     }
 }
 
 /// Print the keys that are maybe present
 ///
-/// Keys are URLs or passwords if the blob says so. Exits with 0 if there is one, with 1 if all are definitely absent.
+/// Keys are URLs or passwords if the blob says so. Exits with 0 if any key is maybe present, and with 1 if all are
+/// definitely absent.
 ///
-/// Keys come out as they went in, but for a terminal, which gets control characters and the like escaped.
+/// Keys are printed unchanged, except to a terminal: there, control characters and the like are escaped.
 #[derive(clap::Args)]
 pub struct CheckArgs {
     /// The blob
     file: PathBuf,
-    /// Keys; lines of standard input, gzipped or not, if none
+    /// Keys; if there are none, the lines of standard input, gzipped or not
     keys: Vec<String>,
 }
 
@@ -145,7 +146,7 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
         let parsed = Input::parse(&Native, blob.profile(), input)?;
         if parsed.is_some_and(|parsed| parsed.keys().any(|key| blob.filter().has(key))) {
             answer = Answer::Yes;
-            // Programs get the key as it is.
+            // Programs get the key unchanged.
             let shown = terminal.then(|| escaped(&String::from_utf8_lossy(input)));
             let shown = shown.as_ref().map_or(input, |shown| shown.as_bytes());
             out.write_all(shown).and_then(|()| out.write_all(b"\n")).context("standard output")?;
@@ -173,26 +174,26 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Measure a blob: no member may be absent, and few others present
+/// Check a blob against its list: count false negatives and measure the false-positive rate
 ///
-/// Without --absent, random keys are asked: at least 1,000,000, and enough for 100 false positives at the blob's
-/// own estimate of its rate. Exits with 1 if a member is absent.
+/// Without --absent, the blob is asked for random keys: at least 1,000,000, and enough for 100 false positives at the
+/// rate that the blob estimates for itself. Exits with 1 if a member is absent.
 ///
-/// Lists are read as `build` reads them for the blob's profile: give the same rules. A line of URLs asks for all of its
-/// keys. What --allow-wins took out is absent, and counts as such.
+/// Lists are read as `build` reads them for the blob's profile, so give the same options. A URL in a list of --absent is
+/// looked up by all of its keys. A member that --allow-wins removed counts as a false negative.
 #[derive(clap::Args)]
 pub struct VerifyArgs {
     /// The blob
     file: PathBuf,
-    /// The list that the blob was built from; may be given again
+    /// The list that the blob was built from; can be repeated
     #[arg(long, required = true, value_name = "LIST")]
     members: Vec<PathBuf>,
-    /// A list of keys that are not members; may be given again. A line that is a member isn't counted
+    /// A list of keys that are not members; can be repeated. Lines that are members aren't counted
     #[arg(long, value_name = "LIST")]
     absent: Vec<PathBuf>,
     #[command(flatten)]
     omitted: keys::Omitted,
-    /// How many random keys to ask
+    /// How many random keys to ask for
     #[arg(long, conflicts_with = "absent", value_parser = clap::value_parser!(u64).range(1..))]
     probes: Option<u64>,
     /// Print JSON
@@ -209,7 +210,7 @@ struct Verdict {
     false_positives: u64,
     /// False positives / probes; none without a probe.
     measured_fpr: Option<f64>,
-    /// The 95 % interval of the measured rate: Wilson's, which holds for few and for no hits too.
+    /// The 95 % interval of the measured rate: Wilson's, which also holds for few hits or none.
     interval: Option<[f64; 2]>,
     estimated_fpr: f64,
 }
@@ -282,7 +283,7 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
                     (Some(fpr), Some([low, high])) => {
                         format!("{} (95 %: {} to {})", rate(fpr), rate(low), rate(high))
                     }
-                    _ => "none: no key was asked".to_owned(),
+                    _ => "none: no keys to ask for".to_owned(),
                 },
             ),
             ("expected fpr", format!("{}{of_a_key} by the fill", rate(estimated_fpr))),
@@ -291,7 +292,7 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     Ok(if false_negatives == 0 { Answer::Yes } else { Answer::No })
 }
 
-/// Asks for random keys of 16 bytes; that one of them is a member has a chance of 2^-128 a member.
+/// Asks for random keys of 16 bytes. The chance that one of them is a given member is 2^-128.
 fn random_probes(blob: &Blob, probes: u64) -> (u64, u64) {
     let hits = (0..probes).filter(|i| {
         let half = |seed| u128::from(hash::digest(seed, &i.to_le_bytes()));
@@ -301,7 +302,7 @@ fn random_probes(blob: &Blob, probes: u64) -> (u64, u64) {
     (probes, hits.count() as u64)
 }
 
-/// Asks for the lines of lists but for those that have a member, all of them sorted, among their keys.
+/// Asks for the lines of lists, except for those with a member among their keys. The members are sorted.
 fn listed_probes(
     blob: &Blob,
     lists: &[PathBuf],

@@ -1,4 +1,4 @@
-//! Lists for the tool: lines to keys on all cores, and what is told of those that give none.
+//! Lists for the tool: lines to keys on all cores, and the report about lines that give no keys.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,16 +12,16 @@ use anyhow::Result;
 use super::show::quoted;
 use super::{Streams, grouped, lists};
 
-/// How many lines of a sort are shown.
+/// How many notices are shown.
 const SHOWN: usize = 10;
 
-/// What is left out of lists, when a blob is built and when it is verified.
+/// What is left out of lists, both when a blob is built and when it is verified.
 #[derive(clap::Args)]
 pub struct Omitted {
     /// Keep bare public suffixes, such as co.uk and github.io, with --profile url
     #[arg(long)]
     pub allow_suffixes: bool,
-    /// Leave out passwords of fewer characters, with --profile password
+    /// Leave out passwords with fewer characters, with --profile password
     #[arg(long, value_name = "N", default_value = "0")]
     pub min_length: u64,
     /// Leave out hashes with a lower count, with --sha1-hex
@@ -30,17 +30,17 @@ pub struct Omitted {
 }
 
 impl Omitted {
-    /// Nothing is.
+    /// Leaves out nothing.
     pub fn none() -> Self {
         Omitted { allow_suffixes: true, min_length: 0, min_count: 0 }
     }
 }
 
-/// Where a line stands, as `list:line`.
+/// The place of a line, as `list:line`.
 pub type Place<'a> = &'a dyn Fn() -> String;
 
-/// Whether it is a public suffix and nothing more. What is one only because any name in its place would be, as a
-/// single machine of a cloud is, belongs to one customer: it isn't, unless registries made the rule.
+/// Whether the input is a public suffix and nothing more. A host that matches only a wildcard rule, such as a single
+/// machine in a cloud, belongs to one customer, so it doesn't count unless a registry made the rule.
 fn is_suffix(input: &Input) -> bool {
     let Input::Url(url) = input else { return false };
     let Some(host) = url.canonical().map(Canonical::host) else { return false };
@@ -54,22 +54,23 @@ fn is_suffix(input: &Input) -> bool {
     }
 }
 
-/// Who made the rule by which a host is a public suffix; none if it isn't one.
+/// Who made the rule that makes a host a public suffix; none if it isn't one.
 fn suffix(host: &[u8]) -> Option<psl::Type> {
     psl::suffix(host).filter(|suffix| suffix.as_bytes() == host)?.typ()
 }
 
-/// What reading lists has met beside keys.
+/// What the lists contained besides keys.
 #[derive(Default)]
 pub struct Met {
     comments: u64,
     not_utf8: u64,
-    /// Lines by the reason in words.
+    /// The number of skipped lines for each reason, in words.
     skipped: BTreeMap<&'static str, u64>,
     notices: Notices,
 }
 
-/// What standard error gets once the reading is done, so as not to tear a progress bar: the first ten, and how many more.
+/// What is printed on standard error after the reading, so that it doesn't break the progress bar: the first ten notices
+/// and how many more there are.
 #[derive(Default)]
 pub struct Notices {
     lines: Vec<String>,
@@ -92,13 +93,13 @@ impl Notices {
 impl Met {
     fn skip(&mut self, skip: Skip, line: &[u8], place: Place) {
         *self.skipped.entry(skip.words()).or_default() += 1;
-        // Nobody wants to see what they asked to leave out.
+        // Nobody needs to see what they asked to leave out.
         if !matches!(skip, Skip::TooShort | Skip::TooRare) {
             self.notices.push(|| format!("{}: skipped, {}: {}", place(), skip.words(), quoted(line)));
         }
     }
 
-    /// Appends what was met in later lines.
+    /// Appends what later lines contained.
     fn merge(&mut self, later: Met) {
         self.comments += later.comments;
         self.not_utf8 += later.not_utf8;
@@ -111,7 +112,7 @@ impl Met {
         self.notices.more += later.notices.more;
     }
 
-    /// In words, each after a comma.
+    /// A summary in words, each part after a comma.
     pub fn summary(&self) -> String {
         let mut words = String::new();
         if self.comments > 0 {
@@ -127,9 +128,9 @@ impl Met {
     }
 }
 
-/// Calls `take` with what the profile makes of every line of every list, and its place. Lines of lists for a profile
-/// with SHA-1 are hashes. Each thread collects in a `T` of its own, made by `new`; `merge` gets them in the order of the
-/// lines.
+/// Calls `take` with each input that the profile finds in the lines of the lists, and with its place. With a profile with
+/// SHA-1, the lines are hashes. Each thread collects into its own `T`, made by `new`; `merge` gets these in the order of
+/// the lines.
 pub fn for_each<T: Send>(
     paths: &[PathBuf],
     profile: Profile,
@@ -146,7 +147,7 @@ pub fn for_each<T: Send>(
         chunk.for_each_line(|line, place| {
             let plain = matches!(profile, Profile::Password { sha1: false, .. });
             met.not_utf8 += u64::from(plain && str::from_utf8(line).is_err());
-            // In a list of URLs a comment is a line without an entry.
+            // In a list of URLs, a line without an entry is a comment.
             let mut comment = profile == Profile::Url;
             if profile == Profile::Raw && line.starts_with(b"#") {
                 met.comments += 1;

@@ -13,10 +13,10 @@ use rayon::prelude::*;
 use super::keys::Place;
 
 const BUFFER: usize = 1 << 16;
-/// What a thread takes at a time, up to the end of the line.
+/// How many bytes a thread takes at a time, rounded up to the end of a line.
 const CHUNK: usize = 1 << 16;
 
-/// Hands all lists in chunks to `map`, on all cores, and what it makes of them to `merge`, in order. Reads on meanwhile,
+/// Hands all lists to `map`, in chunks and on all cores, and the results to `merge`, in order. Reads on meanwhile, but
 /// never more than a few chunks ahead.
 ///
 /// A progress bar is drawn if standard error is a terminal. Errors name the file and the line.
@@ -51,7 +51,7 @@ pub struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// Calls `take` with every line that isn't blank, in order, and with its place as `list:line`.
+    /// Calls `take` with every line that isn't blank, in order, and with the line's place as `list:line`.
     pub fn for_each_line(&self, mut take: impl FnMut(&[u8], Place) -> Result<()>) -> Result<()> {
         let mut rest = &self.text[..];
         for number in self.line.. {
@@ -74,10 +74,10 @@ impl Chunk<'_> {
 /// The chunks of lists.
 struct Chunks<'a> {
     paths: std::slice::Iter<'a, PathBuf>,
-    /// Standard input, for the list that it is.
+    /// Standard input, until a list takes it.
     input: Option<&'a mut (dyn Read + Send)>,
     bar: &'a ProgressBar,
-    /// The one that is open, and the number of its next line.
+    /// The list that is open, and the number of its next line.
     list: Option<(&'a Path, Box<dyn BufRead + Send + 'a>, u64)>,
 }
 
@@ -118,7 +118,7 @@ impl<'a> Chunks<'a> {
     }
 }
 
-/// How many lines end in a text. Sums of one byte are what a processor adds up by dozens.
+/// How many lines end in a text. The sums are single bytes, because a processor adds dozens of those at once.
 fn line_ends(text: &[u8]) -> u64 {
     let ends = |text: &[u8]| text.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
     text.chunks(255).map(|text| u64::from(ends(text))).sum()
@@ -128,7 +128,7 @@ fn place(path: &Path, line: u64) -> String {
     format!("{}:{line}", name(path))
 }
 
-/// Refuses to read standard input twice: the second time there would be nothing.
+/// Refuses to read standard input twice: the second time it would be empty.
 pub fn check_stdin<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
     if paths.into_iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         bail!("standard input can be read only once");
@@ -136,12 +136,12 @@ pub fn check_stdin<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(
     Ok(())
 }
 
-/// What to call a list in a message.
+/// The name of a list in messages.
 pub fn name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// What a list holds, unpacked if it is gzipped.
+/// The text of a list, unpacked if it is gzipped.
 pub fn text<'a>(file: impl Read + Send + 'a) -> io::Result<Box<dyn BufRead + Send + 'a>> {
     let (start, file) = peek(file)?;
     let file = BufReader::with_capacity(BUFFER, file);
@@ -163,8 +163,8 @@ fn peek<'a>(mut file: impl Read + Send + 'a) -> io::Result<(Vec<u8>, impl Read +
 
 const GZIP: &[u8] = b"\x1f\x8b";
 
-/// How files start whose lines are no keys, and what to say of them. A longer start comes before a shorter one that it
-/// begins with.
+/// The first bytes of files that aren't lists, and what to say about them. If one entry is the beginning of another, the
+/// longer one comes first.
 const OTHERS: [(&[u8], &str); 11] = [
     (GZIP, "a gzip file in a gzip file; unpack it first"),
     (b"\xfd7zXZ\0", "an xz file; unpack it first"),
@@ -179,9 +179,9 @@ const OTHERS: [(&[u8], &str); 11] = [
     (b"\xb5BLM", "a blob, not a list"),
 ];
 
-/// Fails if a file that starts so has no lines.
+/// Fails if these first bytes show that the file isn't a list.
 fn refuse(start: &[u8]) -> io::Result<()> {
-    // A key may well start with BZh; what follows is the magic number of a block, or of the end.
+    // A key may well start with BZh. So look at the magic number of a block, or of the end, that follows it.
     let bzip2 = start.starts_with(b"BZh") && matches!(start.get(4..), Some(b"1AY&SY" | b"\x17rE8P\x90"));
     let other = OTHERS.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, words)| *words);
     match other.or(bzip2.then_some("a bzip2 file; unpack it first")) {
@@ -190,7 +190,7 @@ fn refuse(start: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The members of a gzip file, one after the other. Zeros may follow the last, as they do on a tape.
+/// The members of a gzip file, one after another. Zeros may follow the last one, as they do on tapes.
 struct Gzip<R> {
     /// None after the end.
     member: Option<GzDecoder<R>>,
@@ -209,7 +209,7 @@ impl<R: BufRead> Read for Gzip<R> {
             if zeros > 0 && !ends {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
-                    "there is something after the end of the gzip file",
+                    "there are bytes after the end of the gzip file",
                 ));
             }
             self.member =
@@ -219,7 +219,7 @@ impl<R: BufRead> Read for Gzip<R> {
     }
 }
 
-/// Skips zeros, and says how many.
+/// Skips zeros, and returns how many there were.
 fn skip_zeros(file: &mut impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {
@@ -254,7 +254,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives a byte at a time, as a pipe may.
+    /// Gives one byte at a time, as a pipe may do.
     struct Drops(Cursor<Vec<u8>>);
 
     impl Read for Drops {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_seen_however_it_comes() {
+    fn gzip_is_recognised_in_any_chunks() {
         let mut packed = GzEncoder::new(Vec::new(), Compression::default());
         packed.write_all(b"a\nb\n").unwrap();
         let packed = packed.finish().unwrap();

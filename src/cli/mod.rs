@@ -22,9 +22,9 @@ use show::{grouped, rate};
 
 /// Membership filters: pack a list of keys into one compact blob, and ask it "maybe present" or "definitely absent".
 ///
-/// Lists have one key a line, in UTF-8 as a rule. `-` is standard input, a gzipped file is read as it is, CRLF is
-/// accepted, and a byte order mark and blank lines are skipped, as are lines that start with `#`, but for passwords. A
-/// failure exits with 2 and one line on standard error.
+/// Lists have one key a line, usually in UTF-8. `-` is standard input, and gzipped files are unpacked. CRLF line ends are
+/// fine. A byte order mark, blank lines, and lines that start with `#` are skipped (in a list of passwords, `#` is a
+/// character like any other). A failure exits with 2 and prints one line on standard error.
 #[derive(Parser)]
 #[command(name = "bloom-wasm", version)]
 struct Cli {
@@ -42,7 +42,7 @@ enum Command {
     Calc(calc::Args),
 }
 
-/// What a command that didn't fail says through its exit code.
+/// What a successful command says through its exit code.
 enum Answer {
     Yes,
     No,
@@ -56,7 +56,7 @@ pub struct Streams<'a> {
     pub out: &'a mut dyn Write,
     /// Standard error.
     pub err: &'a mut dyn Write,
-    /// Whether `out` is a terminal, which would obey what a key says.
+    /// Whether `out` is a terminal, which would obey control characters in a key.
     pub terminal: bool,
 }
 
@@ -67,12 +67,12 @@ pub fn main() -> ExitCode {
     run(std::env::args_os(), &mut Streams { input, out, err, terminal }).into()
 }
 
-/// Runs the command of these arguments, of which the first is the tool's name. Returns the exit code.
+/// Runs the command that the arguments give; the first one is the tool's name. Returns the exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>, streams: &mut Streams) -> u8 {
     match Cli::try_parse_from(args).map_or_else(not_parsed, |cli| cli.command.run(streams)) {
         Ok(Answer::Yes) => 0,
         Ok(Answer::No) => 1,
-        // The reader of our output has had enough, as `head` has: that is no failure.
+        // Whoever reads our output has closed it, as `head` does. That isn't a failure.
         Err(error) if is_closed(&error) => 0,
         Err(error) => {
             let code = error.downcast_ref::<crate::Error>().map(|e| format!(" [{}]", e.code()));
@@ -82,7 +82,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>, streams:
     }
 }
 
-/// Helps if that was asked for.
+/// Prints help if the arguments ask for it; otherwise fails with what is wrong with them.
 fn not_parsed(error: clap::Error) -> Result<Answer> {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand || !error.use_stderr() {
         error.print().context("standard output")?;

@@ -1,4 +1,4 @@
-//! Where a blob goes: a file is replaced whole or not at all, and what is no file is written to.
+//! Writes a blob. A file is replaced as a whole or not at all; a device or a pipe is written to.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -8,10 +8,10 @@ use std::sync::Mutex;
 use anyhow::{Context, Result};
 use tempfile::NamedTempFile;
 
-/// The temporary file that there is. A signal takes it away, or waits until it has its final name.
+/// The temporary file, if there is one. A signal removes it, or waits until it has its final name.
 static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Fails if nothing can be written there, before the work is done.
+/// Fails early if nothing can be written to the path.
 pub fn check(path: &Path) -> Result<()> {
     if is_stdout(path) {
         return Ok(());
@@ -20,7 +20,7 @@ pub fn check(path: &Path) -> Result<()> {
     if there.is_none() {
         let name = || path.display().to_string();
         let folder = fs::metadata(folder(&file)).with_context(name)?;
-        // What ends in a slash names a folder.
+        // A path that ends in a slash names a folder.
         if !folder.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(io::Error::from(io::ErrorKind::NotADirectory)).with_context(name);
         }
@@ -28,7 +28,7 @@ pub fn check(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether it names standard output.
+/// Whether the path names standard output.
 pub fn is_stdout(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].into_iter().any(|name| path == Path::new(name))
 }
@@ -38,18 +38,18 @@ fn folder(file: &Path) -> &Path {
     file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
-/// Whether it is a file that some program, such as a shell, has open, and that it names by a number.
+/// Whether the path names an open file by its number, as a shell does.
 fn is_descriptor(file: &Path) -> bool {
     folder(file)
         .canonicalize()
         .is_ok_and(|folder| folder.starts_with("/proc") || folder.starts_with("/dev/fd"))
 }
 
-/// The file that a path leads to through all links, be it there or not, and what is there. A number of an open file is no
-/// link: that may have no name any more, or be written to by others.
+/// Follows a path through all links. Returns the file it leads to, which may not exist, and the metadata of what exists.
+/// The number of an open file doesn't count as a link: the file may have no name any more, or others may be writing to it.
 ///
 /// # Errors
-/// If that is a folder, or can't be reached.
+/// If the path leads to a folder, or can't be reached.
 fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
     let there = match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
@@ -69,12 +69,12 @@ fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
     Ok((file, there))
 }
 
-/// Writes a file. `report` says so before the file is in its place: if that fails, nothing has changed.
+/// Writes a file. `report` runs before the file is put in its place. If it fails, nothing has changed.
 pub fn write(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> Result<()> {
     let name = || path.display().to_string();
     let (file, there) = target(path)?;
     if there.as_ref().is_some_and(|there| !there.is_file()) || is_descriptor(&file) {
-        // A device, a pipe, an open file: to replace it would be a surprise.
+        // A device, a pipe or an open file: replacing it would be a surprise.
         let mut device = OpenOptions::new().append(true).open(path).with_context(name)?;
         report()?;
         return device.write_all(bytes).with_context(name);
@@ -87,13 +87,13 @@ pub fn write(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> 
     Ok(())
 }
 
-/// The bytes in a file beside the one that it is to become, with the rights of what is there.
+/// Writes the bytes to a temporary file beside the final one, with the owner and the mode of the file it will replace.
 fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".bloom-wasm-");
     #[cfg(unix)]
     if there.is_none() {
-        // An ordinary file's rights, less what the umask takes; the crate's default is for secrets.
+        // The mode of an ordinary file, less the umask. The crate's default mode is for secrets.
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     }
     let mut path = lock();
@@ -104,7 +104,7 @@ fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>) -> io::Result<N
     drop(path);
     temporary.write_all(bytes)?;
     if let Some(there) = there {
-        // Whoever may not give a file away keeps it.
+        // A user who may not change the owner keeps the file.
         #[cfg(unix)]
         let _ = {
             use std::os::unix::fs::{MetadataExt, fchown};
@@ -129,7 +129,7 @@ mod signals {
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
-    /// From the first call on a signal that ends the program takes the temporary file away first.
+    /// From the first call on, a signal that ends the program removes the temporary file first.
     pub fn watch() -> io::Result<()> {
         static WATCHES: Once = Once::new();
         let mut done = Ok(());
@@ -137,7 +137,7 @@ mod signals {
             done = Signals::new(deadly()).map(|mut signals| {
                 thread::spawn(move || {
                     for signal in signals.forever() {
-                        // Never let go, so that nothing gets its final name after this.
+                        // The lock is never released, so no file gets its final name after this.
                         let path = super::lock();
                         if let Some(path) = &*path {
                             let _ = fs::remove_file(path);
@@ -150,9 +150,9 @@ mod signals {
         done
     }
 
-    /// The signals that end a program, but for those that it was told to ignore, as `nohup` does.
+    /// The signals that end a program, except for those that it was started to ignore, as by `nohup`.
     fn deadly() -> impl Iterator<Item = i32> {
-        // Linux tells in a file which these are. Elsewhere none counts as ignored.
+        // Linux lists the ignored signals in a file. Elsewhere, none counts as ignored.
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

@@ -1,5 +1,5 @@
-//! What people see. A blob, a list or a file's name may hold what a terminal obeys, and line ends that forge our lines:
-//! both are escaped here, where everything is printed.
+//! Everything that people see is printed here. A blob, a list or a file name may contain what a terminal obeys, or line
+//! ends that forge our lines. Both are escaped here.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::Streams;
 
 impl Streams<'_> {
-    /// Prints bytes as they are, all of them or an error: what is left in a buffer would be lost at exit.
+    /// Prints bytes as they are, and flushes them: what is left in a buffer would be lost at exit.
     pub(super) fn print(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes).and_then(|()| self.out.flush()).context("standard output")
     }
@@ -17,7 +17,7 @@ impl Streams<'_> {
     pub(super) fn print_json(&mut self, value: &impl serde::Serialize) -> Result<()> {
         let mut json = String::new();
         for c in serde_json::to_string_pretty(value).map_err(io::Error::from)?.chars() {
-            // What isn't ASCII is in a string, where an escape means the same.
+            // A character that isn't ASCII is inside a string, where an escape means the same.
             if c.is_ascii() && c != '\x7f' || is_plain(c) {
                 json.push(c);
             } else {
@@ -34,19 +34,19 @@ impl Streams<'_> {
         self.print(rows.collect::<String>().as_bytes())
     }
 
-    /// Says one line on standard error. A closed one is nobody's failure.
+    /// Prints one line on standard error. It doesn't matter if that is closed.
     pub(super) fn warn(&mut self, line: &str) {
         let _ = writeln!(self.err, "{}", escaped(line));
     }
 }
 
-/// A text in which nothing moves the cursor, colours the screen, turns the direction of writing or can't be seen.
-/// Letters of every language stay as they are.
+/// Escapes what moves the cursor, colours the screen, changes the direction of writing or can't be seen. Letters of every
+/// language stay as they are.
 pub fn escaped(text: &str) -> String {
     escape(text.chars(), |c| is_plain(c) || matches!(c, '"' | '\\'))
 }
 
-/// A line of a list in quotes, no longer than people read.
+/// The first 100 characters of a line of a list, in quotes.
 pub fn quoted(line: &[u8]) -> String {
     format!("\"{}\"", escape(String::from_utf8_lossy(line).chars().take(100), is_plain))
 }
@@ -59,7 +59,7 @@ fn escape(text: impl Iterator<Item = char>, keeps: impl Fn(char) -> bool) -> Str
     escaped
 }
 
-/// Whether Rust would print a character as itself within a text: a combining mark it escapes only at the start of one.
+/// Whether Rust would print a character as itself within a text. It escapes a combining mark only at the start of a text.
 fn is_plain(c: char) -> bool {
     c == '\'' || format!("a{c}").escape_debug().count() == 2
 }
@@ -69,7 +69,7 @@ pub fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
 }
 
-/// A rate in the fewest digits that tell it.
+/// A rate in a readable number of digits.
 pub fn rate(rate: f64) -> String {
     if rate == 0.0 || rate >= 0.001 { format!("{rate:.6}") } else { format!("{rate:.3e}") }
 }
@@ -79,13 +79,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_stay_and_what_a_terminal_obeys_goes() {
+    fn letters_stay_and_what_a_terminal_obeys_is_escaped() {
         for plain in ["größer", "e\u{301}", "हिन्दी", "עברית", "東京", "👍", "a \"b\" 'c' C:\\d", "\\n"]
         {
             assert_eq!(escaped(plain), plain);
         }
         assert_eq!(escaped("a\nb\r\t\0\x1b[2J\x7f"), r"a\nb\r\t\0\u{1b}[2J\u{7f}");
-        // A C1 control character, line and paragraph separators, turns of direction, what has no width.
+        // A C1 control character, line and paragraph separators, direction marks, characters without width.
         let hidden = "\u{9b}\u{85}\u{2028}\u{2029}\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{feff}\u{e0041}";
         for c in hidden.chars() {
             assert_eq!(escaped(&format!("a{c}b")), format!("a\\u{{{:x}}}b", u32::from(c)));
