@@ -1,4 +1,4 @@
-/** Filters that are built and changed: classes on top of the reader's. */
+/** Filters that can be built and changed: classes on top of the reader's. */
 
 import type { Digests, Filter as RawFilter } from "./bloom_wasm.js";
 import { call, enter, leave, release, stopped } from "./call.js";
@@ -25,14 +25,15 @@ function notNew(maker: string): never {
   throw invalidParameter(`make a filter of this kind with ${maker}`);
 }
 
-/** Two filters of one class into the first of them. */
+/** Combines two filters of one class into the first. */
 function combine<F extends Filter>(filter: F, other: F, how: "union" | "intersect"): void {
   const raw = rawOf(filter);
   const kind = classes[filter.kind]!;
   if (!isA(other, kind)) {
     throw invalidParameter(`the other filter must be of kind ${filter.kind}, not ${typeName(other)}`);
   }
-  // With itself: a counting filter then holds every key twice as often. And nothing is borrowed twice.
+  // A filter may be combined with itself: a counting filter then holds every key twice as often. Clone it, because
+  // wasm-bindgen lets nothing be borrowed twice.
   const otherRaw = rawOf(other);
   const copy = otherRaw === raw ? call(() => raw.clone()) : undefined;
   try {
@@ -42,12 +43,12 @@ function combine<F extends Filter>(filter: F, other: F, how: "union" | "intersec
   }
 }
 
-/** Adds all keys that `push` puts on the list. */
+/** Adds all keys that `push` puts on the list, and returns how many were new. */
 function addAll(filter: Filter, push: (list: List) => void): number {
   const list = List.forFilter(rawOf(filter));
   try {
     push(list);
-    // Anew: the caller's iterator may have freed it.
+    // Ask again: the caller's iterator may have freed the filter.
     return list.addTo(rawOf(filter));
   } finally {
     list.free();
@@ -81,20 +82,20 @@ async function buildStream(kind: string, source: KeyStream, options?: AllOptions
   }
 }
 
-/** An empty filter, whose options are those of its constructor and no others. */
+/** An empty filter. Options that only the other builders take are refused. */
 function empty(kind: string, options: AllOptions | undefined, make: (digests: Digests) => RawFilter): RawFilter {
   const read = readOptions(options);
   for (const name of ["profile", "allow", "name", "createdAt"] as const) {
-    if (read[name] !== undefined) throw invalidParameter(`${name} goes with from and fromStream`);
+    if (read[name] !== undefined) throw invalidParameter(`${name} is an option of from and fromStream only`);
   }
   return withList(kind, read, ({ digests }) => call(() => make(digests)));
 }
 
-/** A filter that takes keys after it was made. Keys are read as its builder reads them: URLs, passwords, or bytes. */
+/** A filter that keys can be added to. Keys are read as its builder reads them: as URLs, passwords or bytes. */
 abstract class GrowingFilter extends Filter {
   /**
-   * Adds a key. True = it was definitely not there before; false = it may have been. A cuckoo or scalable filter that
-   * has no room throws `filter_full` and is unchanged.
+   * Adds a key. True = it was definitely not there before; false = it may have been. If a cuckoo or scalable filter has
+   * no room, this throws `filter_full` and leaves the filter unchanged.
    */
   add(key: Key): boolean {
     const length = put(key);
@@ -116,7 +117,7 @@ abstract class GrowingFilter extends Filter {
   }
 
   /**
-   * Adds all of the keys, or none if one of them is invalid or there is no room. Returns how many were definitely not
+   * Adds all of the keys, or none of them if one is invalid or there is no room. Returns how many were definitely not
    * there before.
    */
   addMany(keys: Iterable<Key>): number {
@@ -125,19 +126,19 @@ abstract class GrowingFilter extends Filter {
     });
   }
 
-  /** Adds each line of a UTF-8 text that isn't blank, as {@link addMany}. */
+  /** Like {@link addMany}, for each line of a UTF-8 text that isn't blank. */
   addLines(text: Uint8Array): number {
     return addAll(this, (list) => list.pushLines(text));
   }
 
-  /** Forgets every key. */
+  /** Removes all keys. */
   clear(): void {
     const raw = rawOf(this);
     call(() => raw.clear());
   }
 }
 
-// Beside the classes, which a bundler would rename if they named themselves.
+// Outside the classes: a bundler would rename a class that names itself.
 const emptyBloom = (...args: ConstructorParameters<typeof BloomFilter>) => new BloomFilter(...args);
 const emptyCounting = (...args: ConstructorParameters<typeof CountingBloomFilter>) => new CountingBloomFilter(...args);
 
@@ -159,34 +160,33 @@ export class BloomFilter extends GrowingFilter {
     return emptyBloom(bits, hashes, options);
   }
 
-  /** The filter of some keys, sized by the number of different ones. */
+  /** Builds a filter from keys, sized by the number of different ones. */
   static from(keys: Iterable<Key>, options?: BuildOptions): BloomFilter {
     return build("bloom", keys, options) as BloomFilter;
   }
 
   /**
-   * The filter of a stream of keys, sized by the number of different ones. A stream of bytes is read as UTF-8 text
-   * with one key a line, blank lines skipped, and so is a stream of Node's; anything else that can be iterated is read
-   * as keys.
+   * Builds a filter from a stream of keys, sized by the number of different ones. A web or Node stream of bytes is read
+   * as UTF-8 text with one key per line; blank lines are skipped. Anything else that can be iterated is read as keys.
    */
   static fromStream(source: KeyStream, options?: BuildOptions & StreamOptions): Promise<BloomFilter> {
     return buildStream("bloom", source, options) as Promise<BloomFilter>;
   }
 
-  /** Adds every key of another filter with the same bits, hashes and seed; else it throws `incompatible`. */
+  /** Adds every key of another filter. Throws `incompatible` unless both have the same bits, hashes and seed. */
   union(other: BloomFilter): void {
     combine(this, other, "union");
   }
 
   /**
-   * Keeps what both filters have; they need the same bits, hashes and seed, else it throws `incompatible`. Keys in
-   * both stay. The false-positive rate may be above that of a filter built from the common keys alone.
+   * Keeps the bits that both filters have, so keys that are in both stay. Throws `incompatible` unless both have the
+   * same bits, hashes and seed. The false-positive rate may be above that of a filter built from the common keys alone.
    */
   intersect(other: BloomFilter): void {
     combine(this, other, "intersect");
   }
 
-  /** The positions of the bits that a key sets and tests, `hashes` of them, some of which may be equal. */
+  /** The positions of the bits that a key sets and tests. There are `hashes` of them, and some may be equal. */
   locations(key: Key): number[] {
     const length = put(key);
     const raw = rawOf(this);
@@ -194,7 +194,7 @@ export class BloomFilter extends GrowingFilter {
   }
 }
 
-/** A Bloom filter with counters in place of bits, so that keys can be removed again. */
+/** A Bloom filter with counters instead of bits, so that keys can be removed again. */
 export class CountingBloomFilter extends GrowingFilter {
   /**
    * An empty filter of a given shape.
@@ -212,12 +212,12 @@ export class CountingBloomFilter extends GrowingFilter {
     return emptyCounting(bits, hashes, options);
   }
 
-  /** The filter of some keys, each added once, sized by the number of different ones. */
+  /** Builds a filter from keys, sized by the number of different ones. Each is added once. */
   static from(keys: Iterable<Key>, options?: BuildOptions & CountingOptions): CountingBloomFilter {
     return build("counting", keys, options) as CountingBloomFilter;
   }
 
-  /** As {@link BloomFilter.fromStream}. */
+  /** Like {@link BloomFilter.fromStream}. */
   static fromStream(
     source: KeyStream,
     options?: BuildOptions & CountingOptions & StreamOptions,
@@ -226,8 +226,8 @@ export class CountingBloomFilter extends GrowingFilter {
   }
 
   /**
-   * Undoes one addition of a key. False = it was definitely not there, and nothing is changed. Remove only what was
-   * added: removing a false positive takes from the counters of keys that are there, and `has` may then deny them.
+   * Undoes one addition of a key. False = it was definitely not there, and nothing is changed. Remove only what you
+   * added: removing a false positive lowers the counters of other keys, and `has` may then deny those.
    */
   remove(key: Key): boolean {
     const length = put(key);
@@ -235,43 +235,48 @@ export class CountingBloomFilter extends GrowingFilter {
     return call(() => raw.remove(length));
   }
 
-  /** How many times a key was added and not removed, or more. 15, or 255 with 8 bits, means "so many or more". */
+  /**
+   * How often a key was added and not removed; other keys can make the number too high. The largest value, 15 or with
+   * counters of 8 bits 255, means "that many or more".
+   */
   count(key: Key): number {
     const length = put(key);
     const raw = rawOf(this);
     return call(() => raw.count(length));
   }
 
-  /** The Bloom filter of the same keys, which is a quarter or an eighth of the size. */
+  /** The Bloom filter of the same keys. It is a quarter of the size, or an eighth with counters of 8 bits. */
   toBloom(): BloomFilter {
     const raw = rawOf(this);
     return hold(call(() => raw.toBloom())) as BloomFilter;
   }
 
-  /** Adds every key of another filter of the same shape and seed, as often as it is there; else `incompatible`. */
+  /**
+   * Adds every key of another filter as often as it is there. Throws `incompatible` unless shape and seed are equal.
+   */
   union(other: CountingBloomFilter): void {
     combine(this, other, "union");
   }
 
-  /** Keeps the lesser of each two counters; the filters need the same shape and seed, else `incompatible`. */
+  /** Keeps the lower of each two counters. Throws `incompatible` unless shape and seed are equal. */
   intersect(other: CountingBloomFilter): void {
     combine(this, other, "intersect");
   }
 }
 
-/** A Bloom filter that grows with its keys: its false-positive rate stays below the target however many there are. */
+/** A Bloom filter that grows with its keys. Its false-positive rate stays below the target, however many there are. */
 export class ScalableBloomFilter extends GrowingFilter {
   /** An empty filter. */
   constructor(options?: ScalableOptions) {
     super(empty("scalable", options, (digests) => digests.build()));
   }
 
-  /** The filter of some keys. It starts at the initial capacity, whatever their number. */
+  /** Builds a filter from keys. It starts at the initial capacity, however many keys there are. */
   static from(keys: Iterable<Key>, options?: BuildOptions & GrowthOptions): ScalableBloomFilter {
     return build("scalable", keys, options) as ScalableBloomFilter;
   }
 
-  /** As {@link BloomFilter.fromStream}. */
+  /** Like {@link BloomFilter.fromStream}. */
   static fromStream(
     source: KeyStream,
     options?: BuildOptions & GrowthOptions & StreamOptions,
@@ -280,31 +285,31 @@ export class ScalableBloomFilter extends GrowingFilter {
   }
 }
 
-/** A cuckoo filter: keys can be removed, and it is smaller than a counting filter, but it gets full. */
+/** A cuckoo filter. Keys can be removed, and it is smaller than a counting filter, but it can get full. */
 export class CuckooFilter extends GrowingFilter {
   private constructor() {
     super(notNew("withCapacity or from"));
   }
 
-  /** An empty filter that takes `count` keys, at a false-positive rate of at most `fpr` then. */
+  /** An empty filter that holds `count` keys at a false-positive rate of at most `fpr`. */
   static withCapacity(count: number, fpr: number, options?: SeedOptions): CuckooFilter {
     requireType("number", { count, fpr });
     return hold(empty("cuckoo", options, (digests) => digests.withCapacity(count, fpr))) as CuckooFilter;
   }
 
-  /** The filter of some keys, each added once, sized by the number of different ones. */
+  /** Builds a filter from keys, sized by the number of different ones. Each is added once. */
   static from(keys: Iterable<Key>, options?: BuildOptions): CuckooFilter {
     return build("cuckoo", keys, options) as CuckooFilter;
   }
 
-  /** As {@link BloomFilter.fromStream}. */
+  /** Like {@link BloomFilter.fromStream}. */
   static fromStream(source: KeyStream, options?: BuildOptions & StreamOptions): Promise<CuckooFilter> {
     return buildStream("cuckoo", source, options) as Promise<CuckooFilter>;
   }
 
   /**
-   * Removes one copy of a key: each addition stores one. True = there was one. Remove only what was added: another key
-   * may have the same fingerprint in the same place, and then its copy is the one that goes.
+   * Removes one copy of a key; each addition stores one. True = there was one. Remove only what you added: another key
+   * may have the same fingerprint in the same place, and then that key's copy is removed.
    */
   remove(key: Key): boolean {
     const length = put(key);
@@ -313,18 +318,18 @@ export class CuckooFilter extends GrowingFilter {
   }
 }
 
-/** A ribbon filter: read-only and the smallest, within 1 % of what is possible at a million keys. */
+/** A ribbon filter: read-only, and the smallest. At a million keys it is within 1 % of the smallest possible size. */
 export class RibbonFilter extends Filter {
   private constructor() {
     super(notNew("from"));
   }
 
-  /** The filter of some keys; repeated ones cost nothing, and their order doesn't matter. */
+  /** Builds a filter from keys. Repeated keys cost nothing, and the order doesn't matter. */
   static from(keys: Iterable<Key>, options?: BuildOptions): RibbonFilter {
     return build("ribbon", keys, options) as RibbonFilter;
   }
 
-  /** As {@link BloomFilter.fromStream}. Building takes 32 bytes a key at most, beside the result. */
+  /** Like {@link BloomFilter.fromStream}. Building takes at most 32 bytes per key, besides the result. */
   static fromStream(source: KeyStream, options?: BuildOptions & StreamOptions): Promise<RibbonFilter> {
     return buildStream("ribbon", source, options) as Promise<RibbonFilter>;
   }

@@ -1,4 +1,4 @@
-/** Calls into WebAssembly, and whether there can be any. */
+/** Calls into WebAssembly, and whether they are possible. */
 
 import { FilterError } from "./error.js";
 
@@ -14,7 +14,7 @@ let reason = new FilterError("wasm_load", "WebAssembly has not started; call ini
  */
 export const stopped = new FilterError(
   "wasm_load",
-  "WebAssembly was stopped in the middle of a call, as a rule for want of stack; load the page or program again",
+  "WebAssembly was stopped in the middle of a call, usually because the stack ran out; reload the page or program",
 );
 
 /** Whether WebAssembly has started. */
@@ -22,14 +22,14 @@ export function isStarted(): boolean {
   return reason === stopped;
 }
 
-/** Lets calls begin. */
+/** Makes calls possible from now on. */
 export function setStarted(): void {
   if (isStarted()) return;
   reason = stopped;
   ready = true;
 }
 
-/** Begins a call. If it never ends, no other begins: where the stack has run out, no handler need run. */
+/** Begins a call. If it never ends, no other can begin: once the stack has run out, a handler may not run. */
 export function enter(): void {
   if (!ready) throw reason;
   ready = false;
@@ -40,14 +40,15 @@ export function leave(): void {
   ready = true;
 }
 
-/** Frees what WebAssembly holds, as long as there can be calls. */
+/** Frees what WebAssembly holds, if a call can begin. */
 export function release(held: { free(): void } | undefined): void {
   if (held !== undefined && ready) call(() => held.free());
 }
 
 /**
- * Runs what calls into WebAssembly, and nothing else. An error that Rust returned is a {@link FilterError}. Anything else
- * has come in the middle of the call: what that has left behind can't be trusted, so it was the last one.
+ * Runs a function that calls into WebAssembly and does nothing else. An error that Rust returned is a {@link
+ * FilterError}. Anything else was thrown midway through the call. What it left behind can't be trusted, so no call is
+ * made after it.
  */
 export function call<T>(run: () => T): T {
   enter();

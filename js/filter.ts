@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/** A filter, to be asked. */
+/** A filter that can be asked. */
 
 import { Filter as RawFilter } from "./bloom_wasm.js";
 import { call, enter, leave, release, stopped } from "./call.js";
@@ -12,28 +12,28 @@ import { putUrl } from "./url.js";
 /** @internal What WebAssembly holds of a filter. */
 export let rawOf: (filter: Filter) => RawFilter;
 
-/** That, or undefined once it was freed. */
+/** The same, or undefined if the filter was freed. */
 let heldBy: (filter: Filter) => RawFilter | undefined;
 
 const NO_FILTER =
-  "this is no filter, but a Proxy or a copy of one, or a method that was taken off it; use the filter itself";
+  "this is not a filter, but a Proxy or a copy of one, or a method without its filter; use the filter itself";
 
 /** A membership filter of any kind. "Maybe present" may be wrong, at a known rate; "definitely absent" never is. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
 export abstract class Filter {
-  /** Only here, so that nothing else refers to it; a freed filter has none. */
+  /** Nothing else refers to it. A freed filter has none. */
   #raw: RawFilter | undefined;
 
   static {
-    // The glue's class has this name too, so the bundler gives this one another.
+    // The glue's class is called Filter too, so the bundler renames this one.
     Object.defineProperty(this, "name", { value: "Filter" });
     heldBy = (filter) => {
-      // Private names don't go through proxies, nor along with copies.
+      // Proxies and copies don't have the private name.
       if (typeof filter !== "object" || filter === null || !(#raw in filter)) throw invalidParameter(NO_FILTER);
       return filter.#raw;
     };
     rawOf = (filter) => {
-      // As heldBy, which every question would have to call.
+      // The same as heldBy, repeated here because the extra call would slow down every question.
       if (typeof filter !== "object" || filter === null || !(#raw in filter)) throw invalidParameter(NO_FILTER);
       const raw = filter.#raw;
       if (raw === undefined) throw new FilterError("freed", "this filter was freed");
@@ -43,7 +43,7 @@ export abstract class Filter {
 
   /** @internal */
   constructor(raw: RawFilter) {
-    if (!(raw instanceof RawFilter)) throw invalidParameter("filters are made by load, decode, from and their like");
+    if (!(raw instanceof RawFilter)) throw invalidParameter("make filters with load, decode, from or withCapacity");
     this.#raw = raw;
   }
 
@@ -56,8 +56,8 @@ export abstract class Filter {
   /** Asks for a key: true = maybe present, false = definitely absent. */
   has(key: Key): boolean {
     const length = put(key);
-    const raw = rawOf(this); // after the key, whose getters may be anybody's
-    // As `call` does it, but for its closure: that is 10 ns of 170.
+    const raw = rawOf(this); // after the key: its getters may run anybody's code
+    // The same as `call`, without a closure. That saves 10 ns of 170.
     enter();
     try {
       const answer = raw.hasKey(length);
@@ -87,9 +87,9 @@ export abstract class Filter {
     return true;
   }
 
-  /** Asks for many keys in few crossings: one byte for each, 1 maybe present or 0 definitely absent. */
+  /** Asks for many keys at once. Returns one byte per key: 1 = maybe present, 0 = definitely absent. */
   hasMany(keys: Iterable<Key>): Uint8Array<ArrayBuffer> {
-    rawOf(this); // of no keys at all, too
+    rawOf(this); // throws for a freed filter even if there are no keys
     const answers: Uint8Array[] = [];
     const batch = new Batch(({ length: count }, length) => {
       const raw = rawOf(this);
@@ -101,8 +101,8 @@ export abstract class Filter {
   }
 
   /**
-   * Asks for each line of a UTF-8 text in one crossing: one byte a line, 1 maybe present or 0 definitely absent.
-   * Lines end at LF, one CR before it is dropped, a blank line answers 0, and a final LF starts no line.
+   * Asks for each line of a UTF-8 text at once. Returns one byte per line: 1 = maybe present, 0 = definitely absent.
+   * Lines end at LF, and one CR before it is dropped. A blank line gives 0, and a final LF starts no further line.
    */
   hasLines(text: Uint8Array): Uint8Array<ArrayBuffer> {
     const raw = rawOf(this);
@@ -111,7 +111,7 @@ export abstract class Filter {
   }
 
   /**
-   * Whether a URL, a host, or a host with a path is maybe on the list: see {@link matchUrl}.
+   * Whether a URL, a host, or a host with a path is maybe on the list. See {@link matchUrl}.
    */
   hasUrl(url: string | URL): boolean {
     const length = putUrl(url);
@@ -120,9 +120,9 @@ export abstract class Filter {
   }
 
   /**
-   * Looks a URL up by all of its keys, as Safe Browsing does, and returns the first that is maybe present, such as
-   * `evil.example/`; null if none is, or if the URL has no host to check. A filter that wasn't built with the profile
-   * `url` throws `wrong_profile`.
+   * Looks up all keys of a URL, as Safe Browsing does. Returns the first one that is maybe present, such as
+   * `evil.example/`, or null if there is none or the URL has no host to check. Throws `wrong_profile` unless the filter
+   * was built with the profile `url`.
    */
   matchUrl(url: string | URL): string | null {
     const length = putUrl(url);
@@ -131,8 +131,9 @@ export abstract class Filter {
   }
 
   /**
-   * Whether a password is maybe on the list: the whole of it, as it was typed. It is normalised, and lower-cased and
-   * hashed, as the filter's builder chose. A filter of another profile than `password` throws `wrong_profile`.
+   * Whether a password is maybe on the list. Pass the whole password as it was typed. It is normalised, and lower-cased
+   * and hashed if the filter's builder chose so. Throws `wrong_profile` unless the filter was built with the profile
+   * `password`.
    */
   hasPassword(password: string): boolean {
     const raw = rawOf(this);
@@ -142,37 +143,37 @@ export abstract class Filter {
     return call(() => raw.hasPassword(password));
   }
 
-  /** A description: a plain object that can go into JSON. */
+  /** A description of the filter: a plain object that can go into JSON. */
   info(): FilterInfo {
     const raw = rawOf(this);
     return call(() => raw.info());
   }
 
-  /** The description, so that `JSON.stringify(filter)` shows it and never the bits. */
+  /** The description, so that `JSON.stringify(filter)` shows it instead of the bits. */
   toJSON(): FilterInfo {
     const raw = rawOf(this);
     return call(() => raw.info());
   }
 
-  /** The chance that a key which was never added is "maybe present", 0 to 1, from the present fill. */
+  /** The chance that a key which was never added is "maybe present", 0 to 1, estimated from the present fill. */
   get estimatedFpr(): number {
     const raw = rawOf(this);
     return call(() => raw.estimatedFpr);
   }
 
-  /** About how many different keys the filter holds; `Infinity` when it is too full to tell. */
+  /** About how many different keys the filter holds; `Infinity` if it is too full to tell. */
   get estimatedCount(): number {
     const raw = rawOf(this);
     return call(() => raw.estimatedCount);
   }
 
-  /** The blob: `decode(filter.toBytes())` answers as this filter does. */
+  /** The blob. `decode(filter.toBytes())` gives the same answers as this filter. */
   toBytes(): Uint8Array<ArrayBuffer> {
     const raw = rawOf(this);
     return call(() => raw.toBytes() as Uint8Array<ArrayBuffer>);
   }
 
-  /** Whether both are of the same kind with the same parameters and contents. Name and creation time don't count. */
+  /** Whether both have the same kind, parameters and contents. The name and the creation time don't count. */
   equals(other: Filter): boolean {
     const raw = rawOf(this);
     if (!isFilter(other)) return notEqual(other);
@@ -189,21 +190,23 @@ export abstract class Filter {
     ) as this;
   }
 
-  /** Frees the memory now; otherwise it is freed some time after the object is collected. Using it then throws. */
+  /**
+   * Frees the memory now. Otherwise it is freed some time after the object is collected. A freed filter can't be used.
+   */
   free(): void {
     const raw = heldBy(this);
     this.#raw = undefined;
     release(raw);
   }
 
-  /** Of which class it is; frameworks that would put objects into proxies leave it alone for this. */
+  /** The name of the class. It keeps frameworks from wrapping filters in proxies. */
   get [Symbol.toStringTag](): string {
     return "Filter";
   }
 
   /**
-   * As the function {@link decode}, but only for a blob of this class's kind; else it throws `wrong_kind`. A class of your
-   * own that extends one of these gets an instance of itself.
+   * Like the function {@link decode}, but throws `wrong_kind` unless the blob is of this class's kind. Called on your
+   * own subclass, it returns an instance of that.
    */
   static decode<F extends Filter>(this: { readonly prototype: F }, bytes: Uint8Array | ArrayBuffer): F {
     if (typeof this !== "function" || !Object(this).prototype)
@@ -211,7 +214,7 @@ export abstract class Filter {
     const raw = decodeRaw(bytes);
     const its = classOf(raw);
     if (isOver(this, its)) return hold(raw, its) as F;
-    // A class of one's own: over this kind's class, or over none of them.
+    // The user's own class extends this kind's class, or extends Filter directly.
     if (isOver(its, this) || !Object.values(classes).some((other) => isOver(other, this)))
       return hold(raw, this as FilterClass) as F;
     const kind = call(() => raw.kind);
@@ -220,7 +223,7 @@ export abstract class Filter {
   }
 }
 
-/** Whether a class is another, or is extended by it. */
+/** Whether the first class is the second one, or the second one extends it. */
 function isOver(one: { readonly prototype: object }, other: { readonly prototype: object }): boolean {
   return one.prototype === other.prototype || Object.prototype.isPrototypeOf.call(one.prototype, other.prototype);
 }
@@ -231,19 +234,19 @@ if (Symbol.dispose) Filter.prototype[Symbol.dispose] = Filter.prototype.free;
 
 type FilterClass = { readonly prototype: Filter };
 
-/** @internal What a filter of each kind is an instance of: of {@link Filter} alone, unless the builders say otherwise. */
+/** @internal The class for each kind of filter: {@link Filter} itself, unless the builders register another. */
 export const classes: { [kind: string]: FilterClass } = {};
 
 function classOf(raw: RawFilter): FilterClass {
   return classes[call(() => raw.kind)] ?? Filter;
 }
 
-// Beside the class, which a bundler would rename if it named itself.
+// Outside the class: a bundler would rename a class that names itself.
 function isFilter(value: unknown): value is Filter {
   return isA(value, Filter);
 }
 
-/** What is no filter is not equal; of a filter of another entry nobody can tell here. */
+/** False for what isn't a filter. Throws for a filter of another entry, which can't be compared here. */
 function notEqual(other: unknown): false {
   const tag = attempt("this can't be compared", () => Object.prototype.toString.call(other));
   if (tag !== "[object Filter]") return false;
@@ -253,7 +256,7 @@ function notEqual(other: unknown): false {
   );
 }
 
-/** @internal The object for what WebAssembly holds, without running a public constructor. */
+/** @internal Wraps a raw filter in an object of its class, without running a public constructor. */
 export function hold(raw: RawFilter, its = classOf(raw)): Filter {
   return Reflect.construct(Filter, [raw], its as unknown as new () => Filter) as Filter;
 }
@@ -263,7 +266,7 @@ function decodeRaw(bytes: Uint8Array | ArrayBuffer): RawFilter {
   return call(() => RawFilter.decode(blob));
 }
 
-/** Reads a blob. The bytes are copied; returns the class that fits the blob's kind. */
+/** Decodes a blob, and returns a filter of the class for the blob's kind. The bytes are copied. */
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter {
   return hold(decodeRaw(bytes));
 }

@@ -1,11 +1,11 @@
-/** Streams of keys, for builders: of bytes, which are lines of text, or of keys one by one. */
+/** Streams of keys for builders: bytes, which are lines of text, or single keys. */
 
 import { concat, iterable, type Key, requireType } from "./input.js";
 import type { List } from "./lists.js";
 import type { StreamOptions } from "./options.js";
 import { readAll, requireSignal, toWeb } from "./stream.js";
 
-/** What each `fromStream` reads: bytes are text with one key a line. */
+/** What `fromStream` reads. Bytes are text with one key per line. */
 export type KeyStream = AsyncIterable<Key> | ReadableStream<Uint8Array>;
 
 /** @internal Puts all keys of a source on a list. */
@@ -14,10 +14,10 @@ export async function pushSource(list: List, source: KeyStream, options: StreamO
   requireSignal(signal);
   requireType("function", { onProgress });
   const read = { signal, onProgress };
-  // By what it does, as polyfills and other realms have classes of their own. It may pass for an iterable of keys too.
+  // Recognised by its methods, because polyfills and other realms have other classes. A stream may be iterable too.
   const { getReader, pipe } = Object(source);
   if (typeof getReader === "function") return pushStream(list, source as ReadableStream<Uint8Array>, read);
-  // A stream of Node's own is one of bytes too.
+  // Node's own streams are streams of bytes too.
   if (typeof pipe === "function") return pushStream(list, toWeb(source as AsyncIterable<Uint8Array>), read);
   return pushAsync(list, source as AsyncIterable<Key>, read);
 }
@@ -28,7 +28,7 @@ async function pushAsync(list: List, source: AsyncIterable<Key>, { signal, onPro
     ? source[Symbol.asyncIterator]()
     : iterable(source as unknown as Iterable<Key>)[Symbol.iterator]();
   let loaded = 0;
-  // One listener for all keys: what waits for the next one, if anything does.
+  // One listener for all keys. `stop` rejects the promise that waits for the next key.
   let stop = (_: unknown) => {};
   const abort = () => stop(signal!.reason);
   signal?.addEventListener("abort", abort);
@@ -45,7 +45,7 @@ async function pushAsync(list: List, source: AsyncIterable<Key>, { signal, onPro
       if (++loaded % 1000 === 0) onProgress?.({ loaded });
     }
   } catch (error) {
-    // Nobody waits for it: it may come only after a key that never does.
+    // Don't wait for `return`: it may settle only after a key that never comes.
     void Promise.resolve(iterator.return?.()).catch(() => {});
     throw error;
   } finally {
@@ -62,7 +62,7 @@ async function pushStream(
   source: ReadableStream<Uint8Array>,
   { signal, onProgress }: StreamOptions,
 ): Promise<void> {
-  let line: Uint8Array[] = []; // the pieces of a line whose end has not come yet
+  let line: Uint8Array[] = []; // the pieces of a line whose end has not arrived yet
   let loaded = 0;
   let first = true;
   const pushLines = (text: Uint8Array) => {
@@ -75,7 +75,7 @@ async function pushStream(
       pushLines(concat([...line, chunk.subarray(0, end)]));
       line = [];
     }
-    // A copy: the caller may fill the same bytes anew.
+    // A copy, because the caller may reuse the array.
     line.push(chunk.slice(end));
     onProgress?.({ loaded: (loaded += chunk.byteLength) });
   });

@@ -1,4 +1,4 @@
-/** Lists on their way into filters. What is in a line is decided in Rust: `src/keys/list.rs`. */
+/** Lists on their way into filters. Rust decides which keys are in a line: `src/keys/list.rs`. */
 
 import { Digests, type Filter as RawFilter } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
@@ -6,15 +6,15 @@ import { asText, iterable, type Key } from "./input.js";
 import type { Options, SkipReason } from "./options.js";
 import { Batch } from "./scratch.js";
 
-/** A line that gives no key, as Rust tells of it. */
+/** A line that gives no key, as Rust reports it. */
 interface Skipped {
-  /** As which of its batch the line came. */
+  /** The position of the line in its batch. */
   index: number;
   line: Uint8Array;
   reason: SkipReason;
 }
 
-/** @internal A list of keys, which takes them by the key or as the lines of a UTF-8 text. Whoever makes one frees it. */
+/** @internal A list of keys. It takes single keys and UTF-8 text with one key per line. Whoever makes one frees it. */
 export class List {
   #options: Pick<Options, "allow" | "allowWins" | "onSkip" | "onConflict">;
   #batch: Batch;
@@ -33,7 +33,7 @@ export class List {
     });
   }
 
-  /** For a filter of this kind that is built with these options. */
+  /** For building a filter of this kind with these options. */
   static forKind(kind: string, options: Options): List {
     const { profile = "raw", lowercase = false, sha1Hex = false, numbers, name, seed, createdAt } = options;
     const list = new List(
@@ -53,7 +53,7 @@ export class List {
     }
   }
 
-  /** For a filter that the keys will be added to. A line that gives no key throws `invalid_key`. */
+  /** For adding keys to a filter. A line that gives no key throws `invalid_key`. */
   static forFilter(filter: RawFilter): List {
     return new List(call(() => Digests.of(filter)));
   }
@@ -68,13 +68,13 @@ export class List {
     this.#tell(call(() => this.digests.pushLines(bytes)));
   }
 
-  /** Adds all keys to a filter or, if that fails, none; returns how many were new. */
+  /** Adds all keys to a filter or, if that fails, none of them. Returns how many were new. */
   addTo(filter: RawFilter): number {
     this.#batch.flush();
     return call(() => filter.addDigests(this.digests));
   }
 
-  /** The filter of all keys. */
+  /** Builds the filter of all keys. */
   build(): RawFilter {
     this.#batch.flush();
     this.#readAllowed();
@@ -86,8 +86,8 @@ export class List {
   }
 
   /**
-   * Reads the allowed keys, if there are any. Members that are in both lists are told, and taken out of the members if
-   * the options say so.
+   * Reads the allowed keys, if there are any. Reports members that are in both lists, and removes them from the members
+   * if the options say so.
    */
   #readAllowed(): void {
     const { allow, allowWins = false, onConflict } = this.#options;
@@ -99,7 +99,7 @@ export class List {
     for (const conflict of conflicts) onConflict?.(conflict);
   }
 
-  /** Tells of the lines that give no key: each as the caller gave it, if these are the keys of a batch. */
+  /** Reports the lines that give no key. `keys` are those of the batch, as the caller gave them. */
   #tell(skipped: Skipped[], keys?: Key[]): void {
     for (const { index, line, reason } of skipped) this.#options.onSkip?.({ key: keys?.[index] ?? line, reason });
   }

@@ -7,38 +7,39 @@ import { type Filter, hold } from "./filter.js";
 import { asBytes, attempt, invalidParameter, requireType, typeName } from "./input.js";
 import { networkError, readAll, requireSignal, toWeb, unlessAborted } from "./stream.js";
 
-/** Where a blob comes from. */
+/** What {@link load} can load a blob from. */
 export type Source = string | URL | Request | Response | Promise<Response> | Blob | ArrayBuffer | Uint8Array;
 
-/** What {@link load} takes. */
+/** The options of {@link load}. */
 export interface LoadOptions {
-  /** Stops the loading; the promise is then rejected with the signal's reason. */
+  /** Stops loading. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Called after each chunk. `total` is undefined when the length is unknown, as for a compressed transfer. */
+  /** Called after each chunk. `total` is undefined if the length is unknown, as in a compressed transfer. */
   onProgress?: (progress: { loaded: number; total: number | undefined }) => void;
   /**
-   * The most bytes of a blob to accept, without a transfer's compression; a longer one throws `too_large`, at once where
-   * its length is known. Default: no limit but the memory's.
+   * The longest blob to accept, in bytes after decompression. A longer one throws `too_large`, at once if its length is
+   * known. By default only memory is the limit.
    */
   maxBytes?: number;
   /**
-   * The blob's hash as in a script tag, such as `sha256-...`; other bytes throw `integrity`. Of several hashes those with
-   * the most bits count, and one of them must fit.
+   * The blob's hash as in a script tag, such as `sha256-...`. Other bytes throw `integrity`. If there are several
+   * hashes, only those with the most bits count, and one of them must match.
    */
   integrity?: string;
-  /** What to call in place of the global `fetch`. */
+  /** Called instead of the global `fetch`. */
   fetch?: typeof globalThis.fetch;
 }
 
 /**
- * Loads a blob and decodes it. A URL is fetched; a `file:` URL is read in Node, Deno and Bun, as a stream.
+ * Loads a blob and decodes it. A URL is fetched. In Node, Deno and Bun, a `file:` URL is read as a stream.
  *
  * Throws a {@link FilterError}: `http` for an error status, `network` for a failed transfer, `truncated` for a short
- * one, and the codes of `decode`; `trailing_bytes` at once, before the checksum is looked at. An abort rejects with the
- * signal's reason.
+ * one, and the codes of `decode`. Bytes after the blob's end throw `trailing_bytes` at once, before the checksum is
+ * checked. An abort rejects with the signal's reason.
  *
- * This takes the memory of the blob and at most 256 KiB if its length is known or at most 16 MiB; up to twice the blob
- * more otherwise. WebAssembly's memory, of which that is a part, grows by a sixteenth at least.
+ * If the blob's length is known, or at most 16 MiB, this takes the memory of the blob and at most 256 KiB. Otherwise it
+ * takes up to twice the blob's length in addition. WebAssembly's memory contains all this, and grows by at least a
+ * sixteenth.
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
   if (typeof options !== "object" || options === null) throw invalidParameter("options must be an object");
@@ -47,11 +48,11 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   requireType("string", { integrity });
   requireType("number", { maxBytes });
   requireSignal(signal);
-  if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be a number from 0 on");
+  if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be 0 or more");
   signal?.throwIfAborted();
   const opening = open(source, { signal, fetch });
   const { stream, total, hint } = await unlessAborted(opening, signal).catch((error: unknown) => {
-    // What comes after all has nobody to read it.
+    // If it opens after all, nobody will read it.
     opening.then(({ stream }) => stream.cancel()).catch(() => {});
     signal?.throwIfAborted();
     throw error;
@@ -64,8 +65,8 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   try {
     const blob = (incoming = call(() => new Incoming(0)));
     let loaded = 0;
-    let expected = 0; // the blob's length by its own header, once that is there
-    let next = 0; // how much is to be there when its header is looked at again
+    let expected = 0; // the blob's length according to its header, once that has arrived
+    let next = 0; // read the header again once this many bytes have arrived
     let room = 0;
     const requireEnd = () => {
       if (expected === 0 || loaded <= expected) return;
@@ -76,16 +77,16 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
       loaded += chunk.length;
       requireRoom(loaded);
       requireEnd();
-      // Never more than the whole: twice the room would be a waste at the end.
+      // Never more than the whole: at the end, doubling the room would waste memory.
       if (loaded > room) room = expected === 0 || expected > 2 * room ? Math.max(loaded, 2 * room) : expected;
       call(() => blob.push(chunk, room));
       if (expected === 0 && loaded >= next) {
-        // With thousands of layers' levels in it, reading a header for each chunk anew would take minutes.
+        // A header may have thousands of levels in it. Reading it again for each chunk would take minutes.
         next = 2 * loaded;
         expected = call(() => blob.expectedLength());
         requireRoom(expected);
         requireEnd();
-        // Room for the whole at once, but not for much on the word of the header alone.
+        // Make room for the whole at once, but not for a lot if only the header says so.
         if (expected > 0 && (expected === total || expected <= 1 << 24)) room = Math.max(expected, loaded);
       }
       onProgress?.({ loaded, total: loaded <= total! ? total : undefined });
@@ -108,13 +109,15 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
 
 interface Opened {
   stream: ReadableStream<Uint8Array>;
-  /** The length that the transport promises, where it says so. */
+  /** The length that the transport promises, if it does. */
   total?: number | undefined;
-  /** Whether that may be the length of something else: of the bytes before they were decompressed. */
+  /** Whether that may instead be the length before decompression. */
   hint?: boolean;
 }
 
-/** @internal Opens what `load` takes, told by what it does: polyfills and other realms have classes of their own. */
+/**
+ * @internal Opens a source. It is recognised by its properties, because polyfills and other realms have other classes.
+ */
 export async function open(source: Source, options: LoadOptions): Promise<Opened> {
   if (typeof source === "string") return openUrl(source, options);
   const names = ["stream", "size", "href", "then", "ok", "url"];
@@ -125,7 +128,7 @@ export async function open(source: Source, options: LoadOptions): Promise<Opened
   if (typeof href === "string") return openUrl(href, options);
   if (typeof then === "function" || typeof ok === "boolean") return openResponse(source as Response, "the response");
   if (typeof url === "string") return openResponse(request(source as Request, options), url);
-  // From a copy, for a Blob takes no bytes that are shared or may shrink.
+  // From a copy: a Blob doesn't accept bytes that are shared or may shrink.
   const blob = new Blob([asBytes(source as Uint8Array).slice() as Uint8Array<ArrayBuffer>]);
   return { stream: blob.stream(), total: blob.size };
 }
@@ -147,20 +150,20 @@ async function openResponse(promise: Response | Promise<Response>, name: string)
   if (typeof ok !== "boolean") throw invalidParameter(`can't load a filter from a promise of ${typeName(response)}`);
   if (!ok) throw new FilterError("http", `${url || name} answered with status ${status}`, { cause: response });
   if (bodyUsed) throw invalidParameter("the response's body has been read already");
-  // A compressed body has another length than its Content-Length. Across origins the encoding may be hidden.
+  // The Content-Length of a compressed body isn't its real length. Across origins the encoding may be hidden.
   const length = headers?.has("content-encoding") ? null : headers?.get("content-length");
   const stream = body ?? new Blob([]).stream();
   return { stream, total: /^\d+$/.test(length ?? "") ? Number(length) : undefined, hint: type === "cors" };
 }
 
 async function openFile(url: string): Promise<Opened> {
-  // Not an import: a bundler for browsers would stumble over it.
+  // Not an import, because bundlers for browsers would fail on it.
   const fs = globalThis.process?.getBuiltinModule?.("node:fs");
   if (!fs) throw new FilterError("network", `${url}: this runtime can't read files`);
   try {
     const path = new URL(url);
     const { size } = await fs.promises.stat(path);
-    // Those of devices and of /proc have no size, and bytes all the same.
+    // Devices and files in /proc have a size of 0, but may have bytes all the same.
     return { stream: toWeb(fs.createReadStream(path)), total: size || undefined };
   } catch (cause) {
     throw networkError(`${url} could not be read`, cause);
@@ -168,11 +171,12 @@ async function openFile(url: string): Promise<Opened> {
 }
 
 /**
- * Compares with hashes as in a script tag: `sha256-`, `sha384-` or `sha512-` and base64, and perhaps options after a
- * question mark. One of those with the most bits must fit. Other words are ignored, but they alone fit nothing.
+ * Compares the bytes with hashes as in a script tag: `sha256-`, `sha384-` or `sha512-`, base64, and maybe options after
+ * a question mark. One of the hashes with the most bits must match. Other words are ignored; if there is nothing else,
+ * this throws.
  */
 async function requireIntegrity(bytes: Uint8Array, integrity: string): Promise<void> {
-  if (!crypto.subtle) throw new FilterError("integrity", "only pages from https can check integrity");
+  if (!crypto.subtle) throw new FilterError("integrity", "only pages served over https can check integrity");
   const hashes = integrity.split(/\s+/).map((word) => /^sha(256|384|512)-([\w+/-]+)=*(\?|$)/.exec(word) ?? []);
   const most = Math.max(...hashes.map(([, bits = 0]) => Number(bits)));
   if (most > 0) {
@@ -182,5 +186,5 @@ async function requireIntegrity(bytes: Uint8Array, integrity: string): Promise<v
       if (Number(bits) === most && hash!.replaceAll("-", "+").replaceAll("_", "/") === fitting) return;
     }
   }
-  throw new FilterError("integrity", "the bytes have none of the demanded hashes");
+  throw new FilterError("integrity", "the bytes match none of the hashes in integrity");
 }

@@ -1,35 +1,38 @@
-/** What builders can be told. */
+/** The options of builders. */
 
 import { invalidParameter, iterable, type Key, requireType } from "./input.js";
 
 /**
- * Why a line of a list gives no key: `not_checkable` = no URL and no host, `pattern` = an adblock rule other than
- * `||host^`, `local` = a hosts file's name of its own computer, `not_a_hash` = no SHA-1 in hexadecimal, `too_short` and
- * `too_rare` = below `minLength` and `minCount`.
+ * Why a line of a list gives no key: `not_checkable` = neither a URL nor a host, `pattern` = an adblock rule other than
+ * `||host^`, `local` = a name for the own computer in a hosts file, `not_a_hash` = not a SHA-1 in hexadecimal,
+ * `too_short` and `too_rare` = below `minLength` or `minCount`.
  */
 export type SkipReason = "not_checkable" | "pattern" | "local" | "not_a_hash" | "too_short" | "too_rare";
 
-/** What keys are, and which must be absent. */
+/** What the keys are, and which keys must be absent. */
 export interface ProfileOptions {
   /**
-   * What the keys are. `raw`, the default: bytes as they are given. `url`: URLs, hosts, adblock's `||host^` and entries
-   * of hosts files, to be asked for with `hasUrl` and `matchUrl`. `password`: to be asked for with `hasPassword`.
+   * What the keys are. `raw`, the default: bytes as given. `url`: URLs, hosts, adblock's `||host^` and entries of hosts
+   * files; ask with `hasUrl` and `matchUrl`. `password`: passwords; ask with `hasPassword`.
    */
   profile?: "raw" | "url" | "password";
-  /** Passwords in lower case, when asked for too. Default false. */
+  /** Ignore the case of passwords, also when asking. Default false. */
   lowercase?: boolean;
-  /** The list is one of passwords' SHA-1 hashes: `HASH` or `HASH:COUNT`, in hexadecimal. Default false. */
+  /** The list holds SHA-1 hashes of passwords in hexadecimal, as `HASH` or `HASH:COUNT`. Default false. */
   sha1Hex?: boolean;
-  /** Leaves out passwords of fewer characters. Default 0. */
+  /** Leave out passwords with fewer characters. Default 0. */
   minLength?: number;
-  /** Leaves out hashes with a lower count. Default 0. */
+  /** Leave out hashes with a lower count. Default 0. */
   minCount?: number;
   /**
-   * Keys that must never be false positives; with profile `url` all that their URLs are looked up by. It holds for the
-   * filter as it is built: keys that are added later may bring some back.
+   * Keys that must never be false positives; with profile `url`, all keys that these URLs are looked up by. This holds
+   * for the filter as it is built. Keys that are added later may bring some of them back.
    */
   allow?: Iterable<Key>;
-  /** Whether a key in both lists is absent; else it stays. Keys of a URL other than its own stay. Default false. */
+  /**
+   * Remove a key that is in both lists; otherwise it stays. A URL removes only its own key, not the other keys that it
+   * is looked up by. Default false.
+   */
   allowWins?: boolean;
   /** Called with each line of the lists that gives no key. */
   onSkip?: (skipped: { key: Key; reason: SkipReason }) => void;
@@ -37,14 +40,14 @@ export interface ProfileOptions {
   onConflict?: (conflict: { key: Key; removed: boolean }) => void;
 }
 
-/** What every builder takes beside its keys. */
+/** The options of every builder. */
 export interface BuildOptions extends ProfileOptions {
   /**
-   * The false-positive rate, above 0 and below 1: of a whole check with profile `url`, where a key gets a tenth of it,
-   * else of a key. Default 0.001, and 0.0001 with profile `password`.
+   * The false-positive rate, above 0 and below 1. With profile `url` it is the rate of a whole check, and a single key
+   * gets a tenth of it. Otherwise it is the rate of a key. Default 0.001, or 0.0001 with profile `password`.
    */
   fpr?: number;
-  /** The seed of the hash, 0 to 2^64 - 1. Default 0n. Anybody can make false positives for a seed that they know. */
+  /** The seed of the hash, 0 to 2^64 - 1. Default 0n. Whoever knows the seed can make false positives. */
   seed?: bigint;
   /** A name for people, kept in the blob: at most 255 bytes of UTF-8. */
   name?: string;
@@ -52,48 +55,48 @@ export interface BuildOptions extends ProfileOptions {
   createdAt?: Date | number;
 }
 
-/** What every empty filter takes. */
+/** The options of every empty filter. */
 export interface SeedOptions {
   /** The seed of the hash, 0 to 2^64 - 1. Default 0n. */
   seed?: bigint;
 }
 
-/** What a counting filter takes besides. */
+/** Further options of a counting filter. */
 export interface CountingOptions {
   /** The bits of a counter, 4 (the default) or 8: a key is counted up to 15 or 255 times. */
   counterBits?: 4 | 8;
 }
 
-/** What a scalable filter takes besides. */
+/** Further options of a scalable filter. */
 export interface GrowthOptions {
   /** The keys in the first slice, 1 to 2^32 - 1. Default 1000. */
   initialCapacity?: number;
-  /** How many times as many keys each slice holds as the one before, 1 to 16. Default 2. */
+  /** Each slice holds this many times the keys of the one before, 1 to 16. Default 2. */
   growth?: number;
-  /** Each slice's rate over that of the one before, above 0 and below 1. Default 0.5. */
+  /** Each slice's rate is this many times that of the one before, above 0 and below 1. Default 0.5. */
   tightening?: number;
 }
 
-/** What an empty scalable filter takes. */
+/** The options of an empty scalable filter. */
 export interface ScalableOptions extends SeedOptions, GrowthOptions {
   /** The false-positive rate that all slices together stay below. Default 0.001. */
   fpr?: number;
 }
 
-/** What each `fromStream` takes besides. */
+/** Further options of `fromStream`. */
 export interface StreamOptions {
-  /** Stops the building; the promise is then rejected with the signal's reason. */
+  /** Stops building. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Called after each chunk of bytes, or each thousand keys: how much has been read. */
+  /** Called after each chunk of bytes, or after every thousand keys, with the number of bytes or keys read so far. */
   onProgress?: (progress: { loaded: number }) => void;
 }
 
-/** All that a builder can be told. */
+/** All options of all builders. */
 export type AllOptions = BuildOptions & CountingOptions & GrowthOptions;
 
 /**
- * The options, each read once, as a getter may answer differently the next time. Throws `invalid_parameter` unless each is of
- * its type, before a builder reads a single key.
+ * Reads each option once, because a getter may give another value the next time. Throws `invalid_parameter` for a wrong
+ * type, before a builder reads any key.
  */
 export function readOptions(options: AllOptions = {}) {
   if (typeof options !== "object" || options === null) throw invalidParameter("options must be an object");
@@ -110,20 +113,20 @@ export function readOptions(options: AllOptions = {}) {
   return { ...list, numbers, name, seed: asSeed(seed), createdAt: asDate(createdAt) };
 }
 
-/** What {@link readOptions} has read. */
+/** The result of {@link readOptions}. */
 export type Options = ReturnType<typeof readOptions>;
 
-/** The seed, which is 0n if none is given. */
+/** The seed, 0n by default. */
 function asSeed(seed: unknown = 0n): bigint {
   if (typeof seed === "bigint" && seed >= 0n && seed < 1n << 64n) return seed;
   throw invalidParameter("seed must be a bigint from 0n to 2n ** 64n - 1n");
 }
 
-/** The creation time, if one is given, as a Date that nobody else has made. */
+/** The creation time, if there is one, as a new Date. */
 function asDate(createdAt: unknown): Date | undefined {
   if (createdAt === undefined) return undefined;
   try {
-    // Throws for what only looks like a Date.
+    // Throws for an object that only looks like a Date.
     const time = typeof createdAt === "number" ? createdAt : Date.prototype.getTime.call(createdAt);
     if (Number.isInteger(time)) return new Date(time);
   } catch {}

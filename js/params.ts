@@ -1,4 +1,4 @@
-/** The formulas that tie a Bloom filter's count of keys, false-positive rate, bits and hashes together. */
+/** The formulas for a Bloom filter's count of keys, false-positive rate, bits and hashes. */
 
 import * as wasm from "./bloom_wasm.js";
 import { call } from "./call.js";
@@ -8,16 +8,16 @@ import { requireType } from "./input.js";
 export interface Optimal {
   /** Bits in the filter (m), 1 to 2^32 - 1. */
   bits: number;
-  /** Hashes for each key (k), 1 to 64. */
+  /** Hashes per key (k), 1 to 64. */
   hashes: number;
-  /** Bytes of those bits; a blob adds at most 64 to them. */
+  /** Bytes for these bits. A blob adds at most 64 more. */
   bytes: number;
 }
 
 /**
- * The smallest Bloom filter that holds `count` keys at a false-positive rate of `fpr`:
- * bits = ceil(-count ln fpr / (ln 2)^2) and hashes = max(1, round(bits / count ln 2)). A count of 0 is sized as 1. Fewer
- * than 1,000 keys get the few bits more that the exact rate demands.
+ * The smallest Bloom filter that holds `count` keys at a false-positive rate of `fpr`: bits = ceil(-count ln fpr / (ln
+ * 2)^2) and hashes = max(1, round(bits / count ln 2)). A count of 0 is sized as 1. Below 1,000 keys, the filter gets
+ * the few additional bits that the exact rate demands.
  */
 export function optimal(count: number, fpr: number): Optimal {
   requireType("number", { count, fpr });
@@ -30,7 +30,7 @@ export function fprFor(count: number, bits: number, hashes: number): number {
   return call(() => wasm.fprFor(count, bits, hashes));
 }
 
-/** The largest count of keys for which {@link optimal} needs no more than `bits` bits at a rate of `fpr`. */
+/** The largest count of keys for which {@link optimal} needs at most `bits` bits at a rate of `fpr`. */
 export function countFor(bits: number, fpr: number): number {
   requireType("number", { bits, fpr });
   return call(() => wasm.countFor(bits, fpr));

@@ -1,16 +1,16 @@
-/** Keys into WebAssembly by hand: the only file that touches its memory. `src/wasm/scratch.rs` is the other side. */
+/** Writes keys into WebAssembly's memory by hand. No other file touches it. `src/wasm/scratch.rs` is the other side. */
 
 import { scratch as growScratch } from "./bloom_wasm.js";
 import { call } from "./call.js";
 import { type Key, lengthOf, requireRoom } from "./input.js";
 
-/** About how many bytes of many keys cross at once. */
+/** About how many bytes cross at once when there are many keys. */
 const CHUNK = 1 << 16;
 
-/** The longest string for which there is room whatever it is made of; a longer one is measured. */
+/** Up to this length a string gets room for the worst case. A longer one is measured first. */
 const LONG = 1 << 20;
 
-/** The longest scratch that is kept: Rust gives a longer one back when its key was asked for. */
+/** The longest scratch that is kept. Rust frees a longer one once its key was used. */
 const KEPT = 4 * LONG;
 
 const encoder = /* @__PURE__ */ new TextEncoder();
@@ -18,24 +18,24 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 let memory: WebAssembly.Memory;
 
 /**
- * The longest string that is copied by a loop if it is ASCII. `encodeInto` has a fixed cost, which is what the loop takes
- * for 30 characters in Node, and for 150 in Chrome.
+ * The longest string that a loop copies if it is ASCII. `encodeInto` has a fixed cost: in that time the loop copies 30
+ * characters in Node, and 150 in Chrome.
  */
 let short: number;
 
 /** Where WebAssembly's scratch is. It moves only when it grows. */
 let address = 0;
 
-/** The scratch, if it is one that is kept. A memory that grows detaches its views, which then have no bytes. */
+/** The scratch, if it is one that is kept. When memory grows, its views are detached and then have no bytes. */
 let view = /* @__PURE__ */ new Uint8Array(0);
 
-/** Tells whose memory it is, and which strings are short in this runtime. */
+/** Sets the memory, and which strings are short in this runtime. */
 export function useMemory(its: WebAssembly.Memory, shortest: number): void {
   memory = its;
   short = shortest;
 }
 
-/** The scratch, made longer than `length` bytes. The view holds until the next call that may allocate. */
+/** Makes the scratch longer than `length` bytes. The view is valid until the next call that may allocate. */
 function grown(length: number): Uint8Array {
   requireRoom(length);
   const size = Math.max(length + 1, 4096);
@@ -46,7 +46,9 @@ function grown(length: number): Uint8Array {
   return its;
 }
 
-/** Puts a key into the scratch, from `at` on; returns its length in bytes. Small, so that V8 inlines it into queries. */
+/**
+ * Puts a key into the scratch, at `at`. Returns its length in bytes. It is small, so that V8 inlines it into queries.
+ */
 export function put(key: Key, at = 0): number {
   if (typeof key !== "string") return putBytes(key, at);
   const room = at + 3 * key.length < view.length ? view : roomFor(key, at);
@@ -58,7 +60,7 @@ function roomFor(key: string, at: number): Uint8Array {
   return grown(at + (key.length > LONG ? longest(key) : 3 * key.length));
 }
 
-/** How many bytes of UTF-8 a string has at most: half of a pair counts as three of its four. */
+/** The most bytes of UTF-8 that a string can have. Each half of a surrogate pair counts as three. */
 function longest(key: string): number {
   let length = 0;
   for (let i = 0; i < key.length; i++) {
@@ -74,7 +76,7 @@ function putBytes(key: Uint8Array, at: number): number {
   return length;
 }
 
-/** Copies a string if it is ASCII, and tells whether it was. */
+/** Copies a string if it is ASCII. Returns whether it was. */
 function putCharacters(key: string, room: Uint8Array, at: number): boolean {
   for (let i = 0; i < key.length; i++) {
     const code = key.charCodeAt(i);
@@ -85,11 +87,11 @@ function putCharacters(key: string, room: Uint8Array, at: number): boolean {
 }
 
 /**
- * Keys on their way into WebAssembly, many at a time: `cross` is told the keys whose lengths and bytes are in the scratch,
- * and how many bytes that are.
+ * Keys on their way into WebAssembly, many at a time. `cross` is called with the keys whose lengths and bytes are in
+ * the scratch, and with the number of these bytes.
  */
 export class Batch {
-  /** Strings, which wait for more. */
+  /** Strings that wait for more. */
   #keys: string[] = [];
   #units = 0;
 
@@ -101,14 +103,14 @@ export class Batch {
       this.#units += key.length + 4;
       if (this.#units > CHUNK) this.flush();
     } else {
-      // Alone if it is long, and bytes at once: the caller may fill the same ones anew.
+      // Long strings are sent alone, and bytes at once: the caller may reuse the array.
       this.flush();
       const length = put(key, 4);
       this.#send([key], length, () => length);
     }
   }
 
-  /** Sends what waits on its way. */
+  /** Sends the strings that wait. */
   flush(): void {
     const keys = this.#keys;
     if (keys.length === 0) return;
@@ -116,7 +118,7 @@ export class Batch {
     this.#units = 0;
     const text = keys.join("");
     const length = put(text, 4 * keys.length);
-    // Of ASCII, and that alone, there are as many bytes as UTF-16 units.
+    // Only ASCII has as many bytes as UTF-16 units.
     if (length === text.length) this.#send(keys, length, (i) => keys[i]!.length);
     else {
       for (const key of keys) {
@@ -126,7 +128,7 @@ export class Batch {
     }
   }
 
-  /** The lengths of the keys (u32, little-endian) come before the keys. */
+  /** Writes the lengths of the keys (u32, little-endian) before the keys, and lets them cross. */
   #send(keys: Key[], length: number, lengthOf: (i: number) => number): void {
     const lengths = new DataView(memory.buffer, address);
     for (let i = 0; i < keys.length; i++) lengths.setUint32(4 * i, lengthOf(i), true);

@@ -1,4 +1,4 @@
-/** Starting WebAssembly, for the entry points. */
+/** Starts WebAssembly, for the entry points. */
 
 import { initSync } from "./bloom_wasm.js";
 import { isStarted, setStarted } from "./call.js";
@@ -6,8 +6,8 @@ import { FilterError } from "./error.js";
 import { useMemory } from "./scratch.js";
 
 /**
- * Compiles and starts the module, if none has been started, synchronously: extension service workers know no top-level
- * await. `short` is the longest string that is copied faster by a loop than by `encodeInto`.
+ * Compiles and starts the module synchronously, unless one has been started: extension service workers have no
+ * top-level await. `short` is the longest string that a loop copies faster than `encodeInto`.
  */
 export function start(module: () => BufferSource | WebAssembly.Module, short = 150): void {
   if (isStarted()) return;
@@ -16,7 +16,7 @@ export function start(module: () => BufferSource | WebAssembly.Module, short = 1
     setStarted();
   } catch (cause) {
     const hint =
-      "a page's Content-Security-Policy needs 'wasm-unsafe-eval', a worker's bundler the condition workerd or edge-light";
+      "a Content-Security-Policy needs 'wasm-unsafe-eval'; a worker's bundler needs the condition workerd or edge-light";
     throw new FilterError("wasm_load", `bloom-wasm could not start its WebAssembly (${cause}); ${hint}`, { cause });
   }
 }

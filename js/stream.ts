@@ -1,16 +1,16 @@
-/** Reading a stream of bytes to its end, with cancellation. */
+/** Reads streams of bytes to their end, with cancellation. */
 
 import { FilterError } from "./error.js";
 import { attempt, invalidParameter, isA, plainBytes } from "./input.js";
 
-/** Throws `invalid_parameter` unless it is a signal, of whichever realm, or none. */
+/** Throws `invalid_parameter` unless the argument is an AbortSignal, of any realm, or undefined. */
 export function requireSignal(signal: AbortSignal | undefined): void {
   const methods = ["throwIfAborted", "addEventListener"] as const;
   if (signal === undefined || methods.every((method) => typeof signal?.[method] === "function")) return;
   throw invalidParameter("signal must be an AbortSignal");
 }
 
-/** A stream of Node's own as one of the web's. */
+/** Makes a web stream of a Node stream. */
 export function toWeb(stream: AsyncIterable<Uint8Array> & { destroy?(): void }): ReadableStream<Uint8Array> {
   const chunks = stream[Symbol.asyncIterator]();
   return new ReadableStream({
@@ -19,13 +19,13 @@ export function toWeb(stream: AsyncIterable<Uint8Array> & { destroy?(): void }):
       return done ? controller.close() : controller.enqueue(value);
     },
     cancel() {
-      // An iterator's return would wait for a chunk that may never come.
+      // The iterator's `return` would wait for a chunk that may never come.
       stream.destroy?.();
     },
   });
 }
 
-/** The promise, or the signal's reason if that comes first. */
+/** The promise's result, unless the signal aborts first: then throws its reason. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   let stop!: () => void;
   const aborted = new Promise<never>((_, reject) => (stop = () => reject(signal?.reason)));
@@ -37,14 +37,14 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal 
   }
 }
 
-/** Hands each chunk to `take`. An abort, or an error in `take`, cancels the stream and is thrown on. */
+/** Hands each chunk to `take`. An abort, or an error in `take`, cancels the stream and is rethrown. */
 export async function readAll(
   stream: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,
   take: (chunk: Uint8Array) => void,
 ): Promise<void> {
-  const reader = attempt("the stream must be one that nobody else reads", () => stream.getReader());
-  // A read that hangs ends when the stream is cancelled.
+  const reader = attempt("the stream must not have another reader", () => stream.getReader());
+  // Cancelling the stream ends a read that hangs.
   const stop = () => void reader.cancel(signal?.reason).catch(() => {});
   signal?.addEventListener("abort", stop);
   try {
@@ -67,7 +67,7 @@ export async function readAll(
   }
 }
 
-/** That something could not be read, and what the cause says of that. */
+/** A `network` error: what could not be read, and the message of the cause. */
 export function networkError(what: string, cause: unknown): FilterError {
   return new FilterError("network", isA(cause, Error) ? `${what}: ${cause.message}` : what, { cause });
 }

@@ -6,23 +6,24 @@ import { FilterError } from "./error.js";
 import { typeName } from "./input.js";
 import { put } from "./scratch.js";
 
-/** @internal Puts a URL into the scratch. */
+/** @internal Puts a URL into the scratch. Returns its length in bytes. */
 export function putUrl(url: string | URL): number {
   if (typeof url === "string") return put(url);
   let href: unknown;
   try {
     href = url instanceof URL && url.href;
   } catch {
-    // A Proxy of a URL, or the like.
+    // Such as a Proxy of a URL.
   }
   if (typeof href === "string") return put(href);
   throw new FilterError("invalid_key", `a URL must be a string or a URL, not ${typeName(url)}`);
 }
 
 /**
- * The canonical form of a URL, a host or a host with a path, by the rules of Safe Browsing, without user, port and
- * fragment; null if there is no host to check, as in `mailto:` and `data:`. It is for reading and comparing: list the URL
- * itself, for a `%5C` in a path comes out as a backslash, which a browser takes for a slash.
+ * The canonical form of a URL, a host or a host with a path, by the rules of Safe Browsing. It has no user, port or
+ * fragment. Null if there is no host to check, as in `mailto:` and `data:`. Use it to read and compare URLs, and put
+ * the URL itself into lists: the canonical form turns a `%5C` in a path into a backslash, which a browser takes for a
+ * slash.
  */
 export function canonicalizeUrl(url: string | URL): string | null {
   const length = putUrl(url);
@@ -30,9 +31,9 @@ export function canonicalizeUrl(url: string | URL): string | null {
 }
 
 /**
- * The keys that a URL is looked up by, the exact one first: the host and up to four of its suffixes, each with the path
- * and its query, the path, and up to four of its directories. These are at most 30. Where browsers may disagree about
- * the host, those of a second reading follow, at most 30 too. Empty if there is no host to check.
+ * The keys that a URL is looked up by, the exact one first. They are the host and up to four of its suffixes, each with
+ * the path and its query, the path, and up to four of its directories: at most 30 keys. If browsers may disagree about
+ * the host, up to 30 keys of a second reading follow. Empty if there is no host to check.
  */
 export function urlExpressions(url: string | URL): string[] {
   const length = putUrl(url);

@@ -1,7 +1,8 @@
-/** Starts on Vercel's edge, where too only a file that was deployed may be compiled. */
+/** Starts on Vercel's edge. As in Cloudflare Workers, only a deployed file may be compiled there. */
 
 import module from "wasm:module?module";
 import { start } from "../start.js";
 
-// On one's own machine Next.js compiles it outside of the sandbox in which this runs: it is no `WebAssembly.Module` here.
+// In local development, Next.js compiles the module outside the sandbox that this runs in, so it isn't an instance of
+// the `WebAssembly.Module` here.
 start(() => Object.setPrototypeOf(module, WebAssembly.Module.prototype));

@@ -1,4 +1,4 @@
-/** Starts in browsers, workers and bundlers: the script carries its wasm in itself, so there is no file to serve. */
+/** Starts in browsers, workers and bundlers. The script contains its wasm, so there is no file to serve. */
 
 import base64 from "wasm:base64";
 import { start } from "../start.js";
@@ -6,7 +6,7 @@ import { start } from "../start.js";
 start(() => {
   const text = atob(base64);
   const bytes = new Uint8Array(text.length);
-  // Not Uint8Array.from, which takes three times as long in a script that has just started.
+  // Not Uint8Array.from, which takes three times as long in a fresh script.
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return bytes;
 });

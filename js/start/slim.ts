@@ -1,4 +1,4 @@
-/** Leaves the wasm a file of its own, to be served, cached or compiled apart, and started by {@link init}. */
+/** Keeps the wasm in a separate file, which can be served, cached or compiled by itself. {@link init} starts it. */
 
 import { isStarted } from "../call.js";
 import { FilterError } from "../error.js";
@@ -8,8 +8,8 @@ import { start } from "../start.js";
 import { readAll } from "../stream.js";
 
 /**
- * Compiles and starts the WebAssembly: the file beside this one, or the package's own (`bloom-wasm/bloom.wasm` or
- * `bloom-wasm/reader.wasm`) from wherever it is served. Once it has started, this does nothing.
+ * Compiles and starts the WebAssembly. By default that is the file beside this one. Otherwise pass the place where you
+ * serve `bloom-wasm/bloom.wasm` or `bloom-wasm/reader.wasm`. Once it has started, this does nothing.
  */
 export async function init(
   source: Source | WebAssembly.Module = new URL(`./${WASM_FILE}`, import.meta.url),
@@ -25,11 +25,11 @@ export async function init(
   initSync(module);
 }
 
-/** As {@link init}, for a compiled module or its bytes. */
+/** Like {@link init}, for a compiled module or its bytes. */
 export function initSync(module: BufferSource | WebAssembly.Module): void {
   start(() => {
     const compiled = module instanceof WebAssembly.Module ? module : new WebAssembly.Module(module);
-    // Once a wrong one has started, there would be no other.
+    // Only one module can be started, so make sure that it is the right one.
     if (WebAssembly.Module.exports(compiled).some(({ name }) => name === WASM_EXPORT)) return compiled;
     throw new Error(`this is not ${WASM_FILE}`);
   });

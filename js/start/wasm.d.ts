@@ -1,4 +1,4 @@
-/** What the build (scripts/build.mjs) puts in for each entry point. */
+/** What the build (scripts/build.mjs) fills in for each entry point. */
 
 /** The wasm in base64. */
 declare module "wasm:base64" {
@@ -6,12 +6,12 @@ declare module "wasm:base64" {
   export default base64;
 }
 
-/** The wasm file, as the bundlers for workerd and for Vercel's edge hand it over. */
+/** The compiled wasm file, as the bundlers for workerd and for Vercel's edge provide it. */
 declare module "wasm:module*" {
   const module: WebAssembly.Module;
   export default module;
 }
 
-/** The name of the wasm file, and of something that it alone exports. */
+/** The name of the wasm file, and of an export that only this file has. */
 declare const WASM_FILE: string;
 declare const WASM_EXPORT: string;

@@ -1,4 +1,4 @@
-/** Starts in Cloudflare Workers, where only a file that was uploaded may be compiled. */
+/** Starts in Cloudflare Workers, where only an uploaded file may be compiled. */
 
 import module from "wasm:module";
 import { start } from "../start.js";

@@ -14,8 +14,8 @@ use super::{Answer, Streams, grouped, is_closed, keys, lists, output, rate, read
 
 /// Pack lists of keys into one blob
 ///
-/// Keys are read as a stream. Each takes 8 bytes of memory, however long it is. Repeated keys count once. Lines that can't
-/// be keys are counted, and the first ten are shown.
+/// Keys are read as a stream. Each takes 8 bytes of memory, however long it is. Repeated keys count once. Lines that
+/// can't be keys are counted, and the first ten are shown.
 #[derive(clap::Args)]
 pub struct BuildArgs {
     /// Lists of keys, one a line; standard input if none
@@ -48,7 +48,8 @@ pub struct BuildArgs {
     /// A list of keys that must never be false positives; can be repeated. A URL stands for all its keys
     #[arg(long, value_name = "LIST")]
     allow: Vec<PathBuf>,
-    /// Remove a key that is in both lists; otherwise it stays and is shown. A URL removes only its own key, not its parents
+    /// Remove a key that is in both lists; otherwise it stays and is shown. A URL removes only its own key, not its
+    /// parents
     #[arg(long, requires = "allow")]
     allow_wins: bool,
     /// The seed of the hash, 0 to 2^64 - 1

@@ -179,8 +179,8 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
 /// Without --absent, the blob is asked for random keys: at least 1,000,000, and enough for 100 false positives at the
 /// rate that the blob estimates for itself. Exits with 1 if a member is absent.
 ///
-/// Lists are read as `build` reads them for the blob's profile, so give the same options. A URL in a list of --absent is
-/// looked up by all of its keys. A member that --allow-wins removed counts as a false negative.
+/// Lists are read as `build` reads them for the blob's profile, so give the same options. A URL in a list of --absent
+/// is looked up by all of its keys. A member that --allow-wins removed counts as a false negative.
 #[derive(clap::Args)]
 pub struct VerifyArgs {
     /// The blob

@@ -69,8 +69,8 @@ pub struct Met {
     notices: Notices,
 }
 
-/// What is printed on standard error after the reading, so that it doesn't break the progress bar: the first ten notices
-/// and how many more there are.
+/// What is printed on standard error after the reading, so that it doesn't break the progress bar: the first ten
+/// notices and how many more there are.
 #[derive(Default)]
 pub struct Notices {
     lines: Vec<String>,
@@ -128,9 +128,9 @@ impl Met {
     }
 }
 
-/// Calls `take` with each input that the profile finds in the lines of the lists, and with its place. With a profile with
-/// SHA-1, the lines are hashes. Each thread collects into its own `T`, made by `new`; `merge` gets these in the order of
-/// the lines.
+/// Calls `take` with each input that the profile finds in the lines of the lists, and with its place. With a profile
+/// with SHA-1, the lines are hashes. Each thread collects into its own `T`, made by `new`; `merge` gets these in the
+/// order of the lines.
 pub fn for_each<T: Send>(
     paths: &[PathBuf],
     profile: Profile,

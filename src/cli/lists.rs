@@ -163,8 +163,8 @@ fn peek<'a>(mut file: impl Read + Send + 'a) -> io::Result<(Vec<u8>, impl Read +
 
 const GZIP: &[u8] = b"\x1f\x8b";
 
-/// The first bytes of files that aren't lists, and what to say about them. If one entry is the beginning of another, the
-/// longer one comes first.
+/// The first bytes of files that aren't lists, and what to say about them. If one entry is the beginning of another,
+/// the longer one comes first.
 const OTHERS: [(&[u8], &str); 11] = [
     (GZIP, "a gzip file in a gzip file; unpack it first"),
     (b"\xfd7zXZ\0", "an xz file; unpack it first"),

@@ -22,9 +22,9 @@ use show::{grouped, rate};
 
 /// Membership filters: pack a list of keys into one compact blob, and ask it "maybe present" or "definitely absent".
 ///
-/// Lists have one key a line, usually in UTF-8. `-` is standard input, and gzipped files are unpacked. CRLF line ends are
-/// fine. A byte order mark, blank lines, and lines that start with `#` are skipped (in a list of passwords, `#` is a
-/// character like any other). A failure exits with 2 and prints one line on standard error.
+/// Lists have one key a line, usually in UTF-8. `-` is standard input, and gzipped files are unpacked. CRLF line ends
+/// are fine. A byte order mark, blank lines, and lines that start with `#` are skipped (in a list of passwords, `#` is
+/// a character like any other). A failure exits with 2 and prints one line on standard error.
 #[derive(Parser)]
 #[command(name = "bloom-wasm", version)]
 struct Cli {

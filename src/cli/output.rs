@@ -45,8 +45,9 @@ fn is_descriptor(file: &Path) -> bool {
         .is_ok_and(|folder| folder.starts_with("/proc") || folder.starts_with("/dev/fd"))
 }
 
-/// Follows a path through all links. Returns the file it leads to, which may not exist, and the metadata of what exists.
-/// The number of an open file doesn't count as a link: the file may have no name any more, or others may be writing to it.
+/// Follows a path through all links. Returns the file it leads to, which may not exist, and the metadata of what
+/// exists. The number of an open file doesn't count as a link: the file may have no name any more, or others may be
+/// writing to it.
 ///
 /// # Errors
 /// If the path leads to a folder, or can't be reached.

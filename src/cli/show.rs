@@ -40,8 +40,8 @@ impl Streams<'_> {
     }
 }
 
-/// Escapes what moves the cursor, colours the screen, changes the direction of writing or can't be seen. Letters of every
-/// language stay as they are.
+/// Escapes what moves the cursor, colours the screen, changes the direction of writing or can't be seen. Letters of
+/// every language stay as they are.
 pub fn escaped(text: &str) -> String {
     escape(text.chars(), |c| is_plain(c) || matches!(c, '"' | '\\'))
 }
@@ -59,7 +59,8 @@ fn escape(text: impl Iterator<Item = char>, keeps: impl Fn(char) -> bool) -> Str
     escaped
 }
 
-/// Whether Rust would print a character as itself within a text. It escapes a combining mark only at the start of a text.
+/// Whether Rust would print a character as itself within a text. It escapes a combining mark only at the start of a
+/// text.
 fn is_plain(c: char) -> bool {
     c == '\'' || format!("a{c}").escape_debug().count() == 2
 }
