@@ -1,4 +1,4 @@
-//! Sets of digests: sorted, each once. Knows no filter.
+//! Sets of digests: sorted, without duplicates. Knows no filter.
 
 use crate::error::Result;
 use crate::hash::spread;
@@ -6,11 +6,12 @@ use crate::hash::spread;
 use crate::vectors::copied;
 use crate::vectors::{push, zeroed};
 
-/// Sorts digests, ascending, and drops repeated ones; with the feature `parallel` on all cores and in place.
+/// Sorts digests in ascending order and drops repeated ones. With the feature `parallel`, it uses all cores and no
+/// second array.
 ///
 /// # Errors
-/// [`Error::TooLarge`](crate::Error::TooLarge) if there is no memory for the second array that it takes without that
-/// feature; the order is unchanged then.
+/// Without that feature, [`Error::TooLarge`](crate::Error::TooLarge) if there is no memory for the second array; the
+/// order is then unchanged.
 pub fn sort(digests: &mut Vec<u64>) -> Result<()> {
     #[cfg(feature = "parallel")]
     rayon::slice::ParallelSliceMut::par_sort_unstable(digests.as_mut_slice());
@@ -20,8 +21,8 @@ pub fn sort(digests: &mut Vec<u64>) -> Result<()> {
     Ok(())
 }
 
-/// By 11 bits at a time from the lowest, which takes a second array of the same length. It is linear in the digests, and
-/// smaller in wasm than the standard library's comparison sort.
+/// A radix sort by 11 bits at a time, from the lowest, with a second array of the same length. It is linear in the
+/// digests, and smaller in wasm than the standard library's comparison sort.
 #[cfg(any(test, not(feature = "parallel")))]
 fn radix_sort(digests: &mut Vec<u64>) -> Result<()> {
     const BITS: usize = 11;
@@ -29,7 +30,7 @@ fn radix_sort(digests: &mut Vec<u64>) -> Result<()> {
     let digit = |digest: u64, pass: usize| (digest >> (pass * BITS)) as usize % (1 << BITS);
 
     let mut other = copied(digests)?;
-    // How many digests have each digit, and then where the next one with it goes.
+    // First the number of digests with each digit, then the place where the next digest with that digit goes.
     let mut places = [[0_usize; 1 << BITS]; PASSES];
     for &digest in digests.iter() {
         for (pass, places) in places.iter_mut().enumerate() {
@@ -53,7 +54,7 @@ fn radix_sort(digests: &mut Vec<u64>) -> Result<()> {
     Ok(())
 }
 
-/// Takes out of sorted digests those that are among others, which are sorted too.
+/// Removes some digests from others. Both are sorted.
 pub fn subtract(digests: &mut Vec<u64>, others: &[u64]) {
     digests.retain(|digest| others.binary_search(digest).is_err());
 }
@@ -69,7 +70,7 @@ pub(crate) fn select(digests: &[u64], test: &dyn Fn(u64) -> bool) -> Result<Vec<
     Ok(selected)
 }
 
-/// The different digests that pass the test and aren't live, ascending.
+/// The different digests that pass the test and aren't live, in ascending order.
 pub(crate) fn strangers(digests: &[u64], live: &[u64], test: &dyn Fn(u64) -> bool) -> Result<Vec<u64>> {
     let mut found = select(digests, test)?;
     if found.is_empty() {
@@ -88,7 +89,7 @@ pub(crate) fn strangers(digests: &[u64], live: &[u64], test: &dyn Fn(u64) -> boo
     Ok(found)
 }
 
-/// How many different digests there are: counted in parts of some 2^18, to copy no more at a time.
+/// How many different digests there are. They are counted in parts of some 2^18, so that no more is copied at a time.
 pub(crate) fn distinct(digests: &[u64]) -> Result<usize> {
     let parts = (digests.len() >> 18) as u32 + 1;
     let mut total = 0;

@@ -1,15 +1,15 @@
-//! The one error type of the crate, with a stable code for each case. Knows no other module.
+//! The only error type of the crate, with a stable code for each case. Imports no other module.
 
-/// The result of everything here that can fail.
+/// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
-/// What went wrong. The [code](Error::code) is API and never changes its meaning; the message may.
+/// What went wrong. The [code](Error::code) is API and never changes its meaning; the message may change.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum Error {
     /// The bytes don't start with the magic number.
-    #[error("these bytes are not a bloom-wasm blob; is it another file, or a text-mode copy?")]
+    #[error("this is not a bloom-wasm blob; is it another file, or a text-mode copy?")]
     NotAFilter,
     /// The blob was written by a newer release.
     #[error("the blob has format version {version}; update bloom-wasm")]
@@ -23,19 +23,19 @@ pub enum Error {
         /// The kind byte found.
         kind: u8,
     },
-    /// An argument, or a field of a blob, is outside its range.
+    /// An argument, or a field of a blob, is out of range.
     #[error("{rule}")]
     InvalidParameter {
-        /// What it must be, in words.
+        /// What is required, in words.
         rule: &'static str,
     },
-    /// A key is of a wrong type, or what is given for one is none or several.
+    /// A key has a wrong type, or the input gives no key or several.
     #[error("{reason}")]
     InvalidKey {
         /// What is wrong with it, in words.
         reason: &'static str,
     },
-    /// The blob ends too early.
+    /// The blob is cut short.
     #[error("the blob is cut short: it needs {needed} bytes and has {have}; fetch it again")]
     Truncated {
         /// The least number of bytes that the blob must have, as far as it could be read.
@@ -46,20 +46,18 @@ pub enum Error {
     /// There are bytes after the blob's end.
     #[error("there are {extra} bytes after the blob's end; was something appended?")]
     TrailingBytes {
-        /// How many bytes too many.
+        /// How many extra bytes there are.
         extra: u64,
     },
-    /// The checksum at the end doesn't fit the bytes before it.
-    #[error(
-        "the blob is damaged: its checksum is {stored:016x}, and its bytes have {computed:016x}; fetch it again"
-    )]
+    /// The checksum at the end doesn't match the bytes before it.
+    #[error("the blob is damaged: its checksum is {stored:016x}, not {computed:016x}; fetch it again")]
     ChecksumMismatch {
         /// The checksum in the blob.
         stored: u64,
-        /// The checksum of the bytes that are there.
+        /// The checksum of the blob's bytes.
         computed: u64,
     },
-    /// Two filters differ in what must be equal.
+    /// Two filters differ where they must be equal.
     #[error("the filters differ; build both with the same profile, bits, hashes and seed")]
     Incompatible,
     /// A ribbon filter can't be built from these keys under this seed.
@@ -69,7 +67,7 @@ pub enum Error {
     #[error("only bloom filters, or only counting ones, can be merged")]
     NotMergeable,
     /// A cuckoo filter has no room for another key, or a scalable one for another slice; it is unchanged.
-    #[error("the filter is full with {count} keys; build one of a higher capacity")]
+    #[error("the filter is full with {count} keys; build one with a higher capacity")]
     FilterFull {
         /// How many keys it holds.
         count: u64,
@@ -80,16 +78,16 @@ pub enum Error {
         /// The number of bytes asked for.
         bytes: u64,
     },
-    /// The filter has layers over it, and so can't be changed in place.
+    /// The filter has layers over it, and can't be changed in place.
     #[error("a filter with layers is read-only; build a new one or add a layer")]
     Layered,
-    /// Filters of this kind can't do what was asked.
+    /// Filters of this kind can't do that.
     #[error("a {kind} filter can't do this")]
     WrongKind {
         /// The name of the filter's kind.
         kind: &'static str,
     },
-    /// The filter's keys are not what was asked for: URLs or passwords.
+    /// The filter wasn't built from URLs, or from passwords.
     #[error("the filter was built with the profile {found}, not {wanted}")]
     WrongProfile {
         /// The name of the filter's profile.
@@ -105,12 +103,12 @@ impl Error {
         Error::InvalidParameter { rule }
     }
 
-    /// [`Error::InvalidParameter`] unless something holds.
+    /// [`Error::InvalidParameter`] unless the rule holds.
     pub(crate) fn unless(holds: bool, rule: &'static str) -> Result<()> {
         if holds { Ok(()) } else { Err(Self::rule(rule)) }
     }
 
-    /// The stable, machine-readable name of this error: that of its variant, as in `"not_a_filter"`.
+    /// The stable, machine-readable name of this error. It is the name of its variant, such as `"not_a_filter"`.
     pub fn code(&self) -> &'static str {
         self.into()
     }
@@ -122,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// The JavaScript layer has every code of this file, and some of its own.
+    /// The JavaScript layer has every code of this file, and a few more.
     #[test]
     fn javascript_knows_every_code() {
         let javascript = include_str!("../js/error.js");

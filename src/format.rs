@@ -170,7 +170,8 @@ impl Blob {
         Ok(())
     }
 
-    /// The union with another blob's filter, or else the intersection; name and creation time stay.
+    /// The union with another blob's filter, or the intersection if `union` is false. The name and the creation time
+    /// stay.
     ///
     /// # Errors
     /// [`Error::Incompatible`] for another profile, [`Error::Layered`] if one has layers, and those of
@@ -233,7 +234,7 @@ impl Blob {
     /// A copy, which unlike `clone` fails without the memory for it.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] without the memory for two copies, of which one is for a moment.
+    /// [`Error::TooLarge`] without the memory for two copies; the second is needed only for a moment.
     pub fn try_clone(&self) -> Result<Self> {
         Self::decode(self.encode()?)
     }
@@ -290,7 +291,7 @@ impl Blob {
         let profile = cursor.u8();
         cursor.rule(profile <= 2, "the profile must be 0 (raw), 1 (url) or 2 (password)");
         let flags = cursor.u8();
-        cursor.rule(flags & !ALL_FLAGS == 0, "the flags must be made of 1, 2, 4, 8 and 16");
+        cursor.rule(flags & !ALL_FLAGS == 0, "the flags must be a sum of 1, 2, 4, 8 and 16");
         let options = flags & Profile::FLAGS;
         cursor.rule(profile == 2 || options == 0, "only the profile password has options");
         let seed = cursor.u64();
@@ -305,7 +306,7 @@ impl Blob {
         if flags & HAS_LAYERS != 0 {
             let total = cursor.u8();
             count = cursor.u32();
-            cursor.rule(total > 0, "there must be a layer");
+            cursor.rule(total > 0, "there must be at least one layer");
             for _ in 0..total {
                 push(&mut layers, cursor.layer(seed)?)?;
             }
@@ -438,7 +439,7 @@ pub(crate) fn text(bytes: &[u8]) -> Result<String> {
     String::from_utf8(copied(bytes)?).map_err(|_| Error::rule("the name must be UTF-8"))
 }
 
-/// Reads fields in order and never past the end. The first thing that is wrong stays; what is read after it is 0.
+/// Reads fields in order and never past the end. The first fault is kept; everything that is read after it is 0.
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -1,4 +1,5 @@
-//! A key's bytes to its 64-bit digest, from which every filter derives everything else. Knows no other module.
+//! Turns a key's bytes into its 64-bit digest, from which every filter derives everything else. Imports no other
+//! module.
 //!
 //! The digest is XXH64 (<https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>), seeded. It is the
 //! fastest good hash that WebAssembly runs at native speed: XXH3, wyhash and rapidhash need the high half of a
@@ -16,25 +17,25 @@ pub(crate) const MULTIPLIER: u64 = 0xf135_7aea_2e62_a9c5;
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The digest of a key under a seed: XXH64.
-// One copy in the wasm instead of a kilobyte at every caller; the call costs a nanosecond.
+// Not inlined: otherwise the wasm has a kilobyte at every caller. The call costs a nanosecond.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 #[cfg_attr(not(target_arch = "wasm32"), inline)]
 pub fn digest(seed: u64, key: &[u8]) -> u64 {
     XxHash64::oneshot(seed, key)
 }
 
-/// The [`digest`] under the seed 0 of bytes that lie in several places.
+/// The [`digest`] with seed 0 of bytes that are in several parts.
 pub(crate) fn digest_of_parts<'a>(parts: impl Iterator<Item = &'a [u8]>) -> u64 {
     let mut hasher = XxHash64::with_seed(0);
     parts.for_each(|part| hasher.write(part));
     hasher.finish()
 }
 
-/// The [`digest`] under the seed 0 of bytes that are still growing at their end.
+/// The [`digest`] with seed 0 of bytes that still grow at their end.
 #[derive(Debug, Clone)]
 pub(crate) struct Checksum {
     hasher: XxHash64,
-    /// How many bytes it has taken.
+    /// How many bytes were hashed so far.
     taken: usize,
 }
 
@@ -45,15 +46,15 @@ impl Default for Checksum {
 }
 
 impl Checksum {
-    /// Takes what has been appended to the bytes since.
-    // A call of its own, so that V8 compiles it for speed while a blob still arrives.
+    /// Hashes what was appended to the bytes since the last call.
+    // Not inlined, so that V8 optimises it while a blob still arrives.
     #[inline(never)]
     pub(crate) fn advance(&mut self, bytes: &[u8]) {
         self.hasher.write(bytes.get(self.taken..).unwrap_or_default());
         self.taken = self.taken.max(bytes.len());
     }
 
-    /// The digest of the bytes, which may be fewer than it has taken.
+    /// The digest of the bytes. They may be fewer than were hashed so far.
     pub(crate) fn finish(mut self, bytes: &[u8]) -> u64 {
         if self.taken > bytes.len() {
             return digest(0, bytes);
@@ -63,7 +64,7 @@ impl Checksum {
     }
 }
 
-/// The high 64 bits of `x * range`, for a `range` of 32 bits: an even spread of `x` over `0..range`.
+/// The high 64 bits of `x * range`, for a `range` of 32 bits. This spreads `x` evenly over `0..range`.
 #[inline]
 pub fn spread(x: u64, range: u32) -> u32 {
     #[cfg(not(target_arch = "wasm32"))]
@@ -72,7 +73,7 @@ pub fn spread(x: u64, range: u32) -> u32 {
     spread_by_halves(x, range)
 }
 
-/// Two products of 32 x 32 bits instead of one of 64 x 64, whose high half WebAssembly hasn't got.
+/// Two products of 32 x 32 bits instead of one of 64 x 64: WebAssembly can't compute the high half of that.
 #[cfg(any(test, target_arch = "wasm32"))]
 fn spread_by_halves(x: u64, range: u32) -> u32 {
     let range = u64::from(range);
@@ -93,7 +94,7 @@ mod tests {
                 let mut checksum = Checksum::default();
                 (0..length).step_by(pieces).for_each(|end| checksum.advance(&bytes[..end]));
                 assert_eq!(checksum.clone().finish(bytes), digest(0, bytes), "{length} bytes by {pieces}");
-                // It may have gone on over bytes that turn out not to belong to it.
+                // The checksum may have hashed bytes that turn out not to belong to the blob.
                 let shorter = &bytes[..length.saturating_sub(40)];
                 assert_eq!(checksum.finish(shorter), digest(0, shorter), "{length} bytes by {pieces}");
             }

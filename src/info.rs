@@ -1,11 +1,12 @@
-//! What a blob says of itself, for people and programs: `info()` in JavaScript and `bloom-wasm info`.
+//! The description of a blob, for people and programs: `info()` in JavaScript and `bloom-wasm info`.
 
 use crate::error::Result;
 use crate::filters::Filter;
 use crate::format::Blob;
 use crate::params::power;
 
-/// A description of a filter; never the bits themselves. The tool prints it as JSON, and `info()` in JavaScript is the same.
+/// A description of a filter, without the bits themselves. The tool prints it as JSON, and JavaScript's `info()`
+/// returns it.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
 pub struct Info<'a> {
@@ -13,34 +14,34 @@ pub struct Info<'a> {
     pub kind: &'static str,
     /// What the keys are.
     pub profile: &'static str,
-    /// The number of different keys; none where the structure doesn't know it: bloom and counting.
+    /// The number of different keys; none if the kind doesn't know it (bloom and counting).
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub count: Option<u64>,
-    /// The number of keys that the structure is best at: bloom and counting, the one that sets half of the bits;
-    /// cuckoo, 95 % of the slots; ribbon, the keys that it was built from; none for scalable, which grows.
+    /// The number of keys that the filter is made for. For bloom and counting, this many keys set half of the bits; for
+    /// cuckoo, they fill 95 % of the slots; for ribbon, it is the number of keys. None for scalable, which grows.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub capacity: Option<u64>,
-    /// The false-positive rate at that capacity, 0 to 1. The present one is [`Filter::estimated_fpr`].
+    /// The false-positive rate at that capacity, 0 to 1. The present rate is [`Filter::estimated_fpr`].
     pub fpr: f64,
-    /// Bits in the structure.
+    /// The number of bits of the filter.
     pub bits: u64,
-    /// Hashes for each key; none for scalable, cuckoo and ribbon.
+    /// Hashes per key; none for scalable, cuckoo and ribbon.
     pub hashes: Option<u32>,
-    /// Bits of the whole blob for each key that it holds (by the estimate, if `count` is none); none for no keys.
+    /// Bits of the whole blob per key (by the estimated count if `count` is none); none if there are no keys.
     pub bits_per_key: Option<f64>,
-    /// Bytes of the whole blob.
+    /// The length of the whole blob in bytes.
     pub byte_length: u64,
-    /// The seed of the hash. A decimal string in JSON, whose numbers end at 2^53.
+    /// The seed of the hash. In JSON it is a decimal string, because exact numbers end at 2^53 there.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::decimal"))]
     pub seed: u64,
-    /// Layers on top of the base.
+    /// The number of layers over the base filter.
     pub layers: u32,
     /// The name that the builder gave.
     pub name: Option<&'a str>,
     /// The time that the builder gave, in milliseconds since 1970.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub created_at: Option<u64>,
-    /// The blob's checksum, which tells blobs apart. Sixteen hexadecimal digits in JSON.
+    /// The blob's checksum, which tells blobs apart. In JSON it has 16 hexadecimal digits.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::hexadecimal"))]
     pub id: u64,
 }
@@ -49,7 +50,7 @@ pub struct Info<'a> {
 mod serialized {
     use serde::Serializer;
 
-    /// A number as JavaScript holds it: exact below 2^53, the nearest one beyond.
+    /// A number as JavaScript holds it: exact below 2^53, and the nearest such number above.
     pub fn number<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
         match number {
             None => serializer.serialize_none(),

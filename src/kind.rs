@@ -1,10 +1,10 @@
-//! The kinds of filter: their names, their numbers in a blob, and what each takes to be built. Knows no other module.
+//! The kinds of filter: their names, their numbers in a blob, and the options to build each. Imports no other module.
 
 /// The kinds of filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Kind {
-    /// The smallest; read-only
+    /// Read-only, and the smallest
     Ribbon = 5,
     /// A classic Bloom filter; keys can be added later
     Bloom = 1,
@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// What a kind takes beside keys, rate and seed. A kind ignores what is another's.
+/// The options for building a filter, besides keys, rate and seed. Each kind ignores the options of the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recipe {
     /// The kind.
@@ -56,9 +56,9 @@ pub struct Recipe {
     pub counter_bits: u32,
     /// Scalable: the keys in the first slice, 1 to 2^32 - 1.
     pub initial_capacity: u32,
-    /// Scalable: how many times as many keys each slice holds as the one before, 1 to 16.
+    /// Scalable: each slice holds this many times the keys of the one before, 1 to 16.
     pub growth: u32,
-    /// Scalable: each slice's rate over that of the one before, above 0 and below 1.
+    /// Scalable: each slice's rate is this many times that of the one before, above 0 and below 1.
     pub tightening: f64,
 }
 

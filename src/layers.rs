@@ -1,13 +1,13 @@
-//! Layers over a filter: what changed after it was built, and keys that must never be answered yes. The base and its
-//! layers are a [`Stack`]; a query walks down from the newest layer, and the base answers last.
+//! Layers over a filter: what changed after it was built, and keys that must never be a "maybe". The base and its
+//! layers are a [`Stack`]. A query walks down from the newest layer, and the base answers last.
 //!
-//! An *include* is a ribbon filter of added keys: whoever hits it is a maybe.
+//! An *include* is a ribbon filter of added keys. A key that hits it is maybe present.
 //!
-//! An *exclude* tells two sets apart without a mistake: the keys that must be answered no, and all live members. It
-//! is a cascade of ribbon filters. Level 0 holds the excluded keys; level 1 the live ones that level 0 takes for
-//! excluded; level 2 the excluded ones that level 1 takes for live; and so on until nobody is mistaken. A key that
-//! gets past an odd number of levels before its first miss is excluded. This is the cascade of CRLite (Larisch et
-//! al. 2017), used the other way round.
+//! An *exclude* separates two sets without a mistake: the keys that must be absent, and all live members. It is a
+//! cascade of ribbon filters. Level 0 holds the excluded keys. Level 1 holds the live keys that are false positives of
+//! level 0, level 2 the excluded keys that are false positives of level 1, and so on until there are none. A key that
+//! passes an odd number of levels before its first miss is excluded. This is the cascade of CRLite (Larisch et al.
+//! 2017), used the other way round.
 //!
 //! Keys here are digests: a removed key whose digest is also a live key's digest is live.
 
@@ -40,7 +40,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// A layer of stored levels, whose rates are those of [`level_fpr`].
+    /// A layer of stored levels, with the rates of [`level_fpr`].
     pub(crate) fn from_parts(
         kind: LayerKind,
         salt: u32,
@@ -85,10 +85,10 @@ impl Layer {
         (0..).zip(&self.levels).take_while(passed).count() % 2 == 1
     }
 
-    /// The chance that the layer decides about a stranger.
+    /// The chance that the layer decides about an unknown key.
     fn hit_rate(&self) -> f64 {
         let levels = self.levels.len();
-        // From the last level up: the chance to stop at an odd one, for a stranger that has come so far.
+        // From the last level up: the chance that an unknown key that got here passes an odd number of levels.
         (0..levels).zip(&self.levels).rev().fold((levels % 2) as f64, |odd, (i, level)| {
             let fpr = level.estimated_fpr();
             fpr * odd + (1.0 - fpr) * (i % 2) as f64
@@ -102,7 +102,7 @@ pub(crate) fn level_fpr(fpr: f64, level: usize) -> f64 {
     if level == 0 { fpr } else { 0.5 }
 }
 
-/// A digest as the level of this salt sees it. FORMAT.md section 7.
+/// The digest that a level with this salt uses. FORMAT.md section 7.
 fn mix(digest: u64, salt: u32) -> u64 {
     let mut x = digest ^ u64::from(salt).wrapping_mul(GOLDEN);
     for multiplier in [MULTIPLIER, GOLDEN] {
@@ -115,18 +115,19 @@ fn passes(level: &RibbonFilter, digest: u64, salt: u32) -> bool {
     level.has_digest(mix(digest, salt))
 }
 
-/// What an update changes, in digests under [`Stack::seed`], in any order. Repeated ones are legal. There is no list
-/// of added keys: a live one that the stack would deny gets included.
+/// What an update changes: digests with [`Stack::seed`], in any order, repeated or not. There is no list of added keys:
+/// a live key that the stack would deny is included.
 #[derive(Debug, Clone, Copy)]
 pub struct Update<'a> {
-    /// All members after the update, whether the base, a layer or nothing yet holds them. One that is missing here
+    /// All members after the update, whether the base, a layer or nothing yet holds them. A member that is missing here
     /// may get lost.
     pub live: &'a [u64],
-    /// Keys that were members and are no more. One that is live stays.
+    /// Keys that are no longer members. A live key stays.
     pub removed: &'a [u64],
-    /// Keys that must be answered no unless they are live. Later updates don't know them: pass them each time.
+    /// Keys that must be absent unless they are live. Later updates don't know them, so pass them each time.
     pub allowed: &'a [u64],
-    /// The rate of the include, and with it the chance that it brings a removed key back: 2^-32 to below 1.
+    /// The rate of the include, at least 2^-32 and below 1. It is also the chance that the include brings a removed key
+    /// back.
     pub fpr: f64,
 }
 
@@ -160,8 +161,8 @@ impl<F: Into<Filter>> From<F> for Stack {
 }
 
 impl Stack {
-    /// The filter of the members, over which a layer excludes the allowed keys, if there is a list of those. Both lists
-    /// hold digests, in any order and repeated ones too; the members may be used up.
+    /// Builds a filter of the members, with a layer that excludes the allowed keys if there are any. Both lists hold
+    /// digests, in any order, repeated or not. The members may be used up.
     ///
     /// # Errors
     /// Those of [`Filter::from_digests`] and [`Stack::update`].
@@ -177,7 +178,7 @@ impl Stack {
         };
         sort(members)?;
         let mut stack = Stack::from(Filter::from_digests(recipe, &mut copied(members)?, fpr, seed)?);
-        // There is nothing to include, so that layer's rate doesn't matter.
+        // There is nothing to include, so the rate of an include doesn't matter.
         stack.update(Update { live: members, removed: &[], allowed, fpr: 0.5 })?;
         Ok(stack)
     }
@@ -192,7 +193,7 @@ impl Stack {
         &self.base
     }
 
-    /// The base, if it answers alone.
+    /// The base, if there are no layers over it.
     ///
     /// # Errors
     /// [`Error::Layered`] if there are layers.
@@ -223,7 +224,7 @@ impl Stack {
         self.count
     }
 
-    /// The base and the layers, for their bytes to be put in.
+    /// The base and the layers, to give them their bytes.
     pub(crate) fn parts_mut(&mut self) -> (&mut Filter, &mut [Layer]) {
         (&mut self.base, &mut self.layers)
     }
@@ -239,7 +240,7 @@ impl Stack {
         self.has_digest(digest(self.seed(), key))
     }
 
-    /// As [`Stack::has`], for a key's digest under [`Stack::seed`].
+    /// Like [`Stack::has`], for a key's digest with [`Stack::seed`].
     #[inline]
     pub fn has_digest(&self, digest: u64) -> bool {
         match self.layers.iter().rev().find(|layer| layer.hits(digest)) {
@@ -256,21 +257,21 @@ impl Stack {
         })
     }
 
-    /// The number of live members, where it is known: with layers always, else as [`Filter::count`].
+    /// The number of live members, if it is known: always if there are layers, otherwise like [`Filter::count`].
     pub fn count(&self) -> Option<u64> {
         self.count.map(u64::from).or_else(|| self.base.count())
     }
 
-    /// [`Stack::count`], or else the estimate of [`Filter::estimated_count`].
+    /// [`Stack::count`], or the estimate of [`Filter::estimated_count`] if that is unknown.
     pub fn estimated_count(&self) -> f64 {
         self.count.map_or_else(|| self.base.estimated_count(), f64::from)
     }
 
-    /// Puts layers on top, so that every live key is a maybe and every other removed or allowed one is absent. Only
-    /// a removed key that isn't allowed too may still be a maybe: by the false-positive rate of the new include, if
-    /// there is one. No layer is made that would hold nothing. The same sets give the same layers.
+    /// Puts layers on top, so that every live key is maybe present, and every other removed or allowed key is absent.
+    /// There is one exception: if there is a new include, a removed key that isn't also allowed may still be a false
+    /// positive of it. No empty layers are made. The same sets give the same layers.
     ///
-    /// Besides the layers this takes up to 50 bytes for each key that goes into one, and 8 MiB.
+    /// Besides the layers, this takes up to 50 bytes for each key that goes into one, and 8 MiB.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] if the fpr is out of its range, or with more than 255 layers;
@@ -288,14 +289,14 @@ impl Stack {
         Ok(())
     }
 
-    /// As [`Stack::update`], but may leave some layers behind when it fails. Returns how many keys are live.
+    /// Like [`Stack::update`], but may leave some layers behind if it fails. Returns how many keys are live.
     fn try_update(&mut self, Update { live, removed, allowed, fpr }: Update) -> Result<u32> {
         let count = u32::try_from(distinct(live)?)
-            .map_err(|_| Error::rule("a filter with layers holds less than 2^32 keys"))?;
+            .map_err(|_| Error::rule("a filter with layers holds fewer than 2^32 keys"))?;
         self.exclude(removed, live, count)?;
 
         let below = self.layers.len();
-        // A live key that is a maybe already, be it by chance, needs no place here: all later layers know it is live.
+        // A live key that is a maybe already, even by chance, needn't be here: all later layers know that it is live.
         let mut denied = select(live, &|digest| !self.has_digest(digest))?;
         let salt = self.next_salt()?;
         let include = level(&mut denied, fpr, self.seed(), salt)?;
@@ -317,14 +318,14 @@ impl Stack {
         Err(Error::BuildFailed)
     }
 
-    /// Excludes those of the digests that are maybes and not live; `count` is the number of live ones.
+    /// Excludes the digests that are maybes and not live. `count` is the number of live keys.
     fn exclude(&mut self, digests: &[u64], live: &[u64], count: u32) -> Result<()> {
         let excluded = strangers(digests, live, &|digest| self.has_digest(digest))?;
         if excluded.is_empty() {
             return Ok(());
         }
-        // The n excluded keys cost log2(1/fpr) bits each at level 0, and 1 in all later levels together; the live
-        // ones that pass level 0 cost 2. The sum of that is smallest at fpr = n / (2 ln 2 count).
+        // Each of the n excluded keys costs log2(1/fpr) bits at level 0, and 1 bit in all later levels together. Each
+        // live key that passes level 0 costs 2 bits. The sum is smallest at fpr = n / (2 ln 2 count).
         let n = excluded.len() as f64;
         let least = (n * 100.0 / 4_294_967_296.0).max(1.0) / 4_294_967_296.0;
         let fpr = (n * 0.72 / f64::from(count)).max(least).min(0.5);
@@ -352,7 +353,7 @@ impl Stack {
 /// The levels of an exclude; no digest is in both sets.
 fn cascade(excluded: Vec<u64>, live: &[u64], fpr: f64, seed: u64, salt: u32) -> Result<Vec<RibbonFilter>> {
     let mut levels = Vec::new();
-    // The keys of the next level, and those that it must not mistake for them.
+    // The keys of the next level, and the keys that must not pass it.
     let (mut ours, mut theirs) = (excluded, Vec::new());
     while levels.len() < MAX {
         let i = levels.len();
@@ -368,7 +369,7 @@ fn cascade(excluded: Vec<u64>, live: &[u64], fpr: f64, seed: u64, salt: u32) -> 
     Err(Error::BuildFailed)
 }
 
-/// A level of these digests, which are used up.
+/// Builds a level from these digests, which are used up.
 fn level(digests: &mut Vec<u64>, fpr: f64, seed: u64, salt: u32) -> Result<RibbonFilter> {
     digests.iter_mut().for_each(|digest| *digest = mix(*digest, salt));
     RibbonFilter::from_digests(digests, fpr, seed)

@@ -1,8 +1,8 @@
 //! Membership filters: "maybe present" or "definitely absent", from one compact blob.
 //!
-//! A filter is built from keys, written as a blob ([`Blob::encode`]), sent anywhere, read back
-//! ([`Blob::decode`]) and asked. The blob's bytes are specified in `FORMAT.md`; the same crate, compiled to
-//! WebAssembly, is the npm package `bloom-wasm`.
+//! You build a filter from keys, write it as a blob ([`Blob::encode`]), send it anywhere, read it back
+//! ([`Blob::decode`]) and ask it. `FORMAT.md` specifies the bytes of a blob. The same crate, compiled to WebAssembly,
+//! is the npm package `bloom-wasm`.
 //!
 //! ```
 //! use bloom_wasm::{Blob, BloomFilter, Error};
@@ -17,15 +17,15 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! How to read the source, in which arrows run one way:
+//! How to read the source (modules import only from the ones above them):
 //!
-//! - [`error`], [`kind`] and [`profile`] know nobody; `vectors` grows vectors without aborting.
-//! - A key becomes a 64-bit digest in [`hash`], and [`digests`] has what is done with sets of those. [`params`] holds the
+//! - [`error`], [`kind`] and [`profile`] import nothing; `vectors` grows vectors without aborting.
+//! - [`hash`] turns a key into a 64-bit digest, [`digests`] works on sets of digests, and [`params`] holds the
 //!   formulas.
 //! - Each file in [`filters`] is one algorithm over digests; [`layers`] stacks filters.
 //! - [`format`](mod@format) alone knows byte offsets, and [`info`] describes what it read.
-//! - [`keys`] makes keys of what a user types, and of the lines of lists. It knows no filter.
-//! - Two thin shells stand on all that: `wasm/` is the npm package's boundary, `cli/` the command line tool.
+//! - [`keys`] turns what a user types, and the lines of lists, into keys. It knows no filter.
+//! - Two thin shells stand on all that: `wasm/` is the npm package's boundary, and `cli/` is the command line tool.
 
 #![forbid(unsafe_code)]
 

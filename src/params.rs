@@ -1,6 +1,5 @@
-//! The formulas that tie a Bloom filter's count of keys (n), false-positive rate (fpr, p), bits (m) and hashes
-//! (k) together. Knows no other modules but `error`
-//! and `vectors`.
+//! The formulas for a Bloom filter's count of keys (n), false-positive rate (fpr, p), bits (m) and hashes (k). Imports
+//! only `error` and `vectors`.
 //!
 //! Sources: Bloom 1970, "Space/time trade-offs in hash coding with allowable errors"; Broder and Mitzenmacher
 //! 2004, "Network applications of Bloom filters", section 2. Logarithms come from the `libm` crate, so that
@@ -23,17 +22,16 @@ pub(crate) const HASHES: &str = "hashes must be a whole number from 1 to 64";
 pub struct Optimal {
     /// Bits in the filter (m), 1 to 2^32 - 1.
     pub bits: u32,
-    /// Hashes for each key (k), 1 to 64.
+    /// Hashes per key (k), 1 to 64.
     pub hashes: u32,
-    /// Bytes of those bits; a blob adds at most 64 to it.
+    /// Bytes for these bits. A blob adds at most 64 more.
     pub bytes: u32,
 }
 
-/// The smallest Bloom filter that holds `count` keys at a false-positive rate of `fpr`:
-/// m = ceil(-n ln p / (ln 2)^2) and k = max(1, round(m/n ln 2)). A count of 0 is sized as 1. At rates above 0.17,
-/// where k is 1 or 2, rounding it would miss the rate by up to a tenth: m is ceil(-k n / ln(1 - p^(1/k))) there. Below
-/// 1,000 keys m is then raised, by some bits in all, until the exact rate, the mean of (set bits / m)^k, is
-/// no higher than p.
+/// The smallest Bloom filter that holds `count` keys at a false-positive rate of `fpr`: m = ceil(-n ln p / (ln 2)^2)
+/// and k = max(1, round(m/n ln 2)). A count of 0 is sized as 1. At rates above 0.17, k is 1 or 2, and rounding it would
+/// miss the rate by up to a tenth. There m is ceil(-k n / ln(1 - p^(1/k))). Below 1,000 keys, m is then raised by a few
+/// bits until the exact rate, which is the mean of (set bits / m)^k, is at most p.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] unless 0 < fpr < 1 and fpr >= 100 n / 2^64: digests have 64 bits, and a rate near
@@ -49,7 +47,7 @@ pub fn optimal(count: u64, fpr: f64) -> Result<Optimal> {
     smallest(count, fpr)
 }
 
-/// As [`optimal`], for any rate.
+/// Like [`optimal`], for any rate.
 fn smallest(count: u64, fpr: f64) -> Result<Optimal> {
     let Optimal { mut bits, hashes, .. } = sized(count, bits_per_key(fpr))?;
     if count < 1000 {
@@ -60,8 +58,8 @@ fn smallest(count: u64, fpr: f64) -> Result<Optimal> {
     Ok(Optimal { bits, hashes, bytes: bits.div_ceil(8) })
 }
 
-/// The mean of (set bits / m)^k, which is the rate of a few keys. Up to 4,096 probes it is exact; beyond, where k is below
-/// n, it is the second-order series about the mean of the set bits, to a few thousandths.
+/// The mean of (set bits / m)^k, which is the rate for a small number of keys. Up to 4,096 probes it is exact. Beyond,
+/// where k is below n, it is the second-order series about the mean of the set bits, exact to a few thousandths.
 ///
 /// Source: Bose et al. 2008, "On the false-positive rate of Bloom filters".
 fn mean_rate(count: u64, bits: u32, hashes: u32) -> Result<f64> {
@@ -70,18 +68,18 @@ fn mean_rate(count: u64, bits: u32, hashes: u32) -> Result<f64> {
         return exact_rate(probes, bits, hashes);
     }
     let (m, k) = (f64::from(bits), f64::from(hashes));
-    // The chances that a given bit, and that two, are never hit; and by them the variance of the share of set bits.
+    // The chances that one given bit, and that two given bits, are never hit. They give the variance of the share of
+    // set bits.
     let (one, two) = (power(1.0 - 1.0 / m, probes), power(1.0 - 2.0 / m, probes));
     let variance = one / m + (1.0 - 1.0 / m) * two - one * one;
     let share = 1.0 - one;
     Ok(power(share, hashes.into()) * (1.0 + k * (k - 1.0) / 2.0 * variance / (share * share)))
 }
 
-/// After each of the probes one more bit is set, or not, if it hit one that was set before. It takes time in
-/// probes sqrt(m).
+/// Each probe sets one more bit, unless it hits one that is set already. The time is proportional to probes sqrt(m).
 fn exact_rate(probes: u64, bits: u32, hashes: u32) -> Result<f64> {
     let share = |set: usize| set as f64 / f64::from(bits);
-    // The chance of each number of set bits. Only those from `least` to `most` are likelier than one in 10^30, and the
+    // The chance of each number of set bits. Only those from `least` to `most` are likelier than one in 10^30; the
     // others change no digit.
     let mut chances: Vec<f64> = zeroed(bits as usize + 1)?;
     chances[0] = 1.0;
@@ -102,7 +100,7 @@ fn exact_rate(probes: u64, bits: u32, hashes: u32) -> Result<f64> {
     Ok((least..=most).map(|set| chances[set] * power(share(set), hashes.into())).sum())
 }
 
-/// The filter of so many keys with so many bits for each.
+/// The size of a filter for this many keys, with this many bits per key.
 pub(crate) fn sized(count: u64, bits_per_key: f64) -> Result<Optimal> {
     let count = count.max(1) as f64;
     let bits = libm::ceil(count * bits_per_key);
@@ -114,9 +112,9 @@ pub(crate) fn sized(count: u64, bits_per_key: f64) -> Result<Optimal> {
     Ok(Optimal { bits, hashes, bytes: bits.div_ceil(8) })
 }
 
-/// The false-positive rate of `count` keys in `bits` bits with `hashes` hashes, as the textbooks' product form
-/// (1 - (1 - 1/m)^(kn))^k. It takes the share of set bits at its mean, which is exact to 1 % from a thousand
-/// keys up at any rate down to 1e-6, and too low for a handful.
+/// The false-positive rate of `count` keys in `bits` bits with `hashes` hashes, as the textbooks' product form (1 - (1
+/// - 1/m)^(kn))^k. It takes the share of set bits at its mean. From a thousand keys on, that is exact to 1 % at any
+/// rate down to 1e-6. For a handful of keys it is too low.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] unless bits >= 1 and 1 <= hashes <= 64.
@@ -131,7 +129,7 @@ pub fn fpr_for(count: u64, bits: u32, hashes: u32) -> Result<f64> {
     Ok(power(any_of(count.saturating_mul(hashes.into()), 1.0 / f64::from(bits)), hashes.into()))
 }
 
-/// As [`fpr_for`], in the exponential form (1 - e^(-kn/m))^k that most papers quote. The two agree for large m.
+/// Like [`fpr_for`], in the exponential form (1 - e^(-kn/m))^k that most papers quote. The two agree for large m.
 ///
 /// # Errors
 /// As [`fpr_for`].
@@ -141,10 +139,10 @@ pub fn fpr_exponential(count: u64, bits: u32, hashes: u32) -> Result<f64> {
     Ok(power(set, hashes.into()))
 }
 
-/// The largest count of keys for which [`optimal`] needs no more than `bits` bits at a rate of `fpr`.
+/// The largest count of keys for which [`optimal`] needs at most `bits` bits at a rate of `fpr`.
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] unless bits >= 1 and fpr is one that [`optimal`] takes for one key.
+/// [`Error::InvalidParameter`] unless bits >= 1 and [`optimal`] accepts the fpr for one key.
 ///
 /// ```
 /// assert_eq!(bloom_wasm::params::count_for(9_585_059, 0.01)?, 1_000_000);
@@ -175,13 +173,13 @@ pub(crate) fn power(mut base: f64, mut exponent: u64) -> f64 {
     product
 }
 
-/// The chance that at least one of so many independent things happens, each of this chance: 1 - (1 - chance)^times, to
-/// six digits.
+/// The chance that at least one of `times` independent events of this chance happens: 1 - (1 - chance)^times, to six
+/// digits.
 #[inline(never)]
 pub(crate) fn any_of(times: u64, chance: f64) -> f64 {
     let mean = times as f64 * chance;
     if mean > 1e-3 {
-        // A million times are as good as more of a smaller chance, whose digits 1 - chance would lose.
+        // A million events are as good as more events of a smaller chance. 1 - chance would lose the digits of that.
         let times = times.min(1 << 20);
         return 1.0 - power(1.0 - (mean / times as f64).min(1.0), times);
     }
@@ -192,7 +190,7 @@ pub(crate) fn any_of(times: u64, chance: f64) -> f64 {
 /// The chance that two given keys share a digest: 2^-64.
 const COLLISION: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
-/// The least number of bits that give a Bloom filter a rate, for each key.
+/// The least number of bits per key with which a Bloom filter has this rate.
 pub(crate) fn bits_per_key(fpr: f64) -> f64 {
     let bits = -libm::log(fpr) / (LN_2 * LN_2);
     match libm::round(bits * LN_2) as u32 {
@@ -209,7 +207,7 @@ fn require_fpr(fpr: f64) -> Result<()> {
     Err(Error::rule("fpr must be a number above 0 and below 1"))
 }
 
-/// A rate that 64-bit digests can give to so many keys.
+/// Fails unless 64-bit digests can give this rate to this many keys.
 pub(crate) fn require_rate(count: u64, fpr: f64) -> Result<()> {
     require_fpr(fpr)?;
     if fpr < 100.0 * count.max(1) as f64 * COLLISION {

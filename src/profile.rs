@@ -1,4 +1,4 @@
-//! Profiles: what the keys of a blob are, and so how an input is turned into keys. Knows no other module.
+//! Profiles: what the keys of a blob are, and so how an input is turned into keys. Imports no other module.
 
 /// The flags of the profile `password`, as a blob has them.
 const LOWERCASE: u8 = 4;
@@ -34,8 +34,8 @@ impl Profile {
         }
     }
 
-    /// The profile of this name. Only passwords can be lower-cased and hashed; for the others that says `None`, as does
-    /// an unknown name.
+    /// The profile of this name. `None` for an unknown name, or if another profile than `password` is to be lower-cased
+    /// or hashed.
     pub fn from_name(name: &str, lowercase: bool, sha1: bool) -> Option<Self> {
         match name {
             "raw" if !lowercase && !sha1 => Some(Profile::Raw),
@@ -56,22 +56,22 @@ impl Profile {
         }
     }
 
-    /// The profile of this number and these flags, of which others than [`Profile::FLAGS`] are ignored.
+    /// The profile of this number and these flags. Flags other than [`Profile::FLAGS`] are ignored.
     pub(crate) fn from_number(number: u8, flags: u8) -> Option<Self> {
         let (lowercase, sha1) = (flags & LOWERCASE != 0, flags & SHA1 != 0);
         let name = ["raw", "url", "password"].get(usize::from(number))?;
         Self::from_name(name, lowercase, sha1)
     }
 
-    /// The false-positive rate if nobody chooses one: 1 in 1,000, and 1 in 10,000 for passwords.
+    /// The default false-positive rate: 1 in 1,000, and 1 in 10,000 for passwords.
     pub fn default_fpr(self) -> f64 {
         if let Profile::Password { .. } = self { 1e-4 } else { 1e-3 }
     }
 
-    /// The rate of a single key for a rate of whole checks. A URL makes up to 30 keys, and nine of ten URLs at most 10:
-    /// a tenth for those.
+    /// The rate of a single key, for a rate of whole checks. For URLs it is a tenth: a URL has up to 30 keys, and nine
+    /// of ten URLs have at most 10.
     pub fn key_fpr(self, fpr: f64) -> f64 {
-        // What is out of range stays so, for the builder to say.
+        // A rate that is out of range stays so, and the builder will refuse it.
         if self == Profile::Url && fpr < 1.0 { fpr / 10.0 } else { fpr }
     }
 }

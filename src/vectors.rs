@@ -1,5 +1,5 @@
-//! Vectors that grow without aborting: the standard library's own methods abort where there is no memory, and a length
-//! here may be a caller's or a blob's choice. Knows no other module but `error`.
+//! Vectors that grow without aborting. The standard library's own methods abort if there is no memory, and here a
+//! caller or a blob may choose a length. Imports only `error`.
 
 use crate::error::{Error, Result};
 
@@ -24,14 +24,14 @@ pub(crate) fn reserve<T>(items: &mut Vec<T>, total: usize) -> Result<()> {
     items.try_reserve_exact(additional).map_err(|_| too_large::<T>(total))
 }
 
-/// Makes it `len` items long, new ones being 0; fails as [`reserve`].
+/// Makes the vector `len` items long. New items are 0. Fails like [`reserve`].
 pub(crate) fn resize<T: Clone + Default>(items: &mut Vec<T>, len: usize) -> Result<()> {
     reserve(items, len)?;
     items.resize(len, T::default());
     Ok(())
 }
 
-/// Appends an item. Makes about twice the room when there is none left, and fails as [`reserve`].
+/// Appends an item. Doubles the room if there is none left. Fails like [`reserve`].
 #[inline]
 pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
     if items.len() == items.capacity() {
@@ -41,7 +41,7 @@ pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
     Ok(())
 }
 
-/// As [`push`], with many items.
+/// Like [`push`], with many items.
 #[inline(never)]
 pub(crate) fn append<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Result<()> {
     if more.len() > items.capacity() - items.len() {
@@ -51,7 +51,7 @@ pub(crate) fn append<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Result<()> {
     Ok(())
 }
 
-/// As [`push`], with many zeros.
+/// Like [`push`], with many zeros.
 #[cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
 pub(crate) fn lengthen(items: &mut Vec<u8>, additional: usize) -> Result<()> {
     if additional > items.capacity() - items.len() {

@@ -542,7 +542,7 @@ one.example";
     ];
     assert_eq!(blob, url_blob(&keys));
     let [rule, local, no] =
-        ["an adblock rule that isn't ||host^", "this computer's own name", "no URL and no host"];
+        ["an adblock rule other than ||host^", "this computer's own name", "not a URL or a host"];
     let expected = [
         format!("list:6: skipped, {rule}: \"||rule.example^$third-party\""),
         format!("list:7: skipped, {rule}: \"@@||good.example^\""),
@@ -594,8 +594,8 @@ fn ten_skipped_lines_are_shown_and_all_are_counted() {
     }
     let (blob, said, _) = build(folder, &["one", "two", "--profile", "url"], b"");
     assert_eq!(blob, url_blob(&["evil.example/"]));
-    assert!(said.contains("1,205 skipped (an adblock rule that isn't ||host^)"), "{said}");
-    assert!(said.contains("1 skipped (no URL and no host)"), "{said}");
+    assert!(said.contains("1,205 skipped (an adblock rule other than ||host^)"), "{said}");
+    assert!(said.contains("1 skipped (not a URL or a host)"), "{said}");
 
     // Lines that aren't members are told of as well.
     let verify = run(folder, &["verify", "out", "--members", "one", "--absent", "two"], b"");
@@ -816,13 +816,13 @@ fn keys_in_both_lists() {
     assert_eq!(
         conflicts,
         [
-            "good:1: in both lists, and so still blocked: \"shop.example/\"",
-            "good:2: in both lists, and so still blocked: \"page.example/x?y\"",
-            "good:3: in both lists, and so still blocked: \"evil.com/\"",
-            "good:4: in both lists, and so still blocked: \"worse.com/a/\"",
+            "good:1: in both lists, kept: \"shop.example/\"",
+            "good:2: in both lists, kept: \"page.example/x?y\"",
+            "good:3: in both lists, kept: \"evil.com/\"",
+            "good:4: in both lists, kept: \"worse.com/a/\"",
         ]
     );
-    assert!(said.contains("5 entries, 4 keys in both lists still blocked"), "{said}");
+    assert!(said.contains("5 entries, 4 keys in both lists (kept)"), "{said}");
     let all = [&bad[..], &good].concat().join("\n") + "\n";
     assert_eq!(text(&checked(folder, all.as_bytes())), all.replace("good.com\n", ""));
 
@@ -832,14 +832,14 @@ fn keys_in_both_lists() {
     assert_eq!(
         conflicts,
         [
-            "good:1: in both lists, and so absent: \"shop.example/\"",
-            "good:2: in both lists, and so absent: \"page.example/x?y\"",
-            "good:3: in both lists, and so still blocked: \"evil.com/\"",
-            "good:4: in both lists, and so still blocked: \"worse.com/a/\"",
+            "good:1: in both lists, removed: \"shop.example/\"",
+            "good:2: in both lists, removed: \"page.example/x?y\"",
+            "good:3: in both lists, kept: \"evil.com/\"",
+            "good:4: in both lists, kept: \"worse.com/a/\"",
         ]
     );
     assert!(
-        said.contains("5 entries, 2 keys in both lists absent, 2 keys in both lists still blocked"),
+        said.contains("5 entries, 2 keys in both lists (removed), 2 keys in both lists (kept)"),
         "{said}"
     );
     let asked = "evil.com\ngood.evil.com/a\nother.evil.com\nworse.com/a/\nworse.com/a/b\nshop.example\n\
@@ -856,7 +856,7 @@ fn keys_in_both_lists() {
     for good in ["evil.com\na.evil.com", "a.evil.com\nevil.com"] {
         fs::write(folder.join("good"), good).unwrap();
         let (_, said, _) = build(folder, &[&common[..], &["--allow-wins"]].concat(), b"");
-        assert!(said.contains("2 entries, 1 keys in both lists absent\n"), "{said}");
+        assert!(said.contains("2 entries, 1 keys in both lists (removed)\n"), "{said}");
         assert_eq!(text(&checked(folder, b"evil.com\nb.evil.com\na.evil.com\nalone.com")), "alone.com\n");
     }
     // Twelve conflicts: ten are shown, all are counted.
@@ -864,13 +864,13 @@ fn keys_in_both_lists() {
     fs::write(folder.join("good"), &hosts).unwrap();
     let (_, said, warned) = build(folder, &["--profile", "url", "--allow", "good"], hosts.as_bytes());
     assert_eq!((warned.lines().count(), warned.lines().last()), (11, Some("and 2 more")));
-    assert!(said.contains("12 entries, 12 keys in both lists still blocked"), "{said}");
+    assert!(said.contains("12 entries, 12 keys in both lists (kept)"), "{said}");
     // Suffixes and lines that are no keys, in a list of allowed ones.
     fs::write(folder.join("good"), "co.uk\n*.x\n# c\n").unwrap();
     let (_, said, warned) = build(folder, &["--profile", "url", "--allow", "good"], b"evil.co.uk");
     assert!(said.contains("allowed  1 entries, 1 comments"), "{said}");
     assert!(said.contains("1 skipped (an adblock rule"), "{said}");
-    assert_eq!(warned, "good:2: skipped, an adblock rule that isn't ||host^: \"*.x\"\n");
+    assert_eq!(warned, "good:2: skipped, an adblock rule other than ||host^: \"*.x\"\n");
     assert_eq!(checked(folder, b"evil.co.uk"), b"evil.co.uk\n");
 }
 
@@ -927,7 +927,7 @@ fn short_passwords_are_left_out_and_counted() {
         ["fiver", "f\u{ef}ver", "\u{1f600}\u{1f600}\u{1f600}\u{1f600}\u{1f600}", "     "].map(str::as_bytes);
     assert_eq!(blob, blob_of(EXACT, 1e-4, &keys));
     assert_eq!(warned, "", "they were asked for");
-    assert!(said.contains("4 keys, 3 skipped (shorter than asked for)"), "{said}");
+    assert!(said.contains("4 keys, 3 skipped (below the minimum length)"), "{said}");
     fs::write(folder.join("list"), list).unwrap();
     for (length, members) in [("0", 7), ("5", 4), ("6", 0)] {
         let args = ["verify", "out", "--probes", "1", "--members", "list", "--json", "--min-length", length];
@@ -965,7 +965,7 @@ fn lists_of_hashes() {
 
     let (blob, said, warned) = build(folder, &["list", "--profile", "password", "--sha1-hex"], b"");
     assert_eq!(blob, blob_of(sha1, 1e-4, &[a, rare, ten, uncounted, upper]));
-    assert!(said.contains("5 keys, 3 skipped (no SHA-1 hash in hexadecimal)"), "{said}");
+    assert!(said.contains("5 keys, 3 skipped (not a SHA-1 in hexadecimal)"), "{said}");
     let places: Vec<_> = warned.lines().map(|line| line.split(": ").next().unwrap()).collect();
     assert_eq!(places, ["list:6", "list:7", "list:8"]);
 
@@ -973,7 +973,7 @@ fn lists_of_hashes() {
     let (blob, said, warned) = build(folder, &args, b"");
     assert_eq!(blob, blob_of(sha1, 1e-4, &[a, ten, uncounted, upper]));
     assert!(
-        said.contains("3 skipped (no SHA-1 hash in hexadecimal), 1 skipped (rarer than asked for)"),
+        said.contains("3 skipped (not a SHA-1 in hexadecimal), 1 skipped (below the minimum count)"),
         "{said}"
     );
     assert_eq!(warned.lines().count(), 3);
@@ -1000,7 +1000,7 @@ fn lists_of_hashes() {
     let (blob, said, _) = build(folder, &[&args[..], &more].concat(), b"");
     assert_eq!(blob, blob_of(sha1, 1e-9, &[a, uncounted, upper]));
     assert!(
-        said.contains("2 entries, 1 skipped (no SHA-1 hash in hexadecimal), 1 keys in both lists absent"),
+        said.contains("2 entries, 1 skipped (not a SHA-1 in hexadecimal), 1 keys in both lists (removed)"),
         "{said}"
     );
 }

@@ -248,7 +248,7 @@ fn the_end_of_growth() {
         assert_eq!(error.code(), "filter_full");
         assert_eq!(
             error.to_string(),
-            format!("the filter is full with {room} keys; build one of a higher capacity")
+            format!("the filter is full with {room} keys; build one with a higher capacity")
         );
         assert_eq!(filter, before);
         assert_eq!(filter.add(&0_u64.to_le_bytes()), Ok(false));

@@ -184,15 +184,15 @@ fn allow(
     remove_conflicts(members, &conflicts)?;
     let mut notices = keys::Notices::default();
     for Conflict { key, removed, place, .. } in &conflicts {
-        let what = if *removed { "so absent" } else { "so still blocked" };
-        notices.push(|| format!("{place}: in both lists, and {what}: {}", quoted(key)));
+        let what = if *removed { "removed" } else { "kept" };
+        notices.push(|| format!("{place}: in both lists, {what}: {}", quoted(key)));
     }
     notices.print(streams);
     let mut words = format!("{} entries", grouped(read)) + &met.summary();
-    for (what, removed) in [("absent", true), ("still blocked", false)] {
+    for (what, removed) in [("removed", true), ("kept", false)] {
         let count = conflicts.iter().filter(|conflict| conflict.removed == removed).count() as u64;
         if count > 0 {
-            words += &format!(", {} keys in both lists {what}", grouped(count));
+            words += &format!(", {} keys in both lists ({what})", grouped(count));
         }
     }
     Ok((allowed, words))

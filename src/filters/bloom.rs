@@ -1,8 +1,8 @@
-//! The classic Bloom filter: k bits of m are set for each key, and a key whose k bits are all set is maybe
-//! present. Bloom 1970, "Space/time trade-offs in hash coding with allowable errors". FORMAT.md section 6.1.
+//! The classic Bloom filter. Each key sets k of m bits, and a key whose k bits are all set is maybe present. Bloom
+//! 1970, "Space/time trade-offs in hash coding with allowable errors". FORMAT.md section 6.1.
 //!
-//! Probe i of a digest d is floor(x_i m / 2^64) with x_i = d M^(i+1) mod 2^64, M being [`MULTIPLIER`]. Each probe has a multiplier of its
-//! own, so the k probes don't fall into a line as in double hashing, which misses its rate by 20 % at 2^-16.
+//! Probe i of a digest d is floor(x_i m / 2^64) with x_i = d M^(i+1) mod 2^64, where M is [`MULTIPLIER`]. Each probe
+//! has its own multiplier, so the k probes aren't in line as in double hashing, which misses its rate by 20 % at 2^-16.
 
 use crate::digests::sort;
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::hash::{MULTIPLIER, digest, spread};
 use crate::params::{optimal, power, require_shape};
 use crate::vectors::zeroed;
 
-/// A Bloom filter over `bits` bits with `hashes` probes a key.
+/// A Bloom filter of `bits` bits, with `hashes` probes per key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BloomFilter {
     seed: u64,
@@ -25,7 +25,7 @@ impl BloomFilter {
     /// An empty filter of `bits` bits (1 to 2^32 - 1) and `hashes` hashes (1 to 64).
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] if the memory is not there.
+    /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] if there is no memory.
     pub fn new(bits: u32, hashes: u32, seed: u64) -> Result<Self> {
         let filter = Self::shaped(bits, hashes, seed)?;
         Ok(BloomFilter { bytes: zeroed(filter.byte_length())?.into(), ..filter })
@@ -48,8 +48,8 @@ impl BloomFilter {
         Self::new(size.bits, size.hashes, seed)
     }
 
-    /// The filter of the keys with these digests, sized by the number of different ones. They are sorted,
-    /// and repeated ones are dropped.
+    /// Builds a filter from the digests of keys, sized by the number of different ones. The vector is sorted, and
+    /// repeated digests are dropped.
     ///
     /// # Errors
     /// As [`BloomFilter::with_capacity`].
@@ -62,7 +62,7 @@ impl BloomFilter {
         Ok(filter)
     }
 
-    /// A filter that has its shape and lacks its bytes.
+    /// A filter with its shape, still without its bytes.
     pub(crate) fn shaped(bits: u32, hashes: u32, seed: u64) -> Result<Self> {
         require_shape(bits, hashes)?;
         Ok(BloomFilter { seed, bits, hashes, bytes: Payload::default() })
@@ -100,8 +100,8 @@ impl BloomFilter {
         &self.bytes
     }
 
-    /// The count of keys that sets half of the bits, m/k ln 2, which is where a filter of this shape does best;
-    /// past it the rate is worse than 2^-k.
+    /// The count of keys that sets half of the bits, m/k ln 2. A filter of this shape is best there; with more keys the
+    /// rate is above 2^-k.
     pub fn capacity(&self) -> u64 {
         capacity(self.bits, self.hashes)
     }
@@ -116,7 +116,7 @@ impl BloomFilter {
         self.has_digest(digest(self.seed, key))
     }
 
-    /// As [`BloomFilter::has`], for a key's digest under this filter's seed.
+    /// Like [`BloomFilter::has`], for a key's digest with this filter's seed.
     #[inline]
     pub fn has_digest(&self, digest: u64) -> bool {
         has(&self.bytes, self.bits, self.hashes, digest)
@@ -127,18 +127,18 @@ impl BloomFilter {
         self.add_digest(digest(self.seed, key))
     }
 
-    /// As [`BloomFilter::add`], for a key's digest under this filter's seed.
+    /// Like [`BloomFilter::add`], for a key's digest with this filter's seed.
     #[inline]
     pub fn add_digest(&mut self, digest: u64) -> bool {
         add(&mut self.bytes, self.bits, self.hashes, digest)
     }
 
-    /// Forgets every key.
+    /// Removes all keys.
     pub fn clear(&mut self) {
         self.bytes.fill(0);
     }
 
-    /// Adds every key of `other`: afterwards this is the filter that both lists would have made together.
+    /// Adds every key of `other`. The result is the filter of both lists together.
     ///
     /// # Errors
     /// [`Error::Incompatible`] unless bits, hashes and seed are equal; nothing is changed then.
@@ -146,8 +146,8 @@ impl BloomFilter {
         self.combine(other, true)
     }
 
-    /// Keeps the bits that both filters have. Keys that were added to both stay; the false-positive rate is at
-    /// most the smaller of the two, and may be above that of a filter made of the common keys alone.
+    /// Keeps the bits that both filters have, so keys that were added to both stay. The false-positive rate is at most
+    /// the lower of the two, and may be above that of a filter of the common keys alone.
     ///
     /// # Errors
     /// As [`BloomFilter::union`].
@@ -155,7 +155,7 @@ impl BloomFilter {
         self.combine(other, false)
     }
 
-    /// The union, or else the intersection.
+    /// The union, or the intersection if `union` is false.
     pub(crate) fn combine(&mut self, other: &Self, union: bool) -> Result<()> {
         if (self.bits, self.hashes, self.seed) != (other.bits, other.hashes, other.seed) {
             return Err(Error::Incompatible);
@@ -178,7 +178,7 @@ impl BloomFilter {
     }
 }
 
-/// The positions of a digest among `bits` bits, which a counting filter shares.
+/// The positions of a digest among `bits` bits. A counting filter uses them too.
 #[inline]
 pub(super) fn probes(digest: u64, bits: u32, hashes: u32) -> impl Iterator<Item = u32> {
     let mut x = digest;
@@ -216,11 +216,11 @@ pub(super) fn fill(bytes: &[u8], bits: u32) -> f64 {
     bytes.chunks(1 << 16).map(|chunk| u64::from(ones(chunk))).sum::<u64>() as f64 / f64::from(bits)
 }
 
-/// That nothing is set in the last byte after `bits` bits.
+/// Fails if a bit is set in the last byte after `bits` bits.
 pub(super) fn require_rest(bytes: &[u8], bits: u32) -> Result<()> {
     let used = bits % 8;
     if used != 0 && bytes.last().is_some_and(|last| last >> used != 0) {
-        return Err(Error::rule("the bits after the last must be 0"));
+        return Err(Error::rule("the bits after the last one must be 0"));
     }
     Ok(())
 }

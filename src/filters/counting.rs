@@ -1,14 +1,14 @@
-//! The counting Bloom filter: a Bloom filter whose bits have become small counters, so that keys can be removed.
+//! The counting Bloom filter: a Bloom filter with small counters instead of bits, so that keys can be removed.
 //! Fan, Cao, Almeida and Broder 2000, "Summary cache: a scalable wide-area web cache sharing protocol". FORMAT.md
 //! section 6.2.
 //!
-//! A counter holds how many keys have it among their positions. Positions are those of the Bloom filter of the same
-//! bits, hashes and seed, but where probes of one key meet, they count once: so no key weighs more than another, and
-//! each counter of a key is at least the number of times that it was added.
+//! A counter says how many keys have it among their positions. The positions are those of the Bloom filter with the
+//! same bits, hashes and seed. If two probes of one key meet, they count once. So no key counts more than another, and
+//! each counter of a key is at least the number of times that the key was added.
 //!
-//! A counter that has reached its maximum stays there. It may stand for more keys than it can say, and counting it
-//! down would get to 0 while there is still one: a false negative. It happens rarely: with half of the counters above
-//! 0 their values are Poisson distributed with mean ln 2, and one of 4 bits gets to 15 with a chance of 1.6e-15.
+//! A counter that has reached its maximum stays there. It may stand for more keys than it can count, and counting down
+//! could reach 0 while one of them is still there: a false negative. That is rare. If half of the counters are above 0,
+//! their values are Poisson distributed with mean ln 2, and a counter of 4 bits reaches 15 with a chance of 1.6e-15.
 
 use super::bloom::{self, BloomFilter, probes, require_rest};
 use crate::digests::sort;
@@ -18,14 +18,14 @@ use crate::hash::digest;
 use crate::params::{optimal, power, require_shape};
 use crate::vectors::zeroed;
 
-/// A Bloom filter over `bits` counters with `hashes` probes a key.
+/// A Bloom filter of `bits` counters, with `hashes` probes per key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountingBloomFilter {
     seed: u64,
     bits: u32,
     hashes: u32,
     counter_bits: u32,
-    /// A byte a counter; or two in a byte, the first one in its low half, and 0 after the last one.
+    /// One counter per byte; or two, the first in the low half, with 0 after the last one.
     counters: Payload,
 }
 
@@ -34,7 +34,7 @@ impl CountingBloomFilter {
     /// hashes (1 to 64).
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] if the memory is not there.
+    /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] if there is no memory.
     pub fn new(bits: u32, hashes: u32, counter_bits: u32, seed: u64) -> Result<Self> {
         let filter = Self::shaped(bits, hashes, counter_bits, seed)?;
         Ok(CountingBloomFilter { counters: zeroed(filter.byte_length())?.into(), ..filter })
@@ -58,8 +58,8 @@ impl CountingBloomFilter {
         Self::new(size.bits, size.hashes, counter_bits, seed)
     }
 
-    /// The filter of the keys with these digests, each added once however often it is there. They are sorted, and
-    /// repeated ones are dropped.
+    /// Builds a filter from the digests of keys. Each different key is added once. The vector is sorted, and repeated
+    /// digests are dropped.
     ///
     /// # Errors
     /// As [`CountingBloomFilter::with_capacity`].
@@ -72,7 +72,7 @@ impl CountingBloomFilter {
         Ok(filter)
     }
 
-    /// A filter that has its shape and lacks its counters.
+    /// A filter with its shape, still without its counters.
     pub(crate) fn shaped(bits: u32, hashes: u32, counter_bits: u32, seed: u64) -> Result<Self> {
         require_shape(bits, hashes)?;
         if !matches!(counter_bits, 4 | 8) {
@@ -128,18 +128,18 @@ impl CountingBloomFilter {
         self.has_digest(digest(self.seed, key))
     }
 
-    /// As [`CountingBloomFilter::has`], for a key's digest under this filter's seed.
+    /// Like [`CountingBloomFilter::has`], for a key's digest with this filter's seed.
     pub fn has_digest(&self, digest: u64) -> bool {
         probes(digest, self.bits, self.hashes).all(|position| self.counter(position) != 0)
     }
 
-    /// How many times a key was added and not removed, or more: the least of its counters. The largest value of a
-    /// counter, 15 or 255, means "so many or more", and stays whatever is removed.
+    /// How often a key was added and not removed; other keys can make the number too high. It is the lowest of the
+    /// key's counters. The largest value, 15 or 255, means "that many or more", and stays whatever is removed.
     pub fn count(&self, key: &[u8]) -> u32 {
         self.count_digest(digest(self.seed, key))
     }
 
-    /// As [`CountingBloomFilter::count`], for a key's digest under this filter's seed.
+    /// Like [`CountingBloomFilter::count`], for a key's digest with this filter's seed.
     pub fn count_digest(&self, digest: u64) -> u32 {
         let mut least = self.max();
         for position in probes(digest, self.bits, self.hashes) {
@@ -148,12 +148,12 @@ impl CountingBloomFilter {
         least.into()
     }
 
-    /// Adds a key, once more if it is there. True = it was definitely not there before; false = it may have been.
+    /// Adds a key, or adds it once more. True = it was definitely not there before; false = it may have been.
     pub fn add(&mut self, key: &[u8]) -> bool {
         self.add_digest(digest(self.seed, key))
     }
 
-    /// As [`CountingBloomFilter::add`], for a key's digest under this filter's seed.
+    /// Like [`CountingBloomFilter::add`], for a key's digest with this filter's seed.
     pub fn add_digest(&mut self, digest: u64) -> bool {
         let there = self.has_digest(digest);
         self.step(digest, 1);
@@ -162,13 +162,13 @@ impl CountingBloomFilter {
 
     /// Undoes one [`CountingBloomFilter::add`] of a key. False = it was definitely not there, and nothing is changed.
     ///
-    /// Remove only what was added: a false positive that is removed takes its counters from keys that are there, and
-    /// they may become definitely absent.
+    /// Remove only what you added: removing a false positive lowers the counters of other keys, which may then become
+    /// "definitely absent".
     pub fn remove(&mut self, key: &[u8]) -> bool {
         self.remove_digest(digest(self.seed, key))
     }
 
-    /// As [`CountingBloomFilter::remove`], for a key's digest under this filter's seed.
+    /// Like [`CountingBloomFilter::remove`], for a key's digest with this filter's seed.
     pub fn remove_digest(&mut self, digest: u64) -> bool {
         let there = self.has_digest(digest);
         if there {
@@ -177,7 +177,7 @@ impl CountingBloomFilter {
         there
     }
 
-    /// Forgets every key.
+    /// Removes all keys.
     pub fn clear(&mut self) {
         self.counters.fill(0);
     }
@@ -190,7 +190,7 @@ impl CountingBloomFilter {
         self.combine(other, true)
     }
 
-    /// Keeps the lesser of each two counters. Keys that were added to both stay, as often as in the one with fewer.
+    /// Keeps the lower of each two counters. Keys that were added to both stay, as often as in the filter with fewer.
     ///
     /// # Errors
     /// As [`CountingBloomFilter::union`].
@@ -198,14 +198,14 @@ impl CountingBloomFilter {
         self.combine(other, false)
     }
 
-    /// The union, or else the intersection.
+    /// The union, or the intersection if `union` is false.
     pub(crate) fn combine(&mut self, other: &Self, union: bool) -> Result<()> {
         let shape = |filter: &Self| (filter.bits, filter.hashes, filter.counter_bits, filter.seed);
         if shape(self) != shape(other) {
             return Err(Error::Incompatible);
         }
-        // The first counter of a byte has the bits of `max`, the second has the others, of which 8-bit counters
-        // leave none. A second counter that overflows makes all bits 1, and the mask leaves its own.
+        // The first counter of a byte has the bits of `max`. The second has the other bits; with 8-bit counters there
+        // are none. A second counter that overflows makes all bits 1, and the mask keeps its own.
         let max = self.max();
         for (byte, &other) in self.counters.iter_mut().zip(other.counters.iter()) {
             let both = |mask: u8| match union {
@@ -217,11 +217,10 @@ impl CountingBloomFilter {
         Ok(())
     }
 
-    /// The Bloom filter of the same keys, which a client that removes nothing can do with: a bit is set where the
-    /// counter isn't 0.
+    /// The Bloom filter of the same keys, for clients that remove nothing. A bit is set where the counter isn't 0.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the memory is not there.
+    /// [`Error::TooLarge`] if there is no memory.
     pub fn to_bloom(&self) -> Result<BloomFilter> {
         let mut bytes = zeroed(self.bits.div_ceil(8) as usize)?;
         for (byte, first) in bytes.iter_mut().zip((0..self.bits).step_by(8)) {
@@ -258,7 +257,7 @@ impl CountingBloomFilter {
         if self.counter_bits == 4 { 15 } else { 255 }
     }
 
-    /// The byte that a counter is in, and how far up it begins there.
+    /// The byte that a counter is in, and the bit at which it begins there.
     #[inline]
     fn place(&self, position: u32) -> (usize, u32) {
         let halves = u32::from(self.counter_bits == 4);

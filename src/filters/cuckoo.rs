@@ -1,6 +1,6 @@
-//! The cuckoo filter: the one that can forget. It stores a short fingerprint of each key in one of two buckets, and a
-//! key is maybe present if one of them holds its fingerprint. Fan, Andersen, Kaminsky and Mitzenmacher 2014, "Cuckoo
-//! filter: practically better than Bloom". FORMAT.md section 6.4.
+//! The cuckoo filter, from which keys can be removed. It stores a short fingerprint of each key in one of two buckets.
+//! A key is maybe present if one of the two holds its fingerprint. Fan, Andersen, Kaminsky and Mitzenmacher 2014,
+//! "Cuckoo filter: practically better than Bloom". FORMAT.md section 6.4.
 //!
 //! For n buckets (an even number) and fingerprints of f bits, a key with digest d has
 //!
@@ -10,9 +10,9 @@
 //! other bucket b2 = (s - b1) mod n, where s = floor(mix(p) n / 2^64) | 1
 //! ```
 //!
-//! Bucket and fingerprint come from different halves of the digest, and so are independent. The other bucket is the
-//! same step from either side, b1 = (s - b2) mod n, so a fingerprint can move without its key. As s is odd and n even,
-//! one of the two is an even bucket and one an odd: they always differ.
+//! The bucket and the fingerprint come from different halves of the digest, so they are independent. The same step
+//! leads from either bucket to the other, since b1 = (s - b2) mod n. So a fingerprint can move without its key. Because
+//! s is odd and n is even, one of the two buckets is even and the other odd: they always differ.
 
 use crate::digests::sort;
 use crate::error::{Error, Result};
@@ -23,15 +23,15 @@ use crate::vectors::zeroed;
 
 /// Slots in a bucket.
 const WAYS: u64 = 4;
-/// What a slot without a fingerprint holds.
+/// The content of an empty slot.
 const EMPTY: u32 = 0;
-/// Of the keys that fill a filter to 95 %, two in a million take more than 256 kicks, and each 128 more are 50 times as
+/// While a filter fills to 95 %, two keys in a million take more than 256 kicks. Each 128 kicks more are 50 times as
 /// rare.
 const MAX_KICKS: u64 = 1024;
-/// Zeros after the last slot, so that every slot lies within 8 bytes that are there.
+/// Zeros after the last slot, so that every slot lies within 8 bytes that exist.
 const PADDING: usize = 7;
 
-/// A cuckoo filter of `buckets` times 4 slots for fingerprints of `fingerprint_bits` bits.
+/// A cuckoo filter of `buckets` buckets with 4 slots each, for fingerprints of `fingerprint_bits` bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CuckooFilter {
     seed: u64,
@@ -42,21 +42,21 @@ pub struct CuckooFilter {
 }
 
 impl CuckooFilter {
-    /// An empty filter of `buckets` buckets (an even number from 2 on) and `fingerprint_bits` bits (1 to 32). Below 5
-    /// bits keys share too many pairs of buckets to fill them.
+    /// An empty filter of `buckets` buckets (even, at least 2) and `fingerprint_bits` bits (1 to 32). With fewer than 5
+    /// bits, keys share too many pairs of buckets to fill them.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] from 2 GiB on or if the memory is not
-    /// there.
+    /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] from 2 GiB on or if there is no memory.
     pub fn new(buckets: u32, fingerprint_bits: u32, seed: u64) -> Result<Self> {
         let filter = Self::shaped(buckets, fingerprint_bits, seed)?;
         Ok(CuckooFilter { bytes: zeroed(filter.byte_length() + PADDING)?.into(), ..filter })
     }
 
-    /// An empty filter that takes `count` different keys, with a false-positive rate of at most `fpr` then. Fingerprints
-    /// have f = ceil(log2(8 / fpr)) bits, because a key is compared with 8 slots, but at least 5. The keys are at most
-    /// 95 % of the slots, and 8 buckets more level out chance in small filters: of 16 million, none got
-    /// [full](Error::FilterFull) too early; at rates above 1/8, whose fingerprints are shorter, a few in a million do.
+    /// An empty filter that holds `count` different keys at a false-positive rate of at most `fpr`. Fingerprints have f
+    /// = ceil(log2(8 / fpr)) bits, because a key is compared with 8 slots, but at least 5. The keys fill at most 95 %
+    /// of the slots. Small filters vary more, so there are 8 more buckets: of 16 million filters, none got
+    /// [full](Error::FilterFull) too early. At rates above 1/8 fingerprints are shorter, and a few filters in a million
+    /// do.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] unless 2^-29 <= fpr < 1 and fpr >= 100 count / 2^64, and as
@@ -76,12 +76,12 @@ impl CuckooFilter {
         Self::new(buckets, fingerprint_bits, seed)
     }
 
-    /// The filter of the keys with these digests, sized by the number of different ones, each of which is added once.
-    /// They are sorted, and repeated ones are dropped. Should they not fit, the filter gets a few more buckets.
+    /// Builds a filter from the digests of keys, sized by the number of different ones. Each is added once. The vector
+    /// is sorted, and repeated digests are dropped. If the keys don't fit, the filter gets a few more buckets.
     ///
     /// # Errors
-    /// As [`CuckooFilter::with_capacity`], and [`Error::FilterFull`] if twice the size isn't enough: then somebody has
-    /// chosen keys that collide.
+    /// As [`CuckooFilter::with_capacity`], and [`Error::FilterFull`] if twice the size isn't enough. That happens only
+    /// if somebody has chosen keys that collide.
     pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
         sort(digests)?;
         let (least, fingerprint_bits) = size(digests.len() as u64, fpr)?;
@@ -95,10 +95,10 @@ impl CuckooFilter {
         }
     }
 
-    /// A filter that has its shape and lacks its slots.
+    /// A filter with its shape, still without its slots.
     pub(crate) fn shaped(buckets: u32, fingerprint_bits: u32, seed: u64) -> Result<Self> {
         if buckets == 0 || !buckets.is_multiple_of(2) {
-            return Err(Error::rule("buckets must be an even number from 2 on"));
+            return Err(Error::rule("buckets must be even and at least 2"));
         }
         if fingerprint_bits == 0 || fingerprint_bits > 32 {
             return Err(Error::rule("fingerprint bits must be a whole number from 1 to 32"));
@@ -110,12 +110,12 @@ impl CuckooFilter {
         Ok(CuckooFilter { seed, buckets, fingerprint_bits, bytes: Payload::default() })
     }
 
-    /// How many bytes the slots take: 8 slots of f bits are f bytes, and n is even, so no part of a byte is left.
+    /// How many bytes the slots take. Eight slots of f bits are f bytes, and n is even, so these are whole bytes.
     pub(crate) fn byte_length(&self) -> usize {
         (self.buckets / 2) as usize * self.fingerprint_bits as usize
     }
 
-    /// Gives the filter its slots, [`CuckooFilter::byte_length`] bytes of them. Every content is legal.
+    /// Gives the filter its slots, [`CuckooFilter::byte_length`] bytes. Any content is legal.
     pub(crate) fn set_bytes(&mut self, bytes: Payload) -> Result<()> {
         debug_assert_eq!(bytes.len(), self.byte_length());
         self.bytes = bytes;
@@ -143,7 +143,7 @@ impl CuckooFilter {
         self.bytes.split_last_chunk::<PADDING>().map_or(&[], |(slots, _)| slots)
     }
 
-    /// The count of keys that fills 95 % of the slots. Past 98.0 % no choice of buckets can place them all (Cain,
+    /// The count of keys that fills 95 % of the slots. Above 98.0 %, no choice of buckets can place all keys (Cain,
     /// Sanders and Wormald 2007, "The random graph threshold for k-orientability").
     pub fn capacity(&self) -> u64 {
         self.slots() * 19 / 20
@@ -163,28 +163,28 @@ impl CuckooFilter {
         self.has_digest(digest(self.seed, key))
     }
 
-    /// As [`CuckooFilter::has`], for a key's digest under this filter's seed.
+    /// Like [`CuckooFilter::has`], for a key's digest with this filter's seed.
     #[inline]
     pub fn has_digest(&self, digest: u64) -> bool {
         self.locate(digest).is_some()
     }
 
     /// Adds a copy of a key. True = the key was definitely not there before; false = it may have been, and is now there
-    /// once more. It takes as many [removals](CuckooFilter::remove) as additions until it is gone.
+    /// once more. After that it takes as many [removals](CuckooFilter::remove) as additions to get rid of it.
     ///
     /// # Errors
-    /// [`Error::FilterFull`] if there is no room; nothing is changed then. There never is room for a ninth copy of one
+    /// [`Error::FilterFull`] if there is no room; nothing is changed then. There is never room for a ninth copy of a
     /// key.
     pub fn add(&mut self, key: &[u8]) -> Result<bool> {
         self.add_digest(digest(self.seed, key))
     }
 
-    /// As [`CuckooFilter::add`], for a key's digest under this filter's seed.
+    /// Like [`CuckooFilter::add`], for a key's digest with this filter's seed.
     pub fn add_digest(&mut self, digest: u64) -> Result<bool> {
         let (fingerprint, [first, second]) = self.place(digest);
         let new = !self.has_digest(digest);
-        // A random walk. Each kick puts the fingerprint in hand into a slot of a full bucket, and goes on with the one
-        // that was there to its other bucket.
+        // A random walk. Each kick puts the fingerprint in hand into a slot of a full bucket, takes the one that was
+        // there, and goes on to that one's other bucket.
         let way = |kick| mix(digest ^ kick) >> 62;
         let mut bucket = if self.find(first, EMPTY).is_some() { first } else { second };
         let mut hand = fingerprint;
@@ -196,7 +196,7 @@ impl CuckooFilter {
             }
             bucket = self.other(bucket, hand);
         }
-        // The fingerprint in hand tells where it comes from, so the same steps backwards undo them all.
+        // The fingerprint in hand tells where it comes from, so the same steps backwards undo everything.
         for kick in (0..MAX_KICKS).rev() {
             bucket = self.other(bucket, hand);
             hand = self.replace(slot(bucket, way(kick)), hand);
@@ -204,10 +204,11 @@ impl CuckooFilter {
         Err(Error::FilterFull { count: self.count() })
     }
 
-    /// Adds a copy of each key, of its digest under this filter's seed; returns how many were definitely not there.
+    /// Adds a copy of each key, given by its digest with this filter's seed. Returns how many were definitely not
+    /// there.
     ///
     /// # Errors
-    /// [`Error::FilterFull`] if there is no room for all; none is added then.
+    /// [`Error::FilterFull`] if there isn't room for all of them; none is added then.
     pub fn add_digests(&mut self, digests: &[u64]) -> Result<usize> {
         let mut new = 0;
         for (i, &digest) in digests.iter().enumerate() {
@@ -224,14 +225,14 @@ impl CuckooFilter {
         Ok(new)
     }
 
-    /// Removes one copy of a key; true = there was one. Only remove a key that was added: another key may have the same
-    /// fingerprint in the same buckets, and then it is that key's copy that goes, which makes `has` deny a key that is
-    /// there. The filter cannot tell the two apart.
+    /// Removes one copy of a key; true = there was one. Remove only what you added: another key may have the same
+    /// fingerprint in the same buckets. The filter can't tell the two apart, so it may remove that key's copy, and
+    /// `has` then denies a key that was added.
     pub fn remove(&mut self, key: &[u8]) -> bool {
         self.remove_digest(digest(self.seed, key))
     }
 
-    /// As [`CuckooFilter::remove`], for a key's digest under this filter's seed.
+    /// Like [`CuckooFilter::remove`], for a key's digest with this filter's seed.
     pub fn remove_digest(&mut self, digest: u64) -> bool {
         let found = self.locate(digest);
         if let Some(slot) = found {
@@ -240,16 +241,16 @@ impl CuckooFilter {
         found.is_some()
     }
 
-    /// Forgets every key.
+    /// Removes all keys.
     pub fn clear(&mut self) {
         self.bytes.fill(0);
     }
 
     /// The chance that a key which was never added is "maybe present", if the copies are of different keys.
     ///
-    /// A fingerprint and a pair of buckets that belong together are one of M = n (2^f - 1) / 2 places, and every key
-    /// falls into each with the same chance. That of a stranger holds none of c keys with chance
-    /// (1 - 1/M)^c = e^(-c/M), to a relative error of 1/2M.
+    /// A fingerprint and a pair of buckets make a place. There are M = n (2^f - 1) / 2 places, and a key falls into
+    /// each with the same chance. The chance that the place of an absent key holds none of c keys is (1 - 1/M)^c =
+    /// e^(-c/M), with a relative error of 1/2M.
     pub fn estimated_fpr(&self) -> f64 {
         let places = f64::from(self.buckets) * f64::from(self.mask()) / 2.0;
         any_of(self.count(), 1.0 / places)
@@ -270,14 +271,14 @@ impl CuckooFilter {
         self.find(first, fingerprint).or_else(|| self.find(second, fingerprint))
     }
 
-    /// The other bucket of a fingerprint that has this one.
+    /// The other bucket of a fingerprint.
     #[inline]
     fn other(&self, bucket: u32, fingerprint: u32) -> u32 {
         let sum = spread(mix(fingerprint.into()), self.buckets) | 1;
         if bucket <= sum { sum - bucket } else { sum + (self.buckets - bucket) }
     }
 
-    /// The first slot of a bucket that holds the fingerprint; [`EMPTY`] finds a free one.
+    /// The first slot of a bucket that holds the fingerprint. [`EMPTY`] finds a free slot.
     // One copy in the wasm instead of six.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     #[cfg_attr(not(target_arch = "wasm32"), inline)]
@@ -291,7 +292,7 @@ impl CuckooFilter {
         u32::MAX >> (32 - self.fingerprint_bits)
     }
 
-    /// The byte that a slot begins in, and the bit of it.
+    /// The byte and the bit at which a slot begins.
     #[inline]
     fn offset(&self, slot: u64) -> (usize, u64) {
         let bit = slot * u64::from(self.fingerprint_bits);
@@ -328,7 +329,7 @@ fn slot(bucket: u32, way: u64) -> u64 {
 /// The buckets and the fingerprint bits of [`CuckooFilter::with_capacity`].
 fn size(count: u64, fpr: f64) -> Result<(u32, u32)> {
     require_rate(count, fpr)?;
-    // The least f with 2^f fpr >= 8. Doubling is exact, where a logarithm is off by one near a power of two.
+    // The least f with 2^f fpr >= 8. Doubling is exact; a logarithm can be off by one near a power of two.
     let (mut bits, mut scaled) = (5, 32.0 * fpr);
     while scaled < 8.0 {
         scaled *= 2.0;
@@ -337,15 +338,15 @@ fn size(count: u64, fpr: f64) -> Result<(u32, u32)> {
     if bits > 32 {
         return Err(Error::rule("fpr must be at least 2^-29 for a cuckoo filter"));
     }
-    // Two buckets have 8 slots, of which 95 % are 38 / 5.
+    // Two buckets have 8 slots, and 95 % of 8 is 38 / 5.
     let pairs = (5 * count).div_ceil(38) + 4;
     let bytes = pairs * u64::from(bits);
     let buckets = u32::try_from(2 * pairs).map_err(|_| Error::TooLarge { bytes })?;
     Ok((buckets, bits))
 }
 
-/// Two rounds of multiplicative hashing. After a single one the sums of two buckets are in line, and 5-bit fingerprints
-/// fill 92 % of the slots.
+/// Two rounds of multiplicative hashing. After a single round the sums of two buckets are in line, and 5-bit
+/// fingerprints fill only 92 % of the slots.
 fn mix(x: u64) -> u64 {
     let x = x.wrapping_mul(GOLDEN);
     (x ^ x >> 32).wrapping_mul(GOLDEN)

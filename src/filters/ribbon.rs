@@ -4,13 +4,13 @@
 //!
 //! Each key has a start row, 64 coefficients for the rows from there on, and a fingerprint. The filter stores one
 //! bit for each row and column, chosen so that for every key and every column the bits under the key's coefficients
-//! add up (mod 2) to the fingerprint's bit. A stranger passes r columns with chance 2^-r.
+//! add up (mod 2) to the fingerprint's bit. An absent key passes r columns with a chance of 2^-r.
 //!
-//! Solving that takes Gaussian elimination, which is linear in time because the coefficients form a narrow band. It
-//! needs more rows than keys, unless some keys may be left out. So a stage gets 3 % *fewer* rows than keys: they all
-//! fill up. Rows come in buckets of 128; where a bucket overflows, its keys that start in its first 15, 44 or 128
-//! rows are bumped to the next stage, which is built from them alone. The last stage bumps nothing: it has a few
-//! more rows than keys, and tries hash after hash until everything fits.
+//! Gaussian elimination solves this, in linear time because the coefficients form a narrow band. It needs more rows
+//! than keys, unless some keys may be left out. So a stage gets 3 % *fewer* rows than keys, and all rows fill up.
+//! Rows come in buckets of 128. If a bucket overflows, its keys that start in its first 15, 44 or 128 rows are bumped
+//! to the next stage, which is built from the bumped keys alone. The last stage bumps nothing. It has a few more rows
+//! than keys, and tries one hash after another until everything fits.
 //!
 //! A rate between two powers of two mixes two widths: the first blocks of 64 rows carry one column more.
 
@@ -23,19 +23,20 @@ use crate::vectors::{append, push, reserve, resize, zeroed};
 
 /// Rows in a bucket.
 const BUCKET: u32 = 128;
-/// Keys that start in a bucket's first so many rows are bumped; a bucket stores which of the four it is.
+/// Keys that start in the first 0, 15, 44 or 128 rows of a bucket are bumped. A bucket stores the index of its
+/// threshold.
 const THRESHOLDS: [u8; 4] = [0, 15, 44, 128];
-/// Stages in all, and so at most 3 that bump.
+/// The most stages. At most 3 of them bump.
 const MAX_STAGES: usize = 4;
-/// From this many keys on a stage bumps.
+/// A stage with at least this many keys bumps.
 const MIN_BUMPING: usize = 1200;
 /// The inverse of [`MULTIPLIER`] mod 2^64.
 const INVERSE: u64 = 0x7814_94a5_5daa_ed0d;
-const TOO_MANY: Error = Error::rule("a ribbon filter holds less than 2^32 keys");
-/// Rows that one key's coefficients reach.
+const TOO_MANY: Error = Error::rule("a ribbon filter holds fewer than 2^32 keys");
+/// The number of rows that one key's coefficients cover.
 const WIDTH: u32 = 64;
 
-/// A read-only filter of the smallest size.
+/// A read-only filter, and the smallest kind.
 #[derive(Debug, Clone)]
 pub struct RibbonFilter {
     seed: u64,
@@ -47,29 +48,29 @@ pub struct RibbonFilter {
     bytes: Payload,
 }
 
-/// Where a stage lies, and how it is shaped. All of it follows from the rows, the fpr and the stage's place.
+/// The place and the shape of a stage. Everything follows from the rows, the fpr and the stage's index.
 #[derive(Debug, Clone)]
 struct Stage {
     rows: u32,
-    /// Start rows: a key starts in one of the first so many.
+    /// The number of start rows: a key starts in one of the first `starts` rows.
     starts: u32,
     /// Keys that start below this row have one column more.
     wide_starts: u32,
     /// Blocks of 64 rows that carry one column more.
     wide_blocks: u32,
-    /// Columns of the other blocks.
+    /// The number of columns of the other blocks.
     columns: u32,
-    /// The coefficients that there are rows for: all, but in a stage of less than 64 rows.
+    /// The coefficients that have rows: all of them, except in a stage of fewer than 64 rows.
     mask: u64,
     /// Turns a key's state from the stage before into its state here.
     key: u64,
-    /// Where the buckets begin, two bits each; there are none in the last stage.
+    /// Where the buckets begin, two bits each. The last stage has none.
     buckets: usize,
-    /// The buckets once more, as one threshold each.
+    /// The same buckets unpacked to one threshold each.
     thresholds: Vec<u8>,
     /// Where the planes begin: eight columns each, a byte a row.
     planes: usize,
-    /// Where the blocks begin: 64 rows of the columns that are left, a word a column.
+    /// Where the blocks begin: 64 rows of the remaining columns, one word per column.
     blocks: usize,
     end: usize,
 }
@@ -89,7 +90,7 @@ impl Stage {
         let all_blocks = rows.div_ceil(WIDTH);
         let wide_blocks =
             if wide_starts == 0 { 0 } else { (wide_starts.div_ceil(WIDTH) + 1).min(all_blocks) };
-        // In 64 bits, whatever an address has, so that no sum can wrap.
+        // In 64 bits, even if addresses are shorter, so that no sum can wrap around.
         let planes = at as u64 + if last { 0 } else { u64::from(starts.div_ceil(BUCKET).div_ceil(4)) };
         let wide_rows = u64::from(rows.min(wide_blocks.saturating_mul(WIDTH)));
         let plane_bytes = u64::from(rows) * u64::from(columns / 8);
@@ -126,7 +127,7 @@ impl Stage {
         ((product ^ product >> 32) | 1) & self.mask
     }
 
-    /// Unpacks the thresholds, and up to three more, which must be 0.
+    /// Unpacks the thresholds, and up to three more that fill the last byte and must be 0.
     fn unpack(&mut self, bytes: &[u8]) -> Result<()> {
         let codes = bytes.get(self.buckets..self.planes).unwrap_or_default();
         self.thresholds = zeroed(4 * codes.len())?;
@@ -154,7 +155,7 @@ impl Stage {
         (self.blocks + 8 * words, columns + u32::from(block < self.wide_blocks))
     }
 
-    /// The bytes of one column in a block: 8, but for a last block that isn't full.
+    /// The bytes of one column in a block: 8, or fewer in a last block that isn't full.
     fn column_bytes(&self, block: u32) -> usize {
         (self.rows.saturating_sub(block * WIDTH) / 8).min(8) as usize
     }
@@ -183,7 +184,8 @@ impl Stage {
         let (low, high) = (coefficients << shift, coefficients >> 1 >> (WIDTH - 1 - shift));
         let (at, stored) = self.block(block);
         let (columns, stored) = (columns as usize, stored as usize);
-        // The sums of all columns, the last one in the highest bit. A branch for each is mispredicted too often.
+        // The sums of all columns, the last one in the highest bit. A branch per column would be mispredicted too
+        // often.
         let mut sums = 0_u32;
         let mut add = |here: u64, next: u64| {
             sums = sums >> 1 | ((here & low ^ next & high).count_ones() << 31);
@@ -221,7 +223,7 @@ fn sum_rows(bytes: &[u8], at: usize, coefficients: u64) -> u8 {
     sum_by_words(rows, coefficients)
 }
 
-/// All rows at once, in a shape of which the compiler makes vector instructions.
+/// All rows at once, in a form that the compiler turns into vector instructions.
 #[cfg(not(target_arch = "wasm32"))]
 #[inline]
 fn sum(rows: &[u8; 64], coefficients: u64) -> u8 {
@@ -233,7 +235,8 @@ fn sum(rows: &[u8; 64], coefficients: u64) -> u8 {
 /// Eight rows at a time, for WebAssembly without vectors.
 #[cfg(any(test, target_arch = "wasm32"))]
 fn sum_by_words(rows: &[u8; 64], coefficients: u64) -> u8 {
-    // The coefficients as a matrix of 8 x 8 bits, transposed: those of eight rows are now one bit of each byte.
+    // The coefficients as a matrix of 8 x 8 bits, transposed: the coefficients of eight rows are now one bit of each
+    // byte.
     let mut bits = coefficients;
     for (shift, mask) in [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0xf0f0_f0f0)] {
         let swap = (bits ^ bits >> shift) & mask;
@@ -248,13 +251,13 @@ fn sum_by_words(rows: &[u8; 64], coefficients: u64) -> u8 {
     (sum ^ sum >> 8) as u8
 }
 
-/// At the very end there are fewer than 64 rows; no coefficient is 1 beyond them.
+/// At the very end, fewer than 64 rows are left. No coefficient beyond them is 1.
 #[cold]
 fn last_rows(bytes: &[u8], at: usize) -> [u8; 64] {
     std::array::from_fn(|i| bytes.get(at + i).copied().unwrap_or(0))
 }
 
-/// The next 8 bytes as a number. Of those after a short column or the very end, no coefficient is 1.
+/// The next 8 bytes as a number. No coefficient is 1 for bytes after a short column or after the very end.
 #[inline]
 fn word(bytes: &[u8], at: usize) -> u64 {
     let bytes = bytes.get(at..).unwrap_or_default();
@@ -280,8 +283,8 @@ fn fingerprint(state: u64) -> u32 {
 }
 
 impl RibbonFilter {
-    /// The filter of the keys with these digests; repeated ones are legal and cost nothing. The vector is used up as
-    /// working space. Besides the result this takes 12 bytes a key at most, and 8 for a moment while it sorts.
+    /// Builds a filter from the digests of keys. Repeated digests cost nothing. The vector is used up as working space.
+    /// Besides the result this takes at most 12 bytes per key, and 8 more for a moment while it sorts.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] unless 2^-32 <= fpr < 1 and fpr >= 100 n / 2^64, or with 2^32 keys;
@@ -318,7 +321,7 @@ impl RibbonFilter {
         }
     }
 
-    /// What turns a key's state into its state in the next stage: it differs for each stage and attempt.
+    /// The number that turns a key's state into its state in the next stage. It differs for each stage and attempt.
     fn next_key(&self, attempt: u8) -> u64 {
         let number = (self.stages.len() as u64) << 8 | u64::from(attempt);
         number.wrapping_mul(GOLDEN)
@@ -332,7 +335,8 @@ impl RibbonFilter {
         self.bytes.resize(stage.end)
     }
 
-    /// Builds the stage that bumps nothing: as many rows as keys at first, and 16 hashes for each number of rows.
+    /// Builds the stage that bumps nothing. It starts with as many rows as keys, and tries 16 hashes for each number of
+    /// rows.
     fn last(&mut self, rows: &mut Rows, states: &[u64]) -> Result<()> {
         let mut wanted = (states.len() as u32 + 7) & !7;
         loop {
@@ -346,15 +350,15 @@ impl RibbonFilter {
                 }
             }
             wanted += (wanted / 64).max(1).next_multiple_of(8);
-            // A handful of rounds is enough for any keys but ones that were chosen to collide under every hash.
+            // A few rounds are enough, unless the keys were chosen to collide under every hash.
             if wanted as usize > 2 * states.len() + 1024 {
                 return Err(Error::BuildFailed);
             }
         }
     }
 
-    /// A filter without its bytes from its stored parts, the stages' rows in order; [`RibbonFilter::byte_length`]
-    /// then tells how many to hand to [`RibbonFilter::set_bytes`].
+    /// A filter from its stored parts, with the stages' rows in order, and still without its bytes. Hand
+    /// [`RibbonFilter::byte_length`] bytes to [`RibbonFilter::set_bytes`] next.
     pub(crate) fn shaped(count: u32, fpr: f64, attempt: u8, rows: &[u32], seed: u64) -> Result<Self> {
         require_fpr(fpr)?;
         let stages = rows.len();
@@ -402,7 +406,7 @@ impl RibbonFilter {
         self.seed
     }
 
-    /// Which of its hashes the last stage took.
+    /// The number of the hash that the last stage uses.
     pub(crate) fn attempt(&self) -> u8 {
         self.attempt
     }
@@ -431,7 +435,7 @@ impl RibbonFilter {
         self.has_digest(digest(self.seed, key))
     }
 
-    /// As [`RibbonFilter::has`], for a key's digest under this filter's seed.
+    /// Like [`RibbonFilter::has`], for a key's digest with this filter's seed.
     pub fn has_digest(&self, digest: u64) -> bool {
         let mut state = digest;
         for stage in &self.stages {
@@ -456,11 +460,11 @@ fn require_fpr(fpr: f64) -> Result<()> {
     if (1.0 / 4_294_967_296.0..1.0).contains(&fpr) {
         return Ok(());
     }
-    Err(Error::rule("fpr must be a number from 2^-32 to below 1"))
+    Err(Error::rule("fpr must be at least 2^-32 and below 1"))
 }
 
-/// The system of equations of one stage, in echelon form: row i holds the equation whose first coefficient is at i,
-/// shifted so that this one is bit 0; no coefficients = no equation.
+/// The system of equations of one stage, in echelon form. Row i holds the equation whose first coefficient is at i,
+/// shifted so that this coefficient is bit 0. A row without coefficients has no equation.
 #[derive(Default)]
 struct Rows {
     coefficients: Vec<u64>,
@@ -479,7 +483,7 @@ impl Rows {
         resize(&mut self.fingerprints, rows)
     }
 
-    /// Adds a key's equation, and returns its row; none if it follows from the others.
+    /// Adds a key's equation and returns its row; none if the equation follows from the others.
     fn add(&mut self, stage: &Stage, state: u64, start: u32) -> Result<Option<usize>, Conflict> {
         let (mut row, mut coefficients, mut fingerprint) =
             (start as usize, stage.coefficients(state), fingerprint(state));
@@ -506,7 +510,7 @@ impl Rows {
         }
     }
 
-    /// Adds all keys or says that it can't.
+    /// Adds all keys. Returns whether they fit.
     fn fit(&mut self, stage: &Stage, states: &[u64]) -> Result<bool> {
         self.reset(stage)?;
         Ok(states.iter().all(|&state| {
@@ -515,8 +519,8 @@ impl Rows {
         }))
     }
 
-    /// Adds sorted keys, bucket after bucket, in each from the last start row to the first; returns those that are
-    /// bumped. The bucket before has spilled over into a bucket's first rows, so it is for these that keys get stuck.
+    /// Adds sorted keys, bucket by bucket, and in each from the last start row to the first. Returns the keys that are
+    /// bumped. The bucket before has spilled over into a bucket's first rows, so that is where keys get stuck.
     fn fill(&mut self, stage: &Stage, states: &[u64], bytes: &mut [u8]) -> Result<Vec<u64>> {
         self.reset(stage)?;
         let mut bumped = Vec::new();
@@ -534,7 +538,7 @@ impl Rows {
             for &state in keys.iter().rev() {
                 let start = stage.start(state);
                 match self.add(stage, state, start) {
-                    // There is room for all of them.
+                    // There is room for all bumped keys.
                     Ok(row) if taken.len() < taken.capacity() => taken.push(row),
                     _ => {
                         let mut thresholds = (0..).zip(THRESHOLDS.map(u32::from));
@@ -544,7 +548,7 @@ impl Rows {
                 }
             }
             let Some((code, threshold)) = threshold else { continue };
-            // Equations are never changed by later ones, so the last ones can be taken out again.
+            // Later equations never change earlier ones, so the last ones can be removed again.
             let kept =
                 keys.iter().rev().take_while(|&&state| stage.start(state) % BUCKET >= threshold).count();
             for &row in taken.iter().skip(kept).flatten() {
@@ -560,8 +564,8 @@ impl Rows {
         Ok(bumped)
     }
 
-    /// Back substitution: every row's bit in every column, from the last row to the first. A row without an equation
-    /// is 0.
+    /// Back substitution: computes every row's bit in every column, from the last row to the first. A row without an
+    /// equation is 0.
     fn solve(&self, stage: &Stage, bytes: &mut [u8]) {
         for plane in 0..stage.columns / 8 {
             let at = stage.planes + plane as usize * stage.rows as usize;

@@ -1,14 +1,14 @@
 //! The scalable Bloom filter: keeps its rate without knowing the number of keys. Almeida, Baquero, Preguiça and
 //! Hutchison 2007, "Scalable Bloom filters". FORMAT.md section 6.3.
 //!
-//! It is a list of Bloom filters, its slices. Keys go to the newest; when that is full, a new one is begun, for s times
-//! as many keys and with r times the rate. A stranger passes if any slice lets it pass. With p_i = 0.9 fpr (1 - r) r^i
-//! the chance of that is below p_0 + p_1 + … < 0.9 fpr, however many slices there are.
+//! It is a list of Bloom filters, called slices. Keys go into the newest slice. When it is full, a new slice is
+//! started, for s times as many keys and with r times the rate. An absent key is a false positive if it is one in any
+//! slice. With p_i = 0.9 fpr (1 - r) r^i the chance of that is below p_0 + p_1 + … < 0.9 fpr, however many slices there
+//! are.
 //!
-//! All slices look at the same digest, so a key's positions in one are about proportional to those in another. That is
-//! harmless, since no key is in two slices, and so the bits that the positions meet there come from different keys. The
-//! slices let a stranger pass as if they were independent; measured, 0.3 % more often at an fpr of 0.1, and less
-//! below.
+//! All slices use the same digest, so a key's positions in one slice are roughly proportional to those in another. That
+//! is harmless: no key is in two slices, so the bits at these positions come from different keys. False positives are
+//! about as frequent as with independent slices: measured, 0.3 % more at an fpr of 0.1, and less below.
 
 use super::bloom;
 use crate::digests::sort;
@@ -18,11 +18,11 @@ use crate::hash::digest;
 use crate::params::{bits_per_key, power, require_rate, sized};
 use crate::vectors::{copied, push};
 
-/// The largest number of slices. A stranger is looked up in each.
+/// The largest number of slices. An absent key is looked up in each of them.
 const MAX_SLICES: usize = 255;
 
-/// The share of the target that is handed out. [`sized`] rounds the number of hashes, by which a slice can miss its
-/// rate by 3 %, and the fill of a slice of a thousand keys strays by a few more.
+/// The share of the target rate that the slices get. [`sized`] rounds the number of hashes, so a slice can miss its
+/// rate by 3 %. The fill of a slice of a thousand keys varies by a few percent more.
 const SHARE: f64 = 0.9;
 
 /// A Bloom filter that grows.
@@ -32,7 +32,7 @@ pub struct ScalableBloomFilter {
     plan: Plan,
     /// Keys that were added.
     count: u64,
-    /// At least one; all but the newest, which is the last, are full.
+    /// At least one. The last one is the newest; all others are full.
     slices: Vec<Slice>,
     /// The slices' bits, one slice after another.
     bytes: Payload,
@@ -46,28 +46,28 @@ struct Slice {
     /// Where its bytes begin and end.
     start: usize,
     end: usize,
-    /// The count of keys in this slice and all before at which it is full.
+    /// The slice is full when it and all slices before hold this many keys.
     full: u64,
 }
 
-/// What the size of every slice follows from.
+/// The parameters that determine the size of every slice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Plan {
     /// Keys in the first slice, at least 1.
     pub(crate) initial_capacity: u32,
     /// The rate of all slices together.
     pub(crate) fpr: f64,
-    /// How many times as many keys the next slice holds (s), 1 to 16.
+    /// Each slice holds this many times the keys of the one before (s), 1 to 16.
     pub(crate) growth: u32,
-    /// The next slice's rate over that of the one before (r), between 0 and 1.
+    /// Each slice's rate is this many times that of the one before (r), between 0 and 1.
     pub(crate) tightening: f64,
 }
 
 impl Plan {
-    /// The slice after those that there are.
+    /// The slice that comes after these.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for numbers outside their ranges, and for a slice whose rate 64-bit digests can't
+    /// [`Error::InvalidParameter`] for numbers out of range, and for a slice with a rate that 64-bit digests can't
     /// give; [`Error::TooLarge`] for a slice of more than 2^32 - 1 bits.
     fn next(&self, slices: &[Slice]) -> Result<Slice> {
         require_rate(self.initial_capacity.into(), self.fpr)?;
@@ -76,7 +76,7 @@ impl Plan {
         let proper = self.tightening > 0.0 && self.tightening < 1.0;
         Error::unless(proper, "tightening must be a number above 0 and below 1")?;
         Error::unless(slices.len() < MAX_SLICES, "a scalable filter must have at most 255 slices")?;
-        // From the left, so that every reader rounds in the same places.
+        // Multiplied from the left, so that every reader rounds at the same places.
         let power = |base: f64| slices.iter().fold(1.0, |product, _| product * base);
         let capacity = (f64::from(self.initial_capacity) * power(self.growth.into())) as u64;
         let fpr = SHARE * self.fpr * (1.0 - self.tightening) * power(self.tightening);
@@ -84,7 +84,7 @@ impl Plan {
         // Readers whose logarithms differ in the last bit agree after rounding.
         let size = sized(capacity, libm::ceil(1024.0 * bits_per_key(fpr)) / 1024.0)?;
         let (start, full) = slices.last().map_or((0, 0), |slice| (slice.end, slice.full));
-        // Below 2^32 bits in each of at most 255 slices: the sums can't overflow but for 32-bit addresses.
+        // At most 255 slices of fewer than 2^32 bits: the sums can overflow only with 32-bit addresses.
         let end =
             start.checked_add(size.bytes as usize).ok_or(Error::TooLarge { bytes: size.bytes.into() })?;
         Ok(Slice { bits: size.bits, hashes: size.hashes, start, end, full: full + capacity })
@@ -92,17 +92,18 @@ impl Plan {
 }
 
 impl ScalableBloomFilter {
-    /// An empty filter whose first slice holds `initial_capacity` keys, and each next one `growth` (1 to 16) times as
-    /// many as the one before at `tightening` (between 0 and 1) times its rate.
+    /// An empty filter. The first slice holds `initial_capacity` keys. Each further slice holds `growth` (1 to 16)
+    /// times the keys of the one before, at `tightening` (between 0 and 1) times its rate.
     ///
-    /// The rate stays at `fpr` with any of these; they choose between memory and the number of slices, which takes
-    /// time. 2 is a good growth. A tightening near 1 takes more bits for the first slices and fewer for the later: 0.5
-    /// suits up to a few times the initial capacity, 0.8 any more. With a growth of 1 take 0.9: thirty or forty halvings
-    /// bring a rate below what 64-bit digests can give.
+    /// With any of these, the rate stays below `fpr`. They trade memory for the number of slices, and thus for time. A
+    /// growth of 2 is good. A tightening near 1 takes more bits for the first slices and fewer for the later ones: 0.5
+    /// is good up to a few times the initial capacity, and 0.8 beyond that. With a growth of 1, use 0.9: after thirty
+    /// or forty halvings a rate is too low for 64-bit digests.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] outside those ranges, otherwise as [`BloomFilter::with_capacity`](super::BloomFilter::with_capacity) for the first
-    /// slice, which has a rate of `0.9 * fpr * (1 - tightening)`.
+    /// [`Error::InvalidParameter`] outside those ranges, otherwise as
+    /// [`BloomFilter::with_capacity`](super::BloomFilter::with_capacity) for the first slice, which has a rate of
+    /// `0.9 * fpr * (1 - tightening)`.
     ///
     /// ```
     /// # use bloom_wasm::filters::ScalableBloomFilter;
@@ -120,8 +121,8 @@ impl ScalableBloomFilter {
         Ok(filter)
     }
 
-    /// The filter of the keys with these digests, added in ascending order. They are sorted, and
-    /// repeated ones are dropped.
+    /// Builds a filter from the digests of keys, added in ascending order. The vector is sorted, and repeated digests
+    /// are dropped.
     ///
     /// # Errors
     /// As [`ScalableBloomFilter::new`] and [`ScalableBloomFilter::add`].
@@ -139,7 +140,7 @@ impl ScalableBloomFilter {
         Ok(filter)
     }
 
-    /// A filter of `count` keys that has its shape and lacks its bytes.
+    /// A filter of `count` keys with its shape, still without its bytes.
     pub(crate) fn shaped(plan: Plan, count: u64, seed: u64) -> Result<Self> {
         let mut filter =
             ScalableBloomFilter { seed, plan, count, slices: Vec::new(), bytes: Payload::default() };
@@ -182,12 +183,12 @@ impl ScalableBloomFilter {
         self.plan.fpr
     }
 
-    /// How many times as many keys each slice holds as the one before.
+    /// Each slice holds this many times the keys of the one before.
     pub fn growth(&self) -> u32 {
         self.plan.growth
     }
 
-    /// Each slice's rate over that of the one before.
+    /// Each slice's rate is this many times that of the one before.
     pub fn tightening(&self) -> f64 {
         self.plan.tightening
     }
@@ -211,8 +212,8 @@ impl ScalableBloomFilter {
         self.shapes().map(|(bits, _)| u64::from(bits)).sum()
     }
 
-    /// How many keys were added that were definitely not there before. Some new ones, a share of about
-    /// `fpr` at most, are taken for old ones and not counted.
+    /// How many keys were added that were definitely not there before. Some new keys, about a share of `fpr` at most,
+    /// look as if they were there already and are not counted.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -222,7 +223,7 @@ impl ScalableBloomFilter {
         self.has_digest(digest(self.seed, key))
     }
 
-    /// As [`ScalableBloomFilter::has`], for a key's digest under this filter's seed.
+    /// Like [`ScalableBloomFilter::has`], for a key's digest with this filter's seed.
     pub fn has_digest(&self, digest: u64) -> bool {
         // The newest first: with a growth of 2 it holds half of the keys.
         self.slices().rev().any(|(slice, bytes)| bloom::has(bytes, slice.bits, slice.hashes, digest))
@@ -231,13 +232,13 @@ impl ScalableBloomFilter {
     /// Adds a key. True = it was definitely not there before; false = it may have been, and nothing is changed.
     ///
     /// # Errors
-    /// When a new slice is due, and the filter is unchanged: [`Error::TooLarge`] if it can't have so many bits,
-    /// [`Error::FilterFull`] if there are 255 or if 64-bit digests can't give its rate.
+    /// If a new slice is needed: [`Error::TooLarge`] if the slice would have too many bits, [`Error::FilterFull`] if
+    /// there are 255 slices or if 64-bit digests can't give its rate. The filter is then unchanged.
     pub fn add(&mut self, key: &[u8]) -> Result<bool> {
         self.add_digest(digest(self.seed, key))
     }
 
-    /// As [`ScalableBloomFilter::add`], for a key's digest under this filter's seed.
+    /// Like [`ScalableBloomFilter::add`], for a key's digest with this filter's seed.
     pub fn add_digest(&mut self, digest: u64) -> Result<bool> {
         if self.has_digest(digest) {
             return Ok(false);
@@ -254,14 +255,14 @@ impl ScalableBloomFilter {
         Ok(true)
     }
 
-    /// Adds the keys with these digests under this filter's seed; returns how many were definitely not there.
+    /// Adds keys, given by their digests with this filter's seed. Returns how many were definitely not there.
     ///
     /// # Errors
     /// As [`ScalableBloomFilter::add`]; none is added then.
     pub fn add_digests(&mut self, digests: &[u64]) -> Result<usize> {
         let (before, slices) = (self.count, self.slices.len());
         let Some(&newest) = self.slices.last() else { return Ok(0) };
-        // All that can change if the filter grows in the middle and then can't grow on.
+        // A copy of all that can change if the filter grows midway and then can't grow further.
         let mut copy = Vec::new();
         if newest.full - before < digests.len() as u64 {
             copy = copied(self.bytes.get(newest.start..).unwrap_or_default())?;
@@ -277,22 +278,22 @@ impl ScalableBloomFilter {
         added.map(|()| (self.count - before) as usize)
     }
 
-    /// Begins a slice.
+    /// Starts a slice.
     fn grow(&mut self) -> Result<()> {
         self.push_slice().map_err(|error| match error {
-            // The parameters were right for the slices that are there.
+            // The parameters were valid for the existing slices.
             Error::InvalidParameter { .. } => Error::FilterFull { count: self.count },
             _ => error,
         })?;
         self.make_room().inspect_err(|_| self.slices.truncate(self.slices.len() - 1))
     }
 
-    /// Makes the bytes as many as the slices take, with zeros.
+    /// Gives the slices all bytes that they need; new ones are 0.
     fn make_room(&mut self) -> Result<()> {
         self.bytes.resize(self.byte_length())
     }
 
-    /// Forgets every key, and is as small as at first.
+    /// Removes all keys and all slices but the first.
     pub fn clear(&mut self) {
         self.count = 0;
         self.slices.truncate(1);
@@ -301,7 +302,7 @@ impl ScalableBloomFilter {
         self.bytes.fill(0);
     }
 
-    /// The chance that a key which was never added is "maybe present": that not every slice says no.
+    /// The chance that a key which was never added is "maybe present", that is, in at least one slice.
     pub fn estimated_fpr(&self) -> f64 {
         // 1 - (1 - a)(1 - b) = a + (1 - a) b, which keeps the digits of small rates.
         self.slices()
@@ -359,7 +360,7 @@ mod tests {
         }
     }
 
-    /// All slices that a plan can have, and what stands in the way of the next.
+    /// All slices that a plan can have, and why there can't be another.
     fn all(plan: Plan) -> (Vec<Slice>, Error) {
         let mut slices = Vec::new();
         loop {

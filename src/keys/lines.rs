@@ -1,9 +1,9 @@
-//! Text to keys, one key a line: the rules that every list reader here shares. Knows no other module.
+//! Splits text into keys, one per line, by the rules that all list readers share. Imports no other module.
 
 use memchr::memchr;
 
-/// The keys in a text: lines end at LF, one trailing CR is dropped, and a final LF starts no further line.
-/// A blank line is an empty slice, which builders skip and queries answer with "definitely absent".
+/// The keys in a text. Lines end at LF, and one CR before it is dropped. A final LF starts no further line. A blank
+/// line is an empty slice: builders skip it, and queries answer "definitely absent".
 pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -17,7 +17,7 @@ pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// One line without its LF, and without one CR before that.
+/// A line without its LF, and without one CR before it.
 pub fn trim(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)

@@ -1,4 +1,4 @@
-//! Lists: what the keys in a line are, what is left out and why, and what is in two lists.
+//! Lists: which keys a line has, what is left out and why, and which keys are in two lists.
 
 use super::url::Canonical;
 use super::{Input, Platform, Skip, password, url, url_list};
@@ -11,9 +11,9 @@ use crate::vectors::{copied, push, zeroed};
 /// How the lines of a list become keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rules {
-    /// What the keys are. A list of passwords by their SHA-1 is one of hashes.
+    /// What the keys are. With SHA-1, a list of passwords is a list of hashes.
     pub profile: Profile,
-    /// Passwords of fewer characters are left out.
+    /// Passwords with fewer characters are left out.
     pub min_length: u64,
     /// Hashes with a lower count are left out.
     pub min_count: u64,
@@ -37,13 +37,13 @@ impl Rules {
             _ => (false, false, false),
         };
         Error::unless(!(hashes && lowercase), "a list of hashes can't be lower-cased")?;
-        Error::unless(self.min_length == 0 || passwords, "only passwords can have a least length")?;
-        Error::unless(self.min_length == 0 || !hashes, "a hash doesn't tell the length of its password")?;
-        Error::unless(self.min_count == 0 || hashes, "only a list of hashes can have a least count")
+        Error::unless(self.min_length == 0 || passwords, "only passwords can have a minimum length")?;
+        Error::unless(self.min_length == 0 || !hashes, "a hash doesn't tell how long its password is")?;
+        Error::unless(self.min_count == 0 || hashes, "only a list of hashes can have a minimum count")
     }
 
-    /// Hands each key in a line to `take`, or why there is none. A comment in a list of URLs has neither. The line comes
-    /// without its end.
+    /// Hands each key in a line to `take`, or the reason why there is none. For a comment in a list of URLs, `take`
+    /// isn't called. The line has no line end.
     ///
     /// # Errors
     /// Those of `take`, and [`Error::TooLarge`] without the memory.
@@ -81,20 +81,20 @@ impl Rules {
     }
 }
 
-/// A key that is a member and allowed too.
+/// A key that is both a member and allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict<P = ()> {
     /// The key.
     pub key: Vec<u8>,
     /// Its digest.
     pub digest: u64,
-    /// Whether it is no member any more; else it is still answered with "maybe present".
+    /// Whether it is removed from the members. Otherwise it stays "maybe present".
     pub removed: bool,
-    /// Where it was met first among the allowed ones.
+    /// Where it first occurs among the allowed keys.
     pub place: P,
 }
 
-/// Keys that must be answered with "definitely absent", held against the members: a list of allowed keys.
+/// A list of allowed keys: they must be "definitely absent". Finds those that are also members.
 #[derive(Debug, Clone)]
 pub struct Allowlist<P = ()> {
     seed: u64,
@@ -104,13 +104,13 @@ pub struct Allowlist<P = ()> {
 }
 
 impl<P> Allowlist<P> {
-    /// Of no keys yet. With `wins` a key that is in both lists is to be no member any more.
+    /// An empty list. With `wins`, a key that is in both lists will be removed from the members.
     pub fn new(seed: u64, wins: bool) -> Self {
         Allowlist { seed, wins, digests: Vec::new(), conflicts: Vec::new() }
     }
 
-    /// Takes all keys of an input. The members are digests, sorted. Of a URL only its own key can be taken out of them: its
-    /// other keys are those of other URLs too.
+    /// Adds all keys of an input. `members` are sorted digests. Only a URL's own key can be removed from them, because
+    /// its other keys also belong to other URLs.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory.
@@ -127,13 +127,13 @@ impl<P> Allowlist<P> {
         Ok(())
     }
 
-    /// Appends what was met in later lines.
+    /// Appends the list from later lines.
     pub fn merge(&mut self, later: Self) {
         self.digests.extend(later.digests);
         self.conflicts.extend(later.conflicts);
     }
 
-    /// The allowed digests, and the conflicts, each key once, in the order in which they were met.
+    /// The allowed digests, and the conflicts: each key once, in the order of the list.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory.
@@ -141,7 +141,7 @@ impl<P> Allowlist<P> {
         let mut different = Vec::new();
         self.conflicts.iter().try_for_each(|conflict| push(&mut different, conflict.digest))?;
         sort(&mut different)?;
-        // Of each, whether it was met, and whether it is removed.
+        // For each conflict, whether it was seen, and whether it is removed.
         let mut states: Vec<(bool, bool)> = zeroed(different.len())?;
         let place = |conflict: &Conflict<P>| different.binary_search(&conflict.digest).unwrap_or_default();
         for conflict in &self.conflicts {
@@ -156,7 +156,7 @@ impl<P> Allowlist<P> {
     }
 }
 
-/// Takes the conflicts that say so out of the members, which are sorted.
+/// Removes those conflicts from the sorted members that say so.
 ///
 /// # Errors
 /// [`Error::TooLarge`] without the memory.

@@ -1,7 +1,7 @@
 //! From an input, or a line of a list, to the keys to test. Pure, and knows no filter.
 //!
-//! [`url`] and [`password`] make keys of one input, [`list`] of the lines of a list. What a browser has built in and Rust
-//! has in crates, a parser of URLs and Unicode's normal forms, comes from a [`Platform`].
+//! [`url`] and [`password`] turn one input into keys, and [`list`] the lines of a list. A URL parser and Unicode's
+//! normal forms, which are built into browsers and are crates in Rust, come from a [`Platform`].
 
 pub mod lines;
 pub mod list;
@@ -17,29 +17,29 @@ use self::url::Readings;
 use crate::error::Result;
 use crate::profile::Profile;
 
-/// What a platform must give: the crates natively, in WebAssembly the runtime itself.
+/// What a platform must provide: natively from crates, in WebAssembly from the runtime.
 pub trait Platform {
     /// The [`href`](https://url.spec.whatwg.org/#dom-url-href) of a URL by the WHATWG parser; `None` if it refuses the
     /// text.
     fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>>;
 
-    /// The text in Unicode's normal form NFC; with `lowercase` then in lower case by Unicode's default mapping, which
-    /// knows no language, and in NFC again.
+    /// The text in Unicode's normal form NFC. With `lowercase`, it is then lower-cased by Unicode's default mapping,
+    /// which is the same for all languages, and brought to NFC again.
     fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>>;
 }
 
 /// Why a line of a list gives no key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Skip {
-    /// There is no host in it, or a scheme whose URLs have none.
+    /// It has no host, or a scheme whose URLs have none.
     NotCheckable,
     /// An adblock rule that blocks less, or more, than a whole host.
     Pattern,
     /// An entry of a hosts file that names this computer or its network.
     Local,
-    /// A host under which anybody can have one, such as `co.uk` and `github.io`.
+    /// A host under which anybody can have a site, such as `co.uk` and `github.io`.
     PublicSuffix,
-    /// Not the SHA-1 of anything.
+    /// Not a SHA-1 in hexadecimal.
     NotAHash,
     /// A password that is shorter than asked for.
     TooShort,
@@ -65,28 +65,28 @@ impl Skip {
     /// The reason in words, after "skipped, ".
     pub fn words(self) -> &'static str {
         match self {
-            Skip::NotCheckable => "no URL and no host",
-            Skip::Pattern => "an adblock rule that isn't ||host^",
+            Skip::NotCheckable => "not a URL or a host",
+            Skip::Pattern => "an adblock rule other than ||host^",
             Skip::Local => "this computer's own name",
             Skip::PublicSuffix => "a public suffix; --allow-suffixes keeps it",
-            Skip::NotAHash => "no SHA-1 hash in hexadecimal",
-            Skip::TooShort => "shorter than asked for",
-            Skip::TooRare => "rarer than asked for",
+            Skip::NotAHash => "not a SHA-1 in hexadecimal",
+            Skip::TooShort => "below the minimum length",
+            Skip::TooRare => "below the minimum count",
         }
     }
 }
 
-/// What a profile makes of an input: keys, of which the first is its own, the one that a list holds.
+/// What a profile makes of an input: one or more keys. The first is its own key, the one that a list holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input<'a> {
     /// A URL, which is looked up by all of its [keys](Readings::keys).
     Url(Readings<'a>),
-    /// One key: bytes as they were given, a password in its normal form, or a hash.
+    /// One key: bytes as given, a password in its normal form, or a hash.
     Key(Cow<'a, [u8]>),
 }
 
 impl<'a> Input<'a> {
-    /// An input to check; none if it can't be a key.
+    /// Parses an input to check; none if it can't be a key.
     ///
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
@@ -103,7 +103,7 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// The keys to test: 1 to 30, or up to 60 of a URL with a second reading.
+    /// The keys to test: 1 to 30, or up to 60 for a URL with a second reading.
     pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
         let (url, key) = match self {
             Input::Url(url) => (Some(url.keys()), None),

@@ -1,4 +1,4 @@
-//! What JavaScript has built in and Rust has in crates: the WHATWG parser of URLs, and Unicode's normal forms.
+//! The native platform: the WHATWG parser of URLs and Unicode's normal forms, from crates.
 
 use ::url::{ParseError, Url};
 use unicode_normalization::UnicodeNormalization;
@@ -32,8 +32,8 @@ impl Platform for Native {
     }
 }
 
-/// Parses a URL. To the crate a part of any path like `c:` is a drive, which `..` doesn't leave; by the standard only a
-/// `file:` has drives. One with its colon escaped is none, and the canonical form is the same.
+/// Parses a URL. The crate takes a part like `c:` of any path for a drive that `..` can't leave; in the standard only
+/// `file:` has drives. With its colon escaped the part isn't a drive, and the canonical form is the same.
 fn parse(text: &str) -> Result<Url, ParseError> {
     let slash = |byte: &u8| matches!(byte, b'/' | b'\\');
     let bytes = text.as_bytes();

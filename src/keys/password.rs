@@ -1,4 +1,4 @@
-//! Passwords to keys.
+//! Turns passwords into keys.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,8 @@ pub fn key<'a>(
     if sha1 { Ok(copied(&Sha1::digest(&normal))?.into()) } else { Ok(normal) }
 }
 
-/// A password in Unicode's normal form NFC; with `lowercase` in lower case too. What isn't UTF-8 stays as it is.
+/// A password in Unicode's normal form NFC, and in lower case with `lowercase`. Bytes that aren't UTF-8 stay as they
+/// are.
 ///
 /// # Errors
 /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
@@ -40,13 +41,13 @@ pub fn normal<'a>(platform: &impl Platform, password: &'a [u8], lowercase: bool)
     }
 }
 
-/// How many characters a password has: as it is typed, not as it is lower-cased, which may take more.
+/// The number of characters of a password as it is typed. Lower-casing may make it longer.
 ///
 /// # Errors
 /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
 pub fn length(platform: &impl Platform, password: &[u8]) -> Result<usize> {
     let typed = normal(platform, password, false)?;
-    // Of what isn't UTF-8, each invalid sequence counts as one, as U+FFFD does in its place.
+    // Each invalid sequence counts as one character, as U+FFFD in its place would.
     Ok(typed
         .utf8_chunks()
         .map(|chunk| chunk.valid().chars().count() + usize::from(!chunk.invalid().is_empty()))
@@ -54,7 +55,7 @@ pub fn length(platform: &impl Platform, password: &[u8]) -> Result<usize> {
 }
 
 /// The hash and the count in a line of the list of Have I Been Pwned: `HASH` or `HASH:COUNT`, the hash in 40
-/// hexadecimal digits. Without a count it is as high as can be, for nobody knows that the password is rare.
+/// hexadecimal digits. A missing count is the highest possible one: nothing says that the password is rare.
 ///
 /// # Errors
 /// [`Skip::NotAHash`] for anything else.

@@ -52,8 +52,8 @@ impl Canonical<'_> {
         self.text.get(self.parts.host..self.parts.path).unwrap_or_default()
     }
 
-    /// Whether there can be such a host. A line that isn't meant to be opened has none, such as `evil[.]com`,
-    /// `http://http://evil.com` or `1.2.3.4-1.2.3.9`; nor has one whose international host the parser refused.
+    /// Whether such a host can exist. It can't in a line that isn't meant to be opened, such as `evil[.]com`,
+    /// `http://http://evil.com` or `1.2.3.4-1.2.3.9`, or in one with an international host that the parser refused.
     pub fn has_possible_host(&self) -> bool {
         let host = self.host();
         let last = host.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
@@ -64,12 +64,12 @@ impl Canonical<'_> {
         self.parts.address || !number && !broken && !refused && !matches!(host, b"http" | b"https")
     }
 
-    /// The keys, at most 30 and each once: for every host, the exact one first and then the longest suffix, the path
-    /// with its query, the path, and its directories from `/` on.
+    /// The keys, at most 30, each once. The hosts are the exact one and then its suffixes, the longest first. Each
+    /// comes with the path and its query, the path, and the path's directories from `/` on.
     pub fn expressions(&self) -> Expressions<'_> {
         let (text, parts) = (self.as_bytes(), self.parts);
         let mut starts = [parts.host; HOSTS];
-        // The shortest suffix comes last, but for the last label alone, which has no place.
+        // The shortest suffix comes last. The last label alone isn't a suffix.
         let mut free = HOSTS;
         let mut at = if parts.address { parts.host } else { parts.path };
         while at > parts.host && free > 0 {
@@ -103,12 +103,12 @@ impl Canonical<'_> {
 #[derive(Debug, Clone)]
 pub struct Expressions<'a> {
     text: &'a [u8],
-    /// The host's start comes first, and those of its suffixes at the end, from `suffix` on.
+    /// The start of the host comes first. The starts of its suffixes are at the end, from `suffix` on.
     starts: [usize; HOSTS],
     suffix: usize,
     host: usize,
     ends: [usize; PATHS],
-    /// The first of the ends that is one, and what comes after the last.
+    /// The index of the first end that is used, and the index after the last.
     paths: (usize, usize),
     path: usize,
 }
@@ -127,9 +127,9 @@ impl<'a> Iterator for Expressions<'a> {
     }
 }
 
-/// What a URL is looked up by: its canonical form, and a second reading of it if some browser may have one.
+/// What a URL is looked up by: its canonical form, and a second reading if some browser may read it differently.
 ///
-/// An entry of a list is the canonical form's alone. FORMAT.md section 10.
+/// An entry of a list has only the canonical form. FORMAT.md section 10.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Readings<'a> {
     canonical: Option<Canonical<'a>>,
@@ -148,12 +148,12 @@ impl<'a> Readings<'a> {
         self.canonical.as_ref()
     }
 
-    /// The canonical form, if there is one, and the second reading, if that is another.
+    /// The canonical form, if there is one, and the second reading, if it differs.
     pub fn iter(&self) -> impl Iterator<Item = &Canonical<'a>> {
         self.canonical.iter().chain(&self.second)
     }
 
-    /// The keys of the canonical form, and then those that only the second reading has.
+    /// The keys of the canonical form, then those that only the second reading has.
     pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
         let first = self.canonical.iter().flat_map(Canonical::expressions);
         let met =
@@ -162,7 +162,7 @@ impl<'a> Readings<'a> {
     }
 }
 
-/// The canonical form of a URL, a host or a host with a path; `None` for what no key can be made of.
+/// The canonical form of a URL, a host or a host with a path; `None` if no key can be made of it.
 ///
 /// # Errors
 /// [`Error::TooLarge`] without the memory.
@@ -236,7 +236,7 @@ fn joined(prefix: &str, text: &[u8]) -> Result<Vec<u8>> {
     Ok(joined)
 }
 
-/// The parser takes UTF-8. Other bytes are escaped, which comes to the same.
+/// The parser takes UTF-8. Other bytes are escaped, which gives the same result.
 fn utf8(input: &[u8]) -> Result<Cow<'_, str>> {
     if let Ok(text) = str::from_utf8(input) {
         return Ok(text.into());
@@ -252,7 +252,7 @@ fn utf8(input: &[u8]) -> Result<Cow<'_, str>> {
 }
 
 /// The canonical form of a parsed URL's `href`, or of [cleaned](clean) bytes that the WHATWG parser refused. `None` if
-/// there is no host, or a scheme without one. What comes out gives itself again.
+/// there is no host, or a scheme without one. The canonical form of a canonical form is itself.
 pub fn canonicalize<'a>(href: impl Into<Cow<'a, [u8]>>) -> Result<Option<Canonical<'a>>> {
     let href = href.into();
     match plain_parts(&href) {
@@ -261,7 +261,7 @@ pub fn canonicalize<'a>(href: impl Into<Cow<'a, [u8]>>) -> Result<Option<Canonic
     }
 }
 
-/// The input without tabs and line ends, and trimmed of blanks and controls.
+/// The input without tabs and line ends, and without blanks and control characters at both ends.
 pub fn clean(input: &[u8]) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let mut blanks = 0;
@@ -275,15 +275,15 @@ pub fn clean(input: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// There is no memory. Of no size, unlike [`Error`], for it is handed through at every byte written.
+/// There is no memory. Unlike [`Error`] it has no size, because it is passed on at every byte written.
 struct Full;
 
 fn too_large(input: &[u8]) -> Error {
     Error::TooLarge { bytes: input.len() as u64 }
 }
 
-/// A URL that is canonical already, as most are. The WHATWG parser and the rest of this file would find the same, so
-/// neither is needed. What might be an address, an international name or a dot segment isn't plain.
+/// A URL that is canonical already, as most are. The WHATWG parser and the rest of this file would give the same, so
+/// neither is needed. A URL that may have an address, an international name or a dot segment isn't plain.
 pub fn plain(href: &[u8]) -> Option<Canonical<'_>> {
     plain_parts(href).map(|parts| Canonical { text: href.into(), parts })
 }
@@ -369,7 +369,7 @@ pub fn has_port(text: &[u8]) -> bool {
     digits > 0 && matches!(port.get(digits), None | Some(b'/' | b'?' | b'#'))
 }
 
-/// What to put in front of a text that the WHATWG parser refused, or that has a port for a scheme, to parse it again.
+/// The prefix with which to parse a text again that the WHATWG parser refused, or whose host looks like a scheme.
 pub fn missing_scheme(text: &[u8]) -> Option<&'static str> {
     match text {
         [b'/', b'/', ..] => Some("http:"),
@@ -386,7 +386,7 @@ fn scheme(text: &[u8]) -> Option<usize> {
     (text.get(length) == Some(&b':') && text.first()?.is_ascii_alphabetic()).then_some(length)
 }
 
-/// The scheme in lower case, and what follows it from the authority on.
+/// The scheme in lower case, and the text from the authority on.
 fn split(text: &[u8]) -> Option<(&'static [u8], &[u8])> {
     let Some(length) = scheme(text) else {
         return Some((SPECIAL[0], text.strip_prefix(b"//").unwrap_or(text)));
@@ -398,14 +398,14 @@ fn split(text: &[u8]) -> Option<(&'static [u8], &[u8])> {
     has_port(text).then_some((SPECIAL[0], text))
 }
 
-/// What is before the first of these bytes, and the rest from it on.
+/// The text before the first of these bytes, and the rest from there on.
 #[inline(never)]
 fn split_at<'a>(text: &'a [u8], bytes: &[u8]) -> (&'a [u8], &'a [u8]) {
     let found = text.iter().position(|byte| bytes.contains(byte));
     text.split_at_checked(found.unwrap_or(text.len())).unwrap_or_default()
 }
 
-/// Takes what is before the next separator off the text, which is `None` after the last.
+/// Splits off the part before the next separator. The rest is `None` after the last part.
 #[inline(never)]
 fn part<'a>(rest: &mut Option<&'a [u8]>, separator: u8) -> Option<&'a [u8]> {
     let (part, more) = split_at((*rest)?, &[separator]);
@@ -426,8 +426,8 @@ fn without_port(host: &[u8]) -> &[u8] {
     host.get(..host.len() - port.len()).unwrap_or_default()
 }
 
-/// The text without escapes, those in what an escape stood for included. The user is dropped while a slash in it is
-/// still escaped, for a browser doesn't take it for the host.
+/// The text without escapes, even those that another escape stood for. The user is dropped while a slash in it is still
+/// escaped, because a browser doesn't take such a user for the host.
 fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
     let rest = split(text).map_or(&[][..], |(_, rest)| rest);
     let (authority, after) = split_at(rest, b"/?");
@@ -440,11 +440,11 @@ fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
     Ok(out)
 }
 
-/// Appends a text without its escapes, and without what these and the end before make new.
+/// Appends a text without its escapes, and without those that arise when they are replaced.
 fn append_unescaped(out: &mut Vec<u8>, text: &[u8]) -> Result<(), Full> {
     for &byte in text {
         put(out, &[byte])?;
-        // Only the end is new, and what it becomes may end another escape.
+        // Only the end is new, and its replacement may complete another escape.
         while let [.., b'%', high, low] = out[..]
             && let (Some(high), Some(low)) = (digit(high), digit(low))
         {
@@ -460,7 +460,7 @@ fn stays(byte: u8) -> bool {
     matches!(byte, b'!'..=b'~') && !matches!(byte, b'#' | b'%')
 }
 
-/// Appends the bytes, those escaped that can't stand in a URL or would start an escape.
+/// Appends the bytes. Those that can't be in a URL, or would start an escape, are escaped.
 #[inline(never)]
 fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
     for &byte in bytes {
@@ -477,7 +477,7 @@ fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
 fn resolve(path: &[u8]) -> Result<Vec<u8>, Full> {
     let mut out = Vec::new();
     let mut dots = false;
-    // A segment has the slash before it, and an empty one counts: so the WHATWG parser resolves what isn't escaped.
+    // A segment includes the slash before it, and empty segments count, as in the WHATWG parser.
     let mut rest = Some(path.strip_prefix(b"/").unwrap_or(path));
     while let Some(segment) = part(&mut rest, b'/') {
         dots = matches!(segment, b"." | b"..");
@@ -544,7 +544,7 @@ fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool), Full> {
     Ok((out, address.is_some() || groups.is_some()))
 }
 
-/// What a hexadecimal digit stands for.
+/// The value of a hexadecimal digit.
 fn digit(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),

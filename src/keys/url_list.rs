@@ -1,9 +1,9 @@
-//! A line of a list of URLs to the URLs and hosts in it: plain ones, rules of adblockers, entries of hosts files.
+//! Finds the URLs and hosts in a line of a list: plain ones, rules of adblockers, entries of hosts files.
 
 use super::Skip;
 use super::url::is_address;
 
-/// What hosts files say about the computer that they are on.
+/// Names that hosts files have for their own computer and network.
 const LOCAL: [&[u8]; 15] = [
     b"localhost",
     b"localhost.localdomain",
@@ -22,7 +22,7 @@ const LOCAL: [&[u8]; 15] = [
     b"ip6-allhosts",
 ];
 
-/// What may follow the `$` of an adblock rule first.
+/// The options that may come first after the `$` of an adblock rule.
 const OPTIONS: [&[u8]; 28] = [
     b"1p",
     b"3p",
@@ -55,8 +55,8 @@ const OPTIONS: [&[u8]; 28] = [
 ];
 
 /// The URLs and hosts in a line: none in a comment (`#`, and adblock's `!`), all hosts of an entry of a hosts file
-/// (`0.0.0.0 evil.com # comment`), the host of `||evil.com^`, else the line itself. What can't be a key, such as an
-/// adblock rule with `$options`, comes as the reason for that.
+/// (`0.0.0.0 evil.com # comment`), the host of `||evil.com^`, otherwise the line itself. For what can't be a key, such
+/// as an adblock rule with `$options`, there is the reason instead.
 ///
 /// ```
 /// use bloom_wasm::keys::{Skip, url_list};
@@ -69,7 +69,7 @@ pub fn entries(line: &[u8]) -> impl Iterator<Item = Result<&[u8], Skip>> {
     let comment = matches!(line, [] | [b'#' | b'!', ..]) || line.starts_with(b"[Adblock");
     let hosts = hosts(line);
     let other = match hosts {
-        // An address alone, before a comment: of no hosts file, or with all its names taken out.
+        // Only an address before a comment: not from a hosts file, or all its names were removed.
         Some(hosts) => hosts.trim_ascii().is_empty().then_some(Err(Skip::NotCheckable)),
         None => (!comment).then(|| entry(line)),
     };
@@ -88,7 +88,7 @@ fn host(name: &[u8]) -> Option<Result<&[u8], Skip>> {
     (!name.is_empty()).then(|| if local { Err(Skip::Local) } else { entry(name) })
 }
 
-/// A line that is no comment and not of a hosts file.
+/// A line that is neither a comment nor from a hosts file.
 fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     if let Some(rule) = line.strip_prefix(b"||") {
         let host = rule.strip_suffix(b"^").ok_or(Skip::Pattern)?;
@@ -98,12 +98,12 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
         let scheme = line.iter().take(at);
         scheme.copied().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
     });
-    // A parser would take a blank for a part of the path, and drop a tab: what follows may be a comment or a column.
+    // A parser would make a blank part of the path, and drop a tab. But what follows may be a comment or a column.
     if line.contains(&b'\t') || line.windows(2).any(|bytes| bytes == b" #") {
         return Err(Skip::NotCheckable);
     }
     if has_scheme {
-        // A whole URL may hold anything, but for a blank or a star in its host.
+        // A whole URL may hold anything, except for a blank or a star in its host.
         let after = line.splitn(3, |&byte| byte == b'/').nth(2).unwrap_or_default();
         let authority = after.split(|byte| b"/\\?#".contains(byte)).next().unwrap_or_default();
         let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or_default();
@@ -130,8 +130,8 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     if rule {
         return Err(Skip::Pattern);
     }
-    // An e-mail address, a column after a comma, a word in quotes: no host. A parser would take an IPv6 address without its
-    // brackets for a host and a port, and the length of a network's prefix for a path.
+    // An e-mail address, a column after a comma or a word in quotes isn't a host. A parser would take an IPv6 address
+    // without brackets for a host and a port, and the prefix length of a network for a path.
     let mail = path.is_empty() && !authority.contains(&b':') && authority.contains(&b'@');
     let bare = authority.contains(&b':') && is_address(authority);
     let prefix = path.strip_prefix(b"/").and_then(|path| str::from_utf8(path).ok()?.parse::<u8>().ok());

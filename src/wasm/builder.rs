@@ -1,4 +1,4 @@
-//! What makes and changes filters: the class `Digests`, and more of the class `Filter`.
+//! Making and changing filters: the class `Digests`, and more methods of the class `Filter`.
 
 use js_sys::{Array, Date, JsString, Uint8Array};
 use serde::Serialize;
@@ -22,7 +22,7 @@ use crate::params;
 use crate::profile::Profile;
 use crate::vectors::{copied, push};
 
-/// A whole number, which JavaScript hands over as any number; its own whole numbers end at 2^53.
+/// A whole number from a JavaScript number. Those are exact below 2^53.
 fn whole<N: TryFrom<u64>>(number: f64, rule: &'static str) -> Result<N> {
     let holds = number.fract() == 0.0 && (0.0..=9_007_199_254_740_991.0).contains(&number);
     Error::unless(holds, rule)?;
@@ -42,8 +42,8 @@ impl Filter {
         })
     }
 
-    /// As `add`, where that can't fail: raw keys, into a Bloom or counting filter without layers. Elsewhere undefined, and
-    /// nothing is changed. A `Result` would take 40 ns of 200.
+    /// Like `add`, for cases that can't fail: raw keys, into a Bloom or counting filter without layers. In all other
+    /// cases it returns undefined and changes nothing. A `Result` would take 40 ns of 200.
     #[wasm_bindgen(js_name = addKey)]
     pub fn add_key(&mut self, length: usize) -> Option<bool> {
         if self.blob.profile() != Profile::Raw {
@@ -71,7 +71,7 @@ impl Filter {
         })
     }
 
-    /// How many times a counting filter holds the key in the first `length` bytes of the scratch, at most.
+    /// How many times, at most, a counting filter holds the key in the first `length` bytes of the scratch.
     pub fn count(&self, length: usize) -> Result<u32> {
         with_key(self.blob.profile(), length, |key| match self.blob.filter().base_alone()? {
             AnyFilter::Counting(filter) => Ok(filter.count(key)),
@@ -79,7 +79,7 @@ impl Filter {
         })
     }
 
-    /// Forgets every key.
+    /// Removes all keys.
     pub fn clear(&mut self) -> Result<()> {
         self.blob.filter_mut().base_mut()?.clear();
         Ok(())
@@ -90,12 +90,12 @@ impl Filter {
         self.blob.combine(&other.blob, true)
     }
 
-    /// Keeps what is in both filters, which are of the same shape.
+    /// Keeps what is in both filters. They must have the same shape.
     pub fn intersect(&mut self, other: &Filter) -> Result<()> {
         self.blob.combine(&other.blob, false)
     }
 
-    /// A counting filter's Bloom filter.
+    /// The Bloom filter of a counting filter's keys.
     #[wasm_bindgen(js_name = toBloom)]
     pub fn to_bloom(&self) -> Result<Filter> {
         match self.blob.filter().base_alone()? {
@@ -119,11 +119,11 @@ fn wrong_kind(filter: &AnyFilter) -> Error {
     Error::WrongKind { kind: filter.kind().name() }
 }
 
-/// Runs with the key in the first `length` bytes of the scratch, read as a line of a list is for the profile.
+/// Calls `run` with the key in the first `length` bytes of the scratch, which is read like a line of a list.
 fn with_key<T>(profile: Profile, length: usize, run: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
     match profile {
         Profile::Raw => scratch::with(length, run),
-        // From a copy, for the runtime is called on the way.
+        // From a copy, because the runtime is called meanwhile.
         _ => run(&only_key(profile, &scratch::with(length, copied)?)?),
     }
 }
@@ -139,14 +139,14 @@ fn only_key(profile: Profile, line: &[u8]) -> Result<Vec<u8>> {
         let input = input.map_err(no_key)?;
         match key.replace(copied(input.own())?) {
             None => Ok(()),
-            Some(_) => Err(Error::InvalidKey { reason: "one key was wanted, and there are several" }),
+            Some(_) => Err(Error::InvalidKey { reason: "this gives several keys, not one" }),
         }
     })?;
-    key.ok_or(Error::InvalidKey { reason: "one key was wanted, and there is none" })
+    key.ok_or(Error::InvalidKey { reason: "this gives no key" })
 }
 
-/// A batch of keys on their way into a filter: 8 bytes each, however long they are. And of keys that are allowed, if there
-/// are any.
+/// A batch of keys on their way into a filter, and of allowed keys if there are any. Each takes 8 bytes, however long
+/// it is.
 #[wasm_bindgen]
 pub struct Digests {
     seed: u64,
@@ -199,7 +199,7 @@ impl Digests {
 
 #[wasm_bindgen]
 impl Digests {
-    /// Of no keys yet, for a filter of this kind.
+    /// An empty batch, for building a filter of this kind.
     #[wasm_bindgen(constructor)]
     pub fn new(
         kind: &JsString,
@@ -209,19 +209,19 @@ impl Digests {
         seed: u64,
     ) -> Result<Digests> {
         let kind = Kind::from_name(&name(kind)?).ok_or(Error::rule("there is no such kind"))?;
-        let rule = "profile must be raw, url or password, and lowercase and sha1Hex go with password";
+        let rule = "profile must be raw, url or password; lowercase and sha1Hex need password";
         let profile = Profile::from_name(&name(profile)?, lowercase, sha1_hex).ok_or(Error::rule(rule))?;
         Self::with(kind, profile, seed)
     }
 
-    /// Of no keys yet, for a filter that they will be added to. A line that gives no key is an error.
+    /// An empty batch, for adding keys to a filter. A line that gives no key is an error.
     pub fn of(filter: &Filter) -> Result<Digests> {
         let stack = filter.blob.filter();
         let digests = Self::with(stack.base().kind(), filter.blob.profile(), stack.seed())?;
         Ok(Digests { strict: true, ..digests })
     }
 
-    /// Sets an option that is a number, by its name in JavaScript. A kind or profile ignores what is another's.
+    /// Sets an option that is a number, by its name in JavaScript. A kind or profile ignores the options of others.
     pub fn set(&mut self, option: &JsString, number: f64) -> Result<()> {
         let Digests { rules, recipe, .. } = self;
         match name(option)?.as_str() {
@@ -230,8 +230,8 @@ impl Digests {
             "initialCapacity" => recipe.initial_capacity = whole(number, INITIAL_CAPACITY)?,
             "growth" => recipe.growth = whole(number, "growth must be a whole number from 1 to 16")?,
             "tightening" => recipe.tightening = number,
-            "minLength" => rules.min_length = whole(number, "minLength must be a whole number from 0 on")?,
-            "minCount" => rules.min_count = whole(number, "minCount must be a whole number from 0 on")?,
+            "minLength" => rules.min_length = whole(number, "minLength must be a whole number, 0 or more")?,
+            "minCount" => rules.min_count = whole(number, "minCount must be a whole number, 0 or more")?,
             _ => return Err(Error::rule("there is no such option")),
         }
         Ok(())
@@ -264,7 +264,7 @@ impl Digests {
 
     /// A name for people, and the time when the list was made.
     pub fn describe(&mut self, name: Option<JsString>, created_at: Option<Date>) -> Result<()> {
-        let rule = "createdAt must be a time from 1970 on, in whole milliseconds";
+        let rule = "createdAt must be 1970 or later, in whole milliseconds";
         let name = name.map(|name| self::name(&name)).transpose()?;
         let created_at = created_at.map(|date| whole(date.get_time(), rule)).transpose()?;
         name.as_deref().map_or(Ok(()), require_name)?;
@@ -276,14 +276,14 @@ impl Digests {
     /// little-endian). Returns those that give no key, as `{ index, line, reason }`.
     #[wasm_bindgen(js_name = pushKeys)]
     pub fn push_keys(&mut self, count: usize, length: usize) -> Result<Array> {
-        // A copy, for the runtime may be called on the way.
+        // A copy, because the runtime may be called meanwhile.
         let text = scratch::with(length, copied)?;
         let mut skipped = Skipped::default();
         scratch::keys(&text, count).try_for_each(|line| self.read(line, &mut skipped))?;
         Ok(skipped.lines)
     }
 
-    /// As `pushKeys`, for each line of a UTF-8 text that isn't blank.
+    /// Like `pushKeys`, for each line of a UTF-8 text that isn't blank.
     #[wasm_bindgen(js_name = pushLines)]
     pub fn push_lines(&mut self, text: &Uint8Array) -> Result<Array> {
         let mut skipped = Skipped::default();
@@ -293,18 +293,18 @@ impl Digests {
         Ok(skipped.lines)
     }
 
-    /// Ends the list of members: the keys that come now are allowed ones. With `wins` a key that is in both lists is no
-    /// member any more.
+    /// Ends the list of members. The keys that follow are allowed keys. With `wins`, a key that is in both lists is
+    /// removed from the members.
     pub fn allow(&mut self, wins: bool) -> Result<()> {
         sort(&mut self.members)?;
-        // What is too short or too rare to be listed is allowed all the same.
+        // The minimum length and count don't apply to allowed keys.
         self.rules = self.rules.profile.into();
         self.allowlist = Some(Allowlist::new(self.seed, wins));
         Ok(())
     }
 
-    /// Ends the list of allowed keys. Takes those out of the members that are in both lists, if they win. Returns all that
-    /// are in both, as `{ key, removed }`.
+    /// Ends the list of allowed keys. If they win, removes keys in both lists from the members. Returns all keys in
+    /// both lists, as `{ key, removed }`.
     pub fn conflicts(&mut self) -> Result<Array> {
         let met = Array::new();
         if let Some(allowlist) = self.allowlist.take() {
@@ -313,7 +313,7 @@ impl Digests {
             remove_conflicts(&mut self.members, &conflicts)?;
             for Conflict { key, removed, .. } in &conflicts {
                 let key = match str::from_utf8(key) {
-                    // A longer one would be no string in JavaScript.
+                    // JavaScript has no longer strings.
                     Ok(text) if text.len() < 1 << 28 => Key::Text(text),
                     _ => Key::Bytes(Bytes::new(key)),
                 };
@@ -323,7 +323,7 @@ impl Digests {
         Ok(met)
     }
 
-    /// The filter of the keys, which are used up.
+    /// Builds the filter. The keys are used up.
     pub fn build(&mut self) -> Result<Filter> {
         let (mut members, allowed) = (std::mem::take(&mut self.members), self.allowed.take());
         let stack = Stack::build(self.recipe, &mut members, allowed.as_deref(), self.fpr, self.seed)?;
@@ -349,20 +349,20 @@ struct Skipped {
 /// A line that gives no key.
 #[derive(Serialize)]
 struct SkippedLine<'a> {
-    /// As which of its batch it came.
+    /// The position of the line in its batch.
     index: u32,
     line: &'a Bytes,
     reason: &'static str,
 }
 
-/// A key that is a member and allowed too.
+/// A key that is both a member and allowed.
 #[derive(Serialize)]
 struct KeyConflict<'a> {
     key: Key<'a>,
     removed: bool,
 }
 
-/// A string if it is UTF-8, else a `Uint8Array`.
+/// A string if the key is UTF-8, otherwise a `Uint8Array`.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Key<'a> {

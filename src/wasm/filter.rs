@@ -1,4 +1,4 @@
-//! The class `Filter`: a filter of any kind, which is asked.
+//! The class `Filter`: a filter of any kind that answers questions.
 
 use js_sys::{Array, JsString, Uint8Array};
 use wasm_bindgen::prelude::*;
@@ -60,14 +60,14 @@ impl Filter {
         Ok(self.blob.filter().has(&bytes))
     }
 
-    /// As `has`, for the key in the first `length` bytes of the scratch.
+    /// Like `has`, for the key in the first `length` bytes of the scratch.
     #[wasm_bindgen(js_name = hasKey)]
     pub fn has_key(&self, length: usize) -> bool {
         scratch::with(length, |key| self.blob.filter().has(key))
     }
 
-    /// As `has`, for the `count` keys in the first `length` bytes of the scratch, which begin with the keys' lengths (u32,
-    /// little-endian); 1 or 0 for each.
+    /// Like `has`, for the `count` keys in the first `length` bytes of the scratch, which begin with the keys' lengths
+    /// (u32, little-endian). Returns 1 or 0 for each.
     #[wasm_bindgen(js_name = hasKeys)]
     pub fn has_keys(&self, count: usize, length: usize) -> Result<Uint8Array> {
         let mut answers = Vec::new();
@@ -78,7 +78,7 @@ impl Filter {
         to_js(&answers)
     }
 
-    /// As `has`, for each line of a UTF-8 text; 1 or 0 for each, and 0 for a blank one.
+    /// Like `has`, for each line of a UTF-8 text. Returns 1 or 0 for each, and 0 for a blank line.
     #[wasm_bindgen(js_name = hasLines)]
     pub fn has_lines(&self, text: &Uint8Array) -> Result<Uint8Array> {
         let mut answers = Vec::new();
@@ -164,13 +164,13 @@ pub fn url_expressions(length: usize) -> Result<Array> {
 
 /// What the URL in the first `length` bytes of the scratch is looked up by.
 fn readings(length: usize) -> Result<Readings<'static>> {
-    // A copy, for the runtime is called on the way.
+    // A copy, because the runtime is called meanwhile.
     url::readings(&Runtime, scratch::with(length, copied)?)
 }
 
 /// What `run` finds first in a reading of the URL in the first `length` bytes of the scratch.
 fn find<T>(length: usize, run: impl Fn(&Canonical) -> Option<T>) -> Result<Option<T>> {
-    // Most URLs are canonical as they are.
+    // Most URLs are canonical already.
     match scratch::with(length, |text| url::plain(text).map(|url| run(&url))) {
         Some(found) => Ok(found),
         None => Ok(readings(length)?.iter().find_map(run)),

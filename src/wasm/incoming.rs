@@ -1,4 +1,4 @@
-//! The class `Incoming`: a blob that arrives by the piece.
+//! The class `Incoming`: a blob that arrives piece by piece.
 
 use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
@@ -10,7 +10,7 @@ use crate::format::Blob;
 use crate::hash::Checksum;
 use crate::vectors::reserve;
 
-/// The first bytes of a blob, which are hashed as they come.
+/// The first bytes of a blob. They are hashed as they arrive.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct Incoming {
@@ -20,7 +20,7 @@ pub struct Incoming {
 
 #[wasm_bindgen]
 impl Incoming {
-    /// Of no bytes yet, with room for `room` of them.
+    /// An empty one, with room for `room` bytes.
     #[wasm_bindgen(constructor)]
     pub fn new(room: usize) -> Result<Incoming> {
         headroom()?;
@@ -40,7 +40,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// The length of the whole blob by its own header; 0 as long as more must be seen first.
+    /// The length of the whole blob according to its header; 0 until enough of that has arrived.
     #[wasm_bindgen(js_name = expectedLength)]
     pub fn expected_length(&self) -> Result<usize> {
         let bytes = Blob::expected_length(&self.bytes)?.unwrap_or_default();
@@ -53,7 +53,7 @@ impl Incoming {
         to_js(&self.bytes)
     }
 
-    /// The filter, if all of the blob is here. There are no bytes here any more then, nor after a failure.
+    /// The filter, if the whole blob has arrived. Afterwards this is empty, even after a failure.
     pub fn decode(&mut self) -> Result<Filter> {
         let Incoming { bytes, checksum } = std::mem::take(self);
         Filter::new(Blob::decode_hashed(bytes, checksum)?)

@@ -1,11 +1,11 @@
-//! The WebAssembly boundary: this folder alone names wasm_bindgen. Classes over the core and no logic; what wasm-pack
-//! makes of them works by itself, and `js/` composes them into the npm package.
+//! The WebAssembly boundary. Only this folder names wasm_bindgen. It has classes over the core, and no logic. What
+//! wasm-pack makes of them works by itself, and `js/` composes them into the npm package.
 //!
-//! `reader.wasm` has [`Filter`](filter::Filter), which is asked, and [`Incoming`](incoming::Incoming), a blob that arrives.
-//! The feature `builder` adds what makes and changes filters, and `bloom.wasm` has all of it.
+//! `reader.wasm` has [`Filter`](filter::Filter), which answers questions, and [`Incoming`](incoming::Incoming), a blob
+//! that is still arriving. The feature `builder` adds making and changing filters; `bloom.wasm` has everything.
 //!
-//! A method that can fail returns a `Result`, and the glue throws its error. That takes 20 ns a call, so what can't fail
-//! returns none. Keys cross through the [`scratch`], everything else by js-sys.
+//! A method that can fail returns a `Result`, and the glue throws the error. That takes 20 ns per call, so methods that
+//! can't fail return plain values. Keys cross through the [`scratch`], and everything else through js-sys.
 
 #[cfg(feature = "builder")]
 mod builder;
@@ -40,7 +40,7 @@ extern "C" {
 
 impl From<Error> for JsValue {
     fn from(error: Error) -> Self {
-        // Not `to_string`: the error may be that there is no memory.
+        // Not `to_string`, because the error may be that there is no memory.
         let mut message = [0; 256];
         let mut rest = &mut message[..];
         let _ = write!(rest, "{error}");
@@ -50,17 +50,17 @@ impl From<Error> for JsValue {
     }
 }
 
-/// Makes wasm-bindgen's table of JavaScript's values as large as it needs to be, while there is memory for it.
+/// Makes wasm-bindgen's table of JavaScript values as large as it will need to be, while there is memory for it.
 #[wasm_bindgen(start)]
 fn start() {
     std::hint::black_box(js_sys::Object::new());
 }
 
-/// Makes sure of the few hundred bytes that wasm-bindgen takes for an instance of a class, and serde for a cache, for
-/// both abort without them. A long scratch makes room too, if its key was never asked for.
+/// Makes sure that a few hundred bytes are free: wasm-bindgen needs them for an instance of a class, and serde for a
+/// cache, and both abort without them. A long scratch whose key was never used is freed first.
 ///
-/// If there is more to be had, memory grows by a sixteenth. V8 collects all garbage whenever memory grows: if that were
-/// by the page, each of many small filters would take longer to make the more there are. What isn't used stays untouched.
+/// Memory grows by a sixteenth if possible. V8 collects all garbage whenever memory grows. If it grew page by page,
+/// making many small filters would get slower and slower. Memory that isn't used stays untouched.
 fn headroom() -> Result<()> {
     scratch::give_back();
     let mut room = Vec::<u8>::new();
@@ -79,7 +79,7 @@ fn extend(bytes: &mut Vec<u8>, more: &Uint8Array) -> Result<()> {
     Ok(())
 }
 
-/// Hands a text to `run` in chunks of whole lines.
+/// Hands a text to `run`, in chunks of whole lines.
 fn each_chunk(text: &Uint8Array, mut run: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut chunk = Vec::new();
     for (start, end) in pieces(text.length()) {
@@ -93,12 +93,12 @@ fn each_chunk(text: &Uint8Array, mut run: impl FnMut(&[u8]) -> Result<()>) -> Re
     Ok(())
 }
 
-/// The starts and ends of pieces of some bytes: each is copied and used while it is in the processor's cache.
+/// The start and the end of each piece. A piece is copied, and used while it is in the processor's cache.
 fn pieces(length: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..length).step_by(PIECE).map(move |start| (start, length.min(start.saturating_add(PIECE as u32))))
 }
 
-/// A new array of bytes. js-sys's own doesn't expect that there is no memory.
+/// A new array of bytes. The constructor of js-sys doesn't expect that there may be no memory.
 fn to_js(bytes: &[u8]) -> Result<Uint8Array> {
     let array = runtime::bytes(bytes.len())?;
     array.copy_from(bytes);
@@ -109,5 +109,5 @@ fn to_js(bytes: &[u8]) -> Result<Uint8Array> {
 fn serialize(value: &impl serde::Serialize) -> Result<JsValue> {
     headroom()?;
     let serializer = serde_wasm_bindgen::Serializer::json_compatible().serialize_bytes_as_arrays(false);
-    value.serialize(&serializer).map_err(|_| Error::rule("this can't be told to JavaScript"))
+    value.serialize(&serializer).map_err(|_| Error::rule("this can't be passed to JavaScript"))
 }

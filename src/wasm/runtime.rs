@@ -1,4 +1,4 @@
-//! What the runtime has built in, as a [`Platform`]: its parser of URLs, Unicode's normal forms, and UTF-8.
+//! The runtime's built-in URL parser, Unicode normal forms and UTF-8, as a [`Platform`].
 
 use js_sys::{JsString, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
@@ -55,15 +55,16 @@ pub fn utf8(text: &JsString) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The longest text that the runtime is given, in bytes: three times as long, as it may become, it is still shorter than
-/// the longest string there is (2^29 characters in V8), which would be an exception.
+/// The longest text that the runtime is given, in bytes. It may become three times as long, and must stay below the
+/// longest possible string (2^29 characters in V8), which would throw.
 const MAX_TEXT: usize = 1 << 27;
 
 fn require_room(text: &str) -> Result<()> {
     if text.len() > MAX_TEXT { Err(Error::TooLarge { bytes: text.len() as u64 }) } else { Ok(()) }
 }
 
-/// By its name, for the class of another realm is another. Firefox has an InternalError for the stack.
+/// Recognised by its name, because another realm has another class. Firefox throws an InternalError if the stack runs
+/// out.
 fn is_fatal(error: &JsValue) -> bool {
     let name = Reflect::get(error, &"name".into()).ok().and_then(|name| name.dyn_into().ok());
     let name = name.and_then(|name: JsString| utf8(&name).ok());
@@ -78,10 +79,10 @@ impl Platform for Runtime {
         require_room(text)?;
         match URL::new(text).and_then(|url| url.href()).map(JsValue::dyn_into::<JsString>) {
             Ok(Ok(href)) => utf8(&href).map(Some),
-            // The stack ran out within the parser, or there is none, and no answer can be right. `js/` ends all use of the
-            // module then.
+            // The stack ran out within the parser, or there is no parser, so no answer can be right. `js/` then ends
+            // all use of the module.
             Err(error) if is_fatal(&error) => wasm_bindgen::throw_val(error),
-            // A TypeError by the standard; a parser of somebody's own may throw anything.
+            // A TypeError by the standard. A polyfill may throw anything.
             _ => Ok(None),
         }
     }

@@ -1,8 +1,8 @@
-//! IP addresses as hosts: read in all the forms of `inet_aton` and of RFC 4291, written in one.
+//! IP addresses as hosts. They are read in all forms of `inet_aton` and RFC 4291, and written in one form.
 
 use super::{Full, digit, part, put, split_at};
 
-/// One to four numbers, decimal, octal or hexadecimal, of which the last fills the bytes that are left.
+/// One to four numbers, decimal, octal or hexadecimal. The last one fills the bytes that are left.
 #[inline(never)]
 pub(super) fn ipv4(host: &[u8]) -> Option<u32> {
     let mut address = 0;
@@ -10,7 +10,7 @@ pub(super) fn ipv4(host: &[u8]) -> Option<u32> {
     let mut rest = Some(host);
     while let Some(part) = part(&mut rest, b'.') {
         let value = value(part)?;
-        // The last one takes all the room, any other one byte of it.
+        // The last one fills all the bytes that are left; every other one is a single byte.
         let bits = if rest.is_none() { room } else { 8 };
         if room < 8 || value >> bits != 0 {
             return None;
@@ -52,7 +52,7 @@ pub(super) fn ipv6(text: &[u8]) -> Option<[u16; 8]> {
     let head = text.get(..gap)?;
     let before = read_groups(head, &mut groups)?;
     let after = read_groups(text.get(gap + 2..)?, &mut tail)?;
-    // Decimals stand at the end only.
+    // Decimals can only be at the end.
     if before + after > 7 || !split_at(head, b".").1.is_empty() {
         return None;
     }
@@ -62,7 +62,7 @@ pub(super) fn ipv6(text: &[u8]) -> Option<[u16; 8]> {
     Some(groups)
 }
 
-/// Reads groups with a colon between two, the last two perhaps as four decimals, and gives their number.
+/// Reads groups with colons between them, the last two perhaps as four decimals. Returns their number.
 #[inline(never)]
 fn read_groups(text: &[u8], groups: &mut [u16; 8]) -> Option<usize> {
     let mut count = 0;
@@ -107,7 +107,7 @@ fn decimals(text: &[u8]) -> Option<u32> {
     if count == 4 { ipv4(text) } else { None }
 }
 
-/// Writes an IPv6 address in brackets, the first of the longest runs of two zeros or more as `::`.
+/// Writes an IPv6 address in brackets. The first of the longest runs of two or more zeros becomes `::`.
 pub(super) fn compress(out: &mut Vec<u8>, groups: &[u16; 8]) -> Result<(), Full> {
     let (mut end, mut longest, mut run) = (0, 1, 0);
     for (i, &group) in groups.iter().enumerate() {
@@ -119,7 +119,7 @@ pub(super) fn compress(out: &mut Vec<u8>, groups: &[u16; 8]) -> Result<(), Full>
     put(out, b"[")?;
     for (i, &group) in groups.iter().enumerate() {
         if i >= end || i + longest < end {
-            // The first one has no colon before it, nor has the first one after a gap.
+            // There is no colon before the first group, or before the first one after a gap.
             if i != 0 && i != end {
                 put(out, b":")?;
             }

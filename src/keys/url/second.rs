@@ -7,8 +7,8 @@ use super::{
 use crate::error::Result;
 use crate::vectors::{append, copied, push};
 
-/// How a browser may read [cleaned](clean) bytes that the platform's parser refused, or reads by another year's Unicode:
-/// a host that is international, or that a browser takes with a label that is none.
+/// How a browser may read [cleaned](clean) bytes that the platform's parser refused or reads by another version of
+/// Unicode: with an international host, or with a host that has an invalid label.
 pub(super) fn second_reading(
     platform: &impl Platform,
     input: &[u8],
@@ -30,7 +30,7 @@ pub(super) fn second_reading(
     }
 
     let mut host = copied(without_user(authority))?;
-    // Twice, for what one round makes of a character may end an escape.
+    // Twice, because what one round makes of a character may complete an escape.
     for _ in 0..2 {
         host = modern_host(&host)?;
     }
@@ -46,7 +46,7 @@ pub(super) fn second_reading(
         }
         rest = None;
     }
-    // There are no names of more labels.
+    // No name has more labels.
     for _ in 0..128 {
         let Some(label) = part(&mut rest, b'.') else { break };
         append(&mut text, &mapped(platform, label)?)?;
@@ -75,10 +75,11 @@ fn modern_host(host: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// More bytes than any label has that becomes one of 63 characters; a parser may take quadratic time for more.
+/// No label that becomes one of 63 characters is this long. A parser may take quadratic time for longer ones.
 const LONG_LABEL: usize = 1000;
 
-/// An international label, or a character of an address, in ASCII; as it is if it is too long or the parser refuses it.
+/// An international label, or a character of an address, in ASCII. It stays as it is if it is too long or the parser
+/// refuses it.
 fn mapped(platform: &impl Platform, label: &[u8]) -> Result<Vec<u8>> {
     if !label.is_ascii() && label.len() < LONG_LABEL {
         let mut url = joined("http://", label)?;
@@ -91,8 +92,8 @@ fn mapped(platform: &impl Platform, label: &[u8]) -> Result<Vec<u8>> {
     copied(label)
 }
 
-/// A character of a host as the newest tables of UTS #46 (Unicode 17) have it, where older ones refuse it or differ; `None`
-/// if nobody sees it: Default_Ignorable_Code_Point in DerivedCoreProperties.txt.
+/// Maps a character of a host as the newest tables of UTS #46 (Unicode 17) do, where older tables refuse it or differ.
+/// `None` if it is invisible: Default_Ignorable_Code_Point in DerivedCoreProperties.txt.
 fn modern(char: char) -> Option<char> {
     match char {
         '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' => None,
@@ -104,7 +105,7 @@ fn modern(char: char) -> Option<char> {
         '\u{3002}' | '\u{FF61}' => Some('.'),
         '\u{FE6A}' => Some('%'),
         '\u{FF01}'..='\u{FF5E}' => char::from_u32(u32::from(char) - 0xFEE0),
-        // The capital of the German letter, which older tables make ss of.
+        // The capital of the German letter. Older tables turn it into ss.
         '\u{1E9E}' => Some('ß'),
         '\u{A7F1}' => Some('s'),
         // Outlined letters and digits.
