@@ -1,4 +1,4 @@
-/** What is measured. Each case gives its tables and what they must show; each answer is checked before it is timed. */
+/** The cases. Each gives its tables and claims. Every answer is checked before it is timed. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { expressions, matchUrl } from "./urls.mjs";
 
 const FPRS = [0.01, 0.001];
 
-/** All that the cases share: made when it is first asked for, and once. */
+/** What the cases share. Each part is made once, when it is first needed. */
 export function bench({ count, rounds }) {
   const made = new Map();
   const once = (name, make) => {
@@ -25,7 +25,7 @@ export function bench({ count, rounds }) {
   return {
     count,
     rounds,
-    /** For files. */
+    /** A folder for files. */
     folder: () => once("folder", () => mkdtempSync(join(tmpdir(), "bloom-wasm-"))),
     end: () => made.has("folder") && rmSync(made.get("folder"), { recursive: true }),
     memberText: () => once("member text", () => members(count)),
@@ -33,7 +33,7 @@ export function bench({ count, rounds }) {
     strangers: () => once("strangers", () => strings(strangers(count))),
     queryText: () => once("query text", () => queries(count)),
     queries: () => once("queries", () => strings(queries(count))),
-    /** A peer's filter of all members, and how often it takes a stranger for one. */
+    /** A peer's filter of all members, and its false-positive rate. */
     built(peer, fpr) {
       return once(`${peer.name} ${fpr}`, () => {
         const filter = peer.from ? peer.from(this.members(), fpr) : peer.create(count, fpr);
@@ -50,7 +50,7 @@ export function bench({ count, rounds }) {
 
 const share = ({ share = 1 }, keys) => (share < 1 ? keys.slice(0, keys.length * share) : keys);
 
-/** `has` of one string after the other. */
+/** `has`, one string after another. */
 async function has(bench) {
   const tables = [];
   const claims = [];
@@ -86,7 +86,7 @@ async function has(bench) {
   return { tables, claims };
 }
 
-/** Making a filter and adding one string after the other. */
+/** Making a filter and adding one string after another. */
 async function add(bench) {
   const tables = [];
   const claims = [];
@@ -123,7 +123,7 @@ async function add(bench) {
   return { tables, claims };
 }
 
-/** Many keys in one call, as strings and as the bytes of lines. The rival, who knows only strings, gets them as such. */
+/** Many keys in one call, as strings and as the bytes of lines. The rival knows only strings and gets those. */
 async function many(bench) {
   const tables = [];
   const claims = [];
@@ -202,10 +202,10 @@ async function many(bench) {
   return { tables, claims };
 }
 
-/** What both begin with. */
+/** How both loops begin. */
 const PARSING = "new URL alone";
 
-/** `matchUrl` of URLs of 8 keys that aren't listed, against the same in JavaScript with the rival's filter. */
+/** `matchUrl` of unlisted URLs with 8 keys each, against the same in JavaScript with the rival's filter. */
 async function url(bench) {
   const fpr = 0.001;
   const listed = bench.members();
@@ -220,7 +220,7 @@ async function url(bench) {
   // A key of a URL gets a tenth of the rate.
   const theirs = rival.create(listed.length, fpr / 10);
   for (const url of listed) theirs.add(expressions(url)[0]);
-  // Both loops know the filter and the key alone; the rival's function comes as a part of its filter.
+  // Both loops know only the filter and the key, so the rival's function is a part of its filter.
   const js = `JavaScript and ${RIVAL}`;
   const matcher = { match: (url) => matchUrl(theirs, url) };
   const ask = loop("filter.match(key) !== null");
@@ -243,7 +243,7 @@ async function url(bench) {
     const own = `${name}.matchUrl`;
     return [
       claim(`${own} against ${js}`, { atLeast: 2.5 }, times, (time) => time[js] / time[own]),
-      // These URLs are canonical as they are, so that ours makes no URL of them: there is nothing to take from its time.
+      // These URLs are canonical already, so ours doesn't parse them, and there is no parsing time to subtract.
       claim(
         `${own} against ${js} without its new URL`,
         { atLeast: 4 },

@@ -1,6 +1,7 @@
 /**
- * What only a fresh process can tell: `node fresh.mjs HOW BLOB KEY` prints JSON. The blob is in memory before the clock starts,
- * which is the one on the wall: the processor's time would count V8's other threads, which collect garbage meanwhile.
+ * What only a fresh process can tell: `node fresh.mjs HOW BLOB KEY` prints JSON. The blob is in memory before the clock
+ * starts. The clock is wall time, because processor time would count V8's other threads, which collect garbage
+ * meanwhile.
  */
 import { readFileSync } from "node:fs";
 
@@ -25,7 +26,7 @@ WebAssembly.Instance = class extends Instance {
   }
 };
 
-/** From nothing to an answer, in milliseconds on the wall. */
+/** From nothing to an answer, in milliseconds of wall time. */
 async function start() {
   const begun = performance.now();
   const { decode } = await import("../dist/bloom.node.js");
@@ -38,14 +39,14 @@ async function start() {
   return { importing, compiling, decoding: decoded - imported, answering: done - decoded, whole: done - begun };
 }
 
-/** What the importing of any module takes in a process that has only begun, in milliseconds on the wall. */
+/** How long importing any module takes in a fresh process, in milliseconds of wall time. */
 async function small() {
   const begun = performance.now();
   await import("./plain.mjs");
   return performance.now() - begun;
 }
 
-/** Decoding into memory that no filter has been in; in nanoseconds. */
+/** Decoding into memory that no filter has used before, in nanoseconds. */
 async function decode() {
   const { decode } = await import("../dist/bloom.node.js");
   const start = performance.now() * 1e6;
@@ -57,7 +58,7 @@ async function decode() {
 
 const another = new WebAssembly.Memory({ initial: 1 });
 
-/** What decoding can't do without: growing a memory and copying the bytes into it. */
+/** The least that decoding must do: growing a memory and copying the bytes into it. */
 function copy() {
   const start = performance.now() * 1e6;
   const pages = another.grow(Math.ceil(bytes.length / 65536));
@@ -68,8 +69,8 @@ function copy() {
 }
 
 /**
- * Both in turn, once V8 has compiled what decodes for speed. The memory of no filter is used again, so that both memories grow
- * alike: the larger one is, the longer V8 takes over its growing.
+ * Both in turn, once V8 has optimised decoding. No filter's memory is reused, so both memories grow alike: the larger a
+ * memory is, the longer V8 takes to grow it.
  */
 async function again() {
   const filters = [];

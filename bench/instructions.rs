@@ -1,6 +1,7 @@
 //! The workloads of `scripts/instructions.mjs`, which counts the instructions inside [`measured`] for the name in the
-//! first argument. Prints the number of operations: keys, canonicalised URLs, kilobytes decoded. Without a name it prints
-//! all names. It is built without the feature `parallel`, so that threads don't blur the numbers: as the wasm is.
+//! first argument. Prints the number of operations: keys, canonicalised URLs, kilobytes decoded. Without a name it
+//! prints all names. It is built without the feature `parallel`, so that threads don't blur the numbers: as the wasm
+//! is.
 
 use std::hint::black_box;
 

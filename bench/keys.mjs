@@ -1,6 +1,6 @@
 /**
- * The keys: made-up URLs of 59 characters, the same at every run and the same in `bench/peers.rs`. Half of the queries are
- * members, which half is as good as chance, and half are strangers.
+ * The keys: made-up URLs of 59 characters, the same in every run and in `bench/peers.rs`. Half of the queries, in an
+ * order that is as good as random, are members; the others are strangers, which means that they aren't members.
  */
 
 const PATTERN = "https://www.????????.example/??????????/????????.html?id=??";
@@ -15,7 +15,7 @@ function mix(x) {
   return x ^ (x >>> 16);
 }
 
-/** Where the pattern has a letter to fill in; the question mark of the query stays. */
+/** Where the pattern has a letter to fill in. The question mark of the query stays. */
 const holes = [...PATTERN.matchAll(/\?(?!id=)/g)].map(({ index }) => index);
 const pattern = new TextEncoder().encode(`${PATTERN}\n`);
 const letters = new TextEncoder().encode(ALPHABET);
@@ -34,7 +34,7 @@ export function lines(from, to, kindOf) {
   return text;
 }
 
-/** A string for each line, each in memory of its own: no part of a longer one, and not put together of shorter ones. */
+/** A string for each line, each in its own memory: neither a slice of a longer string nor a concatenation. */
 export function strings(text) {
   const decoder = new TextDecoder();
   const keys = [];

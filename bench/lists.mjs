@@ -1,6 +1,6 @@
 /**
- * `npm run bench:lists`: real lists as blobs. Builds and verifies them with the command line tool, and prints the first
- * table of the README.
+ * `node bench/lists.mjs`: real lists as blobs. Builds and verifies them with the command line tool, and prints the
+ * first table of the README.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

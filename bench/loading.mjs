@@ -1,4 +1,4 @@
-/** From a blob to the first answer: against the peers, against a mere copy, and in processes that have only begun. */
+/** From a blob to the first answer: against the peers, against a plain copy, and in fresh processes. */
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { claim, table } from "./table.mjs";
 const fresh = fileURLToPath(new URL("fresh.mjs", import.meta.url));
 const run = async (...args) => JSON.parse((await promisify(execFile)(process.execPath, [fresh, ...args])).stdout);
 
-/** What each peer wrote, read again and asked for one key. */
+/** Each peer reads what it wrote, and is asked for one key. */
 async function reading(bench) {
   const fpr = 0.001;
   const [key] = bench.members();

@@ -1,4 +1,4 @@
-/** Native code: the Rust peers through Criterion, what WebAssembly costs beside it, and the command line tool. */
+/** Native code: the Rust peers with Criterion, what WebAssembly costs compared with it, and the command line tool. */
 import { execFileSync, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -66,7 +66,7 @@ export async function native(bench) {
   return { tables, claims };
 }
 
-/** Building a ribbon filter of 10 lines for each key that the others have: 10 million, as a file of 600 MB. */
+/** Building a ribbon filter from 10 times as many keys as elsewhere: 10 million lines in a file of 600 MB. */
 export async function cli(bench) {
   const count = 10 * bench.count;
   const list = join(bench.folder(), "list.txt");
@@ -86,7 +86,7 @@ export async function cli(bench) {
     const child = spawn(executable, ["build", list, "-o", blob, "--fpr", "0.001"], {
       stdio: ["ignore", "ignore", "inherit"],
     });
-    // Linux remembers the most that a process had.
+    // Linux records the peak memory of a process.
     const look = setInterval(() => {
       try {
         peak = Math.max(

@@ -1,4 +1,4 @@
-/** In Chromium: what `has` costs beside its parts, and how soon a page that has only begun has an answer. */
+/** In Chromium: what `has` costs compared with its parts, and how soon a fresh page has an answer. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { chromium as playwright } from "playwright-core";
@@ -6,7 +6,7 @@ import { chromium, root } from "../scripts/setup.mjs";
 import { peers } from "./peers.mjs";
 import { claim, table } from "./table.mjs";
 
-/** Runs in the page; everything is fetched before a clock starts. */
+/** Runs in the page. Everything is fetched before a clock starts. */
 async function race({ count, rounds }) {
   const { queries, strings } = await import("/bench/keys.mjs");
   const { loop, race } = await import("/bench/race.mjs");
@@ -30,7 +30,7 @@ async function race({ count, rounds }) {
   return race(contestants, rounds);
 }
 
-/** Runs in the page, in milliseconds; the scripts and the blob were fetched before. */
+/** Runs in the page, in milliseconds. The scripts and the blob were fetched before. */
 async function start(key) {
   const bytes = await (await fetch("/RibbonFilter")).arrayBuffer();
   let compiling = 0;
@@ -59,7 +59,7 @@ async function start(key) {
   };
 }
 
-/** What the importing of any module takes in a new page, in milliseconds. */
+/** How long importing any module takes in a new page, in milliseconds. */
 async function small() {
   const begun = performance.now();
   await import("/bench/plain.mjs");
@@ -76,7 +76,7 @@ export async function page(bench) {
     peers.filter(({ own }) => own).map((peer) => [`/${peer.name}`, peer.save(bench.built(peer, 0.001).filter)]),
   );
   const server = createServer(({ url }, response) => {
-    // Isolated, or the clock ticks in tenths of a millisecond.
+    // Isolated; otherwise the clock ticks in tenths of a millisecond.
     const isolated = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
     const preload = ["reader.inline", "reader", "error"]
       .map((name) => `<link rel="modulepreload" href="/dist/${name}.js">`)

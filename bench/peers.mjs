@@ -1,6 +1,6 @@
 /**
- * The filters that are compared: how each is made, filled, asked, written and read. `share` is which part of the keys the
- * slow ones go through in a round; their filters hold all keys like the others'.
+ * The filters that are compared: how each is made, filled, asked, written and read. Slow ones go through only a `share`
+ * of the keys in a round; their filters hold all keys like the others.
  */
 import { createRequire } from "node:module";
 import { BloomFilter, decode, RibbonFilter } from "../dist/bloom.node.js";

@@ -1,5 +1,5 @@
-//! The filters against fastbloom and xorf on a million made-up URLs, the keys of `npm run bench`, which interleaves these and
-//! tells their ratios. `cargo bench --manifest-path bench/Cargo.toml` runs them one after the other.
+//! The filters against fastbloom and xorf on a million made-up URLs, the keys of `npm run bench`, which interleaves
+//! these and tells their ratios. `cargo bench --manifest-path bench/Cargo.toml` runs them one after the other.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-/** The bar to clear: a Bloom filter in plain JavaScript, as one writes it in an afternoon. For strings of Latin letters. */
+/** The bar to clear: a Bloom filter in plain JavaScript, written in an afternoon. For strings of Latin letters. */
 export class PlainBloom {
   constructor(count, fpr) {
     this.bits = Math.ceil((-count * Math.log(fpr)) / Math.LN2 ** 2);

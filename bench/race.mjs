@@ -1,9 +1,9 @@
 /**
- * Racing: every contestant once in each round, in an order that rotates, so that a noisy machine is noisy for all. The clock is
- * the processor's time of this process, where it can be had: other processes lengthen that less than the time on the wall.
+ * Racing: every contestant runs once in each round, in a rotating order, so that a noisy machine is noisy for all. The
+ * clock is the processor time of this process if available: other processes lengthen that less than wall time.
  */
 
-/** Nanoseconds up to now. */
+/** The clock, in nanoseconds. */
 export function clock() {
   if (!globalThis.process) return performance.now() * 1e6;
   const { user, system } = process.cpuUsage();
@@ -11,17 +11,18 @@ export function clock() {
 }
 
 /**
- * A loop over keys that counts for how many `expression` holds; it knows `filter` and `key`. Each contestant needs one
- * compiled for itself: V8 would make one function fit all filters, and slow for each.
+ * A loop over keys that counts for how many `expression` holds; it knows `filter` and `key`. Each contestant needs its
+ * own loop: V8 would compile a shared one for all filters, and make it slow for each.
  */
 export function loop(expression) {
   return new Function("filter", "keys", `let sum = 0; for (const key of keys) if (${expression}) sum++; return sum;`);
 }
 
 /**
- * Runs the contestants `rounds` times, and once before to warm up. Each has a name and either `run`, which goes through `keys`
- * keys, or `time`, which gives nanoseconds a key itself and warms up itself. What `run` returns, or `check` makes of it beside the clock, must
- * be the same each time. Returns the nanoseconds a key of each round by name.
+ * Runs the contestants `rounds` times, and once before to warm up. Each has a name and either `run`, which goes through
+ * `keys` keys, or `time`, which warms up and returns the nanoseconds per key. The result of `run`, or of `check` for
+ * that result outside the timed part, must be the same each time. Returns the nanoseconds per key for each round, by
+ * name.
  */
 export async function race(contestants, rounds) {
   const times = Object.fromEntries(contestants.map(({ name }) => [name, []]));
@@ -30,7 +31,7 @@ export async function race(contestants, rounds) {
     for (let i = 0; i < contestants.length; i++) {
       const { name, keys, run, time, check = (answer) => answer } = contestants.at((i + round) % contestants.length);
       if (time && round < 0) continue;
-      // What the last one left lying around isn't to be swept up by this one.
+      // This contestant shouldn't collect the garbage of the last one.
       globalThis.gc?.({ type: "minor" });
       let taken;
       if (time) {

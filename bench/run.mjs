@@ -1,7 +1,9 @@
 /**
- * `npm run bench`: this package against its peers, on the same keys, interleaved. Prints tables in Markdown; `--json FILE` writes
- * their numbers, `--readme` keeps them in docs/bench.json and makes README's table of them, `--only has,url` runs some of the cases, `--count` and `--rounds` change how much is measured, and `--quick` is
- * only to see that all works.
+ * `npm run bench`: this package against its peers, on the same keys, interleaved. Prints tables in Markdown.
+ *
+ * `--json FILE` writes the numbers. `--readme` writes them to docs/bench.json and updates the README's table.
+ * `--only has,url` runs some of the cases, and `--count` and `--rounds` change how much is measured. `--quick` only
+ * checks that everything works.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -21,7 +23,7 @@ try {
   };
   const { values } = parseArgs({ options });
   if (values.readme && (values.only || values.count || values.quick))
-    throw new Error("README's table is of the whole run");
+    throw new Error("--readme needs the whole run, without --only, --count and --quick");
   if (!packages("bench")) throw new Error("npm could not install the peers");
   const { bench, cases } = await import("./cases.mjs");
   const names = values.only?.split(",") ?? Object.keys(cases);

@@ -12,8 +12,8 @@ export function spread(times, ratio) {
 }
 
 /**
- * A row for each contestant: the median of its times in nanoseconds or milliseconds, how many times as fast as `rival` it
- * is, and what `more` adds.
+ * A row for each contestant: the median of its times in nanoseconds or milliseconds, how many times as fast as `rival`
+ * it is, and what `more` adds.
  */
 export function table(title, times, { rival, milliseconds = false, more = () => ({}) } = {}) {
   const rows = Object.keys(times).map((name) => {

@@ -1,6 +1,7 @@
 /**
- * The rival of `matchUrl`: FORMAT.md section 10 in JavaScript, written to be fast. What comes out of `new URL` is nearly
- * always canonical already: one pass finds that out, and where the keys start and end. Only the odd ones are rewritten.
+ * The rival of `matchUrl`: FORMAT.md section 10 in JavaScript, written to be fast. What comes out of `new URL` is
+ * nearly always canonical already: one pass finds that out, and where the keys start and end. Only the odd ones are
+ * rewritten.
  */
 
 // The last URL in canonical form, and where its keys start and end. Kept, so that a query makes nothing but its keys.
@@ -117,7 +118,10 @@ function scan(href, strict, address) {
   return true;
 }
 
-/** What doesn't parse, or not as a URL with a host: the href with a scheme before it, or its bytes; undefined if it has no host. */
+/**
+ * What doesn't parse, or not as a URL with a host: the href with a scheme before it, or its bytes; undefined if it has
+ * no host.
+ */
 function again(url, parsed) {
   const input = url.replace(/[\t\n\r]/g, "").replace(/^[\0- ]+|[\0- ]+$/g, "");
   const scheme = /^[a-z][a-z\d+.-]*:/i.test(input);
@@ -132,7 +136,9 @@ function again(url, parsed) {
 
 const HAS_PORT = /^[a-z][a-z\d+.-]*:\d+([/?#]|$)/i;
 
-/** The scheme, what is before the authority, the authority, and what is after it; undefined for a scheme without a host. */
+/**
+ * The scheme, what is before the authority, the authority, and what is after it; undefined for a scheme without a host.
+ */
 function split(url) {
   let scheme = /^([a-z][a-z\d+.-]*):/i.exec(url)?.[1].toLowerCase();
   let start = url.startsWith("//") ? 2 : 0;

@@ -41,7 +41,9 @@ describe("the page", { skip, timeout: 180_000 }, () => {
     await pages?.close();
   });
 
-  /** Opens the page with its own filter, with another of its server by name, or with what the function `answer` sends. */
+  /**
+   * Opens the page with its own filter, with another of its server by name, or with what the function `answer` sends.
+   */
   async function open(answer) {
     await context?.close();
     context = await browser.newContext();

@@ -108,8 +108,8 @@ test("memory that runs out, in every function that allocates, is too_large, and 
 });
 
 /**
- * In a worker of its own, calls something ever deeper in the stack, by `step` frames at a time, until it fails; says how, and
- * what all calls come to then.
+ * In a worker of its own, calls something ever deeper in the stack, by `step` frames at a time, until it fails; says
+ * how, and what all calls come to then.
  */
 async function untilTheStackEnds(call, step) {
   const source = `

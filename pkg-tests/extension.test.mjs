@@ -169,7 +169,8 @@ for (const [name, { executablePath, options, stop: stopBackground }] of Object.e
       response.end(build("listed.localhost", "other.localhost", "a.other.localhost", "fine.localhost/app/"));
       await blocks(site("listed", "a?b"), "listed.localhost/");
 
-      // Firefox refuses to be sent to a page of an extension by anybody else, and its driver doesn't hear of the address.
+      // Firefox refuses to be sent to a page of an extension by anybody else, and its driver doesn't hear of the
+      // address.
       const before = browser.targets();
       tab = await page.evaluate(async () => {
         await chrome.tabs.create({ url: "popup.html", active: false });

@@ -4,7 +4,9 @@ import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { CATCH_MEMORY, folder, installed } from "./installed.mjs";
 
-/** What a script prints in a process of its own, where `gc` collects garbage, and `collect` waits for finalizers too. */
+/**
+ * What a script prints in a process of its own, where `gc` collects garbage, and `collect` waits for finalizers too.
+ */
 function run(source) {
   const script = `
     ${CATCH_MEMORY}

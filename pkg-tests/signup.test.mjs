@@ -1,4 +1,7 @@
-/** The example form in a real, headless Chromium, with the installed package and filters that arrive, late or not at all. */
+/**
+ * The example form in a real, headless Chromium, with the installed package and filters that arrive, late or not at
+ * all.
+ */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";

@@ -88,7 +88,9 @@ const SUBDOMAINS = [
   "\u2260.",
 ];
 
-/** A grammar's random texts that name one of the listed hosts, more or less. Each has `/NUMBER` in its path or query. */
+/**
+ * A grammar's random texts that name one of the listed hosts, more or less. Each has `/NUMBER` in its path or query.
+ */
 export function* spellings(count, seed = 1) {
   const next = random(seed);
   const one = (choices) => choices[Math.floor(next() * choices.length)];
@@ -254,8 +256,9 @@ export function* spellings(count, seed = 1) {
 }
 
 /**
- * Opens texts as links of a page in a browser. Returns the host that it asked for of each, undefined where it asked for none,
- * and whether the package says there that it is on the blob's list. `launch` gets the port of a proxy, which serves the files.
+ * Opens texts as links of a page in a browser. Returns the host that it asked for of each, undefined where it asked for
+ * none, and whether the package says there that it is on the blob's list. `launch` gets the port of a proxy, which
+ * serves the files.
  */
 export async function opened(texts, launch, files) {
   const hosts = new Array(texts.length);

@@ -1,6 +1,6 @@
 /**
- * Spellings of listed hosts, opened in real browsers: whatever one of them asks for is on the list, wherever the list is asked.
- * `SPELLINGS=100000` tries as many; `SEED` makes others.
+ * Spellings of listed hosts, opened in real browsers: whatever one of them asks for is on the list, wherever the list
+ * is asked. `SPELLINGS=100000` tries as many; `SEED` makes others.
  */
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";

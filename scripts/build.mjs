@@ -1,4 +1,4 @@
-/** Builds the npm package into dist/ and prints what a page has to download. */
+/** Builds the npm package into dist/ and prints how much a page has to download. */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -7,8 +7,9 @@ import { gzipSync } from "node:zlib";
 import { root, run, setup } from "./setup.mjs";
 
 /**
- * What the package is made into: "bloom-wasm" and "bloom-wasm/reader". Of each the cargo feature of its wasm and
- * an export that this must have, the module of what the entry exports, and the most that the wasm and the JavaScript may weigh, gzipped.
+ * The entries of the package: "bloom-wasm" and "bloom-wasm/reader". For each: the cargo feature of its wasm and an
+ * export that this must have, the module with what the entry exports, and the most that the wasm and the JavaScript may
+ * weigh, gzipped.
  */
 const ENTRIES = {
   bloom: {
@@ -33,21 +34,21 @@ const work = join(root, "target/npm");
 
 /** Compiles the crate for an entry into target/npm/ENTRY: the wasm and its glue. */
 function compile(entry) {
-  // The paths of this machine don't belong into a file that others download.
+  // The paths of this machine don't belong in a file that others download.
   const home = process.env.CARGO_HOME ?? join(homedir(), ".cargo");
   const flags = [
     `--remap-path-prefix=${home}=`,
     `--remap-path-prefix=${root}=`,
-    // A call is smaller than a copy of what it calls, and one instruction smaller than a row of stores; what has to be
-    // fast is marked #[inline]. Together 6 % of the wasm.
+    // A call is smaller than a copy of the called function, and one instruction is smaller than a row of stores. Code
+    // that must be fast is marked #[inline]. Together these save 6 % of the wasm.
     "-Cllvm-args=--inline-threshold=45",
     "-Cllvm-args=--max-store-memcpy=1",
     "-Cllvm-args=--unroll-threshold=20",
-    // Talc adds lengths to addresses, and that must not wrap around.
+    // Talc adds lengths to addresses, and the sums must not wrap around.
     "-Clink-arg=--max-memory=2147483648",
   ];
   process.env.CARGO_ENCODED_RUSTFLAGS = flags.join("\x1f");
-  // Level 3 unrolls more than a download should carry; s and z are larger, and slower too.
+  // Level 3 unrolls too much for a download. Levels s and z are larger, and slower too.
   process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL = "2";
   const crate = ["--no-default-features", "--features", ENTRIES[entry].feature, "--locked"];
   run(
@@ -70,7 +71,7 @@ function compile(entry) {
   delete process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL;
 }
 
-/** The script of an entry for a way to start: that way, and what the entry exports. */
+/** An entry's script for one way to start: it starts that way, and exports what the entry exports. */
 function script(entry, start) {
   const starting =
     start === "slim" ? 'export { init, initSync } from "./start/slim.js";' : `import "./start/${start}.js";`;
@@ -79,7 +80,7 @@ function script(entry, start) {
 
 const gzipped = (bytes) => gzipSync(bytes, { level: 9 }).length;
 
-/** Bundles an entry's scripts, by default into dist/: one for each way to start, and one with what they share. */
+/** Bundles an entry's scripts, by default into dist/: one for each way to start, and one that they share. */
 async function bundle(entry, starts, options) {
   const { build } = await import("esbuild");
   const wasm = join(work, entry, "bloom_wasm_bg.wasm");
@@ -107,7 +108,7 @@ async function bundle(entry, starts, options) {
           onLoad({ filter: /./, namespace: "script" }, ({ path }) => {
             return { contents: script(...path.split(":")), resolveDir: join(work, "js") };
           });
-          // By package.json only what is in dist/ has side effects.
+          // According to package.json, only files in dist/ have side effects.
           onResolve({ filter: /^\.\/start\// }, ({ path }) => ({ path: join(work, "js", path), sideEffects: true }));
           onResolve({ filter: /bloom_wasm\.js$/ }, () => ({ path: join(work, entry, "bloom_wasm.js") }));
           onResolve({ filter: /^wasm:base64$/ }, () => ({ path: wasm }));
@@ -115,7 +116,7 @@ async function bundle(entry, starts, options) {
             path: path.replace("wasm:module", `./${entry}.wasm`),
             external: true,
           }));
-          // One class for all entries: js/ imports it, and so does the glue from its copy.
+          // One class for all entries: js/ imports it, and the glue imports its copy.
           onResolve({ filter: /\/error\.js$/ }, () => ({ path: "./error.js", external: true }));
         },
       },

@@ -1,8 +1,8 @@
 /**
- * Hands made-up blobs to the decoder for ten minutes, or for `npm run fuzz -- --seconds 30`, and fails if one gets the
- * better of it. `npm run fuzz -- FILE` tries that one input again. The seeds are the golden files and fuzz/seeds/, which
- * has blobs of about a hundred bytes at most, some of full filters. `--target url` hands made-up URLs to the
- * canonicaliser instead; FILE needs it too.
+ * Hands made-up blobs to the decoder for ten minutes, or as long as `npm run fuzz -- --seconds 30` says, and fails if
+ * one breaks it. `npm run fuzz -- FILE` tries that one input again. The seeds are the golden files and fuzz/seeds/,
+ * which has blobs of up to about a hundred bytes, some of full filters. `--target url` hands made-up URLs to the
+ * canonicaliser instead; a FILE from there needs it too.
  */
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ try {
   fuzzer();
   mkdirSync(artifacts, { recursive: true });
   mkdirSync(corpus, { recursive: true });
-  // What it learns goes into the first folder, for the next time.
+  // The fuzzer saves what it learns in the first folder, for the next time.
   const inputs = positionals.length ? positionals : [corpus, ...targets[target]];
   // An input of 4 kB that takes 10 seconds is a finding too.
   const limits = [

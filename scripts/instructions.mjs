@@ -1,12 +1,12 @@
 /**
- * Counts the instructions of fixed workloads with Valgrind, and fails if one takes over 5 % more than
- * bench/instructions.json says, unless CHANGELOG.md says so and why, in a line that starts from the number there, or
- * from where another such line ends:
+ * Counts the instructions of fixed workloads with Valgrind. It fails if one takes over 5 % more than
+ * bench/instructions.json says, unless a line in CHANGELOG.md gives the reason. The line starts from the recorded
+ * number, or from where another such line ends:
  *
  *     ribbon hit: 104 to 121 instructions, because ...
  *
- * `npm run instructions -- --renew` records the numbers that have become smaller, and never a larger one but with another
- * compiler.
+ * `npm run instructions -- --renew` records the numbers that have become smaller. It records larger ones only if the
+ * compiler has changed.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ import { output, root, valgrind } from "./setup.mjs";
 const FILE = join(root, "bench/instructions.json");
 const GROWTH = 1.05;
 
-/** What each workload takes for one operation. */
+/** The instructions of each workload for one operation. */
 function count() {
   const build = [
     "build",
@@ -51,7 +51,9 @@ function countOne(program, name) {
   return Math.round(collected / Number(stdout));
 }
 
-/** What a workload takes by its recorded number and the lines of the CHANGELOG, each of which starts where another ends. */
+/**
+ * What a workload may take: its recorded number, followed through lines of the CHANGELOG that start where another ends.
+ */
 export function known(name, recorded, changelog) {
   const lines = [...changelog.matchAll(/(?<name>[a-z][a-z ]*): (?<from>\d+) to (?<to>\d+) instructions, because \S/g)];
   for (let known = recorded; ; ) {
@@ -70,15 +72,15 @@ export function instructions(renew = false) {
   const recorded = JSON.parse(readFileSync(FILE, "utf8"));
   const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8");
   const rustc = output("rustc", "--version").split(" ")[1];
-  // Another compiler writes other instructions: then the numbers are shown, and nobody is to blame.
+  // Another compiler produces other instructions. Then the numbers are only shown.
   const comparable = rustc === recorded.rustc;
   if (!comparable)
     console.log(
-      `instructions: only shown, as they were recorded with rustc ${recorded.rustc} and this is ${rustc}; --renew records all of them`,
+      `instructions: not checked: recorded with rustc ${recorded.rustc}, but this is ${rustc}; --renew records them all`,
     );
   const counted = count();
   if (!renew && `${Object.keys(recorded.instructions)}` !== `${Object.keys(counted)}`)
-    throw new Error("there are other workloads than recorded: npm run instructions -- --renew");
+    throw new Error("the workloads differ from the recorded ones: npm run instructions -- --renew");
 
   const grown = [];
   for (const [name, now] of Object.entries(counted)) {

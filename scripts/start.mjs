@@ -1,4 +1,4 @@
-/** Builds the package, a filter of phishing hosts and the page that asks it, and serves the page until Ctrl-C. */
+/** Builds the package, a filter of phishing hosts and the demo page, and serves the page until Ctrl-C. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { root, run } from "./setup.mjs";
 const source = join(root, "node_modules/eth-phishing-detect");
 const config = join(root, "www/vite.config.ts");
 
-/** The phishing hosts, and those that look like it and are good. */
+/** The phishing hosts, and good hosts that look like them. */
 function hosts() {
   const { blacklist, whitelist } = JSON.parse(readFileSync(join(source, "src/config.json"), "utf8"));
   return { bad: blacklist, good: whitelist };
@@ -43,7 +43,7 @@ function filter() {
   }
 }
 
-/** Builds the page from a built package and serves it; port 0 is any free one. Returns its URL and what stops it. */
+/** Builds the page from a built package and serves it. Port 0 means any free port. Returns the URL and how to stop. */
 export async function site({ port }) {
   filter();
   const vite = await import("vite");

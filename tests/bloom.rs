@@ -197,7 +197,8 @@ fn measure(fpr: f64) {
     }
 }
 
-/// The textbooks' formula, which is too low for a few keys, is all that a thousand have; fewer have as few bits as can be.
+/// The textbooks' formula, which is too low for a few keys, is all that a thousand have; fewer have as few bits as can
+/// be.
 #[test]
 fn a_few_keys_get_the_bits_that_they_need() {
     for fpr in [0.99, 0.9, 0.5, 0.2, 0.1, 0.01, 1.0 / 256.0, 1e-3, 1e-6] {

@@ -99,8 +99,8 @@ static LIST: LazyLock<String> = LazyLock::new(|| {
     path.into_os_string().into_string().unwrap()
 });
 
-/// What the tool does with a legal blob: it has an answer, of lines that the blob can't forge. A command takes far longer
-/// than all the rest, so that only some blobs get one, by the checksum.
+/// What the tool does with a legal blob: it has an answer, of lines that the blob can't forge. A command takes far
+/// longer than all the rest, so that only some blobs get one, by the checksum.
 fn tool(bytes: &[u8]) {
     let (command, lines): (&[&str], _) = match bytes[bytes.len() - CHECKSUM] {
         0..4 => (&["info", "-"], 13..=13),

@@ -1,7 +1,7 @@
 /**
- * Calls every function of "bloom-wasm" with odd values in every place, in any runtime. `foreign` evaluates an expression in
- * another realm. Returns how many calls there were and what was wrong: an error that is no FilterError, nor one that the
- * caller's own code has thrown, or an answer of another filter that changed.
+ * Calls every function of "bloom-wasm" with odd values in every place, in any runtime. `foreign` evaluates an
+ * expression in another realm. Returns how many calls there were and what was wrong: an error that is no FilterError,
+ * nor one that the caller's own code has thrown, or an answer of another filter that changed.
  */
 export async function sweep(api, foreign) {
   const { BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter } =
@@ -248,7 +248,8 @@ export async function sweep(api, foreign) {
         ),
       );
     } catch (error) {
-      // What was revoked, or has the methods of another object, throws the engine's error where it is used as it may be.
+      // What was revoked, or has the methods of another object, throws the engine's error where it is used as it may
+      // be.
       const itsOwn = error === own || /revoked/.test(error?.message) || name.endsWith("Proxy of bytes");
       const allowed = itsOwn || (error instanceof FilterError && error.code !== "wasm_load");
       if (!allowed) wrong.push(`${name}: ${error?.stack ?? String(error)}`);

@@ -7,8 +7,8 @@ import { everything, reader } from "./programs.mjs";
 let expected;
 
 /**
- * Adds a target's verdict, `{ passed, failed, ms, output }` of cases.mjs, and fails the test if a case has failed or the
- * two programs have another output than here. There is no `ms` where the clock stands still while code runs.
+ * Adds a target's verdict, `{ passed, failed, ms, output }` of cases.mjs, and fails the test if a case has failed or
+ * the two programs have another output than here. There is no `ms` where the clock stands still while code runs.
  */
 export async function record(target, version, { passed, failed, ms, output }) {
   add({
