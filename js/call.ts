@@ -46,9 +46,9 @@ export function release(held: { free(): void } | undefined): void {
 }
 
 /**
- * Runs a function that calls into WebAssembly and does nothing else. An error that Rust returned is a {@link
- * FilterError}. Anything else was thrown midway through the call. What it left behind can't be trusted, so no call is
- * made after it.
+ * Runs a function that calls into WebAssembly and does nothing else. An error that Rust returned is a
+ * {@link FilterError}. Anything else was thrown midway through the call. What it left behind can't be trusted, so no
+ * call is made after it.
  */
 export function call<T>(run: () => T): T {
   enter();
