@@ -1,4 +1,4 @@
-/** The benchmark runs, on few keys, and README's table is made of its numbers. No number is judged. */
+/** The benchmark runs on few keys, and the README's table is made from its numbers. No number is judged. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -44,7 +44,7 @@ test("the keys in Rust are those in JavaScript", () => {
   assert.ok(readFileSync(join(root, "bench/peers.rs"), "utf8").includes(key));
 });
 
-test("README's table is that of docs/bench.json", () => {
+test("the README's table is that of docs/bench.json", () => {
   const readme = readFileSync(join(root, "README.md"), "utf8");
   assert.ok(readme.includes("| bloomfilter | 1.00x |"));
   assert.equal(withSummary(readme, JSON.parse(readFileSync(join(root, "docs/bench.json")))), readme);

@@ -1,4 +1,4 @@
-/** Filters as objects: many of them alive, and freed in every order by every path, also by the garbage collector. */
+/** Filters as objects: many are alive at once, and freed in every order and every way, also by the garbage collector. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";

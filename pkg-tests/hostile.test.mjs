@@ -1,4 +1,4 @@
-/** Bytes that nobody should send, through decode and load: a FilterError each time, and never a trap. */
+/** Hostile bytes through decode and load: each gives a FilterError, and none a trap. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ const { h64Raw } = await xxhash();
 const filter = BloomFilter.from(["a", "b", "c"], { name: "n", createdAt: 1 });
 const blob = filter.toBytes();
 
-/** What decoding comes to: a code, or "ok". Anything but a FilterError is thrown on. */
+/** The result of decoding: an error code, or "ok". Anything but a FilterError is rethrown. */
 function outcome(bytes) {
   try {
     decode(bytes).free();
@@ -86,7 +86,7 @@ test("nothing leaks: a hundred thousand failures in a small memory", () => {
   assert.ok(filter.has("a"));
 });
 
-/** The checksum made to fit, so that what comes after it is tested as well. */
+/** Makes the checksum match again, so that the checks after it are tested as well. */
 function seal(bytes) {
   const end = bytes.byteLength - 8;
   if (end >= 0) new DataView(bytes.buffer, bytes.byteOffset).setBigUint64(end, h64Raw(bytes.subarray(0, end)), true);

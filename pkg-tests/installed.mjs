@@ -20,7 +20,7 @@ function install() {
 
 const made = process.env.BLOOM_WASM_INSTALLED ? JSON.parse(process.env.BLOOM_WASM_INSTALLED) : install();
 
-// Test files run in processes of their own: the first to come makes it for all.
+// Each test file runs in its own process. The first one makes the folder for all.
 process.env.BLOOM_WASM_INSTALLED = JSON.stringify(made);
 
 export const { folder, tarball } = made;

@@ -1,4 +1,4 @@
-/** How many instructions a workload may take grows by a line of the CHANGELOG, and by nothing else. */
+/** Only a line in the CHANGELOG lets a workload take more instructions. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { known } from "../scripts/instructions.mjs";

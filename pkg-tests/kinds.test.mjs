@@ -1,4 +1,4 @@
-/** The kinds beside bloom: what each can do, and what the entry for pages leaves out. */
+/** The kinds other than bloom: what each can do, and what the reader leaves out. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";

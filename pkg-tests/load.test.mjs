@@ -1,4 +1,4 @@
-/** Loading over HTTP and from files: progress, cancellation, limits, integrity, and what a failure is called. */
+/** Loading over HTTP and from files: progress, cancellation, limits, integrity, and the codes of failures. */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";

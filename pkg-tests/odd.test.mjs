@@ -1,6 +1,4 @@
-/**
- * What nobody means to hand over: odd values everywhere, things of other realms, and filters in a framework's proxies.
- */
+/** Odd arguments: odd values everywhere, objects of other realms, and filters in a framework's proxies. */
 import assert from "node:assert/strict";
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";

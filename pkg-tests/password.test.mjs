@@ -129,7 +129,7 @@ test("what is too short or too rare for the list is allowed all the same", () =>
 });
 
 test("what is added later is read as the list was", () => {
-  // Made for more keys than they get, to stay below their rate.
+  // They are made for more keys than they get, to stay below their rate.
   const some = Array.from({ length: 100 }, (_, i) => `some ${i}`);
   const filter = BloomFilter.from(["Password1", ...some], { profile, lowercase: true, fpr: 1e-8 });
   assert.equal(filter.add("SECRET"), true);

@@ -218,7 +218,7 @@ describe("the example form", { skip, timeout: 180_000 }, () => {
   });
 
   test("the server shows nothing else of its folders", async () => {
-    // Not fetch, which tidies paths up.
+    // Not fetch, because it normalises paths.
     const status = (path) =>
       new Promise((resolve, reject) =>
         get(url, { path }, (response) => resolve(response.resume().statusCode)).on("error", reject),
