@@ -423,7 +423,7 @@ fn failures_are_one_line_and_exit_code_2() {
             (&["build", "torn.gz", "-o", "out"], "torn.gz: "),
             (&["build", "list", "-o", "no/such/folder"], "no/such/folder"),
             (&["build", "list", "-o", "out", "--fpr", "2"], "[invalid_parameter]"),
-            (&["info", "list"], "list: these bytes are not a bloom-wasm blob"),
+            (&["info", "list"], "list: this is not a bloom-wasm blob"),
             (&["info", "damaged"], "[truncated]"),
             (&["check", "nowhere", "key"], "nowhere"),
             (&["calc", "--count", "3"], "two of"),

@@ -127,7 +127,7 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     drop(members);
     let now = rate(blob.filter().estimated_fpr());
     let asked = if profile == Profile::Url {
-        "asked for of a URL, {} of a key by the fill"
+        "asked for per URL, {} per key by the fill"
     } else {
         "asked for, {} by the fill"
     };

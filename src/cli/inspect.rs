@@ -264,7 +264,7 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     if args.json {
         streams.print_json(&verdict)?;
     } else {
-        let of_a_key = if blob.profile() == Profile::Url { " of a key" } else { "" };
+        let per_key = if blob.profile() == Profile::Url { " per key" } else { "" };
         let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
         streams.print_rows(&[
             (
@@ -286,7 +286,7 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
                     _ => "none: no keys to ask for".to_owned(),
                 },
             ),
-            ("expected fpr", format!("{}{of_a_key} by the fill", rate(estimated_fpr))),
+            ("expected fpr", format!("{}{per_key} by the fill", rate(estimated_fpr))),
         ])?;
     }
     Ok(if false_negatives == 0 { Answer::Yes } else { Answer::No })
