@@ -1,15 +1,14 @@
 //! Bytes that nobody should send: every decode ends in a filter or in a typed error, and takes no more memory than
 //! the bytes it was given.
 
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
 
 use bloom_wasm::hash::digest;
 use bloom_wasm::{
-    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, RibbonFilter, ScalableBloomFilter, Stack,
-    Update,
+    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, Filter, RibbonFilter, ScalableBloomFilter,
+    Stack, Update,
 };
 use peak_alloc::PeakAlloc;
-use proptest::prelude::*;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -45,8 +44,11 @@ fn blobs() -> Vec<Vec<u8>> {
     blobs.map(|blob| blob.encode().unwrap()).to_vec()
 }
 
-/// The checksum made to fit, so that what comes after it is tested as well.
+/// The checksum made to fit, where the blob says that it ends or else at the very end, so that what comes after it is
+/// tested as well.
 fn reseal(bytes: &mut [u8]) {
+    let length = Blob::expected_length(bytes).ok().flatten().unwrap_or(u64::MAX).min(bytes.len() as u64);
+    let bytes = &mut bytes[..length as usize];
     if let Some(end) = bytes.len().checked_sub(8) {
         let checksum = digest(0, &bytes[..end]);
         bytes[end..].copy_from_slice(&checksum.to_le_bytes());
@@ -155,44 +157,242 @@ fn absurd_lengths_and_noise_take_no_memory() {
     }
 }
 
-/// How many mutations there are of all blobs together; `MUTATIONS` asks for another number.
-fn cases() -> u32 {
-    std::env::var("MUTATIONS").map_or(1_100_000, |number| number.parse().unwrap())
+/// How many mutations there are of each blob, and blobs of noise of each kind; `MUTATIONS` asks for another number.
+fn mutations() -> u64 {
+    std::env::var("MUTATIONS").map_or(20_000, |number| number.parse().unwrap())
 }
 
-static BLOBS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(blobs);
+/// Numbers as random as a hash, the same at every run.
+struct Random(u64);
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
-
-    #[test]
-    fn mutations(
-        which in 0..10_usize,
-        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
-        cut: Option<prop::sample::Index>,
-        sealed: bool,
-    ) {
-        let mut bytes = BLOBS[which].clone();
-        for (at, value) in edits {
-            let at = at.index(bytes.len());
-            bytes[at] = value;
-        }
-        if let Some(cut) = cut {
-            bytes.truncate(cut.index(bytes.len()));
-        }
-        if sealed {
-            reseal(&mut bytes);
-        }
-        let _ = try_decode(&bytes);
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 += 1;
+        digest(99, &self.0.to_le_bytes())
     }
 
-    #[test]
-    fn noise(bytes in prop::collection::vec(any::<u8>(), 0..200), dressed: bool, which in 0..10_usize) {
-        let mut bytes = bytes;
-        if dressed {
-            let head = &BLOBS[which][..6];
-            bytes.splice(..6.min(bytes.len()), head.iter().copied());
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit as u64) as usize
+    }
+
+    /// True once in so many times.
+    fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    /// A number of any length, so that small ones are as likely as large ones.
+    fn u32(&mut self) -> u32 {
+        self.next() as u32 >> self.below(32)
+    }
+
+    /// A rate, or anything else.
+    fn f64(&mut self) -> f64 {
+        if self.once_in(16) {
+            return f64::from_bits(self.next());
         }
-        let _ = try_decode(&bytes);
+        (self.next() >> 11) as f64 / 2_f64.powi(53 + self.below(12) as i32)
+    }
+}
+
+/// How many percent of all blobs come to these codes, at least.
+const FLOORS: [(&str, f64); 6] = [
+    ("unsupported_version", 0.1),
+    ("unsupported_kind", 0.1),
+    ("invalid_parameter", 1.0),
+    ("truncated", 1.0),
+    ("checksum_mismatch", 1.0),
+    // A scalable or cuckoo filter larger than any memory; the other kinds only reach what 64 bits address.
+    ("too_large", 0.0),
+];
+
+/// What became of a number of blobs: how many got as far as each code, and how many are filters.
+#[derive(Debug, Default)]
+struct Outcomes(BTreeMap<&'static str, u64>);
+
+impl Outcomes {
+    fn count(&mut self, bytes: &[u8]) {
+        let outcome = try_decode(bytes).map_or_else(|error| error.code(), change);
+        *self.0.entry(outcome).or_default() += 1;
+    }
+
+    /// Fails unless so many percent came to each of these at least, and if anything came to something else.
+    fn require(&self, what: &str, floors: &[(&str, f64)]) {
+        println!("{what}: {:?}", self.0);
+        let all: u64 = self.0.values().sum();
+        for &(code, percent) in floors {
+            let share = 100.0 * self.0.get(code).copied().unwrap_or(0) as f64 / all as f64;
+            assert!(share >= percent, "{what}: only {share:.2} % are {code}, of {:?}", self.0);
+        }
+        assert!(self.0.keys().all(|code| floors.iter().any(|(known, _)| code == known)), "{:?}", self.0);
+    }
+}
+
+/// Uses a blob that could be read: what can be added is there then, and what is in its way leaves all as it was.
+fn change(mut blob: Blob) -> &'static str {
+    let added = [0, 1, u64::MAX];
+    let asked = || (0..100_u64).map(|i| digest(1, &i.to_le_bytes())).chain(added);
+    let answers = |base: &Filter| asked().map(|digest| base.has_digest(digest)).collect::<Vec<_>>();
+    let layered = !blob.filter().layers().is_empty();
+    match blob.filter_mut().base_mut() {
+        Err(error) => assert!(layered && error == Error::Layered),
+        Ok(base) => match (base.count(), answers(base), base.add_digests(&added)) {
+            (_, before, Ok(new)) => {
+                assert!(new <= 3 && (new > 0) == !before.ends_with(&[true; 3]));
+                assert!(added.iter().all(|&digest| base.has_digest(digest)));
+                match base {
+                    Filter::Counting(filter) => assert!(added.iter().all(|&key| filter.remove_digest(key))),
+                    Filter::Cuckoo(filter) => assert!(added.iter().all(|&key| filter.remove_digest(key))),
+                    _ => {}
+                }
+                let before = base.clone();
+                let _ = base.combine(&before, true);
+                base.clear();
+                assert!(added.iter().all(|&digest| !base.has_digest(digest)));
+                let cleared = blob.encode().unwrap();
+                assert_eq!(try_decode(&cleared), Ok(blob));
+            }
+            (count, before, Err(error)) => {
+                assert!(["wrong_kind", "filter_full", "too_large"].contains(&error.code()), "{error:?}");
+                assert_eq!((base.count(), answers(base)), (count, before));
+            }
+        },
+    }
+    if layered { "layered" } else { "filter" }
+}
+
+/// As long as the header says, if that isn't far: longer ones would only take longer.
+fn fit(bytes: &mut Vec<u8>, mut more: impl FnMut() -> u8) {
+    if let Ok(Some(length)) = Blob::expected_length(bytes)
+        && length < 4096
+    {
+        bytes.resize_with(length as usize, &mut more);
+    }
+}
+
+#[test]
+fn mutations_of_every_kind() {
+    let names = [
+        "bloom",
+        "odd bloom",
+        "named bloom",
+        "counting of 4 bits",
+        "counting of 8 bits",
+        "scalable",
+        "cuckoo",
+        "ribbon",
+        "ribbon of two stages",
+        "layers",
+    ];
+    let blobs = blobs();
+    assert_eq!(names.len(), blobs.len());
+    for (blob, name) in blobs.iter().zip(names) {
+        let mut random = Random(0);
+        let mut outcomes = Outcomes::default();
+        for _ in 0..mutations() {
+            let mut bytes = blob.clone();
+            for _ in 0..=random.below(4) {
+                let reach = if random.once_in(2) { bytes.len() } else { bytes.len().min(80) };
+                let at = random.below(reach);
+                let bit = 1 << random.below(8);
+                bytes[at] = if random.once_in(2) { bytes[at] ^ bit } else { random.next() as u8 };
+            }
+            match random.below(16) {
+                0 => bytes.truncate(random.below(blob.len())),
+                1 => bytes.extend_from_slice(&random.next().to_le_bytes()),
+                2..9 => fit(&mut bytes, || 0),
+                _ => {}
+            }
+            if !random.once_in(4) {
+                reseal(&mut bytes);
+            }
+            outcomes.count(&bytes);
+        }
+        let (own, other) = if name == "layers" { ("layered", "filter") } else { ("filter", "layered") };
+        let floors = [(own, 10.0), (other, 0.0), ("not_a_filter", 0.1), ("trailing_bytes", 0.1)];
+        outcomes.require(name, &[&floors[..], &FLOORS].concat());
+    }
+}
+
+/// A blob of noise that begins like one: after magic and version its fields are of any values, mostly such as a reader
+/// takes, and the payload is of any bytes.
+fn noise(kind: u8, random: &mut Random) -> Vec<u8> {
+    let profile = random.below(3) as u8;
+    let flags = random.below(32) as u8 & if profile == 2 { 31 } else { 19 };
+    let mut bytes = vec![0xb5, b'B', b'L', b'M', 1, kind, profile, flags];
+    bytes.extend(random.next().to_le_bytes());
+    let stages = |bytes: &mut Vec<u8>, random: &mut Random, least: usize| {
+        let stages = least + random.below(5 - least);
+        bytes.extend([random.next() as u8, stages as u8]);
+        (0..stages).for_each(|_| bytes.extend((random.u32() % 2048 / 8 * 8 + 8).to_le_bytes()));
+    };
+    let (number, hashes) = (random.u32() % 16_384, random.below(66) as u8);
+    match kind {
+        1 => bytes.extend([&number.to_le_bytes()[..], &[hashes]].concat()),
+        2 => bytes.extend([&number.to_le_bytes()[..], &[hashes, [4, 8][random.below(2)]]].concat()),
+        3 => {
+            bytes.extend((number % 512).to_le_bytes());
+            bytes.push(random.below(18) as u8);
+            bytes.extend([random.f64(), random.f64()].map(f64::to_le_bytes).concat());
+            bytes.extend((u64::from(random.u32()) % 1024).to_le_bytes());
+        }
+        4 => bytes.extend([&(number / 2 * 2).to_le_bytes()[..], &[random.below(34) as u8]].concat()),
+        _ => {
+            let empty = random.once_in(8);
+            bytes.extend(if empty { 0 } else { 1 + random.u32() / 2 }.to_le_bytes());
+            bytes.extend(random.f64().to_le_bytes());
+            if empty { bytes.extend([0, 0]) } else { stages(&mut bytes, random, 1) }
+        }
+    }
+    if flags & 1 != 0 {
+        let length = random.below(20);
+        bytes.push(length as u8);
+        let ascii = if random.once_in(4) { 0xff } else { 0x7f };
+        bytes.extend((0..length).map(|_| random.next() as u8 & ascii));
+    }
+    if flags & 2 != 0 {
+        bytes.extend(random.next().to_le_bytes());
+    }
+    if flags & 16 != 0 {
+        let layers = 1 + random.below(3);
+        bytes.push(layers as u8);
+        bytes.extend(random.u32().to_le_bytes());
+        for _ in 0..layers {
+            let kind = 1 + random.below(2);
+            bytes.push(kind as u8);
+            bytes.extend(random.u32().to_le_bytes());
+            bytes.extend(random.f64().to_le_bytes());
+            let levels = if kind == 1 { 1 } else { 1 + random.below(4) };
+            bytes.push(levels as u8);
+            for _ in 0..levels {
+                bytes.extend((1 + random.u32() / 2).to_le_bytes());
+                stages(&mut bytes, random, 1);
+            }
+        }
+    }
+    if random.once_in(8) {
+        let at = 4 + random.below(bytes.len() - 4);
+        bytes[at] = random.next() as u8;
+    }
+    let empty = random.once_in(4);
+    fit(&mut bytes, || if empty { 0 } else { random.next() as u8 });
+    match random.below(16) {
+        0 => bytes.truncate(random.below(bytes.len())),
+        1 => bytes.push(0),
+        _ => {}
+    }
+    if !random.once_in(8) {
+        reseal(&mut bytes);
+    }
+    bytes
+}
+
+#[test]
+fn noise_under_a_checksum_that_fits() {
+    for (kind, name) in (1..).zip(["bloom", "counting", "scalable", "cuckoo", "ribbon"]) {
+        let mut random = Random(u64::from(kind) << 32);
+        let mut outcomes = Outcomes::default();
+        (0..mutations()).for_each(|_| outcomes.count(&noise(kind, &mut random)));
+        let floors = [("filter", 5.0), ("layered", 1.0), ("not_a_filter", 0.0), ("trailing_bytes", 1.0)];
+        outcomes.require(&format!("noise of kind {name}"), &[&floors[..], &FLOORS].concat());
     }
 }
