@@ -109,7 +109,7 @@ test("memory that runs out, in every function that allocates, is too_large, and 
 
 /**
  * In a worker of its own, calls something ever deeper in the stack, by `step` frames at a time, until it fails; says
- * how, and what all calls come to then.
+ * whether the stack ran out in WebAssembly, how the call failed, and what all calls come to then.
  */
 async function untilTheStackEnds(call, step) {
   const source = `
@@ -118,10 +118,12 @@ async function untilTheStackEnds(call, step) {
     ${CALLS}
     const call = calls[${JSON.stringify(call)}];
     const descend = (depth, run) => (depth === 0 ? run() : descend(depth - 1, run));
+    let thrown;
     const attempt = (run) => {
       try {
         return run() === true ? "right" : "WRONG";
       } catch (error) {
+        thrown = error;
         return error instanceof FilterError ? error.code : error.constructor.name;
       }
     };
@@ -129,8 +131,11 @@ async function untilTheStackEnds(call, step) {
     let first;
     do first = attempt(() => descend((depth += ${step}), call));
     while (first === "right");
+    // The topmost frame says whose the stack was that ran out.
+    const { cause } = thrown;
+    const inside = cause instanceof RangeError && /^ *at .*wasm-function/.test(cause.stack.split("\\n")[1]);
     const then = Object.values(calls).map((run) => attempt(run));
-    parentPort.postMessage([first, ...new Set(then)]);
+    parentPort.postMessage([inside, first, ...new Set(then)]);
   `;
   writeFileSync(join(folder, "stack.mjs"), source);
   const worker = new Worker(join(folder, "stack.mjs"), { resourceLimits: { stackSizeMb: 0.5 } });
@@ -148,17 +153,18 @@ test("JavaScript's stack that runs out in a call, at every depth: no wrong answe
   for (const call of ["has", "hasUrl", "hasPassword", "decode", "fromUrls", "info"]) {
     // By steps of so many frames the first that is too deep is another each time.
     for (let step = 20; step < 60; step++) {
-      const [first, ...then] = await untilTheStackEnds(call, step);
+      const [inside, first, ...then] = await untilTheStackEnds(call, step);
       // In JavaScript it is the engine's own error, and nothing has happened; or no handler could run.
       assert.ok(["RangeError", "wasm_load"].includes(first), `${call}: ${first}`);
       assert.ok(
         then.length === 1 && (then[0] === "wasm_load" || (then[0] === "right" && first !== "wasm_load")),
         `${call}: ${first}, then ${then}`,
       );
-      met[`${call} ${first}`] = (met[`${call} ${first}`] ?? 0) + 1;
+      const how = `${call} ${first}${inside ? " in WebAssembly" : ""}`;
+      met[how] = (met[how] ?? 0) + 1;
     }
   }
   console.log(JSON.stringify(met));
-  const within = Object.keys(met).filter((how) => how.endsWith("wasm_load"));
+  const within = Object.keys(met).filter((how) => how.endsWith("wasm_load in WebAssembly"));
   assert.ok(within.length >= 4, `the stack ran out within WebAssembly only in ${within}`);
 });
