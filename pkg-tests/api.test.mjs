@@ -79,7 +79,7 @@ test("many keys, of every length, one by one and in batches", () => {
 test("strings of every length and alphabet are the bytes that TextEncoder makes of them, alone and in batches", async () => {
   for (const entry of [await installed(), await forPages()]) {
     const alphabets = ["a", "é", "語", "😀", "\ud800", "\udc00", "\0", "\x7f", "\x80"];
-    const lengths = [0, 1, 2, 31, 32, 33, 149, 150, 151, 1365, 1366, 4096, 4097, 65_535, 65_536, 100_000];
+    const lengths = [0, 1, 2, 31, 32, 33, 149, 150, 151, 1365, 1366, 3000, 4096, 4097, 65_535, 65_536, 100_000];
     const keys = lengths.flatMap((length) =>
       alphabets.flatMap((letter) => [letter.repeat(length), "a".repeat(length) + letter]),
     );
@@ -131,6 +131,12 @@ test("the order and the number of times don't matter", () => {
   const other = BloomFilter.from(["c", "a", "b", "a", "c"]);
   assert.deepEqual(one.toBytes(), other.toBytes());
   assert.ok(one.equals(other));
+});
+
+test("an empty line is no key, even where the empty key is a member", () => {
+  const filter = BloomFilter.from([""]);
+  assert.ok(filter.has(""));
+  assert.deepEqual([...filter.hasLines(encode("\n\r\n\n"))], [0, 0, 0]);
 });
 
 test("unusual keys are legal", () => {
