@@ -214,6 +214,17 @@ fn a_rate_out_of_range_is_told_as_such() {
 }
 
 /// The threads take a list in parts, which what comes out must not tell.
+/// In the file's first line it is none of the key's, and in any other it is, also in the first of a part.
+#[test]
+fn a_byte_order_mark_stands_at_the_start_of_a_list() {
+    let folder = TempDir::new().unwrap();
+    let keys: Vec<String> = (0..30_000).map(|i| format!("\u{feff}{i}")).collect();
+    let list = format!("\u{feff}{}", keys.join("\n"));
+    let (blob, _, _) = build(folder.path(), &["--fpr", "0.01"], list.as_bytes());
+    let keys: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
+    assert_eq!(blob, blob_of(Profile::Raw, 0.01, &keys));
+}
+
 #[test]
 fn long_lists_are_read_as_short_ones() {
     let folder = TempDir::new().unwrap();

@@ -196,8 +196,8 @@ impl Random {
 
 /// How many percent of all blobs come to these codes, at least.
 const FLOORS: [(&str, f64); 6] = [
-    ("unsupported_version", 0.1),
-    ("unsupported_kind", 0.1),
+    ("unsupported_version", 0.05),
+    ("unsupported_kind", 0.05),
     ("invalid_parameter", 1.0),
     ("truncated", 1.0),
     ("checksum_mismatch", 1.0),

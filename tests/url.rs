@@ -3,6 +3,8 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Instant;
 
+use bloom_wasm::Error;
+use bloom_wasm::keys::Platform;
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::url::{self, Canonical, canonicalize, clean, has_port, missing_scheme, plain};
 use proptest::prelude::*;
@@ -195,6 +197,33 @@ fn second_readings() {
         assert_eq!(all(input), [""; 0], "{input}");
     }
     assert!(all(&"é.".repeat(200)).len() <= 30);
+}
+
+/// A parser that refuses all but ASCII, so that only FORMAT.md's own table reads the rest.
+struct Ascii;
+
+impl Platform for Ascii {
+    fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>, Error> {
+        if text.is_ascii() { Native.parse_url(text) } else { Ok(None) }
+    }
+
+    fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>, Error> {
+        Native.normalize(text, lowercase)
+    }
+}
+
+#[test]
+fn second_readings_where_the_parser_knows_no_such_character() {
+    let plain = || ('a'..='z').chain('0'..='9');
+    let outlined = ('\u{1CCD6}'..='\u{1CCF9}').zip(plain());
+    let wide = ('\u{FF41}'..='\u{FF5A}').chain('\u{FF10}'..='\u{FF19}').zip(plain());
+    let others = [('\u{A7F1}', 's'), ('\u{3002}', '.'), ('\u{FF61}', '.')];
+    for (odd, plain) in outlined.chain(wide).chain(others) {
+        let input = format!("http://x{odd}y.com/");
+        let readings = url::readings(&Ascii, input.as_bytes()).unwrap();
+        let keys: Vec<String> = readings.keys().map(text).collect();
+        assert!(keys.contains(&format!("x{plain}y.com/")), "{input}: {keys:?}");
+    }
 }
 
 #[test]
