@@ -1,6 +1,7 @@
 /**
- * The benchmark runs, on few keys, and what it prints and keeps is right but for the times: every row is there, the filters
- * answer as they must, ratios come of the times beside them, and README's table is of the numbers kept. No time is judged.
+ * The benchmark runs on few keys, and what it prints and keeps is right but for the times: every row is there, filters
+ * answer as they must, ratios follow from the times beside them, and README's table is made from the numbers that were
+ * kept. No time is judged.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
