@@ -984,7 +984,7 @@ fn lists_of_hashes() {
     let (blob, said, warned) = build(folder, &args, b"");
     assert_eq!(blob, blob_of(sha1, 1e-4, &[a, ten, uncounted, upper]));
     assert!(
-        said.contains("3 skipped (not a SHA-1 in hexadecimal), 1 skipped (below the minimum count)"),
+        said.contains("1 skipped (below the minimum count), 3 skipped (not a SHA-1 in hexadecimal)"),
         "{said}"
     );
     assert_eq!(warned.lines().count(), 3);
