@@ -32,7 +32,10 @@ const server = createServer((request, response) => {
   const { pathname } = new URL(request.url, "http://localhost");
   if (pathname === "/missing") return response.writeHead(404).end("no such filter");
   if (pathname === "/gzip") return response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(blob));
-  if (pathname === "/unknown-length") return (response.writeHead(200).write(blob), response.end());
+  if (pathname === "/unknown-length") {
+    response.writeHead(200).write(blob);
+    return response.end();
+  }
   response.writeHead(200, { "content-length": blob.length });
   if (pathname === "/broken") return response.write(blob.slice(0, 50_000), () => response.destroy());
   if (pathname === "/hanging") return response.write(blob.slice(0, 50_000));
