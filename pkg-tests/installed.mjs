@@ -1,29 +1,21 @@
-/** The packed tarball, installed into an empty folder: what every test in this folder runs against. */
-import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+/** The packed tarball, installed into a folder of its own for each file of tests. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { install } from "./install.mjs";
 import { golden } from "./runtimes/golden.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+/** The folder into which the package is installed, as a user does that; it goes with this process. */
+export const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
-/** Packs and installs; returns the folder and the tarball. */
-function install() {
-  const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
-  const npm = (...args) => execFileSync("npm", args, { cwd: folder, encoding: "utf8" });
-  const [{ filename }] = JSON.parse(npm("pack", root, "--json", "--ignore-scripts"));
-  writeFileSync(join(folder, "package.json"), '{ "name": "consumer", "version": "1.0.0" }');
-  npm("install", "--offline", "--no-audit", "--no-fund", `./${filename}`);
-  return { folder, tarball: join(folder, filename) };
-}
+// `npm test` has done it once for all files.
+const { BLOOM_WASM_INSTALLED: done } = process.env;
+if (done) cpSync(done, folder, { recursive: true });
+else install(folder);
 
-const made = process.env.BLOOM_WASM_INSTALLED ? JSON.parse(process.env.BLOOM_WASM_INSTALLED) : install();
-
-// Each test file runs in its own process. The first one makes the folder for all.
-process.env.BLOOM_WASM_INSTALLED = JSON.stringify(made);
-
-export const { folder, tarball } = made;
+export const tarball = join(folder, "bloom-wasm.tgz");
 
 /** An entry of the installed package, imported from where a user's own file would import it. */
 export async function installed(entry = "bloom-wasm") {

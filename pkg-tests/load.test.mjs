@@ -287,7 +287,7 @@ function openFiles() {
 }
 
 test("a file is read as a stream: its size is known first, and it is closed whatever happens", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   const file = pathToFileURL(join(folder, "streamed.bloom"));
   writeFileSync(file, blob);
@@ -338,7 +338,7 @@ test("a file of 600 MB takes no memory if maxBytes is less", () => {
 });
 
 test("what is no plain file: a folder, devices, a pipe, files without a size", {
-  timeout: 60_000,
+  timeout: 300_000,
   skip: process.platform !== "linux" && "only Linux has all of these",
 }, async () => {
   await assert.rejects(load(pathToFileURL(folder)), { name: "FilterError", code: "network", message: /EISDIR/ });

@@ -6,7 +6,8 @@ import { extname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import vm from "node:vm";
 import { gzipSync } from "node:zlib";
-import { chromium, root } from "../scripts/setup.mjs";
+import { root } from "../scripts/setup.mjs";
+import { newPage, PATIENCE, playwright, noChromium as skip } from "./browsers.mjs";
 import { app, folder, installed } from "./installed.mjs";
 import { sweep } from "./runtimes/odd.mjs";
 
@@ -16,7 +17,7 @@ const { BloomFilter, RibbonFilter, decode, load } = api;
 const context = vm.createContext();
 const foreign = (source) => vm.runInContext(source, context);
 
-test("odd values in every place come to a FilterError, or to an answer, in Node", { timeout: 120_000 }, async () => {
+test("odd values in every place come to a FilterError, or to an answer, in Node", { timeout: 600_000 }, async () => {
   const { count, wrong } = await sweep(api, foreign);
   console.log(`${count} calls`);
   assert.ok(count > 20_000);
@@ -97,11 +98,9 @@ test("bytes that are shared, or that may grow and shrink", async () => {
   }
 });
 
-const executablePath = chromium();
-const skip = !executablePath && "there is no Chromium: install one or set CHROMIUM_PATH";
 if (skip) console.log(`odd.test.mjs, in Chromium, skipped: ${skip}`);
 
-describe("in Chromium", { skip, timeout: 180_000 }, () => {
+describe("in Chromium", { skip, timeout: 5 * PATIENCE }, () => {
   const filter = RibbonFilter.from(Array.from({ length: 1000 }, (_, i) => `key ${i}`));
   const blob = filter.toBytes();
   const zipped = gzipSync(blob);
@@ -128,12 +127,8 @@ describe("in Chromium", { skip, timeout: 180_000 }, () => {
       response.writeHead(200, { "access-control-allow-origin": "*", "content-length": body.length, ...gzip }).end(body);
     });
     for (const server of [pages, elsewhere]) await new Promise((listening) => server.listen(0, "localhost", listening));
-    const playwright = await import("playwright-core");
-    browser = await playwright.chromium.launch({
-      executablePath,
-      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--no-first-run"],
-    });
-    page = await browser.newPage();
+    browser = await playwright();
+    page = await newPage(browser);
     await page.goto(at(pages, ""));
   });
 

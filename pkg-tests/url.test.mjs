@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { chromium } from "../scripts/setup.mjs";
+import { newPage, PATIENCE, playwright, noChromium as skip } from "./browsers.mjs";
 import { folder, forPages, installed } from "./installed.mjs";
 
 const node = await installed();
@@ -374,11 +374,9 @@ test("hostile URLs end soon, and leave no trace", () => {
   }
 });
 
-const executablePath = chromium();
-const skip = !executablePath && "there is no Chromium: install one or set CHROMIUM_PATH";
 if (skip) console.log(`url.test.mjs, in Chromium, skipped: ${skip}`);
 
-describe("in Chromium", { skip, timeout: 60_000 }, () => {
+describe("in Chromium", { skip, timeout: 2 * PATIENCE }, () => {
   test("the vectors, the spellings and passwords", async () => {
     const dist = join(folder, "node_modules/bloom-wasm/dist");
     const server = createServer(({ url }, response) =>
@@ -387,14 +385,9 @@ describe("in Chromium", { skip, timeout: 60_000 }, () => {
         : response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html>"),
     );
     await new Promise((listening) => server.listen(0, "localhost", listening));
-    const { chromium: launcher } = await import("playwright-core");
-    const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
-    const browser = await launcher.launch({
-      executablePath,
-      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet],
-    });
+    const browser = await playwright();
     try {
-      const tab = await browser.newPage();
+      const tab = await newPage(browser);
       await tab.goto(`http://localhost:${server.address().port}/`);
       const blobs = Object.entries(spellings).map(([url, list]) => [
         url,

@@ -4,7 +4,17 @@
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -42,6 +52,40 @@ function step(what) {
   console.log(`setup: ${what}`);
 }
 
+/** How npm asks a registry that may be dead. */
+const PATIENCE = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=30000"];
+const NPM = ["--no-audit", "--no-fund", "--loglevel=error", ...PATIENCE];
+
+/** Runs one of our installers for ten minutes at most; why it failed, in a line, or undefined. */
+function failure(command, args, options) {
+  const { status, signal, error, stderr } = spawnSync(command, args, {
+    encoding: "utf8",
+    stdio: ["ignore", "ignore", "pipe"],
+    timeout: 600_000,
+    ...options,
+  });
+  if (status === 0) return undefined;
+  const lines = (stderr ?? "").split("\n").filter((line) => line.trim());
+  return (
+    error?.message ?? lines.find((line) => /^(npm )?(E:|error\b)/i.test(line)) ?? lines.at(-1) ?? `${status ?? signal}`
+  );
+}
+
+/**
+ * Tries to get something by a function that returns why it failed; false if it did. A run of the tests tries nothing
+ * twice: it has a file for what is missing.
+ */
+function attempt(what, why) {
+  const missing = process.env.BLOOM_WASM_MISSING;
+  if (missing && existsSync(missing) && readFileSync(missing, "utf8").split("\n").includes(what)) return false;
+  step(`installing ${what}`);
+  const reason = why();
+  if (reason === undefined) return true;
+  step(`can't install ${what}: ${reason}`);
+  if (missing) appendFileSync(missing, `${what}\n`);
+  return false;
+}
+
 function needRustup() {
   if (!output("rustup", "--version")) throw new Error("Rust is missing: install it from https://rustup.rs");
 }
@@ -51,10 +95,8 @@ export function packages(folder) {
   const installed = join(root, folder, "node_modules/.package-lock.json");
   const lock = join(root, folder, "package-lock.json");
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return true;
-  step(`installing the npm packages of ${relative(root, lock)}`);
-  return (
-    spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: join(root, folder), stdio: "inherit" }).status === 0
-  );
+  const what = `the npm packages of ${relative(root, lock)}`;
+  return attempt(what, () => failure("npm", ["ci", ...NPM], { cwd: join(root, folder) }));
 }
 
 /** What the build needs. */
@@ -126,12 +168,14 @@ function program(name, packaged, commands, places) {
   const find = () =>
     commands.map((command) => output("which", command).trim()).find(Boolean) || places.find(existsSync);
   if (!find() && process.getuid?.() === 0 && output("which", "apt-get")) {
-    step(`installing ${name} for the tests`);
-    const install = ["-o", "DPkg::Lock::Timeout=900", "install", "-y", "-qq", "--no-install-recommends", packaged];
-    spawnSync("apt-get", ["update", "-qq"], { stdio: "inherit" });
-    spawnSync("apt-get", install, {
-      stdio: ["ignore", "ignore", "inherit"],
-      env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+    const patience = ["Acquire::Retries=1", "Acquire::http::Timeout=30", "DPkg::Lock::Timeout=300"];
+    const apt = (...args) =>
+      failure("apt-get", [...patience.flatMap((option) => ["-o", option]), "-qq", ...args], { env });
+    attempt(name, () => {
+      // An old list may do.
+      apt("update");
+      return apt("install", "-y", "--no-install-recommends", packaged);
     });
   }
   return find();
@@ -174,44 +218,33 @@ export function installed(name, packages) {
   const folder = join(cache, `${name}-${version}`);
   const modules = join(folder, "node_modules");
   if (existsSync(modules)) return modules;
-  step(`installing ${packages.join(", ")} for the tests (once)`);
-  mkdirSync(cache, { recursive: true });
-  const half = mkdtempSync(`${folder}-`);
-  try {
-    writeFileSync(join(half, "package.json"), "{}");
-    // The runtimes are fetched by scripts of their packages.
-    const options = ["--ignore-scripts=false", "--no-audit", "--no-fund", "--loglevel=error"];
-    const patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=30000"];
-    const { status, error, stderr } = spawnSync("npm", ["install", ...options, ...patience, ...packages], {
-      cwd: half,
-      encoding: "utf8",
-      timeout: 300_000,
-    });
-    if (status !== 0) {
-      step(`npm could not install them: ${error?.message ?? stderr.split("\n", 1)[0]}`);
-      return undefined;
+  attempt(packages.join(", "), () => {
+    mkdirSync(cache, { recursive: true });
+    const half = mkdtempSync(`${folder}-`);
+    try {
+      writeFileSync(join(half, "package.json"), "{}");
+      // The runtimes are fetched by scripts of their packages.
+      const reason = failure("npm", ["install", "--ignore-scripts=false", ...NPM, ...packages], { cwd: half });
+      // Somebody else may have been faster.
+      if (reason === undefined && !existsSync(modules)) renameSync(half, folder);
+      return reason;
+    } finally {
+      rmSync(half, { recursive: true, force: true });
     }
-    // Somebody else may have been faster.
-    if (!existsSync(modules)) renameSync(half, folder);
-    return modules;
-  } finally {
-    rmSync(half, { recursive: true, force: true });
-  }
+  });
+  return existsSync(modules) ? modules : undefined;
 }
 
-/** Runs Python with the xxhash package, which is installed first if it is missing; false if that can't be had. */
-export function python(...args) {
+/** Where python3 has the package xxhash, which is installed first if it is missing; undefined if it can't be had. */
+export function python() {
   const packages = join(cache, "python");
   const env = { ...process.env, PYTHONPATH: packages };
   const has = () => spawnSync("python3", ["-c", "import xxhash"], { env, stdio: "ignore" }).status === 0;
   if (!has()) {
-    step("installing the Python package xxhash for the test of FORMAT.md");
-    spawnSync("python3", ["-m", "pip", "install", "--quiet", "--target", packages, "xxhash"], { stdio: "inherit" });
+    const pip = ["-m", "pip", "install", "--quiet", "--timeout", "30", "--retries", "1"];
+    attempt("the Python package xxhash", () => failure("python3", [...pip, "--target", packages, "xxhash"]));
   }
-  if (!has()) return false;
-  const { status } = spawnSync("python3", args, { cwd: root, env, stdio: "inherit" });
-  if (status !== 0) throw new Error(`python3 ${args.join(" ")} failed`);
-  return true;
+  return has() ? env : undefined;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,37 +1,110 @@
-/** Everything: formatting, lints, the crate's tests, the package's build and the tests of its tarball. */
+/**
+ * The tests, in three tiers: `npm test` is what every change must pass, `npm run test:all` what takes longer, and
+ * `npm run test:scale` what takes hours or gigabytes. None repeats another. Each runs two rows of steps side by side.
+ */
+import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { install } from "../pkg-tests/install.mjs";
 import { print } from "../pkg-tests/runtimes/table.mjs";
-import { build } from "./build.mjs";
-import { instructions } from "./instructions.mjs";
-import { python, root, run, setup } from "./setup.mjs";
+import { python, root, setup } from "./setup.mjs";
 
-const started = Date.now();
-setup();
-run("biome", "check", "--error-on-warnings");
-run("cargo", "fmt", "--check");
-run("cargo", "fmt", "--check", "--manifest-path", "bench/Cargo.toml");
-run("cargo", "clippy", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings");
-const npm = ["--no-default-features", "--features", "builder", "--target", "wasm32-unknown-unknown", "--lib"];
-run("cargo", "clippy", ...npm, "--locked", "--quiet", "--", "-D", "warnings");
-run("cargo", "test", "--locked", "--quiet");
-if (!python("tests/reader.py"))
-  console.log("test: skipped tests/reader.py: there is no Python 3 with the package xxhash");
-instructions();
-process.env.RUSTDOCFLAGS = "-D warnings";
-run("cargo", "doc", "--no-deps", "--lib", "--locked", "--quiet");
-run("cargo", "build", "--release", "--locked", "--quiet");
-await build();
-run("tsc", "-p", "www");
-const tests = readdirSync(join(root, "pkg-tests")).filter((name) => name.endsWith(".test.mjs"));
+const started = performance.now();
+const seconds = (since) => `${Math.round((performance.now() - since) / 1000)} s`;
 const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
-process.env.BLOOM_WASM_TABLE = join(folder, "table");
-writeFileSync(process.env.BLOOM_WASM_TABLE, "");
-try {
-  run(process.execPath, "--test", ...tests.map((name) => join("pkg-tests", name)));
-} finally {
-  print(process.env.BLOOM_WASM_TABLE);
-  rmSync(folder, { recursive: true });
+const table = join(folder, "table");
+const env = { ...process.env, BLOOM_WASM_TABLE: table, BLOOM_WASM_MISSING: join(folder, "missing") };
+let failed = 0;
+
+/** Runs a command and shows, when it has ended, what it printed. After a failure nothing more begins. */
+async function step(command, variables = {}) {
+  if (failed) return;
+  const begun = performance.now();
+  const [program, ...args] = command.split(" ");
+  const child = spawn(program, args, { cwd: root, env: { ...env, ...variables }, stdio: ["ignore", "pipe", "pipe"] });
+  const printed = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => printed.push(data));
+  const status = await new Promise((ended) => child.on("close", ended).on("error", ({ message }) => ended(message)));
+  const shown = [...Object.entries(variables).map((pair) => pair.join("=")), command].join(" ");
+  console.log(`test: ${shown}: ${status === 0 ? "passed" : `FAILED (${status})`} in ${seconds(begun)}`);
+  process.stdout.write(Buffer.concat(printed));
+  if (status !== 0) failed++;
 }
-console.log(`test: all passed in ${Math.round((Date.now() - started) / 1000)} s`);
+
+// What a test leaves behind, such as an open port, must not keep its process; and no file of tests may take for ever.
+const NODE = "node --test --test-force-exit --test-reporter=spec --test-timeout";
+const QUARTER = 15 * 60_000;
+
+/** Runs the tests of a folder. */
+function packageTests(folder) {
+  const files = readdirSync(join(root, folder)).filter((name) => name.endsWith(".test.mjs"));
+  return step(`${NODE}=${QUARTER} ${files.map((name) => `${folder}/${name}`).join(" ")}`);
+}
+
+/** Builds the package, and installs it once for all tests of it. */
+async function build() {
+  await step("node scripts/build.mjs");
+  if (failed) return;
+  env.BLOOM_WASM_INSTALLED = join(folder, "installed");
+  install(env.BLOOM_WASM_INSTALLED);
+}
+
+const tiers = {
+  fast: [
+    async () => {
+      await step("biome check --error-on-warnings");
+      for (const manifest of ["Cargo.toml", "bench/Cargo.toml"])
+        await step(`cargo fmt --check --manifest-path ${manifest}`);
+      await step("cargo clippy --all-targets --locked --quiet -- -D warnings");
+      await step("cargo doc --no-deps --lib --locked --quiet", { RUSTDOCFLAGS: "-D warnings" });
+      await step("cargo test --locked --quiet");
+      const { PYTHONPATH } = python() ?? {};
+      if (PYTHONPATH) await step("python3 tests/reader.py", { PYTHONPATH });
+      else console.log("test: skipped tests/reader.py: there is no Python 3 with the package xxhash");
+    },
+    async () => {
+      await build();
+      // As it is built: the debug build has nothing else to do with WebAssembly.
+      const npm = "--release --no-default-features --features builder --target wasm32-unknown-unknown --lib";
+      await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
+      await step("tsc -p www");
+      await packageTests("pkg-tests");
+    },
+  ],
+  all: [
+    async () => {
+      await step("cargo test --locked --quiet --tests -- --ignored");
+      await step("cargo test --locked --quiet --test hostile -- mutations noise", { MUTATIONS: 100_000 });
+      await step("node scripts/instructions.mjs");
+    },
+    async () => {
+      await step("cargo build --release --locked --quiet");
+      await build();
+      await packageTests("pkg-tests/all");
+      const only = "--test-name-pattern=mutations";
+      await step(`${NODE}=${QUARTER} ${only} pkg-tests/hostile.test.mjs`, { MUTATIONS: 100_000 });
+    },
+  ],
+  scale: [
+    () => step("cargo test --locked --quiet --test tool", { MUTATIONS: 100_000 }),
+    async () => {
+      await step("cargo build --release --locked --quiet");
+      await build();
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/handles.test.mjs`, { FILTERS: 1_000_000, STEPS: 300_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/spellings.test.mjs`, { SPELLINGS: 105_000 });
+    },
+  ],
+};
+
+const tier = process.argv[2] ?? "fast";
+try {
+  setup();
+  writeFileSync(table, "");
+  await Promise.all(tiers[tier].map((row) => row()));
+  print(table);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(`test: ${failed ? `${failed} FAILED` : `all passed`} in ${seconds(started)}`);
+process.exitCode = failed ? 1 : 0;

@@ -242,17 +242,20 @@ fn rate_1e_3() {
 }
 
 #[test]
+#[ignore = "long: npm run test:all"]
 fn rate_1e_4() {
     measure(1e-4);
 }
 
 #[test]
+#[ignore = "long: npm run test:all"]
 fn rate_1e_6() {
     measure(1e-6);
 }
 
 /// Positions are exact for filters near the largest, where 32 bits of hash would favour some bits over others.
 #[test]
+#[ignore = "long: npm run test:all"]
 fn rate_of_a_huge_filter() {
     let mut filter = BloomFilter::new(3_000_000_001, 1, 0).unwrap();
     for i in 0..20_000_000_u64 {

@@ -357,11 +357,13 @@ fn rate_1e_3() {
 }
 
 #[test]
+#[ignore = "long: npm run test:all"]
 fn rate_1e_4() {
     measure_all(1e-4);
 }
 
 #[test]
+#[ignore = "long: npm run test:all"]
 fn rate_1e_6() {
     measure(12_345, 1e-6, 1, 100_000_000);
 }

@@ -60,13 +60,18 @@ fn every_rate() {
             check(&build(count, fpr), count, fpr, 400_000);
         }
     }
-    check(&build(100_000, 1e-6), 100_000, 1e-6, 100_000_000);
     check(&build(100_000, 0.01), 100_000, 0.01, 20_000_000);
     assert_eq!(
         RibbonFilter::from_digests(&mut digests(10), 2.3e-10, 0).unwrap_err().code(),
         "invalid_parameter"
     );
     assert_eq!(RibbonFilter::from_digests(&mut digests(10), 1.0, 0).unwrap_err().code(), "invalid_parameter");
+}
+
+#[test]
+#[ignore = "long: npm run test:all"]
+fn rate_1e_6() {
+    check(&build(100_000, 1e-6), 100_000, 1e-6, 100_000_000);
 }
 
 /// The promise, header and checksum counted, in units of n log2(1/fpr).

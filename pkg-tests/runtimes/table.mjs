@@ -1,4 +1,4 @@
-/** The table of targets that `npm test` prints: each test file adds its rows, in a process of its own. */
+/** The table of targets with which the tests end: each test file adds its rows, in a process of its own. */
 import assert from "node:assert/strict";
 import { appendFileSync, readFileSync } from "node:fs";
 import { everything, reader } from "./programs.mjs";

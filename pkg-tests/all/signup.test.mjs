@@ -9,18 +9,17 @@ import { get } from "node:http";
 import { delimiter, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { chromium, root } from "../scripts/setup.mjs";
-import { folder, installed } from "./installed.mjs";
+import { root } from "../../scripts/setup.mjs";
+import { newPage, PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
+import { folder, installed } from "../installed.mjs";
 
 const { RibbonFilter } = await installed();
-const executablePath = chromium();
-const skip = !executablePath && "there is no Chromium: install one or set CHROMIUM_PATH";
 if (skip) console.log(`signup.test.mjs skipped: ${skip}`);
 
 const COMMON = "This password is on every attacker's list. Please choose another one.";
 const STRONG = "violet tractor humming";
 
-describe("the example form", { skip, timeout: 180_000 }, () => {
+describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
   let server;
   let url;
   let browser;
@@ -40,12 +39,7 @@ describe("the example form", { skip, timeout: 180_000 }, () => {
     const { serve } = await import(pathToFileURL(join(work, "serve.mjs")).href);
     server = await serve(0);
     url = `http://localhost:${server.address().port}/`;
-    const playwright = await import("playwright-core");
-    const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
-    browser = await playwright.chromium.launch({
-      executablePath,
-      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet],
-    });
+    browser = await playwright();
   });
 
   after(async () => {
@@ -57,8 +51,7 @@ describe("the example form", { skip, timeout: 180_000 }, () => {
   /** Opens the form; `answer` is what to do with the request for the filter, `prepare` with the empty page. */
   async function open({ answer, prepare, ...options } = {}) {
     await page?.context().close();
-    page = await (await browser.newContext(options)).newPage();
-    page.setDefaultTimeout(10_000);
+    page = await newPage(await browser.newContext(options));
     if (answer) await page.route("**/passwords.bloom", answer);
     await prepare?.();
     await page.goto(url);

@@ -1,15 +1,12 @@
 /** Spellings of a few hosts, as a phisher would try them, and where a browser really goes. */
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import * as setup from "../scripts/setup.mjs";
+import { newPage, puppeteer } from "../browsers.mjs";
 
 /** What a list holds. */
 export const LISTED = ["evil.example", "192.0.2.7", "[2001:db8::7]", "xn--bcher-kva.example", "xn--strae-oqa.example"];
 
 const BASE = "http://base.test/";
-const PUPPETEER = "puppeteer-core@24.43.1";
 
 /** Numbers from 0 to below 1, the same every time: mulberry32. */
 function random(seed) {
@@ -88,9 +85,7 @@ const SUBDOMAINS = [
   "\u2260.",
 ];
 
-/**
- * A grammar's random texts that name one of the listed hosts, more or less. Each has `/NUMBER` in its path or query.
- */
+/** A grammar's random texts that name one of the listed hosts, more or less. Each has `/NUMBER` in its path or query. */
 export function* spellings(count, seed = 1) {
   const next = random(seed);
   const one = (choices) => choices[Math.floor(next() * choices.length)];
@@ -257,10 +252,9 @@ export function* spellings(count, seed = 1) {
 
 /**
  * Opens texts as links of a page in a browser. Returns the host that it asked for of each, undefined where it asked for
- * none, and whether the package says there that it is on the blob's list. `launch` gets the port of a proxy, which
- * serves the files.
+ * none, and whether the package says there that it is on the blob's list. A proxy serves the files.
  */
-export async function opened(texts, launch, files) {
+export async function opened(texts, browser, files) {
   const hosts = new Array(texts.length);
   const proxy = createServer((request, response) => {
     const file = request.url.startsWith(BASE) && files[request.url.slice(BASE.length)];
@@ -271,8 +265,17 @@ export async function opened(texts, launch, files) {
   });
   proxy.listen(0, "127.0.0.1");
   await once(proxy, "listening");
-  const { page, close } = await launch(proxy.address().port);
+  const { port } = proxy.address();
+  const launched = await puppeteer(browser, {
+    args: browser === "Chromium" ? [`--proxy-server=http://127.0.0.1:${port}`, "--proxy-bypass-list=<-loopback>"] : [],
+    extraPrefsFirefox: {
+      "network.proxy.type": 1,
+      "network.proxy.http": "127.0.0.1",
+      "network.proxy.http_port": port,
+    },
+  });
   try {
+    const page = await newPage(launched);
     await page.goto(BASE);
     const answers = [];
     for (let start = 0; start < texts.length; start += 1000) {
@@ -280,7 +283,7 @@ export async function opened(texts, launch, files) {
     }
     return { hosts, answers };
   } finally {
-    await close();
+    await launched.close();
     proxy.closeAllConnections();
     proxy.close();
   }
@@ -304,45 +307,3 @@ async function openAll(texts) {
   for (let i = 0; i < texts.length; i += 100) await Promise.all(texts.slice(i, i + 100).map(open));
   return texts.map((text) => filter.hasUrl(text));
 }
-
-const MISSING = "is missing";
-
-/** The browsers: how each is launched, and what for it is missing. */
-export const browsers = {
-  Chromium: {
-    missing: !setup.chromium() && `Chromium ${MISSING}`,
-    async launch(port) {
-      const { chromium } = await import("playwright-core");
-      const quiet = [
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-      ];
-      const proxy = [`--proxy-server=http://127.0.0.1:${port}`, "--proxy-bypass-list=<-loopback>"];
-      const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet, ...proxy];
-      const browser = await chromium.launch({ executablePath: setup.chromium(), args });
-      return { page: await browser.newPage(), close: () => browser.close() };
-    },
-  },
-  Firefox: {
-    missing: !setup.firefox()
-      ? `Firefox ${MISSING}`
-      : !setup.installed("puppeteer", [PUPPETEER]) && setup.NOT_INSTALLED,
-    async launch(port) {
-      const puppeteer = createRequire(join(setup.installed("puppeteer", [PUPPETEER]), "user.cjs"))("puppeteer-core");
-      const extraPrefsFirefox = {
-        "network.proxy.type": 1,
-        "network.proxy.http": "127.0.0.1",
-        "network.proxy.http_port": port,
-      };
-      const browser = await puppeteer.launch({
-        browser: "firefox",
-        executablePath: setup.firefox(),
-        headless: true,
-        extraPrefsFirefox,
-      });
-      return { page: await browser.newPage(), close: () => browser.close() };
-    },
-  },
-};

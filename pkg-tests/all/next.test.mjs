@@ -1,21 +1,20 @@
 /** The cases in an app of Next.js: in a route on the server, in one on the edge, in a page and in its worker. */
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
-import * as setup from "../scripts/setup.mjs";
-import { app } from "./installed.mjs";
-import { record, skipped } from "./runtimes/table.mjs";
+import * as setup from "../../scripts/setup.mjs";
+import { newPage, noChromium, PATIENCE, playwright, start } from "../browsers.mjs";
+import { app } from "../installed.mjs";
+import { record, skipped } from "../runtimes/table.mjs";
 
 const version = "16.4.6";
 const modules = setup.installed("next", [`next@${version}`, "react@19.3.1", "react-dom@19.3.1"]);
-const executablePath = setup.chromium();
-const noBrowser = !executablePath && "there is no Chromium: install one or set CHROMIUM_PATH";
 
-describe("Next.js", { timeout: 300_000 }, () => {
+describe("Next.js", { timeout: 6 * PATIENCE }, () => {
   let server;
   let url;
 
@@ -25,8 +24,8 @@ describe("Next.js", { timeout: 300_000 }, () => {
     symlinkSync(modules, join(cwd, "node_modules"));
     const next = join(modules, "next/dist/bin/next");
     const env = { ...process.env, NEXT_TELEMETRY_DISABLED: "1" };
-    await promisify(execFile)(process.execPath, [next, "build"], { cwd, env });
-    server = spawn(process.execPath, [next, "start", "--port", "0"], {
+    await promisify(execFile)(process.execPath, [next, "build"], { cwd, env, timeout: 4 * PATIENCE });
+    server = start(process.execPath, [next, "start", "--port", "0"], {
       cwd,
       env,
       stdio: ["ignore", "pipe", "inherit"],
@@ -48,12 +47,11 @@ describe("Next.js", { timeout: 300_000 }, () => {
     });
   }
 
-  const missing = modules ? noBrowser : setup.NOT_INSTALLED;
+  const missing = modules ? noChromium : setup.NOT_INSTALLED;
   test("Next.js, client", { skip: missing && skipped("Next.js, client", missing) }, async () => {
-    const { chromium } = await import("playwright-core");
-    const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+    const browser = await playwright();
     try {
-      const page = await browser.newPage();
+      const page = await newPage(browser);
       await page.goto(url);
       await page.waitForFunction(() => globalThis.verdict);
       await record("Next.js, client", version, await page.evaluate(() => globalThis.verdict));

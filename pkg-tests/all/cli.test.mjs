@@ -7,11 +7,11 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { folder, installed } from "./installed.mjs";
+import { folder, installed } from "../installed.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter, decode } = await installed();
 const tool = fileURLToPath(
-  new URL(`../target/release/bloom-wasm${process.platform === "win32" ? ".exe" : ""}`, import.meta.url),
+  new URL(`../../target/release/bloom-wasm${process.platform === "win32" ? ".exe" : ""}`, import.meta.url),
 );
 
 function build(keys, ...options) {

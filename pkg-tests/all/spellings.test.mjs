@@ -9,9 +9,10 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { app, folder, installed } from "./installed.mjs";
-import { commands } from "./runtimes/commands.mjs";
-import { browsers, LISTED, opened, spellings } from "./spellings.mjs";
+import { missing } from "../browsers.mjs";
+import { app, folder, installed } from "../installed.mjs";
+import { commands } from "../runtimes/commands.mjs";
+import { LISTED, opened, spellings } from "./spellings.mjs";
 
 const { RibbonFilter } = await installed();
 const blob = RibbonFilter.from(LISTED, { profile: "url", fpr: 1e-8 }).toBytes();
@@ -31,15 +32,18 @@ const bad = new Map();
 /** What the package answers in each place. */
 const answers = new Map();
 
+/** The browsers, and why one can't be had. */
+const browsers = Object.fromEntries(["Chromium", "Firefox"].map((name) => [name, missing(name)]));
+
 const isListed = (host) => LISTED.some((listed) => host === listed || host.endsWith(`.${listed}`));
 
 before(async () => {
-  for (const [name, { missing, launch }] of Object.entries(browsers)) {
+  for (const [name, missing] of Object.entries(browsers)) {
     if (missing) {
       console.log(`spellings: not opened in ${name}: ${missing}`);
       continue;
     }
-    const { hosts, answers: its } = await opened(texts, launch, files);
+    const { hosts, answers: its } = await opened(texts, name, files);
     // Dots at an end, or in a row, name no other host.
     const named = hosts.map((host) => host?.replace(/\.+$/, ""));
     const found = named.flatMap((host, i) => (host && isListed(host) ? [i] : []));
@@ -58,10 +62,10 @@ function requireAll(its) {
   assert.equal(missed.length, 0, `${missed.length} missed: ${missed.slice(0, 10).join("; ")}`);
 }
 
-const skip = Object.values(browsers).every(({ missing }) => missing) && "there is no browser to open them";
+const skip = Object.values(browsers).every(Boolean) && "there is no browser to open them";
 
 for (const name of Object.keys(browsers)) {
-  test(`in ${name}`, { skip: skip || browsers[name].missing }, () => requireAll(answers.get(name)));
+  test(`in ${name}`, { skip: skip || browsers[name] }, () => requireAll(answers.get(name)));
 }
 
 test("in this Node", { skip }, async () => {
@@ -75,7 +79,7 @@ test("in the tool", { skip }, () => {
   writeFileSync(list, blob);
   // Its lines have no line ends in them; a URL is read without them.
   const lines = texts.map((text) => text.toWellFormed?.() ?? text).map((text) => text.replaceAll("\n", ""));
-  const tool = fileURLToPath(new URL("../target/release/bloom-wasm", import.meta.url));
+  const tool = fileURLToPath(new URL("../../target/release/bloom-wasm", import.meta.url));
   const { stdout, status } = spawnSync(tool, ["check", list], {
     input: lines.join("\n"),
     encoding: "utf8",

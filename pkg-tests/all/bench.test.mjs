@@ -9,10 +9,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
-import { strangers, strings } from "../bench/keys.mjs";
-import { loop, race } from "../bench/race.mjs";
-import { table, withSummary } from "../bench/table.mjs";
-import { chromium, NOT_INSTALLED, packages, root } from "../scripts/setup.mjs";
+import { strangers, strings } from "../../bench/keys.mjs";
+import { loop, race } from "../../bench/race.mjs";
+import { table, withSummary } from "../../bench/table.mjs";
+import { chromium, NOT_INSTALLED, packages, root } from "../../scripts/setup.mjs";
 
 const skip = !packages("bench") && NOT_INSTALLED;
 if (skip) console.log(`bench.test.mjs skipped: ${skip}`);

@@ -6,8 +6,8 @@ import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { before, describe, test } from "node:test";
 import { build } from "esbuild";
-import { root, installed as tools } from "../scripts/setup.mjs";
-import { folder } from "./installed.mjs";
+import { root, installed as tools } from "../../scripts/setup.mjs";
+import { folder } from "../installed.mjs";
 
 const example = join(root, "examples/worker");
 const config = JSON.parse(readFileSync(join(example, "wrangler.jsonc"), "utf8").replace(/^\s*\/\/.*/gm, ""));
@@ -15,7 +15,7 @@ const packages = tools("miniflare-4.20260426.0", ["miniflare@4.20260426.0"]); //
 const skip = !packages && "Miniflare could not be installed";
 if (skip) console.log(`worker.test.mjs skipped: ${skip}`);
 
-describe("the example worker", { skip, timeout: 180_000 }, () => {
+describe("the example worker", { skip, timeout: 600_000 }, () => {
   const work = join(folder, "worker");
   const out = join(work, "out");
   let filter;

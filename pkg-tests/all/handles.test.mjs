@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { CATCH_MEMORY, folder, installed } from "./installed.mjs";
+import { CATCH_MEMORY, folder, installed } from "../installed.mjs";
 
 /**
  * What a script prints in a process of its own, where `gc` collects garbage, and `collect` waits for finalizers too.
@@ -30,7 +30,7 @@ function run(source) {
 }
 
 test("a random life of many filters: each answers as its model does, however others were freed", {
-  timeout: 300_000,
+  timeout: 600_000,
 }, () => {
   const steps = Number(process.env.STEPS ?? 30_000);
   const out = run(`
@@ -189,7 +189,7 @@ test("memory grows by a fraction of itself: V8 collects all garbage whenever it 
   assert.ok(grown <= Math.log(factor) / Math.log(17 / 16) + 3, `${grown} times, to ${factor} times the size`);
 });
 
-test("a long key takes its own size of memory, and gives it back to the next filter", { timeout: 120_000 }, () => {
+test("a long key takes its own size of memory, and gives it back to the next filter", { timeout: 600_000 }, () => {
   const out = run(`
     const length = 2 ** 26;
     const long = "x".repeat(length);

@@ -7,20 +7,20 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { build } from "esbuild";
-import * as setup from "../scripts/setup.mjs";
-import { app } from "./installed.mjs";
-import { commands } from "./runtimes/commands.mjs";
-import { record, skipped } from "./runtimes/table.mjs";
+import * as setup from "../../scripts/setup.mjs";
+import { app } from "../installed.mjs";
+import { commands } from "../runtimes/commands.mjs";
+import { record, skipped } from "../runtimes/table.mjs";
 
 const here = app("runtimes");
-const blob = readFileSync(new URL("../tests/golden/ribbon.bloom", import.meta.url));
+const blob = readFileSync(new URL("../../tests/golden/ribbon.bloom", import.meta.url));
 writeFileSync(join(here, "golden.bloom"), blob);
 
 describe("on the command line", () => {
   for (const { name, version, command, missing } of commands) {
     test(name, { skip: missing && skipped(name, missing) }, async () => {
       const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "cli.mjs")], {
-        timeout: 60_000,
+        timeout: 180_000,
       });
       const ran = JSON.parse(stdout);
       assert.equal(ran.version, version);
@@ -80,7 +80,7 @@ describe("Cloudflare's workerd", () => {
     },
   };
   for (const [target, start] of Object.entries(targets)) {
-    test(target, { timeout: 60_000, skip: !modules && skipped(target, setup.NOT_INSTALLED) }, async () => {
+    test(target, { timeout: 180_000, skip: !modules && skipped(target, setup.NOT_INSTALLED) }, async () => {
       const worker = await start();
       try {
         const response = await worker.fetch();
@@ -92,7 +92,7 @@ describe("Cloudflare's workerd", () => {
   }
 
   test("an entry that carries its wasm says which is the right one", {
-    timeout: 60_000,
+    timeout: 180_000,
     skip: !modules && setup.NOT_INSTALLED,
   }, async () => {
     const told = 'import("bloom-wasm").then(() => "started", ({ code, message }) => `${code}: ${message}`)';

@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { root } from "../scripts/setup.mjs";
-import { folder } from "./installed.mjs";
+import { root } from "../../scripts/setup.mjs";
+import { folder } from "../installed.mjs";
 
 const text = readFileSync(join(root, "docs/recipes.md"), "utf8");
 const recipes = [...text.matchAll(/^## (.*)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)];

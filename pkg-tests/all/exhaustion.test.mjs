@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { folder } from "./installed.mjs";
+import { folder } from "../installed.mjs";
 
 const run = (source) =>
   execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
@@ -48,7 +48,7 @@ const CALLS = `
 `;
 
 test("memory that runs out, in every function that allocates, is too_large, and the next call works", {
-  timeout: 120_000,
+  timeout: 600_000,
 }, () => {
   const out = run(`
     const api = await import("bloom-wasm");
@@ -147,7 +147,7 @@ async function untilTheStackEnds(call, step) {
 }
 
 test("JavaScript's stack that runs out in a call, at every depth: no wrong answer, then or later", {
-  timeout: 300_000,
+  timeout: 800_000,
 }, async () => {
   const met = {};
   for (const call of ["has", "hasUrl", "hasPassword", "decode", "fromUrls", "info"]) {

@@ -4,14 +4,13 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { chromium, root } from "../scripts/setup.mjs";
-import { site } from "../scripts/start.mjs";
+import { root } from "../../scripts/setup.mjs";
+import { site } from "../../scripts/start.mjs";
+import { newPage, PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
 
-const executablePath = chromium();
-const skip = !executablePath && "there is no Chromium: install one or set CHROMIUM_PATH";
 if (skip) console.log(`browser.test.mjs skipped: ${skip}`);
 
-describe("the page", { skip, timeout: 180_000 }, () => {
+describe("the page", { skip, timeout: 10 * PATIENCE }, () => {
   let pages; // what serves the page
   let filters; // what serves filters, good and bad, by `respond`
   let respond;
@@ -28,10 +27,7 @@ describe("the page", { skip, timeout: 180_000 }, () => {
       respond(request, response);
     });
     await new Promise((listening) => filters.listen(0, "localhost", listening));
-    const playwright = await import("playwright-core");
-    const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
-    const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet];
-    browser = await playwright.chromium.launch({ executablePath, args });
+    browser = await playwright();
   });
 
   after(async () => {
@@ -47,8 +43,7 @@ describe("the page", { skip, timeout: 180_000 }, () => {
   async function open(answer) {
     await context?.close();
     context = await browser.newContext();
-    page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    page = await newPage(context);
     respond = answer;
     const filter = typeof answer === "function" ? `http://localhost:${filters.address().port}/test.bloom` : answer;
     await page.goto(pages.url + (filter ? `?filter=${filter}` : ""));

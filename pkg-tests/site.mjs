@@ -1,0 +1,49 @@
+/** A server of the folder in which the package is installed, for pages and extensions that post their verdict to it. */
+import { EventEmitter, once } from "node:events";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname, join } from "node:path";
+import { json } from "node:stream/consumers";
+import { app, folder } from "./installed.mjs";
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript" };
+
+/** What is posted, by its path. */
+const heard = new EventEmitter();
+const server = createServer(async (request, response) => {
+  if (request.method === "POST") heard.emit(request.url, await json(request));
+  const file = join(folder, request.url);
+  if (!existsSync(file) || !TYPES[extname(file)]) return response.writeHead(404).end();
+  response.writeHead(200, { "Content-Type": TYPES[extname(file)] }).end(readFileSync(file));
+});
+server.listen(0, "localhost");
+await once(server, "listening");
+// It ends with this process, which it keeps from nothing.
+server.unref();
+
+/** The URL of a path in the folder. */
+export const at = (path) => `http://localhost:${server.address().port}/${path}`;
+
+/**
+ * The app without a bundler, as a page and as an extension that posts its verdict. As workers and extensions have no
+ * import maps, each name becomes the file that the package's manifest has for browsers.
+ */
+export function plain(name, manifest) {
+  const here = app(name);
+  cpSync(join(folder, "node_modules/bloom-wasm"), join(here, "bloom-wasm"), { recursive: true });
+  const { exports } = JSON.parse(readFileSync(join(here, "bloom-wasm/package.json"), "utf8"));
+  const source = readFileSync(join(here, "app.mjs"), "utf8");
+  const named = source.replace(/"bloom-wasm(.*?)"/g, (_, entry) => `"./bloom-wasm/${exports[`.${entry}`].browser}"`);
+  writeFileSync(join(here, "app.mjs"), named);
+  const post = `fetch("${at(name)}", { method: "POST", mode: "no-cors", body: JSON.stringify(verdict) })`;
+  writeFileSync(
+    join(here, "extension.mjs"),
+    `import "./background.mjs";\nglobalThis.verdict.then((verdict) => ${post});\n`,
+  );
+  const content_security_policy = { extension_pages: "script-src 'self' 'wasm-unsafe-eval'" };
+  writeFileSync(
+    join(here, "manifest.json"),
+    JSON.stringify({ manifest_version: 3, name, version: "1", content_security_policy, ...manifest }),
+  );
+  return { path: here, verdict: once(heard, `/${name}`) };
+}
