@@ -112,8 +112,8 @@ pub(crate) fn sized(count: u64, bits_per_key: f64) -> Result<Optimal> {
     Ok(Optimal { bits, hashes, bytes: bits.div_ceil(8) })
 }
 
-/// The false-positive rate of `count` keys in `bits` bits with `hashes` hashes, as the textbooks' product form (1 - (1
-/// - 1/m)^(kn))^k. It takes the share of set bits at its mean. From a thousand keys on, that is exact to 1 % at any
+/// The false-positive rate of `count` keys in `bits` bits with `hashes` hashes, as the textbooks' product form
+/// (1 - (1 - 1/m)^(kn))^k. It takes the share of set bits at its mean. From a thousand keys on, that is exact to 1 % at any
 /// rate down to 1e-6. For a handful of keys it is too low.
 ///
 /// # Errors
