@@ -149,7 +149,7 @@ describe("the benchmark", { skip }, () => {
   });
 
   test("fails for a filter that loses a key, and for one whose answers change", async () => {
-    const { bench } = await import("../bench/cases.mjs");
+    const { bench } = await import("../../bench/cases.mjs");
     const shared = bench({ count: 1000, rounds: 1 });
     const set = { name: "set", create: () => new Set(), add: "filter.add(key)", has: "filter.has(key)" };
     assert.equal(shared.built(set, 0.01).fpr, 0);
