@@ -237,7 +237,7 @@ fn change(mut blob: Blob) -> &'static str {
         Err(error) => assert!(layered && error == Error::Layered),
         Ok(base) => match (base.count(), answers(base), base.add_digests(&added)) {
             (_, before, Ok(new)) => {
-                assert!(new <= 3 && (new > 0) == !before.ends_with(&[true; 3]));
+                assert!(new <= 3 && (new > 0) != before.ends_with(&[true; 3]));
                 assert!(added.iter().all(|&digest| base.has_digest(digest)));
                 match base {
                     Filter::Counting(filter) => assert!(added.iter().all(|&key| filter.remove_digest(key))),
