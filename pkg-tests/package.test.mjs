@@ -270,7 +270,7 @@ test("the package is small, self-contained and names no machine", () => {
   const { files, dependencies } = createRequire(join(folder, "user.cjs"))("bloom-wasm/package.json");
   assert.ok(files.includes("dist"));
   assert.equal(dependencies, undefined);
-  for (const name of ["bloom.wasm", "reader.wasm"]) {
+  for (const name of ["bloom.wasm", "reader.wasm", "tool.wasm"]) {
     const wasm = readFileSync(join(folder, "node_modules/bloom-wasm/dist", name), "latin1");
     assert.doesNotMatch(wasm, /\/home\/|\/root\/|\/Users\/|\.cargo/);
   }

@@ -1,5 +1,5 @@
 /**
- * Installs what is missing and skips what is there: the npm packages, the wasm target, wasm-pack and wasm-bindgen.
+ * Installs what is missing and skips what is there: the npm packages, the wasm targets, wasm-pack and wasm-bindgen.
  * Needs rustup and Node. `npm run setup -- --browser` installs the browsers for the tests too.
  */
 import { execFileSync, spawnSync } from "node:child_process";
@@ -103,9 +103,10 @@ export function packages(folder) {
 export function setup() {
   if (!packages(".")) throw new Error("npm could not install the packages of package-lock.json");
   needRustup();
-  if (!output("rustup", "target", "list", "--installed").includes("wasm32-unknown-unknown")) {
-    step("adding the Rust target wasm32-unknown-unknown");
-    run("rustup", "target", "add", "wasm32-unknown-unknown");
+  const targets = output("rustup", "target", "list", "--installed");
+  for (const target of ["wasm32-unknown-unknown", "wasm32-wasip1"].filter((target) => !targets.includes(target))) {
+    step(`adding the Rust target ${target}`);
+    run("rustup", "target", "add", target);
   }
   if (!output("wasm-pack", "--version")) {
     step(`installing wasm-pack ${WASM_PACK} (about a minute, once)`);

@@ -9,8 +9,13 @@ use bloom_wasm::Profile;
 use bloom_wasm::{Blob, RibbonFilter, hash};
 use tempfile::TempDir;
 
+/// The tool, or the one that the variable names: the npm package's has to do the same.
+fn tool() -> String {
+    std::env::var("BLOOM_WASM_TOOL").unwrap_or(env!("CARGO_BIN_EXE_bloom-wasm").to_owned())
+}
+
 fn run(folder: &Path, args: &[&str], stdin: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_bloom-wasm"))
+    let mut child = Command::new(tool())
         .args(args)
         .current_dir(folder)
         .stdin(Stdio::piped())
@@ -299,7 +304,7 @@ fn building_takes_at_most_32_bytes_a_line_beside_the_result() {
         (0..LINES).map(|i| format!("https://www.example.com/some/path/of/60/bytes/{i:014}\n")).collect();
     assert_eq!(list.len(), 61 * LINES);
     fs::write(folder.path().join("list"), list).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_bloom-wasm"))
+    let mut child = Command::new(tool())
         .args(["build", "list", "-o", "-"])
         .env("RAYON_NUM_THREADS", "2")
         .current_dir(folder.path())

@@ -27,7 +27,8 @@ fn tool(args: &[&str], mut input: &[u8], terminal: bool) -> Ran {
 
 /// Runs the tool as a program.
 fn program(args: &[&str], input: &[u8]) -> Ran {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bloom-wasm"));
+    let mut command =
+        Command::new(std::env::var("BLOOM_WASM_TOOL").unwrap_or(env!("CARGO_BIN_EXE_bloom-wasm").to_owned()));
     let command = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let _ = child.stdin.take().unwrap().write_all(input);

@@ -62,6 +62,9 @@ pub struct Streams<'a> {
 
 /// The tool.
 pub fn main() -> ExitCode {
+    // WASI has no current folder, so whoever runs the tool tells it.
+    #[cfg(target_os = "wasi")]
+    let _ = std::env::var_os("PWD").map(std::env::set_current_dir);
     let terminal = io::stdout().is_terminal();
     let (input, out, err) = (&mut io::stdin(), &mut io::stdout().lock(), &mut io::stderr());
     run(std::env::args_os(), &mut Streams { input, out, err, terminal }).into()
@@ -76,10 +79,22 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>, streams:
         Err(error) if is_closed(&error) => 0,
         Err(error) => {
             let code = error.downcast_ref::<crate::Error>().map(|e| format!(" [{}]", e.code()));
-            streams.warn(&format!("bloom-wasm: {error:#}{}", code.unwrap_or_default()));
+            streams.warn(&format!("bloom-wasm: {}{}", in_words(&error), code.unwrap_or_default()));
             2
         }
     }
+}
+
+/// An error and its causes, without the numbers that the system has for some.
+fn in_words(error: &anyhow::Error) -> String {
+    let words = error.chain().map(|cause| {
+        let number = cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+        let words = cause.to_string();
+        number
+            .and_then(|number| words.strip_suffix(&format!(" (os error {number})")))
+            .map_or(words.clone(), str::to_owned)
+    });
+    words.collect::<Vec<_>>().join(": ")
 }
 
 /// Prints help if the arguments ask for it; otherwise fails with what is wrong with them.

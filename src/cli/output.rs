@@ -59,7 +59,7 @@ fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
         Err(error) => Err(error),
     };
     let there = there.with_context(|| path.display().to_string())?;
-    let mut file = path.to_owned();
+    let mut file = slashed(path);
     // Links that lead in a circle are refused above.
     while !is_descriptor(&file)
         && let Ok(next) = fs::read_link(&file)
@@ -68,6 +68,25 @@ fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
         file.push(next);
     }
     Ok((file, there))
+}
+
+/// WASI's paths have slashes, so what came before a backslash would be no folder. Windows has set `OS` for ever.
+fn slashed(path: &Path) -> PathBuf {
+    match path.to_str() {
+        Some(text)
+            if cfg!(target_os = "wasi") && std::env::var_os("OS").is_some_and(|os| os == "Windows_NT") =>
+        {
+            with_slashes(text).into()
+        }
+        _ => path.to_owned(),
+    }
+}
+
+/// A path of Windows with slashes, but for the two backslashes before a server: they make it no absolute path of WASI,
+/// so it reaches Windows as it is.
+fn with_slashes(path: &str) -> String {
+    let start = if path.starts_with(r"\\") { 2 } else { 0 };
+    path[..start].to_owned() + &path[start..].replace('\\', "/")
 }
 
 /// Writes a file. `report` runs before the file is put in its place. If it fails, nothing has changed.
@@ -100,11 +119,14 @@ fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>) -> io::Result<N
     let mut path = lock();
     #[cfg(unix)]
     signals::watch()?;
-    let mut temporary = builder.tempfile_in(folder(file))?;
+    let mut temporary = builder.tempfile_in(folder(file)).map_err(plain)?;
     *path = Some(temporary.path().to_owned());
     drop(path);
-    temporary.write_all(bytes)?;
-    if let Some(there) = there {
+    temporary.as_file_mut().write_all(bytes)?;
+    // WASI knows no modes: what runs the tool there gives the file its mode when it is renamed.
+    if let Some(there) = there
+        && !cfg!(target_os = "wasi")
+    {
         // A user who may not change the owner keeps the file.
         #[cfg(unix)]
         let _ = {
@@ -115,6 +137,12 @@ fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>) -> io::Result<N
     }
     temporary.as_file().sync_all()?;
     Ok(temporary)
+}
+
+/// The error without the name of the temporary file, which tells nobody anything.
+fn plain(error: io::Error) -> io::Error {
+    let cause = error.get_ref().and_then(|named| named.source()?.downcast_ref::<io::Error>()?.raw_os_error());
+    cause.map_or(error, io::Error::from_raw_os_error)
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Option<PathBuf>> {
@@ -159,5 +187,21 @@ mod signals {
         let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
         let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ].into_iter();
         all.filter(move |signal| ignored >> (signal - 1) & 1 == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn windows_paths_get_slashes() {
+        for (path, expected) in [
+            (r"C:\lists\out.bloom", "C:/lists/out.bloom"),
+            (r"..\out", "../out"),
+            (r"\\server\share\out", r"\\server/share/out"),
+            ("größer/ö", "größer/ö"),
+            (r"\", "/"),
+        ] {
+            assert_eq!(super::with_slashes(path), expected);
+        }
     }
 }

@@ -1,0 +1,12 @@
+/** From now on a signal that ends the program takes the temporary file away first. */
+export function watch(/** @type {import("./temporary.js").Temporary} */ temporary) {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK"]) {
+    process.once(signal, () => {
+      // Never let go, so that nothing gets its final name after this.
+      temporary.hold();
+      temporary.remove();
+      // It was listened to once: this time it does what it does to any program.
+      process.kill(process.pid, signal);
+    });
+  }
+}

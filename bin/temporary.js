@@ -1,0 +1,46 @@
+import { unlinkSync } from "node:fs";
+
+/** The longest path that there is, in bytes: 32,767 UTF-16 units, on Windows. */
+const LONGEST = 3 * 32_767;
+
+/**
+ * The temporary file that there is, as both threads know it. A signal takes it away, or waits until it has its final
+ * name.
+ */
+export class Temporary {
+  /** Whether somebody holds it, and the length of the path; 0 for none. */
+  #state;
+  #path;
+
+  /** @param {SharedArrayBuffer} shared */
+  constructor(shared = new SharedArrayBuffer(8 + LONGEST)) {
+    this.shared = shared;
+    this.#state = new Int32Array(shared, 0, 2);
+    this.#path = new Uint8Array(shared, 8);
+  }
+
+  /** Waits until nobody else holds it. */
+  hold() {
+    while (Atomics.exchange(this.#state, 0, 1) === 1) Atomics.wait(this.#state, 0, 1);
+  }
+
+  letGo() {
+    Atomics.store(this.#state, 0, 0);
+    Atomics.notify(this.#state, 0);
+  }
+
+  /** Remembers its path, or that there is none. */
+  set(/** @type {Uint8Array | undefined} */ path) {
+    this.#path.set(path ?? []);
+    this.#state[1] = path?.length ?? 0;
+  }
+
+  remove() {
+    if (this.#state[1] === 0) return;
+    try {
+      unlinkSync(Buffer.from(this.#path.subarray(0, this.#state[1])));
+    } catch {
+      // It is gone already.
+    }
+  }
+}

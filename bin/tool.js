@@ -1,0 +1,52 @@
+#!/usr/bin/env node
+/**
+ * `npx bloom-wasm`: the command line tool of src/main.rs, compiled for WASI. It runs in a thread of its own, for while
+ * WebAssembly runs a thread hears no signal.
+ */
+import { readFileSync } from "node:fs";
+import { isatty } from "node:tty";
+import { isMainThread, Worker, workerData } from "node:worker_threads";
+import { watch } from "./signals.js";
+import { Temporary } from "./temporary.js";
+import { start } from "./wasi.js";
+
+/** @param {string} line */
+function fail(line) {
+  console.error(`bloom-wasm: ${line}`);
+  process.exitCode = 2;
+}
+
+/** The arguments in bytes. JavaScript's have lost those that aren't UTF-8, and Linux tells them in a file. */
+function args() {
+  const args = process.argv.slice(2).map((arg) => Buffer.from(arg));
+  if (process.platform === "linux" && args.length > 0) {
+    const raw = readFileSync("/proc/self/cmdline").toString("latin1").split("\0").slice(0, -1);
+    return raw.slice(-args.length).map((arg) => Buffer.from(arg, "latin1"));
+  }
+  return args;
+}
+
+/** The environment, with the terminal's width, which WASI can't tell. */
+function environment() {
+  const terminal = isatty(1) ? process.stdout : isatty(2) ? process.stderr : undefined;
+  return terminal ? { ...process.env, COLUMNS: `${terminal.columns}` } : process.env;
+}
+
+if (isMainThread) {
+  const temporary = new Temporary();
+  watch(temporary);
+  const worker = new Worker(new URL(import.meta.url), {
+    workerData: { args: args(), environment: { ...environment() }, temporary: temporary.shared },
+    // Else this thread would open both, and a pipe that it opens no longer waits for its reader.
+    stdout: true,
+    stderr: true,
+  });
+  worker.on("error", ({ message }) => fail(message));
+  worker.on("exit", (code) => {
+    process.exitCode ??= code;
+  });
+} else {
+  const { args, environment, temporary } = workerData;
+  const tool = new WebAssembly.Module(readFileSync(new URL("tool.wasm", import.meta.url)));
+  process.exit(start(tool, [Buffer.from("bloom-wasm"), ...args], environment, new Temporary(temporary)));
+}

@@ -1,0 +1,405 @@
+/**
+ * `npx bloom-wasm` against the native tool: on the same arguments both print the same, exit with the same code and
+ * leave the same files. `URLS=$PWD/urls.txt node --test pkg-tests/npx.test.mjs` builds from a list of your own too, and
+ * prints what time and memory both take.
+ */
+import assert from "node:assert/strict";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { toHost, toWasi } from "../bin/paths.js";
+import { folder } from "./installed.mjs";
+import { commands } from "./runtimes/commands.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const native = join(root, "target/release/bloom-wasm");
+const npx = join(folder, "node_modules/.bin/bloom-wasm");
+const windows = process.platform === "win32" && "the scripts below are for a POSIX shell";
+
+/** A place of its own for a test, and a PATH on which there is Node, and no Rust. */
+const here = fs.mkdtempSync(join(tmpdir(), "bloom-wasm-npx-"));
+after(() => fs.rmSync(here, { recursive: true }));
+const programs = join(here, "bin");
+fs.mkdirSync(programs);
+for (const name of "sh node env cat head printf ln mkdir mkfifo chmod echo true".split(" ")) {
+  const path =
+    name === "node" ? process.execPath : execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" });
+  fs.symlinkSync(path.trim().startsWith("/") ? path.trim() : `/bin/${name}`, join(programs, name));
+}
+const env = { ...process.env, PATH: programs };
+
+const urls = [
+  "http://evil.example/a?b",
+  "||bad.example^",
+  "0.0.0.0 worse.example worst.example # comment",
+  "# comment",
+  "",
+  "evil[.]com",
+  "10.0.0.0/8",
+  "co.uk",
+  "http://b\u00fccher.example/\u001b[2J\u202e",
+  "http://evil.example/a?b\r",
+  "ftp://evil2.example",
+];
+const latin1 = Buffer.from("http://m\xfcnchen.example/\xfc\nevil.example/\xff%ff\n", "latin1");
+
+/** Makes a folder anew, in which both tools find the same. */
+function fresh(name = "work") {
+  const work = join(here, name);
+  fs.rmSync(work, { recursive: true, force: true });
+  fs.mkdirSync(join(work, "folder/deep"), { recursive: true });
+  const write = (name, text) => fs.writeFileSync(join(work, name), text);
+  write("list", "\ufeffa\nb\r\n# comment\n\nb\nc");
+  write("many", Array.from({ length: 30_000 }, (_, i) => `key-${i}`).join("\n"));
+  write("urls", Buffer.concat([Buffer.from(`${urls.join("\n")}\n`), latin1]));
+  write("urls.gz", gzipSync(fs.readFileSync(join(work, "urls"))));
+  write("allow", "popular.example\nhttp://evil.example/a?b\nbad.example\n");
+  write("passwords", "Passwo\u0308rd\n#1\nshort\n a \n\xff\n");
+  write("hashes", "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:9\n0000000000000000000000000000000000000001:1\nno hash\n");
+  write("utf16", Buffer.from("\ufeffa\nb", "utf16le"));
+  write("damaged.gz", gzipSync("a\nb\n").subarray(0, 12));
+  write("old", "old");
+  for (const name of fs.readdirSync(join(root, "tests/golden")).filter((name) => name.endsWith(".bloom")))
+    fs.copyFileSync(join(root, "tests/golden", name), join(work, name));
+  write("cut.bloom", fs.readFileSync(join(work, "url.bloom")).subarray(0, 40));
+  fs.symlinkSync("nowhere", join(work, "dangling"));
+  fs.symlinkSync(join(work, "list"), join(work, "folder/absolute"));
+  fs.symlinkSync("../../list", join(work, "folder/deep/relative"));
+  fs.symlinkSync("loop", join(work, "loop"));
+  fs.symlinkSync("folder/deep", join(work, "deep"));
+  return work;
+}
+
+/** What is in a folder: of each its mode, and its bytes or where it links to. */
+function files(folder) {
+  return fs.readdirSync(folder, { withFileTypes: true, encoding: "buffer" }).map((entry) => {
+    const path = Buffer.concat([Buffer.from(`${folder}/`), entry.name]);
+    const { mode } = fs.lstatSync(path);
+    const what = entry.isDirectory()
+      ? files(path.toString())
+      : entry.isSymbolicLink()
+        ? fs.readlinkSync(path)
+        : entry.isFile() && fs.readFileSync(path).toString("base64");
+    return [entry.name.toString("latin1"), mode.toString(8), what];
+  });
+}
+
+/** Runs a script of the shell in which `tool` is the tool, in a fresh folder. */
+function run(script, command, input) {
+  const work = fresh();
+  const { status, signal, stdout, stderr } = spawnSync("/bin/sh", ["-c", `tool() { ${command} "$@"; }; ${script}`], {
+    cwd: work,
+    env,
+    input: input ?? "",
+    encoding: "latin1",
+    timeout: 60_000,
+  });
+  return { status, signal, stdout, stderr, files: files(work) };
+}
+
+const scripts = [
+  // Help and mistakes.
+  "tool",
+  "tool help",
+  "tool --version",
+  "tool help build",
+  "COLUMNS=60 tool merge --help",
+  "tool bild",
+  "tool build --fpr x list -o out",
+  "tool build list",
+  "tool build list -o out --fpr 2",
+  "tool build list -o out --allow-suffixes",
+  'tool check bloom.bloom "$(printf "\\377")"',
+  // What it reads: relative and absolute paths, links, gzip, standard input.
+  "tool build list -o out",
+  "tool build ./list folder/../list -o folder/out --json",
+  'tool build "$PWD/list" -o "$PWD/out"',
+  'cd folder/deep && tool build ../../list relative ../absolute -o ../../out --kind bloom --name "größer"',
+  "cd deep && tool build ../absolute -o ../out",
+  "cd / && tool build tmp/../proc/self/environ -o /dev/null >/dev/null",
+  "cat list | tool build -o out --seed 18446744073709551615 --created-at 2026-11-21T09:00:00.25Z",
+  "cat urls.gz | tool build - many -o out --profile url",
+  "tool build /dev/stdin -o out < list",
+  "tool build urls urls.gz -o out --profile url --fpr 0.01",
+  "tool build urls -o out --profile url --allow allow",
+  "tool build urls -o out --profile url --allow allow --allow-wins --allow-suffixes --json",
+  "tool build passwords -o out --profile password --lowercase --min-length 2",
+  "tool build hashes -o out --profile password --sha1-hex --min-count 3",
+  ...["bloom", "counting --counter-bits 8", "scalable", "cuckoo", "ribbon"].map(
+    (kind) => `tool build many -o out --kind ${kind} --fpr 1e-5`,
+  ),
+  "tool build many -o out --fpr 1e-300",
+  // Names that somebody thought up.
+  `n="$(printf 'new\\nline \\033[2J')"; cat list > "$n"; tool build "$n" nowhere -o out; tool build "$n" -o "out $n"`,
+  `n="$(printf '\\377\\376')"; cat urls > "$n"; tool build "$n" --profile url -o "$n.bloom"; tool info "$n.bloom"`,
+  `n="$(printf '\\377\\376')"; tool info "$n"; tool build list -o "$n/$n"`,
+  "cat list > ' a b '; cat list > -dash; tool build ' a b ' ./-dash -- -dash -o=; tool build -o ./-o -- -dash",
+  "cat list > 'a\\b'; tool build 'a\\b' -o 'folder\\out'; tool build 'C:\\x' -o out; tool build list -o 'C:\\out'",
+  "cat list > ':'; tool build : -o größer; tool info größer",
+  // What can't be read.
+  "tool build nowhere -o old",
+  "tool build folder -o old",
+  "tool build dangling list/x -o old",
+  "tool build utf16 -o old",
+  "tool build damaged.gz -o old",
+  "tool build url.bloom -o old",
+  "tool build - - -o old",
+  "tool build list -o nowhere/out",
+  "tool build list -o folder",
+  "tool build list -o folder/",
+  "tool build list -o loop/x 2>/dev/null",
+  "tool build list -o list/out",
+  // Where it writes.
+  "tool build list -o old; tool build list -o dangling; tool build list -o folder/absolute",
+  "chmod 640 old; tool build list -o old",
+  "chmod 444 old; tool build list -o old",
+  "umask 077; tool build list -o out; chmod 604 old; tool build list -o old",
+  "umask 000; tool build list -o out",
+  "tool build list -o -",
+  "tool build list -o /dev/stdout > out; echo . >> out",
+  "exec 3>>out; echo a >&3; tool build list -o /dev/fd/3; echo b >&3",
+  "ln -s /dev/fd fds; exec 3>>out; echo a >&3; tool build list -o fds/3; echo b >&3",
+  "mkdir proc; ln -s /proc link; cd folder; cat ../list > ../proc/x; tool build ../list -o ../proc/x",
+  "tool build list -o /dev/full",
+  "tool build list -o old > /dev/full",
+  "tool build list -o old >&-; echo $?",
+  "tool info url.bloom 2>&- >&-",
+  "mkfifo pipe; cat pipe > out & tool build list -o pipe; wait",
+  // Asking.
+  ...["ribbon", "url", "bloom", "counting", "scalable", "cuckoo", "layered"].flatMap((name) => [
+    `tool info ${name}.bloom`,
+    `tool info --json ${name}.bloom`,
+  ]),
+  "cat url.bloom | tool info -",
+  "tool info cut.bloom",
+  "tool info list",
+  "tool info folder",
+  "tool info nowhere",
+  "tool check bloom.bloom key-1 nokey",
+  "tool check bloom.bloom nokey",
+  "tool check url.bloom < urls",
+  "tool check ribbon.bloom < many; echo $?",
+  "cat many many many many | tool check ribbon.bloom | head -n 1",
+  "tool check ribbon.bloom < urls.gz",
+  "cat bloom.bloom | tool check - key-1",
+  "tool check - < many",
+  "tool check ribbon.bloom < many > /dev/full",
+  "tool build many -o out >/dev/null; tool verify out --members many",
+  "tool build many -o out >/dev/null; tool verify out --members many --members urls --probes 10 --json",
+  "tool build urls -o out --profile url 2>&1; tool verify out --members urls --absent allow --json",
+  "cat list | tool verify ribbon.bloom --members -",
+  "tool merge bloom.bloom bloom.bloom -o out; tool merge bloom.bloom bloom.bloom -o - --json",
+  "tool merge bloom.bloom ribbon.bloom -o old",
+  "cat bloom.bloom | tool merge - bloom.bloom -o old --json",
+  "tool calc --count 1000000 --fpr 0.01",
+  "tool calc --count 1000000 --bytes 1000000 --json",
+  "tool calc --fpr 0.5 --bytes 4",
+  "tool calc --count 1",
+  "tool calc --count 1 --fpr 0.1 > /dev/full",
+];
+
+describe("as the native tool", { skip: windows }, () => {
+  for (const script of scripts) {
+    test(script, () => {
+      const expected = run(script, native);
+      assert.equal(expected.signal, null);
+      assert.deepEqual(run(script, npx), expected);
+    });
+  }
+});
+
+/** Starts a tool; `ended` resolves with how it has ended. */
+function started(command, work, args, stdout) {
+  const child = spawn(command, args, { cwd: work, env, stdio: ["ignore", stdout ?? "ignore", "pipe"] });
+  child.ended = new Promise((resolve) => child.on("exit", (code, signal) => resolve({ code, signal })));
+  return child;
+}
+
+const temporary = (work) => fs.readdirSync(work).filter((name) => name.startsWith(".bloom-wasm-"));
+
+describe("killed, the old file stays", { skip: windows }, () => {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"]) {
+    for (const [name, command] of Object.entries({ native, npx })) {
+      test(`${name}, ${signal} while it reads`, async () => {
+        const work = fresh("killed");
+        execFileSync("mkfifo", [join(work, "in")]);
+        const child = started(command, work, ["build", "in", "-o", "old"]);
+        // Comes to an end when the tool has opened the other one.
+        const writer = await fs.promises.open(join(work, "in"), "w");
+        await writer.write("key\n".repeat(200_000));
+        child.kill(signal);
+        assert.deepEqual(await child.ended, { code: null, signal });
+        await writer.close();
+        assert.equal(fs.readFileSync(join(work, "old"), "utf8"), "old");
+        assert.deepEqual(temporary(work), []);
+      });
+
+      test(`${name}, ${signal} when all is written but the report`, async () => {
+        const work = fresh("killed");
+        const pipe = join(work, "out");
+        execFileSync("mkfifo", [pipe]);
+        const both = fs.openSync(pipe, fs.constants.O_RDWR | fs.constants.O_NONBLOCK);
+        assert.throws(
+          () => {
+            for (;;) fs.writeSync(both, Buffer.alloc(1 << 12));
+          },
+          { code: "EAGAIN" },
+        );
+        const full = fs.openSync(pipe, fs.constants.O_WRONLY);
+        const child = started(command, work, ["build", "many", "-o", "old"], full);
+        while (temporary(work).length === 0 && child.exitCode === null) await new Promise(setImmediate);
+        child.kill(signal);
+        assert.deepEqual(await child.ended, { code: null, signal });
+        fs.closeSync(both);
+        fs.closeSync(full);
+        assert.equal(fs.readFileSync(join(work, "old"), "utf8"), "old");
+        if (signal !== "SIGKILL") assert.deepEqual(temporary(work), []);
+      });
+    }
+  }
+});
+
+test("a full disk leaves the old file", { skip: windows }, (t) => {
+  const disk = join(here, "disk");
+  fs.mkdirSync(disk);
+  if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", disk]).status !== 0)
+    return t.skip("only root can make a disk");
+  try {
+    const script = `printf old > ${disk}/out; chmod 600 ${disk}/out; tool build many --kind counting -o ${disk}/out`;
+    const [expected, got] = [native, npx].map((command) => ({ ...run(script, command), disk: files(disk) }));
+    assert.deepEqual(got, expected);
+    assert.equal(got.status, 2);
+    assert.match(got.stderr, /^bloom-wasm: .*: No space left on device\n$/);
+    assert.deepEqual(got.disk, [["out", "100600", Buffer.from("old").toString("base64")]]);
+  } finally {
+    execFileSync("umount", [disk]);
+  }
+});
+
+test("npx finds it where there is no Rust", { skip: windows }, () => {
+  const npx = join(dirname(fs.realpathSync(process.execPath)), "npx");
+  const ran = (command, ...args) => spawnSync(command, args, { cwd: folder, env, encoding: "utf8" });
+  assert.notEqual(ran("sh", "-c", "command -v cargo || command -v rustup").status, 0);
+  const { status, stdout, stderr } = ran(npx, "--no", "bloom-wasm", "calc", "--count", "5", "--fpr", "0.1", "--json");
+  assert.equal(status, 0, stderr);
+  assert.equal(stdout, ran(native, "calc", "--count", "5", "--fpr", "0.1", "--json").stdout);
+});
+
+describe("in other runtimes", { skip: windows }, () => {
+  for (const { name, command, missing } of commands) {
+    test(name, { skip: missing }, () => {
+      const allowed = name === "Deno" ? [command[0], "run", "--allow-all", "--no-lock"] : command;
+      const script = "tool build urls many -o old --profile url; cat urls | tool check old; tool info nowhere";
+      const other = [...allowed, join(folder, "node_modules/bloom-wasm/dist/tool.js")].map((arg) => `'${arg}'`);
+      assert.deepEqual(run(script, other.join(" ")), run(script, native));
+    });
+  }
+});
+
+test("a terminal gets a progress bar and lines of its width", { skip: windows }, (t) => {
+  const size = "stty rows 20 cols 50";
+  const shown = [native, npx].map((command) => {
+    const work = fresh();
+    const tool = `tool() { ${command} "$@"; }`;
+    const script = `${size}; ${tool}; tool build many -o out; tool help merge; tool check layered.bloom < urls`;
+    const { status, stdout, error } = spawnSync("script", ["-qec", script, "/dev/null"], {
+      cwd: work,
+      encoding: "utf8",
+    });
+    return error ? undefined : { status, stdout };
+  });
+  if (shown.includes(undefined)) return t.skip("there is no program named script to make a terminal");
+  const bar = /\u2588.* (\d+\.\d+ KiB)\/\1/;
+  for (const { stdout } of shown) assert.match(stdout, bar);
+  // How often a bar is drawn is a matter of speed.
+  const rest = shown.map(({ status, stdout }) => ({ status, rest: stdout.slice(stdout.indexOf("read ")) }));
+  assert.deepEqual(rest[1], rest[0]);
+});
+
+test("paths of Windows come through WASI as they are", () => {
+  for (const [path, cwd, expected] of [
+    ["C:/Users/me/list.txt", "C:\\Users\\me", "list.txt"],
+    ["C:/Users/me/D:\\lists\\bad.txt", "C:\\Users\\me", "D:\\lists\\bad.txt"],
+    ["C:/Users/me/..\\bad.txt", "C:\\Users\\me", "..\\bad.txt"],
+    ["C:/Users/me/\\\\server\\share/x", "C:\\Users\\me", "\\\\server\\share/x"],
+    ["C:/Users/me", "C:\\Users\\me", "."],
+    ["C:/Users/me2/x", "C:\\Users\\me", "C:/Users/me2/x"],
+    ["D:/x", "C:\\", "D:/x"],
+    ["C:/x", "C:\\", "x"],
+    ["temp/x", "C:\\Users\\me", "/temp/x"],
+  ])
+    assert.equal(toHost(path, toWasi(cwd, true), true), expected);
+  for (const [path, cwd, expected] of [
+    ["srv/app/list", "/srv/app", "list"],
+    ["srv/app", "/srv/app", "."],
+    ["srv/app//list", "/srv/app", "list"],
+    ["srv/application/list", "/srv/app", "/srv/application/list"],
+    ["srv/app/../list", "/srv/app", "../list"],
+    ["srv/app/C:\\x", "/srv/app", "C:\\x"],
+    ["C:/x", "/srv/app", "/C:/x"],
+    ["list", "/", "list"],
+  ])
+    assert.equal(toHost(path, toWasi(cwd, false), false), expected);
+  assert.equal(toWasi("..\\target", true), "../target");
+  assert.equal(toWasi("a\\b", false), "a\\b");
+});
+
+/** Runs a command; returns how long it took, in seconds, and the most memory that it had, in megabytes. */
+async function measured(command, args, cwd) {
+  const start = performance.now();
+  const child = started(command, cwd, args);
+  let peak = 0;
+  // Linux remembers the most that a process had.
+  const look = setInterval(() => {
+    try {
+      const [, kilobytes] = /VmHWM:\s*(\d+)/.exec(fs.readFileSync(`/proc/${child.pid}/status`, "utf8"));
+      peak = Math.max(peak, kilobytes / 1024);
+    } catch {}
+  }, 5);
+  const { code } = await child.ended;
+  clearInterval(look);
+  return { code, seconds: (performance.now() - start) / 1000, peak };
+}
+
+test("a list of your own, and what it takes", {
+  skip: windows || (!process.env.URLS && "URLS names no list"),
+}, async () => {
+  const list = process.env.URLS;
+  const options = ["--profile", "url", "--fpr", "0.001"];
+  for (const [name, args] of Object.entries({
+    build: ["build", list, "-o", "TOOL.bloom", ...options],
+    "build of raw keys": ["build", list, "-o", "TOOL.raw"],
+    "build of a Bloom filter": ["build", list, "-o", "TOOL.mergeable", "--kind", "bloom"],
+    verify: ["verify", "TOOL.bloom", "--members", list],
+    check: ["check", "TOOL.bloom", "http://evil.example/"],
+    info: ["info", "TOOL.bloom"],
+    merge: ["merge", "TOOL.mergeable", "TOOL.mergeable", "-o", "TOOL.merged"],
+    calc: ["calc", "--count", "1000000", "--fpr", "0.001"],
+  })) {
+    const taken = { native: [], npx: [] };
+    for (let round = 0; round < 5; round++)
+      for (const [tool, command] of Object.entries({ native, npx })) {
+        const work = join(here, "large");
+        fs.mkdirSync(work, { recursive: true });
+        taken[tool].push(
+          await measured(
+            command,
+            args.map((arg) => arg.replace("TOOL", tool)),
+            work,
+          ),
+        );
+      }
+    const median = (tool, what) => taken[tool].map((run) => run[what]).sort((a, b) => a - b)[2];
+    const words = (tool) => `${tool} ${median(tool, "seconds").toFixed(2)} s, ${median(tool, "peak").toFixed(0)} MB`;
+    console.log(`${name}: ${words("npx")}; ${words("native")}`);
+    for (const { code } of taken.npx) assert.equal(code, taken.native[0].code);
+  }
+  for (const what of ["bloom", "raw", "mergeable", "merged"]) {
+    const [expected, got] = ["native", "npx"].map((tool) => fs.readFileSync(join(here, "large", `${tool}.${what}`)));
+    assert.ok(got.equals(expected), what);
+  }
+});
