@@ -1,6 +1,6 @@
 /**
  * `npx bloom-wasm` against the native tool: on the same arguments both print the same, exit with the same code and
- * leave the same files. `URLS=$PWD/urls.txt node --test pkg-tests/npx.test.mjs` builds from a list of your own too, and
+ * leave the same files. `URLS=$PWD/urls.txt node --test pkg-tests/all/npx.test.mjs` builds from a list of your own too, and
  * prints what time and memory both take.
  */
 import assert from "node:assert/strict";
@@ -11,11 +11,11 @@ import { dirname, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { toHost, toWasi } from "../bin/paths.js";
-import { folder } from "./installed.mjs";
-import { commands } from "./runtimes/commands.mjs";
+import { toHost, toWasi } from "../../bin/paths.js";
+import { folder } from "../installed.mjs";
+import { commands } from "../runtimes/commands.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const native = join(root, "target/release/bloom-wasm");
 const npx = join(folder, "node_modules/.bin/bloom-wasm");
 const windows = process.platform === "win32" && "the scripts below are for a POSIX shell";
