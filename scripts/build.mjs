@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { root, run, setup } from "./setup.mjs";
+import { root, run, setup, shell } from "./setup.mjs";
 
 /**
  * The entries of the package: "bloom-wasm" and "bloom-wasm/reader". For each: the cargo feature of its wasm and an
@@ -202,6 +202,7 @@ export async function build() {
   const [{ size }] = JSON.parse(
     execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
       cwd: root,
+      shell,
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
     }),

@@ -33,16 +33,19 @@ const tools = [`wasm-pack-${WASM_PACK}`, `wasm-bindgen-${WASM_BINDGEN}`, `cargo-
 );
 process.env.PATH = [...tools, join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);
 
+/** On Windows the programs of npm packages are scripts, which only a shell runs. */
+export const shell = process.platform === "win32";
+
 /** Runs a command in the project's folder and shows what it prints; throws if it fails. */
 export function run(command, ...args) {
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: "inherit" });
+  const { status, error } = spawnSync(command, args, { cwd: root, shell, stdio: "inherit" });
   if (error || status !== 0) throw new Error(`${command} ${args.join(" ")} failed${error ? `: ${error.message}` : ""}`);
 }
 
 /** What a command prints, or "" if it can't be run. */
 export function output(command, ...args) {
   try {
-    return execFileSync(command, args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    return execFileSync(command, args, { cwd: root, shell, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
   } catch {
     return "";
   }
@@ -60,6 +63,7 @@ const NPM = ["--no-audit", "--no-fund", "--loglevel=error", ...PATIENCE];
 function failure(command, args, options) {
   const { status, signal, error, stderr } = spawnSync(command, args, {
     encoding: "utf8",
+    shell,
     stdio: ["ignore", "ignore", "pipe"],
     timeout: 600_000,
     ...options,
@@ -103,6 +107,11 @@ export function packages(folder) {
 export function setup() {
   if (!packages(".")) throw new Error("npm could not install the packages of package-lock.json");
   needRustup();
+  // RUSTUP_AUTO_INSTALL=0 leaves to us what rust-toolchain.toml names.
+  if (!output("cargo", "fmt", "--version") || !output("cargo", "clippy", "--version")) {
+    step("installing the Rust toolchain of rust-toolchain.toml");
+    run("rustup", "toolchain", "install");
+  }
   const targets = output("rustup", "target", "list", "--installed");
   for (const target of ["wasm32-unknown-unknown", "wasm32-wasip1"].filter((target) => !targets.includes(target))) {
     step(`adding the Rust target ${target}`);

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { install } from "../pkg-tests/install.mjs";
 import { print } from "../pkg-tests/runtimes/table.mjs";
-import { python, root, setup } from "./setup.mjs";
+import { python, root, setup, shell } from "./setup.mjs";
 
 const started = performance.now();
 const seconds = (since) => `${Math.round((performance.now() - since) / 1000)} s`;
@@ -22,7 +22,8 @@ async function step(command, variables = {}) {
   if (failed) return;
   const begun = performance.now();
   const [program, ...args] = command.split(" ");
-  const child = spawn(program, args, { cwd: root, env: { ...env, ...variables }, stdio: ["ignore", "pipe", "pipe"] });
+  const stdio = ["ignore", "pipe", "pipe"];
+  const child = spawn(program, args, { cwd: root, shell, env: { ...env, ...variables }, stdio });
   const printed = [];
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => printed.push(data));
   const status = await new Promise((ended) => child.on("close", ended).on("error", ({ message }) => ended(message)));
@@ -57,7 +58,6 @@ const tiers = {
       for (const manifest of ["Cargo.toml", "bench/Cargo.toml"])
         await step(`cargo fmt --check --manifest-path ${manifest}`);
       await step("cargo clippy --all-targets --locked --quiet -- -D warnings");
-      await step("cargo doc --no-deps --lib --locked --quiet", { RUSTDOCFLAGS: "-D warnings" });
       await step("cargo test --locked --quiet");
       const { PYTHONPATH } = python() ?? {};
       if (PYTHONPATH) await step("python3 tests/reader.py", { PYTHONPATH });
@@ -65,15 +65,15 @@ const tiers = {
     },
     async () => {
       await build();
-      // As it is built: the debug build has nothing else to do with WebAssembly.
-      const npm = "--release --no-default-features --features builder --target wasm32-unknown-unknown --lib";
-      await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
       await step("tsc -p www");
       await packageTests("pkg-tests");
     },
   ],
   all: [
     async () => {
+      await step("cargo doc --no-deps --lib --locked --quiet", { RUSTDOCFLAGS: "-D warnings" });
+      const npm = "--no-default-features --features builder --target wasm32-unknown-unknown --lib";
+      await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
       await step("cargo test --locked --quiet --tests -- --ignored");
       await step("cargo test --locked --quiet --test hostile -- mutations noise", { MUTATIONS: 100_000 });
       await step("node scripts/instructions.mjs");
