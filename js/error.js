@@ -8,6 +8,7 @@ export const errorCodes = /** @type {const} */ ([
   "not_a_filter", // the bytes don't begin like a blob
   "unsupported_version", // the blob is of a newer format
   "unsupported_kind", // this release doesn't know the blob's kind
+  "unsupported_format", // this release doesn't know the foreign format, or the variant of one
   "invalid_parameter", // an argument, or a field of a blob, is out of range
   "truncated", // the blob is cut short
   "trailing_bytes", // there are bytes after the blob's end

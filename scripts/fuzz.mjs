@@ -2,14 +2,19 @@
  * Hands made-up blobs to the decoder for ten minutes, or as long as `npm run fuzz -- --seconds 30` says, and fails if
  * one breaks it. `npm run fuzz -- FILE` tries that one input again. The seeds are the golden files and fuzz/seeds/,
  * which has blobs of up to about a hundred bytes, some of full filters. `--target url` hands made-up URLs to the
- * canonicaliser instead; a FILE from there needs it too.
+ * canonicaliser instead, and `--target foreign` made-up files to the readers of other software's filters; a FILE from
+ * there needs it too.
  */
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fuzzer, root, run } from "./setup.mjs";
 
-const targets = { decode: ["tests/golden", "fuzz/seeds/decode"], url: ["fuzz/seeds/url"] };
+const targets = {
+  decode: ["tests/golden", "fuzz/seeds/decode"],
+  foreign: ["fuzz/seeds/foreign"],
+  url: ["fuzz/seeds/url"],
+};
 
 try {
   const options = { seconds: { type: "string", default: "600" }, target: { type: "string", default: "decode" } };

@@ -23,6 +23,12 @@ pub enum Error {
         /// The kind byte found.
         kind: u8,
     },
+    /// The format of a foreign filter is unknown, or the one at hand is of a variant that isn't supported.
+    #[error("{reason}")]
+    UnsupportedFormat {
+        /// What isn't supported, in words.
+        reason: &'static str,
+    },
     /// An argument, or a field of a blob, is out of range.
     #[error("{rule}")]
     InvalidParameter {
@@ -58,7 +64,7 @@ pub enum Error {
         computed: u64,
     },
     /// Two filters differ where they must be equal.
-    #[error("the filters differ; build both with the same profile, bits, hashes and seed")]
+    #[error("the filters differ in what must be equal: profile, bits, hashes, seed, or the hash itself")]
     Incompatible,
     /// A ribbon filter can't be built from these keys under this seed.
     #[error("the keys collide under every hash; build with another seed")]

@@ -5,7 +5,7 @@
 //! offset  size
 //!      0     4  magic b5 42 4c 4d
 //!      4     1  version, 1
-//!      5     1  kind: 1 bloom, 2 counting, 3 scalable, 4 cuckoo, 5 ribbon
+//!      5     1  kind: 1 bloom, 2 counting, 3 scalable, 4 cuckoo, 5 ribbon, 6 foreign
 //!      6     1  profile: 0 raw, 1 url, 2 password
 //!      7     1  flags: 1 name, 2 creation time; of passwords 4 lower-cased, 8 SHA-1; 16 layers
 //!      8     8  seed
@@ -15,6 +15,8 @@
 //!               scalable:  initial capacity (u32), growth (u8), fpr (f64), tightening (f64), count (u64)
 //!               cuckoo:    buckets (u32), fingerprint bits (u8)
 //!               ribbon:    count (u32), fpr (f64), attempt (u8), stages (u8); rows (u32) of each
+//!               foreign:   scheme (u8), keys (u8), layout (u8), parts (u8), length of the note (u16); of each part its
+//!                          bits (u64), bytes (u32) and hashes (u16); the note
 //!      …  1 + n  with flag 1: length and UTF-8 bytes of the name
 //!      …     8  with flag 2: creation time, milliseconds since 1970
 //!      …        with flag 16: layers (u8), live keys (u32); of each layer its kind (u8), salt (u32), fpr (f64) and
@@ -27,9 +29,11 @@
 //! checksum, trailing bytes; it allocates nothing of a size that the blob names before as many bytes are there.
 
 use crate::error::{Error, Result};
+use crate::filters::foreign::{Keys, Part, Scheme};
 use crate::filters::scalable::Plan;
 use crate::filters::{
-    BloomFilter, CountingBloomFilter, CuckooFilter, Filter, Payload, RibbonFilter, ScalableBloomFilter,
+    BloomFilter, CountingBloomFilter, CuckooFilter, Filter, ForeignFilter, Payload, RibbonFilter,
+    ScalableBloomFilter,
 };
 use crate::hash::{Checksum, digest, digest_of_parts};
 use crate::kind::Kind;
@@ -299,6 +303,10 @@ impl Blob {
         let base = cursor.filter(known.unwrap_or(Kind::Bloom), seed);
         cursor.done()?;
         let base = base?;
+        if let Filter::Foreign(foreign) = &base {
+            let holds = flags & HAS_LAYERS == 0 && (profile == 0 || foreign.keys().width().is_none());
+            cursor.rule(holds, "a foreign filter must have no layers, and be raw if its keys are numbers");
+        }
         let name = if flags & HAS_NAME != 0 { Some(cursor.name()?) } else { None };
         let created_at = if flags & HAS_CREATED_AT != 0 { Some(cursor.u64()) } else { None };
         let mut layers = Vec::new();
@@ -360,6 +368,19 @@ impl Blob {
                 fields.f64(ribbon.fpr());
                 fields.stages(ribbon);
             }
+            Filter::Foreign(foreign) => {
+                fields.u8(foreign.scheme() as u32);
+                fields.u8(foreign.keys() as u32);
+                fields.u8(foreign.layout().into());
+                fields.u8(foreign.parts().len() as u32);
+                fields.u16(foreign.note().len() as u32);
+                for part in foreign.parts() {
+                    fields.u64(part.bits);
+                    fields.u32(part.bytes);
+                    fields.u16(part.hashes.into());
+                }
+                fields.slice(foreign.note());
+            }
         }
         if let Some(name) = name {
             let length = u8::try_from(name.len()).map_err(|_| NAME_TOO_LONG)?;
@@ -411,6 +432,11 @@ impl Fields {
     /// A number below 256.
     fn u8(&mut self, number: u32) {
         self.number(number.into(), 1);
+    }
+
+    /// A number below 65,536.
+    fn u16(&mut self, number: u32) {
+        self.number(number.into(), 2);
     }
 
     fn u32(&mut self, number: u32) {
@@ -487,6 +513,10 @@ impl Cursor<'_> {
         self.number(1) as u8
     }
 
+    fn u16(&mut self) -> u16 {
+        self.number(2) as u16
+    }
+
     fn u32(&mut self) -> u32 {
         self.number(4) as u32
     }
@@ -524,6 +554,7 @@ impl Cursor<'_> {
                 let (bits, hashes) = (self.u32(), self.u8());
                 BloomFilter::shaped(bits, hashes.into(), seed)?.into()
             }
+            Kind::Foreign => self.foreign(seed)?.into(),
         })
     }
 
@@ -535,6 +566,26 @@ impl Cursor<'_> {
         let rows = &mut rows[..usize::from(stages).min(4)];
         rows.fill_with(|| self.u32());
         RibbonFilter::shaped(count, fpr, attempt, rows, seed)
+    }
+
+    /// The parameters of a foreign filter. A scheme, or a sort of keys, that came with a later release is as a kind would be.
+    #[inline(never)]
+    fn foreign(&mut self, seed: u64) -> Result<ForeignFilter> {
+        let scheme = Scheme::from_number(self.u8());
+        let keys = Keys::from_number(self.u8());
+        self.done()?;
+        let unknown = Error::UnsupportedKind { kind: Kind::Foreign.number() };
+        let (scheme, keys) = (scheme.ok_or(unknown)?, keys.ok_or(unknown)?);
+        let (layout, total, length) = (self.u8(), self.u8(), self.u16());
+        let mut parts = Vec::new();
+        for _ in 0..total {
+            let (bits, bytes, hashes) = (self.u64(), self.u32(), self.u16());
+            self.done()?;
+            push(&mut parts, Part { bits, bytes, hashes })?;
+        }
+        let note = copied(self.slice(length.into()))?;
+        self.done()?;
+        ForeignFilter::shaped(scheme, keys, layout, seed, parts, note)
     }
 
     /// A layer whose levels lack their bytes.

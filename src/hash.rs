@@ -7,6 +7,7 @@
 
 use std::hash::Hasher;
 
+use sha1::{Digest, Sha1};
 use twox_hash::XxHash64;
 
 /// A full-period multiplier for 64-bit congruential generators with good spectra in 2 to 8 dimensions. Steele and Vigna
@@ -22,6 +23,13 @@ pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 #[cfg_attr(not(target_arch = "wasm32"), inline)]
 pub fn digest(seed: u64, key: &[u8]) -> u64 {
     XxHash64::oneshot(seed, key)
+}
+
+/// The SHA-1 of some bytes.
+// One copy in the wasm, too.
+#[inline(never)]
+pub(crate) fn sha1(bytes: &[u8]) -> [u8; 20] {
+    Sha1::digest(bytes).into()
 }
 
 /// The [`digest`] with seed 0 of bytes that are in several parts.

@@ -1,16 +1,18 @@
 //! The description of a blob, for people and programs: `info()` in JavaScript and `bloom-wasm info`.
 
 use crate::error::Result;
-use crate::filters::Filter;
+use crate::filters::foreign::Format;
+use crate::filters::{Filter, ForeignFilter};
 use crate::format::Blob;
 use crate::params::power;
+use crate::vectors::push;
 
 /// A description of a filter, without the bits themselves. The tool prints it as JSON, and JavaScript's `info()`
 /// returns it.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
 pub struct Info<'a> {
-    /// The kind of filter.
+    /// The kind of filter; of a foreign one its format.
     pub kind: &'static str,
     /// What the keys are.
     pub profile: &'static str,
@@ -19,13 +21,14 @@ pub struct Info<'a> {
     pub count: Option<u64>,
     /// The number of keys that the filter is made for. For bloom and counting, this many keys set half of the bits; for
     /// cuckoo, they fill 95 % of the slots; for ribbon, it is the number of keys. None for scalable, which grows.
+    /// A foreign filter has the number of bloom, or that by the size of its fixed set.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub capacity: Option<u64>,
     /// The false-positive rate at that capacity, 0 to 1. The present rate is [`Filter::estimated_fpr`].
     pub fpr: f64,
     /// The number of bits of the filter.
     pub bits: u64,
-    /// Hashes per key; none for scalable, cuckoo and ribbon.
+    /// Hashes per key; none for scalable, cuckoo and ribbon, and for a foreign filter of fingerprints or several parts.
     pub hashes: Option<u32>,
     /// Bits of the whole blob per key (by the estimated count if `count` is none); none if there are no keys.
     pub bits_per_key: Option<f64>,
@@ -36,6 +39,14 @@ pub struct Info<'a> {
     pub seed: u64,
     /// The number of layers over the base filter.
     pub layers: u32,
+    /// The parameters of a foreign filter, by name: an object in JSON; none for our own kinds.
+    // The wasm makes the object by hand, which saves a kilobyte.
+    #[cfg_attr(all(feature = "serde", target_arch = "wasm32"), serde(skip))]
+    #[cfg_attr(
+        all(feature = "serde", not(target_arch = "wasm32")),
+        serde(serialize_with = "serialized::object")
+    )]
+    pub foreign: Option<Vec<(&'static str, Parameter)>>,
     /// The name that the builder gave.
     pub name: Option<&'a str>,
     /// The time that the builder gave, in milliseconds since 1970.
@@ -46,9 +57,50 @@ pub struct Info<'a> {
     pub id: u64,
 }
 
+/// A parameter of a foreign filter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(all(feature = "serde", not(target_arch = "wasm32")), derive(serde::Serialize), serde(untagged))]
+pub enum Parameter {
+    /// A name.
+    Text(&'static str),
+    /// A whole number.
+    Number(u64),
+}
+
+/// The parameters of a foreign filter with their names, which are those of the options with which its original is read.
+#[inline(never)]
+fn parameters(filter: &ForeignFilter) -> Result<Vec<(&'static str, Parameter)>> {
+    let (format, parts) = (filter.format(), filter.parts());
+    let mut found = Vec::new();
+    if let Some(name) = filter.scheme().name() {
+        let option = if format == Format::NpmBloomfilter { "generation" } else { "scheme" };
+        push(&mut found, (option, Parameter::Text(name)))?;
+    }
+    let choice = format.keys().iter().find(|(_, keys)| *keys == filter.keys());
+    if let Some((name, _)) = choice.filter(|_| format.keys().len() > 1) {
+        push(&mut found, (if format == Format::Guava { "funnel" } else { "keys" }, Parameter::Text(name)))?;
+    }
+    if format == Format::RedisBloom {
+        push(&mut found, ("links", Parameter::Number(parts.len() as u64)))?;
+    }
+    if let [part] = parts {
+        let (bits, hashes) = (Parameter::Number(part.bits), Parameter::Number(part.hashes.into()));
+        if filter.scheme().is_static() {
+            push(&mut found, ("width", hashes))?;
+        } else {
+            push(&mut found, ("bits", bits))?;
+            push(&mut found, ("hashes", hashes))?;
+        }
+    }
+    Ok(found)
+}
+
 #[cfg(feature = "serde")]
 mod serialized {
     use serde::Serializer;
+
+    #[cfg(not(target_arch = "wasm32"))]
+    use super::Parameter;
 
     /// A number as JavaScript holds it: exact below 2^53, and the nearest such number above.
     pub fn number<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -56,6 +108,17 @@ mod serialized {
             None => serializer.serialize_none(),
             Some(number) if *number < 1 << 53 => serializer.serialize_u64(*number),
             Some(number) => serializer.serialize_f64(*number as f64),
+        }
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn object<S: Serializer>(
+        parameters: &Option<Vec<(&'static str, Parameter)>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match parameters {
+            None => serializer.serialize_none(),
+            Some(parameters) => serializer.collect_map(parameters.iter().copied()),
         }
     }
 
@@ -101,9 +164,16 @@ impl<'a> Info<'a> {
             Filter::Ribbon(ribbon) => {
                 (Some(ribbon.count().into()), ribbon.fpr(), ribbon.as_bytes().len() as u64 * 8, None)
             }
+            Filter::Foreign(foreign) => {
+                let only = foreign.parts().first().filter(|_| foreign.parts().len() == 1);
+                let hashes: Option<u32> =
+                    only.filter(|_| !foreign.scheme().is_static()).map(|part| part.hashes.into());
+                let full = hashes.map_or(foreign.estimated_fpr(), |hashes| power(0.5, hashes.into()));
+                (Some(foreign.capacity()), full, foreign.bits(), hashes)
+            }
         };
         Ok(Info {
-            kind: filter.kind().name(),
+            kind: filter.name(),
             profile: blob.profile().name(),
             count: stack.count(),
             capacity,
@@ -114,6 +184,10 @@ impl<'a> Info<'a> {
             byte_length,
             seed: filter.seed(),
             layers: stack.layers().len() as u32,
+            foreign: match filter {
+                Filter::Foreign(foreign) => Some(parameters(foreign)?),
+                _ => None,
+            },
             name: blob.name(),
             created_at: blob.created_at(),
             id: blob.id()?,

@@ -14,13 +14,17 @@ pub enum Kind {
     Scalable = 3,
     /// Small at low rates; keys can be added and removed later
     Cuckoo = 4,
+    /// Other software's; its format has a name of its own
+    #[cfg_attr(feature = "cli", value(skip))]
+    Foreign = 6,
 }
 
 impl Kind {
     /// Every kind, in the order of its number.
-    pub const ALL: [Kind; 5] = [Kind::Bloom, Kind::Counting, Kind::Scalable, Kind::Cuckoo, Kind::Ribbon];
+    pub const ALL: [Kind; 6] =
+        [Kind::Bloom, Kind::Counting, Kind::Scalable, Kind::Cuckoo, Kind::Ribbon, Kind::Foreign];
 
-    /// The name of the kind: `"bloom"`, `"counting"`, `"scalable"`, `"cuckoo"` or `"ribbon"`.
+    /// The name of the kind: `"bloom"`, `"counting"`, `"scalable"`, `"cuckoo"`, `"ribbon"` or `"foreign"`.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Bloom => "bloom",
@@ -28,6 +32,7 @@ impl Kind {
             Kind::Scalable => "scalable",
             Kind::Cuckoo => "cuckoo",
             Kind::Ribbon => "ribbon",
+            Kind::Foreign => "foreign",
         }
     }
 
@@ -36,7 +41,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The kind's number in a blob, 1 to 5.
+    /// The kind's number in a blob, 1 to 6.
     pub fn number(self) -> u8 {
         self as u8
     }
@@ -52,6 +57,8 @@ impl Kind {
 pub struct Recipe {
     /// The kind.
     pub kind: Kind,
+    /// Bloom and counting: as many keys as the filter is sized for, however many it is built from. None = those.
+    pub capacity: Option<u64>,
     /// Counting: the bits of a counter, 4 or 8.
     pub counter_bits: u32,
     /// Scalable: the keys in the first slice, 1 to 2^32 - 1.
@@ -65,6 +72,6 @@ pub struct Recipe {
 impl From<Kind> for Recipe {
     /// The defaults, in the package and in the tool.
     fn from(kind: Kind) -> Self {
-        Recipe { kind, counter_bits: 4, initial_capacity: 1000, growth: 2, tightening: 0.5 }
+        Recipe { kind, capacity: None, counter_bits: 4, initial_capacity: 1000, growth: 2, tightening: 0.5 }
     }
 }

@@ -237,7 +237,11 @@ impl Stack {
     /// True = maybe present, false = definitely absent.
     #[inline]
     pub fn has(&self, key: &[u8]) -> bool {
-        self.has_digest(digest(self.seed(), key))
+        match &self.base {
+            // It never has layers.
+            Filter::Foreign(filter) => filter.has(key),
+            _ => self.has_digest(digest(self.seed(), key)),
+        }
     }
 
     /// Like [`Stack::has`], for a key's digest with [`Stack::seed`].
@@ -274,10 +278,14 @@ impl Stack {
     /// Besides the layers, this takes up to 50 bytes for each key that goes into one, and 8 MiB.
     ///
     /// # Errors
+    /// [`Error::WrongKind`] over a foreign filter, which knows no digests;
     /// [`Error::InvalidParameter`] if the fpr is out of its range, or with more than 255 layers;
     /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide. The stack
     /// is unchanged then.
     pub fn update(&mut self, update: Update) -> Result<()> {
+        if let Filter::Foreign(_) = self.base {
+            return Err(Error::WrongKind { kind: self.base.name() });
+        }
         let layers = self.layers.len();
         match self.try_update(update) {
             Ok(count) => self.count = (!self.layers.is_empty()).then_some(count),

@@ -24,6 +24,7 @@
 //!   formulas.
 //! - Each file in [`filters`] is one algorithm over digests; [`layers`] stacks filters.
 //! - [`format`](mod@format) alone knows byte offsets, and [`info`] describes what it read.
+//! - `interop` reads and writes the filters of other software, one format a file.
 //! - [`keys`] turns what a user types, and the lines of lists, into keys. It knows no filter.
 //! - Two thin shells stand on all that: `wasm/` is the npm package's boundary, and `cli/` is the command line tool.
 
@@ -38,6 +39,8 @@ pub mod filters;
 pub mod format;
 pub mod hash;
 pub mod info;
+#[cfg(feature = "interop")]
+pub mod interop;
 pub mod keys;
 pub mod kind;
 pub mod layers;
@@ -49,7 +52,7 @@ mod wasm;
 
 pub use error::Error;
 pub use filters::{
-    BloomFilter, CountingBloomFilter, CuckooFilter, Filter, RibbonFilter, ScalableBloomFilter,
+    BloomFilter, CountingBloomFilter, CuckooFilter, Filter, ForeignFilter, RibbonFilter, ScalableBloomFilter,
 };
 pub use format::Blob;
 pub use info::Info;

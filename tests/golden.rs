@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use bloom_wasm::Profile;
+use bloom_wasm::interop::{self, Builder, Format, Options};
 use bloom_wasm::{
     Blob, BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter, Stack, Update,
     hash,
@@ -144,4 +145,43 @@ fn profiles() {
     let mut blob = Blob::new(profile, layered(password));
     blob.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
     check("password-sha1-layers", blob, 50..1000, 0..4000);
+}
+
+/// Filters of other software, made here for it, and made by it. `tests/interop.rs` holds them against that itself.
+#[test]
+fn foreign() {
+    let text = |text: &str| Some(text.to_owned());
+    let build = |format, options: Options, count| {
+        let mut builder = Builder::new(format, &options, count, 0.01).unwrap();
+        (0..1000).for_each(|i| assert!(builder.add(key(i).as_bytes()).is_ok()));
+        builder.finish().unwrap()
+    };
+    let made = |name: &str, blob: Blob| check(&format!("foreign-{name}"), blob, 0..1000, 1000..3000);
+    let mut go =
+        Blob::from(build(Format::GoBloom, Options { layout: text("json"), ..Options::default() }, 1000));
+    go.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
+    made("go-bloom", go);
+    made("guava", build(Format::Guava, Options::default(), 1000).into());
+    let chars = Options { funnel: text("unencoded-chars"), layout: text("mitz-32"), ..Options::default() };
+    made("guava-chars", build(Format::Guava, chars, 1000).into());
+    made("spark", build(Format::Spark, Options::default(), 1000).into());
+    let seeded = Options { layout: text("v2"), seed: Some(-7), ..Options::default() };
+    made("spark-v2", Blob::new(Profile::Url, build(Format::Spark, seeded, 1000)));
+    made("redis-bitmap", build(Format::RedisBitmap, Options::default(), 1000).into());
+    let grown = build(Format::RedisBloom, Options::default(), 300);
+    assert_eq!(grown.parts().len(), 3);
+    made("redisbloom", Blob::new(Profile::Password { lowercase: true, sha1: false }, grown));
+
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop");
+    for (format, file) in [
+        (Format::NpmBloomfilter, "npm-bloomfilter/v1.1.0-medium/filter.json"),
+        (Format::NpmBloomFilters, "npm-bloom-filters/v3.0.4-medium/filter.json"),
+        (Format::ParquetSbbf, "parquet-sbbf/arrow-cpp-string-medium/bloom-header-and-bitset-rg0.bin"),
+        (Format::PyBloomFilterMmap3, "pybloomfiltermmap3/medium/filter.bloom"),
+        (Format::PyProbables, "pyprobables/medium/filter.blm"),
+        (Format::Rbloom, "rbloom/medium-mmh3/filter.bin"),
+    ] {
+        let filter = interop::read(format, &Options::default(), &fs::read(root.join(file)).unwrap()).unwrap();
+        check(&format!("foreign-{}", format.name()), filter, 0..10_000, 10_000..30_000);
+    }
 }

@@ -2,7 +2,7 @@
 """A reader for the blobs of FORMAT.md, all kinds of version 1.
 
 It was written from FORMAT.md alone, by somebody who had not seen the implementation, and is kept as a proof that the
-page is complete. The names are the page's, and so are the numbers of the sections.
+page is complete. Kind 6 came later: its part here follows the page too, but has the same author as the implementation. The names are the page's, and so are the numbers of the sections.
 
     python3 tests/reader.py     checks the golden files (section 11)
 
@@ -11,6 +11,7 @@ It needs Python 3.10 and the package xxhash.
 
 import struct
 import sys
+from hashlib import sha1
 from math import ceil, floor, log, sqrt
 from pathlib import Path
 
@@ -392,7 +393,310 @@ class Layer:
         return self.type == self.INCLUDE
 
 
-KINDS = {1: Bloom, 2: Counting, 3: Scalable, 4: Cuckoo, 5: Ribbon}
+def little(b):
+    return int.from_bytes(b, "little")
+
+
+def signed(n, bits):
+    n &= 2**bits - 1
+    return n - 2**bits if n >> (bits - 1) else n
+
+
+def rotl(n, by, bits):
+    n &= 2**bits - 1
+    return (n << by | n >> (bits - by)) & (2**bits - 1)
+
+
+def fmix64(h):
+    h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD & MASK
+    h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 & MASK
+    return h ^ h >> 33
+
+
+def murmur128(x, seed):
+    c1, c2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
+    a = b = seed
+    whole = len(x) // 16 * 16
+
+    def k1(n):
+        return rotl(n * c1, 31, 64) * c2 & MASK
+
+    def k2(n):
+        return rotl(n * c2, 33, 64) * c1 & MASK
+
+    for i in range(0, whole, 16):
+        a = ((rotl(a ^ k1(little(x[i : i + 8])), 27, 64) + b) * 5 + 0x52DCE729) & MASK
+        b = ((rotl(b ^ k2(little(x[i + 8 : i + 16])), 31, 64) + a) * 5 + 0x38495AB5) & MASK
+    a ^= k1(little(x[whole : whole + 8])) ^ len(x)
+    b ^= k2(little(x[whole + 8 :])) ^ len(x)
+    a = (a + b) & MASK
+    b = (b + a) & MASK
+    a, b = fmix64(a), fmix64(b)
+    a = (a + b) & MASK
+    return a, (b + a) & MASK
+
+
+def murmur32(x, seed, spark=False):
+    def k(n):
+        return rotl(n * 0xCC9E2D51, 15, 32) * 0x1B873593 & 0xFFFFFFFF
+
+    whole = len(x) // 4 * 4
+    blocks = [little(x[i : i + 4]) for i in range(0, whole, 4)]
+    rest = x[whole:]
+    if spark:
+        blocks += [signed(byte, 8) & 0xFFFFFFFF for byte in rest]
+        rest = b""
+    h = seed
+    for block in blocks:
+        h = (rotl(h ^ k(block), 13, 32) * 5 + 0xE6546B64) & 0xFFFFFFFF
+    h ^= k(little(rest)) ^ len(x)
+    h = (h ^ h >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    h = (h ^ h >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    return h ^ h >> 16
+
+
+def murmur2(x, seed, bits):
+    """MurmurHash64A, or MurmurHash2 of 32 bits."""
+    mask = 2**bits - 1
+    m, r = (0xC6A4A7935BD1E995, 47) if bits == 64 else (0x5BD1E995, 24)
+    n = bits // 8
+    h = (seed ^ (len(x) * m if bits == 64 else len(x))) & mask
+    for i in range(0, len(x) // n * n, n):
+        k = little(x[i : i + n]) * m & mask
+        k = (k ^ k >> r) * m & mask
+        h = (h ^ k) * m & mask if bits == 64 else (h * m & mask) ^ k
+    if len(x) % n:
+        h = (h ^ little(x[len(x) // n * n :])) * m & mask
+    last = (47, 47) if bits == 64 else (13, 15)
+    h = (h ^ h >> last[0]) * m & mask
+    return h ^ h >> last[1]
+
+
+def fnv64(numbers, h=0xCBF29CE484222325):
+    for number in numbers:
+        h = (h ^ number) * 0x100000001B3 & MASK
+    return h
+
+
+def mix32(h, keeps_sign=False):
+    def right(h, by):
+        return (signed(h, 32) if keeps_sign else h) >> by & 0xFFFFFFFF
+
+    h = (h + (h << 13)) & 0xFFFFFFFF
+    h ^= right(h, 7)
+    h = (h + (h << 3)) & 0xFFFFFFFF
+    h ^= right(h, 17)
+    return (h + (h << 5)) & 0xFFFFFFFF
+
+
+def fnv32(x, h, keeps_sign=False):
+    for i in range(0, len(x), 2):
+        for byte in ([x[i + 1]] if x[i + 1] else []) + [x[i]]:
+            h = (h ^ byte) * 0x1000193 & 0xFFFFFFFF
+    return mix32(h, keeps_sign)
+
+
+def flip(n):
+    return n if n >= 0 else -1 - n
+
+
+def numbers(x, n):
+    return [little(x[i : i + n]) for i in range(0, len(x), n)]
+
+
+SALT = (0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31)
+LCG = 47026247687942121848144207491837418733
+# keys: the schemes that have them
+KEYS = {
+    0: {2, 3, 4, 5, 16, 20},
+    1: {1, 6, 7, 8, 16, 20, 22},
+    2: {2, 3, 4, 5},
+    3: {2, 3, 9, 10, 11, 12, 13, 14},
+    4: {21},
+    5: {15},
+    6: {2, 3, 16},
+    7: {2, 3, 4, 5, 16},
+    8: {17, 18},
+    9: {16},
+    10: {16},
+    11: {20},
+    12: {17, 18, 19},
+}
+WIDTH = {6: 4, 7: 8, 8: 8, 9: 4, 10: 8, 11: 8}
+
+
+class Foreign(Filter):
+    """Section 6.6."""
+
+    def read(self, fields):
+        self.scheme, self.keys = fields.u8(), fields.u8()
+        if not (1 <= self.scheme <= 22 and self.keys <= 12):
+            raise Error("unsupported_kind")
+        layout, count, length = fields.u8(), fields.u8(), little(fields.take(2))
+        self.parts = [(fields.u64(), fields.u32(), little(fields.take(2))) for _ in range(count)]
+        self.note = fields.take(length)
+        must(self.scheme in KEYS[self.keys])
+        must(layout < (8 if self.scheme == 1 else 1))
+        must(count == 1 or count and self.scheme in (7, 8))
+        must(self.seed == 0 or self.scheme in (5, 15, 17, 18, 19))
+        must(self.profile == 0 or self.keys not in WIDTH)
+        must(not self.flags & 16)
+        for m, b, k in self.parts:
+            must(1 <= m <= 2**40 and 1 <= k <= 1024)
+            if self.scheme in (2, 3, 4, 5):
+                must(m == 8 * b and b % 8 == 0 and (k <= 255 or self.scheme > 3))
+            if self.scheme in (16, 19):
+                must(m == 8 * b and k == 8 and b % (32 if self.scheme == 16 else 8) == 0)
+            if self.scheme in (17, 18):
+                must(k in (8, 16, 32) and 8 * b % k == 0)
+                n = 8 * b // k
+                if self.scheme == 17:
+                    must(n == 3 * m)
+                else:
+                    segment = (n - m) // 2
+                    must(segment > 0 and n == m + 2 * segment and segment & (segment - 1) == 0 and m % segment == 0)
+        must(sum(b for _, b, _ in self.parts) < 2**32)
+        if self.scheme == 1:
+            bits = little(self.note) if self.note else self.parts[0][0]
+            must(length in (0, 8) and (length == 0 or bits != self.parts[0][0]))
+            must(self.parts[0][1] == 8 * -(-bits // 64))
+        else:
+            must(length == {7: 8 + 33 * count, 8: 8 + 33 * count, 20: 4 * self.parts[0][2]}.get(self.scheme, 0))
+        return sum(b for _, b, _ in self.parts)
+
+    def has(self, key):
+        x = self.hashed(key)
+        if x is None:
+            return False
+        at = 0
+        for part in self.parts:
+            array = self.payload[at : at + part[1]]
+            at += part[1]
+            if self.in_part(part, array, x):
+                return True
+        return False
+
+    def hashed(self, key):
+        if self.keys in WIDTH:
+            if len(key) != WIDTH[self.keys]:
+                return None
+            if self.keys == 11:
+                n = signed(little(key), 64)
+                n = -(-n % (2**61 - 1)) if n < 0 else n % (2**61 - 1)
+                return struct.pack("<q", -2 if n == -1 else n)
+            return key
+        if self.keys == 12:
+            return sha1(key).digest()[7::-1]
+        if self.keys < 2:
+            return key
+        text = key.decode("utf-8", "surrogatepass")
+        if self.keys == 2:
+            return "".join("?" if "\ud800" <= c <= "\udfff" else c for c in text).encode()
+        if self.keys == 3:
+            return text.encode("utf-16-le", "surrogatepass")
+        if self.keys == 4:
+            return text.encode("utf-32-le", "surrogatepass")
+        units = numbers(text.encode("utf-16-le", "surrogatepass"), 2) + [0]
+        points = []
+        while len(units) > 1:
+            u = units.pop(0)
+            if 0xD800 <= u <= 0xDFFF:
+                after = units.pop(0) if len(units) > 1 else 0
+                u = 0x10000 + (u & 0x3FF) * 0x400 + (after & 0x3FF)
+            points.append(chr(u))
+        return "".join(points).encode()
+
+    def in_part(self, part, array, x):
+        m, _, k = part
+        if self.scheme in (17, 18):
+            n = k // 8
+            h = self.key64(x)
+            if self.scheme == 17:
+                places = [j * m + (rotl(h, 21 * j, 64) % 2**32 * m >> 32) for j in range(3)]
+            else:
+                segment = (len(array) // n - m) // 2
+                p = high(h, m)
+                places = [p, (p + segment) ^ (h >> 18) % segment, (p + 2 * segment) ^ h % segment]
+            found = 0
+            for p in places:
+                found ^= little(array[p * n : p * n + n])
+            return found == (h ^ h >> 32) % 2**k
+
+        def bit(p):
+            return p // 8 < len(array) and array[p // 8] >> p % 8 & 1
+
+        return all(bit(p) for p in self.positions(x, m, k))
+
+    def key64(self, x):
+        return fmix64((little(x) + self.seed) & MASK)
+
+    def positions(self, x, m, k):
+        s = self.scheme
+        each = range(k)
+        if s == 1:
+            h = murmur128(x, 0) + murmur128(x + b"\1", 0)
+            return [((h[i % 2] + i * h[2 if i % 4 in (0, 3) else 3]) & MASK) % m for i in each]
+        if s == 2:
+            a, b = murmur128(x, 0)
+            return [((a + i * b) & (2**63 - 1)) % m for i in each]
+        if s == 3:
+            a = murmur128(x, 0)[0]
+            return [flip(signed(a + (i + 1) * (a >> 32), 32)) % m for i in each]
+        if s in (4, 5):
+            a = murmur32(x, self.seed % 2**32, True)
+            b = murmur32(x, a, True)
+            if s == 4:
+                return [flip(signed(a + (i + 1) * b, 32)) % m for i in each]
+            a, b = signed(a, 32), signed(b, 32)
+            return [flip(signed(a * 0x7FFFFFFF + (i + 1) * b, 64)) % m for i in each]
+        if s == 6:
+            return [signed(murmur32(x, i), 32) % m for i in each]
+        if s in (7, 8):
+            bits = 64 if s == 7 else 32
+            a = murmur2(x, 0xC6A4A7935BD1E995 if s == 7 else 0x9747B28C, bits)
+            b = murmur2(x, a, bits)
+            return [((a + i * b) & MASK) % m for i in each]
+        if s in (9, 10):
+            h = fnv64(numbers(x, 2))
+            a, b = signed(h >> 32, 32) % m, signed(h, 32) % m | s - 9
+            return [(a + i * b + (i**3 - i) // 6) % m for i in each]
+        if s == 11:
+            a = fnv32(x, 0x811C9DC5)
+            b = mix32(a * 0x1000193 & 0xFFFFFFFF)
+            c = mix32(b * 0x1000193 & 0xFFFFFFFF)
+            a, b, c = ((h & 0x7FFFFFFF) % m for h in (a, b, c))
+            b |= 1
+            return [(a + i * b + c * (i * (i - 1) // 2)) % m for i in each]
+        if s in (12, 13, 14):
+            a = fnv32(x, 0x811C9DC5, s == 14)
+            b = fnv32(x, 0x811C9DC5 ^ 0x5DF43149) if s == 12 else mix32(a * 0x1000193 & 0xFFFFFFFF, s == 14)
+            return [(signed(a, 32) + i * signed(b, 32)) % m for i in each]
+        if s == 15:
+            seeds = [int(float(signed(self.seed, 64)) + n) or 0x1234567890 for n in (1, 2)]
+            a, b = (xxh64(x, n % 2**32) % 2**32 for n in seeds)
+            return [(a + i * b + (i**3 - i) // 6) % m for i in each]
+        if s == 16:
+            h = xxh64(x, 0)
+            block = (h >> 32) * (m // 256) >> 32
+            return [256 * block + 32 * i + ((h * SALT[i] & 0xFFFFFFFF) >> 27) for i in each]
+        if s == 19:
+            h = self.key64(x)
+            states = [(rotl(h, 32, 64) + i * h) & MASK for i in each]
+            return [64 * high(y, m // 64) + y % 64 for y in states]
+        if s == 20:
+            pairs = [murmur128(x, seed) for seed in numbers(self.note, 4)]
+            return [(a ^ b) % m for a, b in pairs]
+        if s == 21:
+            return [fnv64(numbers(x, 4), (0xCBF29CE484222325 + 31 * i) & MASK) % m for i in each]
+        a, b = murmur128(x, 0)
+        state, places = a + 2**64 * b, []
+        for _ in each:
+            state = (state * LCG + 1) % 2**128
+            places.append((state >> 32) % 2**64 % m)
+        return places
+
+
+KINDS = {1: Bloom, 2: Counting, 3: Scalable, 4: Cuckoo, 5: Ribbon, 6: Foreign}
 MAGIC = bytes.fromhex("B5424C4D")
 
 
@@ -413,6 +717,7 @@ def decode(blob):
     must(result.profile <= 2)
     flags = fields.u8()
     must(flags <= 31)
+    result.flags = flags
     result.options = flags & (4 | 8)
     must(result.options == 0 or result.profile == 2)
     result.seed = fields.u64()
@@ -479,6 +784,19 @@ TABLE = {
     "ribbon-empty.bloom": (Ribbon, 42, 0, 0, None, None, range(0), range(1000, 3000), ()),
     "layers.bloom": (Ribbon, 42, 0, 0, None, None, UPDATED, range(4000), [*REMOVED, *STRANGERS]),
     "counting-layers.bloom": (Counting, 42, 0, 0, "golden", None, range(5, 3000), range(4000), range(5)),
+    "foreign-go-bloom.bloom": (Foreign, 0, 0, 0, "golden", MADE, range(1000), range(1000, 3000), ()),
+    "foreign-guava.bloom": (Foreign, 0, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "foreign-guava-chars.bloom": (Foreign, 0, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "foreign-spark.bloom": (Foreign, 0, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "foreign-spark-v2.bloom": (Foreign, 2**64 - 7, 1, 0, None, None, range(1000), range(1000, 3000), ()),
+    "foreign-redis-bitmap.bloom": (Foreign, 0, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "foreign-redisbloom.bloom": (Foreign, 0, 2, 4, None, None, range(1000), range(1000, 3000), ()),
+    "foreign-npm-bloomfilter.bloom": (Foreign, 0, 0, 0, None, None, range(10000), range(10000, 30000), ()),
+    "foreign-npm-bloom-filters.bloom": (Foreign, 78187493520, 0, 0, None, None, range(10000), range(10000, 30000), ()),
+    "foreign-parquet-sbbf.bloom": (Foreign, 0, 0, 0, None, None, range(10000), range(10000, 30000), ()),
+    "foreign-pybloomfiltermmap3.bloom": (Foreign, 0, 0, 0, None, None, range(10000), range(10000, 30000), ()),
+    "foreign-pyprobables.bloom": (Foreign, 0, 0, 0, None, None, range(10000), range(10000, 30000), ()),
+    "foreign-rbloom.bloom": (Foreign, 0, 0, 0, None, None, range(10000), range(10000, 30000), ()),
     "url.bloom": (Ribbon, 42, 1, 0, None, None, range(1000), range(1000, 3000), ()),
     "password-lowercase.bloom": (Bloom, 42, 2, 4, None, None, range(1000), range(1000, 3000), ()),
     "password-sha1-layers.bloom": (Bloom, 42, 2, 12, "golden", MADE, UPDATED, range(4000), [*REMOVED, *STRANGERS]),

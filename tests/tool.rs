@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use bloom_wasm::cli::{Streams, run};
 use bloom_wasm::hash::digest;
-use bloom_wasm::{Blob, RibbonFilter};
+use bloom_wasm::{Blob, Filter, RibbonFilter};
 use tempfile::TempDir;
 
 struct Ran {
@@ -134,9 +134,11 @@ impl<'a> Commands<'a> {
         let rows = how(&self.info, blob);
         if rows.code == 0 {
             let rows = String::from_utf8(rows.out).unwrap();
-            let names =
-                ["kind", "profile", "name", "created", "keys", "capacity", "fpr now", "bits", "hashes"];
-            let names = [&names[..], &["seed", "layers", "size", "id"]].concat();
+            let names = ["profile", "name", "created", "keys", "capacity", "fpr now", "bits", "hashes"];
+            let decoded = Blob::decode(blob.to_vec()).unwrap();
+            let foreign: &[_] =
+                if matches!(decoded.filter().base(), Filter::Foreign(_)) { &["foreign"] } else { &[] };
+            let names = [&["kind"][..], foreign, &names, &["seed", "layers", "size", "id"]].concat();
             let starts = rows.lines().zip(&names).all(|(row, name)| row.starts_with(&format!("{name:10}")));
             assert!(starts && rows.lines().count() == names.len(), "{rows}");
         }

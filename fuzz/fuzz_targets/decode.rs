@@ -56,8 +56,8 @@ fn expected_length(bytes: &[u8]) {
         let prefix = Blob::expected_length(&bytes[..length.min(bytes.len())]);
         assert!(prefix == Ok(None) || prefix == whole);
     }
-    // A table of layers may be longer.
-    if bytes.get(7).is_none_or(|flags| flags & 16 == 0) {
+    // A table of layers may be longer, and the parts of a foreign filter.
+    if bytes.get(7).is_none_or(|flags| flags & 16 == 0) && bytes.get(5) != Some(&6) {
         let start = &bytes[..bytes.len().min(512)];
         assert_eq!(Blob::expected_length(start), whole);
         assert!(bytes.len() < 512 || whole != Ok(None));
@@ -79,6 +79,7 @@ fn decode(bytes: &[u8], digests: &[u64]) -> bool {
     filter.has(b"");
     for &digest in digests {
         filter.has_digest(digest);
+        filter.has(&digest.to_le_bytes());
     }
     assert!((0.0..=1.0).contains(&filter.estimated_fpr()));
     assert!(filter.estimated_count() >= 0.0);
@@ -103,8 +104,8 @@ static LIST: LazyLock<String> = LazyLock::new(|| {
 /// longer than all the rest, so that only some blobs get one, by the checksum.
 fn tool(bytes: &[u8]) {
     let (command, lines): (&[&str], _) = match bytes[bytes.len() - CHECKSUM] {
-        0..4 => (&["info", "-"], 13..=13),
-        4..8 => (&["info", "-", "--json"], 16..=16),
+        0..4 => (&["info", "-"], 13..=14),
+        4..8 => (&["info", "-", "--json"], 17..=26),
         8..12 => (&["check", "-", "key", "http://evil.example/\x1b\n"], 0..=2),
         12..16 => (&["verify", "-", "--members", &LIST, "--absent", &LIST], 4..=4),
         16..20 => (&["verify", "-", "--members", &LIST, "--probes", "9"], 4..=4),
@@ -113,7 +114,12 @@ fn tool(bytes: &[u8]) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let streams = &mut Streams { input: &mut &*bytes, out: &mut out, err: &mut err, terminal: true };
     let code = run([&["bloom-wasm"], command].concat(), streams);
-    assert!(code < 2, "{}", String::from_utf8_lossy(&err));
+    let err = String::from_utf8(err).unwrap();
+    if err.contains("[invalid_key]") {
+        // The keys of some foreign filters are numbers, and those here aren't.
+        return;
+    }
+    assert!(code < 2, "{err}");
     let out = String::from_utf8(out).unwrap();
     assert!(!out.contains(|c: char| c != '\n' && c.is_control()));
     assert!(lines.contains(&out.lines().count()), "{command:?}: {out}");

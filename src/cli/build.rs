@@ -9,6 +9,7 @@ use crate::{Blob, Filter, Info, Kind, Profile, Recipe, Stack, digests, hash};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
+use super::foreign::{self, AnyKind};
 use super::show::quoted;
 use super::{Answer, Streams, grouped, is_closed, keys, lists, output, rate, read_blob};
 
@@ -23,17 +24,21 @@ pub struct BuildArgs {
     lists: Vec<PathBuf>,
     /// Where to write the blob; - for standard output. A file is replaced as a whole and keeps its mode
     #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
-    /// The kind of filter
+    pub output: PathBuf,
+    /// The kind of filter, or the other software that it is for
     #[arg(long, value_enum, default_value = "ribbon")]
-    kind: Kind,
+    kind: AnyKind,
+    /// Make it as large as so many keys need, however many there are: parts of a list that have one shape can be merged.
+    /// With --kind bloom, counting and other software's
+    #[arg(long, value_name = "N")]
+    pub capacity: Option<u64>,
     /// Bits of a counter, with --kind counting: 4 or 8
     #[arg(long, default_value = "4", value_parser = ["4", "8"])]
     counter_bits: String,
     /// The false-positive rate, above 0 and below 1: per check with --profile url, otherwise per key. Default 1e-3, or
     /// 1e-4 with --profile password
     #[arg(long, allow_negative_numbers = true)]
-    fpr: Option<f64>,
+    pub fpr: Option<f64>,
     /// What the keys are
     #[arg(long, value_enum, default_value = "raw")]
     profile: Keys,
@@ -44,31 +49,33 @@ pub struct BuildArgs {
     #[arg(long, conflicts_with = "lowercase")]
     sha1_hex: bool,
     #[command(flatten)]
-    omitted: keys::Omitted,
+    pub omitted: keys::Omitted,
     /// A list of keys that must never be false positives; can be repeated. A URL stands for all its keys
     #[arg(long, value_name = "LIST")]
-    allow: Vec<PathBuf>,
+    pub allow: Vec<PathBuf>,
     /// Remove a key that is in both lists; otherwise it stays and is shown. A URL removes only its own key, not its
     /// parents
     #[arg(long, requires = "allow")]
     allow_wins: bool,
     /// The seed of the hash, 0 to 2^64 - 1
     #[arg(long, default_value = "0")]
-    seed: u64,
+    pub seed: u64,
     /// A name for people, kept in the blob
     #[arg(long)]
-    name: Option<String>,
+    pub name: Option<String>,
     /// When the list was made, such as 2026-11-21T09:00:00Z, kept in the blob
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
-    created_at: Option<SystemTime>,
+    pub created_at: Option<SystemTime>,
     /// Print the description of the blob as JSON
     #[arg(long)]
-    json: bool,
+    pub json: bool,
+    #[command(flatten)]
+    pub foreign: foreign::BuildingArgs,
 }
 
 /// What the keys of a list are.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Keys {
+pub enum Keys {
     /// Bytes as they are; lines that start with # are comments
     Raw,
     /// URLs, hosts, adblock's ||host^ and entries of hosts files, looked up as Safe Browsing does
@@ -77,15 +84,38 @@ enum Keys {
     Password,
 }
 
+impl Keys {
+    /// The profile; none if there are options that only passwords have.
+    pub fn with(self, lowercase: bool, sha1: bool) -> Option<Profile> {
+        match self {
+            Keys::Password => Some(Profile::Password { lowercase, sha1 }),
+            _ if lowercase || sha1 => None,
+            Keys::Raw => Some(Profile::Raw),
+            Keys::Url => Some(Profile::Url),
+        }
+    }
+}
+
 pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     let stdin = [PathBuf::from("-")];
     let paths = if args.lists.is_empty() { &stdin[..] } else { &args.lists };
     lists::check_stdin(paths.iter().chain(&args.allow))?;
     output::check(&args.output)?;
     let profile = profile(&args)?;
+    let kind = match args.kind {
+        AnyKind::Own(kind) => kind,
+        AnyKind::Foreign(format) => return foreign::build(&args, format, profile, paths, streams),
+    };
+    if args.foreign.any() {
+        bail!("--funnel, --keys, --bits, --hashes, --layout and --expansion are for other software's kinds");
+    }
+    if args.capacity.is_some() && !matches!(kind, Kind::Bloom | Kind::Counting) {
+        bail!("--capacity goes with --kind bloom, counting and other software's");
+    }
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let key_fpr = profile.key_fpr(fpr);
-    let recipe = recipe(&args);
+    let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };
+    let recipe = Recipe { counter_bits, capacity: args.capacity, ..kind.into() };
     let created_at = args.created_at.map(milliseconds).transpose()?;
     // Reports what is impossible before hours of reading.
     let tenth = || "with --profile url a key gets a tenth of --fpr";
@@ -137,9 +167,9 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
 
 fn profile(args: &BuildArgs) -> Result<Profile> {
     let (lowercase, sha1) = (args.lowercase, args.sha1_hex);
-    if (lowercase || sha1 || args.omitted.min_length > 0) && args.profile != Keys::Password {
-        bail!("--lowercase, --sha1-hex and --min-length need --profile password");
-    }
+    let profile = args.profile.with(lowercase, sha1);
+    let profile = profile.filter(|_| args.omitted.min_length == 0 || args.profile == Keys::Password);
+    let profile = profile.context("--lowercase, --sha1-hex and --min-length need --profile password")?;
     if sha1 && args.omitted.min_length > 0 {
         bail!("--min-length can't go with --sha1-hex, because a hash doesn't tell how long its password is");
     }
@@ -149,16 +179,7 @@ fn profile(args: &BuildArgs) -> Result<Profile> {
     if args.omitted.allow_suffixes && args.profile != Keys::Url {
         bail!("--allow-suffixes needs --profile url");
     }
-    Ok(match args.profile {
-        Keys::Raw => Profile::Raw,
-        Keys::Url => Profile::Url,
-        Keys::Password => Profile::Password { lowercase, sha1 },
-    })
-}
-
-fn recipe(args: &BuildArgs) -> Recipe {
-    let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };
-    Recipe { counter_bits, ..args.kind.into() }
+    Ok(profile)
 }
 
 /// Reads the lists of allowed keys. With `--allow-wins`, removes members that are in both lists. Returns the allowed
@@ -227,7 +248,7 @@ pub fn merge(args: MergeArgs, streams: &mut Streams) -> Result<Answer> {
 }
 
 /// Writes a blob, and says so unless it goes to standard output.
-fn write(
+pub fn write(
     blob: &Blob,
     output: &Path,
     json: bool,
@@ -255,9 +276,9 @@ fn write(
     Ok(Answer::Yes)
 }
 
-type Row = (&'static str, String);
+pub type Row = (&'static str, String);
 
-fn milliseconds(time: SystemTime) -> Result<u64> {
+pub fn milliseconds(time: SystemTime) -> Result<u64> {
     let Ok(since) = time.duration_since(SystemTime::UNIX_EPOCH) else {
         bail!("--created-at must be 1970 or later")
     };

@@ -1,13 +1,15 @@
 //! `info`, `check` and `verify`: what a blob says by itself, and compared with lists.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use crate::info::Parameter;
 use crate::keys::native::Native;
 use crate::keys::{Input, lines};
-use crate::{Blob, Info, Kind, LayerKind, Profile, Stack, hash};
+use crate::{Blob, Filter, Info, Kind, LayerKind, Profile, Stack, hash};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
@@ -34,7 +36,7 @@ pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
     }
     let or = |value: Option<String>, otherwise: &str| value.unwrap_or_else(|| otherwise.to_owned());
     let estimate = blob.filter().estimated_count();
-    streams.print_rows(&[
+    let mut rows = vec![
         ("kind", format!("{}: {}", info.kind, kind_in_words(blob.filter().base().kind()))),
         ("profile", format!("{}: {}", info.profile, profile_in_words(blob.profile()))),
         ("name", or(info.name.map(str::to_owned), "none")),
@@ -53,6 +55,7 @@ pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
             "capacity",
             match info.capacity {
                 Some(keys) => format!("{} keys, at a rate of {}", grouped(keys), rate(info.fpr)),
+                None if info.foreign.is_some() => "not said".to_owned(),
                 None => format!("any number of keys; the rate stays below {}", rate(info.fpr)),
             },
         ),
@@ -66,8 +69,11 @@ pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         ("bits", grouped(info.bits)),
         (
             "hashes",
-            info.hashes
-                .map_or("one per key, split into parts".to_owned(), |hashes| format!("{hashes} per key")),
+            match info.hashes {
+                Some(hashes) => format!("{hashes} per key"),
+                None if info.foreign.is_some() => "as its software has them".to_owned(),
+                None => "one per key, split into parts".to_owned(),
+            },
         ),
         ("seed", info.seed.to_string()),
         ("layers", layers_in_words(blob.filter())),
@@ -76,7 +82,11 @@ pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
             format!("{} bytes{per_key}", grouped(info.byte_length))
         }),
         ("id", format!("{:016x}, the checksum", info.id)),
-    ])?;
+    ];
+    if let Some(foreign) = &info.foreign {
+        rows.insert(1, ("foreign", foreign_in_words(foreign)));
+    }
+    streams.print_rows(&rows)?;
     Ok(Answer::Yes)
 }
 
@@ -97,6 +107,7 @@ fn kind_in_words(kind: Kind) -> &'static str {
         Kind::Scalable => "any number of keys can be added, none removed",
         Kind::Cuckoo => "keys can be added until it is full, and removed",
         Kind::Ribbon => "read-only, and the smallest",
+        Kind::Foreign => "of other software, and asked as that asks it",
     }
 }
 
@@ -108,6 +119,22 @@ fn profile_in_words(profile: Profile) -> String {
         Profile::Password { lowercase, sha1 } => {
             format!("keys are passwords{}{}", and(lowercase, ", lower-cased"), and(sha1, ", hashed by SHA-1"))
         }
+    }
+}
+
+fn foreign_in_words(parameters: &[(&'static str, Parameter)]) -> String {
+    let words = parameters.iter().map(|(name, value)| match value {
+        Parameter::Text(text) => format!("{name} {text}"),
+        Parameter::Number(number) => format!("{name} {number}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// The bytes of a key: where the keys are numbers, those of the number that a line says.
+fn key_of<'a>(blob: &Blob, line: &'a [u8]) -> crate::error::Result<Cow<'a, [u8]>> {
+    match blob.filter().base() {
+        Filter::Foreign(filter) => filter.keys().parse(line),
+        _ => Ok(line.into()),
     }
 }
 
@@ -144,7 +171,11 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     let mut answer = Answer::No;
     let mut ask = |input: &[u8]| -> Result<()> {
         let parsed = Input::parse(&Native, blob.profile(), input)?;
-        if parsed.is_some_and(|parsed| parsed.keys().any(|key| blob.filter().has(key))) {
+        let mut found = false;
+        for key in parsed.iter().flat_map(Input::keys) {
+            found |= blob.filter().has(&key_of(&blob, key)?);
+        }
+        if found {
             answer = Answer::Yes;
             // Programs get the key unchanged.
             let shown = terminal.then(|| escaped(&String::from_utf8_lossy(input)));
@@ -222,8 +253,9 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     let (mut count, mut false_negatives) = (0, 0);
     let take = |(count, missing, digests): &mut (u64, u64, Vec<u64>), input: &Input, _: Place| {
         *count += 1;
-        let digest = hash::digest(blob.filter().seed(), input.own());
-        *missing += u64::from(!blob.filter().has_digest(digest));
+        let key = key_of(&blob, input.own())?;
+        let digest = hash::digest(blob.filter().seed(), &key);
+        *missing += u64::from(!has(&blob, &key, digest));
         if !args.absent.is_empty() {
             digests.push(digest);
         }
@@ -292,12 +324,27 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     Ok(if false_negatives == 0 { Answer::Yes } else { Answer::No })
 }
 
+/// Asks for a key by its digest, unless the filter hashes its own way.
+fn has(blob: &Blob, key: &[u8], digest: u64) -> bool {
+    match blob.filter().base() {
+        Filter::Foreign(filter) => filter.has(key),
+        _ => blob.filter().has_digest(digest),
+    }
+}
+
 /// Asks for random keys of 16 bytes. The chance that one of them is a given member is 2^-128.
 fn random_probes(blob: &Blob, probes: u64) -> (u64, u64) {
     let hits = (0..probes).filter(|i| {
         let half = |seed| u128::from(hash::digest(seed, &i.to_le_bytes()));
         let key = half(0x5eed_0001) << 64 | half(0x5eed_0002);
-        blob.filter().has(&key.to_le_bytes())
+        match blob.filter().base() {
+            // Bytes that are no text would be the same U+FFFD to some.
+            Filter::Foreign(filter) => match filter.keys().width() {
+                Some(width) => filter.has(&key.to_le_bytes()[..width]),
+                None => filter.has(format!("{key:032x}").as_bytes()),
+            },
+            _ => blob.filter().has(&key.to_le_bytes()),
+        }
     });
     (probes, hits.count() as u64)
 }
@@ -311,11 +358,14 @@ fn listed_probes(
 ) -> Result<(u64, u64, Met)> {
     let (mut probes, mut hits) = (0, 0);
     let take = |(probes, hits): &mut (u64, u64), input: &Input, _: Place| {
-        let digests = input.keys().map(|key| hash::digest(blob.filter().seed(), key));
-        let digests: Vec<u64> = digests.collect();
-        if !digests.iter().any(|digest| members.binary_search(digest).is_ok()) {
+        let keys = input.keys().map(|key| {
+            let key = key_of(blob, key)?;
+            Ok((hash::digest(blob.filter().seed(), &key), key))
+        });
+        let keys = keys.collect::<crate::error::Result<Vec<_>>>()?;
+        if !keys.iter().any(|(digest, _)| members.binary_search(digest).is_ok()) {
             *probes += 1;
-            *hits += u64::from(digests.into_iter().any(|digest| blob.filter().has_digest(digest)));
+            *hits += u64::from(keys.iter().any(|(digest, key)| has(blob, key, *digest)));
         }
         Ok(())
     };

@@ -3,6 +3,7 @@
 
 mod build;
 mod calc;
+mod foreign;
 mod inspect;
 mod keys;
 mod lists;
@@ -36,6 +37,8 @@ struct Cli {
 enum Command {
     Build(build::BuildArgs),
     Merge(build::MergeArgs),
+    Import(foreign::ImportArgs),
+    Export(foreign::ExportArgs),
     Info(inspect::InfoArgs),
     Check(inspect::CheckArgs),
     Verify(inspect::VerifyArgs),
@@ -120,6 +123,8 @@ impl Command {
         match self {
             Command::Build(args) => build::build(args, streams),
             Command::Merge(args) => build::merge(args, streams),
+            Command::Import(args) => foreign::import(args, streams),
+            Command::Export(args) => foreign::export(args, streams),
             Command::Info(args) => inspect::info(args, streams),
             Command::Check(args) => inspect::check(args, streams),
             Command::Verify(args) => inspect::verify(args, streams),
@@ -130,12 +135,16 @@ impl Command {
 
 /// Reads a blob; `-` is standard input.
 fn read_blob(path: &Path, streams: &mut Streams) -> Result<Blob> {
+    Blob::decode(read_file(path, streams)?).with_context(|| lists::name(path))
+}
+
+/// Reads a file; `-` is standard input.
+fn read_file(path: &Path, streams: &mut Streams) -> Result<Vec<u8>> {
     let bytes = if path == Path::new("-") {
         let mut bytes = Vec::new();
         streams.input.read_to_end(&mut bytes).map(|_| bytes)
     } else {
         std::fs::read(path)
     };
-    let name = || lists::name(path);
-    Blob::decode(bytes.with_context(name)?).with_context(name)
+    bytes.with_context(|| lists::name(path))
 }

@@ -4,17 +4,20 @@
 mod bloom;
 mod counting;
 mod cuckoo;
+pub mod foreign;
 mod ribbon;
 pub(crate) mod scalable;
 
 pub use bloom::BloomFilter;
 pub use counting::CountingBloomFilter;
 pub use cuckoo::CuckooFilter;
+pub use foreign::ForeignFilter;
 pub use ribbon::RibbonFilter;
 pub use scalable::ScalableBloomFilter;
 
 use std::ops::{Deref, DerefMut};
 
+use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::kind::{Kind, Recipe};
 use crate::vectors::resize;
@@ -33,6 +36,8 @@ pub enum Filter {
     Cuckoo(CuckooFilter),
     /// A ribbon filter.
     Ribbon(RibbonFilter),
+    /// A filter of other software.
+    Foreign(ForeignFilter),
 }
 
 /// The same expression for the filter of whatever kind.
@@ -44,6 +49,7 @@ macro_rules! each {
             Filter::Scalable($filter) => $run,
             Filter::Cuckoo($filter) => $run,
             Filter::Ribbon($filter) => $run,
+            Filter::Foreign($filter) => $run,
         }
     };
 }
@@ -52,9 +58,21 @@ impl Filter {
     /// A filter of the keys with these digests, which may be used up.
     ///
     /// # Errors
-    /// Those of the kind's own `from_digests`.
+    /// Those of the kind's own `from_digests`, and [`Error::WrongKind`] for a foreign one, which hashes keys its own way.
     pub fn from_digests(recipe: Recipe, digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
-        let Recipe { kind, counter_bits, initial_capacity, growth, tightening } = recipe;
+        let Recipe { kind, capacity, counter_bits, initial_capacity, growth, tightening } = recipe;
+        let empty: Option<Filter> = match (kind, capacity) {
+            (Kind::Bloom, Some(count)) => Some(BloomFilter::with_capacity(count, fpr, seed)?.into()),
+            (Kind::Counting, Some(count)) => {
+                Some(CountingBloomFilter::with_capacity(count, fpr, counter_bits, seed)?.into())
+            }
+            _ => None,
+        };
+        if let Some(mut filter) = empty {
+            sort(digests)?;
+            filter.add_digests(digests)?;
+            return Ok(filter);
+        }
         Ok(match kind {
             Kind::Bloom => BloomFilter::from_digests(digests, fpr, seed)?.into(),
             Kind::Counting => CountingBloomFilter::from_digests(digests, fpr, counter_bits, seed)?.into(),
@@ -64,6 +82,7 @@ impl Filter {
             }
             Kind::Cuckoo => CuckooFilter::from_digests(digests, fpr, seed)?.into(),
             Kind::Ribbon => RibbonFilter::from_digests(digests, fpr, seed)?.into(),
+            Kind::Foreign => return Err(Error::WrongKind { kind: kind.name() }),
         })
     }
 
@@ -75,6 +94,16 @@ impl Filter {
             Filter::Scalable(_) => Kind::Scalable,
             Filter::Cuckoo(_) => Kind::Cuckoo,
             Filter::Ribbon(_) => Kind::Ribbon,
+            Filter::Foreign(_) => Kind::Foreign,
+        }
+    }
+
+    /// The name of the kind; of a foreign filter that of its [format](foreign::Format).
+    #[inline(never)]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Filter::Foreign(filter) => filter.format().name(),
+            _ => self.kind().name(),
         }
     }
 
@@ -85,12 +114,23 @@ impl Filter {
 
     /// True = maybe present, false = definitely absent.
     pub fn has(&self, key: &[u8]) -> bool {
-        self.has_digest(crate::hash::digest(self.seed(), key))
+        match self {
+            Filter::Foreign(filter) => filter.has(key),
+            _ => self.has_digest(crate::hash::digest(self.seed(), key)),
+        }
     }
 
-    /// As [`Filter::has`], for a key's [digest](crate::hash::digest) under [`Filter::seed`].
+    /// As [`Filter::has`], for a key's [digest](crate::hash::digest) under [`Filter::seed`]. To a foreign filter, which
+    /// hashes keys its own way, a digest says nothing: every one is maybe present.
     pub fn has_digest(&self, digest: u64) -> bool {
-        each!(self, filter => filter.has_digest(digest))
+        match self {
+            Filter::Bloom(filter) => filter.has_digest(digest),
+            Filter::Counting(filter) => filter.has_digest(digest),
+            Filter::Scalable(filter) => filter.has_digest(digest),
+            Filter::Cuckoo(filter) => filter.has_digest(digest),
+            Filter::Ribbon(filter) => filter.has_digest(digest),
+            Filter::Foreign(_) => true,
+        }
     }
 
     /// Everything that the parameters don't tell: the payload of a blob.
@@ -113,7 +153,7 @@ impl Filter {
     /// Adds the keys with these digests; returns how many were definitely not there before.
     ///
     /// # Errors
-    /// [`Error::WrongKind`] for a ribbon filter, which is read-only, and those of
+    /// [`Error::WrongKind`] for a ribbon filter, which is read-only, and a foreign one, and those of
     /// [`ScalableBloomFilter::add`] and [`CuckooFilter::add`]. Either all are added or none.
     pub fn add_digests(&mut self, digests: &[u64]) -> Result<usize> {
         match self {
@@ -123,7 +163,7 @@ impl Filter {
             }
             Filter::Scalable(filter) => filter.add_digests(digests),
             Filter::Cuckoo(filter) => filter.add_digests(digests),
-            Filter::Ribbon(_) => Err(Error::WrongKind { kind: self.kind().name() }),
+            Filter::Ribbon(_) | Filter::Foreign(_) => Err(Error::WrongKind { kind: self.name() }),
         }
     }
 
@@ -140,14 +180,14 @@ impl Filter {
         }
     }
 
-    /// Forgets every key; nothing happens to a ribbon filter, which is read-only.
+    /// Forgets every key; nothing happens to a ribbon filter and a foreign one, which are read-only.
     pub fn clear(&mut self) {
         match self {
             Filter::Bloom(filter) => filter.clear(),
             Filter::Counting(filter) => filter.clear(),
             Filter::Scalable(filter) => filter.clear(),
             Filter::Cuckoo(filter) => filter.clear(),
-            Filter::Ribbon(_) => {}
+            Filter::Ribbon(_) | Filter::Foreign(_) => {}
         }
     }
 
@@ -156,11 +196,11 @@ impl Filter {
         each!(self, filter => filter.estimated_fpr())
     }
 
-    /// The number of keys, where the structure knows it; none for a Bloom filter and a counting one.
+    /// The number of keys, where the structure knows it; none for a Bloom filter, a counting and a foreign one.
     pub fn count(&self) -> Option<u64> {
         match self {
             Filter::Bloom(_) => None,
-            Filter::Counting(_) => None,
+            Filter::Counting(_) | Filter::Foreign(_) => None,
             Filter::Scalable(filter) => Some(filter.count()),
             Filter::Cuckoo(filter) => Some(filter.count()),
             Filter::Ribbon(filter) => Some(filter.count().into()),
@@ -173,6 +213,7 @@ impl Filter {
         match self {
             Filter::Bloom(filter) => filter.estimated_count(),
             Filter::Counting(filter) => filter.estimated_count(),
+            Filter::Foreign(filter) => filter.estimated_count(),
             _ => self.count().unwrap_or_default() as f64,
         }
     }
@@ -189,6 +230,12 @@ impl Payload {
     /// The bytes after the first `start` ones.
     pub(crate) fn after(start: usize, bytes: Vec<u8>) -> Self {
         Payload { bytes, start }
+    }
+
+    /// Drops the bytes from `length` on.
+    #[cfg(feature = "interop")]
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.bytes.truncate(self.start.saturating_add(length));
     }
 
     /// Makes it `length` bytes long, new ones being 0; fails without the memory, and changes nothing then.
@@ -242,5 +289,6 @@ from!(
     Counting(CountingBloomFilter),
     Scalable(ScalableBloomFilter),
     Cuckoo(CuckooFilter),
-    Ribbon(RibbonFilter)
+    Ribbon(RibbonFilter),
+    Foreign(ForeignFilter)
 );

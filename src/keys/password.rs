@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use sha1::{Digest, Sha1};
-
 use super::{Platform, Skip};
 use crate::error::Result;
+use crate::hash;
 use crate::vectors::copied;
 
 /// The bytes of a SHA-1 hash.
@@ -22,7 +21,7 @@ pub fn key<'a>(
     sha1: bool,
 ) -> Result<Cow<'a, [u8]>> {
     let normal = normal(platform, password, lowercase)?;
-    if sha1 { Ok(copied(&Sha1::digest(&normal))?.into()) } else { Ok(normal) }
+    if sha1 { Ok(copied(&hash::sha1(&normal))?.into()) } else { Ok(normal) }
 }
 
 /// A password in Unicode's normal form NFC, and in lower case with `lowercase`. Bytes that aren't UTF-8 stay as they

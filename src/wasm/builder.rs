@@ -116,7 +116,7 @@ impl Filter {
 }
 
 fn wrong_kind(filter: &AnyFilter) -> Error {
-    Error::WrongKind { kind: filter.kind().name() }
+    Error::WrongKind { kind: filter.name() }
 }
 
 /// Calls `run` with the key in the first `length` bytes of the scratch, which is read like a line of a list.

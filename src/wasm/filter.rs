@@ -1,6 +1,6 @@
 //! The class `Filter`: a filter of any kind that answers questions.
 
-use js_sys::{Array, JsString, Uint8Array};
+use js_sys::{Array, JsString, Object, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use super::incoming::Incoming;
@@ -8,7 +8,7 @@ use super::runtime::{Runtime, utf8};
 use super::{each_chunk, extend, headroom, scratch, serialize, to_js};
 use crate::error::{Error, Result};
 use crate::format::Blob;
-use crate::info::Info;
+use crate::info::{Info, Parameter};
 use crate::keys::lines::lines;
 use crate::keys::password;
 use crate::keys::url::{self, Canonical, Readings};
@@ -46,7 +46,7 @@ impl Filter {
     /// The kind of filter.
     #[wasm_bindgen(getter)]
     pub fn kind(&self) -> JsString {
-        self.blob.filter().base().kind().name().into()
+        self.blob.filter().base().name().into()
     }
 
     /// Asks for a key, a string or a `Uint8Array`: true = maybe present, false = definitely absent.
@@ -117,7 +117,14 @@ impl Filter {
 
     /// A description: a plain object.
     pub fn info(&self) -> Result<JsValue> {
-        serialize(&Info::of(&self.blob)?)
+        let info = Info::of(&self.blob)?;
+        let object = serialize(&info)?;
+        let foreign = match &info.foreign {
+            Some(parameters) => parameters_to_js(parameters),
+            None => JsValue::NULL,
+        };
+        set(&object, "foreign", &foreign);
+        Ok(object)
     }
 
     /// The chance that a key which was never added is "maybe present", 0 to 1, from the present fill.
@@ -148,6 +155,25 @@ impl Filter {
     pub fn copy(&self) -> Result<Filter> {
         Filter::new(self.blob.try_clone()?)
     }
+}
+
+/// An object of a foreign filter's parameters.
+fn parameters_to_js(parameters: &[(&str, Parameter)]) -> JsValue {
+    let object = Object::new().into();
+    for (name, value) in parameters {
+        let value = match value {
+            Parameter::Text(text) => JsValue::from_str(text),
+            Parameter::Number(number) => JsValue::from_f64(*number as f64),
+        };
+        set(&object, name, &value);
+    }
+    object
+}
+
+/// Sets a property of a plain object, which can't fail.
+#[inline(never)]
+fn set(object: &JsValue, name: &str, value: &JsValue) {
+    let _ = Reflect::set(object, &name.into(), value);
 }
 
 /// The canonical form of the URL in the first `length` bytes of the scratch; undefined if it has no host to check.

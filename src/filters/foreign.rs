@@ -1,0 +1,769 @@
+//! Filters of other software, asked key for key as that asks them. FORMAT.md section 6.6.
+//!
+//! Four things make such a filter: what its [`Keys`] are, the [`Scheme`] by which a key becomes positions of bits or a
+//! fingerprint, the shape of its [`Part`]s, and the bits. These are kept in one order whatever the original's: bit i is
+//! byte i / 8, mask 1 << i % 8, and a fingerprint's low byte comes first. `interop` reads the originals' bytes and writes
+//! them; here is what every reader needs.
+
+mod hashes;
+mod keys;
+
+pub use keys::Keys;
+
+use hashes::{
+    FNV32_PRIME, FNV64, finish64, fnv32, fnv32_mix, fnv64, murmur2, murmur3_x64_128, murmur3_x86_32,
+    murmur64a, number,
+};
+
+use super::Payload;
+use crate::error::{Error, Result};
+use crate::hash::{digest, spread};
+use crate::params::power;
+#[cfg(feature = "interop")]
+use crate::vectors::zeroed;
+
+/// The software that a filter is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Go's bits-and-blooms/bloom, version 3.
+    GoBloom,
+    /// Guava's `BloomFilter`.
+    Guava,
+    /// Apache Spark's `org.apache.spark.util.sketch.BloomFilter`.
+    Spark,
+    /// A bitmap in Redis, by MurmurHash3 with the seeds 0, 1, 2 ...
+    RedisBitmap,
+    /// The RedisBloom module's `BF.*`.
+    RedisBloom,
+    /// The npm package `bloomfilter`.
+    NpmBloomfilter,
+    /// The npm package `bloom-filters`, 2.x and 3.x.
+    NpmBloomFilters,
+    /// Parquet's split-block Bloom filter of a column.
+    ParquetSbbf,
+    /// Xor filters of xor_singleheader in C and `xorf` in Rust.
+    Xor,
+    /// Binary fuse filters of the same two.
+    BinaryFuse,
+    /// FilterPassword.
+    FilterPassword,
+    /// Python's pybloomfiltermmap3.
+    PyBloomFilterMmap3,
+    /// Python's pyprobables.
+    PyProbables,
+    /// Python's rbloom, hashing by mmh3.
+    Rbloom,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Format; 14] = [
+        Format::GoBloom,
+        Format::Guava,
+        Format::Spark,
+        Format::RedisBitmap,
+        Format::RedisBloom,
+        Format::NpmBloomfilter,
+        Format::NpmBloomFilters,
+        Format::ParquetSbbf,
+        Format::Xor,
+        Format::BinaryFuse,
+        Format::FilterPassword,
+        Format::PyBloomFilterMmap3,
+        Format::PyProbables,
+        Format::Rbloom,
+    ];
+
+    /// The format's name: `"go-bloom"`, `"guava"` and so on.
+    #[inline(never)]
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::GoBloom => "go-bloom",
+            Format::Guava => "guava",
+            Format::Spark => "spark",
+            Format::RedisBitmap => "redis-bitmap",
+            Format::RedisBloom => "redisbloom",
+            Format::NpmBloomfilter => "npm-bloomfilter",
+            Format::NpmBloomFilters => "npm-bloom-filters",
+            Format::ParquetSbbf => "parquet-sbbf",
+            Format::Xor => "xor",
+            Format::BinaryFuse => "binary-fuse",
+            Format::FilterPassword => "filterpassword",
+            Format::PyBloomFilterMmap3 => "pybloomfiltermmap3",
+            Format::PyProbables => "pyprobables",
+            Format::Rbloom => "rbloom",
+        }
+    }
+
+    /// The format of this name.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedFormat`] if there is none.
+    pub fn from_name(name: &str) -> Result<Self> {
+        let reason = "no format has this name";
+        Self::ALL.into_iter().find(|format| format.name() == name).ok_or(Error::UnsupportedFormat { reason })
+    }
+
+    /// What the format calls its keys, by the name of an option's value; the first is the default.
+    #[inline(never)]
+    pub fn keys(self) -> &'static [(&'static str, Keys)] {
+        match self {
+            Format::Guava => &[
+                ("utf8", Keys::JavaText),
+                ("unencoded-chars", Keys::Utf16),
+                ("bytes", Keys::Bytes),
+                ("int", Keys::Int32),
+                ("long", Keys::Int64),
+            ],
+            Format::Spark => &[("string", Keys::JavaText), ("bytes", Keys::Bytes), ("long", Keys::Int64)],
+            Format::ParquetSbbf => &[
+                ("string", Keys::Text),
+                ("bytes", Keys::Bytes),
+                ("int32", Keys::Int32),
+                ("int64", Keys::Int64),
+                ("float", Keys::Float),
+                ("double", Keys::Double),
+            ],
+            Format::PyBloomFilterMmap3 => {
+                &[("string", Keys::Text), ("bytes", Keys::Bytes), ("int", Keys::Python)]
+            }
+            Format::NpmBloomfilter => &[("string", Keys::Utf16)],
+            Format::NpmBloomFilters => &[("string", Keys::XxhashJs)],
+            Format::PyProbables => &[("string", Keys::Utf32)],
+            Format::Xor | Format::BinaryFuse => &[("uint64", Keys::Uint64)],
+            Format::FilterPassword => &[("string", Keys::Sha1)],
+            Format::GoBloom | Format::RedisBitmap | Format::RedisBloom | Format::Rbloom => {
+                &[("string", Keys::Text)]
+            }
+        }
+    }
+}
+
+/// How a key becomes positions or a fingerprint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// `go-bloom`: four words of two MurmurHash3_x64_128.
+    Go = 1,
+    /// `guava`: MURMUR128_MITZ_64.
+    Mitz64 = 2,
+    /// `guava`: MURMUR128_MITZ_32.
+    Mitz32 = 3,
+    /// `spark`: version 1.
+    Spark1 = 4,
+    /// `spark`: version 2.
+    Spark2 = 5,
+    /// `redis-bitmap`: a MurmurHash3_x86_32 for each position.
+    Mmh3 = 6,
+    /// `redisbloom`: MurmurHash64A.
+    Murmur64A = 7,
+    /// `redisbloom` up to 1.1: MurmurHash2.
+    Murmur2 = 8,
+    /// `npm-bloomfilter` from 0.0.21 on.
+    Fnv64 = 9,
+    /// `npm-bloomfilter` 0.0.20.
+    Fnv64Odd = 10,
+    /// `npm-bloomfilter` 0.0.19.
+    Fnv32Triple = 11,
+    /// `npm-bloomfilter` 0.0.17 and 0.0.18.
+    Fnv32Seeded = 12,
+    /// `npm-bloomfilter` 0.0.16.
+    Fnv32B = 13,
+    /// `npm-bloomfilter` 0.0.12 to 0.0.15.
+    Fnv32BSignedMix = 14,
+    /// `npm-bloom-filters`: two halves of XXH64.
+    Xxh32Pair = 15,
+    /// `parquet-sbbf`: XXH64, a bit in each word of a block.
+    Sbbf = 16,
+    /// `xor` and `filterpassword`: three fingerprints.
+    Xor = 17,
+    /// `binary-fuse` and `filterpassword`: three fingerprints in segments.
+    BinaryFuse = 18,
+    /// `filterpassword`: eight bits in eight words.
+    Bloom12 = 19,
+    /// `pybloomfiltermmap3`: a seeded MurmurHash3_x64_128 for each position.
+    Seeds = 20,
+    /// `pyprobables`: an FNV-1a for each position.
+    FnvStarts = 21,
+    /// `rbloom`: a generator of 128 bits, from MurmurHash3_x64_128.
+    Lcg128 = 22,
+}
+
+impl Scheme {
+    const ALL: [Scheme; 22] = [
+        Scheme::Go,
+        Scheme::Mitz64,
+        Scheme::Mitz32,
+        Scheme::Spark1,
+        Scheme::Spark2,
+        Scheme::Mmh3,
+        Scheme::Murmur64A,
+        Scheme::Murmur2,
+        Scheme::Fnv64,
+        Scheme::Fnv64Odd,
+        Scheme::Fnv32Triple,
+        Scheme::Fnv32Seeded,
+        Scheme::Fnv32B,
+        Scheme::Fnv32BSignedMix,
+        Scheme::Xxh32Pair,
+        Scheme::Sbbf,
+        Scheme::Xor,
+        Scheme::BinaryFuse,
+        Scheme::Bloom12,
+        Scheme::Seeds,
+        Scheme::FnvStarts,
+        Scheme::Lcg128,
+    ];
+
+    /// The scheme of this number in a blob.
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number).wrapping_sub(1)).copied()
+    }
+
+    /// The formats that have it. That of a filter follows from its keys too.
+    fn formats(self) -> &'static [Format] {
+        match self {
+            Scheme::Go => &[Format::GoBloom],
+            Scheme::Mitz64 | Scheme::Mitz32 => &[Format::Guava],
+            Scheme::Spark1 | Scheme::Spark2 => &[Format::Spark],
+            Scheme::Mmh3 => &[Format::RedisBitmap],
+            Scheme::Murmur64A | Scheme::Murmur2 => &[Format::RedisBloom],
+            Scheme::Fnv64
+            | Scheme::Fnv64Odd
+            | Scheme::Fnv32Triple
+            | Scheme::Fnv32Seeded
+            | Scheme::Fnv32B
+            | Scheme::Fnv32BSignedMix => &[Format::NpmBloomfilter],
+            Scheme::Xxh32Pair => &[Format::NpmBloomFilters],
+            Scheme::Sbbf => &[Format::ParquetSbbf],
+            Scheme::Xor => &[Format::Xor, Format::FilterPassword],
+            Scheme::BinaryFuse => &[Format::BinaryFuse, Format::FilterPassword],
+            Scheme::Bloom12 => &[Format::FilterPassword],
+            Scheme::Seeds => &[Format::PyBloomFilterMmap3],
+            Scheme::FnvStarts => &[Format::PyProbables],
+            Scheme::Lcg128 => &[Format::Rbloom],
+        }
+    }
+
+    /// What the format calls it, where it has several.
+    #[inline(never)]
+    pub(crate) fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Scheme::Mitz64 => "mitz-64",
+            Scheme::Mitz32 => "mitz-32",
+            Scheme::Spark1 => "v1",
+            Scheme::Spark2 => "v2",
+            Scheme::Fnv64 => "fnv64",
+            Scheme::Fnv64Odd => "fnv64-odd",
+            Scheme::Fnv32Triple => "fnv32-triple",
+            Scheme::Fnv32Seeded => "fnv32-seeded",
+            Scheme::Fnv32B => "fnv32-b",
+            Scheme::Fnv32BSignedMix => "fnv32-b-signedmix",
+            Scheme::Murmur64A => "murmur64a",
+            Scheme::Murmur2 => "murmur2",
+            Scheme::Xor => "xor",
+            Scheme::BinaryFuse => "binary-fuse",
+            Scheme::Bloom12 => "bloom12",
+            _ => return None,
+        })
+    }
+
+    /// The scheme of this name in a format.
+    #[cfg(feature = "interop")]
+    pub(crate) fn from_name(format: Format, name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scheme| scheme.formats().contains(&format) && scheme.name() == Some(name))
+    }
+
+    /// Whether a key is a fingerprint in three places, not a set of bits.
+    pub(crate) fn is_static(self) -> bool {
+        matches!(self, Scheme::Xor | Scheme::BinaryFuse)
+    }
+}
+
+/// An array of bits, or of fingerprints. A filter that grows has several, and a key in any is maybe present.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Positions are below this: 1 to 2^40. Of a xor filter the slots in a third, of a binary fuse filter its
+    /// SegmentCountLength.
+    pub bits: u64,
+    /// The bytes that are stored. There may be fewer than positions, and what isn't there is 0.
+    pub bytes: u32,
+    /// Positions for each key, 1 to 1,024; or the bits of a fingerprint: 8, 16 or 32.
+    pub hashes: u16,
+}
+
+impl Part {
+    /// The fingerprints that there are, and how many of them make a segment of a binary fuse filter.
+    #[inline(never)]
+    fn fingerprints(&self) -> (u64, u64) {
+        let all = u64::from(self.bytes) * 8 / u64::from(self.hashes);
+        (all, all.saturating_sub(self.bits) / 2)
+    }
+}
+
+/// The most hashes: an original may ask for more, and a query would take minutes with 2^32.
+pub const MAX_HASHES: u32 = 1024;
+
+/// A filter of other software.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignFilter {
+    scheme: Scheme,
+    keys: Keys,
+    /// How the original's bytes are made, where there are several ways: Go's.
+    layout: u8,
+    seed: u64,
+    parts: Vec<Part>,
+    /// More parameters: seeds of the positions; what only a writer needs.
+    note: Vec<u8>,
+    bytes: Payload,
+}
+
+impl ForeignFilter {
+    /// A filter that has its shape and lacks its bytes.
+    pub(crate) fn shaped(
+        scheme: Scheme,
+        keys: Keys,
+        layout: u8,
+        seed: u64,
+        parts: Vec<Part>,
+        note: Vec<u8>,
+    ) -> Result<Self> {
+        let filter = ForeignFilter { scheme, keys, layout, seed, parts, note, bytes: Payload::default() };
+        let total = filter.parts.iter().map(|part| u64::from(part.bytes)).sum::<u64>();
+        let first = filter.parts.first().map_or(0, |part| usize::from(part.hashes));
+        let several = filter.parts.len() > 1;
+        let redisbloom = matches!(scheme, Scheme::Murmur64A | Scheme::Murmur2);
+        let seeded = matches!(
+            scheme,
+            Scheme::Spark2 | Scheme::Xxh32Pair | Scheme::Xor | Scheme::BinaryFuse | Scheme::Bloom12
+        );
+        let noted = match scheme {
+            Scheme::Go => filter.go_length_holds(),
+            Scheme::Seeds => filter.note.len() == 4 * first,
+            _ if redisbloom => filter.note.len() == 8 + 33 * filter.parts.len(),
+            _ => filter.note.is_empty(),
+        };
+        let holds = filter.format_or_none().is_some()
+            && layout < if scheme == Scheme::Go { 8 } else { 1 }
+            && (seeded || seed == 0)
+            && !filter.parts.is_empty()
+            && (!several || redisbloom)
+            && filter.parts.iter().all(|part| shape_holds(scheme, part))
+            && total <= u64::from(u32::MAX)
+            && noted;
+        Error::unless(holds, SHAPE)?;
+        Ok(filter)
+    }
+
+    /// Whether Go's bit set has as many words as its length says, which is noted if it isn't that of the positions.
+    fn go_length_holds(&self) -> bool {
+        let Some(part) = self.parts.first() else { return false };
+        let length = match self.note.as_slice() {
+            [] => part.bits,
+            note => match note.as_chunks() {
+                (&[length], []) if u64::from_le_bytes(length) != part.bits => u64::from_le_bytes(length),
+                _ => return false,
+            },
+        };
+        length.div_ceil(64).checked_mul(8) == Some(part.bytes.into())
+    }
+
+    /// How many bytes all parts take.
+    pub(crate) fn byte_length(&self) -> usize {
+        self.parts.iter().map(|part| part.bytes as usize).sum()
+    }
+
+    /// Gives the filter its bytes, [`ForeignFilter::byte_length`] of them.
+    pub(crate) fn set_bytes(&mut self, bytes: Payload) -> Result<()> {
+        debug_assert_eq!(bytes.len(), self.byte_length());
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    /// The software that the filter is from.
+    pub fn format(&self) -> Format {
+        self.format_or_none().unwrap_or(Format::GoBloom)
+    }
+
+    #[inline(never)]
+    fn format_or_none(&self) -> Option<Format> {
+        let has = |format: &Format| format.keys().iter().any(|(_, keys)| *keys == self.keys);
+        self.scheme.formats().iter().copied().find(has)
+    }
+
+    /// How a key becomes positions.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// What the keys are.
+    pub fn keys(&self) -> Keys {
+        self.keys
+    }
+
+    /// How the original's bytes are made: of `go-bloom` 1 = JSON, 2 = a little-endian bit set, 4 = standard base64.
+    pub(crate) fn layout(&self) -> u8 {
+        self.layout
+    }
+
+    /// The seed of the scheme, 0 where it has none.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The arrays, the oldest first: one, but for a `redisbloom` that has grown.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// More parameters, by the scheme.
+    pub(crate) fn note(&self) -> &[u8] {
+        &self.note
+    }
+
+    /// The bits of all parts.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The parts with their bytes.
+    fn arrays(&self) -> impl Iterator<Item = (&Part, &[u8])> {
+        let mut rest = &self.bytes[..];
+        self.parts.iter().map(move |part| {
+            let (array, after) = rest.split_at_checked(part.bytes as usize).unwrap_or_default();
+            rest = after;
+            (part, array)
+        })
+    }
+
+    /// True = maybe present, false = definitely absent: what the original says. A number is a key by its little-endian
+    /// bytes, and a text by its UTF-8, or where [`Keys::is_wide`] says so by its WTF-8.
+    ///
+    /// Without the memory for a copy of the key, which some schemes make, everything is maybe present.
+    // Not inlined, like some below: wasm has several callers.
+    #[inline(never)]
+    pub fn has(&self, key: &[u8]) -> bool {
+        match self.keys.hashed(key) {
+            Ok(Some(key)) => self.arrays().any(|(part, bytes)| self.has_in(part, bytes, &key)),
+            Ok(None) => false,
+            Err(_) => true,
+        }
+    }
+
+    fn has_in(&self, part: &Part, bytes: &[u8], key: &[u8]) -> bool {
+        if self.scheme.is_static() {
+            return self.has_fingerprint(part, bytes, key);
+        }
+        self.all_positions(part, key, &mut |at| byte(bytes, at).is_some_and(|byte| byte >> (at & 7) & 1 == 1))
+    }
+
+    /// Whether a test holds for all positions of a key, as hashed, in a part; asked until it doesn't.
+    #[inline(never)]
+    fn all_positions(&self, part: &Part, key: &[u8], test: &mut dyn FnMut(u64) -> bool) -> bool {
+        let (m, signed) = (part.bits, part.bits as i64);
+        let start = self.start(m, key);
+        // Positions that are a polynomial of i go on by differences: x, by y, which goes on by z, by w.
+        let [mut x, mut y, mut z, w] = start;
+        (0..u64::from(part.hashes)).all(|i| {
+            let at = match self.scheme {
+                Scheme::Go => {
+                    let odd = i & 1;
+                    let by = start[2 + ((i + odd) as usize & 3) / 2];
+                    start[odd as usize].wrapping_add(i.wrapping_mul(by)) % m
+                }
+                Scheme::Mitz64 => (x & i64::MAX as u64) % m,
+                // The sign bit tells which to flip, all bits then.
+                Scheme::Mitz32 | Scheme::Spark1 => (x as i32 ^ x as i32 >> 31) as u64 % m,
+                Scheme::Spark2 => (x as i64 ^ x as i64 >> 63) as u64 % m,
+                Scheme::Mmh3 => {
+                    i64::from(murmur3_x86_32(key, i as u32, false) as i32).rem_euclid(signed) as u64
+                }
+                Scheme::Fnv32Seeded | Scheme::Fnv32B | Scheme::Fnv32BSignedMix => {
+                    (x as i64).rem_euclid(signed) as u64
+                }
+                Scheme::Sbbf => {
+                    let block = (x >> 32).wrapping_mul(m / 256) >> 32;
+                    let bit = (x as u32).wrapping_mul(SALT[i as usize % 8]) >> 27;
+                    block * 256 + i * 32 + u64::from(bit)
+                }
+                Scheme::Bloom12 => u64::from(spread(x, (m / 64) as u32)) * 64 + (x & 63),
+                Scheme::Seeds => {
+                    let seed =
+                        self.note.as_chunks().0.get(i as usize).map_or(0, |&seed| u32::from_le_bytes(seed));
+                    let [h1, h2] = murmur3_x64_128(key, b"", seed);
+                    (h1 ^ h2) % m
+                }
+                Scheme::FnvStarts => fnv64(key, 4, FNV64.wrapping_add(31 * i)) % m,
+                Scheme::Lcg128 => {
+                    let state = (u128::from(y) << 64 | u128::from(x)).wrapping_mul(LCG).wrapping_add(1);
+                    [x, y] = [state as u64, (state >> 64) as u64];
+                    return test((state >> 32) as u64 % m);
+                }
+                _ => x % m,
+            };
+            x = x.wrapping_add(y);
+            y = y.wrapping_add(z);
+            z = z.wrapping_add(w);
+            test(at)
+        })
+    }
+
+    /// Where the positions of a key start: x, y, z and w, or four words of hashes.
+    #[inline(never)]
+    fn start(&self, m: u64, key: &[u8]) -> [u64; 4] {
+        let sign = |half: u32| half as i32 as u64;
+        match self.scheme {
+            Scheme::Go => {
+                let ([h0, h1], [h2, h3]) = (murmur3_x64_128(key, b"", 0), murmur3_x64_128(key, &[1], 0));
+                [h0, h1, h2, h3]
+            }
+            Scheme::Mitz64 | Scheme::Lcg128 => {
+                let [h1, h2] = murmur3_x64_128(key, b"", 0);
+                [h1, h2, 0, 0]
+            }
+            Scheme::Mitz32 => {
+                let [h, _] = murmur3_x64_128(key, b"", 0);
+                [h.wrapping_add(h >> 32), h >> 32, 0, 0]
+            }
+            Scheme::Spark1 | Scheme::Spark2 => {
+                let h1 = murmur3_x86_32(key, self.seed as u32, true);
+                let h2 = sign(murmur3_x86_32(key, h1, true));
+                let times = if self.scheme == Scheme::Spark1 { 1 } else { 0x7fff_ffff };
+                [sign(h1).wrapping_mul(times).wrapping_add(h2), h2, 0, 0]
+            }
+            Scheme::Murmur64A => {
+                let a = murmur64a(key, 0xc6a4_a793_5bd1_e995);
+                [a, murmur64a(key, a), 0, 0]
+            }
+            Scheme::Murmur2 => {
+                let a = murmur2(key, 0x9747_b28c);
+                [a.into(), murmur2(key, a).into(), 0, 0]
+            }
+            Scheme::Fnv64 | Scheme::Fnv64Odd => {
+                let h = fnv64(key, 2, FNV64);
+                let [a, b] = [h >> 32, h].map(|half| (sign(half as u32) as i64).rem_euclid(m as i64) as u64);
+                [a, if self.scheme == Scheme::Fnv64Odd { b | 1 } else { b }, 1, 1]
+            }
+            Scheme::Fnv32Triple => {
+                let a = fnv32(key, FNV32, false);
+                let b = fnv32_mix(a.wrapping_mul(FNV32_PRIME), false);
+                let c = fnv32_mix(b.wrapping_mul(FNV32_PRIME), false);
+                let [x, y, z] = [a, b, c].map(|h| u64::from(h & 0x7fff_ffff) % m);
+                [x, y | 1, z, 0]
+            }
+            Scheme::Fnv32Seeded => {
+                let [a, b] = [FNV32, FNV32 ^ 1_576_284_489].map(|start| sign(fnv32(key, start, false)));
+                [a, b, 0, 0]
+            }
+            Scheme::Fnv32B | Scheme::Fnv32BSignedMix => {
+                let signed = self.scheme == Scheme::Fnv32BSignedMix;
+                let a = fnv32(key, FNV32, signed);
+                [sign(a), sign(fnv32_mix(a.wrapping_mul(FNV32_PRIME), signed)), 0, 0]
+            }
+            Scheme::Xxh32Pair => {
+                let half = |add: f64| {
+                    // The seed is a number of JavaScript's. 0 counts as none given, and of others 32 bits do.
+                    let seed = self.seed as i64 as f64 + add;
+                    let seed = if seed == 0.0 { 0x12_3456_7890 } else { seed as i64 };
+                    digest(u64::from(seed as u32), key) & 0xffff_ffff
+                };
+                [half(1.0), half(2.0), 1, 1]
+            }
+            Scheme::Sbbf => [digest(0, key), 0, 0, 0],
+            Scheme::Bloom12 => {
+                let h = self.mixed(key);
+                [h.rotate_left(32), h, 0, 0]
+            }
+            Scheme::Mmh3 | Scheme::Seeds | Scheme::FnvStarts | Scheme::Xor | Scheme::BinaryFuse => [0; 4],
+        }
+    }
+
+    /// A 64-bit number, mixed with the seed.
+    fn mixed(&self, key: &[u8]) -> u64 {
+        finish64(number(key).wrapping_add(self.seed))
+    }
+
+    fn has_fingerprint(&self, part: &Part, bytes: &[u8], key: &[u8]) -> bool {
+        let h = self.mixed(key);
+        let (_, segment) = part.fingerprints();
+        let (mask, width) = (segment.wrapping_sub(1), usize::from(part.hashes / 8));
+        let start = u64::from(spread(h, part.bits as u32));
+        let mut sum = (h ^ h >> 32) & (u64::MAX >> (64 - part.hashes));
+        for j in 0..3 {
+            let place = if self.scheme == Scheme::Xor {
+                let third = u64::from(h.rotate_left(21 * j) as u32).wrapping_mul(part.bits) >> 32;
+                u64::from(j) * part.bits + third
+            } else {
+                // Of h 0 bits in the first segment, those from 18 on in the second, the lowest in the third.
+                let turn = [0, h >> 18, h].get(j as usize).map_or(0, |turn| turn & mask);
+                (start + u64::from(j) * segment) ^ turn
+            };
+            let at = place as usize * width;
+            sum ^= number(bytes.get(at..at + width).unwrap_or_default());
+        }
+        sum == 0
+    }
+
+    /// The chance that a key which was never added is "maybe present", from the present fill: 0 to 1.
+    #[inline(never)]
+    pub fn estimated_fpr(&self) -> f64 {
+        1.0 - self.arrays().fold(1.0, |absent, (part, bytes)| {
+            let hit = match self.scheme {
+                Scheme::Xor | Scheme::BinaryFuse => power(0.5, part.hashes.into()),
+                // A block is hit with the product of its words' shares.
+                Scheme::Sbbf => {
+                    let blocks = bytes.as_chunks::<32>().0.iter().map(|block| {
+                        block
+                            .as_chunks::<4>()
+                            .0
+                            .iter()
+                            .map(|word| f64::from(ones(word) as u32) / 32.0)
+                            .product::<f64>()
+                    });
+                    blocks.sum::<f64>() / (part.bits as f64 / 256.0)
+                }
+                _ => power(fill(part, bytes), part.hashes.into()),
+            };
+            absent * (1.0 - hit)
+        })
+    }
+
+    /// About how many different keys the filter holds: by its fill, or by the size of what holds a fixed set. Infinite when
+    /// it is too full to tell.
+    #[inline(never)]
+    pub fn estimated_count(&self) -> f64 {
+        self.arrays().map(|(part, bytes)| self.count_in(part, fill(part, bytes))).sum()
+    }
+
+    /// The count of keys that sets half of the bits; or [`ForeignFilter::estimated_count`] of a fixed set.
+    #[inline(never)]
+    pub(crate) fn capacity(&self) -> u64 {
+        self.parts.iter().map(|part| self.count_in(part, 0.5)).sum::<f64>() as u64
+    }
+
+    /// The keys in a part of which this share of bits is set.
+    #[inline(never)]
+    fn count_in(&self, part: &Part, fill: f64) -> f64 {
+        let all = part.fingerprints().0 as f64;
+        match self.scheme {
+            // The sizes by which both are made.
+            Scheme::Xor => libm::round((all - 32.0) / 1.23).max(0.0),
+            Scheme::BinaryFuse => libm::round(all / 1.125),
+            _ => libm::round(part.bits as f64 / f64::from(part.hashes) * libm::log(1.0 - fill)).abs(),
+        }
+    }
+
+    /// The bits that there are.
+    #[inline(never)]
+    pub(crate) fn bits(&self) -> u64 {
+        self.parts
+            .iter()
+            .map(|part| if self.scheme.is_static() { u64::from(part.bytes) * 8 } else { part.bits })
+            .sum()
+    }
+}
+
+/// What is added and emptied by those that make filters for other software.
+#[cfg(feature = "interop")]
+impl ForeignFilter {
+    /// A filter whose bits are all 0.
+    pub(crate) fn empty(self) -> Result<Self> {
+        let length = self.byte_length();
+        Ok(ForeignFilter { bytes: zeroed(length)?.into(), ..self })
+    }
+
+    /// The filter with these bytes.
+    pub(crate) fn with_bytes(mut self, bytes: Vec<u8>) -> Result<Self> {
+        Error::unless(bytes.len() == self.byte_length(), SHAPE)?;
+        self.bytes = bytes.into();
+        Ok(self)
+    }
+
+    /// A key's bytes as hashed.
+    pub(crate) fn hashed<'a>(&self, key: &'a [u8]) -> Result<std::borrow::Cow<'a, [u8]>> {
+        let reason = "the filter's keys are numbers, and this is none of them";
+        self.keys.hashed(key)?.ok_or(Error::InvalidKey { reason })
+    }
+
+    /// Whether a key, as hashed, is maybe present.
+    pub(crate) fn has_hashed(&self, key: &[u8]) -> bool {
+        self.arrays().any(|(part, bytes)| self.has_in(part, bytes, key))
+    }
+
+    /// Sets the bits of a key, as hashed, in the last part, which has all its bytes.
+    pub(crate) fn set_hashed(&mut self, key: &[u8]) -> Result<()> {
+        let Some(&part) = self.parts.last() else { return Ok(()) };
+        let mut bytes = std::mem::take(&mut self.bytes);
+        let start = bytes.len().saturating_sub(part.bytes as usize);
+        let array = bytes.get_mut(start..).unwrap_or_default();
+        self.all_positions(&part, key, &mut |at| {
+            if let Some(byte) = usize::try_from(at >> 3).ok().and_then(|i| array.get_mut(i)) {
+                *byte |= 1 << (at & 7);
+            }
+            true
+        });
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    /// Its parts, to change them: note, parts and bytes.
+    pub(crate) fn parts_mut(&mut self) -> (&mut Vec<u8>, &mut Vec<Part>, &mut Payload) {
+        (&mut self.note, &mut self.parts, &mut self.bytes)
+    }
+
+    /// The bytes of each part.
+    pub(crate) fn arrays_of_bytes(&self) -> impl Iterator<Item = &[u8]> {
+        self.arrays().map(|(_, bytes)| bytes)
+    }
+}
+
+const SHAPE: &str = "a foreign filter's keys, seed, bits, bytes, hashes and note must fit its scheme";
+
+/// Whether nothing in a part is absurd, or would be looked for outside.
+#[inline(never)]
+fn shape_holds(scheme: Scheme, part: &Part) -> bool {
+    let Part { bits, bytes, hashes } = *part;
+    let whole = bits == u64::from(bytes) * 8;
+    let width = matches!(hashes, 8 | 16 | 32);
+    let (all, segment) = if width { part.fingerprints() } else { (0, 0) };
+    (1..=1 << 40).contains(&bits)
+        && (1..=MAX_HASHES).contains(&hashes.into())
+        && match scheme {
+            Scheme::Mitz64 | Scheme::Mitz32 => hashes <= 255 && whole && bytes % 8 == 0,
+            Scheme::Spark1 | Scheme::Spark2 => whole && bytes % 8 == 0,
+            Scheme::Sbbf => hashes == 8 && whole && bytes % 32 == 0,
+            Scheme::Bloom12 => hashes == 8 && whole && bytes % 8 == 0,
+            Scheme::Xor => width && all == 3 * bits && u64::from(bytes) * 8 == all * u64::from(hashes),
+            Scheme::BinaryFuse => {
+                width
+                    && segment.is_power_of_two()
+                    && bits % segment == 0
+                    && u64::from(bytes) * 8 == (bits + 2 * segment) * u64::from(hashes)
+            }
+            _ => true,
+        }
+}
+
+/// Where FNV-1a for 32 bits starts.
+const FNV32: u32 = 0x811c_9dc5;
+
+/// The multipliers of rbloom's generator.
+const LCG: u128 = 47_026_247_687_942_121_848_144_207_491_837_418_733;
+
+/// Of a split-block Bloom filter a multiplier for each word. <https://parquet.apache.org/docs/file-format/bloomfilter/>
+const SALT: [u32; 8] =
+    [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
+
+/// The byte of a bit, if there is one.
+fn byte(bytes: &[u8], bit: u64) -> Option<u8> {
+    bytes.get(usize::try_from(bit >> 3).ok()?).copied()
+}
+
+fn ones(bytes: &[u8]) -> u64 {
+    bytes.iter().map(|byte| u64::from(byte.count_ones())).sum()
+}
+
+/// The share of a part's bits that are set, 0 to 1.
+#[inline(never)]
+fn fill(part: &Part, bytes: &[u8]) -> f64 {
+    (ones(bytes) as f64 / part.bits as f64).min(1.0)
+}

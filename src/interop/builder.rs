@@ -1,0 +1,140 @@
+//! Filters for other software, made here: sized by the formulas that it sizes its own by, and filled key by key.
+
+use std::f64::consts::LN_2;
+
+use super::{Options, go_bloom, redisbloom, single};
+use crate::error::{Error, Result};
+use crate::filters::ForeignFilter;
+use crate::filters::foreign::{Format, Keys, MAX_HASHES, Scheme};
+use crate::vectors::zeroed;
+
+/// A filter of a writable format that is being made: `go-bloom`, `guava`, `spark`, `redis-bitmap` or `redisbloom`.
+///
+/// ```
+/// use bloom_wasm::interop::{Builder, Format, Options, write};
+///
+/// let mut builder = Builder::new(Format::Guava, &Options::default(), 1_000_000, 0.01)?;
+/// assert!(builder.add(b"evil.example")?);
+/// let bytes = write(&builder.finish()?)?; // for BloomFilter.readFrom(stream, Funnels.stringFunnel(UTF_8))
+/// # Ok::<(), bloom_wasm::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Builder {
+    filter: ForeignFilter,
+}
+
+impl Builder {
+    /// A filter for `count` keys at a false-positive rate of `fpr`, above 0 and below 1; or of the options `bits` and
+    /// `hashes`, which both don't matter for then.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedFormat`] for a format that is only read, [`Error::InvalidParameter`] for a rate or an option out
+    /// of its range, [`Error::TooLarge`] without the memory.
+    pub fn new(format: Format, options: &Options, count: u64, fpr: f64) -> Result<Self> {
+        options.only(match format {
+            Format::GoBloom => &["layout", "bits", "hashes"],
+            Format::Guava => &["funnel", "layout", "bits", "hashes"],
+            Format::Spark => &["keys", "layout", "seed", "bits", "hashes"],
+            Format::RedisBitmap => &["bits", "hashes"],
+            Format::RedisBloom => &["expansion"],
+            _ => return Err(Error::UnsupportedFormat { reason: "this format is only read, not written" }),
+        })?;
+        Error::unless(fpr > 0.0 && fpr < 1.0, "fpr must be above 0 and below 1")?;
+        if format == Format::RedisBloom {
+            let filter = redisbloom::create(count, fpr, options.expansion.unwrap_or(2))?;
+            return Ok(Builder { filter });
+        }
+        let keys = options.keys(format)?;
+        let name = options.layout.as_deref();
+        let layout = if format == Format::GoBloom { go_bloom::layout(name)? } else { 0 };
+        let scheme = match (format, name) {
+            (Format::GoBloom, _) => Scheme::Go,
+            (Format::Guava, None) => Scheme::Mitz64,
+            (Format::Spark, None) => Scheme::Spark1,
+            (Format::Guava | Format::Spark, Some(name)) => {
+                let rule = "layout must be mitz-64 or mitz-32 for guava, and v1 or v2 for spark";
+                Scheme::from_name(format, name).ok_or(Error::rule(rule))?
+            }
+            _ => Scheme::Mmh3,
+        };
+        let (bits, hashes) = match (options.bits, options.hashes) {
+            (Some(bits), Some(hashes)) => (bits, hashes.into()),
+            (None, None) => sized(format, count.max(1) as f64, fpr),
+            _ => return Err(Error::rule("bits and hashes go together")),
+        };
+        // Longs and words have 64 bits, and only Go remembers that not all of the last ones are used.
+        let (bits, bytes) = match format {
+            Format::RedisBitmap => (bits, bits.div_ceil(8)),
+            Format::GoBloom => (bits, bits.div_ceil(64).saturating_mul(8)),
+            _ => (bits.div_ceil(64).saturating_mul(64), bits.div_ceil(64).saturating_mul(8)),
+        };
+        Error::unless(
+            bits <= 1 << 40 && hashes <= MAX_HASHES.into(),
+            "a filter has at most 2^40 bits and 1,024 hashes",
+        )?;
+        let bytes = usize::try_from(bytes).map_err(|_| Error::TooLarge { bytes })?;
+        let seed = options.seed.unwrap_or(0) as u64;
+        let filter = single(scheme, keys, layout, seed, (bits, hashes), Vec::new(), zeroed(bytes)?)?;
+        Ok(Builder { filter })
+    }
+
+    /// What the keys are.
+    pub fn keys(&self) -> Keys {
+        self.filter.keys()
+    }
+
+    /// Adds a key. True = it was definitely not there before; false = it may have been.
+    ///
+    /// # Errors
+    /// [`Error::InvalidKey`] for one that isn't as long as the numbers that the keys are; [`Error::FilterFull`] for a
+    /// `redisbloom` that mustn't grow; [`Error::TooLarge`] without the memory. Nothing is changed then.
+    pub fn add(&mut self, key: &[u8]) -> Result<bool> {
+        let key = self.filter.hashed(key)?;
+        if self.filter.has_hashed(&key) {
+            return Ok(false);
+        }
+        if self.filter.format() == Format::RedisBloom {
+            redisbloom::count_one(&mut self.filter)?;
+        }
+        self.filter.set_hashed(&key)?;
+        Ok(true)
+    }
+
+    /// The filter.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory.
+    pub fn finish(self) -> Result<ForeignFilter> {
+        let Builder { mut filter } = self;
+        if filter.format() == Format::RedisBitmap {
+            // Redis's string ends with the last byte that has a bit.
+            let end = filter.as_bytes().iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            let (_, parts, bytes) = filter.parts_mut();
+            parts.iter_mut().for_each(|part| part.bytes = end as u32);
+            bytes.truncate(end);
+        }
+        Ok(filter)
+    }
+}
+
+/// The bits and hashes by which a format's own software makes a filter for so many keys.
+fn sized(format: Format, count: f64, fpr: f64) -> (u64, u64) {
+    let bits = -count * libm::log(fpr) / (LN_2 * LN_2);
+    let rounded = |bits: f64| libm::floor(bits / count * LN_2 + 0.5);
+    let (bits, hashes) = match format {
+        Format::GoBloom => {
+            let bits = libm::ceil(bits);
+            (bits, libm::ceil(LN_2 * bits / count))
+        }
+        Format::RedisBitmap => {
+            let bits = libm::ceil(bits);
+            (bits, rounded(bits))
+        }
+        // Java's cast drops the fraction, before the bits are rounded up to whole words.
+        _ => {
+            let bits = libm::trunc(bits);
+            (bits, rounded(bits))
+        }
+    };
+    (bits.max(1.0) as u64, hashes.max(1.0) as u64)
+}

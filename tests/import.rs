@@ -1,0 +1,214 @@
+//! `import`, `export`, `build` of other software's kinds and `build --capacity`, in this process.
+
+use std::fs;
+use std::path::Path;
+
+use bloom_wasm::cli::{Streams, run};
+use bloom_wasm::{Blob, Profile};
+use tempfile::TempDir;
+
+struct Ran {
+    code: u8,
+    out: String,
+    err: String,
+}
+
+/// Runs the tool in a folder, by paths in it; `{}` in an argument is the folder of the vectors.
+fn tool(folder: &TempDir, args: &str, mut input: &[u8]) -> Ran {
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop");
+    let path = |arg: &str| match arg.split_once('@') {
+        Some(("", file)) => folder.path().join(file).display().to_string(),
+        _ => arg.replace("{}", vectors.to_str().unwrap()),
+    };
+    let args = ["bloom-wasm".to_owned()].into_iter().chain(args.split(' ').map(path));
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let streams = &mut Streams { input: &mut input, out: &mut out, err: &mut err, terminal: false };
+    let code = run(args.collect::<Vec<_>>(), streams);
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ran { code, out: text(out), err: text(err) }
+}
+
+/// As [`tool`], for what must not fail.
+fn done(folder: &TempDir, args: &str, input: &[u8]) -> String {
+    let ran = tool(folder, args, input);
+    assert!(ran.code == 0, "{args}: {}", ran.err);
+    ran.out
+}
+
+fn read(folder: &TempDir, file: &str) -> Vec<u8> {
+    fs::read(folder.path().join(file)).unwrap()
+}
+
+fn vector(file: &str) -> Vec<u8> {
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop").join(file)).unwrap()
+}
+
+#[test]
+fn a_filter_comes_in_answers_and_goes_out_again() {
+    let folder = TempDir::new().unwrap();
+    let file = "go-bits-and-blooms/medium/filter.json";
+    done(&folder, &format!("import {{}}/{file} --from go-bloom --name list -o @a.bloom"), b"");
+    let blob = Blob::decode(read(&folder, "a.bloom")).unwrap();
+    assert_eq!((blob.name(), blob.profile()), (Some("list"), Profile::Raw));
+    assert_eq!(done(&folder, "check @a.bloom", b"key-7\nno-such-key\nkey-9999\n"), "key-7\nkey-9999\n");
+    let info: serde_json::Value = serde_json::from_str(&done(&folder, "info @a.bloom --json", b"")).unwrap();
+    assert_eq!((&info["kind"], &info["count"], &info["hashes"]), (&"go-bloom".into(), &().into(), &7.into()));
+    assert_eq!(info["foreign"], serde_json::json!({ "bits": 95851, "hashes": 7 }));
+    let rows = done(&folder, "info @a.bloom", b"");
+    assert!(rows.contains("go-bloom: of other software") && rows.contains("bits 95851, hashes 7"), "{rows}");
+    assert!(rows.contains("about 9,985, by"), "Go's own ApproximatedSize: {rows}");
+    done(&folder, "export @a.bloom --to go-bloom -o @out.json", b"");
+    assert_eq!(read(&folder, "out.json"), vector(file));
+
+    let ran = tool(&folder, "export @a.bloom --to guava -o @out.guava", b"");
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("a go-bloom filter as guava") && ran.err.contains("[incompatible]"),
+        "{}",
+        ran.err
+    );
+    assert!(!folder.path().join("out.guava").exists());
+    done(&folder, "build - --kind bloom -o @own.bloom", b"key\n");
+    assert!(tool(&folder, "export @own.bloom --to go-bloom -o @out.go", b"").err.contains("[incompatible]"));
+    let own: serde_json::Value = serde_json::from_str(&done(&folder, "info @own.bloom --json", b"")).unwrap();
+    assert_eq!(own["foreign"], serde_json::Value::Null);
+}
+
+#[test]
+fn verify_measures_what_the_original_answers() {
+    let folder = TempDir::new().unwrap();
+    let members: String = (0..10_000).map(|i| format!("key-{i}\n")).collect();
+    let absent: String = (0..20_000).map(|i| format!("absent-{i}\n")).collect();
+    fs::write(folder.path().join("members"), members).unwrap();
+    fs::write(folder.path().join("absent"), absent).unwrap();
+    let manifest: serde_json::Value = serde_json::from_slice(&vector("guava/manifest.json")).unwrap();
+    let case = manifest["cases"].as_array().unwrap().iter().find(|case| case["id"] == "medium-utf8").unwrap();
+    let hits = case["probe_ranges"][0]["true_indices"].as_array().unwrap().len();
+    done(&folder, "import {}/guava/medium-utf8/filter.bin --from guava -o @a.bloom", b"");
+    let verify = "verify @a.bloom --members @members --json";
+    let listed = done(&folder, &format!("{verify} --absent @absent"), b"");
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!((&listed["falseNegatives"], &listed["probes"]), (&0.into(), &20_000.into()));
+    assert_eq!(listed["falsePositives"], hits);
+    let random: serde_json::Value = serde_json::from_str(&done(&folder, verify, b"")).unwrap();
+    let fpr = random["measuredFpr"].as_f64().unwrap();
+    assert!((0.009..0.011).contains(&fpr), "{fpr}");
+}
+
+#[test]
+fn numbers_are_lines_of_digits() {
+    let folder = TempDir::new().unwrap();
+    let file = "guava/longs-small/filter.bin";
+    done(&folder, &format!("import {{}}/{file} --from guava --funnel long -o @a.bloom"), b"");
+    let members = String::from_utf8(vector("guava/longs-small/members.txt")).unwrap();
+    assert_eq!(done(&folder, "check @a.bloom", members.as_bytes()), members);
+    let ran = tool(&folder, "check @a.bloom 1.5", b"");
+    assert!(ran.code == 2 && ran.err.contains("[invalid_key]"), "{}", ran.err);
+    fs::write(folder.path().join("members"), &members).unwrap();
+    done(&folder, "verify @a.bloom --members @members --probes 1000", b"");
+
+    // The same keys give the same file, sized for 22 at 0.05 as the original was.
+    done(&folder, "build @members --kind guava --funnel long --fpr 0.05 -o @b.bloom", b"");
+    done(&folder, "export @b.bloom --to guava -o @b.guava", b"");
+    assert_eq!(read(&folder, "b.guava"), vector(file));
+    let ran = tool(&folder, "build @members - --kind guava --funnel long -o @c.bloom", b"1\nx\n");
+    assert!(
+        ran.code == 2 && ran.err.contains("standard input:2") && ran.err.contains("[invalid_key]"),
+        "{}",
+        ran.err
+    );
+    let ran = tool(
+        &folder,
+        &format!("import {{}}/{file} --from guava --funnel long --profile url -o @d.bloom"),
+        b"",
+    );
+    assert!(ran.code == 2 && ran.err.contains("numbers"), "{}", ran.err);
+}
+
+#[test]
+fn profiles_go_with_other_hashes_too() {
+    let folder = TempDir::new().unwrap();
+    for kind in ["go-bloom", "guava", "spark", "redis-bitmap", "redisbloom"] {
+        let list = b"http://evil.example/a?b\nbad.example\nbad.example\n";
+        let out =
+            done(&folder, &format!("build - --kind {kind} --profile url --fpr 0.0001 -o @a.bloom"), list);
+        assert!(out.contains("2 keys, 1 repeated ones dropped"), "{out}");
+        let asked = b"https://evil.example/a?b#c\nhttp://sub.bad.example/x\nhttp://good.example/\n";
+        let found = "https://evil.example/a?b#c\nhttp://sub.bad.example/x\n";
+        assert_eq!(done(&folder, "check @a.bloom", asked), found, "{kind}");
+        // Unwrapped and wrapped again it's the same blob.
+        done(&folder, &format!("export @a.bloom --to {kind} -o @a"), b"");
+        let info: serde_json::Value =
+            serde_json::from_str(&done(&folder, "info @a.bloom --json", b"")).unwrap();
+        let shape = match kind {
+            "redis-bitmap" => format!(" --bits {} --hashes {}", info["bits"], info["hashes"]),
+            _ => String::new(),
+        };
+        done(&folder, &format!("import @a --from {kind} --profile url{shape} -o @b.bloom"), b"");
+        assert_eq!(read(&folder, "a.bloom"), read(&folder, "b.bloom"), "{kind}");
+    }
+    done(&folder, "build - --kind guava --profile password --lowercase -o @p.bloom", b"Secret\n");
+    assert_eq!(done(&folder, "check @p.bloom SECRET", b""), "SECRET\n");
+}
+
+#[test]
+fn parts_of_one_shape_merge_to_the_whole() {
+    let folder = TempDir::new().unwrap();
+    let lines = |range: std::ops::Range<u32>| range.map(|i| format!("key-{i}\n")).collect::<String>();
+    for kind in ["bloom", "counting"] {
+        let build = format!("build - --kind {kind} --capacity 3000 --fpr 0.01 --seed 7 -o");
+        done(&folder, &format!("{build} @a.bloom"), lines(0..1000).as_bytes());
+        done(&folder, &format!("{build} @b.bloom"), lines(1000..1001).as_bytes());
+        done(&folder, &format!("{build} @c.bloom"), lines(1001..3000).as_bytes());
+        done(&folder, &format!("{build} @whole.bloom"), lines(0..3000).as_bytes());
+        done(&folder, "merge @a.bloom @b.bloom @c.bloom -o @merged.bloom", b"");
+        assert_eq!(read(&folder, "merged.bloom"), read(&folder, "whole.bloom"), "{kind}");
+        // What is sized by its keys is the same where these are as many.
+        done(
+            &folder,
+            &format!("build - --kind {kind} --fpr 0.01 --seed 7 -o @plain.bloom"),
+            lines(0..3000).as_bytes(),
+        );
+        assert_eq!(read(&folder, "plain.bloom"), read(&folder, "whole.bloom"), "{kind}");
+    }
+    // More keys than that only raise the rate.
+    done(&folder, "build - --kind bloom --capacity 10 --fpr 0.01 -o @full.bloom", lines(0..100).as_bytes());
+    let all = lines(0..100);
+    assert_eq!(done(&folder, "check @full.bloom", all.as_bytes()), all);
+    done(
+        &folder,
+        "build - --kind go-bloom --capacity 10000 --fpr 0.01 -o @go.bloom",
+        lines(0..100).as_bytes(),
+    );
+    let info: serde_json::Value = serde_json::from_str(&done(&folder, "info @go.bloom --json", b"")).unwrap();
+    assert_eq!((&info["bits"], &info["hashes"]), (&95_851.into(), &7.into()));
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("list"), "key\n").unwrap();
+    for (args, words) in [
+        ("build @list --capacity 10 -o @a", "--capacity goes with"),
+        ("build @list --kind cuckoo --capacity 10 -o @a", "--capacity goes with"),
+        ("build @list --funnel utf8 -o @a", "other software's kinds"),
+        ("build @list --kind spark --funnel utf8 -o @a", "an option that the format hasn't got"),
+        ("build @list --kind guava --funnel utf16 -o @a", "funnel must be"),
+        ("build @list --kind guava --fpr 1 -o @a", "fpr must be"),
+        ("build @list --kind guava --seed 1 -o @a", "option that the format hasn't got"),
+        ("build @list --kind guava --allow @list -o @a", "--allow goes with our own kinds"),
+        ("build @list --kind xor -o @a", "invalid value 'xor'"),
+        ("build @list --kind foreign -o @a", "invalid value 'foreign'"),
+        ("import @list --from guava --lowercase -o @a", "--profile password"),
+        ("import @list --from guava -o @a", "[unsupported_format]"),
+        ("import @list --from redis-bitmap -o @a", "redis-bitmap needs bits and hashes"),
+        ("import @missing --from guava -o @a", "missing"),
+        ("import @list -o @a", "--from"),
+    ] {
+        let ran = tool(&folder, args, b"");
+        assert_eq!(ran.code, 2, "{args}");
+        assert!(ran.err.contains(words), "{args}: {}", ran.err);
+        assert_eq!(ran.err.lines().count(), 1, "{args}: {}", ran.err);
+        assert!(!folder.path().join("a").exists());
+    }
+}
