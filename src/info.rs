@@ -41,9 +41,9 @@ pub struct Info<'a> {
     pub layers: u32,
     /// The parameters of a foreign filter, by name: an object in JSON; none for our own kinds.
     // The wasm makes the object by hand, which saves a kilobyte.
-    #[cfg_attr(all(feature = "serde", target_arch = "wasm32"), serde(skip))]
+    #[cfg_attr(all(feature = "reader", target_arch = "wasm32"), serde(skip))]
     #[cfg_attr(
-        all(feature = "serde", not(target_arch = "wasm32")),
+        all(feature = "serde", not(all(feature = "reader", target_arch = "wasm32"))),
         serde(serialize_with = "serialized::object")
     )]
     pub foreign: Option<Vec<(&'static str, Parameter)>>,
@@ -59,7 +59,11 @@ pub struct Info<'a> {
 
 /// A parameter of a foreign filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(all(feature = "serde", not(target_arch = "wasm32")), derive(serde::Serialize), serde(untagged))]
+#[cfg_attr(
+    all(feature = "serde", not(all(feature = "reader", target_arch = "wasm32"))),
+    derive(serde::Serialize),
+    serde(untagged)
+)]
 pub enum Parameter {
     /// A name.
     Text(&'static str),
@@ -99,7 +103,7 @@ fn parameters(filter: &ForeignFilter) -> Result<Vec<(&'static str, Parameter)>> 
 mod serialized {
     use serde::Serializer;
 
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(not(all(feature = "reader", target_arch = "wasm32")))]
     use super::Parameter;
 
     /// A number as JavaScript holds it: exact below 2^53, and the nearest such number above.
@@ -111,7 +115,7 @@ mod serialized {
         }
     }
 
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(not(all(feature = "reader", target_arch = "wasm32")))]
     pub fn object<S: Serializer>(
         parameters: &Option<Vec<(&'static str, Parameter)>>,
         serializer: S,
