@@ -4,6 +4,7 @@ import type { Digests, Filter as RawFilter } from "./bloom_wasm.js";
 import { call, enter, leave, release, stopped } from "./call.js";
 import { FilterError } from "./error.js";
 import { classes, Filter, hold, rawOf } from "./filter.js";
+import type { ForeignFormat } from "./info.js";
 import { invalidParameter, isA, iterable, type Key, requireType, typeName } from "./input.js";
 import { type KeyStream, pushSource } from "./keystream.js";
 import { List } from "./lists.js";
@@ -91,8 +92,20 @@ function empty(kind: string, options: AllOptions | undefined, make: (digests: Di
   return withList(kind, read, ({ digests }) => call(() => make(digests)));
 }
 
+/** A filter of our own kinds. */
+abstract class OwnFilter extends Filter<Key> {
+  /**
+   * Throws `incompatible`: other software has other hashes than XXH64, and a filter doesn't know its keys. Make a
+   * `ForeignFilter` from the keys.
+   */
+  toForeign(_format?: ForeignFormat): never {
+    const message = `a ${this.kind} filter can't become another software's; make a ForeignFilter from its keys`;
+    throw new FilterError("incompatible", message);
+  }
+}
+
 /** A filter that keys can be added to. Keys are read as its builder reads them: as URLs, passwords or bytes. */
-abstract class GrowingFilter extends Filter {
+abstract class GrowingFilter extends OwnFilter {
   /**
    * Adds a key. True = it was definitely not there before; false = it may have been. If a cuckoo or scalable filter has
    * no room, this throws `filter_full` and leaves the filter unchanged.
@@ -319,7 +332,7 @@ export class CuckooFilter extends GrowingFilter {
 }
 
 /** A ribbon filter: read-only, and the smallest. At a million keys it is within 1 % of the smallest possible size. */
-export class RibbonFilter extends Filter {
+export class RibbonFilter extends OwnFilter {
   private constructor() {
     super(notNew("from"));
   }

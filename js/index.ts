@@ -2,6 +2,8 @@
 
 export { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter } from "./builders.js";
 export { errorCodes } from "./error.js";
+export type { ForeignOptions, ForeignSource } from "./foreign.js";
+export { decode, ForeignFilter, load } from "./foreign.js";
 export type { KeyStream } from "./keystream.js";
 export type {
   BuildOptions,

@@ -1,9 +1,26 @@
 /** The description of a filter. */
 
+/** The formats of other software. FORMAT.md section 6.6 tells how each is asked. */
+export type ForeignFormat =
+  | "go-bloom"
+  | "guava"
+  | "spark"
+  | "redis-bitmap"
+  | "redisbloom"
+  | "npm-bloomfilter"
+  | "npm-bloom-filters"
+  | "parquet-sbbf"
+  | "xor"
+  | "binary-fuse"
+  | "filterpassword"
+  | "pybloomfiltermmap3"
+  | "pyprobables"
+  | "rbloom";
+
 /** A description of a filter: a plain object that can go into JSON. It never has the bits themselves. */
 export interface FilterInfo {
-  /** The kind of filter. */
-  kind: "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon";
+  /** The kind of filter; of a foreign one its format. */
+  kind: "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon" | ForeignFormat;
   /** What the keys are: `raw` = bytes as given, `url` = host and path expressions of URLs, `password` = passwords. */
   profile: "raw" | "url" | "password";
   /** The number of different keys, or null if the kind doesn't know it (bloom, counting): see `estimatedCount`. */
@@ -11,13 +28,14 @@ export interface FilterInfo {
   /**
    * The number of keys that the filter is made for. For bloom and counting, this many keys set half of the bits; for
    * cuckoo, they fill 95 % of the slots; for ribbon, it is the number of keys. Null for scalable, which grows.
+   * A foreign filter has the number of bloom, or that by the size of its fixed set.
    */
   capacity: number | null;
   /** The false-positive rate at that capacity, 0 to 1. The present rate is `estimatedFpr`. */
   fpr: number;
   /** The number of bits of the filter. */
   bits: number;
-  /** Hashes per key; null for scalable, cuckoo and ribbon. */
+  /** Hashes per key; null for scalable, cuckoo and ribbon, and for a foreign filter that has no one number. */
   hashes: number | null;
   /** Bits of the whole blob per key (by `estimatedCount` if `count` is null), or null if there are no keys. */
   bitsPerKey: number | null;
@@ -27,6 +45,11 @@ export interface FilterInfo {
   seed: string;
   /** The number of layers over the base filter. */
   layers: number;
+  /**
+   * The parameters of a foreign filter by the names of the options that read it, such as `funnel`; null for our own
+   * kinds.
+   */
+  foreign: { [option: string]: string | number } | null;
   /** The name that the builder gave, or null. */
   name: string | null;
   /** The creation time that the builder gave, in milliseconds since 1970, or null. */

@@ -5,6 +5,12 @@ import { type ErrorCode, FilterError } from "./error.js";
 /** A key. A string is hashed as its UTF-8 bytes; a lone surrogate becomes U+FFFD (the bytes EF BF BD). */
 export type Key = string | Uint8Array;
 
+/**
+ * A key to ask for. A number is one where the filter of other software has numbers as keys: a `bigint` or a whole
+ * `number`, or any `number` where they are floating-point. Elsewhere it throws `invalid_key`.
+ */
+export type AnyKey = Key | bigint | number;
+
 /** Like `instanceof`, but false for a revoked Proxy, for which that throws. */
 export function isA<T>(value: unknown, its: { readonly prototype: T }): value is T {
   try {
@@ -93,7 +99,7 @@ export function asBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array {
 }
 
 /** The keys, if they are iterable. Strings and bytes are refused: nobody means their characters or numbers as keys. */
-export function iterable(keys: Iterable<Key>): Iterable<Key> {
+export function iterable<K>(keys: Iterable<K>): Iterable<K> {
   if (typeof keys !== "string" && !isBytes(keys) && typeof keys?.[Symbol.iterator] === "function") return keys;
   throw new FilterError("invalid_key", `keys must be an iterable of keys, not ${typeName(keys)}`);
 }

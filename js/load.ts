@@ -3,7 +3,7 @@
 import { Incoming } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
-import { type Filter, hold } from "./filter.js";
+import { type Filter, hold, refuseFrom } from "./filter.js";
 import { asBytes, attempt, invalidParameter, requireType, typeName } from "./input.js";
 import { networkError, readAll, requireSignal, toWeb, unlessAborted } from "./stream.js";
 
@@ -42,6 +42,27 @@ export interface LoadOptions {
  * sixteenth.
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
+  refuseFrom(options);
+  return loadInto(
+    source,
+    options,
+    call(() => new Incoming(0)),
+  );
+}
+
+/** @internal What takes the bytes of a filter that arrives. */
+export type Receiver = Pick<Incoming, "push" | "expectedLength" | "toBytes" | "decode" | "free">;
+
+/** @internal Loads a filter into a receiver, and frees that. */
+export async function loadInto(source: Source, options: LoadOptions, receiver: Receiver): Promise<Filter> {
+  try {
+    return await receive(source, options, receiver);
+  } finally {
+    release(receiver);
+  }
+}
+
+async function receive(source: Source, options: LoadOptions, incoming: Receiver): Promise<Filter> {
   if (typeof options !== "object" || options === null) throw invalidParameter("options must be an object");
   const { signal, onProgress, maxBytes = Infinity, integrity, fetch } = options;
   requireType("function", { onProgress, fetch });
@@ -61,9 +82,7 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   const requireRoom = (length: number) => {
     if (length > most) throw new FilterError("too_large", `the blob has ${length} bytes, more than ${most}`);
   };
-  let incoming: Incoming | undefined;
   try {
-    const blob = (incoming = call(() => new Incoming(0)));
     let loaded = 0;
     let expected = 0; // the blob's length according to its header, once that has arrived
     let next = 0; // read the header again once this many bytes have arrived
@@ -79,11 +98,11 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
       requireEnd();
       // Never more than the whole: at the end, doubling the room would waste memory.
       if (loaded > room) room = expected === 0 || expected > 2 * room ? Math.max(loaded, 2 * room) : expected;
-      call(() => blob.push(chunk, room));
+      call(() => incoming.push(chunk, room));
       if (expected === 0 && loaded >= next) {
         // A header may have thousands of levels in it. Reading it again for each chunk would take minutes.
         next = 2 * loaded;
-        expected = call(() => blob.expectedLength());
+        expected = call(() => incoming.expectedLength());
         requireRoom(expected);
         requireEnd();
         // Make room for the whole at once, but not for a lot if only the header says so.
@@ -93,17 +112,15 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
     });
     if (integrity !== undefined) {
       await requireIntegrity(
-        call(() => blob.toBytes()),
+        call(() => incoming.toBytes()),
         integrity,
       );
       signal?.throwIfAborted();
     }
-    return hold(call(() => blob.decode()));
+    return hold(call(() => incoming.decode()));
   } catch (error) {
     void stream.cancel?.(error).catch(() => {});
     throw error;
-  } finally {
-    release(incoming);
   }
 }
 

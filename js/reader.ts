@@ -3,8 +3,8 @@
 export type { ErrorCode } from "./error.js";
 export { FilterError } from "./error.js";
 export { decode, Filter } from "./filter.js";
-export type { FilterInfo } from "./info.js";
-export type { Key } from "./input.js";
+export type { FilterInfo, ForeignFormat } from "./info.js";
+export type { AnyKey, Key } from "./input.js";
 export type { LoadOptions, Source } from "./load.js";
 export { load } from "./load.js";
 export { canonicalizeUrl, urlExpressions } from "./url.js";

@@ -23,13 +23,13 @@ use crate::profile::Profile;
 use crate::vectors::{copied, push};
 
 /// A whole number from a JavaScript number. Those are exact below 2^53.
-fn whole<N: TryFrom<u64>>(number: f64, rule: &'static str) -> Result<N> {
+pub(super) fn whole<N: TryFrom<u64>>(number: f64, rule: &'static str) -> Result<N> {
     let holds = number.fract() == 0.0 && (0.0..=9_007_199_254_740_991.0).contains(&number);
     Error::unless(holds, rule)?;
     N::try_from(number as u64).map_err(|_| Error::rule(rule))
 }
 
-const COUNT: &str = "count must be a whole number from 0 to 2^53 - 1";
+pub(super) const COUNT: &str = "count must be a whole number from 0 to 2^53 - 1";
 const INITIAL_CAPACITY: &str = "initialCapacity must be a whole number from 1 to 2^32 - 1";
 
 #[wasm_bindgen]
@@ -334,7 +334,7 @@ impl Digests {
 }
 
 /// A text, which is short.
-fn name(text: &JsString) -> Result<String> {
+pub(super) fn name(text: &JsString) -> Result<String> {
     Ok(String::from_utf8(utf8(text)?).unwrap_or_default())
 }
 

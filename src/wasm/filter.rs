@@ -7,6 +7,7 @@ use super::incoming::Incoming;
 use super::runtime::{Runtime, utf8};
 use super::{each_chunk, extend, headroom, scratch, serialize, to_js};
 use crate::error::{Error, Result};
+use crate::filters::Filter as AnyFilter;
 use crate::format::Blob;
 use crate::info::{Info, Parameter};
 use crate::keys::lines::lines;
@@ -47,6 +48,15 @@ impl Filter {
     #[wasm_bindgen(getter)]
     pub fn kind(&self) -> JsString {
         self.blob.filter().base().name().into()
+    }
+
+    /// What the keys of a foreign filter are, by their number in FORMAT.md; undefined for our own kinds.
+    #[wasm_bindgen(getter, js_name = foreignKeys)]
+    pub fn foreign_keys(&self) -> Option<u8> {
+        match self.blob.filter().base() {
+            AnyFilter::Foreign(filter) => Some(filter.keys() as u8),
+            _ => None,
+        }
     }
 
     /// Asks for a key, a string or a `Uint8Array`: true = maybe present, false = definitely absent.

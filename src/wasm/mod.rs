@@ -10,6 +10,8 @@
 #[cfg(feature = "builder")]
 mod builder;
 mod filter;
+#[cfg(feature = "builder")]
+mod foreign;
 mod incoming;
 mod runtime;
 mod scratch;

@@ -1,0 +1,139 @@
+//! The class `Foreign`: reading and making the filters of other software, and more methods of the class `Filter`.
+
+use js_sys::{JsString, Uint8Array};
+use wasm_bindgen::prelude::*;
+
+use super::builder::{COUNT, name, whole};
+use super::filter::Filter;
+use super::{extend, headroom, scratch, to_js};
+use crate::digests::sort;
+use crate::error::{Error, Result};
+use crate::filters::Filter as AnyFilter;
+use crate::format::Blob;
+use crate::hash::digest;
+use crate::interop::{self, Builder, Format, Options};
+use crate::profile::Profile;
+use crate::vectors::{append, push, reserve};
+
+/// A filter of other software that is arriving, or the keys of one that is to be made. To `js/load.ts` it is an
+/// `Incoming`.
+#[wasm_bindgen]
+pub struct Foreign {
+    format: Format,
+    options: Options,
+    profile: Profile,
+    /// What has arrived; or the keys, each after its length (u32, little-endian).
+    bytes: Vec<u8>,
+    digests: Vec<u64>,
+}
+
+#[wasm_bindgen]
+impl Foreign {
+    /// One of the format of this name.
+    #[wasm_bindgen(constructor)]
+    pub fn new(format: &JsString) -> Result<Foreign> {
+        headroom()?;
+        Ok(Foreign {
+            format: Format::from_name(&name(format)?)?,
+            options: Options::default(),
+            profile: Profile::Raw,
+            bytes: Vec::new(),
+            digests: Vec::new(),
+        })
+    }
+
+    /// Sets an option, a string or a number, by its name in JavaScript.
+    pub fn set(&mut self, option: &JsString, value: &JsValue) -> Result<()> {
+        let option = name(option)?;
+        match (value.as_f64(), value.dyn_ref::<JsString>()) {
+            (Some(number), _) => {
+                let holds = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
+                Error::unless(holds, "the options of foreign formats are texts and whole numbers")?;
+                self.options.set_number(&option, number as i64)
+            }
+            (_, Some(text)) if option == "profile" => {
+                let rule = Error::rule("profile must be raw, url or password");
+                self.profile = Profile::from_name(&name(text)?, false, false).ok_or(rule)?;
+                Ok(())
+            }
+            (_, Some(text)) => self.options.set_text(&option, name(text)?),
+            _ => Err(Error::rule("the options of foreign formats are texts and whole numbers")),
+        }
+    }
+
+    /// Appends bytes that arrive, and makes room for `room` of them in all.
+    pub fn push(&mut self, bytes: &Uint8Array, room: usize) -> Result<()> {
+        reserve(&mut self.bytes, room)?;
+        extend(&mut self.bytes, bytes)
+    }
+
+    /// 0, because few formats say how long they are.
+    #[wasm_bindgen(js_name = expectedLength)]
+    pub fn expected_length(&self) -> Result<usize> {
+        Ok(0)
+    }
+
+    /// A copy of all bytes.
+    #[wasm_bindgen(js_name = toBytes)]
+    pub fn to_bytes(&self) -> Result<Uint8Array> {
+        to_js(&self.bytes)
+    }
+
+    /// The filter, if the whole of it has arrived.
+    pub fn decode(&mut self) -> Result<Filter> {
+        let bytes = std::mem::take(&mut self.bytes);
+        let filter = interop::read(self.format, &self.options, &bytes)?;
+        let holds = self.profile == Profile::Raw || filter.keys().width().is_none();
+        Error::unless(holds, "profile must be raw where the keys are numbers")?;
+        Filter::new(Blob::new(self.profile, filter))
+    }
+
+    /// What the keys of a new filter are, by their number in FORMAT.md. Fails if none can be made with these options.
+    #[wasm_bindgen(js_name = foreignKeys)]
+    pub fn foreign_keys(&self, fpr: f64) -> Result<u8> {
+        Ok(Builder::new(self.format, &self.options, 1, fpr)?.keys() as u8)
+    }
+
+    /// Takes the `count` keys in the first `length` bytes of the scratch, which begin with the keys' lengths (u32,
+    /// little-endian).
+    #[wasm_bindgen(js_name = pushKeys)]
+    pub fn push_keys(&mut self, count: usize, length: usize) -> Result<()> {
+        let Foreign { bytes, digests, .. } = self;
+        scratch::with(length, |text| {
+            scratch::keys(text, count).try_for_each(|key| {
+                append(bytes, &(key.len() as u32).to_le_bytes())?;
+                append(bytes, key)?;
+                push(digests, digest(0, key))
+            })
+        })
+    }
+
+    /// Builds the filter, for `count` keys or else as many as differ. The keys are used up.
+    pub fn build(&mut self, count: Option<f64>, fpr: f64) -> Result<Filter> {
+        let (bytes, mut digests) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.digests));
+        sort(&mut digests)?;
+        let count = count.map_or(Ok(digests.len() as u64), |count| whole(count, COUNT))?;
+        drop(digests);
+        let mut builder = Builder::new(self.format, &self.options, count, fpr)?;
+        let mut rest = &bytes[..];
+        while let Some((&length, after)) = rest.split_first_chunk() {
+            let (key, after) =
+                after.split_at_checked(u32::from_le_bytes(length) as usize).unwrap_or_default();
+            builder.add(key)?;
+            rest = after;
+        }
+        Filter::new(Blob::new(Profile::Raw, builder.finish()?))
+    }
+}
+
+#[wasm_bindgen]
+impl Filter {
+    /// What the filter's own software wrote, or would.
+    #[wasm_bindgen(js_name = toForeign)]
+    pub fn to_foreign(&self) -> Result<Uint8Array> {
+        match self.blob.filter().base_alone()? {
+            AnyFilter::Foreign(filter) => to_js(&interop::write(filter)?),
+            _ => Err(Error::Incompatible),
+        }
+    }
+}
