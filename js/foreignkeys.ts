@@ -40,8 +40,12 @@ function wide(bytes: Uint8Array, keys: number): Uint8Array {
   throw invalidKey(`the filter's keys are numbers of ${width(keys)} bytes, little-endian`);
 }
 
+/** The last number's bytes. They go into the scratch before the next one's. */
+const view = /* @__PURE__ */ new DataView(/* @__PURE__ */ new ArrayBuffer(8));
+const wholes = /* @__PURE__ */ new Uint8Array(view.buffer);
+const halves = /* @__PURE__ */ wholes.subarray(0, 4);
+
 function bytesOf(key: AnyKey, keys: number): Uint8Array {
-  const view = new DataView(new ArrayBuffer(width(keys)));
   if (keys in WHOLE) {
     const [min, max, set] = WHOLE[keys]!;
     if (!(typeof key === "bigint" || Number.isSafeInteger(key)))
@@ -56,7 +60,7 @@ function bytesOf(key: AnyKey, keys: number): Uint8Array {
       throw invalidKey("a key must be in the range of floats of 32 bits");
     else view.setFloat32(0, key, true);
   }
-  return new Uint8Array(view.buffer);
+  return width(keys) === 4 ? halves : wholes;
 }
 
 const shown = (key: unknown) => (typeof key === "number" ? String(key) : typeName(key));
