@@ -99,7 +99,9 @@ abstract class OwnFilter extends Filter<Key> {
    * `ForeignFilter` from the keys.
    */
   toForeign(_format?: ForeignFormat): never {
-    const message = `a ${this.kind} filter can't become another software's; make a ForeignFilter from its keys`;
+    const raw = rawOf(this);
+    const kind = call(() => raw.kind);
+    const message = `a ${kind} filter can't become another software's; make a ForeignFilter from its keys`;
     throw new FilterError("incompatible", message);
   }
 }

@@ -222,11 +222,15 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
    */
   static decode<F extends Filter>(this: { readonly prototype: F }, bytes: Uint8Array | ArrayBuffer): F;
   static decode(this: FilterClass, bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
-    if (typeof this !== "function" || !Object(this).prototype)
-      throw invalidParameter("decode must be called on a class");
+    requireClass(this);
     refuseFrom(options);
     return holdAs(decodeRaw(bytes), this);
   }
+}
+
+/** @internal Throws unless `decode` was called on a class. */
+export function requireClass(its: unknown): asserts its is FilterClass {
+  if (typeof its !== "function" || !Object(its).prototype) throw invalidParameter("decode must be called on a class");
 }
 
 /** @internal Wraps a raw filter in an object of a class that was asked for: of Filter, a kind's, or the user's own. */
@@ -292,7 +296,8 @@ export class WrappedFilter extends Filter {
     const answers: number[] = [];
     for (let start = 0; start < bytes.length; ) {
       const end = bytes.indexOf(LF, start);
-      const line = decoder.decode(bytes.subarray(start, end < 0 ? undefined : end)).replace(/\r$/, "");
+      // A copy, because browsers decode no bytes that are shared or may shrink.
+      const line = decoder.decode(bytes.slice(start, end < 0 ? undefined : end)).replace(/\r$/, "");
       answers.push(line !== "" && this.has(numberIn(line, kind)) ? 1 : 0);
       start = end < 0 ? bytes.length : end + 1;
     }

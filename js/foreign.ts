@@ -3,16 +3,7 @@
 import { Foreign } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
-import {
-  classes,
-  decode as decodeBlob,
-  Filter,
-  type FilterClass,
-  hold,
-  holdAs,
-  rawOf,
-  WrappedFilter,
-} from "./filter.js";
+import { classes, decode as decodeBlob, Filter, hold, holdAs, rawOf, requireClass, WrappedFilter } from "./filter.js";
 import { foreignKey } from "./foreignkeys.js";
 import type { ForeignFormat } from "./info.js";
 import { type AnyKey, asBytes, attempt, invalidParameter, iterable, requireType } from "./input.js";
@@ -172,8 +163,9 @@ export async function load(source: Source, options?: LoadOptions): Promise<Filte
 }
 
 /** Like {@link load}, for bytes that are there. They are copied. */
-export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options: ForeignSource): ForeignFilter;
+// The last, which is what `map(decode)` gives.
+export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
   return isForeign(options) ? hold(decodeRaw(bytes, options)) : decodeBlob(bytes);
 }
@@ -228,7 +220,8 @@ export class ForeignFilter extends WrappedFilter {
     options?: ForeignSource,
   ): F {
     if (!isForeign(options)) return Filter.decode.call(this as never, bytes) as F;
-    return holdAs(decodeRaw(bytes, options), this as FilterClass) as F;
+    requireClass(this);
+    return holdAs(decodeRaw(bytes, options), this) as F;
   }
 
   /**

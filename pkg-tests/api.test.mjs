@@ -281,6 +281,7 @@ test("info describes the blob", () => {
     byteLength: bytes.length,
     seed: "18446744073709551615",
     layers: 0,
+    foreign: null,
     name: "größer",
     createdAt: 1.7e12,
   });

@@ -152,24 +152,59 @@ test("tsc --strict accepts the types from import and from require", () => {
     }
     // @ts-expect-error: a number is no key
     filter.has(42);
+    const number: boolean = some.has(42n) || some.hasAny([1, "a"]);
+    const foreign: ForeignFilter = ForeignFilter.from(["a", 5n], { format: "spark", keys: "long", layout: "v2", seed: 1, fpr: 0.01 });
+    const original: Uint8Array = foreign.clone().toForeign();
+    const wrapped: ForeignFilter = decode(original, { from: "guava", funnel: "int", profile: "url" });
+    const bitmap: Promise<ForeignFilter> = load("a", { from: "redis-bitmap", bits: 64, hashes: 3, maxBytes: 9 });
+    const others: ForeignFilter = ForeignFilter.decode(original, { from: "xor", width: 8 });
+    const parameters: string | number | undefined = others.info().foreign?.["width"];
+    const format: ForeignFormat | "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon" = others.kind;
+    const filters: Filter[] = [original].map(decode);
+    const source: ForeignSource = { from: "spark", keys: "bytes" };
+    const options: ForeignOptions = { format: "redisbloom", expansion: 0, capacity: 10 };
+    void [number, wrapped, bitmap, parameters, format, filters, decode(original, source), ForeignFilter.from([], options)];
+    // @ts-expect-error: no such format
+    decode(original, { from: "java" });
+    // @ts-expect-error: Guava's option is funnel
+    decode(original, { from: "guava", keys: "bytes" });
+    // @ts-expect-error: no such funnel
+    decode(original, { from: "guava", funnel: "string" });
+    // @ts-expect-error: a bitmap doesn't say how many bits it has
+    decode(original, { from: "redis-bitmap", hashes: 3 });
+    // @ts-expect-error: an option of no format
+    load("a", { from: "go-bloom", size: 5 });
+    // @ts-expect-error: nor without a format
+    load("a", { funnel: "utf8" });
+    // @ts-expect-error: a format that is only read
+    ForeignFilter.from(["a"], { format: "xor" });
+    // @ts-expect-error: an option of another format
+    ForeignFilter.from(["a"], { format: "guava", expansion: 2 });
+    // @ts-expect-error: it can't be changed
+    foreign.add("a");
     // @ts-expect-error: the class has no public constructor
     new Filter();
   `;
   const names =
-    "BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter, canonicalizeUrl, decode, load, urlExpressions";
+    "BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, ForeignFilter, RibbonFilter, ScalableBloomFilter, canonicalizeUrl, decode, load, urlExpressions";
   const imports = `
-    import { ${names}, type FilterInfo, type ProfileOptions, type SkipReason } from "bloom-wasm";
+    import { ${names}, type FilterInfo, type ForeignFormat, type ForeignOptions, type ForeignSource, type ProfileOptions, type SkipReason } from "bloom-wasm";
     import * as reader from "bloom-wasm/reader";
     import { init, initSync, decode as slim, BloomFilter as SlimBloomFilter } from "bloom-wasm/slim";
     import { init as initReader, decode as readerSlim } from "bloom-wasm/reader/slim";
     const starting: Promise<void> = init(new URL("http://a.b"));
     const same: [typeof decode, typeof FilterError, typeof initReader, typeof readerSlim] = [slim, reader.FilterError, init, reader.decode];
-    void [starting, initSync, same, SlimBloomFilter];
+    void [starting, initSync, same, SlimBloomFilter, () => answer];
     const asked: reader.Filter = reader.decode(new Uint8Array(1));
     // @ts-expect-error: the reader has no builders
     reader.BloomFilter.from(["a"]);
     // @ts-expect-error: and its filters can't be changed
     asked.add("a");
+    // @ts-expect-error: it reads no bytes of other software
+    reader.decode(new Uint8Array(1), { from: "guava" });
+    // @ts-expect-error: neither does load
+    reader.load("a", { from: "guava" });
+    const answer: boolean = asked.has(42n) && asked.hasMany([1, "a"]).includes(1);
     // @ts-expect-error: nor has it the formulas
     reader.optimal(1, 0.1);
   `;

@@ -62,6 +62,26 @@ const cases = {
     }
   },
 
+  "filters of other software are read, asked by either entry, and given back"({ ask, full }) {
+    const keys = ["a", "lone \ud800", "\u00e9"];
+    const filter = full.ForeignFilter.from(keys, { format: "guava", fpr: 1e-6 });
+    const again = full.decode(filter.toForeign(), { from: "guava", funnel: "utf8" });
+    const read = ask.decode(filter.toBytes());
+    check(again.equals(filter) && again instanceof full.ForeignFilter && read instanceof ask.Filter, "other filters");
+    for (const its of [filter, again, read])
+      check(its.hasAll(keys) && its.has("lone ?") && !its.hasAny(["lone \ufffd", "b"]), "another answer");
+    const numbers = full.ForeignFilter.from([1, 2n ** 62n], { format: "guava", funnel: "long", fpr: 1e-6 });
+    equal([...ask.decode(numbers.toBytes()).hasMany([1n, 2, 2n ** 62n])], [1, 0, 1]);
+    equal(
+      codeOf(ask, () => ask.decode(filter.toForeign(), { from: "guava" })),
+      "invalid_parameter",
+    );
+    equal(
+      codeOf(full, () => full.RibbonFilter.from(keys).toForeign()),
+      "incompatible",
+    );
+  },
+
   "each entry has its own classes and one FilterError"({ ask, full }) {
     equal(Object.keys(ask).sort(), ["Filter", "FilterError", "canonicalizeUrl", "decode", "load", "urlExpressions"]);
     check(ask.FilterError === full.FilterError, "two classes of errors");

@@ -6,6 +6,7 @@
 export async function sweep(api, foreign) {
   const { BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter } =
     api;
+  const { ForeignFilter } = api;
 
   /** What the caller's own code throws. */
   const own = new Error("the caller's own");
@@ -146,6 +147,7 @@ export async function sweep(api, foreign) {
   const bloom = () => new BloomFilter(100, 3);
   const urls = RibbonFilter.from(["evil.example"], { profile: "url" });
   const passwords = RibbonFilter.from(["password"], { profile: "password" });
+  const guava = (funnel = "utf8", keys = ["a"]) => ForeignFilter.from(keys, { format: "guava", funnel });
   /** Each function, with arguments that are right; a last one that is an object of options is taken apart too. */
   const calls = {
     decode: [api.decode, blob],
@@ -154,6 +156,21 @@ export async function sweep(api, foreign) {
       blob,
       { signal: undefined, onProgress: undefined, maxBytes: 1e6, integrity: undefined, fetch: undefined },
     ],
+    "decode, from": [api.decode, guava().toForeign(), { from: "guava", funnel: "utf8", profile: "raw" }],
+    "load, from": [api.load, guava().toForeign(), { from: "guava", funnel: "utf8", profile: "raw", maxBytes: 1e6 }],
+    "ForeignFilter.decode": [(...args) => ForeignFilter.decode(...args), guava().toForeign(), { from: "guava" }],
+    "ForeignFilter.decode, this": [(its) => ForeignFilter.decode.call(its, guava().toBytes()), ForeignFilter],
+    "ForeignFilter.from": [
+      (...args) => ForeignFilter.from(...args),
+      ["a"],
+      { format: "spark", keys: "string", layout: "v2", seed: 1, fpr: 0.1, capacity: 9, bits: 64, hashes: 1 },
+    ],
+    "ForeignFilter.from, numbers": [
+      (...args) => ForeignFilter.from(...args),
+      [1n],
+      { format: "guava", funnel: "long" },
+    ],
+    "new ForeignFilter": [(...args) => new ForeignFilter(...args), 9],
     optimal: [api.optimal, 10, 0.1],
     fprFor: [api.fprFor, 10, 100, 3],
     countFor: [api.countFor, 100, 0.1],
@@ -220,6 +237,7 @@ export async function sweep(api, foreign) {
     union: [bloom],
     intersect: [bloom],
     locations: ["a"],
+    toForeign: ["guava"],
     free: [],
   };
   for (const [method, args] of Object.entries(methods)) {
@@ -229,10 +247,13 @@ export async function sweep(api, foreign) {
       () => CuckooFilter.from(["a"]),
       () => urls.clone(),
       () => passwords.clone(),
+      () => guava(),
+      () => guava("long", [1]),
     ]) {
       if (!make()[method]) continue;
-      calls[`${make().kind}.${method}`] = [(...args) => make()[method](...args), ...args];
-      calls[`${make().kind}.${method}, this`] = [(its, ...args) => make()[method].call(its, ...args), make, ...args];
+      const name = `${make().kind} ${make().info().foreign?.funnel ?? ""}.${method}`;
+      calls[name] = [(...args) => make()[method](...args), ...args];
+      calls[`${name}, this`] = [(its, ...args) => make()[method].call(its, ...args), make, ...args];
     }
   }
 

@@ -175,6 +175,11 @@ export async function everything(entry) {
   const sha1 = ["E38AD214943DAAD1D64C102FAEC29DE4AFE9DA3D:5", "E38AD214943DAAD1D64C102FAEC29DE4AFE9DA3E:1", "no"];
   const hashed = RibbonFilter.from(sha1, { profile: "password", sha1Hex: true, minCount: 2, onSkip });
   blobs.push(url.toBytes(), password.toBytes(), hashed.toBytes());
+  const foreign = api.ForeignFilter.from(["a", "\ud800"], { format: "guava", funnel: "unencoded-chars" });
+  line("foreign", foreign.toForeign(), api.decode(foreign.toForeign(), { from: "guava" }).info().foreign);
+  const numbers = api.ForeignFilter.from([1, -(2n ** 63n)], { format: "spark", keys: "long" });
+  line("numbers", numbers.has(-(2n ** 63n)), numbers.hasMany([1n, 2]), numbers.hasLines(encode("1\n\n2")));
+  blobs.push(foreign.toBytes());
   line("told", told);
   line(
     "formulas",
