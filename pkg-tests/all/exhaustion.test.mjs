@@ -15,12 +15,16 @@ const CALLS = `
   const encode = (text) => new TextEncoder().encode(text);
   const keys = Array.from({ length: 2000 }, (_, i) => "key " + i);
   const hosts = Array.from({ length: 500 }, (_, i) => "host" + i + ".example");
-  const { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter, FilterError } = api;
+  const { BloomFilter, CountingBloomFilter, CuckooFilter, ForeignFilter, RibbonFilter, ScalableBloomFilter, FilterError } = api;
   const urls = RibbonFilter.from(hosts, { profile: "url", fpr: 0.5, allow: ["good.example", "http://b\\u00fccher.example/\\u00e9"] });
   const passwords = RibbonFilter.from(["Passw\\u00f6rd"], { profile: "password", lowercase: true, fpr: 1e-9 });
   const counting = CountingBloomFilter.from(keys);
   const bloom = BloomFilter.from(keys);
   const blobs = [urls, passwords, counting, bloom, ScalableBloomFilter.from(keys), CuckooFilter.from(keys)].map((filter) => filter.toBytes());
+  const formats = ["go-bloom", "guava", "spark", "redis-bitmap", "redisbloom"];
+  const wide = { format: "guava", funnel: "unencoded-chars", capacity: 100_000 };
+  const foreign = ForeignFilter.from(["a", "\\ud800"], wide);
+  const theirs = foreign.toForeign();
   const long = "x".repeat(300_000);
   const calls = {
     has: () => bloom.has("key 1") && !bloom.has(long),
@@ -43,6 +47,10 @@ const CALLS = `
     addMany: () => bloom.clone().addMany(["a new one", "key 1"]) === 1,
     add: () => ScalableBloomFilter.decode(blobs[4]).add("a new one") && CountingBloomFilter.decode(blobs[2]).add("a new one"),
     empty: () => [new BloomFilter(800, 1), new ScalableBloomFilter(), CuckooFilter.withCapacity(100, 0.1)].length === 3,
+    foreign: () => foreign.hasAll(["a", "\\ud800"]) && foreign.clone().info().foreign.funnel === wide.funnel,
+    foreignFrom: () => formats.every((format) => ForeignFilter.from(keys, { format }).has("key 1")),
+    foreignDecode: () => api.decode(theirs, { from: "guava", funnel: wide.funnel }).equals(foreign),
+    toForeign: () => foreign.toForeign().length === theirs.length,
     union: () => { const copy = bloom.clone(); copy.union(bloom); copy.union(copy); return copy.equals(bloom); },
   };
 `;
@@ -101,6 +109,10 @@ test("memory that runs out, in every function that allocates, is too_large, and 
     "empty",
     "info",
     "union",
+    "foreign",
+    "foreignFrom",
+    "foreignDecode",
+    "toForeign",
   ]) {
     assert.ok(met.split(",").includes(name), `memory never ran out in ${name}, only in ${met}`);
   }
