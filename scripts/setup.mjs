@@ -257,6 +257,63 @@ export function python() {
   return has() ? env : undefined;
 }
 
+/**
+ * A folder of the cache for what is made of these ingredients, by their names and versions: `make` fills it, once.
+ * Undefined if `make` throws.
+ */
+export function made(name, ingredients, make) {
+  const version = createHash("sha256").update(JSON.stringify(ingredients)).digest("hex").slice(0, 12);
+  const folder = join(cache, `${name}-${version}`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(cache, { recursive: true });
+  const half = mkdtempSync(`${folder}-`);
+  try {
+    make(half);
+    // Somebody else may have been faster.
+    if (!existsSync(folder)) renameSync(half, folder);
+    return folder;
+  } catch (error) {
+    step(`${name} can't be had: ${error.stderr?.trim().split("\n").at(-1) || error.message}`);
+    return undefined;
+  } finally {
+    rmSync(half, { recursive: true, force: true });
+  }
+}
+
+/** A folder with Python packages, each with its exact version, for PYTHONPATH; undefined if they can't be had. */
+export function pythonPackages(name, packages) {
+  return made(name, packages, (folder) => {
+    step(`installing the Python packages ${packages.join(", ")} for the tests (once)`);
+    const options = ["--quiet", "--disable-pip-version-check", "--timeout=30", "--retries=1", "--target", folder];
+    const bounded = { encoding: "utf8", stdio: ["ignore", "ignore", "pipe"], timeout: 600_000 };
+    execFileSync("python3", ["-m", "pip", "install", ...options, ...packages], bounded);
+  });
+}
+
+/** Debian's folder of Go packages, which has bits-and-blooms/bloom, and the command go; undefined if one is missing. */
+export function go() {
+  const path = "/usr/share/gocode";
+  const command = program("Go", "golang-go", ["go"], []);
+  const source = [join(path, "src/github.com/bits-and-blooms/bloom")];
+  return command && program("Go's bloom", "golang-github-willf-bloom-dev", [], source) && { command, path };
+}
+
+/** The version of the Java compiler, 17 or later; undefined if there is none. */
+export function java() {
+  program("Java", "default-jdk-headless", ["javac"], []);
+  const version = /^javac ((\d+)\S*)/.exec(output("javac", "-version"));
+  return version && version[2] >= 17 ? version[1] : undefined;
+}
+
+/** The path of Guava's jar. */
+export function guava() {
+  return program("Guava", "libguava-java", [], ["/usr/share/java/guava.jar"]);
+}
+
+export function redis() {
+  return program("Redis", "redis-server", ["redis-server"], []);
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   setup();
   if (process.argv.includes("--browser")) {

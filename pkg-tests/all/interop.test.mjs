@@ -1,0 +1,167 @@
+/**
+ * The tool against the software whose filters it reads and writes, both ways: what they wrote, and what we wrote, is
+ * answered here as there, for 100,000 random keys and as many strangers. SEED=N repeats a run.
+ */
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { root } from "../../scripts/setup.mjs";
+import { listed, randomKeys, randomly } from "../interop/keys.mjs";
+import * as systems from "../interop/systems.mjs";
+import { skipped } from "../runtimes/table.mjs";
+
+const COUNT = 100_000;
+const FPR = 0.01;
+const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
+const tool = join(root, "target/release/bloom-wasm");
+
+/** The keys of each kind: the members, then strangers. */
+const lists = {};
+let folder;
+
+before(() => {
+  console.log(`interop.test.mjs: SEED=${SEED}`);
+  folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
+  const below = randomly(SEED);
+  for (const kind of ["text", "bytes", "int", "long"]) {
+    const keys = randomKeys(kind, 2 * COUNT, below);
+    const [members, all] = ["members", "all"].map((name) => join(folder, `${kind}-${name}`));
+    writeFileSync(members, listed(keys.slice(0, COUNT)));
+    writeFileSync(all, listed(keys));
+    lists[kind] = { keys, members, all };
+  }
+});
+
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const bloomWasm = (...args) => execFileSync(tool, args.map(String), { encoding: "utf8", maxBuffer: 2 ** 30 });
+
+/** 1 for each line of the list that the tool says may be in a blob, else 0. */
+function check(blob, { keys, all }) {
+  const { status, stdout, stderr } = spawnSync(tool, ["check", blob], { input: readFileSync(all), maxBuffer: 2 ** 30 });
+  assert.ok(status === 0 || status === 1, `${stderr}`);
+  let at = 0;
+  const answers = keys.map((key) => {
+    const line = stdout.subarray(at, at + key.length + 1);
+    const found = line.length > key.length && line.at(-1) === 10 && key.equals(line.subarray(0, -1));
+    if (found) at += line.length;
+    return found ? 1 : 0;
+  });
+  assert.equal(at, stdout.length, "the tool prints lines that it wasn't asked");
+  return answers;
+}
+
+/** Compares what the tool says of a blob with the other system's answers. */
+function compare(blob, list, answersFile) {
+  const expected = readFileSync(answersFile, "latin1").trim().split("\n").map(Number);
+  assert.equal(expected.length, list.keys.length);
+  // Their own answers are what they should be: no member lost, and strangers that only look like members.
+  assert.ok(expected.slice(0, COUNT).every(Boolean));
+  const falsePositives = expected.slice(COUNT).filter(Boolean).length;
+  assert.ok(falsePositives > 0.8 * FPR * COUNT && falsePositives < 1.2 * FPR * COUNT, `${falsePositives} of ${COUNT}`);
+  const found = check(blob, list);
+  const wrong = list.keys.filter((_, i) => found[i] !== expected[i]);
+  assert.deepEqual(
+    wrong.slice(0, 5).map((key) => key.toString("latin1")),
+    [],
+    `${wrong.length} keys answered otherwise`,
+  );
+}
+
+const options = (given) => Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
+
+/** What a Bloom filter of so many keys needs. */
+const BITS = Math.ceil((-COUNT * Math.log(FPR)) / Math.log(2) ** 2);
+const SHAPE = { bits: BITS, hashes: 7 };
+
+const guava = { int: "int", long: "long", bytes: "bytes", text: "utf8" };
+const guavaCases = [...Object.entries(guava).map(([kind, funnel]) => [kind, funnel]), ["text", "unencoded-chars"]].map(
+  ([kind, funnel]) => ({ kind, scheme: funnel, given: { funnel }, writes: true }),
+);
+
+/**
+ * For each system its cases: the kind of keys, the scheme as its program has it, how the tool is told of it, and whether
+ * the tool writes it too, the same bytes.
+ */
+const SYSTEMS = {
+  "Go's bits-and-blooms": {
+    system: systems.goSystem,
+    format: "go-bloom",
+    cases: [
+      { kind: "text", scheme: "binary", writes: true },
+      { kind: "bytes", scheme: "binary", writes: true },
+      { kind: "text", scheme: "json" },
+    ],
+  },
+  "Guava of Debian": { system: systems.guavaSystem, format: "guava", cases: guavaCases },
+  "Guava of Spark": { system: systems.newerGuavaSystem, format: "guava", cases: guavaCases },
+  Spark: {
+    system: systems.sparkSystem,
+    format: "spark",
+    cases: [
+      { kind: "text", scheme: "string default", given: { keys: "string" }, writes: true },
+      { kind: "bytes", scheme: "bytes default", given: { keys: "bytes" }, writes: true },
+      { kind: "long", scheme: "long default", given: { keys: "long" }, writes: true },
+      { kind: "text", scheme: "string V2 -7", given: { keys: "string" } },
+      { kind: "text", scheme: "string V1", given: { keys: "string" } },
+      { kind: "bytes", scheme: "bytes V1", given: { keys: "bytes" } },
+      { kind: "long", scheme: "long V1", given: { keys: "long" } },
+    ],
+  },
+  "a bitmap in Redis": {
+    system: systems.redisSystem,
+    using: systems.withRedis,
+    format: "redis-bitmap",
+    cases: [
+      { kind: "text", scheme: `${BITS} 7`, given: SHAPE, writes: true },
+      { kind: "bytes", scheme: `${BITS} 7`, given: SHAPE, writes: true },
+    ],
+  },
+};
+
+for (const [name, { system, using = (use) => use(), format, cases }] of Object.entries(SYSTEMS)) {
+  const { missing, ...program } = system();
+  const skip = missing && skipped(`interop, ${name}`, missing);
+  describe(name, { skip, timeout: 600_000 }, () => {
+    const file = (i, what) => join(folder, `${name.replaceAll(/\W/g, "-")}-${i}.${what}`);
+
+    before(async () => {
+      const jobs = cases.flatMap(({ kind, scheme, given = {}, writes }, i) => {
+        const { members, all } = lists[kind];
+        const theirs = file(i, "theirs");
+        const both = [
+          ["make", scheme, theirs, members, COUNT, FPR],
+          ["ask", scheme, theirs, all, file(i, "theirs-answers")],
+        ];
+        if (!writes) return both;
+        const { bits, hashes, ...how } = given;
+        const shape = bits ? { bits, hashes } : { fpr: FPR };
+        const ours = file(i, "ours");
+        bloomWasm("build", members, "--kind", format, ...options({ ...how, ...shape }), "-o", `${ours}-blob`);
+        bloomWasm("export", `${ours}-blob`, "--to", format, "-o", ours);
+        return [...both, ["ask", scheme, ours, all, file(i, "ours-answers")]];
+      });
+      await using((...more) => systems.run(program, jobs, ...more));
+    });
+
+    for (const [i, { kind, scheme, given = {}, writes }] of cases.entries()) {
+      test(`${scheme}, keys of ${kind}: they write, and we answer`, () => {
+        const blob = file(i, "theirs-blob");
+        bloomWasm("import", file(i, "theirs"), "--from", format, ...options(given), "-o", blob);
+        compare(blob, lists[kind], file(i, "theirs-answers"));
+        const back = file(i, "theirs-again");
+        bloomWasm("export", blob, "--to", format, "-o", back);
+        if (scheme !== "json") assert.ok(readFileSync(back).equals(readFileSync(file(i, "theirs"))), "exported anew");
+      });
+
+      if (!writes) continue;
+      test(`${scheme}, keys of ${kind}: we write the same bytes, and they answer`, () => {
+        compare(`${file(i, "ours")}-blob`, lists[kind], file(i, "ours-answers"));
+        assert.ok(readFileSync(file(i, "ours")).equals(readFileSync(file(i, "theirs"))));
+      });
+    }
+  });
+}

@@ -1,0 +1,147 @@
+/**
+ * Other systems with filters, each a program that makes and asks them. A program gets jobs on standard input, one a line,
+ * its words parted by tabs:
+ *
+ *     make  SCHEME  FILTER  LIST  COUNT  FPR    makes a file of the list's keys, sized for so many
+ *     ask   SCHEME  FILTER  LIST  ANSWERS       writes 1 for each key of the list that may be in there, else 0
+ *
+ * A list has a key a line. The first word of a scheme is how the lines become keys.
+ */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { go, guava, java, made, output, pythonPackages, redis } from "../../scripts/setup.mjs";
+
+const programs = import.meta.dirname;
+const source = (name) => readFileSync(join(programs, name), "utf8");
+const quiet = { encoding: "utf8", stdio: ["ignore", "ignore", "pipe"], timeout: 300_000 };
+
+/** How to run a program with jobs, or `{ missing }`: why that can't be done. */
+const command = (program, args, env = {}) => ({ program, args, env: { ...process.env, ...env } });
+const missing = (what) => ({ missing: `there is no ${what}, and it can't be installed here` });
+
+/** What Go is run with, to compile a file that imports Debian's packages. */
+export function goCommand() {
+  const found = go();
+  if (!found) return missing("Go with the package bloom (Debian: golang-go, golang-github-willf-bloom-dev)");
+  const cache = made("go-cache", [output(found.command, "version")], () => {});
+  return command(found.command, [], { GO111MODULE: "off", GOPATH: found.path, GOCACHE: cache, GOFLAGS: "" });
+}
+
+export function goSystem() {
+  const { missing, program, env } = goCommand();
+  if (missing) return { missing };
+  const compiled = made("interop-go", [source("bloom.go"), output(program, "version")], (folder) =>
+    execFileSync(program, ["build", "-o", join(folder, "bloom"), join(programs, "bloom.go")], { ...quiet, env }),
+  );
+  return compiled ? command(join(compiled, "bloom"), []) : { missing: "its program could not be compiled" };
+}
+
+/** A class of this folder, compiled against jars. */
+function javaSystem(name, jar) {
+  const version = java();
+  if (!version) return missing("Java compiler of version 17 or later (Debian: default-jdk-headless)");
+  const compiled = made(`interop-${name}`, [source(`${name}.java`), jar, version], (folder) =>
+    execFileSync("javac", ["-d", folder, "-cp", jar, join(programs, `${name}.java`)], quiet),
+  );
+  if (!compiled) return { missing: "its program could not be compiled" };
+  return command("java", ["-Xss512k", "-XX:TieredStopAtLevel=1", "-cp", `${compiled}:${jar}`, name]);
+}
+
+export function guavaSystem() {
+  const jar = guava();
+  return jar ? javaSystem("Guava", jar) : missing("Guava (Debian: libguava-java)");
+}
+
+const PYSPARK = "pyspark==4.3.0";
+
+/** The folder of PySpark for PYTHONPATH, which has all of Spark inside; or why there is none. */
+export function pyspark() {
+  if (!java()) return missing("Java of version 17 or later (Debian: default-jdk-headless)");
+  const path = pythonPackages("pyspark", [PYSPARK]);
+  return path ? { path } : missing(`PySpark (PyPI: ${PYSPARK})`);
+}
+
+export function sparkSystem() {
+  const { missing, path } = pyspark();
+  if (missing) return { missing };
+  const jars = join(path, "pyspark/jars");
+  const jar = readdirSync(jars).find((name) => name.startsWith("spark-sketch"));
+  return javaSystem("Spark", join(jars, jar));
+}
+
+/** The Guava that Spark brings along, which is newer than Debian's. */
+export function newerGuavaSystem() {
+  const { missing, path } = pyspark();
+  if (missing) return { missing };
+  const jars = join(path, "pyspark/jars");
+  const jar = readdirSync(jars).find((name) => name.startsWith("guava-"));
+  return jar ? javaSystem("Guava", join(jars, jar)) : { missing: "this Spark has no Guava" };
+}
+
+const CLIENTS = ["redis==8.1.0", "hiredis==3.5.0", "mmh3==5.3.1"];
+
+/** The folder of Python's clients of Redis and mmh3, and the path of the server; or why there are none. */
+export function redisTools() {
+  const server = redis();
+  if (!server) return missing("Redis (Debian: redis-server)");
+  const path = pythonPackages("redis", CLIENTS);
+  return path ? { server, path } : missing(`client of Redis (PyPI: ${CLIENTS.join(", ")})`);
+}
+
+export function redisSystem() {
+  const { missing, path } = redisTools();
+  return missing ? { missing } : command("python3", [join(programs, "bitmap.py")], { PYTHONPATH: path });
+}
+
+/** Runs `use(port)` while a Redis serves loopback, which writes nothing to the disk. */
+export async function withRedis(use) {
+  const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-redis-"));
+  const port = await freePort();
+  const options = ["--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
+  const server = spawn(redis(), options.map(String), { stdio: ["ignore", "pipe", "inherit"] });
+  const kill = () => server.kill("SIGKILL");
+  process.once("exit", kill);
+  try {
+    const ended = once(server, "exit").then(([code]) => assertRunning(code));
+    await Promise.race([ready(server.stdout), ended]);
+    server.stdout.resume();
+    return await use(port);
+  } finally {
+    kill();
+    process.off("exit", kill);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function ready(printed) {
+  for await (const line of createInterface(printed)) if (line.includes("Ready to accept connections")) return;
+}
+
+function assertRunning(code) {
+  throw new Error(`redis-server ended with ${code} before it was ready`);
+}
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Runs a system's program with jobs. */
+export async function run({ program, args, env }, jobs, ...more) {
+  const child = spawn(program, [...args, ...more.map(String)], { env, stdio: ["pipe", "inherit", "inherit"] });
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  child.stdin.end(jobs.map((job) => `${job.join("\t")}\n`).join(""));
+  const [code, signal] = await once(child, "exit");
+  process.off("exit", kill);
+  if (code !== 0) throw new Error(`${program} ended with ${code ?? signal}`);
+}
