@@ -14,11 +14,15 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { buffer } from "node:stream/consumers";
 import { go, guava, java, made, output, pythonPackages, redis } from "../../scripts/setup.mjs";
 
 const programs = import.meta.dirname;
 const source = (name) => readFileSync(join(programs, name), "utf8");
 const quiet = { encoding: "utf8", stdio: ["ignore", "ignore", "pipe"], timeout: 300_000 };
+
+// What is started here is killed when this process exits, so a signal has to let it exit.
+for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
 /** How to run a program with jobs, or `{ missing }`: why that can't be done. */
 const command = (program, args, env = {}) => ({ program, args, env: { ...process.env, ...env } });
@@ -52,9 +56,15 @@ function javaSystem(name, jar) {
   return command("java", ["-Xss512k", "-XX:TieredStopAtLevel=1", "-cp", `${compiled}:${jar}`, name]);
 }
 
-export function guavaSystem() {
+/** The jar of Guava. */
+export function guavaClasses() {
   const jar = guava();
-  return jar ? javaSystem("Guava", jar) : missing("Guava (Debian: libguava-java)");
+  return jar ? { jar } : missing("Guava (Debian: libguava-java)");
+}
+
+export function guavaSystem() {
+  const { missing, jar } = guavaClasses();
+  return missing ? { missing } : javaSystem("Guava", jar);
 }
 
 const PYSPARK = "pyspark==4.3.0";
@@ -64,6 +74,27 @@ export function pyspark() {
   if (!java()) return missing("Java of version 17 or later (Debian: default-jdk-headless)");
   const path = pythonPackages("pyspark", [PYSPARK]);
   return path ? { path } : missing(`PySpark (PyPI: ${PYSPARK})`);
+}
+
+/** Runs a Python script by spark-submit in a folder, with some settings, on loopback only. */
+export async function sparkSubmit(cwd, master, script, settings = {}) {
+  const { path } = pyspark();
+  const quiet = { "spark.ui.enabled": false, "spark.log.level": "ERROR", ...settings };
+  const conf = Object.entries(quiet).flatMap(([name, value]) => ["--conf", `${name}=${value}`]);
+  const env = {
+    ...process.env,
+    PYTHONPATH: path,
+    SPARK_HOME: join(path, "pyspark"),
+    PYSPARK_PYTHON: "python3",
+    SPARK_LOCAL_IP: "127.0.0.1",
+    SPARK_LOCAL_HOSTNAME: "localhost",
+    SPARK_LOCAL_DIRS: join(cwd, "spark-local"),
+    SPARK_WORKER_DIR: join(cwd, "spark-work"),
+  };
+  await ended(join(path, "pyspark/bin/spark-submit"), ["--master", master, ...conf, script], {
+    cwd,
+    env,
+  });
 }
 
 export function sparkSystem() {
@@ -136,12 +167,33 @@ async function freePort() {
 }
 
 /** Runs a system's program with jobs. */
-export async function run({ program, args, env }, jobs, ...more) {
-  const child = spawn(program, [...args, ...more.map(String)], { env, stdio: ["pipe", "inherit", "inherit"] });
-  const kill = () => child.kill("SIGKILL");
+export function run({ program, args, env }, jobs, ...more) {
+  const input = jobs.map((job) => `${job.join("\t")}\n`).join("");
+  return ended(program, [...args, ...more.map(String)], { env, input });
+}
+
+/**
+ * Waits until a program has ended, and throws what it said if it failed. What it starts itself ends with it, and all end
+ * with this process.
+ */
+async function ended(program, args, { input = "", ...options }) {
+  const child = spawn(program, args, { ...options, detached: true, stdio: ["pipe", "ignore", "pipe"] });
+  const kill = () => {
+    try {
+      process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // All have ended.
+    }
+  };
   process.once("exit", kill);
-  child.stdin.end(jobs.map((job) => `${job.join("\t")}\n`).join(""));
-  const [code, signal] = await once(child, "exit");
-  process.off("exit", kill);
-  if (code !== 0) throw new Error(`${program} ended with ${code ?? signal}`);
+  try {
+    child.stdin.on("error", () => {}); // It has ended already, and says why.
+    child.stdin.end(input);
+    const said = buffer(child.stderr);
+    const [code, signal] = await once(child, "exit");
+    kill();
+    if (code !== 0) throw new Error(`${program} ended with ${code ?? signal}: ${(await said).toString().slice(-2000)}`);
+  } finally {
+    process.off("exit", kill);
+  }
 }

@@ -1,0 +1,32 @@
+/** Programs in the pages of docs/, and running them. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { root } from "../../scripts/setup.mjs";
+
+/** A page's text, and the code of each of its sections: by the section's title, then by language, in order. */
+export function page(name) {
+  const text = readFileSync(join(root, "docs", name), "utf8");
+  const code = {};
+  for (const [, title, body] of text.matchAll(/^## (.*)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)) {
+    code[title] = {};
+    for (const [, language, snippet] of body.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm))
+      (code[title][language] ??= []).push(snippet);
+  }
+  return { text, code };
+}
+
+const PATH = [join(root, "target/release"), process.env.PATH].join(delimiter);
+
+/** What a program prints. */
+export function prints(program, args, options = {}) {
+  return execFileSync(program, args.map(String), {
+    encoding: "utf8",
+    maxBuffer: 2 ** 30,
+    ...options,
+    env: { ...process.env, PATH, ...options.env },
+  });
+}
+
+/** Runs lines of a shell with the tool at hand. */
+export const shell = (lines, cwd, env) => prints("sh", ["-e", "-c", lines], { cwd, env });
