@@ -60,7 +60,7 @@ const PATIENCE = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch
 const NPM = ["--no-audit", "--no-fund", "--loglevel=error", ...PATIENCE];
 
 /** Runs one of our installers for ten minutes at most; why it failed, in a line, or undefined. */
-function failure(command, args, options) {
+export function failure(command, args, options) {
   const { status, signal, error, stderr } = spawnSync(command, args, {
     encoding: "utf8",
     shell,
@@ -258,36 +258,32 @@ export function python() {
 }
 
 /**
- * A folder of the cache for what is made of these ingredients, by their names and versions: `make` fills it, once.
- * Undefined if `make` throws.
+ * A folder of the cache with what is made of these ingredients, by their names and versions: `make` fills it, once, and
+ * returns why it failed. Undefined if it did.
  */
 export function made(name, ingredients, make) {
   const version = createHash("sha256").update(JSON.stringify(ingredients)).digest("hex").slice(0, 12);
   const folder = join(cache, `${name}-${version}`);
   if (existsSync(folder)) return folder;
-  mkdirSync(cache, { recursive: true });
-  const half = mkdtempSync(`${folder}-`);
-  try {
-    make(half);
-    // Somebody else may have been faster.
-    if (!existsSync(folder)) renameSync(half, folder);
-    return folder;
-  } catch (error) {
-    step(`${name} can't be had: ${error.stderr?.trim().split("\n").at(-1) || error.message}`);
-    return undefined;
-  } finally {
-    rmSync(half, { recursive: true, force: true });
-  }
+  attempt(name, () => {
+    mkdirSync(cache, { recursive: true });
+    const half = mkdtempSync(`${folder}-`);
+    try {
+      const reason = make(half);
+      // Somebody else may have been faster.
+      if (reason === undefined && !existsSync(folder)) renameSync(half, folder);
+      return reason;
+    } finally {
+      rmSync(half, { recursive: true, force: true });
+    }
+  });
+  return existsSync(folder) ? folder : undefined;
 }
 
 /** A folder with Python packages, each with its exact version, for PYTHONPATH; undefined if they can't be had. */
 export function pythonPackages(name, packages) {
-  return made(name, packages, (folder) => {
-    step(`installing the Python packages ${packages.join(", ")} for the tests (once)`);
-    const options = ["--quiet", "--disable-pip-version-check", "--timeout=30", "--retries=1", "--target", folder];
-    const bounded = { encoding: "utf8", stdio: ["ignore", "ignore", "pipe"], timeout: 600_000 };
-    execFileSync("python3", ["-m", "pip", "install", ...options, ...packages], bounded);
-  });
+  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--timeout=30", "--retries=1"];
+  return made(`python-${name}`, packages, (folder) => failure("python3", [...pip, "--target", folder, ...packages]));
 }
 
 /** Debian's folder of Go packages, which has bits-and-blooms/bloom, and the command go; undefined if one is missing. */

@@ -7,7 +7,7 @@
  *
  * A list has a key a line. The first word of a scheme is how the lines become keys.
  */
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -15,11 +15,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { buffer } from "node:stream/consumers";
-import { go, guava, java, made, output, pythonPackages, redis } from "../../scripts/setup.mjs";
+import { failure, go, guava, java, made, output, pythonPackages, redis } from "../../scripts/setup.mjs";
 
 const programs = import.meta.dirname;
 const source = (name) => readFileSync(join(programs, name), "utf8");
-const quiet = { encoding: "utf8", stdio: ["ignore", "ignore", "pipe"], timeout: 300_000 };
 
 // What is started here is killed when this process exits, so a signal has to let it exit.
 for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
@@ -32,7 +31,7 @@ const missing = (what) => ({ missing: `there is no ${what}, and it can't be inst
 export function goCommand() {
   const found = go();
   if (!found) return missing("Go with the package bloom (Debian: golang-go, golang-github-willf-bloom-dev)");
-  const cache = made("go-cache", [output(found.command, "version")], () => {});
+  const cache = made("go-cache", [output(found.command, "version")], () => undefined);
   return command(found.command, [], { GO111MODULE: "off", GOPATH: found.path, GOCACHE: cache, GOFLAGS: "" });
 }
 
@@ -40,7 +39,7 @@ export function goSystem() {
   const { missing, program, env } = goCommand();
   if (missing) return { missing };
   const compiled = made("interop-go", [source("bloom.go"), output(program, "version")], (folder) =>
-    execFileSync(program, ["build", "-o", join(folder, "bloom"), join(programs, "bloom.go")], { ...quiet, env }),
+    failure(program, ["build", "-o", join(folder, "bloom"), join(programs, "bloom.go")], { env }),
   );
   return compiled ? command(join(compiled, "bloom"), []) : { missing: "its program could not be compiled" };
 }
@@ -50,7 +49,7 @@ function javaSystem(name, jar) {
   const version = java();
   if (!version) return missing("Java compiler of version 17 or later (Debian: default-jdk-headless)");
   const compiled = made(`interop-${name}`, [source(`${name}.java`), jar, version], (folder) =>
-    execFileSync("javac", ["-d", folder, "-cp", jar, join(programs, `${name}.java`)], quiet),
+    failure("javac", ["-d", folder, "-cp", jar, join(programs, `${name}.java`)]),
   );
   if (!compiled) return { missing: "its program could not be compiled" };
   return command("java", ["-Xss512k", "-XX:TieredStopAtLevel=1", "-cp", `${compiled}:${jar}`, name]);
