@@ -1,5 +1,5 @@
 /**
- * The tool against the software whose filters it reads and writes, both ways: what they wrote, and what we wrote, is
+ * The tool and the package against the software whose filters they read and write, both ways: what they wrote, and what we wrote, is
  * answered here as there, for 100,000 random keys and as many strangers. SEED=N repeats a run.
  */
 import assert from "node:assert/strict";
@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { root } from "../../scripts/setup.mjs";
+import { installed } from "../installed.mjs";
 import { listed, randomKeys, randomly } from "../interop/keys.mjs";
 import * as systems from "../interop/systems.mjs";
 import { skipped } from "../runtimes/table.mjs";
@@ -54,10 +55,16 @@ function check(blob, { keys, all }) {
   return answers;
 }
 
+/** The other system's answers, of which there are as many as keys. */
+function answersIn(file, list) {
+  const answers = readFileSync(file, "latin1").trim().split("\n").map(Number);
+  assert.equal(answers.length, list.keys.length);
+  return answers;
+}
+
 /** Compares what the tool says of a blob with the other system's answers. */
 function compare(blob, list, answersFile) {
-  const expected = readFileSync(answersFile, "latin1").trim().split("\n").map(Number);
-  assert.equal(expected.length, list.keys.length);
+  const expected = answersIn(answersFile, list);
   // Their own answers are what they should be: no member lost, and strangers that only look like members.
   assert.ok(expected.slice(0, COUNT).every(Boolean));
   const falsePositives = expected.slice(COUNT).filter(Boolean).length;
@@ -155,6 +162,20 @@ for (const [name, { system, using = (use) => use(), format, cases }] of Object.e
         bloomWasm("export", blob, "--to", format, "-o", file(i, "again"));
         assert.ok(bytesOf("again").equals(bytesOf("theirs")), "import and export change the bytes");
         assert.ok(bytesOf("ours").equals(bytesOf("theirs")), "build makes other bytes");
+      });
+
+      test(`${what}: the package reads and makes these bytes`, async () => {
+        const { ForeignFilter, decode } = await installed();
+        const filter = decode(bytesOf("theirs"), { from: format, ...given });
+        const answers = answersIn(`${file(i, "theirs")}-answers`, lists[kind]);
+        assert.deepEqual([...filter.hasLines(readFileSync(lists[kind].all))], answers);
+        const members = lists[kind].keys.slice(0, COUNT);
+        const keys = kind === "bytes" ? members : members.map(String);
+        const shape = given.bits ? {} : { fpr: FPR };
+        const own = ForeignFilter.from(keys, { format, ...given, ...layout, ...shape });
+        assert.ok(bytesOf("theirs").equals(own.toForeign()));
+        own.free();
+        filter.free();
       });
     }
   });

@@ -9,6 +9,7 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { root, installed as tools } from "../../scripts/setup.mjs";
 import { missing as missingBrowser, newPage, PATIENCE, puppeteer } from "../browsers.mjs";
@@ -245,14 +246,14 @@ const theirs = { missing: npm ? undefined : "npm could not install bloomfilter" 
 
 moves("From the npm package bloomfilter to this one", [theirs], async ({ js: [exporter, ask] }) => {
   const cwd = work("npm");
-  const { BloomFilter } = createRequire(join(npm, "user.cjs"))("bloomfilter");
+  const { BloomFilter } = await import(pathToFileURL(createRequire(join(npm, "user.cjs")).resolve("bloomfilter")).href);
   const { decode } = await installed();
   // Where the original is installed.
   const name = JSON.stringify(createRequire(join(npm, "user.cjs")).resolve("bloomfilter"));
   writeFileSync(join(cwd, "export.mjs"), exporter.replace('"bloomfilter"', name));
   prints(process.execPath, ["export.mjs"], { cwd });
   const stored = readFileSync(join(cwd, "list.json"), "utf8");
-  const original = new BloomFilter(Object.assign(JSON.parse(stored)));
+  const original = BloomFilter.fromJSON(JSON.parse(stored));
   const answers = expected(hosts.map((host) => original.test(host)));
   answersOf(cwd, ask, answers);
   const bare = new TextEncoder().encode(JSON.stringify([].slice.call(original.buckets)));
