@@ -1,6 +1,6 @@
 /**
- * The tool and the package against the software whose filters they read and write, both ways: what they wrote, and what we wrote, is
- * answered here as there, for 100,000 random keys and as many strangers. SEED=N repeats a run.
+ * The tool and the package against the software whose filters they read and write, both ways: what they wrote, and what
+ * we wrote, is answered here as there, for 100,000 random keys and as many strangers. SEED=N repeats a run.
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -92,8 +92,8 @@ const guavaCases = [
 ];
 
 /**
- * For each system its cases: the kind of keys, the scheme as its program has it, what the tool is told of it when it reads
- * and when it builds, and what else when it builds.
+ * For each system its cases: the kind of keys, the scheme as its program has it, what the tool is told of it when it
+ * reads and when it builds, what else when it builds, and whether only we make it.
  */
 const SYSTEMS = {
   "Go's bits-and-blooms": {

@@ -1,6 +1,6 @@
 /**
- * docs/moving.md: each pair of programs moves a filter of real hosts from the software that made it to where it is asked
- * for here, and the answers there are that software's.
+ * docs/moving.md: each pair of programs moves a filter of real hosts from the software that made it to where it is
+ * asked for here, and the answers there are that software's.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";

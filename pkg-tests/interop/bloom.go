@@ -1,4 +1,4 @@
-// Makes and asks filters of github.com/bits-and-blooms/bloom. Jobs come on standard input, a line each, as systems.mjs says.
+// Makes and asks filters of bits-and-blooms/bloom. Jobs come on standard input, a line each, as systems.mjs says.
 package main
 
 import (

@@ -1,6 +1,6 @@
 /**
- * Other systems with filters, each a program that makes and asks them. A program gets jobs on standard input, one a line,
- * its words parted by tabs:
+ * Other systems with filters, each a program that makes and asks them. A program gets jobs on standard input, one a
+ * line, its words parted by tabs:
  *
  *     make  SCHEME  FILTER  LIST  COUNT  FPR    makes a file of the list's keys, sized for so many
  *     ask   SCHEME  FILTER  LIST  ANSWERS       writes 1 for each key of the list that may be in there, else 0
@@ -178,8 +178,8 @@ export function run({ program, args, env }, jobs, ...more) {
 }
 
 /**
- * Waits until a program has ended, and throws what it said if it failed. What it starts itself ends with it, and all end
- * with this process.
+ * Waits until a program has ended, and throws what it said if it failed. What it starts itself ends with it, and all
+ * end with this process.
  */
 async function ended(program, args, { input = "", ...options }) {
   const child = spawn(program, args, { ...options, detached: true, stdio: ["pipe", "ignore", "pipe"] });
