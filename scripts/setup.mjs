@@ -283,7 +283,8 @@ export function made(name, ingredients, make) {
 /** A folder with Python packages, each with its exact version, for PYTHONPATH; undefined if they can't be had. */
 export function pythonPackages(name, packages) {
   const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--timeout=30", "--retries=1"];
-  return made(`python-${name}`, packages, (folder) => failure("python3", [...pip, "--target", folder, ...packages]));
+  const fill = (folder) => failure("python3", [...pip, "--target", folder, ...packages]);
+  return made(`python-${name}`, [...packages, output("python3", "--version")], fill);
 }
 
 /** Debian's folder of Go packages, which has bits-and-blooms/bloom, and the command go; undefined if one is missing. */

@@ -41,7 +41,8 @@ export function goSystem() {
   const compiled = made("interop-go", [source("bloom.go"), output(program, "version")], (folder) =>
     failure(program, ["build", "-o", join(folder, "bloom"), join(programs, "bloom.go")], { env }),
   );
-  return compiled ? command(join(compiled, "bloom"), []) : { missing: "its program could not be compiled" };
+  if (!compiled) throw new Error("bloom.go could not be compiled");
+  return command(join(compiled, "bloom"), []);
 }
 
 /** A class of this folder, compiled against jars. */
@@ -51,7 +52,7 @@ function javaSystem(name, jar) {
   const compiled = made(`interop-${name}`, [source(`${name}.java`), jar, version], (folder) =>
     failure("javac", ["-d", folder, "-cp", jar, join(programs, `${name}.java`)]),
   );
-  if (!compiled) return { missing: "its program could not be compiled" };
+  if (!compiled) throw new Error(`${name}.java could not be compiled`);
   return command("java", ["-Xss512k", "-XX:TieredStopAtLevel=1", "-cp", `${compiled}:${jar}`, name]);
 }
 
