@@ -120,7 +120,7 @@ export function newerGuavaSystem() {
   return jar ? javaSystem("Guava", join(jars, jar)) : { missing: "this Spark has no Guava" };
 }
 
-const CLIENTS = ["redis==8.1.0", "hiredis==3.5.0", "mmh3==5.3.1"];
+const CLIENTS = ["redis==8.1.0", "mmh3==5.3.1"];
 
 /** The folder of Python's clients of Redis and mmh3, and the path of the server; or why there are none. */
 export function redisTools() {
