@@ -164,18 +164,22 @@ for (const [name, { system, using = (use) => use(), format, cases }] of Object.e
         assert.ok(bytesOf("ours").equals(bytesOf("theirs")), "build makes other bytes");
       });
 
-      test(`${what}: the package reads and makes these bytes`, async () => {
+      test(`${what}: the package reads and makes these bytes, and the reader answers the blob`, async () => {
         const { ForeignFilter, decode } = await installed();
-        const filter = decode(bytesOf("theirs"), { from: format, ...given });
+        const reader = await installed("bloom-wasm/reader");
         const answers = answersIn(`${file(i, "theirs")}-answers`, lists[kind]);
-        assert.deepEqual([...filter.hasLines(readFileSync(lists[kind].all))], answers);
+        const wrapped = reader.decode(bytesOf("theirs-blob"));
+        const filter = decode(bytesOf("theirs"), { from: format, ...given });
+        for (const asked of [wrapped, filter]) {
+          assert.deepEqual([...asked.hasLines(readFileSync(lists[kind].all))], answers);
+          asked.free();
+        }
         const members = lists[kind].keys.slice(0, COUNT);
         const keys = kind === "bytes" ? members : members.map(String);
         const shape = given.bits ? {} : { fpr: FPR };
         const own = ForeignFilter.from(keys, { format, ...given, ...layout, ...shape });
         assert.ok(bytesOf("theirs").equals(own.toForeign()));
         own.free();
-        filter.free();
       });
     }
   });
