@@ -78,6 +78,14 @@ function compare(blob, list, answersFile) {
   );
 }
 
+/** A line as a key in JavaScript: a number is its little-endian bytes. */
+const inJavaScript = {
+  text: String,
+  bytes: (line) => line,
+  int: (line) => new Uint8Array(Int32Array.of(Number(line)).buffer),
+  long: (line) => new Uint8Array(BigInt64Array.of(BigInt(String(line))).buffer),
+};
+
 const options = (given) => Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
 
 /** The number of bits that a Bloom filter of so many keys needs. */
@@ -170,14 +178,15 @@ for (const [name, { system, using = (use) => use(), format, cases }] of Object.e
         const answers = answersIn(`${file(i, "theirs")}-answers`, lists[kind]);
         const wrapped = reader.decode(bytesOf("theirs-blob"));
         const filter = decode(bytesOf("theirs"), { from: format, ...given });
+        const keys = lists[kind].keys.map(inJavaScript[kind]);
         for (const asked of [wrapped, filter]) {
-          assert.deepEqual([...asked.hasLines(readFileSync(lists[kind].all))], answers);
+          const found = asked.hasMany(keys);
+          const wrong = answers.findIndex((answer, i) => answer !== found[i]);
+          assert.equal(wrong, -1, `${lists[kind].keys[wrong]} is answered otherwise`);
           asked.free();
         }
-        const members = lists[kind].keys.slice(0, COUNT);
-        const keys = kind === "bytes" ? members : members.map(String);
         const shape = given.bits ? {} : { fpr: FPR };
-        const own = ForeignFilter.from(keys, { format, ...given, ...layout, ...shape });
+        const own = ForeignFilter.from(keys.slice(0, COUNT), { format, ...given, ...layout, ...shape });
         assert.ok(bytesOf("theirs").equals(own.toForeign()));
         own.free();
       });
