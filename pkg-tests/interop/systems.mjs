@@ -12,7 +12,7 @@ import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { buffer } from "node:stream/consumers";
 import { failure, go, guava, java, made, output, pythonPackages, redis } from "../../scripts/setup.mjs";
@@ -53,7 +53,7 @@ function javaSystem(name, jar) {
     failure("javac", ["-d", folder, "-cp", jar, join(programs, `${name}.java`)]),
   );
   if (!compiled) throw new Error(`${name}.java could not be compiled`);
-  return command("java", ["-Xss512k", "-XX:TieredStopAtLevel=1", "-cp", `${compiled}:${jar}`, name]);
+  return command("java", ["-Xss512k", "-XX:TieredStopAtLevel=1", "-cp", `${compiled}${delimiter}${jar}`, name]);
 }
 
 /** The jar of Guava. */
