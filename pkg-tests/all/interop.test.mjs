@@ -19,13 +19,8 @@ const FPR = 0.01;
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
 const tool = join(root, "target/release/bloom-wasm");
 
-/** A line as a key in JavaScript: a number is its little-endian bytes. */
-const inJavaScript = {
-  text: String,
-  bytes: (line) => line,
-  int: (line) => new Uint8Array(Int32Array.of(Number(line)).buffer),
-  long: (line) => new Uint8Array(BigInt64Array.of(BigInt(String(line))).buffer),
-};
+/** A line as a key in JavaScript. */
+const inJavaScript = { text: String, bytes: (line) => line, int: Number, long: (line) => BigInt(String(line)) };
 
 /** The keys of each kind, the members and then strangers: as lines, as JavaScript has them, and in files. */
 const lists = {};
