@@ -29,6 +29,7 @@
 //! checksum, trailing bytes; it allocates nothing of a size that the blob names before as many bytes are there.
 
 use crate::error::{Error, Result};
+use crate::fields::{Cursor, Fields};
 use crate::filters::foreign::{Keys, Part, Scheme};
 use crate::filters::scalable::Plan;
 use crate::filters::{
@@ -281,8 +282,8 @@ impl Blob {
         if bytes[..there] != MAGIC[..there] {
             return Err(Error::NotAFilter);
         }
-        let mut cursor = Cursor { bytes, at: 0, error: None };
-        cursor.slice(MAGIC.len());
+        let mut cursor = Cursor::new(bytes);
+        cursor.slice(MAGIC.len() as u64);
         let version = cursor.u8();
         if version != VERSION {
             cursor.refuse(Error::UnsupportedVersion { version });
@@ -322,7 +323,7 @@ impl Blob {
         cursor.done()?;
         let profile = Profile::from_number(profile, options).unwrap_or_default();
         let stack = Stack::from_parts(base, layers, count);
-        Ok((Blob { profile, name, created_at, stack, id: None }, cursor.at))
+        Ok((Blob { profile, name, created_at, stack, id: None }, cursor.at()))
     }
 
     /// Everything before the payload; name and creation time only if they are wanted.
@@ -335,7 +336,7 @@ impl Blob {
             | if created_at.is_some() { HAS_CREATED_AT } else { 0 }
             | if self.stack.layers().is_empty() { 0 } else { HAS_LAYERS };
         let base = self.stack.base();
-        let mut fields = Fields { bytes: Vec::new(), done: Ok(()) };
+        let mut fields = Fields::default();
         fields.slice(&MAGIC);
         fields.u8(VERSION.into());
         fields.u8(base.kind().number().into());
@@ -404,53 +405,11 @@ impl Blob {
                 }
             }
         }
-        fields.done.map(|()| fields.bytes)
+        fields.finish()
     }
-}
-
-/// Writes fields in order.
-struct Fields {
-    bytes: Vec<u8>,
-    done: Result<()>,
 }
 
 impl Fields {
-    // Not inlined, like the next: wasm has two dozen callers.
-    #[inline(never)]
-    fn slice(&mut self, bytes: &[u8]) {
-        if self.done.is_ok() {
-            self.done = append(&mut self.bytes, bytes);
-        }
-    }
-
-    /// The first bytes of a number.
-    #[inline(never)]
-    fn number(&mut self, number: u64, length: usize) {
-        self.slice(number.to_le_bytes().get(..length).unwrap_or_default());
-    }
-
-    /// A number below 256.
-    fn u8(&mut self, number: u32) {
-        self.number(number.into(), 1);
-    }
-
-    /// A number below 65,536.
-    fn u16(&mut self, number: u32) {
-        self.number(number.into(), 2);
-    }
-
-    fn u32(&mut self, number: u32) {
-        self.number(number.into(), 4);
-    }
-
-    fn u64(&mut self, number: u64) {
-        self.number(number, 8);
-    }
-
-    fn f64(&mut self, number: f64) {
-        self.u64(number.to_bits());
-    }
-
     #[inline(never)]
     fn stages(&mut self, ribbon: &RibbonFilter) {
         self.u8(ribbon.attempt().into());
@@ -465,70 +424,7 @@ pub(crate) fn text(bytes: &[u8]) -> Result<String> {
     String::from_utf8(copied(bytes)?).map_err(|_| Error::rule("the name must be UTF-8"))
 }
 
-/// Reads fields in order and never past the end. The first fault is kept; everything that is read after it is 0.
-struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    error: Option<Error>,
-}
-
 impl Cursor<'_> {
-    fn done(&self) -> Result<()> {
-        self.error.map_or(Ok(()), Err)
-    }
-
-    fn refuse(&mut self, error: Error) {
-        self.error.get_or_insert(error);
-    }
-
-    // Not inlined, like the next two: wasm has a dozen callers of each.
-    #[inline(never)]
-    fn rule(&mut self, holds: bool, rule: &'static str) {
-        if !holds {
-            self.refuse(Error::rule(rule));
-        }
-    }
-
-    /// The next `length` bytes, or none if they aren't all there.
-    #[inline(never)]
-    fn slice(&mut self, length: usize) -> &[u8] {
-        let (start, end) = (self.at, self.at + length);
-        if end > self.bytes.len() {
-            self.refuse(Error::Truncated { needed: end as u64, have: self.bytes.len() as u64 });
-        }
-        if self.error.is_some() {
-            return &[];
-        }
-        self.at = end;
-        self.bytes.get(start..end).unwrap_or_default()
-    }
-
-    /// A number of at most 8 bytes.
-    #[inline(never)]
-    fn number(&mut self, length: usize) -> u64 {
-        self.slice(length).iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
-    }
-
-    fn u8(&mut self) -> u8 {
-        self.number(1) as u8
-    }
-
-    fn u16(&mut self) -> u16 {
-        self.number(2) as u16
-    }
-
-    fn u32(&mut self) -> u32 {
-        self.number(4) as u32
-    }
-
-    fn u64(&mut self) -> u64 {
-        self.number(8)
-    }
-
-    fn f64(&mut self) -> f64 {
-        f64::from_bits(self.u64())
-    }
-
     /// The parameters of a kind, as a filter without its bytes. An error of the cursor's own comes first.
     fn filter(&mut self, kind: Kind, seed: u64) -> Result<Filter> {
         Ok(match kind {

@@ -20,6 +20,7 @@
 //! How to read the source (modules import only from the ones above them):
 //!
 //! - [`error`], [`kind`] and [`profile`] import nothing; `vectors` grows vectors without aborting.
+//! - `fields` reads and writes numbers in order.
 //! - [`hash`] turns a key into a 64-bit digest, [`digests`] works on sets of digests, and [`params`] holds the
 //!   formulas.
 //! - Each file in [`filters`] is one algorithm over digests; [`layers`] stacks filters.
@@ -35,6 +36,7 @@
 pub mod cli;
 pub mod digests;
 pub mod error;
+mod fields;
 pub mod filters;
 pub mod format;
 pub mod hash;

@@ -19,8 +19,6 @@ use super::Payload;
 use crate::error::{Error, Result};
 use crate::hash::{digest, spread};
 use crate::params::power;
-#[cfg(feature = "interop")]
-use crate::vectors::zeroed;
 
 /// The software that a filter is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +73,6 @@ impl Format {
     ];
 
     /// The format's name: `"go-bloom"`, `"guava"` and so on.
-    #[inline(never)]
     pub fn name(self) -> &'static str {
         match self {
             Format::GoBloom => "go-bloom",
@@ -105,7 +102,6 @@ impl Format {
     }
 
     /// What the format calls its keys, by the name of an option's value; the first is the default.
-    #[inline(never)]
     pub fn keys(self) -> &'static [(&'static str, Keys)] {
         match self {
             Format::Guava => &[
@@ -245,7 +241,6 @@ impl Scheme {
     }
 
     /// What the format calls it, where it has several.
-    #[inline(never)]
     pub(crate) fn name(self) -> Option<&'static str> {
         Some(match self {
             Scheme::Mitz64 => "mitz-64",
@@ -665,12 +660,6 @@ impl ForeignFilter {
 /// What is added and emptied by those that make filters for other software.
 #[cfg(feature = "interop")]
 impl ForeignFilter {
-    /// A filter whose bits are all 0.
-    pub(crate) fn empty(self) -> Result<Self> {
-        let length = self.byte_length();
-        Ok(ForeignFilter { bytes: zeroed(length)?.into(), ..self })
-    }
-
     /// The filter with these bytes.
     pub(crate) fn with_bytes(mut self, bytes: Vec<u8>) -> Result<Self> {
         Error::unless(bytes.len() == self.byte_length(), SHAPE)?;
@@ -719,7 +708,6 @@ impl ForeignFilter {
 const SHAPE: &str = "a foreign filter's keys, seed, bits, bytes, hashes and note must fit its scheme";
 
 /// Whether nothing in a part is absurd, or would be looked for outside.
-#[inline(never)]
 fn shape_holds(scheme: Scheme, part: &Part) -> bool {
     let Part { bits, bytes, hashes } = *part;
     let whole = bits == u64::from(bytes) * 8;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::LN_2;
 
-use super::{Options, go_bloom, redisbloom, single};
+use super::{Found, Options, READ_ONLY, go_bloom, redisbloom};
 use crate::error::{Error, Result};
 use crate::filters::ForeignFilter;
 use crate::filters::foreign::{Format, Keys, MAX_HASHES, Scheme};
@@ -37,14 +37,14 @@ impl Builder {
             Format::Spark => &["keys", "layout", "seed", "bits", "hashes"],
             Format::RedisBitmap => &["bits", "hashes"],
             Format::RedisBloom => &["expansion"],
-            _ => return Err(Error::UnsupportedFormat { reason: "this format is only read, not written" }),
+            _ => return Err(READ_ONLY),
         })?;
         Error::unless(fpr > 0.0 && fpr < 1.0, "fpr must be above 0 and below 1")?;
-        if format == Format::RedisBloom {
-            let filter = redisbloom::create(count, fpr, options.expansion.unwrap_or(2))?;
-            return Ok(Builder { filter });
-        }
         let keys = options.keys(format)?;
+        if format == Format::RedisBloom {
+            let found = redisbloom::create(count, fpr, options.expansion.unwrap_or(2))?;
+            return Ok(Builder { filter: found.filter(keys)? });
+        }
         let name = options.layout.as_deref();
         let layout = if format == Format::GoBloom { go_bloom::layout(name)? } else { 0 };
         let scheme = match (format, name) {
@@ -74,8 +74,8 @@ impl Builder {
         )?;
         let bytes = usize::try_from(bytes).map_err(|_| Error::TooLarge { bytes })?;
         let seed = options.seed.unwrap_or(0) as u64;
-        let filter = single(scheme, keys, layout, seed, (bits, hashes), Vec::new(), zeroed(bytes)?)?;
-        Ok(Builder { filter })
+        let found = Found { layout, seed, ..Found::single(scheme, bits, hashes, zeroed(bytes)?)? };
+        Ok(Builder { filter: found.filter(keys)? })
     }
 
     /// What the keys are.

@@ -8,43 +8,34 @@
 //!                   length (u32 each), fingerprints
 //! ```
 
-use super::{Cursor, Keys, single, xor};
+use super::{Found, Options, xor};
 use crate::error::{Error, Result};
-use crate::filters::ForeignFilter;
+use crate::fields::Cursor;
 use crate::filters::foreign::Scheme;
 use crate::vectors::copied;
 
-pub(super) fn read(bytes: &[u8]) -> Result<ForeignFilter> {
-    let mut cursor = Cursor::new(bytes);
-    let cookie = cursor.u64()?;
-    let seed = cursor.u64()?;
-    match cookie {
+pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
+    let cookie = file.u64();
+    let seed = file.u64();
+    let found = match cookie {
         1_234_567 => {
-            let block = cursor.u64()?;
-            let fingerprints = cursor.last(block.saturating_mul(3))?;
-            xor::xor(Keys::Sha1, seed, block, 8, copied(fingerprints)?)
+            let block = file.u64();
+            let fingerprints = file.last(block.saturating_mul(3));
+            Found::single(Scheme::Xor, block, 8, copied(fingerprints)?)?
         }
         1_234_568 => {
-            let words = cursor.u64()?;
-            let words = cursor.last(words.saturating_mul(8))?;
-            single(
-                Scheme::Bloom12,
-                Keys::Sha1,
-                0,
-                seed,
-                (words.len() as u64 * 8, 8),
-                Vec::new(),
-                copied(words)?,
-            )
+            let words = file.u64();
+            let words = copied(file.last(words.saturating_mul(8)))?;
+            Found::single(Scheme::Bloom12, words.len() as u64 * 8, 8, words)?
         }
         1_234_569 | 1_234_570 => {
             let width = if cookie == 1_234_569 { 8 } else { 16 };
-            let mut next = || cursor.u32().map(u64::from);
-            let [segment, mask, _count, segments, array] = [next()?, next()?, next()?, next()?, next()?];
-            let fingerprints = cursor.last(array * width / 8)?;
-            Error::unless(mask + 1 == segment, "the mask must be that of the segments")?;
-            xor::fuse(Keys::Sha1, seed, (segments, segment), width, copied(fingerprints)?)
+            let [segment, mask, _count, segments, array] = [(); 5].map(|()| u64::from(file.u32()));
+            let fingerprints = file.last(array * width / 8);
+            file.rule(mask + 1 == segment, "the mask must be that of the segments");
+            xor::fuse(file, segments, segment, width, copied(fingerprints)?)?
         }
-        _ => Err(Error::NotAFilter),
-    }
+        _ => return Err(Error::NotAFilter),
+    };
+    Ok(Found { seed, ..found })
 }

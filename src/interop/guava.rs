@@ -6,32 +6,29 @@
 //!
 //! The funnel, which makes bytes of a key, isn't stored. Java's serialisation of the object is another format.
 
-use super::{Cursor, Options, only, single, swap_words};
-use crate::error::{Error, Result};
+use super::{Found, Options, swap_words};
+use crate::error::Result;
+use crate::fields::{Cursor, Fields};
 use crate::filters::ForeignFilter;
-use crate::filters::foreign::{Format, Scheme};
-use crate::vectors::{append, copied};
+use crate::filters::foreign::{Part, Scheme};
 
-pub(super) fn read(options: &Options, bytes: &[u8]) -> Result<ForeignFilter> {
-    let mut cursor = Cursor::new(bytes);
-    let scheme = match cursor.u8()? {
-        0 => Scheme::Mitz32,
-        1 => Scheme::Mitz64,
-        _ => return Err(Error::UnsupportedFormat { reason: "guava's strategy must be 0 or 1" }),
-    };
-    let hashes = cursor.u8()?.into();
-    let longs = cursor.u32_be()?;
-    Error::unless((1..1 << 31).contains(&longs), "guava's number of longs must be 1 to 2^31 - 1")?;
-    let longs = cursor.last(u64::from(longs) * 8)?;
-    let keys = options.keys(Format::Guava)?;
-    single(scheme, keys, 0, 0, (longs.len() as u64 * 8, hashes), Vec::new(), swap_words(copied(longs)?))
+pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
+    let strategy = file.u8();
+    if strategy > 1 {
+        file.unsupported("guava's strategy must be 0 or 1");
+    }
+    let scheme = if strategy == 0 { Scheme::Mitz32 } else { Scheme::Mitz64 };
+    let hashes = file.u8().into();
+    let longs = file.u32_be();
+    file.rule((1..1 << 31).contains(&longs), "guava's number of longs must be 1 to 2^31 - 1");
+    let longs = swap_words(file.last(u64::from(longs) * 8))?;
+    Found::single(scheme, longs.len() as u64 * 8, hashes, longs)
 }
 
-pub(super) fn write(filter: &ForeignFilter) -> Result<Vec<u8>> {
-    let (part, longs) = only(filter)?;
-    let mut bytes = Vec::new();
-    append(&mut bytes, &[(filter.scheme() == Scheme::Mitz64).into(), part.hashes as u8])?;
-    append(&mut bytes, &(part.bytes / 8).to_be_bytes())?;
-    append(&mut bytes, &swap_words(copied(longs)?))?;
-    Ok(bytes)
+pub(super) fn write(fields: &mut Fields, filter: &ForeignFilter, part: Part) -> Result<()> {
+    fields.u8((filter.scheme() == Scheme::Mitz64).into());
+    fields.u8(part.hashes.into());
+    fields.u32_be(part.bytes / 8);
+    fields.slice(&swap_words(filter.as_bytes())?);
+    Ok(())
 }

@@ -1,222 +1,257 @@
 //! As much of JSON (RFC 8259) as filters are written in: objects, arrays, whole numbers and strings, read from left to
 //! right without a tree. Nothing recurses, so that no depth of brackets is too much.
 
-use base64::Engine;
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-
 use crate::error::{Error, Result};
-use crate::vectors::{append, push, zeroed};
+use crate::fields::Cursor;
+use crate::vectors::{append, push, reserve};
 
 const NOT_JSON: Error = Error::rule("this must be the JSON that the format has");
 
-/// A text of which the beginning is read.
-pub(super) struct Json<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Json<'a> {
-    pub(super) fn new(text: &'a [u8]) -> Self {
-        Json { rest: text }
-    }
-
+impl Cursor<'_> {
     /// The next character that isn't a space.
+    #[inline(never)]
     pub(super) fn peek(&mut self) -> Option<u8> {
-        while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] = self.rest {
-            self.rest = rest;
+        loop {
+            match self.left().first() {
+                Some(b' ' | b'\t' | b'\r' | b'\n') => self.slice(1),
+                next => return next.copied(),
+            };
         }
-        self.rest.first().copied()
     }
 
     /// Takes a character if it comes next.
+    #[inline(never)]
     fn takes(&mut self, byte: u8) -> bool {
         let comes = self.peek() == Some(byte);
         if comes {
-            self.rest = &self.rest[1..];
+            self.slice(1);
         }
         comes
     }
 
-    fn expect(&mut self, byte: u8) -> Result<()> {
-        if self.takes(byte) { Ok(()) } else { Err(NOT_JSON) }
-    }
-
-    /// Fails if more than spaces are left.
-    pub(super) fn end(&mut self) -> Result<()> {
-        if self.peek().is_none() {
-            Ok(())
-        } else {
-            Err(Error::TrailingBytes { extra: self.rest.len() as u64 })
+    fn expect(&mut self, byte: u8) {
+        if !self.takes(byte) {
+            self.refuse(NOT_JSON);
         }
     }
 
-    /// Reads an object. `member` gets each name and reads the value, or says that it hasn't, and the value is skipped.
+    /// Refuses more than spaces at the end.
+    pub(super) fn end_text(&mut self) {
+        self.peek();
+        self.end();
+    }
+
+    /// Goes on to the next value of an object or an array: false at its end. `first` is true before all.
     #[inline(never)]
-    pub(super) fn object(&mut self, member: &mut dyn FnMut(&mut Self, &[u8]) -> Result<bool>) -> Result<()> {
-        self.expect(b'{')?;
-        if self.takes(b'}') {
-            return Ok(());
+    fn next(&mut self, first: &mut bool, open: u8, close: u8) -> bool {
+        let begins = std::mem::take(first);
+        if begins {
+            self.expect(open);
         }
-        loop {
-            let name = self.string()?;
-            self.expect(b':')?;
-            if !member(self, &name)? {
-                self.skip()?;
-            }
-            if !self.takes(b',') {
-                return self.expect(b'}');
-            }
+        if self.takes(close) {
+            return false;
         }
+        if !begins {
+            self.expect(b',');
+        }
+        self.done().is_ok()
     }
 
-    /// Reads an array, each item by `item`.
+    /// The name of an object's next member, whose value must be read or skipped; none at the end.
     #[inline(never)]
-    pub(super) fn array(&mut self, item: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
-        self.expect(b'[')?;
-        if self.takes(b']') {
-            return Ok(());
+    pub(super) fn member(&mut self, first: &mut bool) -> Option<Vec<u8>> {
+        if !self.next(first, b'{', b'}') {
+            return None;
         }
-        loop {
-            item(self)?;
-            if !self.takes(b',') {
-                return self.expect(b']');
-            }
-        }
+        let name = self.string();
+        self.expect(b':');
+        Some(name)
     }
 
-    /// A whole number, -2^64 < x < 2^64.
-    #[inline(never)]
-    pub(super) fn number(&mut self) -> Result<i128> {
-        let negative = self.takes(b'-');
-        let length = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let (digits, rest) = self.rest.split_at(length);
-        let fraction = matches!(rest.first(), Some(b'.' | b'e' | b'E'));
-        if digits.is_empty() || fraction || digits.len() > 1 && digits[0] == b'0' {
-            return Err(NOT_JSON);
-        }
-        self.rest = rest;
-        let value = digits
-            .iter()
-            .try_fold(0_u64, |value, digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
-        let value = i128::from(value.ok_or(NOT_JSON)?);
-        Ok(if negative { -value } else { value })
+    /// Whether an array has a next item, which must be read.
+    pub(super) fn item(&mut self, first: &mut bool) -> bool {
+        self.next(first, b'[', b']')
     }
 
     /// A whole number from 0 to 2^64 - 1.
-    pub(super) fn unsigned(&mut self) -> Result<u64> {
-        u64::try_from(self.number()?).map_err(|_| NOT_JSON)
+    #[inline(never)]
+    pub(super) fn unsigned(&mut self) -> u64 {
+        self.peek();
+        let text = self.left();
+        let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = self.slice(length as u64);
+        let fraction = matches!(text.get(length), Some(b'.' | b'e' | b'E'));
+        let value = digits
+            .iter()
+            .try_fold(0_u64, |value, digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
+        let whole = !digits.is_empty() && !fraction && (digits.len() == 1 || digits[0] != b'0');
+        if value.is_none() || !whole {
+            self.refuse(NOT_JSON);
+        }
+        value.unwrap_or(0)
+    }
+
+    /// A whole number, -2^63 < x < 2^63.
+    pub(super) fn signed(&mut self) -> i64 {
+        let negative = self.takes(b'-');
+        let value = i64::try_from(self.unsigned()).unwrap_or_else(|_| {
+            self.refuse(NOT_JSON);
+            0
+        });
+        if negative { -value } else { value }
     }
 
     /// The bytes of a string.
     #[inline(never)]
-    pub(super) fn string(&mut self) -> Result<Vec<u8>> {
-        self.expect(b'"')?;
+    pub(super) fn string(&mut self) -> Vec<u8> {
+        self.expect(b'"');
         let mut text = Vec::new();
         loop {
-            let (&byte, rest) = self.rest.split_first().ok_or(NOT_JSON)?;
-            self.rest = rest;
-            match byte {
-                b'"' => return Ok(text),
-                b'\\' => self.escape(&mut text)?,
-                0..0x20 => return Err(NOT_JSON),
-                _ => push(&mut text, byte)?,
+            match self.character() {
+                b'"' => return text,
+                b'\\' => {
+                    let char = self.escaped();
+                    self.keep(append(&mut text, char.encode_utf8(&mut [0; 4]).as_bytes()));
+                }
+                byte => self.keep(push(&mut text, byte)),
+            }
+        }
+    }
+
+    /// The next byte of a string, or its end if there is none.
+    fn character(&mut self) -> u8 {
+        match self.slice(self.left().len().min(1) as u64) {
+            [byte @ 0x20..=0xff] => *byte,
+            _ => {
+                self.refuse(NOT_JSON);
+                b'"'
             }
         }
     }
 
     /// What stands for itself, or a code unit by its number. Pairs of these never matter here.
-    fn escape(&mut self, text: &mut Vec<u8>) -> Result<()> {
-        let (&byte, rest) = self.rest.split_first().ok_or(NOT_JSON)?;
-        self.rest = rest;
-        let plain = match byte {
-            b'"' | b'\\' | b'/' => byte,
-            b'b' => 8,
-            b'f' => 12,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'u' => {
-                let (digits, rest) = rest.split_at_checked(4).ok_or(NOT_JSON)?;
-                self.rest = rest;
-                let unit =
-                    digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | (digit as char).to_digit(16)?));
-                let char = char::from_u32(unit.ok_or(NOT_JSON)?).unwrap_or(char::REPLACEMENT_CHARACTER);
-                return append(text, char.encode_utf8(&mut [0; 4]).as_bytes());
-            }
-            _ => return Err(NOT_JSON),
+    fn escaped(&mut self) -> char {
+        let char = match self.character() {
+            byte @ (b'"' | b'\\' | b'/') => Some(byte.into()),
+            b'b' => Some('\x08'),
+            b'f' => Some('\x0c'),
+            b'n' => Some('\n'),
+            b'r' => Some('\r'),
+            b't' => Some('\t'),
+            b'u' => (0..4)
+                .try_fold(0, |unit, _| Some(unit << 4 | char::from(self.character()).to_digit(16)?))
+                .map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)),
+            _ => None,
         };
-        push(text, plain)
+        char.unwrap_or_else(|| {
+            self.refuse(NOT_JSON);
+            '"'
+        })
     }
 
     /// Skips a value, of whatever form.
     #[inline(never)]
-    fn skip(&mut self) -> Result<()> {
+    pub(super) fn skip(&mut self) {
         let mut depth = 0_u64;
         loop {
-            match self.peek().ok_or(NOT_JSON)? {
-                b'"' => drop(self.string()?),
-                b'[' | b'{' => {
+            match self.peek() {
+                Some(b'"') => drop(self.string()),
+                Some(b'[' | b'{') => {
                     depth += 1;
-                    self.rest = &self.rest[1..];
+                    self.slice(1);
                     continue;
                 }
-                b']' | b'}' if depth > 0 => {
+                Some(b']' | b'}') if depth > 0 => {
                     depth -= 1;
-                    self.rest = &self.rest[1..];
+                    self.slice(1);
                 }
-                b',' | b':' if depth > 0 => {
-                    self.rest = &self.rest[1..];
+                Some(b',' | b':') if depth > 0 => {
+                    self.slice(1);
                     continue;
                 }
                 _ => {
                     let plain =
                         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
-                    let length = self.rest.iter().take_while(|byte| plain(byte)).count();
-                    if length == 0 {
-                        return Err(NOT_JSON);
+                    let length = self.left().iter().take_while(|byte| plain(byte)).count();
+                    if self.slice(length as u64).is_empty() {
+                        return self.refuse(NOT_JSON);
                     }
-                    self.rest = &self.rest[length..];
                 }
             }
             if depth == 0 {
-                return Ok(());
+                return;
             }
         }
     }
 }
 
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
-
 /// The bytes of a text in base64, in either alphabet and with or without padding; and whether it has a character of the
 /// standard alphabet alone.
-pub(super) fn from_base64(mut text: Vec<u8>) -> Result<(Vec<u8>, bool)> {
+// The crate `base64` takes 2 kB of the wasm.
+#[inline(never)]
+pub(super) fn from_base64(text: &[u8]) -> Result<(Vec<u8>, bool)> {
+    const RULE: Error = Error::rule("this must be base64");
     let standard = text.iter().any(|byte| matches!(byte, b'+' | b'/'));
-    for byte in &mut text {
-        *byte = match *byte {
-            b'-' => b'+',
-            b'_' => b'/',
-            other => other,
+    let length = text.iter().position(|&byte| byte == b'=').unwrap_or(text.len());
+    let (digits, padding) = text.split_at(length);
+    let mut bytes = Vec::new();
+    reserve(&mut bytes, length / 4 * 3 + 2)?;
+    let mut bits = 0_u32;
+    for (i, &digit) in digits.iter().enumerate() {
+        let value = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a' + 26,
+            b'0'..=b'9' => digit - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return Err(RULE),
         };
+        // Each digit but the first of four ends a byte, and the bits after that are left over.
+        bits = bits << 6 | u32::from(value);
+        let over = 6 - 2 * (i % 4);
+        if over < 6 {
+            push(&mut bytes, (bits >> over) as u8)?;
+            bits &= (1 << over) - 1;
+        }
     }
-    let mut bytes = zeroed(base64::decoded_len_estimate(text.len()))?;
-    let length = BASE64.decode_slice(&text, &mut bytes).map_err(|_| Error::rule("this must be base64"))?;
-    bytes.truncate(length);
+    let most = [0, 0, 2, 1][length % 4];
+    let padded = padding.len() <= most && padding.iter().all(|&byte| byte == b'=');
+    if bits != 0 || length % 4 == 1 || !padded {
+        return Err(RULE);
+    }
     Ok((bytes, standard))
 }
 
 /// Bytes in base64 with padding, in the alphabet for URLs or in the standard one.
 pub(super) fn to_base64(bytes: &[u8], standard: bool) -> Result<Vec<u8>> {
-    let mut text = zeroed(bytes.len().div_ceil(3) * 4)?;
-    BASE64.encode_slice(bytes, &mut text).map_err(|_| Error::TooLarge { bytes: bytes.len() as u64 })?;
-    for byte in text.iter_mut().filter(|_| !standard) {
-        *byte = match *byte {
-            b'+' => b'-',
-            b'/' => b'_',
-            other => other,
-        };
+    let mut text = Vec::new();
+    reserve(&mut text, bytes.len().div_ceil(3) * 4)?;
+    for group in bytes.chunks(3) {
+        let bits = (0..3).fold(0, |bits, i| bits << 8 | u32::from(group.get(i).copied().unwrap_or(0)));
+        for i in 0..4 {
+            let value = (bits >> (18 - 6 * i)) as u8 & 63;
+            let digit = match value {
+                _ if i > group.len() => b'=',
+                0..26 => b'A' + value,
+                26..52 => b'a' - 26 + value,
+                52..62 => value - 52 + b'0',
+                62 => {
+                    if standard {
+                        b'+'
+                    } else {
+                        b'-'
+                    }
+                }
+                _ => {
+                    if standard {
+                        b'/'
+                    } else {
+                        b'_'
+                    }
+                }
+            };
+            push(&mut text, digit)?;
+        }
     }
     Ok(text)
 }
@@ -225,29 +260,42 @@ pub(super) fn to_base64(bytes: &[u8], standard: bool) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
+    fn members_skipped(text: &str) -> Result<()> {
+        let mut json = Cursor::new(text.as_bytes());
+        let mut first = true;
+        while json.member(&mut first).is_some() {
+            json.skip();
+        }
+        json.done()
+    }
+
     #[test]
     fn values() {
-        let text = br#" { "a" : [ 1 , -2, 18446744073709551615 ] , "b\u0041\/":"x\n", "c":{"d":[[],{},null,1.5e3,"]"]} ,"e":7} "#;
-        let mut json = Json::new(text);
+        let text = br#" { "a" : [ 1 , -2, 9223372036854775807 ] , "b\u0041\/":"x\n", "c":{"d":[[],{},null,1.5e3,"]"]} ,"e":18446744073709551615} "#;
+        let mut json = Cursor::new(text);
         let (mut numbers, mut seen) = (Vec::new(), 0);
-        json.object(&mut |json, name| {
-            match name {
-                b"a" => json.array(&mut |json| {
-                    numbers.push(json.number()?);
-                    Ok(())
-                })?,
-                b"bA/" => assert_eq!(json.string()?, b"x\n"),
-                b"e" => assert_eq!(json.unsigned()?, 7),
-                _ => return Ok(false),
-            }
+        let mut first = true;
+        while let Some(name) = json.member(&mut first) {
             seen += 1;
-            Ok(true)
-        })
-        .unwrap();
-        json.end().unwrap();
-        assert_eq!((seen, numbers), (3, vec![1, -2, i128::from(u64::MAX)]));
+            match name.as_slice() {
+                b"a" => {
+                    let mut first = true;
+                    while json.item(&mut first) {
+                        numbers.push(json.signed());
+                    }
+                }
+                b"bA/" => assert_eq!(json.string(), b"x\n"),
+                b"e" => assert_eq!(json.unsigned(), u64::MAX),
+                _ => json.skip(),
+            }
+        }
+        json.end_text();
+        json.done().unwrap();
+        assert_eq!((seen, numbers), (4, vec![1, -2, i64::MAX]));
         for broken in ["", "-", "01", "1.0", "1e3", "18446744073709551616", "x", "+1", "\"1\""] {
-            assert_eq!(Json::new(broken.as_bytes()).number(), Err(NOT_JSON), "{broken}");
+            let mut json = Cursor::new(broken.as_bytes());
+            json.signed();
+            assert_eq!(json.done(), Err(NOT_JSON), "{broken}");
         }
         for broken in [
             "",
@@ -261,20 +309,22 @@ mod tests {
             "{\"a\":]}",
             "{\"a\":[}",
         ] {
-            assert!(Json::new(broken.as_bytes()).object(&mut |_, _| Ok(false)).is_err(), "{broken}");
+            assert!(members_skipped(broken).is_err(), "{broken}");
         }
         let deep = ["{\"a\":", &"[".repeat(1 << 20), &"]".repeat(1 << 20), "}"].concat();
-        Json::new(deep.as_bytes()).object(&mut |_, _| Ok(false)).unwrap();
+        members_skipped(&deep).unwrap();
     }
 
     #[test]
     fn base64_of_both_alphabets() {
         for (text, standard) in [("-_-_", false), ("+/+/", true), ("+_+_", true)] {
-            assert_eq!(from_base64(text.into()).unwrap(), (vec![0xfb, 0xff, 0xbf], standard));
+            assert_eq!(from_base64(text.as_bytes()).unwrap(), (vec![0xfb, 0xff, 0xbf], standard));
         }
-        assert_eq!(from_base64("AQ".into()).unwrap().0, from_base64("AQ==".into()).unwrap().0);
+        assert_eq!(from_base64(b"AQ").unwrap().0, from_base64(b"AQ==").unwrap().0);
         assert_eq!(to_base64(&[0xfb, 0xff], false).unwrap(), b"-_8=");
         assert_eq!(to_base64(&[0xfb, 0xff], true).unwrap(), b"+/8=");
-        assert!(from_base64("A".into()).is_err() && from_base64("A*==".into()).is_err());
+        for broken in ["A", "A*==", "AR==", "AQI==", "AQ=A", "AQID=", "====", "AQ==="] {
+            assert!(from_base64(broken.as_bytes()).is_err(), "{broken}");
+        }
     }
 }

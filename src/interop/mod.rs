@@ -19,7 +19,6 @@
 //! ```
 
 mod builder;
-mod cursor;
 mod filterpassword;
 mod go_bloom;
 mod guava;
@@ -36,14 +35,14 @@ mod spark;
 mod xor;
 
 pub use builder::Builder;
-use cursor::Cursor;
 
 pub use crate::filters::foreign::{Format, Keys};
 
 use crate::error::{Error, Result};
+use crate::fields::{Cursor, Fields};
 use crate::filters::foreign::{MAX_HASHES, Part, Scheme};
 use crate::filters::{Filter, ForeignFilter};
-use crate::vectors::push;
+use crate::vectors::{copied, push};
 
 /// What a format's bytes don't say, and how a filter is to be made. The names are those of the package's options and of the
 /// tool's flags. A format refuses an option that it hasn't got.
@@ -164,30 +163,30 @@ impl Options {
 /// rules; [`Error::NotAFilter`], [`Error::Truncated`], [`Error::TrailingBytes`] and [`Error::ChecksumMismatch`] as for our
 /// own blobs; [`Error::UnsupportedFormat`] for a variant that isn't read; [`Error::TooLarge`] without the memory.
 pub fn read(format: Format, options: &Options, bytes: &[u8]) -> Result<ForeignFilter> {
-    options.only(match format {
-        Format::Guava => &["funnel"],
-        Format::Spark | Format::ParquetSbbf | Format::PyBloomFilterMmap3 => &["keys"],
-        Format::RedisBitmap => &["bits", "hashes"],
-        Format::NpmBloomfilter => &["hashes", "generation"],
-        Format::Xor | Format::BinaryFuse => &["layout", "width"],
-        _ => &[],
-    })?;
-    match format {
-        Format::GoBloom => go_bloom::read(bytes),
-        Format::Guava => guava::read(options, bytes),
-        Format::Spark => spark::read(options, bytes),
-        Format::RedisBitmap => redis_bitmap::read(options, bytes),
-        Format::RedisBloom => redisbloom::read(bytes),
-        Format::NpmBloomfilter => npm_bloomfilter::read(options, bytes),
-        Format::NpmBloomFilters => npm_bloom_filters::read(bytes),
-        Format::ParquetSbbf => parquet_sbbf::read(options, bytes),
-        Format::Xor => xor::read_xor(options, bytes),
-        Format::BinaryFuse => xor::read_fuse(options, bytes),
-        Format::FilterPassword => filterpassword::read(bytes),
-        Format::PyBloomFilterMmap3 => pybloomfiltermmap3::read(options, bytes),
-        Format::PyProbables => pyprobables::read(bytes),
-        Format::Rbloom => rbloom::read(bytes),
-    }
+    type Reader = fn(&mut Cursor, &Options) -> Result<Found>;
+    let (read, has): (Reader, &[&str]) = match format {
+        Format::GoBloom => (go_bloom::read, &[]),
+        Format::Guava => (guava::read, &["funnel"]),
+        Format::Spark => (spark::read, &["keys"]),
+        Format::RedisBitmap => (redis_bitmap::read, &["bits", "hashes"]),
+        Format::RedisBloom => (redisbloom::read, &[]),
+        Format::NpmBloomfilter => (npm_bloomfilter::read, &["hashes", "generation"]),
+        Format::NpmBloomFilters => (npm_bloom_filters::read, &[]),
+        Format::ParquetSbbf => (parquet_sbbf::read, &["keys"]),
+        Format::Xor => (xor::read_xor, &["layout", "width"]),
+        Format::BinaryFuse => (xor::read_fuse, &["layout", "width"]),
+        Format::FilterPassword => (filterpassword::read, &[]),
+        Format::PyBloomFilterMmap3 => (pybloomfiltermmap3::read, &["keys"]),
+        Format::PyProbables => (pyprobables::read, &[]),
+        Format::Rbloom => (rbloom::read, &[]),
+    };
+    options.only(has)?;
+    let keys = options.keys(format)?;
+    let mut file = Cursor::new(bytes);
+    let found = read(&mut file, options);
+    // What was made of the zeros after a fault doesn't matter.
+    file.done()?;
+    found?.filter(keys)
 }
 
 /// Writes a filter as its own software does: the bytes that were read, where the format is written one way only. FORMAT.md
@@ -196,15 +195,22 @@ pub fn read(format: Format, options: &Options, bytes: &[u8]) -> Result<ForeignFi
 /// # Errors
 /// [`Error::UnsupportedFormat`] for a format that is only read; [`Error::TooLarge`] without the memory.
 pub fn write(filter: &ForeignFilter) -> Result<Vec<u8>> {
-    match filter.format() {
-        Format::GoBloom => go_bloom::write(filter),
-        Format::Guava => guava::write(filter),
-        Format::Spark => spark::write(filter),
-        Format::RedisBitmap => redis_bitmap::write(filter),
-        Format::RedisBloom => redisbloom::write(filter),
-        _ => Err(Error::UnsupportedFormat { reason: "this format is only read, not written" }),
-    }
+    type Writer = fn(&mut Fields, &ForeignFilter, Part) -> Result<()>;
+    let write: Writer = match filter.format() {
+        Format::GoBloom => go_bloom::write,
+        Format::Guava => guava::write,
+        Format::Spark => spark::write,
+        Format::RedisBitmap => redis_bitmap::write,
+        Format::RedisBloom => redisbloom::write,
+        _ => return Err(READ_ONLY),
+    };
+    let part = filter.parts().first().ok_or(Error::rule("the filter must have a part"))?;
+    let mut fields = Fields::default();
+    write(&mut fields, filter, *part)?;
+    fields.finish()
 }
+
+const READ_ONLY: Error = Error::UnsupportedFormat { reason: "this format is only read, not written" };
 
 /// As [`write`](fn@write), of any filter. What one hash made can't become another's.
 ///
@@ -217,23 +223,34 @@ pub fn export(filter: &Filter, to: Format) -> Result<Vec<u8>> {
     }
 }
 
-/// A filter of one array.
-fn single(
+/// What a reader makes of a file: everything of a filter but its keys.
+struct Found {
     scheme: Scheme,
-    keys: Keys,
     layout: u8,
     seed: u64,
-    (bits, hashes): (u64, u64),
+    parts: Vec<Part>,
     note: Vec<u8>,
     bytes: Vec<u8>,
-) -> Result<ForeignFilter> {
-    let part = part(bits, bytes.len() as u64, hashes)?;
-    let mut parts = Vec::new();
-    push(&mut parts, part)?;
-    ForeignFilter::shaped(scheme, keys, layout, seed, parts, note)?.with_bytes(bytes)
+}
+
+impl Found {
+    /// One array, without layout, seed and note.
+    #[inline(never)]
+    fn single(scheme: Scheme, bits: u64, hashes: u64, bytes: Vec<u8>) -> Result<Self> {
+        let mut parts = Vec::new();
+        push(&mut parts, part(bits, bytes.len() as u64, hashes)?)?;
+        Ok(Found { scheme, layout: 0, seed: 0, parts, note: Vec::new(), bytes })
+    }
+
+    #[inline(never)]
+    fn filter(self, keys: Keys) -> Result<ForeignFilter> {
+        let Found { scheme, layout, seed, parts, note, bytes } = self;
+        ForeignFilter::shaped(scheme, keys, layout, seed, parts, note)?.with_bytes(bytes)
+    }
 }
 
 /// A part of these bits, bytes and hashes.
+#[inline(never)]
 fn part(bits: u64, bytes: u64, hashes: u64) -> Result<Part> {
     let most = u64::from(MAX_HASHES);
     Error::unless((1..=most).contains(&hashes), "the filter must have 1 to 1,024 hashes")?;
@@ -242,14 +259,10 @@ fn part(bits: u64, bytes: u64, hashes: u64) -> Result<Part> {
     Ok(Part { bits, bytes, hashes: hashes as u16 })
 }
 
-/// Turns the bytes of each 64-bit word around, from the big-endian to ours or back.
-fn swap_words(mut bytes: Vec<u8>) -> Vec<u8> {
+/// A copy with the bytes of each 64-bit word turned around, from the big-endian to ours or back.
+#[inline(never)]
+fn swap_words(words: &[u8]) -> Result<Vec<u8>> {
+    let mut bytes = copied(words)?;
     bytes.chunks_mut(8).for_each(<[u8]>::reverse);
-    bytes
-}
-
-/// The first bytes of an only part.
-fn only(filter: &ForeignFilter) -> Result<(&Part, &[u8])> {
-    let part = filter.parts().first().ok_or(Error::rule("the filter must have a part"))?;
-    Ok((part, filter.as_bytes()))
+    Ok(bytes)
 }

@@ -8,31 +8,29 @@
 //! 1280  the bits
 //! ```
 
-use super::{Cursor, Options, single};
+use super::{Found, Options};
 use crate::error::{Error, Result};
-use crate::filters::ForeignFilter;
-use crate::filters::foreign::{Format, Scheme};
+use crate::fields::Cursor;
+use crate::filters::foreign::Scheme;
 use crate::vectors::copied;
 
-pub(super) fn read(options: &Options, bytes: &[u8]) -> Result<ForeignFilter> {
-    let keys = options.keys(Format::PyBloomFilterMmap3)?;
-    let mut cursor = Cursor::new(bytes);
-    if cursor.slice(9)? != b"MBITARRAY" {
-        return Err(Error::NotAFilter);
+pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
+    if file.slice(9) != b"MBITARRAY" {
+        file.refuse(Error::NotAFilter);
     }
-    let (bits, header) = (cursor.u64()?, cursor.u32()?);
+    let (bits, header) = (file.u64(), file.u32());
     if header != 1200 {
-        return Err(Error::UnsupportedFormat { reason: "the header must be that of a 64-bit system" });
+        file.unsupported("the header must be that of a 64-bit system");
     }
-    let mut head = Cursor::new(cursor.slice(1280 - 21)?);
-    head.slice(16)?;
-    let hashes = head.u32()?;
-    Error::unless((1..=256).contains(&hashes), "the header must have 1 to 256 hashes")?;
-    let seeds = head.slice(1024)?.get(..hashes as usize * 4).unwrap_or_default();
-    head.slice(1056 - 20 - 1024)?;
-    if head.u8()? != 1 {
-        return Err(Error::UnsupportedFormat { reason: "the header's version must be 1" });
+    let mut head = Cursor::new(file.slice(1280 - 21));
+    head.slice(16);
+    let hashes = head.u32();
+    file.rule((1..=256).contains(&hashes), "the header must have 1 to 256 hashes");
+    let seeds = head.slice(1024).get(..hashes as usize * 4).unwrap_or_default();
+    head.slice(1056 - 20 - 1024);
+    if head.u8() != 1 {
+        file.unsupported("the header's version must be 1");
     }
-    let array = cursor.last(bits.div_ceil(8))?;
-    single(Scheme::Seeds, keys, 0, 0, (bits, hashes.into()), copied(seeds)?, copied(array)?)
+    let array = file.last(bits.div_ceil(8));
+    Ok(Found { note: copied(seeds)?, ..Found::single(Scheme::Seeds, bits, hashes.into(), copied(array)?)? })
 }

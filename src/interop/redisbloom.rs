@@ -11,10 +11,11 @@
 //! All is little-endian. A later chunk holds the bytes before iterator - 1 of all links' bits. What is written is the layout
 //! of 2.2.1 and later, whatever was read. LZF, which `DUMP` may pack the bits by, isn't unpacked.
 
-use super::{Cursor, part};
+use super::{Found, Options, part};
 use crate::error::{Error, Result};
+use crate::fields::{Cursor, Fields};
 use crate::filters::ForeignFilter;
-use crate::filters::foreign::{Format, Part, Scheme};
+use crate::filters::foreign::{Part, Scheme};
 use crate::vectors::{append, copied, push, zeroed};
 
 /// The bits of a link aren't rounded up to a power of two.
@@ -29,17 +30,22 @@ const OPTIONS: u32 = NOROUND | FORCE64;
 const CHUNK: usize = 16 << 20;
 const LINKS: &str = "a redisbloom filter must have 1 to 255 links";
 
-/// What is known of a chain beside its parts. The note of a filter holds it: options and growth (u32 each), and of each link
-/// size and entries (u64 each), error and bits per entry (f64 each) and n2 (u8).
+/// A chain of links. The note of its filter holds what isn't in the parts: options and growth (u32 each), then each
+/// link's size and entries (u64 each), error and bits per entry (f64 each) and n2 (u8).
 struct Chain {
-    options: u32,
-    growth: u32,
-    links: Vec<Link>,
+    scheme: Scheme,
+    parts: Vec<Part>,
+    note: Fields,
 }
 
-#[derive(Clone, Copy)]
+/// The bytes of a link in the note.
+const LINK: usize = 33;
+
+/// What a file says of a link.
 struct Link {
-    part: Part,
+    bytes: u64,
+    bits: u64,
+    hashes: u64,
     size: u64,
     entries: u64,
     error: f64,
@@ -48,206 +54,198 @@ struct Link {
 }
 
 impl Chain {
-    /// The filter, which lacks its bytes.
-    fn shaped(&self) -> Result<ForeignFilter> {
-        let mut parts = Vec::new();
-        self.links.iter().try_for_each(|link| push(&mut parts, link.part))?;
-        let scheme = if self.options & FORCE64 != 0 { Scheme::Murmur64A } else { Scheme::Murmur2 };
-        ForeignFilter::shaped(scheme, Format::RedisBloom.keys()[0].1, 0, 0, parts, self.note()?)
+    fn new(options: u32, growth: u32) -> Self {
+        let scheme = if options & FORCE64 != 0 { Scheme::Murmur64A } else { Scheme::Murmur2 };
+        let mut note = Fields::default();
+        note.u32(options);
+        note.u32(growth);
+        Chain { scheme, parts: Vec::new(), note }
     }
 
-    fn note(&self) -> Result<Vec<u8>> {
-        let mut note = Vec::new();
-        append(&mut note, &self.options.to_le_bytes())?;
-        append(&mut note, &self.growth.to_le_bytes())?;
-        for link in &self.links {
-            let numbers = [link.size, link.entries, link.error.to_bits(), link.bits_per_entry.to_bits()];
-            append(&mut note, numbers.map(u64::to_le_bytes).as_flattened())?;
-            push(&mut note, link.n2)?;
-        }
-        Ok(note)
+    #[inline(never)]
+    fn push(&mut self, link: &Link) -> Result<()> {
+        push(&mut self.parts, link.part()?)?;
+        link.write(&mut self.note);
+        Ok(())
     }
 
-    fn of(filter: &ForeignFilter) -> Result<Self> {
-        let mut cursor = Cursor::new(filter.note());
-        let (options, growth) = (cursor.u32()?, cursor.u32()?);
-        let mut links = Vec::new();
-        for &part in filter.parts() {
-            let (size, entries, error) = (cursor.u64()?, cursor.u64()?, cursor.f64()?);
-            push(
-                &mut links,
-                Link { part, size, entries, error, bits_per_entry: cursor.f64()?, n2: cursor.u8()? },
-            )?;
+    /// The chain with its bits, which must be all and no more.
+    fn found(self, bytes: Vec<u8>) -> Result<Found> {
+        let Chain { scheme, parts, note } = self;
+        let needed = parts.iter().map(|part| u64::from(part.bytes)).sum();
+        let have = bytes.len() as u64;
+        if have < needed {
+            return Err(Error::Truncated { needed, have });
         }
-        Ok(Chain { options, growth, links })
+        if have > needed {
+            return Err(Error::TrailingBytes { extra: have - needed });
+        }
+        Ok(Found { scheme, layout: 0, seed: 0, parts, note: note.finish()?, bytes })
     }
 }
 
-/// A link of stored numbers.
-fn link(bytes: u64, bits: u64, hashes: u64, n2: u8, rest: (u64, u64, f64, f64)) -> Result<Link> {
-    // Up to 2.0 the bits aren't said where they are a power of two.
-    let bits = if n2 > 0 { 1_u64.checked_shl(n2.into()).unwrap_or(0) } else { bits };
-    let (size, entries, error, bits_per_entry) = rest;
-    Ok(Link { part: part(bits, bytes, hashes)?, size, entries, error, bits_per_entry, n2 })
+impl Link {
+    fn part(&self) -> Result<Part> {
+        // Up to 2.0 the bits aren't said where they are a power of two.
+        let power = 1_u64.checked_shl(self.n2.into()).unwrap_or(0);
+        part(if self.n2 > 0 { power } else { self.bits }, self.bytes, self.hashes)
+    }
+
+    #[inline(never)]
+    fn write(&self, note: &mut Fields) {
+        note.u64(self.size);
+        note.u64(self.entries);
+        note.f64(self.error);
+        note.f64(self.bits_per_entry);
+        note.u8(self.n2.into());
+    }
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<ForeignFilter> {
+pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
     // The first chunk's iterator is 1, and a module's value begins with a 7.
-    if bytes.first() == Some(&7) { read_dump(bytes) } else { read_chunks(bytes) }
+    if file.left().first() == Some(&7) { read_dump(file) } else { read_chunks(file) }
 }
 
-fn read_chunks(bytes: &[u8]) -> Result<ForeignFilter> {
-    let mut file = Cursor::new(bytes);
-    let mut chunk = || {
-        let (iterator, length) = (file.u64()?, file.u32()?);
-        let bytes = file.slice(length.into())?;
-        Ok((iterator, bytes, file.left() > 0))
-    };
-    let (iterator, header, mut more) = chunk()?;
+#[inline(never)]
+fn read_chunks(file: &mut Cursor) -> Result<Found> {
+    let (iterator, header) = chunk(file);
     if iterator != 1 {
         return Err(Error::NotAFilter);
     }
-    let filter = header_of(header)?.shaped()?;
+    let chain = chain(&mut Cursor::new(header), header.len() as u64)?;
     let mut bits = Vec::new();
-    while more {
-        let (iterator, bytes, another) = chunk()?;
-        more = another;
+    while !file.left().is_empty() {
+        let (iterator, bytes) = chunk(file);
         // The module ends with an iterator of 0, and so may a file.
-        if (iterator, bytes.len(), more) == (0, 0, false) {
+        if (iterator, bytes.len(), file.left().len()) == (0, 0, 0) {
             break;
         }
-        let end = (bits.len() + bytes.len()) as u64;
-        Error::unless(iterator == end + 1, "redisbloom's chunks must come in their order, each once")?;
         append(&mut bits, bytes)?;
+        let rule = "redisbloom's chunks must come in their order, each once";
+        file.rule(iterator == bits.len() as u64 + 1, rule);
     }
-    finish(filter, bits)
+    chain.found(bits)
 }
 
-/// The filter with its bits, which must be all and no more.
-fn finish(filter: ForeignFilter, bits: Vec<u8>) -> Result<ForeignFilter> {
-    let (needed, have) = (filter.byte_length() as u64, bits.len() as u64);
-    if have < needed {
-        return Err(Error::Truncated { needed, have });
-    }
-    if have > needed {
-        return Err(Error::TrailingBytes { extra: have - needed });
-    }
-    filter.with_bytes(bits)
+/// A chunk's iterator and bytes.
+#[inline(never)]
+fn chunk<'a>(file: &mut Cursor<'a>) -> (u64, &'a [u8]) {
+    let (iterator, length) = (file.u64(), file.u32());
+    (iterator, file.slice(length.into()))
 }
 
-fn header_of(header: &[u8]) -> Result<Chain> {
-    let mut cursor = Cursor::new(header);
-    cursor.u64()?;
-    let total = cursor.u32()?;
-    let options = cursor.u32()?;
-    let n = u64::from(total);
-    Error::unless((1..=255).contains(&n), LINKS)?;
+/// The chain of a header of this length.
+#[inline(never)]
+fn chain(header: &mut Cursor, length: u64) -> Result<Chain> {
+    header.u64();
+    let n = u64::from(header.u32());
+    let options = header.u32();
+    header.rule((1..=255).contains(&n), LINKS);
     // The length alone tells which release wrote it.
-    let length = header.len() as u64;
-    let (grows, wide) = match () {
-        () if length == 20 + 53 * n => (true, true),
-        () if length == 20 + 49 * n => (true, false),
-        () if length == 16 + 49 * n => (false, false),
-        () => return Err(Error::rule("redisbloom's header must have a length that fits its links")),
-    };
-    let growth = if grows { cursor.u32()? } else { 2 };
-    let mut links = Vec::new();
+    let grows = length >= 20 + 49 * n;
+    let wide = length == 20 + 53 * n;
+    let expected = if grows { 20 } else { 16 } + if wide { 53 } else { 49 } * n;
+    header.rule(length == expected, "redisbloom's header must have a length that fits its links");
+    header.done()?;
+    let mut chain = Chain::new(options, if grows { header.u32() } else { 2 });
     for _ in 0..n {
-        let (bytes, bits, size) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
-        let (error, bits_per_entry, hashes) = (cursor.f64()?, cursor.f64()?, cursor.u32()?);
-        let entries = if wide { cursor.u64()? } else { cursor.u32()?.into() };
-        let rest = (size, entries, error, bits_per_entry);
-        push(&mut links, link(bytes, bits, hashes.into(), cursor.u8()?, rest)?)?;
+        let (bytes, bits, size) = (header.u64(), header.u64(), header.u64());
+        let (error, bits_per_entry, hashes) = (header.f64(), header.f64(), header.u32().into());
+        let entries = if wide { header.u64() } else { header.u32().into() };
+        let n2 = header.u8();
+        chain.push(&Link { bytes, bits, hashes, size, entries, error, bits_per_entry, n2 })?;
     }
-    Ok(Chain { options, growth, links })
+    Ok(chain)
 }
+
+const DUMP: &str = "this DUMP payload isn't one that RedisBloom makes";
 
 /// The payload of `DUMP`: a value of a module, in the format of Redis's RDB files.
-fn read_dump(bytes: &[u8]) -> Result<ForeignFilter> {
-    const UNSUPPORTED: Error =
-        Error::UnsupportedFormat { reason: "this DUMP payload isn't one that RedisBloom makes" };
-    let have = bytes.len() as u64;
-    let Some((body, &stored)) = bytes.split_last_chunk() else {
-        return Err(Error::Truncated { needed: 8, have });
-    };
-    let (stored, computed) = (u64::from_le_bytes(stored), crc64(body));
+#[inline(never)]
+fn read_dump(file: &mut Cursor) -> Result<Found> {
+    let body = file.slice(file.left().len().saturating_sub(8) as u64);
+    let (stored, computed) = (file.u64(), crc64(body));
     if stored != computed {
-        return Err(Error::ChecksumMismatch { stored, computed });
+        file.refuse(Error::ChecksumMismatch { stored, computed });
     }
-    let mut cursor = Cursor::new(body);
-    cursor.u8()?;
-    let module = length(&mut cursor)?.ok_or(UNSUPPORTED)?;
-    // Nine characters of six bits, and the encoding's version.
-    if module >> 10 != name(b"MBbloom--") {
-        return Err(UNSUPPORTED);
+    file.done()?;
+    let mut dump = Cursor::new(body);
+    dump.u8();
+    let module = length(&mut dump).unwrap_or(0);
+    if module >> 10 != MODULE {
+        dump.unsupported(DUMP);
     }
     let version = module & 0x3ff;
-    let total = {
-        whole(&mut cursor)?;
-        whole(&mut cursor)?
-    };
-    Error::unless((1..=255).contains(&total), LINKS)?;
-    let options = if version >= 2 { whole(&mut cursor)? as u32 } else { 0 };
-    let growth = if version >= 4 { whole(&mut cursor)? as u32 } else { 2 };
-    let (mut links, mut bits) = (Vec::new(), Vec::new());
-    for _ in 0..total {
-        let entries = whole(&mut cursor)?;
-        let error = double(&mut cursor)?;
-        let hashes = whole(&mut cursor)?;
-        let bits_per_entry = double(&mut cursor)?;
-        let modulus = whole(&mut cursor)?;
-        let n2 = whole(&mut cursor)?.min(255) as u8;
-        let array = string(&mut cursor)?;
-        let size = whole(&mut cursor)?;
-        append(&mut bits, array)?;
-        let rest = (size, entries, error, bits_per_entry);
-        push(&mut links, link(array.len() as u64, modulus, hashes, n2, rest)?)?;
+    whole(&mut dump);
+    let links = whole(&mut dump);
+    dump.rule((1..=255).contains(&links), LINKS);
+    let options = if version >= 2 { whole(&mut dump) as u32 } else { 0 };
+    let growth = if version >= 4 { whole(&mut dump) as u32 } else { 2 };
+    let (mut chain, mut array) = (Chain::new(options, growth), Vec::new());
+    for _ in 0..links {
+        let entries = whole(&mut dump);
+        let error = double(&mut dump);
+        let hashes = whole(&mut dump);
+        let bits_per_entry = double(&mut dump);
+        let bits = whole(&mut dump);
+        let n2 = whole(&mut dump).min(255) as u8;
+        opcode(&mut dump, 5);
+        let Some(length) = length(&mut dump) else {
+            let reason = "the bits of this DUMP payload are packed by LZF; use BF.SCANDUMP";
+            return Err(Error::UnsupportedFormat { reason });
+        };
+        let link = dump.slice(length);
+        let (bytes, size) = (link.len() as u64, whole(&mut dump));
+        dump.done()?;
+        append(&mut array, link)?;
+        chain.push(&Link { bytes, bits, hashes, size, entries, error, bits_per_entry, n2 })?;
     }
-    if length(&mut cursor)? != Some(0) {
-        return Err(UNSUPPORTED);
+    // The value's end, and the version of RDB files.
+    if length(&mut dump) != Some(0) {
+        dump.unsupported(DUMP);
     }
-    // The version of RDB files.
-    cursor.u16()?;
-    cursor.end()?;
-    return finish(Chain { options, growth, links }.shaped()?, bits);
+    dump.u16();
+    dump.end();
+    dump.done()?;
+    return chain.found(array);
 
     /// A length of RDB's, or how a string is packed, which isn't one.
-    fn length(cursor: &mut Cursor) -> Result<Option<u64>> {
-        let first = cursor.u8()?;
-        Ok(match first {
+    #[inline(never)]
+    fn length(dump: &mut Cursor) -> Option<u64> {
+        let first = dump.u8();
+        match first {
             0..0x40 => Some(first.into()),
-            0x40..0x80 => Some(u64::from(first & 0x3f) << 8 | u64::from(cursor.u8()?)),
-            0x80 => Some(cursor.u32_be()?.into()),
-            0x81 => Some(cursor.u64_be()?),
+            0x40..0x80 => Some(u64::from(first & 0x3f) << 8 | u64::from(dump.u8())),
+            0x80 => Some(dump.u32_be().into()),
+            0x81 => Some(dump.u64_be()),
             _ => None,
-        })
+        }
     }
-    fn opcode(cursor: &mut Cursor, wanted: &[u64]) -> Result<()> {
-        let holds = length(cursor)?.is_some_and(|opcode| wanted.contains(&opcode));
-        if holds { Ok(()) } else { Err(UNSUPPORTED) }
+    /// Refuses another opcode than the wanted one: 2 a whole number, which may be 1 too, 4 a double, 5 a string.
+    #[inline(never)]
+    fn opcode(dump: &mut Cursor, wanted: u64) {
+        let found = length(dump);
+        if found != Some(wanted) && (found, wanted) != (Some(1), 2) {
+            dump.unsupported(DUMP);
+        }
     }
-    fn whole(cursor: &mut Cursor) -> Result<u64> {
-        opcode(cursor, &[1, 2])?;
-        length(cursor)?.ok_or(UNSUPPORTED)
+    #[inline(never)]
+    fn whole(dump: &mut Cursor) -> u64 {
+        opcode(dump, 2);
+        let found = length(dump);
+        if found.is_none() {
+            dump.unsupported(DUMP);
+        }
+        found.unwrap_or(0)
     }
-    fn double(cursor: &mut Cursor) -> Result<f64> {
-        opcode(cursor, &[4])?;
-        cursor.f64()
-    }
-    fn string<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
-        opcode(cursor, &[5])?;
-        let reason = "the bits of this DUMP payload are packed by LZF; use BF.SCANDUMP";
-        let length = length(cursor)?.ok_or(Error::UnsupportedFormat { reason })?;
-        cursor.slice(length)
+    fn double(dump: &mut Cursor) -> f64 {
+        opcode(dump, 4);
+        dump.f64()
     }
 }
 
-/// A module's name as RDB files have it.
-fn name(name: &[u8; 9]) -> u64 {
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let digit = |byte: &u8| DIGITS.iter().position(|digit| digit == byte).unwrap_or(0) as u64;
-    name.iter().fold(0, |id, byte| id << 6 | digit(byte))
-}
+/// A module's name in RDB files: nine characters of six bits, in the alphabet of base64 for URLs. `"MBbloom--"`.
+const MODULE: u64 = 0x0c_05b9_68a2_6fbe;
 
 /// Redis's CRC-64: of Jones, reflected, from 0.
 fn crc64(bytes: &[u8]) -> u64 {
@@ -256,101 +254,120 @@ fn crc64(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |crc, &byte| table[usize::from(crc as u8 ^ byte)] ^ crc >> 8)
 }
 
-pub(super) fn write(filter: &ForeignFilter) -> Result<Vec<u8>> {
-    let Chain { options, growth, links } = Chain::of(filter)?;
-    let mut header = Vec::new();
-    let size = links.iter().fold(0, |size: u64, link| size.wrapping_add(link.size));
-    append(&mut header, &size.to_le_bytes())?;
-    for number in [links.len() as u32, options, growth] {
-        append(&mut header, &number.to_le_bytes())?;
+pub(super) fn write(fields: &mut Fields, filter: &ForeignFilter, _: Part) -> Result<()> {
+    let (mut header, mut size) = (Fields::default(), 0_u64);
+    header.u32(filter.parts().len() as u32);
+    let mut note = Cursor::new(filter.note());
+    header.slice(note.slice(8));
+    for part in filter.parts() {
+        let (held, entries) = (note.u64(), note.u64());
+        size = size.wrapping_add(held);
+        header.u64(part.bytes.into());
+        header.u64(part.bits);
+        header.u64(held);
+        // Error and bits per entry.
+        header.slice(note.slice(16));
+        header.u32(part.hashes.into());
+        header.u64(entries);
+        header.slice(note.slice(1));
     }
-    for Link { part, size, entries, error, bits_per_entry, n2 } in links {
-        let numbers = [part.bytes.into(), part.bits, size, error.to_bits(), bits_per_entry.to_bits()];
-        append(&mut header, numbers.map(u64::to_le_bytes).as_flattened())?;
-        append(&mut header, &u32::from(part.hashes).to_le_bytes())?;
-        append(&mut header, &entries.to_le_bytes())?;
-        push(&mut header, n2)?;
-    }
-    let mut file = Vec::new();
-    let mut chunk = |iterator: usize, bytes: &[u8]| {
-        append(&mut file, &(iterator as u64).to_le_bytes())?;
-        append(&mut file, &(bytes.len() as u32).to_le_bytes())?;
-        append(&mut file, bytes)
-    };
-    chunk(1, &header)?;
+    let header = header.finish()?;
+    fields.u64(1);
+    fields.u32(header.len() as u32 + 8);
+    fields.u64(size);
+    fields.slice(&header);
     let mut end = 1;
     for array in filter.arrays_of_bytes() {
         for bytes in array.chunks(CHUNK) {
-            end += bytes.len();
-            chunk(end, bytes)?;
+            end += bytes.len() as u64;
+            fields.u64(end);
+            fields.u32(bytes.len() as u32);
+            fields.slice(bytes);
         }
     }
-    Ok(file)
+    Ok(())
 }
 
 /// The filter of `BF.RESERVE key fpr count EXPANSION expansion`, or `NONSCALING` with an expansion of 0.
-pub(super) fn create(count: u64, fpr: f64, expansion: u32) -> Result<ForeignFilter> {
+pub(super) fn create(count: u64, fpr: f64, expansion: u32) -> Result<Found> {
     let scales = expansion > 0;
     let options = if scales { OPTIONS } else { OPTIONS | NO_SCALING };
+    let mut chain = Chain::new(options, if scales { expansion } else { 2 });
     // The first link has half of the rate, so that all together keep it.
-    let link = new_link(count.max(1), if scales { fpr * 0.5 } else { fpr })?;
-    let mut links = Vec::new();
-    push(&mut links, link)?;
-    Chain { options, growth: if scales { expansion } else { 2 }, links }.shaped()?.empty()
+    let link = Link::new(count.max(1), if scales { fpr * 0.5 } else { fpr });
+    chain.push(&link)?;
+    let bytes = usize::try_from(link.bytes).map_err(|_| Error::TooLarge { bytes: link.bytes })?;
+    chain.found(zeroed(bytes)?)
 }
 
-fn new_link(entries: u64, error: f64) -> Result<Link> {
-    let bits_per_entry = (logarithm(error) / 0.480_453_013_918_201).abs();
-    // The module's own digits, one short of ln 2.
-    #[allow(clippy::approx_constant)]
-    let hashes = libm::ceil(0.693_147_180_559_945 * bits_per_entry) as u64;
-    let bits = (entries as f64 * bits_per_entry) as u64;
-    let bytes = bits.max(1).div_ceil(64).saturating_mul(8);
-    link(bytes, bytes.saturating_mul(8), hashes, 0, (0, entries, error, bits_per_entry))
+impl Link {
+    /// A link without keys.
+    #[inline(never)]
+    fn new(entries: u64, error: f64) -> Self {
+        let bits_per_entry = (logarithm(error) / 0.480_453_013_918_201).abs();
+        // The module's own digits, one short of ln 2.
+        #[allow(clippy::approx_constant)]
+        let hashes = libm::ceil(0.693_147_180_559_945 * bits_per_entry) as u64;
+        let bits = (entries as f64 * bits_per_entry) as u64;
+        let bytes = bits.max(1).div_ceil(64).saturating_mul(8);
+        let bits = bytes.saturating_mul(8);
+        Link { bytes, bits, hashes, size: 0, entries, error, bits_per_entry, n2: 0 }
+    }
 }
 
-/// The natural logarithm of a rate up to 1/2 to the last bit, as C's is nearly always: what is computed of it is written into the file. `libm`'s
-/// may be one unit off. It is e ln 2 + 2 artanh((m - 1) / (m + 1)) of m 2^e, in 62 binary digits after the point.
+/// The natural logarithm of a rate up to 1/2 to the last bit, as C's is nearly always: what is computed of it is
+/// written into the file. `libm`'s may be one unit off. It is e ln 2 - 2 artanh((1 - m) / (1 + m)) of m 2^e, in 62
+/// binary digits after the point.
 fn logarithm(x: f64) -> f64 {
-    const ONE: i128 = 1 << 62;
-    const LN_2: i128 = 0x2c5c_85fd_f473_de6b;
+    const ONE: u64 = 1 << 62;
+    const LN_2: u64 = 0x2c5c_85fd_f473_de6b;
     let (m, e) = libm::frexp(x);
-    let m = (m * ONE as f64) as i128;
-    let mut power = ((m - ONE) << 62) / (m + ONE);
-    let square = power * power >> 62;
+    let m = (m * ONE as f64) as u64;
+    // A division digit by digit: one of 128 bits is a kilobyte of wasm.
+    let (mut rest, mut power) = (ONE - m, 0);
+    for _ in 0..62 {
+        let next = rest << 1;
+        let digit = next >= ONE + m;
+        rest = if digit { next - (ONE + m) } else { next };
+        power = power << 1 | u64::from(digit);
+    }
+    let times = |a: u64, b: u64| (u128::from(a) * u128::from(b) >> 62) as u64;
+    let square = times(power, power);
     let mut sum = 0;
     for odd in (1..60).step_by(2) {
         sum += power / odd;
-        power = power * square >> 62;
+        power = times(power, square);
     }
-    (2 * sum + i128::from(e) * LN_2) as f64 / ONE as f64
+    (i128::from(e) * i128::from(LN_2) - 2 * i128::from(sum)) as f64 / ONE as f64
 }
 
 /// Makes room for another key, if the last link has all that it should hold, and counts it.
 pub(super) fn count_one(filter: &mut ForeignFilter) -> Result<()> {
-    let mut chain = Chain::of(filter)?;
-    let Some(&last) = chain.links.last() else { return Ok(()) };
-    if last.size >= last.entries {
-        if chain.options & NO_SCALING != 0 || chain.links.len() == 255 {
-            let count = chain.links.iter().fold(0, |count: u64, link| count.saturating_add(link.size));
+    let (note, parts, bytes) = filter.parts_mut();
+    let mut cursor = Cursor::new(note);
+    let (options, growth) = (cursor.u32(), u64::from(cursor.u32()));
+    let (mut count, mut size, mut entries, mut error) = (0_u64, 0, 0, 0.0);
+    for _ in 0..parts.len() {
+        (size, entries, error) = (cursor.u64(), cursor.u64(), cursor.f64());
+        count = count.saturating_add(size);
+        cursor.slice(9);
+    }
+    if size >= entries {
+        if options & NO_SCALING != 0 || parts.len() == 255 {
             return Err(Error::FilterFull { count });
         }
-        let entries = last.entries.saturating_mul(chain.growth.into());
-        push(&mut chain.links, new_link(entries, last.error * 0.5)?)?;
-    }
-    let Some(last) = chain.links.last_mut() else { return Ok(()) };
-    last.size += 1;
-    let added = last.part;
-    let note = chain.note()?;
-    let grown = chain.links.len() > filter.parts().len();
-    let (notes, parts, bytes) = filter.parts_mut();
-    if grown {
-        let mut more = copied(bytes)?;
-        append(&mut more, &zeroed(added.bytes as usize)?)?;
-        push(parts, added)?;
+        let link = Link::new(entries.saturating_mul(growth), error * 0.5);
+        let (mut more, mut noted) = (copied(bytes)?, Fields::default());
+        let part = link.part()?;
+        append(&mut more, &zeroed(part.bytes as usize)?)?;
+        link.write(&mut noted);
+        append(note, &noted.finish()?)?;
+        push(parts, part).inspect_err(|_| note.truncate(note.len() - LINK))?;
         *bytes = more.into();
+        size = 0;
     }
-    *notes = note;
+    let at = note.len().saturating_sub(LINK);
+    note.iter_mut().skip(at).zip((size + 1).to_le_bytes()).for_each(|(byte, new)| *byte = new);
     Ok(())
 }
 

@@ -11,16 +11,15 @@
 //!              xorf-json     {"seed","segment_length","segment_length_mask","segment_count_length","fingerprints":[...]}
 //! ```
 
-use super::json::Json;
-use super::{Cursor, Keys, Options, single};
+use super::{Found, Options};
 use crate::error::{Error, Result};
-use crate::filters::ForeignFilter;
+use crate::fields::Cursor;
 use crate::filters::foreign::Scheme;
 use crate::vectors::{append, copied};
 
 const GEOMETRY: &str = "the lengths of segments and array must fit each other";
 
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Layout {
     C,
     Dma,
@@ -29,148 +28,145 @@ enum Layout {
 }
 
 /// The layout, and the width if it was asked for.
-fn layout(options: &Options, bytes: &[u8]) -> Result<(Layout, Option<u64>)> {
+fn layout(file: &mut Cursor, options: &Options) -> (Layout, Option<u64>) {
     let width = options.width.map(u64::from);
-    Error::unless(width.is_none_or(|width| matches!(width, 8 | 16 | 32)), "width must be 8, 16 or 32")?;
+    file.rule(width.is_none_or(|width| matches!(width, 8 | 16 | 32)), "width must be 8, 16 or 32");
     let layout = match options.layout.as_deref() {
         Some("c") => Layout::C,
         Some("xorf-dma") => Layout::Dma,
         Some("xorf-json") => Layout::Json,
         Some("xorf-bincode") => Layout::Bincode,
-        Some(_) => return Err(Error::rule("layout must be c, xorf-dma, xorf-json or xorf-bincode")),
-        None if bytes.starts_with(b"{\"") => Layout::Json,
-        None => Layout::C,
+        None if file.left().starts_with(b"{\"") => Layout::Json,
+        found => {
+            file.rule(found.is_none(), "layout must be c, xorf-dma, xorf-json or xorf-bincode");
+            Layout::C
+        }
     };
-    Ok((layout, width))
+    (layout, width)
 }
 
-/// The width of fingerprints, by their number and their bytes; the one that was asked for, if it was.
-fn width(count: u64, bytes: u64, asked: Option<u64>) -> Result<u64> {
-    let found =
-        [8, 16, 32].into_iter().find(|width| count > 0 && bytes.checked_mul(8) == count.checked_mul(*width));
-    found.filter(|width| asked.is_none_or(|asked| asked == *width)).ok_or(Error::rule(match asked {
-        None => "there must be 8, 16 or 32 bits for each fingerprint",
-        Some(_) => "there must be as many bits for each fingerprint as width says",
-    }))
+/// A copy of all fingerprints that are left, `count` of them, and their width by their bytes, which is the one that was
+/// asked for, if it was. C's release that counted wrong has 4 `extra` bytes.
+#[inline(never)]
+fn fingerprints(file: &mut Cursor, count: u64, asked: Option<u64>, extra: bool) -> Result<(u64, Vec<u8>)> {
+    let mut bytes = file.rest();
+    let have = file.at() as u64;
+    let missing = count.saturating_sub(bytes.len() as u64);
+    if missing > 0 {
+        file.refuse(Error::Truncated { needed: have.saturating_add(missing), have });
+    }
+    if extra && bytes.len() as u64 == 2 * count + 4 {
+        bytes = &bytes[..bytes.len() - 4];
+    }
+    let bits = bytes.len() as u64 * 8;
+    let width = [8, 16, 32].into_iter().find(|width| count > 0 && Some(bits) == count.checked_mul(*width));
+    let holds = width.is_some() && (asked.is_none() || asked == width);
+    file.rule(
+        holds,
+        match asked {
+            None => "there must be 8, 16 or 32 bits for each fingerprint",
+            Some(_) => "there must be as many bits for each fingerprint as width says",
+        },
+    );
+    Ok((width.unwrap_or(8), copied(bytes)?))
 }
 
-/// A xor filter. The number of fingerprints is three times the block's length, which [`ForeignFilter`] checks.
-pub(super) fn xor(keys: Keys, seed: u64, block: u64, width: u64, bytes: Vec<u8>) -> Result<ForeignFilter> {
-    single(Scheme::Xor, keys, 0, seed, (block, width), Vec::new(), bytes)
-}
-
-/// A binary fuse filter, of which `segments` and `segment` must fit the fingerprints. More of these may be there than are
-/// ever looked at.
+/// A binary fuse filter, of which `segments` and `segment` must fit the fingerprints. More of these may be there than
+/// are ever looked at.
+#[inline(never)]
 pub(super) fn fuse(
-    keys: Keys,
-    seed: u64,
-    (segments, segment): (u64, u64),
+    file: &mut Cursor,
+    segments: u64,
+    segment: u64,
     width: u64,
     mut bytes: Vec<u8>,
-) -> Result<ForeignFilter> {
+) -> Result<Found> {
     let used = (segments.saturating_add(segment.saturating_mul(2))).saturating_mul(width / 8);
-    Error::unless(segment.is_power_of_two() && used <= bytes.len() as u64, GEOMETRY)?;
+    file.rule(segment.is_power_of_two() && used <= bytes.len() as u64, GEOMETRY);
     bytes.truncate(used as usize);
-    single(Scheme::BinaryFuse, keys, 0, seed, (segments, width), Vec::new(), bytes)
+    Found::single(Scheme::BinaryFuse, segments, width, bytes)
 }
 
-pub(super) fn read_xor(options: &Options, bytes: &[u8]) -> Result<ForeignFilter> {
-    let (layout, asked) = layout(options, bytes)?;
+/// A xor filter. The number of fingerprints is three times the block's length, which the filter itself checks.
+pub(super) fn read_xor(file: &mut Cursor, options: &Options) -> Result<Found> {
+    let (layout, asked) = layout(file, options);
+    let (seed, block, (width, bytes));
     if layout == Layout::Json {
-        let (width, [seed, block, ..], fingerprints) = json(bytes, asked)?;
-        return xor(Keys::Uint64, seed, block, width, fingerprints);
+        let (numbers, fingerprints) = json(file, asked);
+        [seed, block] = [numbers[0], numbers[1]];
+        (width, bytes) = (asked.unwrap_or(8), fingerprints);
+    } else {
+        [seed, block] = [file.u64(), file.u64()];
+        let mut count = block.saturating_mul(3);
+        match layout {
+            Layout::Bincode => count = file.u64(),
+            Layout::Dma => file.unsupported("xorf-dma is for binary fuse filters"),
+            _ => {}
+        }
+        (width, bytes) = fingerprints(file, count, asked, false)?;
     }
-    let mut cursor = Cursor::new(bytes);
-    let (seed, block) = (cursor.u64()?, cursor.u64()?);
-    let count = match layout {
-        Layout::C => block.saturating_mul(3),
-        Layout::Bincode => cursor.u64()?,
-        _ => return Err(Error::UnsupportedFormat { reason: "xorf-dma is for binary fuse filters" }),
-    };
-    enough(&cursor, bytes, count)?;
-    let fingerprints = cursor.rest();
-    let width = width(count, fingerprints.len() as u64, asked)?;
-    xor(Keys::Uint64, seed, block, width, copied(fingerprints)?)
+    Ok(Found { seed, ..Found::single(Scheme::Xor, block, width, bytes)? })
 }
 
-/// Fails if there isn't a byte for each fingerprint.
-pub(super) fn enough(cursor: &Cursor, bytes: &[u8], count: u64) -> Result<()> {
-    let have = bytes.len() as u64;
-    if cursor.left() >= count {
-        return Ok(());
+pub(super) fn read_fuse(file: &mut Cursor, options: &Options) -> Result<Found> {
+    let (layout, asked) = layout(file, options);
+    let (seed, segment, segments, (width, bytes));
+    if layout == Layout::Json {
+        let (numbers, fingerprints) = json(file, asked);
+        let mask;
+        [seed, _, segment, mask, segments] = numbers;
+        file.rule(mask.checked_add(1) == Some(segment), GEOMETRY);
+        (width, bytes) = (asked.unwrap_or(8), fingerprints);
+    } else {
+        if layout == Layout::Bincode {
+            file.unsupported("xorf-bincode is for xor filters");
+        }
+        seed = file.u64();
+        let mut next = || u64::from(file.u32());
+        let holds;
+        if layout == Layout::C {
+            let [_size, length, count, all, array] = [next(), next(), next(), next(), next()];
+            (segment, segments) = (length, all);
+            holds = segments == count * segment && array == segments + 2 * segment && array > 0;
+        } else {
+            let [length, mask, all] = [next(), next(), next()];
+            (segment, segments) = (length, all);
+            holds = mask + 1 == segment;
+        }
+        file.rule(holds, GEOMETRY);
+        (width, bytes) = fingerprints(file, segments + 2 * segment, asked, layout == Layout::C)?;
     }
-    Err(Error::Truncated { needed: (have - cursor.left()).saturating_add(count), have })
+    Ok(Found { seed, ..fuse(file, segments, segment, width, bytes)? })
 }
 
-pub(super) fn read_fuse(options: &Options, bytes: &[u8]) -> Result<ForeignFilter> {
-    let (layout, asked) = layout(options, bytes)?;
-    let mut cursor = Cursor::new(bytes);
-    match layout {
-        Layout::C => {
-            let seed = cursor.u64()?;
-            let mut next = || cursor.u32().map(u64::from);
-            let [_size, segment, count, segments, array] = [next()?, next()?, next()?, next()?, next()?];
-            Error::unless(
-                segments == count * segment && array == segments + 2 * segment && array > 0,
-                GEOMETRY,
-            )?;
-            enough(&cursor, bytes, array)?;
-            let fingerprints = cursor.rest();
-            let length = fingerprints.len() as u64;
-            let length = if length == 2 * array + 4 { 2 * array } else { length };
-            let width = width(array, length, asked)?;
-            fuse(Keys::Uint64, seed, (segments, segment), width, copied(&fingerprints[..length as usize])?)
-        }
-        Layout::Dma => {
-            let seed = cursor.u64()?;
-            let mut next = || cursor.u32().map(u64::from);
-            let [segment, mask, segments] = [next()?, next()?, next()?];
-            Error::unless(mask.checked_add(1) == Some(segment), GEOMETRY)?;
-            let count = segments + 2 * segment;
-            enough(&cursor, bytes, count)?;
-            let fingerprints = cursor.rest();
-            let width = width(count, fingerprints.len() as u64, asked)?;
-            fuse(Keys::Uint64, seed, (segments, segment), width, copied(fingerprints)?)
-        }
-        Layout::Json => {
-            let (width, [seed, _, segment, mask, segments], fingerprints) = json(bytes, asked)?;
-            Error::unless(mask.checked_add(1) == Some(segment), GEOMETRY)?;
-            fuse(Keys::Uint64, seed, (segments, segment), width, fingerprints)
-        }
-        Layout::Bincode => Err(Error::UnsupportedFormat { reason: "xorf-bincode is for xor filters" }),
-    }
-}
-
-/// Width, numbers (seed, block_length, segment_length, segment_length_mask, segment_count_length; 0 if it isn't there) and
+/// Numbers (seed, block_length, segment_length, segment_length_mask, segment_count_length; 0 if it isn't there) and
 /// fingerprints of the JSON.
-fn json(bytes: &[u8], width: Option<u64>) -> Result<(u64, [u64; 5], Vec<u8>)> {
-    let width = width.ok_or(Error::rule("the JSON of a xor or binary fuse filter needs width"))?;
-    let mut json = Json::new(bytes);
-    let mut numbers = [0; 5];
-    let (mut seeded, mut fingerprints) = (false, Vec::new());
-    json.object(&mut |json, name| {
-        let i = match name {
-            b"seed" => 0,
-            b"block_length" => 1,
-            b"segment_length" => 2,
-            b"segment_length_mask" => 3,
-            b"segment_count_length" => 4,
-            b"fingerprints" => {
-                fingerprints.clear();
-                json.array(&mut |json| {
-                    let fingerprint = json.unsigned()?;
-                    Error::unless(fingerprint >> width == 0, "a fingerprint must be as wide as width says")?;
-                    append(&mut fingerprints, &fingerprint.to_le_bytes()[..width as usize / 8])
-                })?;
-                return Ok(true);
+#[inline(never)]
+fn json(file: &mut Cursor, width: Option<u64>) -> ([u64; 5], Vec<u8>) {
+    const NAMES: [&[u8]; 5] =
+        [b"seed", b"block_length", b"segment_length", b"segment_length_mask", b"segment_count_length"];
+    file.rule(width.is_some(), "the JSON of a xor or binary fuse filter needs width");
+    let width = width.unwrap_or(8);
+    let mut numbers = [None; 5];
+    let mut fingerprints = Vec::new();
+    let mut first = true;
+    while let Some(name) = file.member(&mut first) {
+        if let Some(i) = NAMES.iter().position(|known| *known == name) {
+            numbers[i] = Some(file.unsigned());
+        } else if name == b"fingerprints" {
+            fingerprints.clear();
+            let mut first = true;
+            while file.item(&mut first) {
+                let fingerprint = file.unsigned();
+                file.rule(fingerprint >> width == 0, "a fingerprint must be as wide as width says");
+                let bytes = fingerprint.to_le_bytes();
+                file.keep(append(&mut fingerprints, bytes.get(..width as usize / 8).unwrap_or_default()));
             }
-            _ => return Ok(false),
-        };
-        numbers[i] = json.unsigned()?;
-        seeded |= i == 0;
-        Ok(true)
-    })?;
-    json.end()?;
-    Error::unless(seeded, "the JSON must have a seed")?;
-    Ok((width, numbers, fingerprints))
+        } else {
+            file.skip();
+        }
+    }
+    file.end_text();
+    file.rule(numbers[0].is_some(), "the JSON must have a seed");
+    (numbers.map(Option::unwrap_or_default), fingerprints)
 }
