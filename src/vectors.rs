@@ -4,8 +4,6 @@
 use crate::error::{Error, Result};
 
 /// `len` zeros.
-// Not inlined, like the next: wasm has many callers.
-#[inline(never)]
 pub(crate) fn zeroed<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
     let mut items = Vec::new();
     resize(&mut items, len)?;
@@ -13,7 +11,6 @@ pub(crate) fn zeroed<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
 }
 
 /// A copy of some items.
-#[inline(never)]
 pub(crate) fn copied<T: Copy>(items: &[T]) -> Result<Vec<T>> {
     let mut copy = Vec::new();
     reserve(&mut copy, items.len())?;
@@ -65,7 +62,6 @@ pub(crate) fn lengthen(items: &mut Vec<u8>, additional: usize) -> Result<()> {
 }
 
 #[cold]
-#[inline(never)]
 fn grow<T>(items: &mut Vec<T>, additional: usize) -> Result<()> {
     let total = items.len().saturating_add(additional);
     items.try_reserve(additional).map_err(|_| too_large::<T>(total))
