@@ -1,12 +1,16 @@
+import { constants } from "node:os";
+
 /** From now on a signal that ends the program takes the temporary file away first. */
 export function watch(/** @type {import("./temporary.js").Temporary} */ temporary) {
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK"]) {
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK"])) {
     process.once(signal, () => {
       // Never let go, so that nothing gets its final name after this.
       temporary.hold();
       temporary.remove();
       // It was listened to once: this time it does what it does to any program.
       process.kill(process.pid, signal);
+      // The first process of a container is not ended by that. This waits for the other thread if that waits for input.
+      process.exit(128 + constants.signals[signal]);
     });
   }
 }

@@ -16,20 +16,26 @@ function fail(line) {
   process.exitCode = 2;
 }
 
-/** The arguments in bytes. JavaScript's have lost those that aren't UTF-8, and Linux tells them in a file. */
+/**
+ * The arguments in bytes. JavaScript's have lost those that aren't UTF-8. Linux tells them in a file, which a title for
+ * the process overwrites.
+ */
 function args() {
-  const args = process.argv.slice(2).map((arg) => Buffer.from(arg));
-  if (process.platform === "linux" && args.length > 0) {
-    const raw = readFileSync("/proc/self/cmdline").toString("latin1").split("\0").slice(0, -1);
-    return raw.slice(-args.length).map((arg) => Buffer.from(arg, "latin1"));
+  const args = process.argv.slice(2);
+  try {
+    const all = readFileSync("/proc/self/cmdline").toString("latin1").split("\0").slice(0, -1);
+    const raw = all.slice(-args.length).map((arg) => Buffer.from(arg, "latin1"));
+    if (raw.length === args.length && raw.every((arg, i) => arg.toString() === args[i])) return raw;
+  } catch {
+    // There is no such file.
   }
-  return args;
+  return args.map((arg) => Buffer.from(arg));
 }
 
-/** The environment, with the terminal's width, which WASI can't tell. */
+/** The environment, with the terminal's width, which WASI can't tell. Some terminals don't know it either. */
 function environment() {
   const terminal = isatty(1) ? process.stdout : isatty(2) ? process.stderr : undefined;
-  return terminal ? { ...process.env, COLUMNS: `${terminal.columns}` } : process.env;
+  return terminal?.columns ? { ...process.env, COLUMNS: `${terminal.columns}` } : process.env;
 }
 
 if (isMainThread) {
@@ -41,7 +47,10 @@ if (isMainThread) {
     stdout: true,
     stderr: true,
   });
-  worker.on("error", ({ message }) => fail(message));
+  worker.on("error", ({ message }) => {
+    temporary.remove();
+    fail(message);
+  });
   worker.on("exit", (code) => {
     process.exitCode ??= code;
   });

@@ -165,6 +165,8 @@ const scripts = [
   "ln -s /dev/fd fds; exec 3>>out; echo a >&3; tool build list -o fds/3; echo b >&3",
   "mkdir proc; ln -s /proc link; cd folder; cat ../list > ../proc/x; tool build ../list -o ../proc/x",
   "tool build list -o /dev/full",
+  "tool build -o old; tool build -o old --allow-empty",
+  "tool build list -o ./list",
   "tool build list -o old > /dev/full",
   "tool build list -o old >&-; echo $?",
   "tool info url.bloom 2>&- >&-",
@@ -263,6 +265,29 @@ describe("killed, the old file stays", { skip: windows }, () => {
   }
 });
 
+test("a signal ends it even as the first process of a container", { skip: windows, timeout: 20_000 }, async (t) => {
+  const contained = ["unshare", "--pid", "--fork", "--kill-child"];
+  if (spawnSync(contained[0], [...contained.slice(1), "true"]).status !== 0)
+    return t.skip("only Linux's root can make a namespace of processes");
+  for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143 })) {
+    const work = fresh("killed");
+    execFileSync("mkfifo", [join(work, "in")]);
+    const [command, ...args] = [...contained, npx, "build", "in", "-o", "old"];
+    const child = spawn(command, args, { cwd: work, stdio: "ignore" });
+    t.after(() => child.kill("SIGKILL"));
+    const ended = new Promise((resolve) => child.on("exit", resolve));
+    // Comes to an end when the tool has opened the other one.
+    const writer = await fs.promises.open(join(work, "in"), "w");
+    await writer.write("key\n");
+    process.kill(Number(fs.readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8")), signal);
+    // The list ends, and the tool would go on.
+    await writer.close();
+    assert.equal(await ended, code);
+    assert.equal(fs.readFileSync(join(work, "old"), "utf8"), "old");
+    assert.deepEqual(temporary(work), []);
+  }
+});
+
 test("a full disk leaves the old file", { skip: windows }, (t) => {
   const disk = join(here, "disk");
   fs.mkdirSync(disk);
@@ -318,6 +343,24 @@ test("a terminal gets a progress bar and lines of its width", { skip: windows },
   // How often a bar is drawn is a matter of speed.
   const rest = shown.map(({ status, stdout }) => ({ status, rest: stdout.slice(stdout.indexOf("read ")) }));
   assert.deepEqual(rest[1], rest[0]);
+});
+
+test("a terminal of no width is no narrow one", { skip: windows }, (t) => {
+  const ran = spawnSync("script", ["-qec", `stty cols 0; ${npx} help merge`, "/dev/null"], { encoding: "utf8" });
+  if (ran.error) return t.skip("there is no program named script to make a terminal");
+  assert.match(ran.stdout, /Combine blobs into one that holds the keys of all/);
+});
+
+test("a title for the process takes no argument away", { skip: windows }, () => {
+  for (const title of ["x", "a longer one ".repeat(20)]) {
+    const options = `--title=${title.replaceAll(" ", "_")}`;
+    const args = ["calc", "--count", "5", "--fpr", "0.1", "--json"];
+    const [expected, got] = [native, npx].map((command) =>
+      spawnSync(command, args, { env: { ...env, NODE_OPTIONS: options }, encoding: "utf8" }),
+    );
+    assert.equal(got.stderr, "");
+    assert.equal(got.stdout, expected.stdout);
+  }
 });
 
 test("paths of Windows come through WASI as they are", () => {
