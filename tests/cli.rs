@@ -98,7 +98,7 @@ fn lists_are_read_as_documented() {
     let (messy, report) = built(&["messy"], b"");
     assert_eq!(messy, expected(&[b"a", b"b", b" c#d", b"c"]));
     assert!(report.contains("4 keys, 1 repeated ones dropped, 1 comments skipped"), "{report}");
-    assert_eq!(built(&[], b"").0, expected(&[]));
+    assert_eq!(built(&["--allow-empty"], b"").0, expected(&[]));
 }
 
 fn packed(text: &[u8]) -> Vec<u8> {
@@ -424,6 +424,7 @@ fn calc_solves_for_the_third() {
         (&size["bits"], &size["hashes"], &size["bytes"]),
         (&9_585_059.into(), &7.into(), &1_198_133.into())
     );
+    assert_eq!(calc(&["--count", "3"]), calc(&["--count", "3", "--fpr", "0.001"]));
     assert_eq!(calc(&["--bytes", "1198133", "--fpr", "0.01"])["count"], 1_000_000);
     let rate = calc(&["--bytes", "1198133", "--count", "1000000"])["fpr"].as_f64().unwrap();
     assert!((rate - 0.010_039).abs() < 1e-6, "{rate}");
@@ -442,7 +443,8 @@ fn failures_are_one_line_and_exit_code_2() {
             (&["info", "list"], "list: this is not a bloom-wasm blob"),
             (&["info", "damaged"], "[truncated]"),
             (&["check", "nowhere", "key"], "nowhere"),
-            (&["calc", "--count", "3"], "two of"),
+            (&["calc", "--bytes", "3"], "two of"),
+            (&["calc", "--fpr", "0.1%"], "give a number such as 0.001"),
             (&["build", "-", "-", "-o", "out"], "standard input can be read only once"),
             (&["build", "--allow", "-", "-o", "out"], "standard input can be read only once"),
             (
@@ -472,6 +474,47 @@ fn a_failed_build_leaves_the_old_file_and_no_other() {
             fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, ["f.bloom", "list", "torn.gz"]);
+    });
+}
+
+#[test]
+fn a_filter_of_no_keys_is_made_only_if_asked_for() {
+    with_filter(|folder| {
+        let old = fs::read(folder.join("f.bloom")).unwrap();
+        let hashes: &[&str] = &["--profile", "password", "--sha1-hex"];
+        for (args, input) in [
+            (&[][..], &b""[..]),
+            (&[], b"# comment\n\n"),
+            (hashes, b"password\n"),
+            (&["--kind", "guava"], b""),
+        ] {
+            let built =
+                |more: &[&str]| run(folder, &[&["build", "-o", "f.bloom"], args, more].concat(), input);
+            let refused = built(&[]);
+            let error = text(&refused.stderr);
+            assert_eq!(refused.status.code(), Some(2), "{args:?}: {error}");
+            assert!(error.lines().last().unwrap().contains("--allow-empty"), "{error}");
+            assert_eq!(fs::read(folder.join("f.bloom")).unwrap(), old);
+            assert!(built(&["--allow-empty"]).status.success());
+            assert_ne!(fs::read(folder.join("f.bloom")).unwrap(), old);
+            fs::write(folder.join("f.bloom"), &old).unwrap();
+        }
+        // A part of a list may well be empty.
+        let part = run(folder, &["build", "--kind", "bloom", "--capacity", "9", "-o", "part"], b"");
+        assert!(part.status.success());
+    });
+}
+
+#[test]
+fn a_list_is_never_replaced_by_its_filter() {
+    with_filter(|folder| {
+        let list = fs::read(folder.join("list")).unwrap();
+        for args in [&["list"][..], &["f.bloom", "./list"], &["-", "--allow", "list"]] {
+            let output = run(folder, &[&["build", "-o", "list"], args].concat(), b"a\n");
+            assert_eq!(output.status.code(), Some(2), "{args:?}");
+            assert_eq!(text(&output.stderr), "bloom-wasm: list: this is a list, and the output too\n");
+            assert_eq!(fs::read(folder.join("list")).unwrap(), list);
+        }
     });
 }
 
@@ -1100,5 +1143,6 @@ fn options_that_do_not_fit_are_refused() {
         let output = run(folder, args, b"");
         assert!(output.status.success() && text(&output.stdout).lines().count() > 5);
     }
-    assert!(text(&run(folder, &[], b"").stderr).contains("Usage:"));
+    let nothing = run(folder, &[], b"");
+    assert!(text(&nothing.stderr).contains("Usage:") && nothing.status.code() == Some(2));
 }

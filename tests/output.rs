@@ -243,6 +243,66 @@ fn a_report_that_fails_leaves_the_old_file() {
     });
 }
 
+#[test]
+fn nothing_is_said_to_be_written_before_it_is() {
+    with_list(|folder, _| {
+        succeeds(folder, "tool build list -o out --kind redis-bitmap --bits 99 --hashes 2");
+        let mut scripts = vec![];
+        if Path::new("/dev/full").exists() {
+            scripts
+                .extend(["tool build list -o /dev/full", "tool export out --to redis-bitmap -o /dev/full"]);
+        }
+        for script in scripts {
+            let output = sh(folder, script);
+            assert_eq!(output.status.code(), Some(2), "{script}");
+            assert!(!String::from_utf8_lossy(&output.stdout).contains("wrote"), "{script}");
+        }
+        assert!(succeeds(folder, "tool build list -o out").contains("wrote"));
+    });
+}
+
+#[test]
+fn a_blob_cut_short_is_a_failure() {
+    with_list(|folder, _| {
+        succeeds(folder, "i=0; while [ $i -lt 90000 ]; do echo $i; i=$((i+1)); done > long; mkfifo fifo");
+        fails(folder, "head -c 1 fifo > got & tool build long -o fifo > report");
+        assert!(!fs::read_to_string(folder.join("report")).unwrap().contains("wrote"));
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert_eq!(shell(folder, "tool build list -o -").stdout(writer).status().unwrap().code(), Some(2));
+    });
+}
+
+#[test]
+fn verify_answers_when_nobody_reads() {
+    with_list(|folder, _| {
+        succeeds(folder, "tool build list -o out && echo other > others");
+        for (list, code) in [("list", 0), ("others", 1)] {
+            for json in ["", "--json"] {
+                let (reader, writer) = std::io::pipe().unwrap();
+                drop(reader);
+                let mut command =
+                    shell(folder, &format!("tool verify out --members {list} --probes 1 {json}"));
+                assert_eq!(command.stdout(writer).status().unwrap().code(), Some(code), "{list} {json}");
+            }
+        }
+    });
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_that_cannot_be_written_to_is_told_by_the_outputs_name() {
+    let folder = Path::new("/proc/self");
+    let list = std::env::temp_dir().join(format!("bloom-wasm-list-{}", std::process::id()));
+    fs::write(&list, "a\n").unwrap();
+    let output = sh(folder, &format!("tool build {} -o /proc/out", list.display()));
+    fs::remove_file(&list).unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.starts_with("bloom-wasm: /proc/out: "), "{error}");
+    assert!(!error.contains(".bloom-wasm-") && !error.contains("os error"), "{error}");
+}
+
 /// The tool with its temporary file written, waiting for somebody to read its report. `before` is said to the shell.
 fn waiting(folder: &Path, before: &str) -> (Child, UnixStream) {
     fs::write(folder.join("out"), "old").unwrap();

@@ -25,6 +25,29 @@ fn tool(args: &[&str], mut input: &[u8], terminal: bool) -> Ran {
     Ran { code, out, err: String::from_utf8(err).unwrap() }
 }
 
+/// What a terminal gives: after an end there is more, if one asks.
+struct Terminal(std::vec::IntoIter<&'static [u8]>);
+
+impl std::io::Read for Terminal {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let text = self.0.next().expect("nothing is read after the end");
+        bytes[..text.len()].copy_from_slice(text);
+        Ok(text.len())
+    }
+}
+
+#[test]
+fn input_ends_where_it_ends() {
+    for args in [&["build", "-o", "-"][..], &["check", "tests/golden/bloom.bloom"]] {
+        for lines in [vec![&b"a\n"[..], b""], vec![b"a\n", b"key-1 and more\n", b""]] {
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let input = &mut Terminal(lines.into_iter());
+            let streams = &mut Streams { input, out: &mut out, err: &mut err, terminal: false };
+            assert!(run([&["bloom-wasm"], args].concat(), streams) < 2, "{args:?}");
+        }
+    }
+}
+
 /// Runs the tool as a program.
 fn program(args: &[&str], input: &[u8]) -> Ran {
     let mut command =

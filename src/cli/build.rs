@@ -11,7 +11,7 @@ use clap::ValueEnum;
 
 use super::foreign::{self, AnyKind};
 use super::show::quoted;
-use super::{Answer, Streams, grouped, is_closed, keys, lists, output, rate, read_blob};
+use super::{Answer, Streams, grouped, keys, lists, output, rate, read_blob, show, unless_closed};
 
 /// Pack lists of keys into one blob
 ///
@@ -37,7 +37,7 @@ pub struct BuildArgs {
     counter_bits: String,
     /// The false-positive rate, above 0 and below 1: per check with --profile url, otherwise per key. Default 1e-3, or
     /// 1e-4 with --profile password
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_negative_numbers = true, value_parser = super::fpr)]
     pub fpr: Option<f64>,
     /// What the keys are
     #[arg(long, value_enum, default_value = "raw")]
@@ -66,6 +66,9 @@ pub struct BuildArgs {
     /// When the list was made, such as 2026-11-21T09:00:00Z, kept in the blob
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     pub created_at: Option<SystemTime>,
+    /// Write a filter even if no line of the lists is a key; with --capacity that needs no option
+    #[arg(long)]
+    pub allow_empty: bool,
     /// Print the description of the blob as JSON
     #[arg(long)]
     pub json: bool,
@@ -96,11 +99,22 @@ impl Keys {
     }
 }
 
+impl BuildArgs {
+    /// Refuses to make a filter of nothing, which is more often a list that failed to arrive than what is wanted.
+    pub fn require_keys(&self, keys: u64) -> Result<()> {
+        if keys == 0 && !self.allow_empty && self.capacity.is_none() {
+            bail!("no line gave a key, so nothing was written; --allow-empty makes a filter of no keys");
+        }
+        Ok(())
+    }
+}
+
 pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     let stdin = [PathBuf::from("-")];
     let paths = if args.lists.is_empty() { &stdin[..] } else { &args.lists };
     lists::check_stdin(paths.iter().chain(&args.allow))?;
     output::check(&args.output)?;
+    output::check_lists(&args.output, paths.iter().chain(&args.allow))?;
     let profile = profile(&args)?;
     let kind = match args.kind {
         AnyKind::Own(kind) => kind,
@@ -133,6 +147,7 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
         members.extend(digests)
     })?;
     let keys = members.len() as u64;
+    args.require_keys(keys)?;
     let mut rows = Vec::new();
     let mut allowed = None;
     let mut distinct = None;
@@ -258,21 +273,40 @@ pub fn write(
 ) -> Result<Answer> {
     let bytes = blob.encode()?;
     if output::is_stdout(output) {
-        streams.print(&bytes)?;
+        streams.print_blob(&bytes)?;
         return Ok(Answer::Yes);
     }
     let info = Info::of(blob)?;
     let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
-    let wrote = [
-        ("wrote", format!("{}, a {} filter", output.display(), info.kind)),
-        ("size", format!("{} bytes{per_key}", grouped(info.byte_length))),
-    ];
-    let rows = [before, &wrote, after].concat();
-    output::write(output, &bytes, || {
-        let said = if json { streams.print_json(&info) } else { streams.print_rows(&rows) };
-        // A closed standard output doesn't keep the file from being written.
-        said.or_else(|error| if is_closed(&error) { Ok(()) } else { Err(error) })
+    let size = [("size", format!("{} bytes{per_key}", grouped(info.byte_length)))];
+    let rows = [before, &size, after].concat();
+    let wrote = format!("{}, a {} filter", output.display(), info.kind);
+    write_and_tell(&bytes, output, json.then_some(&info), rows, wrote, streams)
+}
+
+/// Writes a file. What it holds is told before it is in its place, so that nothing has changed if that fails; that it
+/// is written is told when it is. That nobody reads this doesn't matter.
+pub fn write_and_tell(
+    bytes: &[u8],
+    output: &Path,
+    json: Option<&Info>,
+    mut rows: Vec<Row>,
+    wrote: String,
+    streams: &mut Streams,
+) -> Result<Answer> {
+    rows.push(("wrote", wrote));
+    let rows = show::rows(&rows);
+    let (last, before) = rows.split_last().expect("a row that was pushed");
+    output::write(output, bytes, || {
+        unless_closed(match json {
+            Some(info) => streams.print_json(info),
+            None => streams.print(before.concat().as_bytes()),
+        })
     })?;
+    if json.is_none() {
+        unless_closed(streams.print(last.as_bytes()))
+            .with_context(|| format!("{} is written", output.display()))?;
+    }
     Ok(Answer::Yes)
 }
 

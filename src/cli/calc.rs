@@ -13,8 +13,8 @@ pub struct Args {
     /// How many keys
     #[arg(long)]
     count: Option<u64>,
-    /// The false-positive rate, above 0 and below 1
-    #[arg(long, allow_negative_numbers = true)]
+    /// The false-positive rate, above 0 and below 1. With --count alone it is 1e-3, as with `build`
+    #[arg(long, allow_negative_numbers = true, value_parser = super::fpr)]
     fpr: Option<f64>,
     /// The size in bytes, up to 536,870,911
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..1 << 29))]
@@ -37,8 +37,8 @@ struct Shape {
 
 pub fn run(args: Args, streams: &mut Streams) -> Result<Answer> {
     let (count, bits, hashes) = match (args.count, args.fpr, args.bytes) {
-        (Some(count), Some(fpr), None) => {
-            let size = optimal(count, fpr)?;
+        (Some(count), fpr, None) => {
+            let size = optimal(count, fpr.unwrap_or(1e-3))?;
             (count, size.bits, size.hashes)
         }
         (Some(count), None, Some(bytes)) => {

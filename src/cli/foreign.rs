@@ -235,16 +235,12 @@ pub fn export(args: ExportArgs, streams: &mut Streams) -> Result<Answer> {
         format!("{}: a {} filter as {}", lists::name(&args.file), filter.name(), args.to.name())
     })?;
     if output::is_stdout(&args.output) {
-        streams.print(&bytes)?;
+        streams.print_blob(&bytes)?;
         return Ok(Answer::Yes);
     }
-    output::write(&args.output, &bytes, || {
-        streams.print_rows(&[
-            ("wrote", format!("{}, {}", args.output.display(), args.to.name())),
-            ("size", format!("{} bytes", grouped(bytes.len() as u64))),
-        ])
-    })?;
-    Ok(Answer::Yes)
+    let rows = vec![("size", format!("{} bytes", grouped(bytes.len() as u64)))];
+    let wrote = format!("{}, {}", args.output.display(), args.to.name());
+    build::write_and_tell(&bytes, &args.output, None, rows, wrote, streams)
 }
 
 /// As `build`, of another software's kind. All keys are held at once, since its hash needs them.
@@ -289,6 +285,7 @@ pub fn build(
             members.extend(digests);
         })?;
     let keys = members.len() as u64;
+    args.require_keys(keys)?;
     digests::sort(&mut members)?;
     let distinct = members.len() as u64;
     drop(members);

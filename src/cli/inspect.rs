@@ -14,8 +14,8 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use super::keys::{self, Met, Place};
-use super::show::escaped;
-use super::{Answer, Streams, grouped, lists, rate, read_blob};
+use super::show::{escaped, not_printed};
+use super::{Answer, Streams, grouped, lists, rate, read_blob, unless_closed};
 
 /// Show what a blob holds
 #[derive(clap::Args)]
@@ -180,7 +180,7 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
             // Programs get the key unchanged.
             let shown = terminal.then(|| escaped(&String::from_utf8_lossy(input)));
             let shown = shown.as_ref().map_or(input, |shown| shown.as_bytes());
-            out.write_all(shown).and_then(|()| out.write_all(b"\n")).context("standard output")?;
+            out.write_all(shown).and_then(|()| out.write_all(b"\n")).map_err(not_printed)?;
         }
         Ok(())
     };
@@ -201,7 +201,7 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     } else {
         args.keys.iter().try_for_each(|key| ask(key.as_bytes()))?;
     }
-    out.flush().context("standard output")?;
+    out.flush().map_err(not_printed)?;
     Ok(answer)
 }
 
@@ -293,8 +293,8 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         interval: (probes > 0).then(|| wilson(false_positives as f64, probes as f64)),
         estimated_fpr,
     };
-    if args.json {
-        streams.print_json(&verdict)?;
+    let said = if args.json {
+        streams.print_json(&verdict)
     } else {
         let per_key = if blob.profile() == Profile::Url { " per key" } else { "" };
         let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
@@ -319,8 +319,10 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
                 },
             ),
             ("expected fpr", format!("{}{per_key} by the fill", rate(estimated_fpr))),
-        ])?;
-    }
+        ])
+    };
+    // The exit code answers even if nobody reads the rest.
+    unless_closed(said)?;
     Ok(if false_negatives == 0 { Answer::Yes } else { Answer::No })
 }
 

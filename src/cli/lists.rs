@@ -143,7 +143,7 @@ pub fn name(path: &Path) -> String {
 
 /// The text of a list, unpacked if it is gzipped.
 pub fn text<'a>(file: impl Read + Send + 'a) -> io::Result<Box<dyn BufRead + Send + 'a>> {
-    let (start, file) = peek(file)?;
+    let (start, file) = peek(Ending { file, ended: false })?;
     let file = BufReader::with_capacity(BUFFER, file);
     if !start.starts_with(GZIP) {
         refuse(&start)?;
@@ -152,6 +152,23 @@ pub fn text<'a>(file: impl Read + Send + 'a) -> io::Result<Box<dyn BufRead + Sen
     let (start, unpacked) = peek(Gzip { member: Some(GzDecoder::new(file)) })?;
     refuse(&start)?;
     Ok(Box::new(BufReader::with_capacity(BUFFER, unpacked)))
+}
+
+/// Reads no more after the end: a terminal would ask for more.
+struct Ending<R> {
+    file: R,
+    ended: bool,
+}
+
+impl<R: Read> Read for Ending<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if self.ended {
+            return Ok(0);
+        }
+        let length = self.file.read(bytes)?;
+        self.ended = length == 0 && !bytes.is_empty();
+        Ok(length)
+    }
 }
 
 /// The first bytes of a file, and all of it.

@@ -75,7 +75,14 @@ pub fn main() -> ExitCode {
 
 /// Runs the command that the arguments give; the first one is the tool's name. Returns the exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>, streams: &mut Streams) -> u8 {
-    match Cli::try_parse_from(args).map_or_else(not_parsed, |cli| cli.command.run(streams)) {
+    let parsed = Cli::try_parse_from(args);
+    if let Err(error) = &parsed
+        && error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    {
+        let _ = error.print();
+        return 2;
+    }
+    match parsed.map_or_else(not_parsed, |cli| cli.command.run(streams)) {
         Ok(Answer::Yes) => 0,
         Ok(Answer::No) => 1,
         // Whoever reads our output has closed it, as `head` does. That isn't a failure.
@@ -102,8 +109,8 @@ fn in_words(error: &anyhow::Error) -> String {
 
 /// Prints help if the arguments ask for it; otherwise fails with what is wrong with them.
 fn not_parsed(error: clap::Error) -> Result<Answer> {
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand || !error.use_stderr() {
-        error.print().context("standard output")?;
+    if !error.use_stderr() {
+        error.print().map_err(show::not_printed)?;
         return Ok(Answer::Yes);
     }
     // The first paragraph says what is wrong; usage and hints, for people who look at a screen, follow.
@@ -113,9 +120,19 @@ fn not_parsed(error: clap::Error) -> Result<Answer> {
     bail!("{}", line.trim_start_matches("error: "))
 }
 
-/// Whether nobody reads what is written.
+/// Reads a false-positive rate. Whether it is in range is told later.
+fn fpr(text: &str) -> std::result::Result<f64, &'static str> {
+    text.parse().map_err(|_| "give a number such as 0.001")
+}
+
+/// Whether nobody reads standard output. A file that can't be written is another matter.
 fn is_closed(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    error.is::<show::Closed>()
+}
+
+/// No failure if nobody reads what was printed.
+fn unless_closed(printed: Result<()>) -> Result<()> {
+    printed.or_else(|error| if is_closed(&error) { Ok(()) } else { Err(error) })
 }
 
 impl Command {

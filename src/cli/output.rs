@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use tempfile::NamedTempFile;
 
 /// The temporary file, if there is one. A signal removes it, or waits until it has its final name.
@@ -26,6 +26,34 @@ pub fn check(path: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Fails if a list is the file that would be replaced.
+pub fn check_lists<'a>(output: &Path, lists: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    if is_stdout(output) || !output.is_file() {
+        return Ok(());
+    }
+    for list in lists {
+        if list.as_os_str() != "-" && is_same(list, output) {
+            bail!("{}: this is a list, and the output too", output.display());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    id(one).is_some_and(|one| id(other) == Some(one))
+}
+
+/// WASI doesn't tell which file it is. So this goes by the paths, and follows the links at their ends.
+#[cfg(not(unix))]
+fn is_same(one: &Path, other: &Path) -> bool {
+    let here = std::env::current_dir().unwrap_or_default();
+    let place = |path| target(path).ok().map(|(file, _)| here.join(file));
+    place(one).is_some_and(|one| place(other) == Some(one))
 }
 
 /// Whether the path names standard output.
@@ -141,8 +169,8 @@ fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>) -> io::Result<N
 
 /// The error without the name of the temporary file, which tells nobody anything.
 fn plain(error: io::Error) -> io::Error {
-    let cause = error.get_ref().and_then(|named| named.source()?.downcast_ref::<io::Error>()?.raw_os_error());
-    cause.map_or(error, io::Error::from_raw_os_error)
+    // The named one keeps the kind, and hides the number.
+    if error.raw_os_error().is_some() { error } else { error.kind().into() }
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Option<PathBuf>> {

@@ -10,6 +10,11 @@ use super::Streams;
 impl Streams<'_> {
     /// Prints bytes as they are, and flushes them: what is left in a buffer would be lost at exit.
     pub(super) fn print(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).and_then(|()| self.out.flush()).map_err(not_printed)
+    }
+
+    /// Prints a blob. It is of no use unless all of it is read, so a reader that closes its end is a failure here.
+    pub(super) fn print_blob(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes).and_then(|()| self.out.flush()).context("standard output")
     }
 
@@ -29,15 +34,36 @@ impl Streams<'_> {
 
     /// Prints rows of a name and a value, the values in one column.
     pub(super) fn print_rows(&mut self, rows: &[(&str, String)]) -> Result<()> {
-        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        let rows = rows.iter().map(|(name, value)| format!("{name:width$}  {}\n", escaped(value)));
-        self.print(rows.collect::<String>().as_bytes())
+        self.print(self::rows(rows).concat().as_bytes())
     }
 
     /// Prints one line on standard error. It doesn't matter if that is closed.
     pub(super) fn warn(&mut self, line: &str) {
         let _ = writeln!(self.err, "{}", escaped(line));
     }
+}
+
+/// Rows of a name and a value as lines, the values in one column.
+pub fn rows(rows: &[(&str, String)]) -> Vec<String> {
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    rows.iter().map(|(name, value)| format!("{name:width$}  {}\n", escaped(value))).collect()
+}
+
+/// Whoever reads standard output has closed it.
+#[derive(Debug)]
+pub struct Closed;
+
+impl std::fmt::Display for Closed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("standard output")
+    }
+}
+
+/// The error of printing.
+pub fn not_printed(error: io::Error) -> anyhow::Error {
+    let closed = error.kind() == io::ErrorKind::BrokenPipe;
+    let error = anyhow::Error::from(error);
+    if closed { error.context(Closed) } else { error.context("standard output") }
 }
 
 /// Escapes what moves the cursor, colours the screen, changes the direction of writing or can't be seen. Letters of
