@@ -39,7 +39,7 @@ impl std::io::Read for Terminal {
 #[test]
 fn input_ends_where_it_ends() {
     for args in [&["build", "-o", "-"][..], &["check", "tests/golden/bloom.bloom"]] {
-        for lines in [vec![&b"a\n"[..], b""], vec![b"a\n", b"key-1 and more\n", b""]] {
+        for lines in [vec![&b"a\n"[..], b""], vec![b"a\n", b"bc\n", b""]] {
             let (mut out, mut err) = (Vec::new(), Vec::new());
             let input = &mut Terminal(lines.into_iter());
             let streams = &mut Streams { input, out: &mut out, err: &mut err, terminal: false };
