@@ -392,7 +392,8 @@ fn noise_under_a_checksum_that_fits() {
         let mut random = Random(u64::from(kind) << 32);
         let mut outcomes = Outcomes::default();
         (0..mutations()).for_each(|_| outcomes.count(&noise(kind, &mut random)));
-        let floors = [("filter", 5.0), ("layered", 1.0), ("not_a_filter", 0.0), ("trailing_bytes", 1.0)];
+        // One in 16 has a byte too many, which only shows where nothing before it is wrong: 0.9 % of cuckoo filters.
+        let floors = [("filter", 5.0), ("layered", 1.0), ("not_a_filter", 0.0), ("trailing_bytes", 0.5)];
         outcomes.require(&format!("noise of kind {name}"), &[&floors[..], &FLOORS].concat());
     }
 }
