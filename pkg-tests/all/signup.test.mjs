@@ -30,8 +30,8 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
     const example = join(root, "examples/signup");
     const work = join(folder, "signup");
     cpSync(example, work, { recursive: true, filter: (path) => !/node_modules/.test(path) });
-    // The filter is made as the README says.
-    const [command] = /^bloom-wasm build .*/m.exec(readFileSync(join(example, "README.md"), "utf8"));
+    // The filter is made as the README says, by the native tool.
+    const [, command] = /^npx (bloom-wasm build .*)/m.exec(readFileSync(join(example, "README.md"), "utf8"));
     const [program, ...args] = command.replace("node_modules", join(root, "node_modules")).split(" ");
     const PATH = join(root, "target/release") + delimiter + process.env.PATH;
     execFileSync(program, args, { cwd: work, env: { ...process.env, PATH }, stdio: "ignore" });

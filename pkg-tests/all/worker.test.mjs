@@ -23,7 +23,7 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
   before(async () => {
     cpSync(example, work, { recursive: true, filter: (path) => !/node_modules|\.wrangler/.test(path) });
     // The filter is made as the README says.
-    const [command] = /^bloom-wasm build .*/m.exec(readFileSync(join(example, "README.md"), "utf8"));
+    const [, command] = /^npx (bloom-wasm build .*)/m.exec(readFileSync(join(example, "README.md"), "utf8"));
     const PATH = join(root, "target/release") + delimiter + process.env.PATH;
     const [program, ...args] = command.split(" ");
     execFileSync(program, args, { cwd: work, env: { ...process.env, PATH }, stdio: "ignore" });
