@@ -1,0 +1,259 @@
+//! Which software a filter is from, and by which of its schemes a key becomes positions or a fingerprint: their names,
+//! and their numbers in a blob.
+
+use super::Keys;
+use crate::error::{Error, Result};
+
+/// The software that a filter is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Go's bits-and-blooms/bloom, version 3.
+    GoBloom,
+    /// Guava's `BloomFilter`.
+    Guava,
+    /// Apache Spark's `org.apache.spark.util.sketch.BloomFilter`.
+    Spark,
+    /// A bitmap in Redis, by MurmurHash3 with the seeds 0, 1, 2 ...
+    RedisBitmap,
+    /// The RedisBloom module's `BF.*`.
+    RedisBloom,
+    /// The npm package `bloomfilter`.
+    NpmBloomfilter,
+    /// The npm package `bloom-filters`, 2.x and 3.x.
+    NpmBloomFilters,
+    /// Parquet's split-block Bloom filter of a column.
+    ParquetSbbf,
+    /// Xor filters of xor_singleheader in C and `xorf` in Rust.
+    Xor,
+    /// Binary fuse filters of the same two.
+    BinaryFuse,
+    /// FilterPassword.
+    FilterPassword,
+    /// Python's pybloomfiltermmap3.
+    PyBloomFilterMmap3,
+    /// Python's pyprobables.
+    PyProbables,
+    /// Python's rbloom, hashing by mmh3.
+    Rbloom,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Format; 14] = [
+        Format::GoBloom,
+        Format::Guava,
+        Format::Spark,
+        Format::RedisBitmap,
+        Format::RedisBloom,
+        Format::NpmBloomfilter,
+        Format::NpmBloomFilters,
+        Format::ParquetSbbf,
+        Format::Xor,
+        Format::BinaryFuse,
+        Format::FilterPassword,
+        Format::PyBloomFilterMmap3,
+        Format::PyProbables,
+        Format::Rbloom,
+    ];
+
+    /// The format's name: `"go-bloom"`, `"guava"` and so on.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::GoBloom => "go-bloom",
+            Format::Guava => "guava",
+            Format::Spark => "spark",
+            Format::RedisBitmap => "redis-bitmap",
+            Format::RedisBloom => "redisbloom",
+            Format::NpmBloomfilter => "npm-bloomfilter",
+            Format::NpmBloomFilters => "npm-bloom-filters",
+            Format::ParquetSbbf => "parquet-sbbf",
+            Format::Xor => "xor",
+            Format::BinaryFuse => "binary-fuse",
+            Format::FilterPassword => "filterpassword",
+            Format::PyBloomFilterMmap3 => "pybloomfiltermmap3",
+            Format::PyProbables => "pyprobables",
+            Format::Rbloom => "rbloom",
+        }
+    }
+
+    /// The format of this name.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedFormat`] if there is none.
+    pub fn from_name(name: &str) -> Result<Self> {
+        let reason = "no format has this name";
+        Self::ALL.into_iter().find(|format| format.name() == name).ok_or(Error::UnsupportedFormat { reason })
+    }
+
+    /// What the format calls its keys, by the name of an option's value; the first is the default.
+    pub fn keys(self) -> &'static [(&'static str, Keys)] {
+        match self {
+            Format::Guava => &[
+                ("utf8", Keys::JavaText),
+                ("unencoded-chars", Keys::Utf16),
+                ("bytes", Keys::Bytes),
+                ("int", Keys::Int32),
+                ("long", Keys::Int64),
+            ],
+            Format::Spark => &[("string", Keys::JavaText), ("bytes", Keys::Bytes), ("long", Keys::Int64)],
+            Format::ParquetSbbf => &[
+                ("string", Keys::Text),
+                ("bytes", Keys::Bytes),
+                ("int32", Keys::Int32),
+                ("int64", Keys::Int64),
+                ("float", Keys::Float),
+                ("double", Keys::Double),
+            ],
+            Format::PyBloomFilterMmap3 => {
+                &[("string", Keys::Text), ("bytes", Keys::Bytes), ("int", Keys::Python)]
+            }
+            Format::NpmBloomfilter => &[("string", Keys::Utf16)],
+            Format::NpmBloomFilters => &[("string", Keys::XxhashJs)],
+            Format::PyProbables => &[("string", Keys::Utf32)],
+            Format::Xor | Format::BinaryFuse => &[("uint64", Keys::Uint64)],
+            Format::FilterPassword => &[("string", Keys::Sha1)],
+            Format::GoBloom | Format::RedisBitmap | Format::RedisBloom | Format::Rbloom => {
+                &[("string", Keys::Text)]
+            }
+        }
+    }
+}
+
+/// How a key becomes positions or a fingerprint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// `go-bloom`: four words of two MurmurHash3_x64_128.
+    Go = 1,
+    /// `guava`: MURMUR128_MITZ_64.
+    Mitz64 = 2,
+    /// `guava`: MURMUR128_MITZ_32.
+    Mitz32 = 3,
+    /// `spark`: version 1.
+    Spark1 = 4,
+    /// `spark`: version 2.
+    Spark2 = 5,
+    /// `redis-bitmap`: a MurmurHash3_x86_32 for each position.
+    Mmh3 = 6,
+    /// `redisbloom`: MurmurHash64A.
+    Murmur64A = 7,
+    /// `redisbloom` up to 1.1: MurmurHash2.
+    Murmur2 = 8,
+    /// `npm-bloomfilter` from 0.0.21 on.
+    Fnv64 = 9,
+    /// `npm-bloomfilter` 0.0.20.
+    Fnv64Odd = 10,
+    /// `npm-bloomfilter` 0.0.19.
+    Fnv32Triple = 11,
+    /// `npm-bloomfilter` 0.0.17 and 0.0.18.
+    Fnv32Seeded = 12,
+    /// `npm-bloomfilter` 0.0.16.
+    Fnv32B = 13,
+    /// `npm-bloomfilter` 0.0.12 to 0.0.15.
+    Fnv32BSignedMix = 14,
+    /// `npm-bloom-filters`: two halves of XXH64.
+    Xxh32Pair = 15,
+    /// `parquet-sbbf`: XXH64, a bit in each word of a block.
+    Sbbf = 16,
+    /// `xor` and `filterpassword`: three fingerprints.
+    Xor = 17,
+    /// `binary-fuse` and `filterpassword`: three fingerprints in segments.
+    BinaryFuse = 18,
+    /// `filterpassword`: eight bits in eight words.
+    Bloom12 = 19,
+    /// `pybloomfiltermmap3`: a seeded MurmurHash3_x64_128 for each position.
+    Seeds = 20,
+    /// `pyprobables`: an FNV-1a for each position.
+    FnvStarts = 21,
+    /// `rbloom`: a generator of 128 bits, from MurmurHash3_x64_128.
+    Lcg128 = 22,
+}
+
+impl Scheme {
+    const ALL: [Scheme; 22] = [
+        Scheme::Go,
+        Scheme::Mitz64,
+        Scheme::Mitz32,
+        Scheme::Spark1,
+        Scheme::Spark2,
+        Scheme::Mmh3,
+        Scheme::Murmur64A,
+        Scheme::Murmur2,
+        Scheme::Fnv64,
+        Scheme::Fnv64Odd,
+        Scheme::Fnv32Triple,
+        Scheme::Fnv32Seeded,
+        Scheme::Fnv32B,
+        Scheme::Fnv32BSignedMix,
+        Scheme::Xxh32Pair,
+        Scheme::Sbbf,
+        Scheme::Xor,
+        Scheme::BinaryFuse,
+        Scheme::Bloom12,
+        Scheme::Seeds,
+        Scheme::FnvStarts,
+        Scheme::Lcg128,
+    ];
+
+    /// The scheme of this number in a blob.
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number).wrapping_sub(1)).copied()
+    }
+
+    /// The formats that have it. That of a filter follows from its keys too.
+    pub(super) fn formats(self) -> &'static [Format] {
+        match self {
+            Scheme::Go => &[Format::GoBloom],
+            Scheme::Mitz64 | Scheme::Mitz32 => &[Format::Guava],
+            Scheme::Spark1 | Scheme::Spark2 => &[Format::Spark],
+            Scheme::Mmh3 => &[Format::RedisBitmap],
+            Scheme::Murmur64A | Scheme::Murmur2 => &[Format::RedisBloom],
+            Scheme::Fnv64
+            | Scheme::Fnv64Odd
+            | Scheme::Fnv32Triple
+            | Scheme::Fnv32Seeded
+            | Scheme::Fnv32B
+            | Scheme::Fnv32BSignedMix => &[Format::NpmBloomfilter],
+            Scheme::Xxh32Pair => &[Format::NpmBloomFilters],
+            Scheme::Sbbf => &[Format::ParquetSbbf],
+            Scheme::Xor => &[Format::Xor, Format::FilterPassword],
+            Scheme::BinaryFuse => &[Format::BinaryFuse, Format::FilterPassword],
+            Scheme::Bloom12 => &[Format::FilterPassword],
+            Scheme::Seeds => &[Format::PyBloomFilterMmap3],
+            Scheme::FnvStarts => &[Format::PyProbables],
+            Scheme::Lcg128 => &[Format::Rbloom],
+        }
+    }
+
+    /// What the format calls it, where it has several.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Scheme::Mitz64 => "mitz-64",
+            Scheme::Mitz32 => "mitz-32",
+            Scheme::Spark1 => "v1",
+            Scheme::Spark2 => "v2",
+            Scheme::Fnv64 => "fnv64",
+            Scheme::Fnv64Odd => "fnv64-odd",
+            Scheme::Fnv32Triple => "fnv32-triple",
+            Scheme::Fnv32Seeded => "fnv32-seeded",
+            Scheme::Fnv32B => "fnv32-b",
+            Scheme::Fnv32BSignedMix => "fnv32-b-signedmix",
+            Scheme::Murmur64A => "murmur64a",
+            Scheme::Murmur2 => "murmur2",
+            Scheme::Xor => "xor",
+            Scheme::BinaryFuse => "binary-fuse",
+            Scheme::Bloom12 => "bloom12",
+            _ => return None,
+        })
+    }
+
+    /// The scheme of this name in a format.
+    #[cfg(feature = "interop")]
+    pub(crate) fn from_name(format: Format, name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scheme| scheme.formats().contains(&format) && scheme.name() == Some(name))
+    }
+
+    /// Whether a key is a fingerprint in three places, not a set of bits.
+    pub(crate) fn is_static(self) -> bool {
+        matches!(self, Scheme::Xor | Scheme::BinaryFuse)
+    }
+}
