@@ -44,8 +44,8 @@ function packageTests(folder) {
 }
 
 /** Builds the package, and installs it once for all tests of it. */
-async function build() {
-  await step("node scripts/build.mjs");
+async function build(...options) {
+  await step(["node scripts/build.mjs", ...options].join(" "));
   if (failed) return;
   env.BLOOM_WASM_INSTALLED = join(folder, "installed");
   install(env.BLOOM_WASM_INSTALLED);
@@ -59,14 +59,14 @@ const tiers = {
         await step(`cargo fmt --check --manifest-path ${manifest}`);
       await step("cargo clippy --all-targets --locked --quiet -- -D warnings");
       await step("cargo test --locked --quiet");
+    },
+    async () => {
+      await build("--no-tool");
+      await step("tsc -p www");
+      await packageTests("pkg-tests");
       const { PYTHONPATH } = python() ?? {};
       if (PYTHONPATH) await step("python3 tests/reader.py", { PYTHONPATH });
       else console.log("test: skipped tests/reader.py: there is no Python 3 with the package xxhash");
-    },
-    async () => {
-      await build();
-      await step("tsc -p www");
-      await packageTests("pkg-tests");
     },
   ],
   all: [
