@@ -354,6 +354,7 @@ fn prefixes() {
 
 /// A pass over 1 MB for each escape in it would take hours.
 #[test]
+#[ignore = "long: npm run test:all"]
 fn long_inputs_take_linear_time() {
     let started = Instant::now();
     let million = |part: &str| part.repeat(1_000_000 / part.len());
