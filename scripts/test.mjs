@@ -14,7 +14,14 @@ const started = performance.now();
 const seconds = (since) => `${Math.round((performance.now() - since) / 1000)} s`;
 const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
 const table = join(folder, "table");
-const env = { ...process.env, BLOOM_WASM_TABLE: table, BLOOM_WASM_MISSING: join(folder, "missing") };
+const env = {
+  ...process.env,
+  BLOOM_WASM_TABLE: table,
+  BLOOM_WASM_MISSING: join(folder, "missing"),
+  // Nothing is compiled twice here, so the work for the next time would be wasted.
+  CARGO_INCREMENTAL: "0",
+  CARGO_PROFILE_TEST_CODEGEN_UNITS: "1",
+};
 let failed = 0;
 
 /** Runs a command and shows, when it has ended, what it printed. After a failure nothing more begins. */
