@@ -64,11 +64,11 @@ const tiers = {
       await step("biome check --error-on-warnings");
       for (const manifest of ["Cargo.toml", "bench/Cargo.toml"])
         await step(`cargo fmt --check --manifest-path ${manifest}`);
+      await step("cargo clippy --all-targets --locked --quiet -- -D warnings");
       await step("cargo test --locked --quiet");
     },
     async () => {
       await build("--no-tool");
-      await step("cargo clippy --all-targets --locked --quiet -- -D warnings");
       await step("tsc -p www");
       await packageTests("pkg-tests");
       const { PYTHONPATH } = python() ?? {};
