@@ -666,3 +666,28 @@ test("memory that runs out is an error, and every other filter still works", () 
   large.forEach((one) => one.free());
   new BloomFilter(2 ** 32 - 1, 1).free();
 });
+
+test("a view of bytes is the part that it shows, and a long key counts to its last byte", async () => {
+  const bytes = encode("before|evil.example|after");
+  const filter = BloomFilter.from([bytes.subarray(7, 19)], { fpr: 1e-9 });
+  assert.deepEqual(
+    [filter.has("evil.example"), filter.has(bytes.subarray(7, 19)), filter.has(bytes)],
+    [true, true, false],
+  );
+  assert.deepEqual([...filter.hasLines(bytes.subarray(7, 19))], [1]);
+  for (const length of [65_535, 65_536, 70_000, 1_000_000]) {
+    const long = "x".repeat(length);
+    const long1 = BloomFilter.from([`${long}1`, encode(`${long}2`)], { fpr: 1e-9 });
+    assert.deepEqual([...long1.hasMany([`${long}1`, `${long}2`, `${long}3`, long])], [1, 1, 0, 0]);
+    assert.deepEqual([long1.has(encode(`${long}2`)), long1.has(`${long}3`)], [true, false]);
+  }
+});
+
+test("a byte order mark is dropped from a stream's start, and nowhere else", async () => {
+  const mark = "\uFEFF";
+  const chunks = [`${mark}first\n`, `${mark}second\n${mark}third\n`, `${mark}fourth`].map(encode);
+  const filter = await RibbonFilter.fromStream(ReadableStream.from(chunks), { fpr: 1e-9 });
+  const keys = ["first", "second", "third", "fourth"];
+  assert.deepEqual([...filter.hasMany(keys)], [1, 0, 0, 0]);
+  assert.deepEqual([...filter.hasMany(keys.map((key) => mark + key))], [0, 1, 1, 1]);
+});

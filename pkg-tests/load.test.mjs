@@ -31,7 +31,10 @@ const blob = filter.toBytes();
 const server = createServer((request, response) => {
   const { pathname } = new URL(request.url, "http://localhost");
   if (pathname === "/missing") return response.writeHead(404).end("no such filter");
-  if (pathname === "/gzip") return response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(blob));
+  if (pathname === "/gzip") {
+    const packed = gzipSync(blob);
+    return response.writeHead(200, { "content-encoding": "gzip", "content-length": packed.length }).end(packed);
+  }
   if (pathname === "/unknown-length") {
     response.writeHead(200).write(blob);
     return response.end();
@@ -68,6 +71,13 @@ test("every kind of source", async () => {
   const calls = [];
   await load("https://elsewhere.example/f", { fetch: (...args) => (calls.push(args), fetch(url)) });
   assert.equal(calls[0][0], "https://elsewhere.example/f");
+});
+
+test("the Content-Length of a compressed blob is not the blob's", async () => {
+  const totals = new Set();
+  const loaded = await load(`${address}/gzip`, { onProgress: ({ total }) => totals.add(total) });
+  assert.ok(loaded.equals(filter));
+  assert.deepEqual([...totals], [undefined]);
 });
 
 test("pieces of any length", async () => {

@@ -166,7 +166,7 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     });
     let mut read = format!("{} keys", grouped(distinct));
     if keys > distinct {
-        read += &format!(", {} repeated ones dropped", grouped(keys - distinct));
+        read += &format!(", {} repeated", grouped(keys - distinct));
     }
     rows.insert(0, ("read", read + &met.summary()));
     drop(members);

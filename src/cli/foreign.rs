@@ -301,7 +301,7 @@ pub fn build(
     blob.describe(args.name.clone(), created_at)?;
     let mut read = format!("{} keys", grouped(distinct));
     if keys > distinct {
-        read += &format!(", {} repeated ones dropped", grouped(keys - distinct));
+        read += &format!(", {} repeated", grouped(keys - distinct));
     }
     let rows: [Row; 1] = [("read", read + &met.summary())];
     let fpr =
