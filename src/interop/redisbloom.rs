@@ -260,16 +260,17 @@ pub(super) fn write(fields: &mut Fields, filter: &ForeignFilter, _: Part) -> Res
     let mut note = Cursor::new(filter.note());
     header.slice(note.slice(8));
     for part in filter.parts() {
-        let (held, entries) = (note.u64(), note.u64());
+        let (held, entries, rates, n2) = (note.u64(), note.u64(), note.slice(16), note.u8());
         size = size.wrapping_add(held);
         header.u64(part.bytes.into());
-        header.u64(part.bits);
+        // LOADCHUNK refuses others than those of the bytes, even where a power of two below them is what counts.
+        header.u64(if n2 > 0 { u64::from(part.bytes) * 8 } else { part.bits });
         header.u64(held);
         // Error and bits per entry.
-        header.slice(note.slice(16));
+        header.slice(rates);
         header.u32(part.hashes.into());
         header.u64(entries);
-        header.slice(note.slice(1));
+        header.u8(n2.into());
     }
     let header = header.finish()?;
     fields.u64(1);
