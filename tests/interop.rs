@@ -772,6 +772,53 @@ fn rules_of_wrapped_blobs() {
 }
 
 /// What our own kinds can and a foreign filter can't says so, and no answer is wrong.
+/// RedisBloom up to 2.0 made links of fewer than 64 bits, in 8 bytes. LOADCHUNK of today wants 8 bits for each byte, and
+/// takes the positions from n2 all the same.
+#[test]
+fn small_old_links_of_redisbloom() {
+    let link = |bits: u64| {
+        [
+            [8_u64, bits, 1, 0x3f84_7ae1_47ae_147b, 0x4023_2b86_56ab_5dd7].map(u64::to_le_bytes).concat(),
+            vec![7, 0, 0, 0],
+        ]
+        .concat()
+    };
+    let file = |header: Vec<u8>| {
+        let length = (header.len() as u32).to_le_bytes();
+        let chunk = [&9_u64.to_le_bytes()[..], &[8, 0, 0, 0], &[0x92, 0x24, 0, 0, 0, 0, 0, 0]].concat();
+        [&1_u64.to_le_bytes()[..], &length, &header, &chunk].concat()
+    };
+    let head = |growth: &[u8]| [&[1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0], growth].concat();
+    let old = file([&head(&[])[..], &link(0), &[1, 0, 0, 0, 4]].concat());
+    let new = file([&head(&[2, 0, 0, 0])[..], &link(64), &[1, 0, 0, 0, 0, 0, 0, 0, 4]].concat());
+    let [old, again] = [old, new.clone()]
+        .map(|bytes| interop::read(Format::RedisBloom, &Options::default(), &bytes).unwrap());
+    assert_eq!(old.parts()[0].bits, 16);
+    assert_eq!(interop::write(&old).unwrap(), new);
+    assert_eq!(old, again);
+}
+
+/// What can't be made is told before room is made for it: of a bitmap what SETBIT can't reach, of others 4 GiB and more.
+#[test]
+fn filters_that_are_too_large() {
+    let made = |format, options: &Options, count| {
+        MEMORY.reset_peak_usage();
+        let before = MEMORY.current_usage();
+        let result = Builder::new(format, options, count, 0.001);
+        let taken = MEMORY.peak_usage().saturating_sub(before);
+        assert!(taken < 40 << 20, "{format:?}: {taken} bytes");
+        result.map(|_| ()).unwrap_err().code()
+    };
+    let sized = |bits| Options { bits: Some(bits), hashes: Some(1), ..Options::default() };
+    assert_eq!(made(Format::RedisBitmap, &sized((1 << 32) + 1), 1), "invalid_parameter");
+    assert_eq!(made(Format::RedisBitmap, &Options::default(), 1_000_000_000), "invalid_parameter");
+    for format in [Format::GoBloom, Format::Guava, Format::Spark] {
+        assert_eq!(made(format, &sized(1 << 35), 1), "too_large");
+        assert_eq!(made(format, &sized(1 << 41), 1), "invalid_parameter");
+    }
+    assert_eq!(made(Format::RedisBloom, &Options::default(), 1 << 40), "invalid_parameter");
+}
+
 #[test]
 fn what_a_foreign_filter_can_not() {
     let mut builder = Builder::new(Format::Guava, &Options::default(), 10, 0.01).unwrap();

@@ -68,13 +68,16 @@ impl Builder {
             Format::GoBloom => (bits, bits.div_ceil(64).saturating_mul(8)),
             _ => (bits.div_ceil(64).saturating_mul(64), bits.div_ceil(64).saturating_mul(8)),
         };
+        // SETBIT takes no position from 2^32 on.
+        let most = if format == Format::RedisBitmap { 1 << 32 } else { 1 << 40 };
         Error::unless(
-            bits <= 1 << 40 && hashes <= MAX_HASHES.into(),
-            "a filter has at most 2^40 bits and 1,024 hashes",
+            bits <= most && hashes <= MAX_HASHES.into(),
+            "a filter has at most 2^40 bits, of redis-bitmap 2^32, and 1,024 hashes",
         )?;
-        let bytes = usize::try_from(bytes).map_err(|_| Error::TooLarge { bytes })?;
+        // Before as many are taken: no part has more.
+        let bytes = u32::try_from(bytes).map_err(|_| Error::TooLarge { bytes })?;
         let seed = options.seed.unwrap_or(0) as u64;
-        let found = Found { layout, seed, ..Found::single(scheme, bits, hashes, zeroed(bytes)?)? };
+        let found = Found { layout, seed, ..Found::single(scheme, bits, hashes, zeroed(bytes as usize)?)? };
         Ok(Builder { filter: found.filter(keys)? })
     }
 
