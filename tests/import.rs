@@ -102,6 +102,7 @@ fn numbers_are_lines_of_digits() {
     done(&folder, &format!("import {{}}/{file} --from guava --funnel long -o @a.bloom"), b"");
     let members = String::from_utf8(vector("guava/longs-small/members.txt")).unwrap();
     assert_eq!(done(&folder, "check @a.bloom", members.as_bytes()), members);
+    assert_eq!(done(&folder, "check @a.bloom -1", b""), "-1\n");
     let ran = tool(&folder, "check @a.bloom 1.5", b"");
     assert!(ran.code == 2 && ran.err.contains("[invalid_key]"), "{}", ran.err);
     fs::write(folder.path().join("members"), &members).unwrap();
@@ -197,11 +198,17 @@ fn what_does_not_go_together_is_refused() {
         ("build @list --kind guava --fpr 1 -o @a", "fpr must be"),
         ("build @list --kind guava --seed 1 -o @a", "option that the format hasn't got"),
         ("build @list --kind guava --allow @list -o @a", "--allow goes with our own kinds"),
+        ("build @missing --kind spark --capacity 100000000000 -o @a", "at most 2^40 bits"),
+        ("build @missing --kind redis-bitmap --capacity 1000000000 -o @a", "of redis-bitmap 2^32"),
         ("build @list --kind xor -o @a", "invalid value 'xor'"),
         ("build @list --kind foreign -o @a", "invalid value 'foreign'"),
         ("import @list --from guava --lowercase -o @a", "--profile password"),
         ("import @list --from guava -o @a", "[unsupported_format]"),
         ("import @list --from redis-bitmap -o @a", "redis-bitmap needs bits and hashes"),
+        (
+            "import {}/filterpassword/xor8-small/filter.bin --from filterpassword --profile password --sha1 -o @a",
+            "hashes the passwords itself",
+        ),
         ("import @missing --from guava -o @a", "missing"),
         ("import @list -o @a", "--from"),
     ] {

@@ -33,7 +33,7 @@ impl ValueEnum for Format {
             Format::FilterPassword => "FilterPassword",
             Format::PyBloomFilterMmap3 => "Python's pybloomfiltermmap3",
             Format::PyProbables => "Python's pyprobables",
-            Format::Rbloom => "Python's rbloom, hashed by mmh3.hash128",
+            Format::Rbloom => "Python's rbloom, hashed by mmh3.hash128, signed",
         }))
     }
 }
@@ -203,10 +203,13 @@ pub fn import(args: ImportArgs, streams: &mut Streams) -> Result<Answer> {
     build::write(&blob, &args.output, args.json, &rows, &[], streams)
 }
 
-/// Fails for keys that are numbers in a profile that makes text of its input.
+/// Fails for numbers as keys in a profile that makes text of its input, and for hashes that would be hashed again.
 fn require_text(keys: Keys, profile: Profile) -> Result<()> {
     if profile != Profile::Raw && keys.width().is_some() {
         bail!("--profile {} can't go with keys that are numbers", profile.name());
+    }
+    if keys == Keys::Sha1 && matches!(profile, Profile::Password { sha1: true, .. }) {
+        bail!("--sha1 can't go with filterpassword, which hashes the passwords itself");
     }
     Ok(())
 }
@@ -260,7 +263,7 @@ pub fn build(
     let options = Options { seed: Some(seed).filter(|seed| *seed != 0), ..args.foreign.options() };
     // What is impossible is told before hours of reading.
     let new = |count| Builder::new(format, &options, count, key_fpr);
-    let all = new(1)?.keys();
+    let all = new(args.capacity.unwrap_or(1))?.keys();
     require_text(all, profile)?;
     if let Some(name) = &args.name {
         crate::format::require_name(name)?;

@@ -158,6 +158,7 @@ pub struct CheckArgs {
     /// The blob
     file: PathBuf,
     /// Keys; if there are none, the lines of standard input, gzipped or not
+    #[arg(allow_negative_numbers = true)]
     keys: Vec<String>,
 }
 
