@@ -798,6 +798,18 @@ fn small_old_links_of_redisbloom() {
     assert_eq!(old, again);
 }
 
+/// A seed of C's that begins as JSON does is no JSON: of 65,536 filters one has such.
+#[test]
+fn seeds_that_look_like_json() {
+    let seed = b"{\"seed\":";
+    for (format, numbers) in [(Format::Xor, &[1_u32, 0][..]), (Format::BinaryFuse, &[1, 1, 1, 1, 3])] {
+        let numbers = numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>();
+        let file = [&seed[..], &numbers, &[7, 8, 9]].concat();
+        let filter = interop::read(format, &Options::default(), &file).unwrap();
+        assert_eq!((filter.seed(), filter.as_bytes()), (u64::from_le_bytes(*seed), &[7, 8, 9][..]));
+    }
+}
+
 /// What can't be made is told before room is made for it: of a bitmap what SETBIT can't reach, of others 4 GiB and more.
 #[test]
 fn filters_that_are_too_large() {

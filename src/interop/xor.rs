@@ -36,7 +36,8 @@ fn layout(file: &mut Cursor, options: &Options) -> (Layout, Option<u64>) {
         Some("xorf-dma") => Layout::Dma,
         Some("xorf-json") => Layout::Json,
         Some("xorf-bincode") => Layout::Bincode,
-        None if file.left().starts_with(b"{\"") => Layout::Json,
+        // C's seed may begin so too, but then the high byte of a length follows, which is 0.
+        None if file.left().starts_with(b"{\"") && !file.left().contains(&0) => Layout::Json,
         found => {
             file.rule(found.is_none(), "layout must be c, xorf-dma, xorf-json or xorf-bincode");
             Layout::C
