@@ -772,8 +772,8 @@ fn rules_of_wrapped_blobs() {
 }
 
 /// What our own kinds can and a foreign filter can't says so, and no answer is wrong.
-/// RedisBloom up to 2.0 made links of fewer than 64 bits, in 8 bytes. LOADCHUNK of today wants 8 bits for each byte, and
-/// takes the positions from n2 all the same.
+/// RedisBloom up to 2.0 made links of fewer than 64 bits, in 8 bytes. LOADCHUNK of today wants 8 bits for each byte,
+/// and takes the positions from n2 all the same.
 #[test]
 fn small_old_links_of_redisbloom() {
     let link = |bits: u64| {
@@ -810,7 +810,8 @@ fn seeds_that_look_like_json() {
     }
 }
 
-/// What can't be made is told before room is made for it: of a bitmap what SETBIT can't reach, of others 4 GiB and more.
+/// What can't be made is told before room is made for it: of a bitmap what SETBIT can't reach, of others 4 GiB
+/// and more.
 #[test]
 fn filters_that_are_too_large() {
     let made = |format, options: &Options, count| {
