@@ -771,7 +771,6 @@ fn rules_of_wrapped_blobs() {
     assert_eq!(with(34, &[0, 4]), Ok(()));
 }
 
-/// What our own kinds can and a foreign filter can't says so, and no answer is wrong.
 /// RedisBloom up to 2.0 made links of fewer than 64 bits, in 8 bytes. LOADCHUNK of today wants 8 bits for each byte,
 /// and takes the positions from n2 all the same.
 #[test]
@@ -832,6 +831,7 @@ fn filters_that_are_too_large() {
     assert_eq!(made(Format::RedisBloom, &Options::default(), 1 << 40), "invalid_parameter");
 }
 
+/// What our own kinds can and a foreign filter can't says so, and no answer is wrong.
 #[test]
 fn what_a_foreign_filter_can_not() {
     let mut builder = Builder::new(Format::Guava, &Options::default(), 10, 0.01).unwrap();
