@@ -65,8 +65,8 @@ function compiling(flags, level, ...command) {
 function ingredients() {
   const hash = createHash("sha256");
   const sources = readdirSync(join(root, "src"), { recursive: true }).map((name) => join("src", name));
-  const others = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "package-lock.json", "scripts/build.mjs"];
-  for (const name of [...others, ...sources.sort()]) {
+  const others = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "package-lock.json"];
+  for (const name of [...others, "scripts/build.mjs", "scripts/setup.mjs", ...sources.sort()]) {
     const path = join(root, name);
     if (statSync(path).isFile()) hash.update(`${name}\n`).update(readFileSync(path));
   }
@@ -78,6 +78,7 @@ function compile(entry) {
   const stamp = join(work, entry, "ingredients");
   const current = ingredients();
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === current) return;
+  rmSync(join(work, entry), { recursive: true, force: true });
   const flags = [
     // A call is smaller than a copy of the called function, and one instruction is smaller than a row of stores. Code
     // that must be fast is marked #[inline]. Together these save 6 % of the wasm.
@@ -111,8 +112,8 @@ function compile(entry) {
 }
 
 /**
- * The command line tool for those without Rust: src/main.rs for WASI, and bin/ that runs it. With it the package is whole:
- * returns what is over its limit.
+ * The command line tool for those without Rust: src/main.rs for WASI, and bin/ that runs it. With it the package is
+ * whole: returns what is over its limit.
  */
 async function tool() {
   const target = "wasm32-wasip1";

@@ -50,6 +50,13 @@ function packageTests(folder) {
   return step(`${NODE}=${QUARTER} ${files.map((name) => `${folder}/${name}`).join(" ")}`);
 }
 
+/** Runs the reader of blobs in Python. */
+function reader(command) {
+  const { PYTHONPATH } = python() ?? {};
+  if (PYTHONPATH) return step(command, { PYTHONPATH });
+  console.log("test: skipped tests/reader.py: there is no Python 3 with the package xxhash");
+}
+
 /** Builds the package, and installs it once for all tests of it. */
 async function build(...options) {
   await step(["node scripts/build.mjs", ...options].join(" "));
@@ -65,9 +72,7 @@ const tiers = {
       for (const manifest of ["Cargo.toml", "bench/Cargo.toml"])
         await step(`cargo fmt --check --manifest-path ${manifest}`);
       await step("cargo test --locked --quiet");
-      const { PYTHONPATH } = python() ?? {};
-      if (PYTHONPATH) await step("python3 tests/reader.py", { PYTHONPATH });
-      else console.log("test: skipped tests/reader.py: there is no Python 3 with the package xxhash");
+      await reader("python3 tests/reader.py");
     },
     async () => {
       await build("--no-tool");
@@ -85,6 +90,7 @@ const tiers = {
       await step("cargo test --locked --quiet --tests -- --ignored");
       await step("cargo test --locked --quiet --test hostile -- mutations noise", { MUTATIONS: 100_000 });
       await step("node scripts/instructions.mjs");
+      await reader("python3 tests/reader.py --every");
     },
     async () => {
       await step("cargo build --release --locked --quiet");
