@@ -177,7 +177,7 @@ async function many(bench) {
     claims.push(
       claim(
         `BloomFilter.hasLines against ${RIVAL}.test, fpr ${fpr}`,
-        { atLeast: 3.5 },
+        { atLeast: 4 },
         asked,
         against("BloomFilter.hasLines"),
       ),
@@ -185,7 +185,7 @@ async function many(bench) {
     claims.push(
       claim(
         `RibbonFilter.hasLines against ${RIVAL}.test, fpr ${fpr}`,
-        { atLeast: 3.5 },
+        { atLeast: 4 },
         asked,
         against("RibbonFilter.hasLines"),
       ),

@@ -7,17 +7,19 @@ use std::hint::black_box;
 
 use bloom_wasm::hash::digest;
 use bloom_wasm::keys::url::canonicalize;
-use bloom_wasm::{Blob, BloomFilter, Filter, RibbonFilter};
+use bloom_wasm::{Blob, BloomFilter, Filter, RibbonFilter, Stack};
 
 /// Keys in a filter, and queries of one workload.
 const KEYS: u32 = 100_000;
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 11] = [
     "bloom hit",
     "bloom miss",
+    "bloom many",
     "bloom add",
     "bloom build",
     "ribbon hit",
     "ribbon miss",
+    "ribbon many",
     "ribbon build",
     "ribbon decode",
     "url keys",
@@ -57,6 +59,18 @@ fn ask(filter: &Filter, of: &str) -> u32 {
     KEYS
 }
 
+/// Asks for keys in batches; half of them are members.
+fn ask_many(filter: Filter) -> u32 {
+    let filter = Stack::from(filter);
+    let mut keys = keys("member");
+    keys.truncate(KEYS as usize / 2);
+    keys.extend(self::keys("stranger").into_iter().skip(keys.len()));
+    measured(&mut || {
+        black_box(filter.has_many(black_box(&keys)).expect("memory"));
+    });
+    KEYS
+}
+
 /// Runs a workload; returns its number of operations.
 fn run(name: &str) -> u32 {
     match name {
@@ -64,6 +78,8 @@ fn run(name: &str) -> u32 {
         "bloom miss" => ask(&bloom().into(), "stranger"),
         "ribbon hit" => ask(&ribbon(), "member"),
         "ribbon miss" => ask(&ribbon(), "stranger"),
+        "bloom many" => ask_many(bloom().into()),
+        "ribbon many" => ask_many(ribbon()),
         "bloom add" => {
             let mut filter = BloomFilter::with_capacity(KEYS.into(), 0.001, 0).expect("memory");
             let keys = keys("member");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bloom_wasm::hash::digest;
 use bloom_wasm::keys::lines::lines;
-use bloom_wasm::{BloomFilter, RibbonFilter};
+use bloom_wasm::{BloomFilter, RibbonFilter, Stack};
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BatchSize, Criterion, SamplingMode, Throughput};
 use xorf::{BinaryFuse8, Filter};
@@ -74,6 +74,10 @@ fn keys(count: u32, kind: impl Fn(u32) -> u32) -> Vec<u8> {
     text
 }
 
+fn count_of(answers: &[bool]) -> usize {
+    answers.iter().filter(|&&answer| answer).count()
+}
+
 /// How many of the lines a filter takes for members.
 fn hits(text: &[u8], has: impl Fn(&[u8]) -> bool) -> usize {
     lines(text).filter(|key| has(key)).count()
@@ -105,10 +109,24 @@ fn main() {
             assert_eq!(hits(&members, |key| filter.has(key)), count as usize);
             bencher.iter(|| hits(&queries, |key| filter.has(key)));
         });
+        group.bench_function("BloomFilter.has_many", |bencher| {
+            let filter = BloomFilter::from_digests(&mut member_digests.clone(), fpr, 0).expect("memory");
+            let filter = Stack::from(filter);
+            let hits = |text| count_of(&filter.has_many(lines(text)).expect("memory"));
+            assert_eq!(hits(&members), count as usize);
+            bencher.iter(|| hits(&queries));
+        });
         group.bench_function("RibbonFilter", |bencher| {
             let filter = RibbonFilter::from_digests(&mut member_digests.clone(), fpr, 0).expect("memory");
             assert_eq!(hits(&members, |key| filter.has(key)), count as usize);
             bencher.iter(|| hits(&queries, |key| filter.has(key)));
+        });
+        group.bench_function("RibbonFilter.has_many", |bencher| {
+            let filter = RibbonFilter::from_digests(&mut member_digests.clone(), fpr, 0).expect("memory");
+            let filter = Stack::from(filter);
+            let hits = |text| count_of(&filter.has_many(lines(text)).expect("memory"));
+            assert_eq!(hits(&members), count as usize);
+            bencher.iter(|| hits(&queries));
         });
         group.bench_function("fastbloom", |bencher| {
             let mut filter =
@@ -147,6 +165,11 @@ fn main() {
     group.bench_function("RibbonFilter", |bencher| {
         let filter = RibbonFilter::from_digests(&mut member_digests.clone(), fpr, 0).expect("memory");
         bencher.iter(|| query_digests.iter().filter(|&&key| filter.has_digest(key)).count());
+    });
+    group.bench_function("RibbonFilter.has_many_digests", |bencher| {
+        let filter = RibbonFilter::from_digests(&mut member_digests.clone(), fpr, 0).expect("memory");
+        let filter = Stack::from(filter);
+        bencher.iter(|| count_of(&filter.has_many_digests(&query_digests).expect("memory")));
     });
     group.bench_function("BinaryFuse8", |bencher| {
         let filter = BinaryFuse8::try_from(&member_digests).expect("distinct digests");

@@ -117,14 +117,19 @@ export class Batch {
     this.#keys = [];
     this.#units = 0;
     const text = keys.join("");
-    const length = put(text, 4 * keys.length);
+    const start = 4 * keys.length;
+    const length = put(text, start);
     // Only ASCII has as many bytes as UTF-16 units.
     if (length === text.length) this.#send(keys, length, (i) => keys[i]!.length);
     else {
-      for (const key of keys) {
-        const length = put(key, 4);
-        this.#send([key], length, () => length);
-      }
+      // Again, one by one: only so is it known where each key ends. The scratch has room for them.
+      let end = start;
+      const lengths = keys.map((key) => {
+        const length = put(key, end);
+        end += length;
+        return length;
+      });
+      this.#send(keys, end - start, (i) => lengths[i]!);
     }
   }
 

@@ -11,12 +11,15 @@
 //!
 //! Keys here are digests: a removed key whose digest is also a live key's digest is live.
 
+use std::array::from_fn;
+
+use crate::batch::{BATCH, Batch};
 use crate::digests::{distinct, select, sort, strangers};
 use crate::error::{Error, Result};
 use crate::filters::{Filter, RibbonFilter};
 use crate::hash::{GOLDEN, MULTIPLIER, digest};
 use crate::kind::Recipe;
-use crate::vectors::{copied, push};
+use crate::vectors::{append, copied, push};
 
 /// The largest number of layers in a stack, and of levels in a layer.
 const MAX: usize = 255;
@@ -253,6 +256,75 @@ impl Stack {
         }
     }
 
+    /// As [`Stack::has`], for many keys: an answer each, in their order. About twice as fast as one by one.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory for the answers.
+    ///
+    /// ```
+    /// # use bloom_wasm::{BloomFilter, Stack};
+    /// let mut seen = BloomFilter::with_capacity(1_000, 0.001, 0)?;
+    /// seen.add(b"first");
+    /// let seen = Stack::from(seen);
+    /// assert_eq!(seen.has_many(["first", "other"])?, [true, false]);
+    /// # Ok::<(), bloom_wasm::Error>(())
+    /// ```
+    pub fn has_many<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<bool>> {
+        let mut answers = Vec::new();
+        self.has_each(keys.into_iter().map(Some), &mut answers)?;
+        Ok(answers.into_iter().map(|answer| answer == 1).collect())
+    }
+
+    /// As [`Stack::has_many`], for digests of keys under [`Stack::seed`].
+    ///
+    /// # Errors
+    /// As [`Stack::has_many`].
+    pub fn has_many_digests(&self, digests: &[u64]) -> Result<Vec<bool>> {
+        let mut all = Vec::new();
+        for batch in digests.chunks(BATCH) {
+            append(&mut all, &self.has_batch(batch)[..batch.len()])?;
+        }
+        Ok(all)
+    }
+
+    /// Appends an answer for each key: 1 = maybe present, 0 = definitely absent or no key.
+    #[inline]
+    pub(crate) fn has_each<K: AsRef<[u8]>>(
+        &self,
+        mut keys: impl Iterator<Item = Option<K>>,
+        answers: &mut Vec<u8>,
+    ) -> Result<()> {
+        if let Filter::Foreign(filter) = &self.base {
+            // It hashes keys its own way.
+            return keys
+                .try_for_each(|key| push(answers, key.is_some_and(|key| filter.has(key.as_ref())).into()));
+        }
+        let seed = self.seed();
+        let mut batch = Batch::new();
+        for key in keys {
+            batch.push(key.map(|key| digest(seed, key.as_ref())));
+            if batch.is_full() {
+                self.ask(&mut batch, answers)?;
+            }
+        }
+        self.ask(&mut batch, answers)
+    }
+
+    // One copy in the wasm.
+    #[inline(never)]
+    fn ask(&self, batch: &mut Batch, answers: &mut Vec<u8>) -> Result<()> {
+        batch.ask(|digests| self.has_batch(digests), answers)
+    }
+
+    /// The answers for up to [`BATCH`] digests; those beyond mean nothing.
+    fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
+        if self.layers.is_empty() {
+            self.base.has_batch(digests)
+        } else {
+            from_fn(|place| digests.get(place).is_some_and(|&digest| self.has_digest(digest)))
+        }
+    }
+
     /// The chance that a key which was neither added nor removed nor allowed is "maybe present".
     pub fn estimated_fpr(&self) -> f64 {
         self.layers.iter().fold(self.base.estimated_fpr(), |below, layer| {
@@ -386,6 +458,7 @@ fn level(digests: &mut Vec<u64>, fpr: f64, seed: u64, salt: u32) -> Result<Ribbo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filters::BloomFilter;
 
     fn stack() -> Stack {
         let [old, new] = [0..1000, 500..1500].map(|keys| keys.map(|i: u64| digest(7, &i.to_le_bytes())));
@@ -422,5 +495,23 @@ mod tests {
         assert_eq!(stack.layers.iter().map(|layer| layer.salt).collect::<Vec<_>>(), [0, 256]);
         stack.layers[0].salt = 0xffff_ff00;
         assert_eq!(stack.update(update).unwrap_err().code(), "invalid_parameter");
+    }
+
+    /// Blank lines keep their place, also where a batch begins and ends, and the empty key isn't asked for them.
+    #[test]
+    fn no_key_is_no() {
+        let mut filter = BloomFilter::with_capacity(10, 1e-9, 0).unwrap();
+        filter.add(b"");
+        filter.add(b"member");
+        let stack = Stack::from(filter);
+        for length in [1, 2, 255, 256, 257, 511, 512, 513] {
+            for blank in [0, 1, 254, 255, 256, 257, 510, 511, 512] {
+                let keys = (0..length).map(|i| (i != blank).then_some(["member", "", "other"][i % 3]));
+                let expected: Vec<u8> = (0..length).map(|i| (i != blank && i % 3 < 2).into()).collect();
+                let mut answers = Vec::new();
+                stack.has_each(keys, &mut answers).unwrap();
+                assert_eq!(answers, expected, "{length} keys, none at {blank}");
+            }
+        }
     }
 }

@@ -23,7 +23,8 @@
 //! - `fields` reads and writes numbers in order.
 //! - [`hash`] turns a key into a 64-bit digest, [`digests`] works on sets of digests, and [`params`] holds the
 //!   formulas.
-//! - Each file in [`filters`] is one algorithm over digests; [`layers`] stacks filters.
+//! - Each file in [`filters`] is one algorithm over digests; `batch` holds keys that are asked together, and
+//!   [`layers`] stacks filters.
 //! - [`format`](mod@format) alone knows byte offsets, and [`info`] describes what it read.
 //! - `interop` reads and writes the filters of other software, one format a file.
 //! - [`keys`] turns what a user types, and the lines of lists, into keys. It knows no filter.
@@ -31,6 +32,7 @@
 
 #![forbid(unsafe_code)]
 
+mod batch;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;

@@ -105,6 +105,12 @@ fn numbers_are_lines_of_digits() {
     assert_eq!(done(&folder, "check @a.bloom -1", b""), "-1\n");
     let ran = tool(&folder, "check @a.bloom 1.5", b"");
     assert!(ran.code == 2 && ran.err.contains("[invalid_key]"), "{}", ran.err);
+    // Lines are asked in blocks. Those before a line that is refused have their answers.
+    let many = members.repeat(2_000);
+    assert!(many.len() > 1 << 16);
+    assert_eq!(done(&folder, "check @a.bloom", many.as_bytes()), many);
+    let ran = tool(&folder, "check @a.bloom", format!("{members}x\n{members}").as_bytes());
+    assert_eq!((ran.code, ran.out), (2, members.clone()));
     fs::write(folder.path().join("members"), &members).unwrap();
     done(&folder, "verify @a.bloom --members @members --probes 1000", b"");
 

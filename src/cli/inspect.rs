@@ -17,6 +17,9 @@ use super::keys::{self, Met, Place};
 use super::show::{escaped, not_printed};
 use super::{Answer, Streams, grouped, lists, rate, read_blob, unless_closed};
 
+/// About how many bytes of lines, and how many random keys, are asked together: they stay in the processor's cache.
+const BLOCK: usize = 1 << 14;
+
 /// Show what a blob holds
 #[derive(clap::Args)]
 pub struct InfoArgs {
@@ -170,40 +173,58 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     let Streams { input, out, terminal, .. } = streams;
     let mut out = io::BufWriter::new(out);
     let mut answer = Answer::No;
-    let mut ask = |input: &[u8]| -> Result<()> {
-        let parsed = Input::parse(&Native, blob.profile(), input)?;
-        let mut found = false;
-        for key in parsed.iter().flat_map(Input::keys) {
-            found |= blob.filter().has(&key_of(&blob, key)?);
-        }
-        if found {
+    let mut show = |block: &[&[u8]], answers: Vec<bool>| -> Result<()> {
+        for (line, _) in block.iter().zip(answers).filter(|(_, found)| *found) {
             answer = Answer::Yes;
             // Programs get the key unchanged.
-            let shown = terminal.then(|| escaped(&String::from_utf8_lossy(input)));
-            let shown = shown.as_ref().map_or(input, |shown| shown.as_bytes());
+            let shown = terminal.then(|| escaped(&String::from_utf8_lossy(line)));
+            let shown = shown.as_ref().map_or(*line, |shown| shown.as_bytes());
             out.write_all(shown).and_then(|()| out.write_all(b"\n")).map_err(not_printed)?;
         }
         Ok(())
     };
+    let mut ask = |block: &[&[u8]]| match has_each(&blob, block) {
+        // A line is refused. Those before it have their answers.
+        Err(_) if block.len() > 1 => block.chunks(1).try_for_each(|line| show(line, has_each(&blob, line)?)),
+        answers => show(block, answers?),
+    };
     if args.keys.is_empty() {
         let mut input = lists::text(input).context("standard input")?;
-        let mut line = Vec::new();
+        let mut text = Vec::new();
         let mut first = true;
-        while input.read_until(b'\n', &mut line).context("standard input")? > 0 {
-            let key = lines::trim(&line);
-            // As in a list.
-            let key = if first { key.strip_prefix(b"\xef\xbb\xbf").unwrap_or(key) } else { key };
-            first = false;
-            if !key.is_empty() {
-                ask(key)?;
+        loop {
+            while text.len() < BLOCK && input.read_until(b'\n', &mut text).context("standard input")? > 0 {}
+            if text.is_empty() {
+                break;
             }
-            line.clear();
+            // As in a list.
+            let start = if first { text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text) } else { &text };
+            first = false;
+            ask(&lines::lines(start).filter(|line| !line.is_empty()).collect::<Vec<_>>())?;
+            text.clear();
         }
     } else {
-        args.keys.iter().try_for_each(|key| ask(key.as_bytes()))?;
+        args.keys.iter().try_for_each(|key| ask(&[key.as_bytes()]))?;
     }
     out.flush().map_err(not_printed)?;
     Ok(answer)
+}
+
+/// Whether a key of each line is maybe present.
+fn has_each(blob: &Blob, block: &[&[u8]]) -> crate::error::Result<Vec<bool>> {
+    let inputs = block.iter().map(|line| Input::parse(&Native, blob.profile(), line));
+    let inputs: Vec<_> = inputs.collect::<crate::error::Result<_>>()?;
+    let (mut keys, mut counts) = (Vec::new(), Vec::with_capacity(block.len()));
+    for input in &inputs {
+        let before = keys.len();
+        for key in input.iter().flat_map(Input::keys) {
+            keys.push(key_of(blob, key)?);
+        }
+        counts.push(keys.len() - before);
+    }
+    let mut answers = blob.filter().has_many(&keys)?.into_iter();
+    let any = |count| answers.by_ref().take(count).fold(false, |found, answer| found | answer);
+    Ok(counts.into_iter().map(any).collect())
 }
 
 /// Check a blob against its list: count false negatives and measure the false-positive rate
@@ -280,7 +301,7 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     let estimated_fpr = blob.filter().estimated_fpr();
     let (probes, false_positives, absent_met) = if args.absent.is_empty() {
         let enough = if estimated_fpr > 0.0 { (100.0 / estimated_fpr).min(1e9) as u64 } else { 0 };
-        let (probes, hits) = random_probes(&blob, args.probes.unwrap_or(enough.max(1_000_000)));
+        let (probes, hits) = random_probes(blob.filter(), args.probes.unwrap_or(enough.max(1_000_000)))?;
         (probes, hits, Met::default())
     } else {
         listed_probes(&blob, &args.absent, &members, streams)?
@@ -336,20 +357,25 @@ fn has(blob: &Blob, key: &[u8], digest: u64) -> bool {
 }
 
 /// Asks for random keys of 16 bytes. The chance that one of them is a given member is 2^-128.
-fn random_probes(blob: &Blob, probes: u64) -> (u64, u64) {
-    let hits = (0..probes).filter(|i| {
+fn random_probes(filter: &Stack, probes: u64) -> Result<(u64, u64)> {
+    let key = |i: u64| {
         let half = |seed| u128::from(hash::digest(seed, &i.to_le_bytes()));
-        let key = half(0x5eed_0001) << 64 | half(0x5eed_0002);
-        match blob.filter().base() {
+        half(0x5eed_0001) << 64 | half(0x5eed_0002)
+    };
+    let mut hits = 0;
+    for start in (0..probes).step_by(BLOCK) {
+        let keys = (start..probes).take(BLOCK).map(key);
+        let answers = match filter.base() {
             // Bytes that are no text would be the same U+FFFD to some.
-            Filter::Foreign(filter) => match filter.keys().width() {
-                Some(width) => filter.has(&key.to_le_bytes()[..width]),
-                None => filter.has(format!("{key:032x}").as_bytes()),
+            Filter::Foreign(foreign) => match foreign.keys().width() {
+                Some(width) => filter.has_many(keys.map(|key| key.to_le_bytes()[..width].to_vec())),
+                None => filter.has_many(keys.map(|key| format!("{key:032x}"))),
             },
-            _ => blob.filter().has(&key.to_le_bytes()),
-        }
-    });
-    (probes, hits.count() as u64)
+            _ => filter.has_many(keys.map(|key| key.to_le_bytes())),
+        };
+        hits += answers?.into_iter().filter(|&answer| answer).count() as u64;
+    }
+    Ok((probes, hits))
 }
 
 /// Asks for the lines of lists, except for those with a member among their keys. The members are sorted.

@@ -4,6 +4,7 @@
 //! Probe i of a digest d is floor(x_i m / 2^64) with x_i = d M^(i+1) mod 2^64, where M is [`MULTIPLIER`]. Each probe
 //! has its own multiplier, so the k probes aren't in line as in double hashing, which misses its rate by 20 % at 2^-16.
 
+use crate::batch::{BATCH, Places};
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::Payload;
@@ -122,6 +123,24 @@ impl BloomFilter {
         has(&self.bytes, self.bits, self.hashes, digest)
     }
 
+    /// As [`BloomFilter::has_digest`], for up to [`BATCH`] digests: two probes of each key, and the others of those that
+    /// are left.
+    pub(crate) fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
+        let bytes = self.as_bytes();
+        let left = Places::filter(digests.len(), |place| {
+            let x = digests[usize::from(place)].wrapping_mul(MULTIPLIER);
+            // With a single hash, the first probe twice.
+            let y = if self.hashes > 1 { x.wrapping_mul(MULTIPLIER) } else { x };
+            is_set(bytes, spread(x, self.bits)) & is_set(bytes, spread(y, self.bits))
+        });
+        let mut answers = [false; BATCH];
+        for place in left.iter() {
+            answers[place] =
+                probes(digests[place], self.bits, self.hashes).skip(2).all(|bit| is_set(bytes, bit));
+        }
+        answers
+    }
+
     /// Adds a key. True = it was definitely not there before; false = it may have been.
     pub fn add(&mut self, key: &[u8]) -> bool {
         self.add_digest(digest(self.seed, key))
@@ -188,11 +207,16 @@ pub(super) fn probes(digest: u64, bits: u32, hashes: u32) -> impl Iterator<Item 
     })
 }
 
+/// Whether a bit is 1.
+#[inline]
+fn is_set(bytes: &[u8], bit: u32) -> bool {
+    bytes.get((bit / 8) as usize).is_some_and(|byte| byte & 1 << (bit % 8) != 0)
+}
+
 /// [`BloomFilter::has_digest`] over the bytes of any Bloom filter.
 #[inline]
 pub(super) fn has(bytes: &[u8], bits: u32, hashes: u32, digest: u64) -> bool {
-    probes(digest, bits, hashes)
-        .all(|bit| bytes.get((bit / 8) as usize).is_some_and(|byte| byte & 1 << (bit % 8) != 0))
+    probes(digest, bits, hashes).all(|bit| is_set(bytes, bit))
 }
 
 /// [`BloomFilter::add_digest`] over the bytes of any Bloom filter.

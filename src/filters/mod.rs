@@ -15,8 +15,10 @@ pub use foreign::ForeignFilter;
 pub use ribbon::RibbonFilter;
 pub use scalable::ScalableBloomFilter;
 
+use std::array::from_fn;
 use std::ops::{Deref, DerefMut};
 
+use crate::batch::BATCH;
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::kind::{Kind, Recipe};
@@ -130,6 +132,15 @@ impl Filter {
             Filter::Cuckoo(filter) => filter.has_digest(digest),
             Filter::Ribbon(filter) => filter.has_digest(digest),
             Filter::Foreign(_) => true,
+        }
+    }
+
+    /// As [`Filter::has_digest`], for up to [`BATCH`] digests. Those beyond mean nothing.
+    pub(crate) fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
+        match self {
+            Filter::Bloom(filter) => filter.has_batch(digests),
+            Filter::Ribbon(filter) => filter.has_batch(digests),
+            _ => from_fn(|place| digests.get(place).is_some_and(|&digest| self.has_digest(digest))),
         }
     }
 

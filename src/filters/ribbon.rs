@@ -14,6 +14,9 @@
 //!
 //! A rate between two powers of two mixes two widths: the first blocks of 64 rows carry one column more.
 
+use std::array::from_fn;
+
+use crate::batch::{BATCH, Places};
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::Payload;
@@ -162,50 +165,116 @@ impl Stage {
 
     #[inline]
     fn has(&self, bytes: &[u8], state: u64, start: u32) -> bool {
-        let coefficients = self.coefficients(state);
-        let mut fingerprint = fingerprint(state);
-        let mut at = self.planes + start as usize;
-        while at < self.blocks {
-            if sum_rows(bytes, at, coefficients) != fingerprint as u8 {
-                return false;
-            }
-            fingerprint >>= 8;
-            at += self.rows as usize;
-        }
-        let narrow = start >= self.wide_starts && self.columns.is_multiple_of(8);
-        narrow || self.has_columns(bytes, coefficients, fingerprint, start)
+        let first = self.first_agrees(bytes, state, start);
+        // Where the first plane is all there is, its answer is no branch.
+        if self.has_rest(start) { first && self.rest_agrees(bytes, state, start) } else { first }
     }
 
-    #[inline(never)]
-    fn has_columns(&self, bytes: &[u8], coefficients: u64, fingerprint: u32, start: u32) -> bool {
+    /// Whether the first plane, if there is one, agrees with the fingerprint.
+    #[inline]
+    fn first_agrees(&self, bytes: &[u8], state: u64, start: u32) -> bool {
+        let at = self.planes + start as usize;
+        self.columns < 8 || sum_rows(bytes, at, self.coefficients(state)) == fingerprint(state) as u8
+    }
+
+    /// Whether there is more than one plane.
+    #[inline]
+    fn has_rest(&self, start: u32) -> bool {
+        self.columns != 8 || start < self.wide_starts
+    }
+
+    /// Whether the other planes and the columns agree.
+    #[inline]
+    fn rest_agrees(&self, bytes: &[u8], state: u64, start: u32) -> bool {
+        let coefficients = self.coefficients(state);
+        let fingerprint = u64::from(fingerprint(state));
+        let planes = self.columns / 8;
+        for plane in 1..planes {
+            let at = self.planes + plane as usize * self.rows as usize + start as usize;
+            if sum_rows(bytes, at, coefficients) != (fingerprint >> (8 * plane)) as u8 {
+                return false;
+            }
+        }
+        let fingerprint = (fingerprint >> (8 * planes)) as u32;
+        self.columns_agree(bytes, coefficients, fingerprint, start)
+    }
+
+    #[inline]
+    fn columns_agree(&self, bytes: &[u8], coefficients: u64, fingerprint: u32, start: u32) -> bool {
         let columns = self.columns % 8 + u32::from(start < self.wide_starts);
         // The coefficients of rows in this block and in the next.
         let (block, shift) = (start / WIDTH, start % WIDTH);
         let (low, high) = (coefficients << shift, coefficients >> 1 >> (WIDTH - 1 - shift));
-        let (at, stored) = self.block(block);
-        let (columns, stored) = (columns as usize, stored as usize);
-        // The sums of all columns, the last one in the highest bit. A branch per column would be mispredicted too
-        // often.
-        let mut sums = 0_u32;
-        let mut add = |here: u64, next: u64| {
-            sums = sums >> 1 | ((here & low ^ next & high).count_ones() << 31);
-        };
-        if block + 2 <= self.rows / WIDTH {
-            // Both blocks are full: each has a word for every column that this key has.
-            let (words, _) = bytes.get(at..).unwrap_or_default().as_chunks();
-            let (here, next) = words.split_at_checked(stored).unwrap_or_default();
-            for (&here, &next) in here.iter().zip(next).take(columns) {
-                add(u64::from_le_bytes(here), u64::from_le_bytes(next));
-            }
-        } else {
-            let (here_bytes, next_bytes) = (self.column_bytes(block), self.column_bytes(block + 1));
-            let next = at + here_bytes * stored;
-            for column in 0..columns {
-                add(word(bytes, at + column * here_bytes), word(bytes, next + column * next_bytes));
-            }
-        }
-        sums == fingerprint << (32 - columns as u32)
+        let sums = self.sums(bytes, block, low, high);
+        let sums = sums.unwrap_or_else(|| self.last_sums(bytes, block, low, high));
+        (sums ^ fingerprint) & ((1 << columns) - 1) == 0
     }
+
+    /// The sums of the columns, a bit each, where both blocks are full: four at a time, whether there are as many or
+    /// not, because a branch for each would be guessed wrong too often. None if the bytes end before them.
+    #[inline]
+    fn sums(&self, bytes: &[u8], block: u32, low: u64, high: u64) -> Option<u32> {
+        if block + 2 > self.rows / WIDTH {
+            return None;
+        }
+        let (at, stored) = self.block(block);
+        let words = bytes.get(at..)?.as_chunks::<8>().0;
+        let stored = stored as usize;
+        let (mut sums, mut column) = (0, 0);
+        while column < stored {
+            let here = words.get(column..)?.first_chunk::<4>()?;
+            let next = words.get(stored + column..)?.first_chunk::<4>()?;
+            let sum = |i: usize| u64::from_le_bytes(here[i]) & low ^ u64::from_le_bytes(next[i]) & high;
+            sums |= parities([sum(0), sum(1), sum(2), sum(3)]) << column;
+            column += 4;
+        }
+        Some(sums)
+    }
+
+    /// The sums of the columns where a block is not full, or the bytes end soon after.
+    #[cold]
+    fn last_sums(&self, bytes: &[u8], block: u32, low: u64, high: u64) -> u32 {
+        let (at, stored) = self.block(block);
+        let (here_bytes, next_bytes) = (self.column_bytes(block), self.column_bytes(block + 1));
+        let next = at + here_bytes * stored as usize;
+        (0..stored as usize).fold(0, |sums, column| {
+            let (here, next) =
+                (word(bytes, at + column * here_bytes), word(bytes, next + column * next_bytes));
+            sums | ((here & low ^ next & high).count_ones() & 1) << column
+        })
+    }
+}
+
+/// Whether the number of ones in a word is odd, for four words: a bit each, the first one's lowest.
+#[inline]
+fn parities(words: [u64; 4]) -> u32 {
+    #[cfg(target_arch = "wasm32")]
+    return parities_by_counting(words);
+    #[cfg(not(target_arch = "wasm32"))]
+    parities_in_a_tree(words)
+}
+
+/// For WebAssembly, which has an instruction to count ones.
+#[cfg(any(test, target_arch = "wasm32"))]
+#[inline]
+fn parities_by_counting([a, b, c, d]: [u64; 4]) -> u32 {
+    let bit = |word: u64, place: u32| (word.count_ones() & 1) << place;
+    bit(a, 0) | bit(b, 1) | bit(c, 2) | bit(d, 3)
+}
+
+/// For processors that may have none: two words are folded into one, in which each half has the parity of its own, and
+/// so on.
+#[cfg(any(test, not(target_arch = "wasm32")))]
+#[inline]
+fn parities_in_a_tree([a, b, c, d]: [u64; 4]) -> u32 {
+    let fold = |a: u64, b: u64, shift: u32, low: u64| (a ^ a >> shift) & low | (b ^ b << shift) & !low;
+    let (a, b) = (fold(a, c, 32, 0x0000_0000_ffff_ffff), fold(b, d, 32, 0x0000_0000_ffff_ffff));
+    let mut sixteens = fold(a, b, 16, 0x0000_ffff_0000_ffff);
+    for shift in [8, 4, 2, 1] {
+        sixteens ^= sixteens >> shift;
+    }
+    // The lowest bits of the four, moved to bits 48 to 51.
+    ((sixteens & 0x0001_0001_0001_0001).wrapping_mul(0x0001_0002_0004_0008) >> 48 & 15) as u32
 }
 
 /// The sum (mod 2) of the rows of a plane, one byte each, that have a coefficient of 1.
@@ -228,7 +297,7 @@ fn sum_rows(bytes: &[u8], at: usize, coefficients: u64) -> u8 {
 #[inline]
 fn sum(rows: &[u8; 64], coefficients: u64) -> u8 {
     let eights = coefficients.to_le_bytes();
-    let masks: [u8; 64] = std::array::from_fn(|i| if eights[i / 8] >> (i % 8) & 1 == 1 { 0xff } else { 0 });
+    let masks: [u8; 64] = from_fn(|i| if eights[i / 8] >> (i % 8) & 1 == 1 { 0xff } else { 0 });
     rows.iter().zip(masks).fold(0, |sum, (row, mask)| sum ^ row & mask)
 }
 
@@ -254,7 +323,7 @@ fn sum_by_words(rows: &[u8; 64], coefficients: u64) -> u8 {
 /// At the very end, fewer than 64 rows are left. No coefficient beyond them is 1.
 #[cold]
 fn last_rows(bytes: &[u8], at: usize) -> [u8; 64] {
-    std::array::from_fn(|i| bytes.get(at + i).copied().unwrap_or(0))
+    from_fn(|i| bytes.get(at + i).copied().unwrap_or(0))
 }
 
 /// The next 8 bytes as a number. No coefficient is 1 for bytes after a short column or after the very end.
@@ -437,15 +506,44 @@ impl RibbonFilter {
 
     /// Like [`RibbonFilter::has`], for a key's digest with this filter's seed.
     pub fn has_digest(&self, digest: u64) -> bool {
+        self.locate(digest).is_some_and(|(stage, state, start)| stage.has(&self.bytes, state, start))
+    }
+
+    /// As [`RibbonFilter::has_digest`], for up to [`BATCH`] digests: the first plane of each key, and the rest of those
+    /// that are left.
+    pub(crate) fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
+        let mut answers = [false; BATCH];
+        if self.stages.first().is_none_or(|stage| stage.columns < 8) {
+            // Without a plane every key is left.
+            for (answer, &digest) in answers.iter_mut().zip(digests) {
+                *answer = self.has_digest(digest);
+            }
+            return answers;
+        }
+        let bytes = self.as_bytes();
+        let mut found = [None; BATCH];
+        let left = Places::filter(digests.len(), |place| {
+            let place = usize::from(place);
+            found[place] = self.locate(digests[place]);
+            found[place].is_some_and(|(stage, state, start)| stage.first_agrees(bytes, state, start))
+        });
+        for place in left.iter() {
+            answers[place] = found[place].is_some_and(|(stage, state, start): (&Stage, u64, u32)| {
+                !stage.has_rest(start) || stage.rest_agrees(bytes, state, start)
+            });
+        }
+        answers
+    }
+
+    /// The stage that answers for a digest, the key's state there and its start row; none in an empty filter.
+    #[inline]
+    fn locate(&self, digest: u64) -> Option<(&Stage, u64, u32)> {
         let mut state = digest;
-        for stage in &self.stages {
+        self.stages.iter().find_map(|stage| {
             state = enter(state, stage.key);
             let start = stage.start(state);
-            if !stage.bumps(start) {
-                return stage.has(&self.bytes, state, start);
-            }
-        }
-        false
+            (!stage.bumps(start)).then_some((stage, state, start))
+        })
     }
 }
 
@@ -624,10 +722,20 @@ mod tests {
     }
 
     #[test]
+    fn parities_are_those_of_the_ones() {
+        for seed in 0..1000_u64 {
+            let words: [u64; 4] = from_fn(|i| digest(seed, &i.to_le_bytes()) >> (seed % 64));
+            let expected = words.iter().rev().fold(0, |bits, word| bits << 1 | word.count_ones() % 2);
+            assert_eq!(parities_by_counting(words), expected, "{words:x?}");
+            assert_eq!(parities_in_a_tree(words), expected, "{words:x?}");
+        }
+    }
+
+    #[test]
     fn both_ways_to_sum_agree() {
         let mut state = 1;
         for _ in 0..1000 {
-            let rows = std::array::from_fn(|_| {
+            let rows = from_fn(|_| {
                 state = enter(state, GOLDEN);
                 state as u8
             });

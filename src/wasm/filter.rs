@@ -14,7 +14,7 @@ use crate::keys::lines::lines;
 use crate::keys::password;
 use crate::keys::url::{self, Canonical, Readings};
 use crate::profile::Profile;
-use crate::vectors::{copied, push};
+use crate::vectors::copied;
 
 /// A filter of any kind.
 #[wasm_bindgen]
@@ -82,8 +82,8 @@ impl Filter {
     pub fn has_keys(&self, count: usize, length: usize) -> Result<Uint8Array> {
         let mut answers = Vec::new();
         scratch::with(length, |text| {
-            scratch::keys(text, count)
-                .try_for_each(|key| push(&mut answers, self.blob.filter().has(key).into()))
+            let keys = scratch::keys(text, count).map(Some);
+            self.blob.filter().has_each(keys, &mut answers)
         })?;
         to_js(&answers)
     }
@@ -93,9 +93,8 @@ impl Filter {
     pub fn has_lines(&self, text: &Uint8Array) -> Result<Uint8Array> {
         let mut answers = Vec::new();
         each_chunk(text, |chunk| {
-            lines(chunk).try_for_each(|key| {
-                push(&mut answers, (!key.is_empty() && self.blob.filter().has(key)).into())
-            })
+            let keys = lines(chunk).map(|key| (!key.is_empty()).then_some(key));
+            self.blob.filter().has_each(keys, &mut answers)
         })?;
         to_js(&answers)
     }

@@ -20,7 +20,6 @@ use std::arch::wasm32::memory_size;
 use std::io::Write;
 
 use js_sys::Uint8Array;
-use memchr::memrchr;
 use wasm_bindgen::prelude::*;
 
 use crate::error::{Error, Result};
@@ -87,7 +86,7 @@ fn each_chunk(text: &Uint8Array, mut run: impl FnMut(&[u8]) -> Result<()>) -> Re
     for (start, end) in pieces(text.length()) {
         let rest = chunk.len();
         extend(&mut chunk, &text.subarray(start, end))?;
-        let line_end = memrchr(b'\n', &chunk[rest..]).map_or(0, |at| rest + at + 1);
+        let line_end = chunk[rest..].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| rest + at + 1);
         let whole = if end == text.length() { chunk.len() } else { line_end };
         run(&chunk[..whole])?;
         chunk.drain(..whole);

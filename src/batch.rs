@@ -1,0 +1,77 @@
+//! Many keys asked at once. One key after another, the processor waits at every branch that it guessed wrong: is the key
+//! there, after which probe does it drop out? So a batch is hashed first and then asked in passes, each of which does the
+//! same for every key that is left. Imports only `error` and
+//! `vectors`.
+
+use std::array::from_fn;
+
+use crate::error::Result;
+use crate::vectors::append;
+
+/// How many keys are asked together. Their digests and places stay in the processor's first cache, and a place fits a byte.
+pub(crate) const BATCH: usize = 256;
+
+/// The places of some of a batch's keys: those that are left after a pass.
+pub(crate) struct Places {
+    places: [u8; BATCH],
+    count: usize,
+}
+
+impl Places {
+    /// Those of the first `count` places, up to [`BATCH`], for which `is_left` says so. Whether a place is kept is no
+    /// branch, so that `is_left` had better have none either.
+    #[inline]
+    pub(crate) fn filter(count: usize, mut is_left: impl FnMut(u8) -> bool) -> Self {
+        let mut left = Places { places: [0; BATCH], count: 0 };
+        for place in (0..=u8::MAX).take(count) {
+            // In bounds, as no more were kept than were asked before.
+            left.places[left.count % BATCH] = place;
+            left.count += usize::from(is_left(place));
+        }
+        left
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
+        self.places.iter().take(self.count).map(|&place| place.into())
+    }
+}
+
+/// Keys that wait to be asked together, as digests.
+pub(crate) struct Batch {
+    digests: [u64; BATCH],
+    /// Whether there is a key: a blank line is none.
+    is_key: [bool; BATCH],
+    count: usize,
+}
+
+impl Batch {
+    pub(crate) fn new() -> Self {
+        Batch { digests: [0; BATCH], is_key: [false; BATCH], count: 0 }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.count == BATCH
+    }
+
+    /// Appends the digest of a key, or none. The batch isn't full.
+    #[inline]
+    pub(crate) fn push(&mut self, digest: Option<u64>) {
+        self.is_key[self.count] = digest.is_some();
+        self.digests[self.count] = digest.unwrap_or(0);
+        self.count += 1;
+    }
+
+    /// Appends the keys' answers, which `has` gives for their digests: 1 or 0 each, and 0 where there is no key. The
+    /// batch is empty then.
+    pub(crate) fn ask(
+        &mut self,
+        has: impl FnOnce(&[u64]) -> [bool; BATCH],
+        answers: &mut Vec<u8>,
+    ) -> Result<()> {
+        let found = has(&self.digests[..self.count]);
+        let bytes: [u8; BATCH] = from_fn(|place| (found[place] & self.is_key[place]).into());
+        append(answers, &bytes[..self.count])?;
+        self.count = 0;
+        Ok(())
+    }
+}

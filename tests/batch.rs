@@ -1,0 +1,65 @@
+//! Many keys asked at once, against asking one by one: at every length around a batch's border, of every kind.
+
+use bloom_wasm::hash::digest;
+use bloom_wasm::{
+    BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter, Stack, Update,
+};
+
+const MEMBERS: u64 = 1_000;
+
+fn text(i: u64) -> String {
+    format!("key {i}")
+}
+
+fn digests(range: std::ops::Range<u64>) -> Vec<u64> {
+    range.map(|i| digest(7, text(i).as_bytes())).collect()
+}
+
+/// A filter of every kind, and of every way in which a ribbon filter and a Bloom filter store a rate: planes alone,
+/// columns alone, both, a single hash.
+fn stacks() -> Vec<Stack> {
+    let members = || digests(0..MEMBERS);
+    let mut all = Vec::new();
+    for fpr in [0.6, 0.1, 0.03, 0.01, 1.0 / 256.0, 1e-3, 1e-4, 1.0 / 65_536.0, 1e-6, 1e-9] {
+        all.push(Stack::from(RibbonFilter::from_digests(&mut members(), fpr, 7).unwrap()));
+        all.push(Stack::from(BloomFilter::from_digests(&mut members(), fpr, 7).unwrap()));
+    }
+    all.push(Stack::from(RibbonFilter::from_digests(&mut Vec::new(), 0.01, 7).unwrap()));
+    all.push(Stack::from(BloomFilter::new(1, 1, 7).unwrap()));
+    let mut counting = CountingBloomFilter::with_capacity(MEMBERS, 0.01, 4, 7).unwrap();
+    let mut scalable = ScalableBloomFilter::new(100, 0.01, 2, 0.5, 7).unwrap();
+    let mut cuckoo = CuckooFilter::with_capacity(MEMBERS, 0.01, 7).unwrap();
+    for digest in members() {
+        counting.add_digest(digest);
+        scalable.add_digest(digest).unwrap();
+        cuckoo.add_digest(digest).unwrap();
+    }
+    all.extend([Stack::from(counting), Stack::from(scalable), Stack::from(cuckoo)]);
+    // Two updates over a ribbon filter, which leave three layers at least.
+    let mut layered = Stack::from(RibbonFilter::from_digests(&mut members(), 0.05, 7).unwrap());
+    for (added, removed) in [(1_200, 0..100), (1_300, 0..150)] {
+        let (live, removed) = (digests(removed.end..added), digests(removed));
+        layered.update(Update { live: &live, removed: &removed, allowed: &[], fpr: 0.01 }).unwrap();
+    }
+    assert!(layered.layers().len() > 2);
+    all.push(layered);
+    all
+}
+
+#[test]
+fn answers_are_those_of_one_by_one() {
+    let lengths: Vec<u64> = (0..4).chain(254..=258).chain(510..=514).chain([767, 768, 769, 2_000]).collect();
+    for (number, stack) in stacks().iter().enumerate() {
+        for &length in &lengths {
+            // Members and strangers, from the first place of a batch to its last.
+            for first in [0, MEMBERS - length / 2, MEMBERS] {
+                let range = first..first + length;
+                let keys: Vec<String> = range.clone().map(text).collect();
+                let expected: Vec<bool> = keys.iter().map(|key| stack.has(key.as_bytes())).collect();
+                assert_eq!(stack.has_many(&keys).unwrap(), expected, "filter {number}, {range:?}");
+                let digests = digests(range.clone());
+                assert_eq!(stack.has_many_digests(&digests).unwrap(), expected, "filter {number}, {range:?}");
+            }
+        }
+    }
+}
