@@ -27,6 +27,9 @@ pub fn sort(digests: &mut Vec<u64>) -> Result<()> {
 fn radix_sort(digests: &mut Vec<u64>) -> Result<()> {
     const BITS: usize = 11;
     const PASSES: usize = 64_usize.div_ceil(BITS);
+    if digests.is_empty() {
+        return Ok(());
+    }
     let digit = |digest: u64, pass: usize| (digest >> (pass * BITS)) as usize % (1 << BITS);
 
     let mut other = copied(digests)?;

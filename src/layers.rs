@@ -3,11 +3,13 @@
 //!
 //! An *include* is a ribbon filter of added keys. A key that hits it is maybe present.
 //!
-//! An *exclude* separates two sets without a mistake: the keys that must be absent, and all live members. It is a
-//! cascade of ribbon filters. Level 0 holds the excluded keys. Level 1 holds the live keys that are false positives of
-//! level 0, level 2 the excluded keys that are false positives of level 1, and so on until there are none. A key that
-//! passes an odd number of levels before its first miss is excluded. This is the cascade of CRLite (Larisch et al.
-//! 2017), used the other way round.
+//! An *exclude* separates two sets without a mistake: the keys that must be absent, and all live members. Level 0 is a
+//! ribbon filter of the excluded keys. If live keys are false positives of it, level 1 is one of those, which was also
+//! built to miss every excluded key. A key that passes level 0 and misses level 1 is excluded.
+//!
+//! Older blobs have further levels, as the cascades of CRLite do (Larisch et al. 2017): there, level 1 may pass excluded
+//! keys by chance, so level 2 holds those, and so on. They are asked in the same way: a key that passes an odd number
+//! of levels before its first miss is excluded.
 //!
 //! Keys here are digests: a removed key whose digest is also a live key's digest is live.
 
@@ -379,7 +381,7 @@ impl Stack {
         // A live key that is a maybe already, even by chance, needn't be here: all later layers know that it is live.
         let mut denied = select(live, &|digest| !self.has_digest(digest))?;
         let salt = self.next_salt()?;
-        let include = level(&mut denied, fpr, self.seed(), salt)?;
+        let include = level(&mut denied, Vec::new(), fpr, self.seed(), salt)?;
         if include.count() > 0 {
             let mut levels = Vec::new();
             push(&mut levels, include)?;
@@ -404,13 +406,13 @@ impl Stack {
         if excluded.is_empty() {
             return Ok(());
         }
-        // Each of the n excluded keys costs log2(1/fpr) bits at level 0, and 1 bit in all later levels together. Each
-        // live key that passes level 0 costs 2 bits. The sum is smallest at fpr = n / (2 ln 2 count).
+        // Each of the n excluded keys costs log2(1/fpr) bits at level 0. All of them, and the live keys that pass level
+        // 0, cost 1 bit each at level 1. The sum is smallest at fpr = n / (ln 2 count).
         let n = excluded.len() as f64;
         let least = (n * 100.0 / 4_294_967_296.0).max(1.0) / 4_294_967_296.0;
-        let fpr = (n * 0.72 / f64::from(count)).max(least).min(0.5);
+        let fpr = (n / (std::f64::consts::LN_2 * f64::from(count))).max(least).min(0.5);
         let salt = self.next_salt()?;
-        let levels = cascade(excluded, live, fpr, self.seed(), salt)?;
+        let levels = separate(excluded, live, fpr, self.seed(), salt)?;
         self.push(LayerKind::Exclude, salt, fpr, levels)
     }
 
@@ -431,28 +433,31 @@ impl Stack {
 }
 
 /// The levels of an exclude; no digest is in both sets.
-fn cascade(excluded: Vec<u64>, live: &[u64], fpr: f64, seed: u64, salt: u32) -> Result<Vec<RibbonFilter>> {
+fn separate(excluded: Vec<u64>, live: &[u64], fpr: f64, seed: u64, salt: u32) -> Result<Vec<RibbonFilter>> {
     let mut levels = Vec::new();
-    // The keys of the next level, and the keys that must not pass it.
-    let (mut ours, mut theirs) = (excluded, Vec::new());
-    while levels.len() < MAX {
-        let i = levels.len();
-        let salt = salt.wrapping_add(i as u32);
-        let filter = level(&mut select(&ours, &|_| true)?, level_fpr(fpr, i), seed, salt)?;
-        let mistaken = select(if i == 0 { live } else { &theirs }, &|digest| passes(&filter, digest, salt))?;
-        push(&mut levels, filter)?;
-        if mistaken.is_empty() {
-            return Ok(levels);
-        }
-        theirs = std::mem::replace(&mut ours, mistaken);
+    let first = level(&mut copied(&excluded)?, Vec::new(), fpr, seed, salt)?;
+    let mistaken = select(live, &|digest| passes(&first, digest, salt))?;
+    push(&mut levels, first)?;
+    if !mistaken.is_empty() {
+        let mut all = copied(&excluded)?;
+        append(&mut all, &mistaken)?;
+        push(&mut levels, level(&mut all, excluded, level_fpr(fpr, 1), seed, salt.wrapping_add(1))?)?;
     }
-    Err(Error::BuildFailed)
+    Ok(levels)
 }
 
-/// Builds a level from these digests, which are used up.
-fn level(digests: &mut Vec<u64>, fpr: f64, seed: u64, salt: u32) -> Result<RibbonFilter> {
-    digests.iter_mut().for_each(|digest| *digest = mix(*digest, salt));
-    RibbonFilter::from_digests(digests, fpr, seed)
+/// Builds a level from these digests, which are used up. It misses those of them that are in `misses`.
+fn level(
+    digests: &mut Vec<u64>,
+    mut misses: Vec<u64>,
+    fpr: f64,
+    seed: u64,
+    salt: u32,
+) -> Result<RibbonFilter> {
+    for digests in [&mut *digests, &mut misses] {
+        digests.iter_mut().for_each(|digest| *digest = mix(*digest, salt));
+    }
+    RibbonFilter::separating(digests, misses, fpr, seed)
 }
 
 #[cfg(test)]
@@ -474,7 +479,7 @@ mod tests {
     fn layers_that_can_not_be() {
         let stack = stack();
         let Layer { salt, fpr, levels, .. } = &stack.layers[0];
-        assert!(levels.len() > 3);
+        assert_eq!(levels.len(), 2);
         let empty = RibbonFilter::from_digests(&mut Vec::new(), 0.5, 7).unwrap();
         let refused = |kind, levels: &[RibbonFilter]| {
             let layer = Layer::from_parts(kind, *salt, *fpr, levels.to_vec());

@@ -785,6 +785,8 @@ TABLE = {
     "ribbon-stages.bloom": (Ribbon, 42, 0, 0, None, None, range(20000), range(20000, 30000), ()),
     "ribbon-empty.bloom": (Ribbon, 42, 0, 0, None, None, range(0), range(1000, 3000), ()),
     "layers.bloom": (Ribbon, 42, 0, 0, None, None, UPDATED, range(4000), [*REMOVED, *STRANGERS]),
+    "layers-two.bloom": (Ribbon, 42, 0, 0, None, None, UPDATED, range(4000), [*REMOVED, *STRANGERS]),
+    "counting-layers-two.bloom": (Counting, 42, 0, 0, "golden", None, range(5, 3000), range(4000), range(5)),
     "counting-layers.bloom": (Counting, 42, 0, 0, "golden", None, range(5, 3000), range(4000), range(5)),
     "foreign-go-bloom.bloom": (Foreign, 0, 0, 0, "golden", MADE, range(1000), range(1000, 3000), ()),
     "foreign-guava.bloom": (Foreign, 0, 0, 0, None, None, range(1000), range(1000, 3000), ()),

@@ -359,7 +359,20 @@ impl RibbonFilter {
     /// [`Error::InvalidParameter`] unless 2^-32 <= fpr < 1 and fpr >= 100 n / 2^64, or with 2^32 keys;
     /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide.
     pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
+        Self::separating(digests, Vec::new(), fpr, seed)
+    }
+
+    /// Like [`RibbonFilter::from_digests`], for a filter that also misses some of its digests without fail: the lowest
+    /// bit of their fingerprints is flipped in their equations. All of `misses` are among the digests, and the fpr is
+    /// 1/2 at most, so that every key has a column. A query knows nothing of this.
+    pub(crate) fn separating(
+        digests: &mut Vec<u64>,
+        mut misses: Vec<u64>,
+        fpr: f64,
+        seed: u64,
+    ) -> Result<Self> {
         require_fpr(fpr)?;
+        debug_assert!(misses.is_empty() || fpr <= 0.5);
         let mut filter =
             RibbonFilter { seed, count: 0, fpr, attempt: 0, stages: Vec::new(), bytes: Payload::default() };
         let mut rows = Rows::default();
@@ -368,6 +381,8 @@ impl RibbonFilter {
             let key = filter.next_key(0);
             states.iter_mut().for_each(|state| *state = enter(*state, key));
             sort(&mut states)?;
+            misses.iter_mut().for_each(|state| *state = enter(*state, key));
+            sort(&mut misses)?;
             if filter.stages.is_empty() {
                 require_rate(states.len() as u64, fpr)?;
                 filter.count = u32::try_from(states.len()).map_err(|_| TOO_MANY)?;
@@ -376,14 +391,17 @@ impl RibbonFilter {
                 return Ok(filter);
             }
             if filter.stages.len() == MAX_STAGES - 1 || states.len() < MIN_BUMPING {
-                states.iter_mut().for_each(|state| *state = leave(*state, key));
-                filter.last(&mut rows, &states)?;
+                for states in [&mut states, &mut misses] {
+                    states.iter_mut().for_each(|state| *state = leave(*state, key));
+                }
+                sort(&mut misses)?;
+                filter.last(&mut rows, &states, &misses)?;
                 return Ok(filter);
             }
             let wanted = (states.len() as u64 * 97 / 100) as u32 & !7;
             let mut stage = filter.next_stage(wanted, false, key)?;
             filter.bytes_for(&stage)?;
-            states = rows.fill(&stage, &states, &mut filter.bytes)?;
+            states = rows.fill(&stage, &states, &misses, &mut filter.bytes)?;
             rows.solve(&stage, &mut filter.bytes);
             stage.unpack(&filter.bytes)?;
             push(&mut filter.stages, stage)?;
@@ -406,12 +424,12 @@ impl RibbonFilter {
 
     /// Builds the stage that bumps nothing. It starts with as many rows as keys, and tries 16 hashes for each number of
     /// rows.
-    fn last(&mut self, rows: &mut Rows, states: &[u64]) -> Result<()> {
+    fn last(&mut self, rows: &mut Rows, states: &[u64], misses: &[u64]) -> Result<()> {
         let mut wanted = (states.len() as u32 + 7) & !7;
         loop {
             for attempt in 0..16 {
                 let stage = self.next_stage(wanted, true, self.next_key(attempt))?;
-                if rows.fit(&stage, states)? {
+                if rows.fit(&stage, states, misses)? {
                     self.attempt = attempt;
                     self.bytes_for(&stage)?;
                     rows.solve(&stage, &mut self.bytes);
@@ -572,6 +590,11 @@ struct Rows {
 /// An equation contradicts the others.
 struct Conflict;
 
+/// Whether a state is among sorted ones, which are usually none at all.
+fn is_in(states: &[u64], state: u64) -> bool {
+    !states.is_empty() && states.binary_search(&state).is_ok()
+}
+
 impl Rows {
     fn reset(&mut self, stage: &Stage) -> Result<()> {
         let rows = stage.rows as usize;
@@ -581,10 +604,18 @@ impl Rows {
         resize(&mut self.fingerprints, rows)
     }
 
-    /// Adds a key's equation and returns its row; none if the equation follows from the others.
-    fn add(&mut self, stage: &Stage, state: u64, start: u32) -> Result<Option<usize>, Conflict> {
+    /// Adds a key's equation and returns its row; none if the equation follows from the others. If the key is one of
+    /// the misses, its equation is wrong by one bit.
+    #[cfg_attr(not(target_arch = "wasm32"), inline)]
+    fn add(
+        &mut self,
+        stage: &Stage,
+        state: u64,
+        start: u32,
+        is_miss: bool,
+    ) -> Result<Option<usize>, Conflict> {
         let (mut row, mut coefficients, mut fingerprint) =
-            (start as usize, stage.coefficients(state), fingerprint(state));
+            (start as usize, stage.coefficients(state), fingerprint(state) ^ u32::from(is_miss));
         loop {
             // There is a row wherever a coefficient is 1.
             let (Some(there), Some(known)) = (self.coefficients.get_mut(row), self.fingerprints.get_mut(row))
@@ -608,18 +639,20 @@ impl Rows {
         }
     }
 
-    /// Adds all keys. Returns whether they fit.
-    fn fit(&mut self, stage: &Stage, states: &[u64]) -> Result<bool> {
+    /// Adds all keys. Returns whether they fit. The misses are sorted.
+    fn fit(&mut self, stage: &Stage, states: &[u64], misses: &[u64]) -> Result<bool> {
         self.reset(stage)?;
-        Ok(states.iter().all(|&state| {
-            let state = enter(state, stage.key);
-            self.add(stage, state, stage.start(state)).is_ok()
+        Ok(states.iter().all(|state| {
+            let is_miss = is_in(misses, *state);
+            let state = enter(*state, stage.key);
+            self.add(stage, state, stage.start(state), is_miss).is_ok()
         }))
     }
 
     /// Adds sorted keys, bucket by bucket, and in each from the last start row to the first. Returns the keys that are
-    /// bumped. The bucket before has spilled over into a bucket's first rows, so that is where keys get stuck.
-    fn fill(&mut self, stage: &Stage, states: &[u64], bytes: &mut [u8]) -> Result<Vec<u64>> {
+    /// bumped. The bucket before has spilled over into a bucket's first rows, so that is where keys get stuck. The misses
+    /// are sorted too.
+    fn fill(&mut self, stage: &Stage, states: &[u64], misses: &[u64], bytes: &mut [u8]) -> Result<Vec<u64>> {
         self.reset(stage)?;
         let mut bumped = Vec::new();
         let mut taken = Vec::new();
@@ -635,7 +668,7 @@ impl Rows {
             let mut threshold = None;
             for &state in keys.iter().rev() {
                 let start = stage.start(state);
-                match self.add(stage, state, start) {
+                match self.add(stage, state, start, is_in(misses, state)) {
                     // There is room for all bumped keys.
                     Ok(row) if taken.len() < taken.capacity() => taken.push(row),
                     _ => {
