@@ -18,6 +18,7 @@ export const errorCodes = /** @type {const} */ ([
   "not_mergeable", // filters of these kinds can't be merged
   "filter_full", // a cuckoo or scalable filter has no room for another key
   "too_large", // more memory is needed than there is, or the blob is longer than `maxBytes`
+  "wrong_base", // the delta was made for another filter
   "layered", // the filter has layers over it, and is therefore read-only
   "invalid_key", // a key is neither a string nor a Uint8Array, or gives no key to a filter of URLs or hashes
   "wrong_profile", // the filter wasn't built from URLs, or from passwords

@@ -193,7 +193,20 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
     return call(() => raw.equals(otherRaw));
   }
 
-  /** An independent copy. */
+  /**
+   * The filter that a delta makes of this one, which stays as it is. The delta was made for the blob of this very filter
+   * by `bloom-wasm diff`; for any other it throws `wrong_base`. The two share the memory that they have in common.
+   */
+  apply(delta: Uint8Array | ArrayBuffer): this {
+    const bytes = asBytes(delta);
+    const raw = rawOf(this);
+    return hold(
+      call(() => raw.apply(bytes)),
+      this.constructor as FilterClass,
+    ) as this;
+  }
+
+  /** An independent copy. It shares the memory of this filter until one of the two is changed. */
   clone(): this {
     const raw = rawOf(this);
     return hold(

@@ -1,6 +1,6 @@
 /** The JavaScript API: what each name does, and what misuse comes to. */
 import assert from "node:assert/strict";
-import { createReadStream, writeFileSync } from "node:fs";
+import { createReadStream, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
@@ -440,6 +440,35 @@ test("misuse throws a FilterError with its code, and the next call works", () =>
   assert.ok(filter.has("a") && BloomFilter.decode(before).has("a") && Filter.decode(before.buffer).has("a"));
 });
 
+test("a delta makes the filter that was published, and leaves its parent as it was", async () => {
+  const golden = (name) => new Uint8Array(readFileSync(new URL(`../tests/golden/${name}`, import.meta.url)));
+  const delta = golden("ribbon.delta");
+  for (const entry of [await installed(), await forPages()]) {
+    const parent = entry.decode(golden("ribbon.bloom"));
+    const before = parent.info();
+    for (const bytes of [delta, delta.slice().buffer]) {
+      const child = parent.apply(bytes);
+      assert.deepEqual(child.toBytes(), golden("ribbon-child.bloom"));
+      assert.ok(child.constructor === parent.constructor && child.info().name === "golden");
+      assert.ok(child.has("key-1049") && !child.has("key-7") && parent.has("key-7"));
+      const code = (code, run) =>
+        assert.throws(run, (error) => error instanceof entry.FilterError && error.code === code);
+      code("wrong_base", () => child.apply(delta));
+      parent.clone().free();
+      child.free();
+    }
+    assert.deepEqual(parent.info(), before);
+    const code = (code, run) =>
+      assert.throws(run, (error) => error instanceof entry.FilterError && error.code === code);
+    code("wrong_kind", () => entry.decode(delta));
+    code("wrong_kind", () => parent.apply(golden("ribbon.bloom")));
+    code("truncated", () => parent.apply(delta.subarray(0, 99)));
+    code("checksum_mismatch", () => parent.apply(delta.map((byte, i) => byte ^ (i === 60))));
+    code("invalid_parameter", () => parent.apply("ribbon.delta"));
+    code("wrong_base", () => entry.decode(golden("bloom.bloom")).apply(delta));
+  }
+});
+
 test("a freed filter says so, and only that one", () => {
   const [filter, other] = [BloomFilter.from(["a"]), BloomFilter.from(["b"])];
   filter.free();
@@ -455,6 +484,7 @@ test("a freed filter says so, and only that one", () => {
     toBytes: [],
     toJSON: [],
     clone: [],
+    apply: [new Uint8Array(1)],
     clear: [],
     locations: ["a"],
     union: [other],
@@ -488,6 +518,7 @@ test("a Proxy or a copy of a filter says that it is one, and never answers; a fr
       ["info", []],
       ["toBytes", []],
       ["clone", []],
+      ["apply", [new Uint8Array(1)]],
       ["add", ["b"]],
       ["addMany", [[]]],
       ["free", []],
@@ -660,7 +691,12 @@ test("memory that runs out is an error, and every other filter still works", () 
     for (let i = 0; i < 20; i++) large.push(new BloomFilter(2 ** 32 - 1, 1));
   });
   assert.ok(large.length > 0);
-  fails("too_large", () => large[0].clone());
+  // A clone shares the memory, until one of the two is changed.
+  const clone = large[0].clone();
+  for (const change of [() => clone.add("a"), () => clone.addMany(["a"]), () => clone.clear()])
+    fails("too_large", change);
+  assert.ok(clone.equals(large[0]) && !clone.has("a"));
+  clone.free();
   fails("too_large", () => large[0].toBytes());
   assert.ok(filter.has("a") && !filter.has("b") && BloomFilter.from(["b"]).has("b"));
   large.forEach((one) => one.free());

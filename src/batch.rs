@@ -1,7 +1,6 @@
 //! Many keys asked at once. One key after another, the processor waits at every branch that it guessed wrong: is the key
 //! there, after which probe does it drop out? So a batch is hashed first and then asked in passes, each of which does the
-//! same for every key that is left. Imports only `error` and
-//! `vectors`.
+//! same for every key that is left. Imports only `error` and `vectors`.
 
 use std::array::from_fn;
 

@@ -84,11 +84,19 @@ pub enum Error {
         /// The number of bytes asked for.
         bytes: u64,
     },
+    /// A delta was made for another filter.
+    #[error("the delta is for the blob with the id {wanted:016x}, and this one is {found:016x}")]
+    WrongBase {
+        /// The id of the delta's parent.
+        wanted: u64,
+        /// The id of the blob at hand.
+        found: u64,
+    },
     /// The filter has layers over it, and can't be changed in place.
     #[error("a filter with layers is read-only; build a new one or add a layer")]
     Layered,
-    /// Filters of this kind can't do that.
-    #[error("a {kind} filter can't do this")]
+    /// Filters of this kind can't do that, or the blob is of another kind than asked for.
+    #[error("a blob of the kind {kind} can't do this")]
     WrongKind {
         /// The name of the filter's kind.
         kind: &'static str,

@@ -5,7 +5,7 @@
 //! offset  size
 //!      0     4  magic b5 42 4c 4d
 //!      4     1  version, 1
-//!      5     1  kind: 1 bloom, 2 counting, 3 scalable, 4 cuckoo, 5 ribbon, 6 foreign
+//!      5     1  kind: 1 bloom, 2 counting, 3 scalable, 4 cuckoo, 5 ribbon, 6 foreign, 7 delta
 //!      6     1  profile: 0 raw, 1 url, 2 password
 //!      7     1  flags: 1 name, 2 creation time; of passwords 4 lower-cased, 8 SHA-1; 16 layers
 //!      8     8  seed
@@ -17,6 +17,7 @@
 //!               ribbon:    count (u32), fpr (f64), attempt (u8), stages (u8); rows (u32) of each
 //!               foreign:   scheme (u8), keys (u8), layout (u8), parts (u8), length of the note (u16); of each part its
 //!                          bits (u64), bytes (u32) and hashes (u16); the note
+//!               delta:     parent (u64)
 //!      …  1 + n  with flag 1: length and UTF-8 bytes of the name
 //!      …     8  with flag 2: creation time, milliseconds since 1970
 //!      …        with flag 16: layers (u8), live keys (u32); of each layer its kind (u8), salt (u32), fpr (f64) and
@@ -27,6 +28,8 @@
 //!
 //! All numbers are little-endian. A decoder checks in this order: magic, version, kind, parameters, lengths,
 //! checksum, trailing bytes; it allocates nothing of a size that the blob names before as many bytes are there.
+
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
@@ -40,10 +43,12 @@ use crate::hash::{Checksum, digest, digest_of_parts};
 use crate::kind::Kind;
 use crate::layers::{Layer, LayerKind, Stack, level_fpr};
 use crate::profile::Profile;
-use crate::vectors::{append, copied, push, reserve};
+use crate::vectors::{append, copied, push, reserve, shared};
 
 const MAGIC: [u8; 4] = [0xb5, b'B', b'L', b'M'];
 const VERSION: u8 = 1;
+/// The number of the kind that is no filter.
+const DELTA: u8 = 7;
 const HAS_NAME: u8 = 1;
 const HAS_CREATED_AT: u8 = 2;
 const HAS_LAYERS: u8 = 16;
@@ -127,8 +132,16 @@ impl Blob {
     }
 
     /// As [`Blob::decode`], with a checksum of the first bytes.
-    pub(crate) fn decode_hashed(mut bytes: Vec<u8>, checksum: Checksum) -> Result<Self> {
-        let (mut blob, start) = Self::shaped(&bytes)?;
+    pub(crate) fn decode_hashed(bytes: Vec<u8>, checksum: Checksum) -> Result<Self> {
+        match Self::decode_any(bytes, checksum)? {
+            (blob, None) => Ok(blob),
+            (_, Some(_)) => Err(Error::WrongKind { kind: "delta" }),
+        }
+    }
+
+    /// Reads a blob of any kind. A delta has the id of its parent, and its layers lie over an empty filter.
+    pub(crate) fn decode_any(mut bytes: Vec<u8>, checksum: Checksum) -> Result<(Self, Option<u64>)> {
+        let (mut blob, parent, start) = Self::shaped(&bytes)?;
         let needed = blob.length(start);
         let end = usize::try_from(needed - CHECKSUM as u64).ok();
         let parts = end.and_then(|end| bytes.split_at_checked(end));
@@ -146,7 +159,7 @@ impl Blob {
         }
         let (base, layers) = blob.stack.parts_mut();
         let mut at = start + base.byte_length();
-        for level in layers.iter_mut().flat_map(Layer::levels_mut) {
+        for level in layers.iter_mut().filter_map(Arc::get_mut).flat_map(Layer::levels_mut) {
             let from = at;
             at += level.byte_length();
             level.set_bytes(copied(bytes.get(from..at).unwrap_or_default())?.into())?;
@@ -160,7 +173,13 @@ impl Blob {
         };
         base.set_bytes(payload)?;
         blob.id = Some(stored);
-        Ok(blob)
+        Ok((blob, parent))
+    }
+
+    /// Whether bytes begin like a delta.
+    #[cfg(feature = "cli")]
+    pub(crate) fn is_delta(bytes: &[u8]) -> bool {
+        bytes.starts_with(&MAGIC) && bytes.get(5) == Some(&DELTA)
     }
 
     /// Sets the name and the creation time.
@@ -186,6 +205,11 @@ impl Blob {
             return Err(Error::Incompatible);
         }
         let other = other.stack.base_alone()?;
+        // Before the base is copied, if it is shared.
+        let mergeable = |filter: &Filter| matches!(filter.kind(), Kind::Bloom | Kind::Counting);
+        if !mergeable(self.stack.base_alone()?) || !mergeable(other) {
+            return Err(Error::NotMergeable);
+        }
         self.filter_mut().base_mut()?.combine(other, union)
     }
 
@@ -196,7 +220,7 @@ impl Blob {
     /// Those of [`Blob::decode`] that the prefix shows.
     pub fn expected_length(prefix: &[u8]) -> Result<Option<u64>> {
         match Self::shaped(prefix) {
-            Ok((blob, start)) => Ok(Some(blob.length(start))),
+            Ok((blob, _, start)) => Ok(Some(blob.length(start))),
             Err(Error::Truncated { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -207,7 +231,12 @@ impl Blob {
     /// # Errors
     /// [`Error::TooLarge`] without the memory.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        let mut bytes = self.header(true)?;
+        self.encode_any(None)
+    }
+
+    /// Writes the blob or, with the id of a parent, the delta of its layers; see [`Blob::decode_any`].
+    pub(crate) fn encode_any(&self, parent: Option<u64>) -> Result<Vec<u8>> {
+        let mut bytes = self.header(true, parent)?;
         let length = self.length(bytes.len());
         reserve(&mut bytes, length as usize)?;
         self.payload().try_for_each(|part| append(&mut bytes, part))?;
@@ -221,7 +250,7 @@ impl Blob {
     /// # Errors
     /// [`Error::TooLarge`] without the memory for a header.
     pub fn byte_length(&self) -> Result<u64> {
-        Ok(self.length(self.header(true)?.len()))
+        Ok(self.length(self.header(true, None)?.len()))
     }
 
     /// The checksum, which tells blobs apart. It is hashed anew if the blob was changed since it was read.
@@ -232,16 +261,19 @@ impl Blob {
         if let Some(id) = self.id {
             return Ok(id);
         }
-        let header = self.header(true)?;
+        let header = self.header(true, None)?;
         Ok(digest_of_parts(std::iter::once(header.as_slice()).chain(self.payload())))
     }
 
-    /// A copy, which unlike `clone` fails without the memory for it.
+    /// A copy, which unlike `clone` fails without the memory for it. The filter's bytes are shared, until one of the two
+    /// is changed.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] without the memory for two copies; the second is needed only for a moment.
+    /// [`Error::TooLarge`] without the memory.
     pub fn try_clone(&self) -> Result<Self> {
-        Self::decode(self.encode()?)
+        let name = self.name.as_ref().map(|name| text(name.as_bytes())).transpose()?;
+        let stack = self.stack.with_layers(&[], self.stack.layered_count())?;
+        Ok(Blob { name, stack, ..*self })
     }
 
     /// Whether they have the same profile and equal filters: equal bytes, but for name and creation time.
@@ -250,17 +282,10 @@ impl Blob {
     /// [`Error::TooLarge`] without the memory for two headers.
     pub fn equals(&self, other: &Self) -> Result<bool> {
         // With equal headers there are as many levels in each.
-        let levels = |layer: &Layer, other: &Layer| {
-            layer
-                .levels()
-                .iter()
-                .zip(other.levels())
-                .all(|(level, other)| level.as_bytes() == other.as_bytes())
-        };
-        let mut layers = self.stack.layers().iter().zip(other.stack.layers());
-        Ok(self.header(false)? == other.header(false)?
+        let mut levels = self.stack.levels().zip(other.stack.levels());
+        Ok(self.header(false, None)? == other.header(false, None)?
             && self.stack.base().as_bytes() == other.stack.base().as_bytes()
-            && layers.all(|(layer, other)| levels(layer, other)))
+            && levels.all(|(level, other)| level.as_bytes() == other.as_bytes()))
     }
 
     /// The parts of the payload: the base's bytes, then each level's.
@@ -275,9 +300,9 @@ impl Blob {
         (start + CHECKSUM) as u64 + self.stack.base().byte_length() as u64 + levels
     }
 
-    /// What the bytes before the payload say, checked field by field: a blob whose filter lacks its bytes, and where
-    /// these start.
-    fn shaped(bytes: &[u8]) -> Result<(Self, usize)> {
+    /// What the bytes before the payload say, checked field by field: a blob whose filter lacks its bytes, a delta's
+    /// parent, and where these bytes start.
+    fn shaped(bytes: &[u8]) -> Result<(Self, Option<u64>, usize)> {
         let there = bytes.len().min(MAGIC.len());
         if bytes[..there] != MAGIC[..there] {
             return Err(Error::NotAFilter);
@@ -290,7 +315,8 @@ impl Blob {
         }
         let kind = cursor.u8();
         let known = Kind::from_number(kind);
-        if known.is_none() {
+        let is_delta = kind == DELTA;
+        if known.is_none() && !is_delta {
             cursor.refuse(Error::UnsupportedKind { kind });
         }
         let profile = cursor.u8();
@@ -300,8 +326,14 @@ impl Blob {
         let options = flags & Profile::FLAGS;
         cursor.rule(profile == 2 || options == 0, "only the profile password has options");
         let seed = cursor.u64();
-        // The kind of an unknown number doesn't matter: that error comes first.
-        let base = cursor.filter(known.unwrap_or(Kind::Bloom), seed);
+        cursor.rule(flags & HAS_LAYERS != 0 || !is_delta, "a delta must have flag 16");
+        let parent = if is_delta { Some(cursor.u64()) } else { None };
+        let base = if is_delta {
+            RibbonFilter::shaped(0, 0.5, 0, &[], seed).map(Filter::from)
+        } else {
+            // The kind of an unknown number doesn't matter: that error comes first.
+            cursor.filter(known.unwrap_or(Kind::Bloom), seed)
+        };
         cursor.done()?;
         let base = base?;
         if let Filter::Foreign(foreign) = &base {
@@ -315,35 +347,36 @@ impl Blob {
         if flags & HAS_LAYERS != 0 {
             let total = cursor.u8();
             count = cursor.u32();
-            cursor.rule(total > 0, "there must be at least one layer");
+            cursor.rule(total > 0 || is_delta && count == 0, "there must be at least one layer");
             for _ in 0..total {
-                push(&mut layers, cursor.layer(seed)?)?;
+                push(&mut layers, shared(cursor.layer(seed)?)?)?;
             }
         }
         cursor.done()?;
         let profile = Profile::from_number(profile, options).unwrap_or_default();
-        let stack = Stack::from_parts(base, layers, count);
-        Ok((Blob { profile, name, created_at, stack, id: None }, cursor.at()))
+        let stack = Stack::from_parts(base, layers, count)?;
+        Ok((Blob { profile, name, created_at, stack, id: None }, parent, cursor.at()))
     }
 
-    /// Everything before the payload; name and creation time only if they are wanted.
-    fn header(&self, described: bool) -> Result<Vec<u8>> {
+    /// Everything before the payload; name and creation time only if they are wanted. With a parent, that of a delta.
+    fn header(&self, described: bool, parent: Option<u64>) -> Result<Vec<u8>> {
         let name = self.name.as_ref().filter(|_| described);
         let created_at = self.created_at.filter(|_| described);
         let (profile, options) = self.profile.number();
         let flags = options
             | if name.is_some() { HAS_NAME } else { 0 }
             | if created_at.is_some() { HAS_CREATED_AT } else { 0 }
-            | if self.stack.layers().is_empty() { 0 } else { HAS_LAYERS };
+            | if self.stack.layers().is_empty() && parent.is_none() { 0 } else { HAS_LAYERS };
         let base = self.stack.base();
         let mut fields = Fields::default();
         fields.slice(&MAGIC);
         fields.u8(VERSION.into());
-        fields.u8(base.kind().number().into());
+        fields.u8(if parent.is_some() { DELTA } else { base.kind().number() }.into());
         fields.u8(profile.into());
         fields.u8(flags.into());
         fields.u64(base.seed());
         match base {
+            _ if let Some(parent) = parent => fields.u64(parent),
             Filter::Bloom(bloom) => {
                 fields.u32(bloom.bits());
                 fields.u8(bloom.hashes());
@@ -391,9 +424,9 @@ impl Blob {
         if let Some(time) = created_at {
             fields.u64(time);
         }
-        if let Some(count) = self.stack.layered_count() {
+        if flags & HAS_LAYERS != 0 {
             fields.u8(self.stack.layers().len() as u32);
-            fields.u32(count);
+            fields.u32(self.stack.layered_count().unwrap_or_default());
             for layer in self.stack.layers() {
                 fields.u8(layer.kind() as u32);
                 fields.u32(layer.salt());

@@ -14,6 +14,7 @@
 //! Keys here are digests: a removed key whose digest is also a live key's digest is live.
 
 use std::array::from_fn;
+use std::sync::Arc;
 
 use crate::batch::{BATCH, Batch};
 use crate::digests::{distinct, select, sort, strangers};
@@ -21,10 +22,11 @@ use crate::error::{Error, Result};
 use crate::filters::{Filter, RibbonFilter};
 use crate::hash::{GOLDEN, MULTIPLIER, digest};
 use crate::kind::Recipe;
-use crate::vectors::{append, copied, push};
+use crate::vectors::{append, copied, push, shared};
 
 /// The largest number of layers in a stack, and of levels in a layer.
 const MAX: usize = 255;
+const TOO_MANY: &str = "a filter has at most 255 layers; build a new base";
 
 /// What a layer does with the keys that it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,21 +153,28 @@ pub struct Update<'a> {
 /// assert!(stack.has(b"old.example") && stack.has(b"new.example") && !stack.has(b"gone.example"));
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// A clone shares the bytes of the base and of the layers, until one of the two changes its base.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stack {
-    base: Filter,
-    layers: Vec<Layer>,
+    base: Arc<Filter>,
+    layers: Vec<Arc<Layer>>,
     /// The live members, known if there are layers.
     count: Option<u32>,
 }
 
 impl<F: Into<Filter>> From<F> for Stack {
     fn from(base: F) -> Self {
-        Stack { base: base.into(), layers: Vec::new(), count: None }
+        Stack { base: Arc::new(base.into()), layers: Vec::new(), count: None }
     }
 }
 
 impl Stack {
+    /// A filter without layers, which unlike `from` fails without the memory for it.
+    pub(crate) fn new(base: impl Into<Filter>) -> Result<Self> {
+        Self::from_parts(base.into(), Vec::new(), 0)
+    }
+
     /// Builds a filter of the members, with a layer that excludes the allowed keys if there are any. Both lists hold
     /// digests, in any order, repeated or not. The members may be used up.
     ///
@@ -179,18 +188,54 @@ impl Stack {
         seed: u64,
     ) -> Result<Self> {
         let Some(allowed) = allowed else {
-            return Ok(Filter::from_digests(recipe, members, fpr, seed)?.into());
+            return Stack::new(Filter::from_digests(recipe, members, fpr, seed)?);
         };
         sort(members)?;
-        let mut stack = Stack::from(Filter::from_digests(recipe, &mut copied(members)?, fpr, seed)?);
+        let mut stack = Stack::new(Filter::from_digests(recipe, &mut copied(members)?, fpr, seed)?)?;
         // There is nothing to include, so the rate of an include doesn't matter.
         stack.update(Update { live: members, removed: &[], allowed, fpr: 0.5 })?;
         Ok(stack)
     }
 
     /// A stack of stored parts, the oldest layer first. `count` is the number of live members.
-    pub(crate) fn from_parts(base: Filter, layers: Vec<Layer>, count: u32) -> Self {
-        Stack { base, count: (!layers.is_empty()).then_some(count), layers }
+    pub(crate) fn from_parts(base: Filter, layers: Vec<Arc<Layer>>, count: u32) -> Result<Self> {
+        Ok(Stack { base: shared(base)?, count: (!layers.is_empty()).then_some(count), layers })
+    }
+
+    /// A stack that shares the base and the layers of this one, and has more layers on top. `count` is the number of
+    /// its live members, if there are layers.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] over a foreign filter; [`Error::InvalidParameter`] with more than 255 layers;
+    /// [`Error::TooLarge`] without the memory.
+    pub(crate) fn with_layers(&self, more: &[Arc<Layer>], count: Option<u32>) -> Result<Self> {
+        if !more.is_empty() {
+            self.require_digests()?;
+        }
+        let mut layers = Vec::new();
+        for layer in self.layers.iter().chain(more) {
+            push(&mut layers, layer.clone())?;
+        }
+        Error::unless(layers.len() <= MAX, TOO_MANY)?;
+        let count = count.filter(|_| !layers.is_empty());
+        Ok(Stack { base: self.base.clone(), layers, count })
+    }
+
+    /// The layers on top of those of another stack that has the same base and, above it, the same layers; none if this
+    /// isn't so.
+    pub(crate) fn layers_over(&self, below: &Self) -> Option<&[Arc<Layer>]> {
+        if self.base != below.base {
+            return None;
+        }
+        self.layers.strip_prefix(&below.layers[..])
+    }
+
+    /// Fails over a foreign filter, which knows no digests.
+    fn require_digests(&self) -> Result<()> {
+        match *self.base {
+            Filter::Foreign(_) => Err(Error::WrongKind { kind: self.base.name() }),
+            _ => Ok(()),
+        }
     }
 
     /// The filter under all layers.
@@ -206,22 +251,22 @@ impl Stack {
         if self.layers.is_empty() { Ok(&self.base) } else { Err(Error::Layered) }
     }
 
-    /// The base, to change it.
+    /// The base, to change it. If another stack shares it, this one has a copy from now on.
     ///
     /// # Errors
-    /// [`Error::Layered`] if there are layers: they were built for the base as it is.
+    /// [`Error::Layered`] if there are layers: they were built for the base as it is. For a base that is shared,
+    /// [`Error::TooLarge`] without the memory, and [`Error::WrongKind`] if its kind is read-only.
     pub fn base_mut(&mut self) -> Result<&mut Filter> {
-        if self.layers.is_empty() { Ok(&mut self.base) } else { Err(Error::Layered) }
+        self.base_alone()?;
+        if Arc::get_mut(&mut self.base).is_none() {
+            self.base = shared(self.base.try_clone()?)?;
+        }
+        Ok(Arc::get_mut(&mut self.base).expect("no other stack has it yet"))
     }
 
     /// The layers, the oldest first.
-    pub fn layers(&self) -> &[Layer] {
+    pub fn layers(&self) -> &[Arc<Layer>] {
         &self.layers
-    }
-
-    /// The levels of all layers.
-    pub(crate) fn levels(&self) -> impl Iterator<Item = &RibbonFilter> {
-        self.layers.iter().flat_map(Layer::levels)
     }
 
     /// The number of live members, if there are layers.
@@ -229,9 +274,14 @@ impl Stack {
         self.count
     }
 
-    /// The base and the layers, to give them their bytes.
-    pub(crate) fn parts_mut(&mut self) -> (&mut Filter, &mut [Layer]) {
-        (&mut self.base, &mut self.layers)
+    /// The base and the layers, to give them their bytes, while nobody shares them.
+    pub(crate) fn parts_mut(&mut self) -> (&mut Filter, &mut [Arc<Layer>]) {
+        (Arc::get_mut(&mut self.base).expect("not shared yet"), &mut self.layers)
+    }
+
+    /// The levels of all layers.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = &RibbonFilter> {
+        self.layers.iter().flat_map(|layer| layer.levels())
     }
 
     /// The seed of the digests.
@@ -242,7 +292,7 @@ impl Stack {
     /// True = maybe present, false = definitely absent.
     #[inline]
     pub fn has(&self, key: &[u8]) -> bool {
-        match &self.base {
+        match &*self.base {
             // It never has layers.
             Filter::Foreign(filter) => filter.has(key),
             _ => self.has_digest(digest(self.seed(), key)),
@@ -296,7 +346,7 @@ impl Stack {
         mut keys: impl Iterator<Item = Option<K>>,
         answers: &mut Vec<u8>,
     ) -> Result<()> {
-        if let Filter::Foreign(filter) = &self.base {
+        if let Filter::Foreign(filter) = &*self.base {
             // It hashes keys its own way.
             return keys
                 .try_for_each(|key| push(answers, key.is_some_and(|key| filter.has(key.as_ref())).into()));
@@ -357,9 +407,7 @@ impl Stack {
     /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide. The stack
     /// is unchanged then.
     pub fn update(&mut self, update: Update) -> Result<()> {
-        if let Filter::Foreign(_) = self.base {
-            return Err(Error::WrongKind { kind: self.base.name() });
-        }
+        self.require_digests()?;
         let layers = self.layers.len();
         match self.try_update(update) {
             Ok(count) => self.count = (!self.layers.is_empty()).then_some(count),
@@ -425,10 +473,10 @@ impl Stack {
 
     fn push(&mut self, kind: LayerKind, salt: u32, fpr: f64, levels: Vec<RibbonFilter>) -> Result<()> {
         if self.layers.len() == MAX {
-            return Err(Error::rule("a filter has at most 255 layers; build a new base"));
+            return Err(Error::rule(TOO_MANY));
         }
         let layer = Layer::from_parts(kind, salt, fpr, levels)?;
-        push(&mut self.layers, layer)
+        push(&mut self.layers, shared(layer)?)
     }
 }
 
@@ -478,7 +526,7 @@ mod tests {
     #[test]
     fn layers_that_can_not_be() {
         let stack = stack();
-        let Layer { salt, fpr, levels, .. } = &stack.layers[0];
+        let Layer { salt, fpr, levels, .. } = &*stack.layers[0];
         assert_eq!(levels.len(), 2);
         let empty = RibbonFilter::from_digests(&mut Vec::new(), 0.5, 7).unwrap();
         let refused = |kind, levels: &[RibbonFilter]| {
@@ -498,7 +546,7 @@ mod tests {
         let mut stack = stack();
         let update = Update { live: &[1], removed: &[], allowed: &[], fpr: 0.5 };
         assert_eq!(stack.layers.iter().map(|layer| layer.salt).collect::<Vec<_>>(), [0, 256]);
-        stack.layers[0].salt = 0xffff_ff00;
+        Arc::get_mut(&mut stack.layers[0]).unwrap().salt = 0xffff_ff00;
         assert_eq!(stack.update(update).unwrap_err().code(), "invalid_parameter");
     }
 

@@ -26,6 +26,7 @@
 //! - Each file in [`filters`] is one algorithm over digests; `batch` holds keys that are asked together, and
 //!   [`layers`] stacks filters.
 //! - [`format`](mod@format) alone knows byte offsets, and [`info`] describes what it read.
+//! - [`delta`] is what makes one blob of another.
 //! - `interop` reads and writes the filters of other software, one format a file.
 //! - [`keys`] turns what a user types, and the lines of lists, into keys. It knows no filter.
 //! - Two thin shells stand on all that: `wasm/` is the npm package's boundary, and `cli/` is the command line tool.
@@ -36,6 +37,7 @@ mod batch;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+pub mod delta;
 pub mod digests;
 pub mod error;
 mod fields;
@@ -54,6 +56,7 @@ mod vectors;
 #[cfg(all(feature = "reader", target_arch = "wasm32"))]
 mod wasm;
 
+pub use delta::Delta;
 pub use error::Error;
 pub use filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, ForeignFilter, RibbonFilter, ScalableBloomFilter,

@@ -1,7 +1,18 @@
 //! Vectors that grow without aborting. The standard library's own methods abort if there is no memory, and here a
 //! caller or a blob may choose a length. Imports only `error`.
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
+
+/// `Arc::new`, after a look whether there is the memory for it.
+pub(crate) fn shared<T>(item: T) -> Result<Arc<T>> {
+    let mut room = Vec::<(T, [usize; 2])>::new();
+    reserve(&mut room, 1)?;
+    std::hint::black_box(&room);
+    drop(room);
+    Ok(Arc::new(item))
+}
 
 /// `len` zeros.
 pub(crate) fn zeroed<T: Clone + Default>(len: usize) -> Result<Vec<T>> {

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use bloom_wasm::Profile;
 use bloom_wasm::interop::{self, Builder, Format, Options};
 use bloom_wasm::{
-    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter, Stack, Update,
-    hash,
+    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Delta, RibbonFilter, ScalableBloomFilter, Stack,
+    Update, hash,
 };
 
 fn key(i: u64) -> String {
@@ -149,6 +149,27 @@ fn layers() {
     blob.describe(Some("golden".to_owned()), None).unwrap();
     check("counting-layers-two", blob, 5..3000, 0..4000);
     check_old("counting-layers", 5..3000, 0..4000);
+}
+
+/// A parent, a delta and their child.
+#[test]
+fn deltas() {
+    let parent = Blob::decode(fs::read(path("ribbon.bloom")).unwrap()).unwrap();
+    let keys = |range: Range<u64>| range.map(|i| hash::digest(42, key(i).as_bytes())).collect::<Vec<_>>();
+    let mut child = parent.clone();
+    let update = Update { live: &keys(50..1050), removed: &keys(0..50), allowed: &[], fpr: 0.001 };
+    child.filter_mut().update(update).unwrap();
+    child.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
+    check("ribbon-child", child.clone(), 50..1050, 0..3000);
+
+    let delta = Delta::between(&parent, &child).unwrap();
+    let file = path("ribbon.delta");
+    if std::env::var("GOLDEN").is_ok_and(|value| value == "write") && !file.exists() {
+        fs::write(&file, delta.encode().unwrap()).unwrap();
+    }
+    let golden = fs::read(file).unwrap();
+    assert!(delta.encode().unwrap() == golden, "the same keys give another delta");
+    assert_eq!(parent.apply(Delta::decode(golden).unwrap()).unwrap(), child);
 }
 
 #[test]

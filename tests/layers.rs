@@ -354,8 +354,9 @@ fn salts_differ() {
         let (removed, good) = (&members[..100 * i], keys(1 << 62..(1 << 62) + 3000));
         update(&mut stack, Update { live: &live, removed, allowed: &good, fpr: 0.01 });
     }
-    let layer_salts =
-        |layer: &bloom_wasm::Layer| (layer.salt()..).take(layer.levels().len()).collect::<Vec<_>>();
+    let layer_salts = |layer: &std::sync::Arc<bloom_wasm::Layer>| {
+        (layer.salt()..).take(layer.levels().len()).collect::<Vec<_>>()
+    };
     let salts: Vec<u32> = stack.layers().iter().flat_map(layer_salts).collect();
     assert!(salts.len() > 20, "{}", salts.len());
     assert_eq!(salts.iter().collect::<HashSet<_>>().len(), salts.len());

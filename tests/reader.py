@@ -698,7 +698,16 @@ class Foreign(Filter):
         return places
 
 
-KINDS = {1: Bloom, 2: Counting, 3: Scalable, 4: Cuckoo, 5: Ribbon, 6: Foreign}
+class Delta(Filter):
+    """Section 6.7. No filter, but read like one."""
+
+    def read(self, fields):
+        must(self.flags & 16)
+        self.parent = fields.u64()
+        return 0
+
+
+KINDS = {1: Bloom, 2: Counting, 3: Scalable, 4: Cuckoo, 5: Ribbon, 6: Foreign, 7: Delta}
 MAGIC = bytes.fromhex("B5424C4D")
 
 
@@ -724,6 +733,7 @@ def decode(blob):
     must(result.options == 0 or result.profile == 2)
     result.seed = fields.u64()
     size = result.read(fields)
+    result.metadata = fields.offset
     if flags & 1:
         try:
             result.name = fields.take(fields.u8()).decode("utf-8")
@@ -734,8 +744,9 @@ def decode(blob):
     result.table = fields.offset
     if flags & 16:
         count = fields.u8()
-        must(count >= 1)
-        fields.u32()  # the keys of the stack
+        must(count >= 1 or kind == 7)
+        keys = fields.u32()  # of the stack
+        must(count >= 1 or keys == 0)
         result.layers = [Layer(fields) for _ in range(count)]
     result.start = fields.offset
 
@@ -756,6 +767,29 @@ def decode(blob):
         for level in layer.levels:
             level.check()
     return result
+
+
+def apply(blob, delta):
+    """The child's blob that a delta makes of the parent's; section 6.7."""
+    parent, more = decode(blob), decode(delta)
+    if not isinstance(more, Delta) or isinstance(parent, Delta):
+        raise Error("wrong_kind")
+    if more.parent != int.from_bytes(blob[-8:], "little"):
+        raise Error("wrong_base")
+    if any(getattr(parent, name) != getattr(more, name) for name in ("profile", "options", "seed")):
+        raise Error("incompatible")
+    layers = len(parent.layers) + len(more.layers)
+    must(layers <= 255)
+    if more.layers and isinstance(parent, Foreign):
+        raise Error("wrong_kind")
+    flags = parent.options | more.flags & 3 | (16 if layers else 0)
+    body = blob[:7] + bytes([flags]) + blob[8 : parent.metadata] + delta[more.metadata : more.table]
+    if layers:
+        table = blob[parent.table + 5 : parent.start] + delta[more.table + 5 : more.start]
+        newest, at = (delta, more.table) if more.layers else (blob, parent.table)
+        body += bytes([layers]) + newest[at + 1 : at + 5] + table
+    body += blob[parent.start : -8] + delta[more.start : -8]
+    return sealed(body)
 
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
@@ -784,6 +818,7 @@ TABLE = {
     "ribbon-wide.bloom": (Ribbon, 7, 0, 0, None, None, range(1000), range(1000, 30000), ()),
     "ribbon-stages.bloom": (Ribbon, 42, 0, 0, None, None, range(20000), range(20000, 30000), ()),
     "ribbon-empty.bloom": (Ribbon, 42, 0, 0, None, None, range(0), range(1000, 3000), ()),
+    "ribbon-child.bloom": (Ribbon, 42, 0, 0, "golden", MADE, range(50, 1050), range(3000), range(50)),
     "layers.bloom": (Ribbon, 42, 0, 0, None, None, UPDATED, range(4000), [*REMOVED, *STRANGERS]),
     "layers-two.bloom": (Ribbon, 42, 0, 0, None, None, UPDATED, range(4000), [*REMOVED, *STRANGERS]),
     "counting-layers-two.bloom": (Counting, 42, 0, 0, "golden", None, range(5, 3000), range(4000), range(5)),
@@ -909,8 +944,23 @@ def check_grafted(blob):
         check_members(stack, kept | {*range(10)}, REMOVED)
 
 
+def check_delta():
+    """The delta between two of the files; each of its bytes damaged; and a filter in its place."""
+    parent, delta, child = ((GOLDEN / name).read_bytes() for name in ("ribbon.bloom", "ribbon.delta", "ribbon-child.bloom"))
+    assert apply(parent, delta) == child, "another child"
+    check_damage(delta)
+    for one, other, code in ((child, delta, "wrong_base"), (parent, child, "wrong_kind"), (delta, delta, "wrong_kind")):
+        try:
+            apply(one, other)
+        except Error as error:
+            assert error.code == code, f"{error.code}, not {code}"
+        else:
+            raise AssertionError(f"not refused as {code}")
+
+
 def main():
     passed = failed = 0
+    check_delta()
     for name in sorted(TABLE.keys() | {file.name for file in GOLDEN.glob("*.bloom")}):
         try:
             file = GOLDEN / name

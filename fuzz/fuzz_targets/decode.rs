@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use bloom_wasm::cli::{Streams, run};
 use bloom_wasm::hash::digest;
-use bloom_wasm::{Blob, Error, Filter, Info};
+use bloom_wasm::{Blob, BloomFilter, Delta, Error, Filter, Info};
 use libfuzzer_sys::fuzz_target;
 
 /// The longest blob that is made to fit its header; all golden files are shorter.
@@ -18,8 +18,10 @@ fuzz_target!(|bytes: &[u8]| {
     expected_length(bytes);
     let digests = digests(bytes);
     decode(bytes, &digests);
+    delta(bytes, &digests);
     if let Some(blob) = fitted(bytes) {
         assert!(decode(&blob, &digests) || refused(&blob));
+        delta(&blob, &digests);
     }
 });
 
@@ -46,7 +48,25 @@ fn fitted(bytes: &[u8]) -> Option<Vec<u8>> {
 
 /// A fitted blob may have a payload that its kind forbids, and no other fault.
 fn refused(blob: &[u8]) -> bool {
-    matches!(Blob::decode(blob.to_vec()), Err(Error::InvalidParameter { .. }))
+    matches!(
+        Blob::decode(blob.to_vec()),
+        Err(Error::InvalidParameter { .. } | Error::WrongKind { kind: "delta" })
+    )
+}
+
+/// A delta has one form only, and what it makes of a parent is a filter. The parent is the input's own, by its id.
+fn delta(bytes: &[u8], digests: &[u64]) {
+    let Ok(delta) = Delta::decode(bytes.to_vec()) else { return };
+    assert_eq!(delta.encode().unwrap(), bytes);
+    let mut parent = Blob::new(delta.profile(), BloomFilter::new(64, 1, delta.seed()).unwrap());
+    parent.filter_mut().base_mut().unwrap().add_digests(digests).unwrap();
+    assert!(matches!(parent.apply(delta.clone()), Err(Error::WrongBase { .. })));
+    let mut fitting = bytes[..bytes.len() - CHECKSUM].to_vec();
+    fitting[16..24].copy_from_slice(&parent.id().unwrap().to_le_bytes());
+    fitting.extend(digest(0, &fitting).to_le_bytes());
+    let child = parent.apply(Delta::decode(fitting).unwrap()).unwrap();
+    digests.iter().for_each(|&digest| _ = child.filter().has_digest(digest));
+    assert_eq!(Blob::decode(child.encode().unwrap()).unwrap(), child);
 }
 
 /// What a prefix shows stays true, and 512 bytes show it if there are no layers.

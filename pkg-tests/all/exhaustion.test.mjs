@@ -1,7 +1,7 @@
 /** What runs out: WebAssembly's memory in every function that allocates, and JavaScript's stack at every depth. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
@@ -9,6 +9,8 @@ import { folder } from "../installed.mjs";
 
 const run = (source) =>
   execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
+
+const golden = (name) => readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url), "base64");
 
 /** Calls that allocate, each with what it must come to when there is enough of everything. */
 const CALLS = `
@@ -25,6 +27,7 @@ const CALLS = `
   const wide = { format: "guava", funnel: "unencoded-chars", capacity: 100_000 };
   const foreign = ForeignFilter.from(["a", "\\ud800"], wide);
   const theirs = foreign.toForeign();
+  const [parent, delta] = [api.decode(Buffer.from("${golden("ribbon.bloom")}", "base64")), Buffer.from("${golden("ribbon.delta")}", "base64")];
   const long = "x".repeat(300_000);
   const calls = {
     has: () => bloom.has("key 1") && !bloom.has(long),
@@ -38,6 +41,8 @@ const CALLS = `
     info: () => urls.info().kind === "ribbon",
     decode: () => blobs.every((blob) => api.decode(blob).kind),
     clone: () => counting.clone().equals(counting),
+    cloneAndAdd: () => [bloom, counting].every((filter) => { const copy = filter.clone(); copy.add("new"); return copy.has("new") && !filter.has("new"); }),
+    apply: () => { const child = parent.apply(delta); return child.has("key-1049") && !child.has("key-7") && parent.has("key-7"); },
     toBytes: () => counting.toBytes().length === blobs[2].length,
     toBloom: () => counting.toBloom().has("key 1"),
     locations: () => bloom.locations("a").length === 10,
@@ -113,6 +118,8 @@ test("memory that runs out, in every function that allocates, is too_large, and 
     "foreignFrom",
     "foreignDecode",
     "toForeign",
+    "cloneAndAdd",
+    "apply",
   ]) {
     assert.ok(met.split(",").includes(name), `memory never ran out in ${name}, only in ${met}`);
   }

@@ -8,6 +8,7 @@ use crate::keys::list::{Allowlist, Conflict, remove_conflicts};
 use crate::{Blob, Filter, Info, Kind, Profile, Recipe, Stack, digests, hash};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use serde::Serialize;
 
 use super::foreign::{self, AnyKind};
 use super::show::quoted;
@@ -154,7 +155,8 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     if !args.allow.is_empty() {
         digests::sort(&mut members)?;
         distinct = Some(members.len() as u64);
-        let (digests, words) = allow(&args, profile, &mut members, streams)?;
+        let (digests, words) =
+            allow(&args.allow, args.allow_wins, args.seed, profile, &mut members, streams)?;
         allowed = Some(digests);
         rows.push(("allowed", words));
     }
@@ -180,6 +182,26 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     write(&blob, &args.output, args.json, &rows, &[fpr], streams)
 }
 
+/// Reads lists to digests, sorted and without repetitions. Returns what else the lists held, too.
+pub fn members(
+    lists: &[PathBuf],
+    blob: &Blob,
+    omitted: &keys::Omitted,
+    streams: &mut Streams,
+) -> Result<(Vec<u64>, keys::Met)> {
+    let mut members = Vec::new();
+    let seed = blob.filter().seed();
+    let digest = |digests: &mut Vec<u64>, input: &Input, _: keys::Place| {
+        digests.push(hash::digest(seed, input.own()));
+        Ok(())
+    };
+    let met = keys::for_each(lists, blob.profile(), omitted, streams, Vec::new, digest, |digests| {
+        members.extend(digests)
+    })?;
+    digests::sort(&mut members)?;
+    Ok((members, met))
+}
+
 fn profile(args: &BuildArgs) -> Result<Profile> {
     let (lowercase, sha1) = (args.lowercase, args.sha1_hex);
     let profile = args.profile.with(lowercase, sha1);
@@ -197,25 +219,26 @@ fn profile(args: &BuildArgs) -> Result<Profile> {
     Ok(profile)
 }
 
-/// Reads the lists of allowed keys. With `--allow-wins`, removes members that are in both lists. Returns the allowed
-/// digests, and what to print about them.
-fn allow(
-    args: &BuildArgs,
+/// Reads the lists of allowed keys. With `wins`, removes members that are in both lists. Returns the allowed digests,
+/// and what to print about them.
+pub fn allow(
+    lists: &[PathBuf],
+    wins: bool,
+    seed: u64,
     profile: Profile,
     members: &mut Vec<u64>,
     streams: &mut Streams,
 ) -> Result<(Vec<u64>, String)> {
-    let new = || (0, Allowlist::new(args.seed, args.allow_wins));
+    let new = || (0, Allowlist::new(seed, wins));
     let (mut read, mut allowlist) = new();
     let take = |(read, allowlist): &mut (u64, Allowlist<_>), input: &Input, place: keys::Place| {
         *read += 1;
         allowlist.push(members, input, place)
     };
-    let met =
-        keys::for_each(&args.allow, profile, &keys::Omitted::none(), streams, new, take, |(more, later)| {
-            read += more;
-            allowlist.merge(later);
-        })?;
+    let met = keys::for_each(lists, profile, &keys::Omitted::none(), streams, new, take, |(more, later)| {
+        read += more;
+        allowlist.merge(later);
+    })?;
     let (allowed, conflicts) = allowlist.finish()?;
     remove_conflicts(members, &conflicts)?;
     let mut notices = keys::Notices::default();
@@ -289,7 +312,7 @@ pub fn write(
 pub fn write_and_tell(
     bytes: &[u8],
     output: &Path,
-    json: Option<&Info>,
+    json: Option<&impl Serialize>,
     mut rows: Vec<Row>,
     wrote: String,
     streams: &mut Streams,

@@ -243,7 +243,7 @@ pub fn export(args: ExportArgs, streams: &mut Streams) -> Result<Answer> {
     }
     let rows = vec![("size", format!("{} bytes", grouped(bytes.len() as u64)))];
     let wrote = format!("{}, {}", args.output.display(), args.to.name());
-    build::write_and_tell(&bytes, &args.output, None, rows, wrote, streams)
+    build::write_and_tell(&bytes, &args.output, None::<&()>, rows, wrote, streams)
 }
 
 /// As `build`, of another software's kind. All keys are held at once, since its hash needs them.

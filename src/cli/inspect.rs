@@ -9,13 +9,13 @@ use std::time::{Duration, SystemTime};
 use crate::info::Parameter;
 use crate::keys::native::Native;
 use crate::keys::{Input, lines};
-use crate::{Blob, Filter, Info, Kind, LayerKind, Profile, Stack, hash};
+use crate::{Blob, Delta, Filter, Info, Kind, LayerKind, Profile, Stack, hash};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use super::keys::{self, Met, Place};
 use super::show::{escaped, not_printed};
-use super::{Answer, Streams, grouped, lists, rate, read_blob, unless_closed};
+use super::{Answer, Streams, delta, grouped, lists, rate, read_blob, read_file, unless_closed};
 
 /// About how many bytes of lines, and how many random keys, are asked together: they stay in the processor's cache.
 const BLOCK: usize = 1 << 14;
@@ -31,7 +31,19 @@ pub struct InfoArgs {
 }
 
 pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
-    let blob = read_blob(&args.file, streams)?;
+    let bytes = read_file(&args.file, streams)?;
+    let name = || lists::name(&args.file);
+    if Blob::is_delta(&bytes) {
+        let delta = Delta::decode(bytes).with_context(name)?;
+        let info = delta::Info::of(&delta)?;
+        if args.json {
+            streams.print_json(&info)?
+        } else {
+            streams.print_rows(&info.rows())?
+        }
+        return Ok(Answer::Yes);
+    }
+    let blob = Blob::decode(bytes).with_context(name)?;
     let info = Info::of(&blob)?;
     if args.json {
         streams.print_json(&info)?;
@@ -93,7 +105,7 @@ pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-fn time_in_words(milliseconds: u64) -> String {
+pub fn time_in_words(milliseconds: u64) -> String {
     let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(milliseconds));
     let mut text = String::new();
     match time.map(|time| write!(text, "{}", humantime::format_rfc3339_seconds(time))) {

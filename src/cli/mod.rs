@@ -3,6 +3,7 @@
 
 mod build;
 mod calc;
+mod delta;
 mod foreign;
 mod inspect;
 mod keys;
@@ -37,6 +38,8 @@ struct Cli {
 enum Command {
     Build(build::BuildArgs),
     Merge(build::MergeArgs),
+    Diff(delta::DiffArgs),
+    Apply(delta::ApplyArgs),
     Import(foreign::ImportArgs),
     Export(foreign::ExportArgs),
     Info(inspect::InfoArgs),
@@ -140,6 +143,8 @@ impl Command {
         match self {
             Command::Build(args) => build::build(args, streams),
             Command::Merge(args) => build::merge(args, streams),
+            Command::Diff(args) => delta::diff(args, streams),
+            Command::Apply(args) => delta::apply(args, streams),
             Command::Import(args) => foreign::import(args, streams),
             Command::Export(args) => foreign::export(args, streams),
             Command::Info(args) => inspect::info(args, streams),

@@ -22,7 +22,7 @@ use crate::batch::BATCH;
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::kind::{Kind, Recipe};
-use crate::vectors::resize;
+use crate::vectors::{copied, resize};
 
 /// A filter of any kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +86,31 @@ impl Filter {
             Kind::Ribbon => RibbonFilter::from_digests(digests, fpr, seed)?.into(),
             Kind::Foreign => return Err(Error::WrongKind { kind: kind.name() }),
         })
+    }
+
+    /// A copy to change, which unlike `clone` fails without the memory for it.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory, and [`Error::WrongKind`] for kinds that are read-only.
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        let mut copy: Filter = match self {
+            Filter::Bloom(filter) => {
+                BloomFilter::shaped(filter.bits(), filter.hashes(), filter.seed())?.into()
+            }
+            Filter::Counting(filter) => {
+                let (bits, hashes) = (filter.bits(), filter.hashes());
+                CountingBloomFilter::shaped(bits, hashes, filter.counter_bits(), filter.seed())?.into()
+            }
+            Filter::Scalable(filter) => {
+                ScalableBloomFilter::shaped(filter.plan(), filter.count(), filter.seed())?.into()
+            }
+            Filter::Cuckoo(filter) => {
+                CuckooFilter::shaped(filter.buckets(), filter.fingerprint_bits(), filter.seed())?.into()
+            }
+            Filter::Ribbon(_) | Filter::Foreign(_) => return Err(Error::WrongKind { kind: self.name() }),
+        };
+        copy.set_bytes(copied(self.as_bytes())?.into())?;
+        Ok(copy)
     }
 
     /// Which kind this is.

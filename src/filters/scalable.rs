@@ -173,6 +173,10 @@ impl ScalableBloomFilter {
         self.seed
     }
 
+    pub(crate) fn plan(&self) -> Plan {
+        self.plan
+    }
+
     /// The capacity of the first slice.
     pub fn initial_capacity(&self) -> u32 {
         self.plan.initial_capacity

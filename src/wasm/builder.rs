@@ -99,7 +99,9 @@ impl Filter {
     #[wasm_bindgen(js_name = toBloom)]
     pub fn to_bloom(&self) -> Result<Filter> {
         match self.blob.filter().base_alone()? {
-            AnyFilter::Counting(filter) => Filter::new(Blob::new(self.blob.profile(), filter.to_bloom()?)),
+            AnyFilter::Counting(filter) => {
+                Filter::new(Blob::new(self.blob.profile(), Stack::new(filter.to_bloom()?)?))
+            }
             other => Err(wrong_kind(other)),
         }
     }

@@ -12,6 +12,7 @@ use crate::filters::Filter as AnyFilter;
 use crate::format::Blob;
 use crate::hash::digest;
 use crate::interop::{self, Builder, Format, Options};
+use crate::layers::Stack;
 use crate::profile::Profile;
 use crate::vectors::{append, push, reserve};
 
@@ -85,7 +86,7 @@ impl Foreign {
         let filter = interop::read(self.format, &self.options, &bytes)?;
         let holds = self.profile == Profile::Raw || filter.keys().width().is_none();
         Error::unless(holds, "profile must be raw where the keys are numbers")?;
-        Filter::new(Blob::new(self.profile, filter))
+        Filter::new(Blob::new(self.profile, Stack::new(filter)?))
     }
 
     /// What the keys of a new filter are, by their number in FORMAT.md. Fails if none can be made with these options.
@@ -122,7 +123,7 @@ impl Foreign {
             builder.add(key)?;
             rest = after;
         }
-        Filter::new(Blob::new(Profile::Raw, builder.finish()?))
+        Filter::new(Blob::new(Profile::Raw, Stack::new(builder.finish()?)?))
     }
 }
 

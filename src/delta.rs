@@ -1,0 +1,137 @@
+//! What makes one filter of another: the layers that come on top. A publisher sends a [`Delta`] to those who have the
+//! parent already. FORMAT.md section 6.7.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::filters::RibbonFilter;
+use crate::format::Blob;
+use crate::hash::Checksum;
+use crate::layers::{Layer, Stack};
+use crate::profile::Profile;
+
+/// The layers that a child has over its parent, and what the child's blob says about itself.
+///
+/// ```
+/// use bloom_wasm::hash::digest;
+/// use bloom_wasm::{Blob, Delta, Error, RibbonFilter, Update};
+///
+/// let [gone, old, new] = [&b"gone.example"[..], b"old.example", b"new.example"].map(|key| digest(0, key));
+/// let parent = Blob::from(RibbonFilter::from_digests(&mut vec![gone, old], 0.001, 0)?);
+/// let mut child = parent.clone();
+/// child.filter_mut().update(Update { live: &[old, new], removed: &[gone], allowed: &[], fpr: 1e-4 })?;
+/// let bytes = Delta::between(&parent, &child)?.encode()?;
+///
+/// // Elsewhere, where the parent is:
+/// assert_eq!(parent.apply(Delta::decode(bytes)?)?, child);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delta {
+    parent: u64,
+    /// The new layers over an empty filter, with the child's profile, name, creation time and number of members.
+    blob: Blob,
+}
+
+impl Delta {
+    /// The delta that makes the child of the parent.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] unless the child is the parent with more layers on top, or none;
+    /// [`Error::TooLarge`] without the memory.
+    pub fn between(parent: &Blob, child: &Blob) -> Result<Self> {
+        let more = child.filter().layers_over(parent.filter());
+        let more = more.filter(|_| parent.profile() == child.profile()).ok_or(Error::Incompatible)?;
+        let nothing = Stack::new(RibbonFilter::from_digests(&mut Vec::new(), 0.5, child.filter().seed())?)?;
+        let count = child.filter().layered_count();
+        let mut blob = Blob::new(child.profile(), nothing.with_layers(more, count)?);
+        blob.describe(child.name().map(str::to_owned), child.created_at())?;
+        Ok(Delta { parent: parent.id()?, blob })
+    }
+
+    /// The [`Blob::id`] of the parent.
+    pub fn parent(&self) -> u64 {
+        self.parent
+    }
+
+    /// The checksum of the delta itself, which tells deltas apart.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory.
+    pub fn id(&self) -> Result<u64> {
+        let bytes = self.encode()?;
+        Ok(bytes.last_chunk().map_or(0, |id| u64::from_le_bytes(*id)))
+    }
+
+    /// What the keys are.
+    pub fn profile(&self) -> Profile {
+        self.blob.profile()
+    }
+
+    /// The seed of the digests.
+    pub fn seed(&self) -> u64 {
+        self.blob.filter().seed()
+    }
+
+    /// The child's name.
+    pub fn name(&self) -> Option<&str> {
+        self.blob.name()
+    }
+
+    /// The child's creation time, in milliseconds since 1970.
+    pub fn created_at(&self) -> Option<u64> {
+        self.blob.created_at()
+    }
+
+    /// The new layers, the oldest first.
+    pub fn layers(&self) -> &[Arc<Layer>] {
+        self.blob.filter().layers()
+    }
+
+    /// The number of the child's members; none if the delta has no layers.
+    pub fn count(&self) -> Option<u32> {
+        self.blob.filter().layered_count()
+    }
+
+    /// Reads a delta.
+    ///
+    /// # Errors
+    /// Those of [`Blob::decode`], and [`Error::WrongKind`] for a filter.
+    pub fn decode(bytes: Vec<u8>) -> Result<Self> {
+        match Blob::decode_any(bytes, Checksum::default())? {
+            (blob, Some(parent)) => Ok(Delta { parent, blob }),
+            (blob, None) => Err(Error::WrongKind { kind: blob.filter().base().name() }),
+        }
+    }
+
+    /// Writes the delta. Equal deltas give equal bytes.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        self.blob.encode_any(Some(self.parent))
+    }
+}
+
+impl Blob {
+    /// The child that a delta makes of this blob. They share the bytes that they have in common.
+    ///
+    /// # Errors
+    /// [`Error::WrongBase`] if the delta was made for another blob; [`Error::Incompatible`] for a delta of another
+    /// profile or seed, and [`Error::WrongKind`] over a foreign filter, neither of which [`Delta::between`] makes;
+    /// [`Error::InvalidParameter`] with more than 255 layers; [`Error::TooLarge`] without the memory.
+    pub fn apply(&self, Delta { parent, mut blob }: Delta) -> Result<Self> {
+        let found = self.id()?;
+        if found != parent {
+            return Err(Error::WrongBase { wanted: parent, found });
+        }
+        if (self.profile(), self.filter().seed()) != (blob.profile(), blob.filter().seed()) {
+            return Err(Error::Incompatible);
+        }
+        let count =
+            if blob.filter().layers().is_empty() { self.filter() } else { blob.filter() }.layered_count();
+        let stack = self.filter().with_layers(blob.filter().layers(), count)?;
+        *blob.filter_mut() = stack;
+        Ok(blob)
+    }
+}

@@ -1,0 +1,152 @@
+//! `diff`, `apply`, and `info` of a delta, in this process.
+
+use std::fs;
+
+use bloom_wasm::Blob;
+use bloom_wasm::cli::{Streams, run};
+use tempfile::TempDir;
+
+/// Runs the tool; arguments that begin with @ are files in the folder. Returns its exit code and what it printed.
+fn tool(folder: &TempDir, args: &str) -> (u8, String, String) {
+    let path = |arg: &str| match arg.strip_prefix('@') {
+        Some(file) => folder.path().join(file).display().to_string(),
+        None => arg.to_owned(),
+    };
+    let args = ["bloom-wasm".to_owned()].into_iter().chain(args.split(' ').map(path));
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let streams = &mut Streams { input: &mut &b""[..], out: &mut out, err: &mut err, terminal: false };
+    let code = run(args.collect::<Vec<_>>(), streams);
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (code, text(out), text(err))
+}
+
+fn done(folder: &TempDir, args: &str) -> String {
+    let (code, out, err) = tool(folder, args);
+    assert_eq!(code, 0, "{args}: {err}");
+    out
+}
+
+fn refused(folder: &TempDir, args: &str, words: &str) {
+    let (code, _, err) = tool(folder, args);
+    assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {err}");
+}
+
+fn hosts(range: std::ops::Range<u32>) -> String {
+    range.map(|i| format!("host-{i}.example\n")).collect()
+}
+
+/// Three lists, a day apart, and the blob of the first.
+fn days() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for (day, range) in [(0, 0..5000), (1, 100..5100), (2, 150..5300)] {
+        fs::write(folder.path().join(format!("{day}.txt")), hosts(range)).unwrap();
+    }
+    done(&folder, "build @0.txt --profile url --name hosts -o @0.bloom");
+    folder
+}
+
+fn read(folder: &TempDir, file: &str) -> Vec<u8> {
+    fs::read(folder.path().join(file)).unwrap()
+}
+
+#[test]
+fn deltas_bring_a_blob_up_to_date() {
+    let folder = days();
+    let said =
+        done(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta --created-at 2026-11-21T09:00:00Z");
+    assert!(said.contains("100 keys added, 100 removed") && said.contains("a delta for "), "{said}");
+    done(&folder, "apply @0.bloom @1.delta -o @1.bloom");
+    done(&folder, "diff @1.txt @2.txt --base @1.bloom -o @2.delta --name newer");
+    done(&folder, "apply @1.bloom @2.delta -o @2.bloom");
+    done(&folder, "apply @0.bloom @1.delta @2.delta -o @both.bloom");
+    assert_eq!(read(&folder, "both.bloom"), read(&folder, "2.bloom"));
+
+    let blob = Blob::decode(read(&folder, "2.bloom")).unwrap();
+    assert_eq!((blob.name(), blob.created_at()), (Some("newer"), None));
+    let blob = Blob::decode(read(&folder, "1.bloom")).unwrap();
+    assert_eq!((blob.name(), blob.created_at()), (Some("hosts"), Some(1_795_251_600_000)));
+    for day in [1, 2] {
+        let said = done(&folder, &format!("verify @{day}.bloom --members @{day}.txt --json"));
+        assert!(said.contains("\"falseNegatives\": 0"), "{said}");
+    }
+    // All removed keys are absent, but for the rate at which the added ones answer.
+    fs::write(folder.path().join("removed.txt"), hosts(0..150)).unwrap();
+    let said = done(&folder, "verify @2.bloom --members @2.txt --absent @removed.txt --json");
+    let verdict: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert!(verdict["probes"] == 150 && verdict["falsePositives"].as_u64().unwrap() <= 2, "{said}");
+    assert!(read(&folder, "1.delta").len() < read(&folder, "0.bloom").len() / 10);
+}
+
+#[test]
+fn info_of_a_delta() {
+    let folder = days();
+    done(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta --created-at 2026-11-21T09:00:00Z");
+    let info: serde_json::Value = serde_json::from_str(&done(&folder, "info @1.delta --json")).unwrap();
+    let parent: serde_json::Value = serde_json::from_str(&done(&folder, "info @0.bloom --json")).unwrap();
+    assert_eq!(info["parent"], parent["id"]);
+    let bytes = read(&folder, "1.delta");
+    let id = u64::from_le_bytes(bytes[bytes.len() - 8..].try_into().unwrap());
+    assert_eq!(
+        info,
+        serde_json::json!({
+            "kind": "delta", "parent": parent["id"], "profile": "url", "count": 5000, "byteLength": bytes.len(),
+            "layers": 2, "name": "hosts", "createdAt": 1_795_251_600_000_u64, "id": format!("{id:016x}"),
+        })
+    );
+    assert_eq!(
+        info,
+        serde_json::from_str::<serde_json::Value>(&done(
+            &folder,
+            "diff @0.txt @1.txt --base @0.bloom -o @again.delta --created-at 2026-11-21T09:00:00Z --json",
+        ))
+        .unwrap()
+    );
+    let said = done(&folder, "info @1.delta");
+    assert!(
+        said.contains("delta: brings") && said.contains("2026-11-21T09:00:00Z") && said.contains("5,000"),
+        "{said}"
+    );
+}
+
+#[test]
+fn allowed_keys_stay_absent() {
+    let folder = days();
+    // Hosts that the layers would take for members by chance.
+    fs::write(
+        folder.path().join("good.txt"),
+        (0..20_000).map(|i| format!("good-{i}.example\n")).collect::<String>(),
+    )
+    .unwrap();
+    let diff = "diff @0.txt @1.txt --base @0.bloom --fpr 0.05";
+    done(&folder, &format!("{diff} --allow @good.txt -o @1.delta"));
+    done(&folder, &format!("{diff} -o @without.delta"));
+    let false_positives = |delta: &str| {
+        done(&folder, &format!("apply @0.bloom @{delta} -o @1.bloom"));
+        let said = done(&folder, "verify @1.bloom --members @1.txt --absent @good.txt --json");
+        let verdict: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(verdict["falseNegatives"], 0);
+        verdict["falsePositives"].as_u64().unwrap()
+    };
+    assert!(false_positives("without.delta") > 20);
+    assert_eq!(false_positives("1.delta"), 0);
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let folder = days();
+    done(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta");
+    done(&folder, "apply @0.bloom @1.delta -o @1.bloom");
+    refused(&folder, "apply @1.bloom @1.delta -o @x", "[wrong_base]");
+    refused(&folder, "apply @0.bloom @0.bloom -o @x", "[wrong_kind]");
+    refused(&folder, "apply @1.delta @1.delta -o @x", "[wrong_kind]");
+    refused(&folder, "check @1.delta host-1.example", "[wrong_kind]");
+    refused(&folder, "diff @2.txt @1.txt --base @0.bloom -o @x", "it isn't the blob of that list");
+    refused(&folder, "diff @0.txt @1.txt --base @0.bloom --fpr 2 -o @x", "[invalid_parameter]");
+    refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @0.txt", "the output too");
+    refused(&folder, "diff - - --base @0.bloom -o @x", "standard input");
+    refused(&folder, "diff @0.txt @no.txt --base @0.bloom -o @x", "no.txt");
+    fs::write(folder.path().join("cut"), &read(&folder, "1.delta")[..50]).unwrap();
+    refused(&folder, "apply @0.bloom @cut -o @x", "[truncated]");
+    refused(&folder, "info @cut", "[truncated]");
+    assert!(!folder.path().join("x").exists());
+}
