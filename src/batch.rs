@@ -1,13 +1,14 @@
-//! Many keys asked at once. One key after another, the processor waits at every branch that it guessed wrong: is the key
-//! there, after which probe does it drop out? So a batch is hashed first and then asked in passes, each of which does the
-//! same for every key that is left. Imports only `error` and `vectors`.
+//! Many keys asked at once. One key after another, the processor waits at every branch that it guessed wrong: is the
+//! key there, after which probe does it drop out? So a batch is hashed first and then asked in passes, each of which does
+//! the same for every key that is left. Imports only `error` and `vectors`.
 
 use std::array::from_fn;
 
 use crate::error::Result;
 use crate::vectors::append;
 
-/// How many keys are asked together. Their digests and places stay in the processor's first cache, and a place fits a byte.
+/// How many keys are asked together. Their digests and places stay in the processor's first cache, and a place fits a
+/// byte.
 pub(crate) const BATCH: usize = 256;
 
 /// The places of some of a batch's keys: those that are left after a pass.

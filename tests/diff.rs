@@ -131,6 +131,23 @@ fn allowed_keys_stay_absent() {
     assert_eq!(false_positives("1.delta"), 0);
 }
 
+/// A base that an allowlist took keys out of goes on without them.
+#[test]
+fn an_allowlist_that_wins() {
+    let folder = days();
+    fs::write(folder.path().join("good.txt"), "host-200.example\nhost-5050.example\nother.example\n")
+        .unwrap();
+    let wins = "--allow @good.txt --allow-wins";
+    done(&folder, &format!("build @0.txt --profile url {wins} -o @0.bloom"));
+    refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta", "denies 1 keys");
+    let said = done(&folder, &format!("diff @0.txt @1.txt --base @0.bloom {wins} -o @1.delta"));
+    assert!(said.contains("99 keys added, 100 removed"), "{said}");
+    done(&folder, "apply @0.bloom @1.delta -o @1.bloom");
+    let (code, out, _) = tool(&folder, "check @1.bloom host-200.example host-5050.example other.example");
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert_eq!(tool(&folder, "check @1.bloom host-201.example host-5051.example").0, 0);
+}
+
 #[test]
 fn what_does_not_go_together_is_refused() {
     let folder = days();

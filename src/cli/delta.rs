@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::slice::from_ref;
 use std::time::SystemTime;
 
-use crate::digests::strangers;
+use crate::digests::{sort, strangers};
 use crate::{Delta, Update};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -41,6 +41,9 @@ pub struct DiffArgs {
     /// A list of keys that must never be false positives; can be repeated. Give the same lists for each delta
     #[arg(long, value_name = "LIST")]
     allow: Vec<PathBuf>,
+    /// Leave out keys that are in both lists, as in the base
+    #[arg(long, requires = "allow")]
+    allow_wins: bool,
     /// A name for people, kept in the blob that results; otherwise that of the base
     #[arg(long)]
     name: Option<String>,
@@ -65,19 +68,24 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
         .unwrap_or_else(|| (parent.filter().estimated_fpr() / 16.0).clamp(f64::from(2_f32.powi(-32)), 0.5));
 
     let mut child = parent.try_clone()?;
-    let (old, _) = members(from_ref(&args.old), &parent, &args.omitted, streams)?;
-    let lost = old.iter().filter(|&&digest| !parent.filter().has_digest(digest)).count() as u64;
-    if lost > 0 {
-        let (base, old) = (lists::name(&args.base), lists::name(&args.old));
-        bail!("{base} denies {} keys of {old}, so it isn't the blob of that list", grouped(lost));
-    }
     let (mut live, met) = members(from_ref(&args.new), &parent, &args.omitted, streams)?;
     let mut rows = vec![("read", format!("{} keys", grouped(live.len() as u64)) + &met.summary())];
     let mut allowed = Vec::new();
     if !args.allow.is_empty() {
+        let seed = parent.filter().seed();
         let words;
-        (allowed, words) = allow(&args.allow, false, parent.filter().seed(), profile, &mut live, streams)?;
+        (allowed, words) = allow(&args.allow, args.allow_wins, seed, profile, &mut live, streams)?;
         rows.push(("allowed", words));
+    }
+    sort(&mut allowed)?;
+    let (mut old, _) = members(from_ref(&args.old), &parent, &args.omitted, streams)?;
+    let denied = |digest: &u64| !parent.filter().has_digest(*digest);
+    // Those that an allowlist took out of the base.
+    old.retain(|digest| !(args.allow_wins && denied(digest) && allowed.binary_search(digest).is_ok()));
+    let lost = old.iter().filter(|digest| denied(digest)).count() as u64;
+    if lost > 0 {
+        let (base, old) = (lists::name(&args.base), lists::name(&args.old));
+        bail!("{base} denies {} keys of {old}, so it isn't the blob of that list", grouped(lost));
     }
     let removed = strangers(&old, &live, &|_| true)?;
     let added = live.len() - (old.len() - removed.len());
