@@ -63,7 +63,7 @@ function fresh(name = "work") {
   write("utf16", Buffer.from("\ufeffa\nb", "utf16le"));
   write("damaged.gz", gzipSync("a\nb\n").subarray(0, 12));
   write("old", "old");
-  for (const name of fs.readdirSync(join(root, "tests/golden")).filter((name) => name.endsWith(".bloom")))
+  for (const name of fs.readdirSync(join(root, "tests/golden")).filter((name) => /\.(bloom|delta)$/.test(name)))
     fs.copyFileSync(join(root, "tests/golden", name), join(work, name));
   write("cut.bloom", fs.readFileSync(join(work, "url.bloom")).subarray(0, 40));
   fs.symlinkSync("nowhere", join(work, "dangling"));
@@ -196,6 +196,10 @@ const scripts = [
   "cat list | tool verify ribbon.bloom --members -",
   "tool merge bloom.bloom bloom.bloom -o out; tool merge bloom.bloom bloom.bloom -o - --json",
   "tool merge bloom.bloom ribbon.bloom -o old",
+  "tool build list -o out; printf 'b\\nnew\\n' > new; tool diff list new --base out -o delta; tool apply out delta -o out",
+  "tool build list -o out; tool diff list - --base out -o - --json < many | tool apply out - -o old --json; tool info old",
+  "tool apply ribbon.bloom ribbon.delta -o old; tool info ribbon.delta; tool info ribbon.delta --json",
+  "tool apply bloom.bloom ribbon.delta -o old; tool apply ribbon.bloom cut.bloom -o old; tool check ribbon.delta a",
   "cat bloom.bloom | tool merge - bloom.bloom -o old --json",
   "tool calc --count 1000000 --fpr 0.01",
   "tool calc --count 1000000 --bytes 1000000 --json",
