@@ -376,7 +376,7 @@ impl Blob {
         fields.u8(flags.into());
         fields.u64(base.seed());
         match base {
-            _ if let Some(parent) = parent => fields.u64(parent),
+            _ if parent.is_some() => fields.u64(parent.unwrap_or_default()),
             Filter::Bloom(bloom) => {
                 fields.u32(bloom.bits());
                 fields.u8(bloom.hashes());

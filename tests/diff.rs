@@ -160,6 +160,11 @@ fn what_does_not_go_together_is_refused() {
     refused(&folder, "diff @2.txt @1.txt --base @0.bloom -o @x", "it isn't the blob of that list");
     refused(&folder, "diff @0.txt @1.txt --base @0.bloom --fpr 2 -o @x", "[invalid_parameter]");
     refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @0.txt", "the output too");
+    fs::write(folder.path().join("empty.txt"), "# the download failed\n").unwrap();
+    refused(&folder, "diff @0.txt @empty.txt --base @0.bloom -o @x", "--allow-empty");
+    done(&folder, "diff @0.txt @empty.txt --base @0.bloom -o @all.delta --allow-empty");
+    done(&folder, "apply @0.bloom @all.delta -o @none.bloom");
+    assert_eq!(tool(&folder, "check @none.bloom host-1.example host-4999.example").0, 1);
     refused(&folder, "diff - - --base @0.bloom -o @x", "standard input");
     refused(&folder, "diff @0.txt @no.txt --base @0.bloom -o @x", "no.txt");
     fs::write(folder.path().join("cut"), &read(&folder, "1.delta")[..50]).unwrap();

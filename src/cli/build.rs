@@ -139,14 +139,7 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     let mut blob = Blob::new(profile, empty?);
     blob.describe(args.name.clone(), created_at)?;
 
-    let mut members = Vec::new();
-    let digest = |digests: &mut Vec<u64>, input: &Input, _: keys::Place| {
-        digests.push(hash::digest(args.seed, input.own()));
-        Ok(())
-    };
-    let met = keys::for_each(paths, profile, &args.omitted, streams, Vec::new, digest, |digests| {
-        members.extend(digests)
-    })?;
+    let (mut members, met) = members(paths, profile, args.seed, &args.omitted, streams)?;
     let keys = members.len() as u64;
     args.require_keys(keys)?;
     let mut rows = Vec::new();
@@ -182,23 +175,22 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     write(&blob, &args.output, args.json, &rows, &[fpr], streams)
 }
 
-/// Reads lists to digests, sorted and without repetitions. Returns what else the lists held, too.
+/// The digest of every key in the lists, in their order, and what else the lists held.
 pub fn members(
     lists: &[PathBuf],
-    blob: &Blob,
+    profile: Profile,
+    seed: u64,
     omitted: &keys::Omitted,
     streams: &mut Streams,
 ) -> Result<(Vec<u64>, keys::Met)> {
     let mut members = Vec::new();
-    let seed = blob.filter().seed();
     let digest = |digests: &mut Vec<u64>, input: &Input, _: keys::Place| {
         digests.push(hash::digest(seed, input.own()));
         Ok(())
     };
-    let met = keys::for_each(lists, blob.profile(), omitted, streams, Vec::new, digest, |digests| {
+    let met = keys::for_each(lists, profile, omitted, streams, Vec::new, digest, |digests| {
         members.extend(digests)
     })?;
-    digests::sort(&mut members)?;
     Ok((members, met))
 }
 

@@ -44,6 +44,9 @@ pub struct DiffArgs {
     /// Leave out keys that are in both lists, as in the base
     #[arg(long, requires = "allow")]
     allow_wins: bool,
+    /// Make a delta even if no line of the new list is a key: it removes every key
+    #[arg(long)]
+    allow_empty: bool,
     /// A name for people, kept in the blob that results; otherwise that of the base
     #[arg(long)]
     name: Option<String>,
@@ -68,17 +71,22 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
         .unwrap_or_else(|| (parent.filter().estimated_fpr() / 16.0).clamp(f64::from(2_f32.powi(-32)), 0.5));
 
     let mut child = parent.try_clone()?;
-    let (mut live, met) = members(from_ref(&args.new), &parent, &args.omitted, streams)?;
+    let seed = parent.filter().seed();
+    let (mut live, met) = members(from_ref(&args.new), profile, seed, &args.omitted, streams)?;
+    if live.is_empty() && !args.allow_empty {
+        bail!("no line of the new list gave a key, so nothing was written; --allow-empty removes every key");
+    }
+    sort(&mut live)?;
     let mut rows = vec![("read", format!("{} keys", grouped(live.len() as u64)) + &met.summary())];
     let mut allowed = Vec::new();
     if !args.allow.is_empty() {
-        let seed = parent.filter().seed();
         let words;
         (allowed, words) = allow(&args.allow, args.allow_wins, seed, profile, &mut live, streams)?;
         rows.push(("allowed", words));
     }
     sort(&mut allowed)?;
-    let (mut old, _) = members(from_ref(&args.old), &parent, &args.omitted, streams)?;
+    let (mut old, _) = members(from_ref(&args.old), profile, seed, &args.omitted, streams)?;
+    sort(&mut old)?;
     let denied = |digest: &u64| !parent.filter().has_digest(*digest);
     // Those that an allowlist took out of the base.
     old.retain(|digest| !(args.allow_wins && denied(digest) && allowed.binary_search(digest).is_ok()));
