@@ -4,12 +4,15 @@
 mod build;
 mod calc;
 mod delta;
+mod feed;
 mod foreign;
 mod inspect;
 mod keys;
 mod lists;
+mod manifest;
 mod output;
 mod show;
+mod state;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
@@ -40,6 +43,7 @@ enum Command {
     Merge(build::MergeArgs),
     Diff(delta::DiffArgs),
     Apply(delta::ApplyArgs),
+    Feed(feed::FeedArgs),
     Import(foreign::ImportArgs),
     Export(foreign::ExportArgs),
     Info(inspect::InfoArgs),
@@ -145,6 +149,7 @@ impl Command {
             Command::Merge(args) => build::merge(args, streams),
             Command::Diff(args) => delta::diff(args, streams),
             Command::Apply(args) => delta::apply(args, streams),
+            Command::Feed(args) => feed::run(args, streams),
             Command::Import(args) => foreign::import(args, streams),
             Command::Export(args) => foreign::export(args, streams),
             Command::Info(args) => inspect::info(args, streams),

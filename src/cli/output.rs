@@ -135,6 +135,25 @@ pub fn write(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> 
     Ok(())
 }
 
+/// Writes a new file that nobody else may read.
+///
+/// # Errors
+/// If there is a file already.
+pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<()> {
+    let name = || path.display().to_string();
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).with_context(name)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // Half a key is of no use.
+        let _ = fs::remove_file(path);
+    }
+    written.with_context(name)
+}
+
 /// Writes the bytes to a temporary file beside the final one, with the owner and the mode of the file it will replace.
 fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();

@@ -1,0 +1,223 @@
+//! What the publisher of a feed remembers from one run to the next, in a folder of its own: the digests of all members,
+//! those that each delta removed, and what was published.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::manifest::File;
+use super::output;
+use crate::{Profile, hash};
+
+const VERSION: u32 = 1;
+
+/// What `state.json` says.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct State {
+    version: u32,
+    pub feed_id: String,
+    pub name: Option<String>,
+    profile: String,
+    lowercase: bool,
+    sha1: bool,
+    pub fpr: f64,
+    seed: String,
+    /// The generation that was published last; 0 for none.
+    pub generation: u64,
+    /// The members after it.
+    pub members: Option<Digests>,
+    pub files: Vec<Published>,
+    /// Files of the feed that its manifest doesn't name.
+    pub unlisted: Vec<Unlisted>,
+    /// The manifest that was published last, to the byte.
+    pub manifest: String,
+}
+
+/// A file of the feed.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Published {
+    #[serde(flatten)]
+    pub file: File,
+    /// How many keys it adds and removes.
+    pub changes: u64,
+    /// The keys that it removes.
+    pub removed: Option<Digests>,
+}
+
+/// A file that may be deleted some time after `since`, in milliseconds since 1970.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Unlisted {
+    pub sha256: String,
+    pub since: u64,
+}
+
+/// A file of sorted digests, 8 bytes each, little-endian.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Digests {
+    name: String,
+    /// The XXH64 of the file, in hexadecimal digits.
+    checksum: String,
+}
+
+impl State {
+    /// The state of a feed before its first generation.
+    pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, seed: u64) -> Self {
+        let (lowercase, sha1) = match profile {
+            Profile::Password { lowercase, sha1 } => (lowercase, sha1),
+            _ => (false, false),
+        };
+        State {
+            version: VERSION,
+            feed_id,
+            name,
+            profile: profile.name().to_owned(),
+            lowercase,
+            sha1,
+            fpr,
+            seed: seed.to_string(),
+            generation: 0,
+            members: None,
+            files: Vec::new(),
+            unlisted: Vec::new(),
+            manifest: String::new(),
+        }
+    }
+
+    pub fn profile(&self) -> Result<Profile> {
+        Profile::from_name(&self.profile, self.lowercase, self.sha1)
+            .context("the state has an unknown profile")
+    }
+
+    pub fn seed(&self) -> Result<u64> {
+        self.seed.parse().context("the state has a bad seed")
+    }
+
+    /// The files of digests that it names.
+    pub fn digests(&self) -> Vec<Digests> {
+        let removed = self.files.iter().filter_map(|published| published.removed.clone());
+        self.members.iter().cloned().chain(removed).collect()
+    }
+}
+
+/// The folder of a state, which only one run at a time may use.
+pub struct Folder {
+    path: PathBuf,
+    _lock: Lock,
+}
+
+impl Folder {
+    /// Locks the folder.
+    pub fn open(path: &Path) -> Result<Self> {
+        let _lock = Lock::new(&path.join("lock")).with_context(|| path.display().to_string())?;
+        Ok(Folder { path: path.to_owned(), _lock })
+    }
+
+    fn json(&self) -> PathBuf {
+        self.path.join("state.json")
+    }
+
+    /// Whether there is a state.
+    pub fn has_state(&self) -> Result<bool> {
+        let json = self.json();
+        json.try_exists().with_context(|| json.display().to_string())
+    }
+
+    pub fn load(&self) -> Result<State> {
+        let name = || self.json().display().to_string();
+        let text = match fs::read_to_string(self.json()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                bail!("{}: there is no state of a feed here; `feed init` makes one", self.path.display())
+            }
+            text => text.with_context(name)?,
+        };
+        let state: State = serde_json::from_str(&text).with_context(name)?;
+        ensure!(state.version == VERSION, "{}: this is of another version of the tool", name());
+        Ok(state)
+    }
+
+    pub fn save(&self, state: &State) -> Result<()> {
+        let text = serde_json::to_string_pretty(state)? + "\n";
+        output::write(&self.json(), text.as_bytes(), || Ok(()))
+    }
+
+    /// Writes sorted digests.
+    pub fn write(&self, name: String, digests: &[u64]) -> Result<Digests> {
+        let bytes: Vec<u8> = digests.iter().flat_map(|digest| digest.to_le_bytes()).collect();
+        output::write(&self.path.join(&name), &bytes, || Ok(()))?;
+        Ok(Digests { name, checksum: checksum(&bytes) })
+    }
+
+    /// Reads them.
+    pub fn read(&self, digests: &Digests) -> Result<Vec<u64>> {
+        let path = self.path.join(&digests.name);
+        let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+        ensure!(checksum(&bytes) == digests.checksum, "{}: this file is damaged", path.display());
+        Ok(bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+    }
+
+    /// Removes them. It doesn't matter if that fails.
+    pub fn remove(&self, digests: &Digests) {
+        let _ = fs::remove_file(self.path.join(&digests.name));
+    }
+}
+
+fn checksum(bytes: &[u8]) -> String {
+    format!("{:016x}", hash::digest(0, bytes))
+}
+
+const IN_USE: &str = "another run publishes this feed just now";
+
+/// Kept until the run ends, however it ends.
+#[cfg(not(target_os = "wasi"))]
+struct Lock {
+    _file: fs::File,
+}
+
+#[cfg(not(target_os = "wasi"))]
+impl Lock {
+    fn new(path: &Path) -> Result<Self> {
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock { _file: file }),
+            Err(fs::TryLockError::WouldBlock) => bail!(IN_USE),
+            Err(fs::TryLockError::Error(error)) => Err(error.into()),
+        }
+    }
+}
+
+/// WASI has no locks. So this is a file that is there while a run lasts. If a run was killed, it stays.
+#[cfg(target_os = "wasi")]
+struct Lock {
+    path: PathBuf,
+}
+
+#[cfg(target_os = "wasi")]
+impl Lock {
+    fn new(path: &Path) -> Result<Self> {
+        /// After so long, nobody can be publishing any more.
+        const OLD: std::time::Duration = std::time::Duration::from_secs(600);
+        let path = path.with_extension("npx");
+        let age = fs::metadata(&path).and_then(|there| there.modified()).map(|since| since.elapsed());
+        if age.is_ok_and(|age| age.is_ok_and(|age| age > OLD)) {
+            fs::remove_file(&path)?;
+        }
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => Ok(Lock { path }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                bail!("{IN_USE}, or was killed in the last ten minutes; {} tells", path.display())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(target_os = "wasi")]
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}

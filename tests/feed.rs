@@ -1,0 +1,486 @@
+//! `feed init`, `keygen`, `publish` and `verify`. What is published is read back by the library alone: the payload from
+//! the manifest, each file by its name, the deltas one after another.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use bloom_wasm::cli::{Streams, run};
+use bloom_wasm::{Blob, Delta};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The key of RFC 8037, appendix A.1, as OpenSSL writes it, and its public key from A.2.
+const KEY: &str = "-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
+-----END PRIVATE KEY-----
+";
+const PUBLIC_KEY: &str = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+
+/// Runs the tool; arguments that begin with @ are files in the folder. Returns its exit code and what it printed.
+fn tool(folder: &TempDir, args: &str) -> (u8, String, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let streams = &mut Streams { input: &mut &b""[..], out: &mut out, err: &mut err, terminal: false };
+    let code = run(arguments(folder, args), streams);
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (code, text(out), text(err))
+}
+
+fn arguments(folder: &TempDir, args: &str) -> Vec<String> {
+    let path = |arg: &str| match arg.strip_prefix('@') {
+        Some(file) => folder.path().join(file).display().to_string(),
+        None => arg.to_owned(),
+    };
+    ["bloom-wasm".to_owned()].into_iter().chain(args.split(' ').map(path)).collect()
+}
+
+fn done(folder: &TempDir, args: &str) -> String {
+    let (code, out, err) = tool(folder, args);
+    assert_eq!(code, 0, "{args}: {out}{err}");
+    out
+}
+
+fn refused(folder: &TempDir, args: &str, words: &str) {
+    let (code, _, err) = tool(folder, args);
+    assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {err}");
+}
+
+/// A folder with a feed that has no generation yet.
+fn feed(options: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    write(&folder, "key", KEY);
+    done(&folder, format!("feed init @public --state @state {options}").trim_end());
+    folder
+}
+
+fn write(folder: &TempDir, file: &str, text: impl AsRef<[u8]>) {
+    fs::write(folder.path().join(file), text).unwrap();
+}
+
+fn key(i: u32) -> String {
+    format!("key-{i}.example")
+}
+
+fn write_list(folder: &TempDir, keys: impl IntoIterator<Item = u32>) {
+    write(folder, "list", keys.into_iter().map(|i| key(i) + "\n").collect::<String>());
+}
+
+/// Publishes the list some hours after the first time. Returns the report.
+fn publish(folder: &TempDir, hours: u32, options: &str) -> Value {
+    let (day, hour) = (hours / 24 + 1, hours % 24);
+    let at = format!("--created-at 2099-01-{day:02}T{hour:02}:00:00Z {options}");
+    let args = format!("feed publish @public @list --state @state --sign @key --json {}", at.trim_end());
+    serde_json::from_str(&done(folder, &args)).unwrap()
+}
+
+/// What the manifest says, by `feed verify`.
+fn verify(folder: &TempDir) -> Value {
+    serde_json::from_str(&done(folder, &format!("feed verify @public --json --public-key {PUBLIC_KEY}")))
+        .unwrap()
+}
+
+/// The filter in the folder.
+fn read(folder: &TempDir) -> Blob {
+    let mut blob = None;
+    for file in verify(folder)["files"].as_array().unwrap() {
+        let bytes = fs::read(folder.path().join("public").join(file["sha256"].as_str().unwrap())).unwrap();
+        blob = Some(match blob {
+            None => Blob::decode(bytes).unwrap(),
+            Some(blob) => Blob::apply(&blob, Delta::decode(bytes).unwrap()).unwrap(),
+        });
+    }
+    blob.unwrap()
+}
+
+/// Everything in the folder that is served.
+fn files(folder: &TempDir) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder.path().join("public")).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap()))
+        .collect()
+}
+
+fn names(folder: &TempDir) -> BTreeSet<String> {
+    files(folder).into_keys().collect()
+}
+
+/// Fails unless the filter has all of these keys, and none of those more often than a stranger.
+fn check(blob: &Blob, members: impl Iterator<Item = u32>, removed: impl Iterator<Item = u32>, fpr: f64) {
+    let has = |i: u32| blob.filter().has(key(i).as_bytes());
+    for i in members {
+        assert!(has(i), "key {i} is lost");
+    }
+    let strangers = 1_000_000..1_100_000;
+    let expected = strangers.len() as f64 * fpr;
+    let hits = strangers.filter(|&i| has(i)).count() as f64;
+    assert!(hits < expected + 5.0 * expected.sqrt() + 1.0, "{hits} strangers for {expected}");
+    let removed: Vec<u32> = removed.collect();
+    let expected = removed.len() as f64 * fpr;
+    let hits = removed.into_iter().filter(|&i| has(i)).count() as f64;
+    assert!(hits <= expected + 5.0 * expected.sqrt() + 1.0, "{hits} removed keys for {expected}");
+}
+
+#[test]
+fn every_generation_is_exact_and_within_the_budget() {
+    let folder = feed("--fpr 1e-2 --name Demo");
+    let (mut deepest, mut bases, mut last) = (0, 0, 0);
+    for day in 0..40 {
+        // A list of 5,000 that moves on by 100 keys a day, and brings some old ones back.
+        let (from, to) = (100 * day, 5000 + 100 * day);
+        let back = (0..from).filter(|i| i % 1000 == day).collect::<BTreeSet<_>>();
+        write_list(&folder, (from..to).chain(back.iter().copied()));
+        let report = publish(&folder, 6 * day, "");
+        assert_eq!(report["generation"], day + 1);
+        let file = &report["file"];
+        bases += u32::from(file["kind"] == "base");
+        let info = verify(&folder);
+        assert_eq!(info["count"], 5000 + back.len());
+        assert_eq!(info["name"], "Demo");
+        let deltas = info["files"].as_array().unwrap().len() - 1;
+        deepest = deepest.max(deltas);
+        let bytes: u64 =
+            info["files"].as_array().unwrap().iter().map(|file| file["bytes"].as_u64().unwrap()).sum();
+        assert!(bytes < 10_000, "{bytes}");
+        let blob = read(&folder);
+        assert!(blob.filter().estimated_fpr() <= 0.01);
+        assert!((info["estimatedFpr"].as_f64().unwrap() - blob.filter().estimated_fpr()).abs() < 1e-12);
+        let removed = (0..from).filter(|i| !back.contains(i));
+        check(&blob, (from..to).chain(back.iter().copied()), removed, 0.01);
+        last = day;
+    }
+    assert_eq!(last, 39);
+    assert!((3..=8).contains(&deepest), "{deepest} deltas");
+    assert!((2..=5).contains(&bases), "{bases} bases");
+}
+
+#[test]
+fn a_list_that_has_not_changed_writes_nothing_until_the_manifest_expires_soon() {
+    let folder = feed("");
+    write_list(&folder, 0..100);
+    assert_eq!(publish(&folder, 0, "")["published"], true);
+    let before = files(&folder);
+    for hours in [1, 24, 83] {
+        let report = publish(&folder, hours, "");
+        assert_eq!((&report["published"], &report["generation"]), (&false.into(), &1.into()));
+        assert_eq!(files(&folder), before);
+    }
+    // Half of seven days.
+    let report = publish(&folder, 84, "");
+    assert_eq!((&report["published"], &report["generation"]), (&true.into(), &2.into()));
+    let after = files(&folder);
+    assert_ne!(after["feed.json"], before["feed.json"]);
+    assert!(before.iter().all(|(name, bytes)| name == "feed.json" || after[name] == *bytes));
+    assert_eq!(after.len(), before.len());
+    let info = verify(&folder);
+    assert_eq!(info["expires"].as_u64().unwrap() - info["createdAt"].as_u64().unwrap(), 7 * 24 * 3_600_000);
+    // The same keys in another order, some twice, are the same list.
+    write_list(&folder, (0..100).rev().chain(0..10));
+    assert_eq!(publish(&folder, 85, "")["published"], false);
+}
+
+#[test]
+fn files_stay_for_a_time_of_grace() {
+    let folder = feed("");
+    write(&folder, "public/index.html", "mine");
+    write_list(&folder, 0..3000);
+    publish(&folder, 0, "");
+    let first = names(&folder);
+    write_list(&folder, 0..3010);
+    publish(&folder, 1, "");
+    write_list(&folder, 0..3030);
+    // Merges the delta before.
+    let report = publish(&folder, 2, "");
+    assert_eq!(report["files"], 2);
+    assert_eq!(names(&folder).len(), first.len() + 2);
+    publish(&folder, 25, "");
+    assert_eq!(names(&folder).len(), first.len() + 2);
+    publish(&folder, 26, "");
+    assert_eq!(names(&folder).len(), first.len() + 1);
+    assert!(first.is_subset(&names(&folder)));
+    // A file that is named again stays, although it was on its way out.
+    write_list(&folder, 0..3000);
+    fs::remove_file(folder.path().join("public").join(report["file"]["sha256"].as_str().unwrap())).unwrap();
+    publish(&folder, 27, "--grace 0s");
+    assert_eq!(names(&folder), first);
+    assert_eq!(verify(&folder)["generation"], 4);
+}
+
+#[test]
+fn keys_sign() {
+    let folder = feed("");
+    write_list(&folder, 0..10);
+    let public = done(&folder, "feed keygen -o @other");
+    let public = public.split_whitespace().nth(2).unwrap();
+    assert_eq!(public.len(), 43);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(folder.path().join("other")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    refused(&folder, "feed keygen -o @other", "exists");
+    publish(&folder, 0, "--sign @other");
+    for key in [PUBLIC_KEY, public] {
+        let said = done(&folder, &format!("feed verify @public --public-key={key}"));
+        assert!(said.contains("by one of the given keys"), "{said}");
+    }
+    // A key that is no longer used, or a new one, is a reason to sign anew.
+    assert_eq!(publish(&folder, 1, "--sign @other")["published"], false);
+    assert_eq!(publish(&folder, 1, "")["published"], true);
+    refused(&folder, &format!("feed verify @public --public-key={public}"), "none of these keys");
+    assert_eq!(publish(&folder, 1, "--sign @other")["published"], true);
+    done(&folder, &format!("feed verify @public --public-key={public}"));
+    // A signature of something else.
+    let path = folder.path().join("public/feed.json");
+    let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    manifest["signatures"][0]["signature"] = manifest["signatures"][1]["signature"].clone();
+    fs::write(&path, manifest.to_string()).unwrap();
+    refused(&folder, &format!("feed verify @public --public-key={PUBLIC_KEY}"), "none of these keys");
+    manifest["signatures"] = Value::Array(Vec::new());
+    fs::write(&path, manifest.to_string()).unwrap();
+    refused(&folder, &format!("feed verify @public --public-key={PUBLIC_KEY}"), "none of these keys");
+    publish(&folder, 2, "");
+    let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let payload = manifest["payload"].as_str().unwrap();
+    let other =
+        if payload.contains('A') { payload.replacen('A', "B", 1) } else { payload.replacen('C', "D", 1) };
+    manifest["payload"] = other.into();
+    fs::write(&path, manifest.to_string()).unwrap();
+    refused(&folder, &format!("feed verify @public --public-key={PUBLIC_KEY}"), "none of these keys");
+    write(&folder, "bad", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
+    refused(&folder, "feed publish @public @list --state @state --sign @bad", "not an Ed25519 key");
+    refused(&folder, "feed verify @public --public-key=abc", "43 characters");
+}
+
+#[test]
+fn an_unsigned_feed() {
+    let folder = feed("");
+    write_list(&folder, 0..10);
+    done(&folder, "feed publish @public @list --state @state");
+    assert!(done(&folder, "feed verify @public").contains("signature   none"));
+    refused(&folder, &format!("feed verify @public --public-key={PUBLIC_KEY}"), "none of these keys");
+}
+
+#[test]
+fn a_feed_that_expired_says_so() {
+    let folder = feed("");
+    write_list(&folder, 0..10);
+    done(&folder, "feed publish @public @list --state @state --created-at 2020-01-01T00:00:00Z");
+    let (code, out, _) = tool(&folder, "feed verify @public");
+    assert_eq!(code, 1);
+    assert!(out.contains("2020-01-08T00:00:00Z, so it has expired"), "{out}");
+}
+
+#[test]
+fn a_lost_state_goes_on_with_a_new_base() {
+    let folder = feed("--fpr 1e-2 --seed 7 --name Demo");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    write_list(&folder, 0..1020);
+    publish(&folder, 1, "");
+    let before = verify(&folder);
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    refused(&folder, "feed publish @public @list --state @state", "state");
+    refused(&folder, "feed init @public --state @state --fpr 0.1", "there is a feed here already");
+    done(&folder, "feed init @public --state @state");
+    refused(&folder, "feed init @public --state @state", "already");
+    let report = publish(&folder, 2, "");
+    assert_eq!(report["file"]["kind"], "base");
+    let after = verify(&folder);
+    assert_eq!(after["generation"], 3);
+    assert_eq!(after["files"].as_array().unwrap().len(), 1);
+    for same in ["feedId", "name", "fpr", "seed", "profile", "count"] {
+        assert_eq!(after[same], before[same], "{same}");
+    }
+    // The state of another feed.
+    done(&folder, "feed init @elsewhere --state @other");
+    refused(&folder, "feed publish @public @list --state @other", "another feed");
+}
+
+#[test]
+fn an_older_state_never_lowers_the_generation() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    let [state, copy] = ["state", "copy"].map(|name| folder.path().join(name));
+    fs::create_dir(&copy).unwrap();
+    for entry in fs::read_dir(&state).unwrap() {
+        let name = entry.unwrap().file_name();
+        fs::copy(state.join(&name), copy.join(&name)).unwrap();
+    }
+    for i in 1..4 {
+        write_list(&folder, 0..1000 + 10 * i);
+        publish(&folder, i, "");
+    }
+    write_list(&folder, 5..1002);
+    let args =
+        "feed publish @public @list --state @copy --sign @key --json --created-at 2099-01-01T05:00:00Z";
+    let report: Value = serde_json::from_str(&done(&folder, args)).unwrap();
+    assert_eq!(report["generation"], 5);
+    check(&read(&folder), 5..1002, 0..5, 1e-3);
+}
+
+#[test]
+fn what_is_missing_or_damaged_is_made_anew() {
+    for (target, words) in
+        [("public", "hash"), ("removed", "damaged"), ("members", "damaged"), ("gone", "missing")]
+    {
+        let folder = feed("");
+        write_list(&folder, 0..3000);
+        publish(&folder, 0, "");
+        write_list(&folder, 10..3000);
+        publish(&folder, 1, "");
+        let delta = verify(&folder)["files"][1]["sha256"].as_str().unwrap().to_owned();
+        let public = folder.path().join("public").join(delta);
+        let state = fs::read_dir(folder.path().join("state")).unwrap().map(|entry| entry.unwrap().path());
+        let path = match target {
+            "public" | "gone" => public,
+            _ => state
+                .into_iter()
+                .find(|path| path.display().to_string().contains(&format!("{target}-")))
+                .unwrap(),
+        };
+        if target == "gone" {
+            fs::remove_file(path).unwrap();
+        } else {
+            let mut bytes = fs::read(&path).unwrap();
+            *bytes.last_mut().unwrap() ^= 1;
+            fs::write(&path, bytes).unwrap();
+        }
+        // As large as the one before, so they'd be merged; but half as many when it is to be built upon.
+        let to = if target == "public" { 2997 } else { 2980 };
+        write_list(&folder, 10..to);
+        let said = done(
+            &folder,
+            "feed publish @public @list --state @state --sign @key --created-at 2099-01-01T02:00:00Z",
+        );
+        assert!(said.contains("a new base") && said.contains(words), "{target}: {said}");
+        check(&read(&folder), 10..to, (0..10).chain(to..3000), 1e-3);
+    }
+}
+
+#[test]
+fn allowed_keys_are_absent_in_every_generation() {
+    let folder = feed("--fpr 0.2");
+    let allowed: Vec<u32> = (500_000..502_000).collect();
+    let write_allowed = |keys: &[u32]| {
+        write(&folder, "allow", keys.iter().map(|i| key(*i) + "\n").collect::<String>());
+    };
+    let has = |i: &u32| read(&folder).filter().has(key(*i).as_bytes());
+    write_allowed(&allowed[..1000]);
+    for day in 0..6 {
+        write_list(&folder, 100 * day..4000 + 100 * day);
+        publish(&folder, day, "--allow @allow");
+        let blob = read(&folder);
+        assert!(allowed[..1000].iter().all(|i| !blob.filter().has(key(*i).as_bytes())));
+        check(&blob, 100 * day..4000 + 100 * day, 0..100 * day, 0.2);
+    }
+    assert_eq!(publish(&folder, 6, "--allow @allow")["published"], false);
+    // The list is the same, but more must be absent.
+    let mistaken = *allowed[1000..].iter().find(|i| has(i)).unwrap();
+    write_allowed(&[&allowed[..1000], &[mistaken]].concat());
+    let report = publish(&folder, 7, "--allow @allow");
+    assert_eq!((&report["published"], &report["added"]), (&true.into(), &0.into()));
+    assert!(!has(&mistaken));
+    // A key of the list stays, and is left out if the allowlist wins.
+    write_allowed(&[1000]);
+    publish(&folder, 8, "--allow @allow");
+    assert!(has(&1000));
+    publish(&folder, 9, "--allow @allow --allow-wins");
+    assert!(!has(&1000));
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let folder = feed("--profile password --lowercase");
+    write_list(&folder, 0..10);
+    refused(&folder, "feed init @other --state @other/state", "must not lie");
+    refused(&folder, "feed init @a --state @b --fpr 1e-9", "--fpr must be");
+    refused(&folder, "feed init @a --state @c --fpr 1", "--fpr must be");
+    refused(&folder, "feed init @a --state @c --lowercase", "--profile password");
+    refused(&folder, "feed publish @public @nothing --state @state", "nothing");
+    refused(&folder, "feed publish @public @list --state @nowhere", "nowhere");
+    refused(&folder, "feed publish @public @list --state @state --expires-in 0s", "--expires-in");
+    write(&folder, "list", "# nothing\n");
+    write(&folder, "list", "");
+    refused(&folder, "feed publish @public @list --state @state", "--allow-empty");
+    assert!(!folder.path().join("public/feed.json").exists());
+    done(&folder, "feed publish @public @list --state @state --allow-empty");
+    refused(&folder, "feed verify @state", "feed.json");
+    write(&folder, "public/feed.json", "<!doctype html>");
+    refused(&folder, "feed verify @public", "not a manifest");
+    refused(&folder, "feed publish @public @list --state @state --allow-empty", "not a manifest");
+}
+
+#[test]
+fn one_run_at_a_time() {
+    let folder = feed("");
+    write_list(&folder, 0..10);
+    let lock = fs::File::open(folder.path().join("state/lock")).unwrap();
+    lock.lock().unwrap();
+    refused(&folder, "feed publish @public @list --state @state", "another run");
+    drop(lock);
+    publish(&folder, 0, "");
+}
+
+fn spawn(folder: &TempDir, args: &str) -> std::process::Child {
+    let args = arguments(folder, args);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bloom-wasm"));
+    command.args(&args[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Kills a run at 50 moments, spread over its whole duration. Whatever it leaves is a whole feed, and the next run goes
+/// on.
+#[test]
+#[ignore = "long: npm run test:all"]
+fn a_killed_publisher_leaves_a_whole_feed() {
+    let folder = feed("");
+    let args = "feed publish @public @list --state @state --sign @key --expires-in 36500d";
+    write_list(&folder, 0..50_000);
+    let begun = std::time::Instant::now();
+    assert!(spawn(&folder, args).wait().unwrap().success());
+    let whole = begun.elapsed();
+    // The generation in place, and the first key of its list.
+    let (mut killed, mut last) = (0, (1, 0));
+    for i in 0..50 {
+        let from = 10 * i + 10;
+        write_list(&folder, from..50_000 + from);
+        let mut child = spawn(&folder, args);
+        // Not to wait for anything: moments all over a run.
+        std::thread::sleep(whole.mul_f64(f64::from(i + 1) / 40.0));
+        child.kill().unwrap();
+        killed += u32::from(!child.wait().unwrap().success());
+        let generation = verify(&folder)["generation"].as_u64().unwrap();
+        if generation != last.0 {
+            assert!(generation > last.0);
+            last = (generation, from);
+        }
+        let removed = (0..last.1).chain(50_000 + last.1..50_510);
+        check(&read(&folder), last.1..50_000 + last.1, removed, 1e-3);
+    }
+    assert!(killed >= 10, "only {killed} were killed in time");
+    assert!(spawn(&folder, args).wait().unwrap().success());
+    check(&read(&folder), 500..50_500, 0..500, 1e-3);
+    let named = verify(&folder)["files"].as_array().unwrap().len();
+    // Everything else goes, even what killed runs wrote.
+    assert!(spawn(&folder, &format!("{args} --grace 0s")).wait().unwrap().success());
+    let left = names(&folder).into_iter().filter(|name| !name.starts_with('.')).count();
+    assert_eq!(left, named + 1);
+}
+
+/// Of two runs at once one is refused, or begins when the other has ended.
+#[test]
+#[ignore = "long: npm run test:all"]
+fn two_publishers_never_collide() {
+    let folder = feed("");
+    for i in 0..20 {
+        write_list(&folder, 10 * i..20_000 + 10 * i);
+        let args = "feed publish @public @list --state @state --sign @key --expires-in 36500d";
+        let mut children = [spawn(&folder, args), spawn(&folder, args)];
+        let codes = children.each_mut().map(|child| child.wait().unwrap().code().unwrap());
+        assert!(codes == [0, 0] || codes == [0, 2] || codes == [2, 0], "{codes:?}");
+        assert_eq!(verify(&folder)["generation"], i + 1);
+        assert!(Path::new(&folder.path().join("state/state.json")).exists());
+    }
+}
