@@ -6,7 +6,7 @@
 /** The codes of {@link FilterError}, and what each means. They are API: a code never changes its meaning. */
 export const errorCodes = /** @type {const} */ ([
   "not_a_filter", // the bytes don't begin like a blob
-  "unsupported_version", // the blob is of a newer format
+  "unsupported_version", // the blob, or the feed, is of a newer format
   "unsupported_kind", // this release doesn't know the blob's kind
   "unsupported_format", // this release doesn't know the foreign format, or the variant of one
   "invalid_parameter", // an argument, or a field of a blob, is out of range
@@ -23,10 +23,16 @@ export const errorCodes = /** @type {const} */ ([
   "invalid_key", // a key is neither a string nor a Uint8Array, or gives no key to a filter of URLs or hashes
   "wrong_profile", // the filter wasn't built from URLs, or from passwords
   "wrong_kind", // a filter of this kind can't do that, or the blob is of another kind than asked for
-  "freed", // the filter was freed
+  "freed", // the filter was freed, or the feed closed
   "http", // the server answered with an error
   "network", // the transfer failed
-  "integrity", // the bytes don't have the hash in `integrity`
+  "integrity", // the bytes don't have the hash in `integrity`, or the length and hash that a feed has signed
+  "not_a_feed", // this isn't the manifest of a feed, or its files aren't what it says
+  "signature", // none of the public keys has signed the feed, or this runtime can't check that
+  "wrong_feed", // there is another feed at this URL than the first time
+  "rollback", // the feed is older than one that was accepted before
+  "expired", // the feed's newest generation has expired
+  "cache", // the cache could not keep a feed; only as its `cacheError`
   "wasm_load", // the WebAssembly module could not be started, or was stopped in the middle of a call
 ]);
 

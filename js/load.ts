@@ -70,14 +70,7 @@ async function receive(source: Source, options: LoadOptions, incoming: Receiver)
   requireType("number", { maxBytes });
   requireSignal(signal);
   if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be 0 or more");
-  signal?.throwIfAborted();
-  const opening = open(source, { signal, fetch });
-  const { stream, total, hint } = await unlessAborted(opening, signal).catch((error: unknown) => {
-    // If it opens after all, nobody will read it.
-    opening.then(({ stream }) => stream.cancel()).catch(() => {});
-    signal?.throwIfAborted();
-    throw error;
-  });
+  const { stream, total, hint } = await open(source, { signal, fetch });
   const most = Math.min(maxBytes, 0x7fff_ffff);
   const requireRoom = (length: number) => {
     if (length > most) throw new FilterError("too_large", `the blob has ${length} bytes, more than ${most}`);
@@ -132,10 +125,27 @@ interface Opened {
   hint?: boolean;
 }
 
-/**
- * @internal Opens a source. It is recognised by its properties, because polyfills and other realms have other classes.
- */
-export async function open(source: Source, options: LoadOptions): Promise<Opened> {
+/** @internal How to open a source. */
+export interface OpenOptions extends Pick<LoadOptions, "signal" | "fetch"> {
+  /** What HTTP caches may do, where that is known. */
+  cache?: RequestCache | undefined;
+}
+
+/** @internal Opens a source, unless the signal aborts first. */
+export async function open(source: Source, options: OpenOptions): Promise<Opened> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const opening = openAny(source, options);
+  return unlessAborted(opening, signal).catch((error: unknown) => {
+    // If it opens after all, nobody will read it.
+    opening.then(({ stream }) => stream.cancel()).catch(() => {});
+    signal?.throwIfAborted();
+    throw error;
+  });
+}
+
+/** Opens a source. It is recognised by its properties, because polyfills and other realms have other classes. */
+async function openAny(source: Source, options: OpenOptions): Promise<Opened> {
   if (typeof source === "string") return openUrl(source, options);
   const names = ["stream", "size", "href", "then", "ok", "url"];
   const [stream, size, href, then, ok, url] = attempt("load takes a URL, a response or bytes", () =>
@@ -150,11 +160,19 @@ export async function open(source: Source, options: LoadOptions): Promise<Opened
   return { stream: blob.stream(), total: blob.size };
 }
 
-function openUrl(url: string, options: LoadOptions): Promise<Opened> {
+function openUrl(url: string, options: OpenOptions): Promise<Opened> {
   return /^[\0- ]*file:/i.test(url) ? openFile(url) : openResponse(request(url, options), url);
 }
 
-async function request(input: string | Request, { signal, fetch = globalThis.fetch }: LoadOptions): Promise<Response> {
+async function request(input: string | Request, options: OpenOptions): Promise<Response> {
+  const { signal, fetch = globalThis.fetch, cache } = options;
+  try {
+    if (cache) return await fetch(input, { signal, cache });
+  } catch (error) {
+    // Cloudflare's workerd throws for the option itself until a compatibility date of 2024-11-11, and for single modes
+    // after it.
+    if (!/\bcache\b/.test(Object(error).message)) throw error;
+  }
   return fetch(input, { signal });
 }
 

@@ -2,6 +2,9 @@
 
 export type { ErrorCode } from "./error.js";
 export { FilterError } from "./error.js";
+export type { FeedInfo, FeedOptions, WatchOptions } from "./feed.js";
+export { Feed, openFeed } from "./feed.js";
+export type { FeedCache } from "./feedcache.js";
 export { decode, Filter } from "./filter.js";
 export type { FilterInfo, ForeignFormat } from "./info.js";
 export type { AnyKey, Key } from "./input.js";

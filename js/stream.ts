@@ -29,6 +29,7 @@ export function toWeb(stream: AsyncIterable<Uint8Array> & { destroy?(): void }):
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   let stop!: () => void;
   const aborted = new Promise<never>((_, reject) => (stop = () => reject(signal?.reason)));
+  if (signal?.aborted) stop();
   signal?.addEventListener("abort", stop);
   try {
     return await Promise.race([promise, aborted]);

@@ -74,12 +74,36 @@ export async function reader(entry, blobs) {
   return lines;
 }
 
-async function read({ Filter, FilterError, canonicalizeUrl, decode, load, urlExpressions }, blobs, line) {
+/** An unsigned feed of one file, as `fetch` answers for it; the host has sent a damaged file before. */
+function feed() {
+  const sha256 = "3d5268f8d6539766ee29603b00b0e9882fe2f785d71bedcf10abc89f5db13bf0";
+  const bytes = Uint8Array.from(atob("tUJMTQEBAAAAAAAAAAAAABEAAAAKJtUB6ASoaQA9WDc="), (char) => char.charCodeAt(0));
+  const files = [{ kind: "base", bytes: bytes.length, sha256 }];
+  const times = { createdAt: 1.7e12, expires: 8.64e15 };
+  const payload = { version: 1, feedId: "0".repeat(32), generation: 1, ...times, profile: "raw", fpr: 0.01, seed: "0" };
+  const encoded = btoa(JSON.stringify({ ...payload, count: 1, files })).replace(/=+$/, "");
+  const manifest = JSON.stringify({ payload: encoded, signatures: [] });
+  let damaged = true;
+  return async (url) => {
+    if (url.endsWith("feed.json")) return new Response(manifest);
+    const answer = damaged ? bytes.map((byte) => byte ^ 1) : bytes;
+    damaged = false;
+    return new Response(answer);
+  };
+}
+
+async function read(api, blobs, line) {
+  const { Feed, Filter, FilterError, canonicalizeUrl, decode, load, openFeed, urlExpressions } = api;
   for (const bytes of blobs) {
     ask(decode(bytes), line);
     const loaded = await load(new Response(bytes));
     line("loaded", loaded instanceof Filter, Filter.decode(bytes).equals(loaded));
   }
+  const url = "https://lists.example/feed.json";
+  const opened = await openFeed(url, { publicKey: null, cache: null, fetch: feed() });
+  line("feed", opened instanceof Feed, opened.filter.hasMany(["a", "b"]), opened.info(), await opened.update());
+  opened.close();
+  line("closed", opened.filter.has("a"), await opened.update().catch(({ code }) => code));
   line(
     "errors",
     codeOf(() => decode(encode("<!doctype html>"))),

@@ -220,6 +220,7 @@ fn find<T>(length: usize, run: impl Fn(&Canonical) -> Option<T>) -> Result<Optio
     }
 }
 
-fn ascii(text: &[u8]) -> JsString {
+/// A text of ASCII.
+pub(super) fn ascii(text: &[u8]) -> JsString {
     str::from_utf8(text).unwrap_or_default().into()
 }

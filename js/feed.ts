@@ -1,0 +1,243 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+/** Filters that stay up to date. */
+
+import type { FilterError } from "./error.js";
+import { cacheStorage, type FeedCache, requireCache, Shelf } from "./feedcache.js";
+import type { Filter } from "./filter.js";
+import { Follower, type Watcher } from "./follower.js";
+import { invalidParameter, isA, requireType } from "./input.js";
+import type { LoadOptions } from "./load.js";
+import { importKeys, lengthOf } from "./manifest.js";
+import { requireSignal, unlessAborted } from "./stream.js";
+
+/** The options of {@link openFeed}. */
+export interface FeedOptions extends Pick<LoadOptions, "fetch"> {
+  /**
+   * The public key that must have signed the feed, in base64url without padding, as `bloom-wasm feed keygen` prints it;
+   * or several, one of which is enough. Null says that the feed is unsigned.
+   */
+  publicKey: string | string[] | null;
+  /** Where to keep the feed for the next start. By default Cache Storage, where there is one; null = nowhere. */
+  cache?: FeedCache | null;
+  /** Stops opening. The promise then rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Called after each chunk of the files that an update needs, with their bytes so far and in all. */
+  onProgress?: (progress: { loaded: number; total: number }) => void;
+  /** A generation that is older, in milliseconds, counts as expired, even if it says that it lasts longer. */
+  maxAge?: number;
+  /** The most bytes that all files together may have. By default only memory is the limit. */
+  maxBytes?: number;
+}
+
+/** The options of {@link Feed.watch}. */
+export interface WatchOptions {
+  /** Milliseconds between two updates, at least 1000. Each wait is up to a tenth longer or shorter. */
+  every: number;
+  /** Called whenever a newer generation is in place. */
+  onUpdate?: (feed: Feed) => void;
+  /** Called with the error of an update that failed, and with each new `cacheError`. */
+  onError?: (error: unknown) => void;
+}
+
+/** A description of a feed: a plain object that can go into JSON. */
+export interface FeedInfo {
+  /** What tells feeds apart: 32 hexadecimal digits. */
+  feedId: string;
+  /** The name that the publisher gave, or null. */
+  name: string | null;
+  /** The number of the generation in place. */
+  generation: number;
+  /** When its list was published, in milliseconds since 1970. */
+  createdAt: number;
+  /** When it expires, in milliseconds since 1970. */
+  expires: number;
+  /** What the keys are. */
+  profile: "raw" | "url" | "password";
+  /** The rate of false positives that the publisher promises, 0 to 1: per check with `url`, otherwise per key. */
+  fpr: number;
+  /** The rate per key of the filter in place, 0 to 1, estimated. */
+  estimatedFpr: number;
+  /** The number of keys on the list. */
+  count: number;
+  /** The number of files: the base and the deltas. */
+  files: number;
+  /** The length of all files in bytes. */
+  byteLength: number;
+}
+
+/**
+ * Opens a feed: a filter that stays up to date. The URL is that of its manifest, usually `feed.json`; the files lie
+ * beside it. In Node, Deno and Bun, it may be a `file:` URL.
+ *
+ * If the cache has a generation, this resolves with it at once, even without a network, and updates behind; `stale`
+ * tells whether it has expired. Otherwise this fetches the feed.
+ *
+ * Throws a {@link FilterError}: `not_a_feed`, `signature`, `wrong_feed`, `rollback`, `expired`, `integrity`,
+ * `too_large`, and the codes of `load` and `apply`. An abort rejects with the signal's reason.
+ *
+ * An update takes the memory of the new filter beside the old one, and at most 512 KiB; the two share what their files
+ * have in common. WebAssembly's memory contains this, and grows by at least a sixteenth. Each new file takes its length
+ * once more while it is put into the cache.
+ */
+export async function openFeed(url: string | URL, options: FeedOptions): Promise<Feed> {
+  if (typeof options !== "object" || options === null) throw invalidParameter("options must have publicKey");
+  const { publicKey, cache, signal, fetch, onProgress, maxAge = Infinity, maxBytes = Infinity } = options;
+  requireType("function", { fetch, onProgress });
+  requireType("number", { maxAge, maxBytes });
+  requireSignal(signal);
+  if (!(maxAge >= 0 && maxBytes >= 0)) throw invalidParameter("maxAge and maxBytes must be 0 or more");
+  if (cache !== undefined) requireCache(cache);
+  const address = absolute(url);
+  signal?.throwIfAborted();
+  const keys = await unlessAborted(importKeys(publicKey), signal);
+  const store = cache === undefined ? await unlessAborted(cacheStorage(), signal) : cache;
+  const shelf = new Shelf(store, address, keys);
+  const follower = new Follower({ url: address, keys, shelf, fetch, onProgress, maxAge, maxBytes });
+  try {
+    if (await follower.restore(signal)) follower.update().catch(() => {});
+    else await follower.update(signal);
+  } catch (error) {
+    follower.close();
+    throw error;
+  }
+  return Reflect.construct(Feed, [follower]) as Feed;
+}
+
+/** The URL from the root on. */
+function absolute(url: unknown): string {
+  try {
+    const { href = url } = Object(url) as { href?: unknown };
+    if (typeof href === "string") return new URL(href, globalThis.document?.baseURI ?? globalThis.location?.href).href;
+  } catch {
+    // It is relative, and there is no page; or it is somebody's Proxy.
+  }
+  throw invalidParameter("url must be the whole URL of a manifest");
+}
+
+/** A filter that stays up to date. {@link openFeed} opens one. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
+export class Feed {
+  #follower: Follower;
+
+  private constructor(follower: Follower) {
+    if (!isA(follower, Follower)) throw invalidParameter("open feeds with openFeed");
+    this.#follower = follower;
+    // Not in the class, which a bundler would then keep even if nobody opens a feed.
+    if (Symbol.dispose) Object.defineProperty(this, Symbol.dispose, { value: this.close });
+  }
+
+  /**
+   * The filter of the newest generation. It is always complete. An update doesn't change it but puts another in its
+   * place, so ask `feed.filter` each time. One that you keep goes on as it is.
+   */
+  get filter(): Filter {
+    return this.#follower.place.filter;
+  }
+
+  /** The number of the generation in place. */
+  get generation(): number {
+    return this.#follower.place.manifest.generation;
+  }
+
+  /** When its list was published. */
+  get createdAt(): Date {
+    return new Date(this.#follower.place.manifest.createdAt);
+  }
+
+  /** Whether it has expired, or is older than `maxAge`. It answers all the same. */
+  get stale(): boolean {
+    return this.#follower.isOver(this.#follower.place.manifest);
+  }
+
+  /** Why the cache doesn't hold the newest generation: an error with the code `cache`. Undefined if it does. */
+  get cacheError(): FilterError | undefined {
+    return this.#follower.cacheError;
+  }
+
+  /** A description of the feed: a plain object that can go into JSON. */
+  info(): FeedInfo {
+    const { manifest, estimatedFpr } = this.#follower.place;
+    const { feedId, name = null, generation, createdAt, expires, profile, fpr, count, files } = manifest;
+    const more = { estimatedFpr, count, files: files.length, byteLength: lengthOf(manifest) };
+    return { feedId, name, generation, createdAt, expires, profile, fpr, ...more };
+  }
+
+  /**
+   * Fetches what is new. Resolves with true once a newer generation is in place, and with false if there is none.
+   *
+   * If it fails, the generation in place stays, and the promise rejects with the codes of {@link openFeed}, or with
+   * `freed` if the feed was closed. An update that is under way is joined. The signal ends only this wait, and the
+   * transfer too if nobody else waits for it.
+   */
+  async update(options?: { signal?: AbortSignal }): Promise<boolean> {
+    const { signal } = Object(options) as { signal?: AbortSignal };
+    requireSignal(signal);
+    return this.#follower.update(signal);
+  }
+
+  /**
+   * Updates again and again, until the returned function is called or the feed is closed. After failures it waits
+   * longer, up to eight times `every`. It doesn't keep a program running that has nothing else to do.
+   *
+   * What your callbacks throw is thrown on to the runtime as an uncaught error; the watching goes on.
+   */
+  watch(options: WatchOptions): () => void {
+    const { every, onUpdate, onError } = Object(options) as WatchOptions;
+    requireType("function", { onUpdate, onError });
+    if (!(typeof every === "number" && every >= 1000 && every < Infinity)) {
+      throw invalidParameter("every must be a number of milliseconds, at least 1000");
+    }
+    const follower = this.#follower;
+    follower.requireOpen();
+    const stop = new AbortController();
+    let failures = 0;
+    let timer: ReturnType<typeof setTimeout>;
+    const watcher: Watcher = {
+      updated: () => onUpdate && later(() => onUpdate(this)),
+      failed: (error) => onError && later(() => onError(error)),
+      stop() {
+        clearTimeout(timer);
+        follower.watchers.delete(watcher);
+        stop.abort();
+      },
+    };
+    /** Calls a callback, unless the watching has ended by then. What it throws ends nothing of ours. */
+    const later = (run: () => void) => queueMicrotask(() => stop.signal.aborted || run());
+    const wait = () => {
+      const milliseconds = every * 2 ** Math.min(failures, 3) * (0.9 + Math.random() / 5);
+      timer = setTimeout(update, Math.min(milliseconds, 2 ** 31 - 1));
+      // In Node and Bun it is an object. Deno has numbers.
+      Object(timer).unref?.();
+      if (typeof timer === "number") Object(globalThis).Deno?.unrefTimer(timer);
+    };
+    const update = async () => {
+      try {
+        await follower.update(stop.signal);
+        failures = 0;
+      } catch (error) {
+        failures++;
+        watcher.failed(error);
+      }
+      if (!stop.signal.aborted) wait();
+    };
+    follower.watchers.add(watcher);
+    if (follower.isUpdating) update();
+    else wait();
+    return watcher.stop;
+  }
+
+  /**
+   * Ends all watching and an update under way. `feed.filter` goes on answering, and `update` rejects with `freed`.
+   */
+  close(): void {
+    this.#follower.close();
+  }
+
+  /** The name of the class. It keeps frameworks from wrapping feeds in proxies. */
+  get [Symbol.toStringTag](): string {
+    return "Feed";
+  }
+}
+
+/** `using feed = ...` closes it at the end of the block, where the runtime knows `Symbol.dispose`. */
+export interface Feed extends Disposable {}

@@ -1,0 +1,180 @@
+/** The manifest of a feed: what is signed, and by whom. docs/feeds.md has the format. */
+
+import { FilterError } from "./error.js";
+import { invalidParameter, isA, typeName } from "./input.js";
+
+/** @internal The longest manifest, in bytes. */
+export const LONGEST = 2 ** 21;
+
+/** The longest payload, in bytes. */
+const LONGEST_PAYLOAD = 2 ** 20;
+const MOST_SIGNATURES = 16;
+const MOST_FILES = 64;
+/** The last time that a Date can have. */
+const LAST_TIME = 8.64e15;
+
+/** @internal A file of a feed: the base, or a delta on what the files before it give. */
+export interface FeedFile {
+  kind: "base" | "delta";
+  /** Its length. */
+  bytes: number;
+  /** Its hash in hexadecimal, which is also its name. */
+  sha256: string;
+}
+
+/** @internal What is signed. */
+export interface Payload {
+  feedId: string;
+  name?: string;
+  generation: number;
+  createdAt: number;
+  expires: number;
+  profile: "raw" | "url" | "password";
+  fpr: number;
+  seed: string;
+  count: number;
+  files: [FeedFile, ...FeedFile[]];
+}
+
+/** @internal A manifest that was verified. */
+export interface Manifest extends Payload {
+  /** The payload as it was signed. */
+  signed: string;
+  /** The whole manifest as it was fetched. */
+  source: Uint8Array;
+}
+
+/** @internal The length of all files. */
+export function lengthOf({ files }: { files: FeedFile[] }): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** @internal The public keys that a client trusts. */
+export interface Keys {
+  /** In base64url, sorted, each once; none if the feed is unsigned. */
+  names: string[];
+  keys: CryptoKey[];
+}
+
+/** @internal Reads the option `publicKey`. */
+export async function importKeys(publicKey: string | string[] | null): Promise<Keys> {
+  if (publicKey === null) return { names: [], keys: [] };
+  const given: unknown[] = isA(publicKey, Array) ? [...publicKey] : [publicKey];
+  if (given.length === 0) throw invalidParameter("publicKey must have a key; null says that the feed is unsigned");
+  const raw = new Map<string, Uint8Array<ArrayBuffer>>();
+  for (const text of given) {
+    const bytes = fromBase64(text);
+    if (bytes?.length === 32) raw.set(text as string, bytes);
+    else {
+      const not = typeof text === "string" ? "" : `, not ${typeName(text)}; null says that the feed is unsigned`;
+      throw invalidParameter(`publicKey must be 32 bytes in base64url without padding${not}`);
+    }
+  }
+  const { subtle } = globalThis.crypto ?? {};
+  if (!subtle) throw new FilterError("signature", "only pages served over https can check signatures");
+  const imported = [...raw.values()].map((key) => subtle.importKey("raw", key, ED25519, false, ["verify"]));
+  const keys = await Promise.all(imported).catch((cause: unknown) => {
+    if (Object(cause).name === "DataError") throw invalidParameter("publicKey is not a key of Ed25519");
+    throw new FilterError("signature", "this runtime can't check signatures: it has no Ed25519", { cause });
+  });
+  return { names: [...raw.keys()].sort(), keys };
+}
+
+const ED25519 = { name: "Ed25519" };
+
+/** @internal Reads a manifest. Nothing in its payload is looked at before a signature has been verified. */
+export async function readManifest(source: Uint8Array, { keys }: Keys): Promise<Manifest> {
+  const { payload: signed, signatures } = object(source, "the manifest");
+  require(isA(signatures, Array) && signatures.length <= MOST_SIGNATURES, "signatures");
+  // The encoded length is enough to refuse a payload that is too long.
+  const fits = typeof signed === "string" && signed.length <= Math.ceil((LONGEST_PAYLOAD * 4) / 3);
+  const payload = fits ? fromBase64(signed) : undefined;
+  require(payload !== undefined, "payload");
+  if (keys.length > 0 && !(await isSigned(signed as string, signatures as unknown[], keys)))
+    throw new FilterError("signature", "none of the public keys has signed the manifest");
+  return { ...readPayload(payload), signed: signed as string, source };
+}
+
+/** Whether one of the keys made one of the signatures. */
+async function isSigned(payload: string, signatures: unknown[], keys: CryptoKey[]): Promise<boolean> {
+  for (const one of signatures) {
+    const { protected: header, signature } = Object(one) as Record<string, unknown>;
+    const bytes = fromBase64(signature);
+    if (bytes?.length !== 64 || !isOurs(header)) continue;
+    const message = new TextEncoder().encode(`${header}.${payload}`);
+    for (const key of keys) if (await crypto.subtle.verify(ED25519, key, bytes, message)) return true;
+  }
+  return false;
+}
+
+/** Whether a signature with this header is one of a feed. */
+function isOurs(header: unknown): header is string {
+  try {
+    const { alg, typ, crit, b64 } = object(fromBase64(header), "the header");
+    return alg === "EdDSA" && typ === "bloom-wasm-feed" && crit === undefined && b64 === undefined;
+  } catch {
+    return false;
+  }
+}
+
+function readPayload(bytes: Uint8Array): Payload {
+  const payload = object(bytes, "the payload");
+  const { version, feedId, name, generation, createdAt, expires, profile, fpr, seed, count } = payload;
+  require(isWhole(version, 1), "version");
+  if (version > 1) {
+    throw new FilterError("unsupported_version", `the feed has format version ${version}; update bloom-wasm`);
+  }
+  require(isText(feedId, /^[0-9a-f]{32}$/), "feedId");
+  require(name === undefined || (typeof name === "string" && new TextEncoder().encode(name).length <= 255), "name");
+  require(isWhole(generation, 1), "generation");
+  require(isWhole(createdAt, 0, LAST_TIME), "createdAt");
+  require(isWhole(expires, 0, LAST_TIME), "expires");
+  require(isText(profile, /^(raw|url|password)$/), "profile");
+  require(typeof fpr === "number" && fpr > 0 && fpr < 1, "fpr");
+  require(isText(seed, /^(0|[1-9]\d{0,19})$/) && BigInt(seed) < 1n << 64n, "seed");
+  require(isWhole(count, 0), "count");
+  const listed = payload.files;
+  require(isA(listed, Array) && listed.length >= 1 && listed.length <= MOST_FILES, "files");
+  const files = listed.map((file, i) => {
+    const { kind, bytes, sha256 } = Object(file) as Record<string, unknown>;
+    require(kind === (i === 0 ? "base" : "delta"), "kind");
+    require(isWhole(bytes, 1, 2 ** 31 - 1), "bytes");
+    require(isText(sha256, /^[0-9a-f]{64}$/), "sha256");
+    return { kind, bytes, sha256 };
+  });
+  return { feedId, name, generation, createdAt, expires, profile, fpr, seed, count, files } as Payload;
+}
+
+function require(holds: boolean, what: string): asserts holds {
+  if (!holds) throw new FilterError("not_a_feed", `this is not the manifest of a feed: ${what} is missing or wrong`);
+}
+
+function isWhole(value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
+}
+
+function isText(value: unknown, form: RegExp): value is string {
+  return typeof value === "string" && form.test(value);
+}
+
+/** The JSON object in some bytes. */
+function object(bytes: Uint8Array | undefined, what: string): Record<string, unknown> {
+  try {
+    const value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+    if (typeof value === "object" && value !== null && !isA(value, Array)) return value;
+  } catch {
+    // Not UTF-8, not JSON, or so deep that the parser gives up.
+  }
+  throw new FilterError("not_a_feed", `this is not the manifest of a feed: ${what} is not a JSON object`);
+}
+
+/** The bytes of base64url without padding. Undefined for anything else, even if only the last, unused bits are set. */
+function fromBase64(text: unknown): Uint8Array<ArrayBuffer> | undefined {
+  if (typeof text !== "string" || /[^\w-]/.test(text) || text.length % 4 === 1) return undefined;
+  const standard = text.replaceAll("-", "+").replaceAll("_", "/");
+  const binary = atob(standard);
+  if (btoa(binary).replace(/=+$/, "") !== standard) return undefined;
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}

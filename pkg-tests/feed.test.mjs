@@ -1,0 +1,1493 @@
+/** Feeds: what a client accepts, refuses and keeps, against a publisher and a server that misbehave in every way. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, mock, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { CATCH_MEMORY, folder, installed } from "./installed.mjs";
+import {
+  adapter,
+  base64url,
+  keyPair,
+  manifest,
+  memoryCache,
+  Publisher,
+  serve,
+  sha256,
+  signature,
+} from "./publisher.mjs";
+
+const { FilterError, RibbonFilter, decode, openFeed } = await installed();
+
+const keysOf = (which) => Array.from({ length: 3000 }, (_, i) => `${which} key ${i}`);
+const bases = Object.fromEntries(["a", "b"].map((which) => [which, RibbonFilter.from(keysOf(which), { name: which })]));
+
+const sites = [];
+after(() => sites.forEach((site) => site.close()));
+
+/** A publisher on a server, and how to open its feed. */
+async function published(which = "a") {
+  const publisher = new Publisher(bases[which]);
+  const site = await serve(publisher);
+  sites.push(site);
+  const open = (options) => openFeed(site.url, { publicKey: publisher.key.publicKey, cache: null, ...options });
+  return { publisher, site, open };
+}
+
+/** That a promise rejects with a FilterError of this code. */
+async function fails(code, promise, what) {
+  const error = await promise.then(
+    (value) => assert.fail(`${what ?? code}: it resolved with ${value}`),
+    (error) => error,
+  );
+  assert.ok(error instanceof FilterError, `${what ?? code}: ${error?.stack}`);
+  assert.equal(error.code, code, `${what ?? ""} ${error.message}`);
+  assert.ok(error.message.length > 0 && !/[{}]/.test(error.message), error.message);
+  return error;
+}
+
+/** That a feed answers from this generation, and from the whole of it. */
+function answers(feed, generation, { name, which = "a" } = {}) {
+  assert.equal(feed.generation, generation);
+  assert.ok(feed.filter.hasAll(keysOf(which)), "a false negative");
+  if (name !== undefined) assert.equal(feed.filter.info().name, name);
+}
+
+test("a feed is opened, and then fetches only what is new", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const feed = await open();
+  answers(feed, 2, { name: "second" });
+  assert.deepEqual(site.asked(), ["feed.json", ...publisher.listed.map(({ sha256 }) => sha256)]);
+  // As Node says it.
+  assert.equal(site.headers[0]["cache-control"], "max-age=0");
+  assert.equal(site.headers[1]["cache-control"], undefined);
+  assert.equal(await feed.update(), false);
+  assert.deepEqual(site.asked(), ["feed.json"]);
+
+  const before = feed.filter;
+  publisher.delta("third");
+  assert.equal(await feed.update(), true);
+  answers(feed, 3, { name: "third" });
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed[2].sha256]);
+  assert.equal(before.info().name, "second", "a filter that is kept goes on as it is");
+
+  // The last two deltas become one: only that is fetched.
+  publisher.delta("merged", 2);
+  assert.equal(await feed.update(), true);
+  answers(feed, 4, { name: "merged" });
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed[1].sha256]);
+
+  // Only signed anew.
+  const same = feed.filter;
+  publisher.publish();
+  assert.equal(await feed.update(), true);
+  assert.equal(feed.generation, 5);
+  assert.equal(feed.filter, same);
+  assert.deepEqual(site.asked(), ["feed.json"]);
+
+  publisher.base(bases.b);
+  assert.equal(await feed.update(), true);
+  answers(feed, 6, { name: "b", which: "b" });
+  assert.equal(feed.filter.hasAny(keysOf("a").slice(0, 1)), false);
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed[0].sha256]);
+  before.free();
+  feed.filter.free(); // a user's mistake; the next generation doesn't mind
+  publisher.delta("seventh");
+  assert.equal(await feed.update(), true);
+  answers(feed, 7, { name: "seventh", which: "b" });
+  feed.close();
+});
+
+test("a delta of the tool changes the answers", async () => {
+  const golden = (name) => new Uint8Array(readFileSync(new URL(`../tests/golden/${name}`, import.meta.url)));
+  const { publisher, open } = await published();
+  publisher.base(decode(golden("ribbon.bloom")));
+  const feed = await open();
+  assert.ok(feed.filter.has("key-7") && !feed.filter.has("key-1049"));
+  const bytes = golden("ribbon.delta");
+  publisher.files.set(sha256(bytes), bytes);
+  publisher.listed.push({ kind: "delta", bytes: bytes.length, sha256: sha256(bytes) });
+  publisher.publish();
+  assert.equal(await feed.update(), true);
+  assert.ok(!feed.filter.has("key-7") && feed.filter.has("key-1049"));
+  assert.deepEqual(feed.filter.toBytes(), golden("ribbon-child.bloom"));
+});
+
+test("the description, the progress, and limits", async () => {
+  const { publisher, open } = await published();
+  publisher.delta();
+  const seen = [];
+  const feed = await open({ onProgress: (progress) => seen.push(progress) });
+  const total = publisher.listed.reduce((sum, { bytes }) => sum + bytes, 0);
+  assert.ok(seen.every((progress, i) => progress.total === total && progress.loaded > (seen[i - 1]?.loaded ?? 0)));
+  assert.equal(seen.at(-1).loaded, total);
+  const { createdAt, expires } = JSON.parse(Buffer.from(JSON.parse(publisher.manifest).payload, "base64url"));
+  const { estimatedFpr, ...info } = feed.info();
+  assert.deepEqual(info, {
+    feedId: publisher.feedId,
+    name: "test",
+    generation: 2,
+    createdAt,
+    expires,
+    profile: "raw",
+    fpr: 0.001,
+    count: 1000,
+    files: 2,
+    byteLength: total,
+  });
+  assert.equal(estimatedFpr, feed.filter.estimatedFpr);
+  assert.deepEqual(feed.createdAt, new Date(createdAt));
+  assert.equal(feed.stale, false);
+  assert.equal(feed.cacheError, undefined);
+  assert.equal(Object.prototype.toString.call(feed), "[object Feed]");
+  await open({ maxBytes: total });
+  await fails("too_large", open({ maxBytes: total - 1 }));
+  const mine = new Error("mine");
+  const onProgress = () => {
+    throw mine;
+  };
+  await assert.rejects(open({ onProgress }), mine);
+  publisher.publish({ name: undefined });
+  await feed.update();
+  assert.equal(feed.info().name, null);
+});
+
+test("options of a wrong type", async () => {
+  const { publisher, site } = await published();
+  const { publicKey } = publisher.key;
+  const wrong = [
+    [site.url],
+    [site.url, null],
+    [site.url, {}],
+    ...[
+      undefined,
+      "",
+      "abc",
+      [],
+      [undefined],
+      [publicKey, 5],
+      5,
+      `${publicKey}=`,
+      `${publicKey}\n`,
+      publicKey.slice(1),
+    ].map((publicKey) => [site.url, { publicKey }]),
+    // The last bits are unused, and must be 0.
+    [site.url, { publicKey: publicKey.slice(0, -1) + String.fromCharCode(publicKey.charCodeAt(42) + 1) }],
+    ...["feed.json", "", undefined, null, 5].map((url) => [url, { publicKey }]),
+    ...[
+      { cache: {} },
+      { cache: 5 },
+      { fetch: 5 },
+      { onProgress: 5 },
+      { signal: {} },
+      { maxAge: "1" },
+      { maxAge: -1 },
+      { maxAge: NaN },
+      { maxBytes: 1n },
+      { maxBytes: -1 },
+    ].map((options) => [site.url, { publicKey, ...options }]),
+  ];
+  for (const args of wrong) await fails("invalid_parameter", openFeed(...args), JSON.stringify(args.map(String)));
+  assert.deepEqual(site.asked(), []);
+  const feed = await openFeed(new URL(site.url), { publicKey, cache: null });
+  await fails("invalid_parameter", feed.update({ signal: {} }));
+  await fails("invalid_parameter", feed.update({ signal: null }));
+  assert.equal(await feed.update(null), false);
+  assert.throws(() => feed.watch(), { code: "invalid_parameter" });
+  for (const every of [undefined, "5s", null, "5000", 999, Infinity, NaN])
+    assert.throws(() => feed.watch({ every }), { code: "invalid_parameter" });
+  assert.throws(() => feed.watch({ every: 5000, onUpdate: 5 }), { code: "invalid_parameter" });
+  const { Feed } = await installed();
+  assert.throws(() => new Feed(), { code: "invalid_parameter" });
+  if (Symbol.dispose) feed[Symbol.dispose]();
+  else feed.close();
+  await fails("freed", feed.update());
+});
+
+/** Each with the code that a client answers it with, having generation 2 in place. */
+const refused = (() => {
+  const other = keyPair();
+  const payloads = {
+    not_a_feed: [
+      ...[
+        "version",
+        "feedId",
+        "generation",
+        "createdAt",
+        "expires",
+        "profile",
+        "fpr",
+        "seed",
+        "count",
+        "files",
+      ].flatMap((member) =>
+        [undefined, null, {}, [], "", true, -1, 0.5, 1e300, Number.NaN].map((value) => ({ [member]: value })),
+      ),
+      { version: 0 },
+      { version: "1" },
+      { feedId: "A".repeat(32) },
+      { feedId: `${"a".repeat(32)}\n` },
+      { generation: 0 },
+      { generation: 2 ** 53 },
+      { generation: "3" },
+      { createdAt: 8.64e15 + 1 },
+      { expires: 2 ** 53 },
+      { profile: "urls" },
+      { fpr: 0 },
+      { fpr: 1 },
+      { seed: 0 },
+      { seed: "00" },
+      { seed: "-1" },
+      { seed: "1e3" },
+      { seed: String(2n ** 64n) },
+      { name: null },
+      { name: 5 },
+      { name: "ä".repeat(128) },
+      { profile: "url" }, // the base's is raw
+      { seed: "1" },
+    ].filter((changes) => !("fpr" in changes && changes.fpr === 0.5) && !("count" in changes && changes.count === 0)),
+    unsupported_version: [{ version: 2 }, { version: 3, feedId: 5 }],
+    wrong_feed: [{ feedId: "0".repeat(32) }],
+    rollback: [{ generation: 1 }, { generation: 2 }, { generation: 2, name: "again" }],
+    expired: [{ expires: 0 }, { expires: 1 }],
+  };
+  const files = [
+    () => [],
+    (listed) => [{}, ...listed],
+    (listed) => [null, ...listed],
+    (listed) => [listed[1]],
+    (listed) => [{ ...listed[0], kind: "delta" }, listed[1]],
+    (listed) => [listed[0], { ...listed[1], kind: "base" }],
+    (listed) => Array(65).fill(listed[1]).with?.(0, listed[0]) ?? [listed[0], ...Array(64).fill(listed[1])],
+    ...[0, -1, 2 ** 31, 1.5, "5", null, undefined].map((bytes) => (listed) => [listed[0], { ...listed[1], bytes }]),
+    ...["", "a", "A".repeat(64), `${"a".repeat(64)}/`, "../feed.json", null, undefined].map((sha256) => (listed) => [
+      listed[0],
+      { ...listed[1], sha256 },
+    ]),
+  ];
+  const signed = (publisher, changes = {}) =>
+    base64url(JSON.stringify(publisher.payload({ generation: 3, ...changes })));
+  const withHeader = (header) => (publisher) => manifest(publisher.payload({ generation: 3 }), [publisher.key], header);
+  const whole = (publisher, change) => {
+    const payload = signed(publisher);
+    const its = { payload, signatures: [signature(payload, publisher.key)] };
+    return JSON.stringify(change(its) ?? its);
+  };
+  const good = { alg: "EdDSA", typ: "bloom-wasm-feed" };
+  const manifests = {
+    signature: [
+      (publisher) => manifest(publisher.payload({ generation: 3 }), [other]),
+      (publisher) => manifest(publisher.payload({ generation: 3 }), []),
+      ...[
+        {},
+        { ...good, alg: "none" },
+        { ...good, alg: "Ed25519" },
+        { ...good, alg: "HS256" },
+        { ...good, typ: "bloom-wasm-shards" },
+        { ...good, typ: undefined },
+        { ...good, crit: ["b64"], b64: false },
+        { ...good, crit: null },
+        { ...good, b64: true },
+        [good],
+        `${base64url(JSON.stringify(good))}=`,
+        ` ${base64url(JSON.stringify(good))}`,
+        base64url("{"),
+        "",
+      ].map(withHeader),
+      // The payload of one manifest with the signature of another.
+      (publisher) => {
+        const { signatures } = JSON.parse(publisher.manifest);
+        return JSON.stringify({ payload: signed(publisher), signatures });
+      },
+      (publisher) => whole(publisher, (its) => void (its.signatures[0].signature += "=")),
+      (publisher) => whole(publisher, (its) => void (its.signatures[0].signature += "\n")),
+      (publisher) =>
+        whole(publisher, (its) => void (its.signatures[0].signature = its.signatures[0].signature.slice(2))),
+      (publisher) => whole(publisher, (its) => void (its.signatures[0] = its.signatures[0].signature)),
+      (publisher) => whole(publisher, (its) => void (its.signatures = [null, 5, "a", [], {}])),
+      // No signature is looked at that stands elsewhere.
+      (publisher) => whole(publisher, ({ payload, signatures: [one] }) => ({ payload, signatures: [], ...one })),
+    ],
+    not_a_feed: [
+      () => "<!doctype html><title>Sign in to the wireless network</title>",
+      () => "",
+      () => "null",
+      () => "5",
+      () => "[]",
+      () => "{}",
+      () => "[".repeat(1_000_000),
+      () => `{"payload":${"[".repeat(500_000)}${"]".repeat(500_000)}}`,
+      (publisher) => Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), publisher.manifest]),
+      (publisher) => Buffer.concat([publisher.manifest, Buffer.from([0xff])]),
+      (publisher) => publisher.manifest.subarray(0, -1),
+      (publisher) => whole(publisher, (its) => void delete its.signatures),
+      (publisher) => whole(publisher, (its) => void (its.signatures = {})),
+      (publisher) => whole(publisher, (its) => void (its.signatures = Array(17).fill(its.signatures[0]))),
+      (publisher) => whole(publisher, (its) => void (its.signatures = Array(10_000).fill({}))),
+      (publisher) => whole(publisher, (its) => void (its.payload += "=")),
+      (publisher) =>
+        whole(publisher, (its) => void (its.payload = `${its.payload.slice(0, 40)}\n${its.payload.slice(40)}`)),
+      (publisher) => whole(publisher, (its) => void (its.payload = null)),
+      (publisher) => manifest("null", [publisher.key]),
+      (publisher) => manifest("[]", [publisher.key]),
+      (publisher) => manifest("{", [publisher.key]),
+      (publisher) => manifest("[".repeat(700_000), [publisher.key]),
+      (publisher) => manifest('{"version":1e999}', [publisher.key]),
+      (publisher) =>
+        manifest(`${JSON.stringify(publisher.payload({ generation: 3 }))}${" ".repeat(2 ** 20)}`, [publisher.key]),
+      ...files.map(
+        (change) => (publisher) =>
+          manifest(publisher.payload({ generation: 3, files: change(publisher.listed) }), [publisher.key]),
+      ),
+    ],
+    too_large: [() => Buffer.alloc(2 ** 21 + 1, 32)],
+  };
+  const cases = Object.entries(manifests).flatMap(([code, all]) => all.map((make) => [code, make]));
+  for (const [code, all] of Object.entries(payloads)) {
+    for (const changes of all) {
+      const make = (publisher) => manifest(publisher.payload({ generation: 3, ...changes }), [publisher.key]);
+      cases.push([code, make, JSON.stringify(changes, (_, value) => (value === undefined ? "undefined" : value))]);
+    }
+  }
+  return cases;
+})();
+
+test(`${refused.length} manifests that are refused, each with its code, at the first time and later`, async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  const kept = new Map(cache.entries);
+  for (const [i, [code, make, what = make.toString()]] of refused.entries()) {
+    publisher.manifest = Buffer.from(make(publisher));
+    await fails(code, feed.update(), `${i}: ${what}`);
+    answers(feed, 2, { name: "second" });
+    // Nobody who comes anew can know of another feed, or of a rollback.
+    if (!["wrong_feed", "rollback"].includes(code)) await fails(code, open(), `${i}, first: ${what}`);
+  }
+  assert.deepEqual(cache.entries, kept, "the cache was changed");
+  publisher.generation = 2;
+  publisher.delta("third");
+  site.asked();
+  assert.equal(await feed.update(), true);
+  answers(feed, 3, { name: "third" });
+});
+
+test("what may be in a manifest: more members, several signatures, the largest numbers", async () => {
+  const { publisher, open } = await published();
+  const feed = await open();
+  const other = keyPair();
+  const payload = base64url(
+    JSON.stringify({ ...publisher.payload({ generation: 2 ** 53 - 1, count: 2 ** 53 - 1 }), more: [{}], signed: 5 }),
+  );
+  const fillers = Array.from({ length: 14 }, () => ({ protected: "e30", signature: "AA", header: {} }));
+  const signatures = [...fillers, signature(payload, other), signature(payload, publisher.key)];
+  publisher.manifest = Buffer.from(` ${JSON.stringify({ more: null, payload, signatures })}\n`);
+  assert.equal(await feed.update(), true);
+  answers(feed, 2 ** 53 - 1);
+  // As long as allowed, in chunks of any size.
+  publisher.feedId = "f".repeat(32);
+  const longest = JSON.stringify(publisher.publish().payload()).padEnd(2 ** 20);
+  publisher.manifest = manifest(longest, [publisher.key]);
+  publisher.manifest = Buffer.concat([publisher.manifest, Buffer.alloc(2 ** 21 - publisher.manifest.length, 32)]);
+  answers(await open(), 2);
+});
+
+test("a manifest of 100 MB is not read", async () => {
+  const { site, open } = await published();
+  const chunk = Buffer.alloc(65_536, 32);
+  for (const headers of [{}, { "content-length": 1e8 }]) {
+    let sent = 0;
+    site.fault = (_, response) => {
+      response.writeHead(200, headers);
+      const more = () => {
+        while (sent < 1e8 && !response.destroyed) {
+          sent += chunk.length;
+          if (!response.write(chunk)) return void response.once("drain", more);
+        }
+      };
+      more();
+      return true;
+    };
+    await fails("too_large", open());
+    assert.ok(sent < 2e7, `${sent} bytes`);
+  }
+});
+
+test("64 files are taken", async () => {
+  const { publisher, open } = await published();
+  for (let i = 1; i < 64; i++) publisher.delta(`file ${i}`);
+  answers(await open(), 64, { name: "file 63" });
+});
+
+/** The bytes of a response, of which `at` are sent before the connection breaks. */
+const cut = (response, bytes, at, length = bytes.length) => {
+  response.writeHead(200, length ? { "content-length": length } : {});
+  response.write(bytes.subarray(0, at), () => response.destroy());
+  return true;
+};
+
+test("files and manifests that break off, are damaged, swapped, longer or shorter", async () => {
+  const { publisher, site, open } = await published();
+  const feed = await open();
+  publisher.base(bases.b).delta("third");
+  const names = ["feed.json", ...publisher.listed.map(({ sha256 }) => sha256)];
+  const flipped = (bytes) => bytes.map((byte, i) => (i === bytes.length >> 1 ? byte ^ 1 : byte));
+  const send = (code, change, chunked) => [
+    code,
+    (response, bytes, path) => {
+      const changed = change(bytes, path);
+      response.writeHead(200, chunked ? {} : { "content-length": changed.length });
+      if (chunked) response.write(changed.subarray(0, 5));
+      response.end(chunked ? changed.subarray(5) : changed);
+      return true;
+    },
+  ];
+  const status = (code, number) => [code, (response) => (response.writeHead(number).end("no"), true)];
+  const faults = {
+    "cut in the middle": ["network", (response, bytes) => cut(response, bytes, bytes.length >> 1)],
+    "cut in the middle, of unknown length": ["network", (response, bytes) => cut(response, bytes, 40, null)],
+    "cut after the last byte": ["network", (response, bytes) => cut(response, bytes, bytes.length, null)],
+    "cut before the first byte": ["network", (response) => (response.destroy(), true)],
+    missing: status("http", 404),
+    "an error": status("http", 503),
+    damaged: send("integrity", flipped),
+    longer: send("integrity", (bytes) => Buffer.concat([bytes, Buffer.from(" ")])),
+    "longer, of unknown length": send("integrity", (bytes) => Buffer.concat([bytes, Buffer.from(" ")]), true),
+    shorter: send("integrity", (bytes) => bytes.subarray(0, -1)),
+    "shorter, of unknown length": send("integrity", (bytes) => bytes.subarray(0, -1), true),
+    empty: send("integrity", () => Buffer.alloc(0)),
+    "another file": send("integrity", (_, path) =>
+      publisher.files.get(names.find((name) => name.length > 9 && name !== path)),
+    ),
+    "a captive portal": send("integrity", () => Buffer.from("<title>Sign in</title>")),
+  };
+  for (const path of names) {
+    for (const [what, [expected, fault]] of Object.entries(faults)) {
+      site.fault = (asked, response, bytes) => asked === path && fault(response, Buffer.from(bytes), path);
+      const mended = path === "feed.json" && /^longer/.test(what);
+      if (mended) continue; // spaces after a manifest are no fault
+      const code =
+        path === "feed.json" && expected === "integrity" ? /signature|not_a_feed/ : new RegExp(`^${expected}$`);
+      for (const attempt of [() => feed.update(), () => open()]) {
+        const error = await attempt().then(
+          () => assert.fail(`${what} ${path}`),
+          (error) => error,
+        );
+        assert.ok(error instanceof FilterError && code.test(error.code), `${what} ${path}: ${error.stack}`);
+        answers(feed, 1, { name: "a" });
+      }
+    }
+  }
+  site.fault = undefined;
+  assert.equal(await feed.update(), true);
+  answers(feed, 3, { name: "third", which: "b" });
+  site.close();
+  await fails("network", feed.update());
+  answers(feed, 3, { name: "third", which: "b" });
+});
+
+test("a transport that tells the length and ends early is `truncated`", async () => {
+  const { publisher, open } = await published();
+  const feed = await open();
+  publisher.delta();
+  for (const short of ["feed.json", publisher.listed[1].sha256]) {
+    const fetch = async (url, options) => {
+      const response = await globalThis.fetch(url, options);
+      if (!url.endsWith(short)) return response;
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      return new Response(bytes.subarray(0, -1), { headers: { "content-length": bytes.length } });
+    };
+    await fails("truncated", open({ fetch }));
+  }
+  await feed.update();
+});
+
+test("a file that is longer than signed is read no further", async () => {
+  const { publisher, site, open } = await published();
+  const { sha256: name, bytes: length } = publisher.listed[0];
+  let sent = 0;
+  site.fault = (path, response, bytes) => {
+    if (path !== name) return false;
+    response.writeHead(200).write(bytes);
+    const more = () => {
+      while (sent < 1e8 && !response.destroyed) {
+        sent += 65_536;
+        if (!response.write(Buffer.alloc(65_536))) return void response.once("drain", more);
+      }
+    };
+    more();
+    return true;
+  };
+  await fails("integrity", open());
+  assert.ok(sent < 4e7 && length > 1000, `${sent} bytes`);
+});
+
+test("what an HTTP cache has damaged is fetched past it, once", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  for (const { sha256: path } of publisher.listed) {
+    const asked = [];
+    site.fault = (at, response, bytes, { headers }) => {
+      if (at !== path) return false;
+      asked.push(headers["cache-control"]);
+      if (headers["cache-control"] === "no-cache") return false;
+      response.writeHead(200).end(bytes.map((byte) => byte ^ 1));
+      return true;
+    };
+    answers(await open(), 2, { name: "second" });
+    assert.deepEqual(asked, [undefined, "no-cache"]);
+  }
+});
+
+test("files that aren't what the manifest says: a delta as base, a base as delta, a delta for another parent", async () => {
+  const { publisher, open } = await published();
+  publisher.delta("second");
+  const feed = await open();
+  const [base, first] = publisher.listed;
+  publisher.delta("third");
+  const [, , second] = publisher.listed;
+  const cases = [
+    ["wrong_kind", [{ ...first, kind: "base" }]],
+    ["wrong_kind", [base, { ...base, kind: "delta" }]],
+    ["wrong_base", [base, second]],
+    ["wrong_base", [base, first, first]],
+    ["wrong_base", [base, first, second, first]],
+    // A length that was signed, and is wrong.
+    ["integrity", [base, { ...first, bytes: first.bytes + 1 }]],
+    ["integrity", [base, { ...first, bytes: first.bytes - 1 }]],
+  ];
+  for (const [code, files] of cases) {
+    publisher.publish({ files });
+    await fails(code, feed.update(), JSON.stringify(files));
+    await fails(code, open());
+    answers(feed, 2, { name: "second" });
+  }
+  const text = Buffer.from("no filter at all");
+  publisher.files.set(sha256(text), text);
+  publisher.publish({ files: [{ kind: "base", bytes: text.length, sha256: sha256(text) }] });
+  await fails("not_a_filter", feed.update());
+  publisher.publish();
+  assert.equal(await feed.update(), true);
+  answers(feed, publisher.generation, { name: "third" });
+});
+
+test("replayed and swapped manifests, another feed's, and one of a stolen key", async () => {
+  const { publisher, site, open } = await published();
+  const first = publisher.manifest;
+  publisher.delta("second");
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  publisher.manifest = first;
+  await fails("rollback", feed.update());
+  answers(feed, 2, { name: "second" });
+
+  // Another feed under the same key.
+  const other = new Publisher(bases.b);
+  Object.assign(other, { key: publisher.key, signers: [publisher.key], generation: 9 });
+  other.publish();
+  site.publisher = other;
+  await fails("wrong_feed", feed.update());
+  answers(feed, 2, { name: "second" });
+  site.publisher = publisher;
+
+  // Whoever stole the key signs the highest generation.
+  publisher.manifest = manifest(publisher.payload({ generation: 2 ** 53 - 1 }), [publisher.key]);
+  assert.equal(await feed.update(), true);
+  const next = keyPair();
+  publisher.signers = [next];
+  publisher.delta("honest");
+  await fails("signature", feed.update());
+  const both = [publisher.key.publicKey, next.publicKey];
+  await fails(
+    "rollback",
+    open({ cache, publicKey: publisher.key.publicKey })
+      .then((feed) => feed.update())
+      .catch((error) => {
+        // The old key's client has the thief's generation, and doesn't know the new key.
+        assert.equal(error.code, "signature");
+        throw new FilterError("rollback", "as expected");
+      }),
+  );
+  const moved = await open({ cache, publicKey: next.publicKey });
+  answers(moved, 3, { name: "honest" });
+  // With both keys it is a third set.
+  answers(await open({ cache, publicKey: both }), 3, { name: "honest" });
+});
+
+test("several keys and their rotation", async () => {
+  const { publisher, open } = await published();
+  const [old, next] = [publisher.key, keyPair()];
+  const feed = await open({ publicKey: [next.publicKey, old.publicKey, old.publicKey] });
+  publisher.signers = [old, next];
+  publisher.publish();
+  await open({ publicKey: next.publicKey });
+  await open({ publicKey: [old.publicKey] });
+  publisher.signers = [next];
+  publisher.publish();
+  assert.equal(await feed.update(), true);
+  await fails("signature", open());
+  // The order of the keys, and keys that come twice, make no other set.
+  const cache = memoryCache();
+  await open({ cache, publicKey: [next.publicKey, old.publicKey] });
+  const names = [...cache.entries.keys()];
+  await open({ cache, publicKey: [old.publicKey, next.publicKey, old.publicKey] });
+  assert.deepEqual([...cache.entries.keys()], names);
+});
+
+test("an unsigned feed, for those who say so", async () => {
+  const { publisher, open } = await published();
+  publisher.signers = [];
+  publisher.publish();
+  const feed = await open({ publicKey: null });
+  answers(feed, 2);
+  await fails("signature", open());
+  publisher.signers = [keyPair()];
+  publisher.publish();
+  assert.equal(await feed.update(), true);
+  publisher.manifest = manifest(publisher.payload({ generation: 2 }));
+  await fails("rollback", feed.update());
+  publisher.manifest = manifest(publisher.payload({ generation: 5, fpr: 2 }));
+  await fails("not_a_feed", feed.update());
+});
+
+test("where signatures can't be checked, that is said", async () => {
+  const { open } = await published();
+  const { subtle } = crypto;
+  const without = async (value, run) => {
+    Object.defineProperty(crypto, "subtle", { value, configurable: true });
+    try {
+      await run();
+    } finally {
+      delete crypto.subtle;
+    }
+  };
+  await without(undefined, async () => {
+    assert.match((await fails("signature", open())).message, /https/);
+    answers(await open({ publicKey: null }), 1);
+  });
+  const importKey = async () => {
+    throw new DOMException("Unrecognized name.", "NotSupportedError");
+  };
+  await without({ importKey }, async () => assert.match((await fails("signature", open())).message, /Ed25519/));
+  assert.equal(crypto.subtle, subtle);
+});
+
+/** Runs with a clock that is some milliseconds off. */
+async function off(milliseconds, run) {
+  mock.timers.enable({ apis: ["Date"], now: Date.now() + milliseconds });
+  try {
+    return await run();
+  } finally {
+    mock.timers.reset();
+  }
+}
+
+const HOUR = 3_600_000;
+
+test("expiry: a clock that is an hour off, and maxAge", async () => {
+  const { publisher, open } = await published();
+  const expires = Date.now() + 2 * HOUR;
+  publisher.publish({ expires });
+  const feed = await open();
+  const kept = memoryCache();
+  await open({ cache: kept });
+  for (const hours of [-1, 1]) {
+    await off(hours * HOUR, async () => {
+      assert.equal(feed.stale, false);
+      assert.equal(await feed.update(), false);
+      answers(await open(), 2);
+    });
+  }
+  // To the millisecond.
+  await off(expires - 1 - Date.now(), async () => {
+    assert.equal(feed.stale, false);
+    await open();
+  });
+  await off(expires - Date.now(), async () => {
+    assert.equal(feed.stale, true);
+    // There is nothing newer, but nobody can say that all is well.
+    await fails("expired", feed.update());
+    answers(feed, 2);
+    await fails("expired", open());
+    const cached = await open({ cache: kept });
+    assert.equal(cached.stale, true);
+    answers(cached, 2);
+    await fails("expired", cached.update());
+    publisher.publish();
+    assert.equal(await cached.update(), true);
+    assert.equal(cached.stale, false);
+  });
+  // maxAge only tightens.
+  publisher.publish({ expires: Date.now() + 8 * HOUR });
+  const strict = await open({ maxAge: HOUR });
+  await off(2 * HOUR, async () => {
+    assert.equal(strict.stale, true);
+    await fails("expired", strict.update());
+    await fails("expired", open({ maxAge: HOUR }));
+    await open({ maxAge: 9 * HOUR });
+  });
+  await off(9 * HOUR, () => fails("expired", open({ maxAge: 90 * HOUR })));
+});
+
+test("with a cache it starts at once, offline too, and updates behind", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const cache = memoryCache();
+  await open({ cache });
+  for (const name of cache.entries.keys()) assert.match(name, /^[a-z0-9.-]+$/);
+  for (const { sha256: name } of publisher.listed) assert.equal(sha256(cache.entries.get(name)), name);
+  assert.equal(cache.entries.size, 4);
+  site.asked();
+
+  publisher.delta("third");
+  const feed = await open({ cache });
+  answers(feed, 2, { name: "second" });
+  assert.equal(await feed.update(), true); // joins the one behind
+  answers(feed, 3, { name: "third" });
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed[2].sha256]);
+
+  publisher.base(bases.b);
+  assert.equal(await feed.update(), true);
+  // What no manifest names any more is gone.
+  assert.equal(cache.entries.size, 3);
+  site.fault = (_, response) => (response.destroy(), true);
+  const offline = await open({ cache });
+  answers(offline, 4, { name: "b", which: "b" });
+  await fails("network", offline.update());
+  answers(offline, 4, { name: "b", which: "b" });
+  assert.deepEqual(site.asked().slice(-1), ["feed.json"]);
+});
+
+test("what a cache remembers: the highest generation of a feed, and the feed of a URL", async () => {
+  const { publisher, site, open } = await published();
+  const first = publisher.manifest;
+  publisher.delta("second");
+  const cache = memoryCache();
+  await open({ cache });
+  publisher.manifest = first;
+  const restarted = await open({ cache });
+  await fails("rollback", restarted.update());
+  answers(restarted, 2, { name: "second" });
+  // At another URL too, and without the files.
+  for (const { sha256: name } of publisher.listed) cache.entries.delete(name);
+  await fails("rollback", open({ cache }));
+  const elsewhere = (options) =>
+    openFeed(`${site.url}?elsewhere`, { publicKey: publisher.key.publicKey, cache, ...options });
+  await fails("rollback", elsewhere());
+  // The hash of a URL belongs to nobody.
+  await fails("rollback", openFeed(`${site.url}#part`, { publicKey: publisher.key.publicKey, cache }));
+  // Without the cache nobody knows.
+  answers(await open(), 1);
+  const other = new Publisher(bases.b);
+  Object.assign(other, { key: publisher.key, signers: [publisher.key], generation: 9 });
+  other.publish();
+  site.publisher = other;
+  await fails("wrong_feed", open({ cache }));
+  answers(await elsewhere(), 10, { which: "b" });
+  await fails("wrong_feed", open({ cache }));
+  // For other keys it is another URL.
+  await open({ cache, publicKey: [publisher.key.publicKey, keyPair().publicKey] });
+});
+
+test("another tab goes on: its generation is a floor here, and its cache is not set back", async () => {
+  const { publisher, site, open } = await published();
+  const cache = memoryCache();
+  const [one, two] = [await open({ cache }), await open({ cache })];
+  await two.update();
+  publisher.delta("second");
+  const older = publisher.manifest;
+  publisher.delta("third");
+  await one.update();
+  const newer = publisher.manifest;
+  publisher.manifest = older;
+  await fails("rollback", two.update());
+  answers(two, 1);
+  publisher.manifest = newer;
+  site.asked();
+  assert.equal(await two.update(), true);
+  answers(two, 3, { name: "third" });
+  assert.deepEqual(site.asked(), ["feed.json"]);
+});
+
+test("a cache that is full at any moment keeps its old generation, and says so", async () => {
+  const { publisher, open } = await published();
+  publisher.delta("second");
+  for (const start of ["empty", "filled"]) {
+    for (let full = 0; ; full++) {
+      const cache = memoryCache();
+      const errors = [];
+      let old;
+      if (start === "filled") {
+        old = await open({ cache });
+        await old.update();
+      }
+      const before = new Map(cache.entries);
+      publisher.base(bases[full % 2 ? "a" : "b"]).delta(`full ${full}`);
+      let puts = 0;
+      cache.fault = (method) => {
+        if (method === "put" && puts++ >= full) throw new DOMException("no room", "QuotaExceededError");
+      };
+      const feed = old ?? (await open({ cache }));
+      const stop = feed.watch({ every: 1e6, onError: (error) => errors.push(error) });
+      if (old) assert.equal(await feed.update(), true);
+      assert.equal(feed.generation, publisher.generation);
+      stop();
+      if (puts <= full) {
+        assert.equal(feed.cacheError, undefined);
+        assert.ok(full >= 3, "nothing was put");
+        break;
+      }
+      assert.ok(feed.cacheError instanceof FilterError);
+      assert.equal(feed.cacheError.code, "cache");
+      assert.equal(feed.cacheError.cause.name, "QuotaExceededError");
+      if (old) assert.deepEqual(errors, [feed.cacheError]);
+      // The name of the manifest is put back too.
+      assert.deepEqual(new Map([...cache.entries].sort()), new Map([...before].sort()), `${start}, full after ${full}`);
+      // There is room again: it is all put, also what was fetched before.
+      cache.fault = undefined;
+      publisher.delta(`room ${full}`);
+      assert.equal(await feed.update(), true);
+      assert.equal(feed.cacheError, undefined);
+      const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
+      assert.equal(offline.filter.info().name, `room ${full}`);
+      await fails("network", offline.update());
+    }
+  }
+});
+
+test("a cache that is damaged, forgetful, slow to answer or of another kind is worth what it still has", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const good = memoryCache();
+  await open({ cache: good });
+  const flipped = (bytes) => bytes.map((byte, i) => (i === bytes.length >> 1 ? byte ^ 1 : byte));
+  const damages = {
+    flipped,
+    shorter: (bytes) => bytes.subarray(1),
+    longer: (bytes) => new Uint8Array([...bytes, 0]),
+    empty: () => new Uint8Array(0),
+    another: (_, name) => [...good.entries].find(([other]) => other !== name)[1],
+    missing: () => undefined,
+    null: () => null,
+    false: () => false,
+    text: () => "text",
+    array: () => [1, 2],
+    buffer: (bytes) => bytes.slice().buffer,
+    proxy: (bytes) => new Proxy(bytes, {}),
+    transferred(bytes) {
+      const copy = bytes.slice();
+      structuredClone(copy, { transfer: [copy.buffer] });
+      return copy;
+    },
+    throws() {
+      throw new Error("no");
+    },
+  };
+  for (const [what, damage] of Object.entries(damages)) {
+    for (const damaged of [...good.entries.keys(), ...[/^[0-9a-f]{64}$/, /./].map((names) => names)]) {
+      const hit = (name) => (typeof damaged === "string" ? name === damaged : damaged.test(name));
+      const cache = memoryCache();
+      for (const [name, bytes] of good.entries) cache.entries.set(name, bytes);
+      // Not even a promise.
+      const get = (name) =>
+        hit(name) ? damage(good.entries.get(name) ?? new Uint8Array(9), name) : cache.entries.get(name);
+      site.asked();
+      const feed = await open({
+        cache: { get, put: cache.put.bind(cache), delete: (name) => cache.entries.delete(name) },
+      });
+      await feed.update();
+      answers(feed, 2, { name: "second" });
+      const files = site.asked().filter((path) => path !== "feed.json");
+      const expected = publisher.listed.map(({ sha256 }) => sha256).filter(hit);
+      assert.deepEqual(files, expected, `${what} ${damaged}`);
+    }
+  }
+});
+
+test("docs/feeds.md: a cache in files, which are whole or not there", async () => {
+  const { publisher, site, open } = await published();
+  writeFileSync(join(folder, "files.mjs"), adapter("files"));
+  const { files } = await import(pathToFileURL(join(folder, "files.mjs")).href);
+  const home = join(folder, "kept", "here");
+  const cache = files(home);
+  await open({ cache });
+  publisher.base(bases.b).delta("kept");
+  const feed = await open({ cache });
+  answers(feed, 1);
+  assert.equal(await feed.update(), true);
+  assert.equal(feed.cacheError, undefined);
+  site.fault = (_, response) => (response.destroy(), true);
+  answers(await open({ cache }), 3, { name: "kept", which: "b" });
+  const names = publisher.listed.map(({ sha256 }) => sha256);
+  const kept = readdirSync(home);
+  assert.equal(kept.length, 4);
+  for (const name of kept) assert.match(name, /^(feed-|manifest-|)[0-9a-f]{64}$/);
+  for (const name of names) assert.equal(sha256(readFileSync(join(home, name))), name);
+  // A folder that is none.
+  site.fault = undefined;
+  const broken = await open({ cache: files(join(home, names[0])) });
+  answers(broken, 3, { name: "kept", which: "b" });
+  assert.equal(broken.cacheError.code, "cache");
+});
+
+test("Cache Storage is the default where there is one that may be used", async () => {
+  const { publisher, site, open } = await published();
+  const stored = new Map();
+  const cache = {
+    match: async (url) => stored.get(url)?.clone(),
+    put: async (url, response) => void stored.set(url, response),
+    delete: async (url) => stored.delete(url),
+  };
+  const withCaches = async (value, run) => {
+    const before = Object.getOwnPropertyDescriptor(globalThis, "caches");
+    Object.defineProperty(globalThis, "caches", { ...value, configurable: true });
+    try {
+      return await run();
+    } finally {
+      if (before) Object.defineProperty(globalThis, "caches", before);
+      else delete globalThis.caches;
+    }
+  };
+  const opened = [];
+  const caches = { open: async (name) => (opened.push(name), cache) };
+  await withCaches({ value: caches }, async () => {
+    await open({ cache: undefined });
+    assert.deepEqual(opened, ["bloom-wasm"]);
+    assert.equal(stored.size, 3);
+    for (const [url, response] of stored) {
+      assert.match(url, /^https:\/\/bloom-wasm\.invalid\/[a-z0-9.-]+$/);
+      assert.equal(response.headers.get("cache-control"), "max-age=31536000");
+    }
+    publisher.base(bases.b);
+    const feed = await open({ cache: undefined });
+    answers(feed, 1);
+    await feed.update();
+    assert.equal(stored.size, 3);
+    await open({ cache: null });
+    assert.equal(opened.length, 2);
+  });
+  const forbidden = () => {
+    throw new DOMException("not here", "SecurityError");
+  };
+  for (const value of [{ get: forbidden }, { value: { open: forbidden } }, { value: undefined }]) {
+    await withCaches(value, async () => answers(await open({ cache: undefined }), 2, { which: "b" }));
+  }
+  assert.ok(site.asked().length > 0);
+});
+
+test("a runtime whose fetch refuses the option cache gets on without it", async () => {
+  const { publisher, site, open } = await published();
+  for (const message of [
+    "The 'cache' field on 'RequestInitializerDict' is not implemented.",
+    "Unsupported cache mode: no-cache",
+  ]) {
+    const fetch = (url, options) => {
+      if ("cache" in options) throw new TypeError(message);
+      return globalThis.fetch(url, options);
+    };
+    answers(await open({ fetch }), 1);
+    site.fault = (path, response) => path !== "feed.json" && (response.end("damaged"), true);
+    await fails("integrity", open({ fetch }));
+    site.fault = undefined;
+  }
+  site.asked();
+  const fetch = () => Promise.reject(new TypeError("fetch failed"));
+  await fails("network", open({ fetch }));
+  assert.ok(publisher);
+});
+
+test("updates at once are one; each caller's signal ends its own wait, and the last one's the transfer", async () => {
+  const { publisher, site, open } = await published();
+  const feed = await open();
+  publisher.delta("second");
+  site.asked();
+  assert.deepEqual(await Promise.all([feed.update(), feed.update(), feed.update()]), [true, true, true]);
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed[1].sha256]);
+
+  publisher.delta("third");
+  const reason = new Error("enough");
+  await assert.rejects(feed.update({ signal: AbortSignal.abort(reason) }), reason);
+  assert.deepEqual(site.asked(), []);
+  let closed;
+  const hang = () =>
+    new Promise((asked) => {
+      site.fault = (path, response) => {
+        if (path !== publisher.listed[2].sha256) return false;
+        closed = new Promise((done) => response.on("close", done));
+        response.writeHead(200).write("x", asked);
+        return true;
+      };
+    });
+  const stops = [new AbortController(), new AbortController()];
+  let asked = hang();
+  const both = stops.map(({ signal }) => feed.update({ signal }));
+  await asked;
+  stops[0].abort(reason);
+  await assert.rejects(both[0], reason);
+  let gone = false;
+  closed.then(() => (gone = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(gone, false, "the other one still waits");
+  stops[1].abort(reason);
+  await assert.rejects(both[1], reason);
+  await closed;
+  answers(feed, 2, { name: "second" });
+  // One who comes after that begins anew.
+  site.fault = undefined;
+  assert.equal(await feed.update(), true);
+  answers(feed, 3, { name: "third" });
+
+  publisher.delta("fourth");
+  asked = hang();
+  site.fault = (
+    (fault) =>
+    (path, ...rest) =>
+      path === publisher.listed[3].sha256 && fault(publisher.listed[2].sha256, ...rest)
+  )(site.fault);
+  const updating = feed.update();
+  await asked;
+  feed.close();
+  await fails("freed", updating);
+  await closed;
+  answers(feed, 3, { name: "third" });
+});
+
+/**
+ * Opens or updates a feed of two new files, and calls `strike` at the n-th of all its steps: fetches, chunks, and calls
+ * of the cache. Returns whether there were so many.
+ */
+async function struck(n, { opening, strike }) {
+  const { publisher, site } = await stage;
+  publisher.base(bases.a).delta("before");
+  const cache = memoryCache();
+  let steps = -1;
+  let feed;
+  const stop = new AbortController();
+  const reason = new Error("enough");
+  const step = () => {
+    if (steps >= 0 && steps++ === n) strike({ feed, stop, reason });
+  };
+  cache.fault = step;
+  const fetch = async (url, options) => {
+    step();
+    const response = await globalThis.fetch(url, options);
+    step();
+    const through = new TransformStream({
+      transform(chunk, controller) {
+        step();
+        controller.enqueue(chunk);
+      },
+    });
+    return new Response(response.body.pipeThrough(through));
+  };
+  const { publicKey } = publisher.key;
+  const open = (signal) => openFeed(site.url, { publicKey, cache, fetch, signal });
+  if (!opening) {
+    feed = await open();
+    publisher.base(bases.b).delta("after");
+  }
+  steps = 0;
+  const result = await (opening ? open(stop.signal) : feed.update({ signal: stop.signal })).catch((error) => error);
+  const reached = steps > n;
+  steps = -1;
+  return { publisher, cache, feed: opening ? undefined : feed, result, reached, reason, open };
+}
+const stage = published();
+
+test("an abort at every step leaves one whole generation, and the next update gets through", async () => {
+  let ended = 0;
+  for (let n = 0; ; n++) {
+    const { publisher, cache, feed, result, reached, reason, open } = await struck(n, {
+      strike: ({ stop, reason }) => stop.abort(reason),
+    });
+    if (!reached) break;
+    assert.ok(result === reason, `step ${n}: ${result?.stack ?? result}`);
+    const { name } = feed.filter.info();
+    if (name === "before") answers(feed, publisher.generation - 2, { which: "a" });
+    else answers(feed, publisher.generation, { name: "after", which: "b" });
+    assert.equal(await feed.update(), name === "before");
+    answers(feed, publisher.generation, { name: "after", which: "b" });
+    assert.equal(cache.entries.size, 4);
+    assert.equal((await open()).filter.info().name, "after");
+    ended++;
+  }
+  assert.ok(ended > 15, `only ${ended} steps`);
+  ended = 0;
+  for (let n = 0; ; n++) {
+    const { result, reached, reason, open } = await struck(n, {
+      opening: true,
+      strike: ({ stop, reason }) => stop.abort(reason),
+    });
+    if (!reached) break;
+    assert.ok(result === reason, `step ${n} of opening: ${result?.stack ?? result}`);
+    assert.equal((await open()).filter.info().name, "before");
+    ended++;
+  }
+  assert.ok(ended > 15, `only ${ended} steps`);
+});
+
+test("closing at every step: the filter answers on", async () => {
+  let freed = 0;
+  let whole = 0;
+  for (let n = 0; ; n++) {
+    const { publisher, feed, result, reached, open } = await struck(n, { strike: ({ feed }) => feed.close() });
+    if (!reached) break;
+    const { name } = feed.filter.info();
+    if (result === true) answers(feed, publisher.generation, { name: "after", which: "b" });
+    else {
+      assert.equal(result.code, "freed", result.stack);
+      answers(feed, publisher.generation - 2, { name: "before", which: "a" });
+    }
+    if (result === true) whole++;
+    else freed++;
+    await fails("freed", feed.update());
+    assert.throws(() => feed.watch({ every: 1000 }), { code: "freed" });
+    feed.close();
+    answers(feed, feed.generation, { name, which: name === "after" ? "b" : "a" });
+    assert.equal(feed.info().generation, feed.generation);
+    const next = await open();
+    await next.update();
+    assert.equal(next.filter.info().name, "after");
+  }
+  assert.ok(freed > 10 && whole > 3, `${freed} and ${whole}`);
+});
+
+test("a fetch or a cache that hangs is left behind", async () => {
+  const { open } = await published();
+  const reason = new Error("enough");
+  const never = () => new Promise(() => {});
+  const cache = memoryCache();
+  cache.fault = (method) => (method === "get" ? never() : undefined);
+  for (const options of [{ fetch: never }, { cache }]) {
+    const stop = new AbortController();
+    const opening = open({ ...options, signal: stop.signal });
+    setImmediate(() => stop.abort(reason));
+    await assert.rejects(opening, reason);
+  }
+  // The next update doesn't wait for what will never come.
+  for (const hanging of ["manifest-", /^[0-9a-f]{64}$/, "feed.json"]) {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    const hung = new Promise((resolve) => {
+      cache.hang = (name) => {
+        if (!name.match(hanging)) return undefined;
+        setImmediate(resolve);
+        return never();
+      };
+    });
+    let hangs = false;
+    cache.fault = (method, name) => (hangs && method === "get" ? cache.hang(name) : undefined);
+    const fetch = (url, options) =>
+      (hangs ? cache.hang(url.split("/").at(-1)) : undefined) ?? globalThis.fetch(url, options);
+    const feed = await open({ cache, fetch });
+    await feed.update();
+    publisher.delta("after");
+    hangs = true;
+    const stop = new AbortController();
+    const updating = feed.update({ signal: stop.signal });
+    await hung;
+    stop.abort(reason);
+    await assert.rejects(updating, reason);
+    hangs = false;
+    assert.equal(await feed.update(), true);
+    answers(feed, 2, { name: "after" });
+  }
+});
+
+/** A feed without a network, so that its timers can be mocked. */
+async function watched() {
+  const publisher = new Publisher(bases.a);
+  const site = { down: false, asked: 0 };
+  const fetch = async (url) => {
+    if (url.endsWith("feed.json")) site.asked++;
+    if (site.down) throw new TypeError("offline");
+    return new Response(url.endsWith("feed.json") ? publisher.manifest : publisher.files.get(url.split("/").at(-1)));
+  };
+  // Without signatures, which are checked in another thread.
+  const feed = await openFeed("https://lists.example/feed.json", { publicKey: null, cache: null, fetch });
+  site.asked = 0;
+  /** Waits until what has begun is done: only promises, in few turns. */
+  const settled = async () => {
+    for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { publisher, site, feed, settled };
+}
+
+test("watching: at its pace, with jitter, slower after failures, until it is stopped", async () => {
+  const { publisher, site, feed, settled } = await watched();
+  const random = mock.method(Math, "random", () => 0.5);
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const seen = [];
+    const errors = [];
+    const stop = feed.watch({
+      every: 10_000,
+      onUpdate: (its) => seen.push(its.generation),
+      onError: (error) => errors.push(error.code),
+    });
+    const pass = async (milliseconds) => (mock.timers.tick(milliseconds), settled());
+    publisher.delta();
+    await pass(9_999);
+    assert.equal(site.asked, 0);
+    await pass(1);
+    assert.equal(site.asked, 1);
+    assert.deepEqual(seen, [2]);
+    await pass(10_000);
+    assert.deepEqual([site.asked, seen], [2, [2]]);
+    // An update by somebody else is told too.
+    publisher.delta();
+    await feed.update();
+    await settled();
+    assert.deepEqual(seen, [2, 3]);
+    site.down = true;
+    await pass(10_000);
+    assert.deepEqual(errors, ["network"]);
+    for (const wait of [20_000, 40_000, 80_000, 80_000]) {
+      const before = errors.length;
+      await pass(wait - 1);
+      assert.equal(errors.length, before, `before ${wait}`);
+      await pass(1);
+      assert.equal(errors.length, before + 1, `after ${wait}`);
+    }
+    site.down = false;
+    await pass(80_000);
+    const { asked } = site;
+    await pass(10_000);
+    assert.equal(site.asked, asked + 1);
+    stop();
+    stop();
+    publisher.delta();
+    await pass(1e6);
+    assert.equal(site.asked, asked + 1);
+    // Between 9 and 11 seconds.
+    for (const [value, wait] of [
+      [0, 9_000],
+      [0.999_999_9, 11_000],
+    ]) {
+      random.mock.mockImplementation(() => value);
+      const { asked } = site;
+      const stop = feed.watch({ every: 10_000 });
+      await pass(wait - 1);
+      assert.equal(site.asked, asked, `${value}`);
+      await pass(1);
+      assert.equal(site.asked, asked + 1, `${value}`);
+      stop();
+    }
+    // Longer than a timer can be.
+    const before = site.asked;
+    feed.watch({ every: 1e15 });
+    await pass(2 ** 31 - 2);
+    assert.equal(site.asked, before);
+    feed.close();
+    await pass(1e9);
+    assert.equal(site.asked, before);
+  } finally {
+    mock.timers.reset();
+    random.mock.restore();
+  }
+});
+
+test("callbacks that throw are told as uncaught, and the watching goes on", async () => {
+  const source = `
+    import { openFeed } from "bloom-wasm/reader";
+    import { readFileSync } from "node:fs";
+    const [publicKey, ...manifests] = JSON.parse(readFileSync("watched.json"));
+    const base = readFileSync("watched.bloom");
+    let next = 0;
+    const fetch = async (url) => {
+      if (url.endsWith("feed.json") && next === manifests.length) throw new TypeError("offline");
+      return new Response(url.endsWith("feed.json") ? manifests[next++] : base);
+    };
+    const feed = await openFeed("https://lists.example/feed.json", { publicKey, cache: null, fetch });
+    let run;
+    globalThis.setTimeout = (its) => ((run = its), { unref() {} });
+    process.on("uncaughtException", (error) => console.log("uncaught", error.message));
+    feed.watch({
+      every: 1000,
+      onUpdate: ({ generation }) => { throw new Error("update " + generation); },
+      onError: ({ code }) => { throw new Error(code); },
+    });
+    for (let i = 0; i < 3; i++) {
+      await run();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    console.log(feed.generation);
+  `;
+  const publisher = new Publisher(bases.a);
+  const manifests = [1, 2, 3].map(() => String(publisher.publish().manifest));
+  writeFileSync(join(folder, "watched.json"), JSON.stringify([publisher.key.publicKey, ...manifests]));
+  writeFileSync(join(folder, "watched.bloom"), bases.a.toBytes());
+  const out = execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
+  assert.equal(out, "uncaught update 3\nuncaught update 4\nuncaught network\n4\n");
+});
+
+test("watching alone doesn't keep a program running", () => {
+  const publisher = new Publisher(bases.a);
+  writeFileSync(join(folder, "ends.json"), JSON.stringify([publisher.key.publicKey, String(publisher.manifest)]));
+  writeFileSync(join(folder, "ends.bloom"), bases.a.toBytes());
+  const source = `
+    import { openFeed } from "bloom-wasm/reader";
+    import { readFileSync } from "node:fs";
+    const [publicKey, manifest] = JSON.parse(readFileSync("ends.json"));
+    const base = readFileSync("ends.bloom");
+    const fetch = async (url) => new Response(url.endsWith("feed.json") ? manifest : base);
+    const feed = await openFeed("https://lists.example/feed.json", { publicKey, cache: null, fetch });
+    feed.watch({ every: 600_000 });
+    console.log("watching");
+  `;
+  const options = { cwd: folder, encoding: "utf8", timeout: 60_000 };
+  assert.equal(execFileSync(process.execPath, ["--input-type=module", "-e", source], options), "watching\n");
+});
+
+test("a feed in a folder, by a file: URL", async () => {
+  const publisher = new Publisher(bases.a).delta("second");
+  const home = join(folder, "feed folder");
+  mkdirSync(home, { recursive: true });
+  for (const [name, bytes] of publisher.files) writeFileSync(join(home, name), bytes);
+  const write = () => writeFileSync(join(home, "feed.json"), publisher.manifest);
+  write();
+  const { publicKey } = publisher.key;
+  const feed = await openFeed(pathToFileURL(join(home, "feed.json")), { publicKey });
+  answers(feed, 2, { name: "second" });
+  publisher.publish();
+  write();
+  assert.equal(await feed.update(), true);
+  writeFileSync(join(home, publisher.listed[1].sha256), "damaged");
+  await fails("integrity", openFeed(pathToFileURL(join(home, "feed.json")), { publicKey }));
+});
+
+/** Runs a script that has `generations`: manifests, and `files`, all of one publisher, and WebAssembly's `memory`. */
+function alone(publisher, manifests, source, ...flags) {
+  const files = [...publisher.files].map(([name, bytes]) => (writeFileSync(join(folder, name), bytes), name));
+  writeFileSync(join(folder, "alone.json"), JSON.stringify({ files, manifests: manifests.map(String) }));
+  const script = `
+    ${CATCH_MEMORY}
+    // What isn't freed is never collected.
+    globalThis.FinalizationRegistry = class {
+      register() {}
+      unregister() {}
+    };
+    const { readFileSync } = await import("node:fs");
+    const { openFeed } = await import("./node_modules/bloom-wasm/dist/reader.inline.js");
+    const { files: names, manifests } = JSON.parse(readFileSync("alone.json"));
+    const files = new Map(names.map((name) => [name, readFileSync(name)]));
+    const publicKey = "${publisher.key.publicKey}";
+    ${source}
+  `;
+  const args = [...flags, "--input-type=module", "-e", script];
+  return execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" }).trim();
+}
+
+test("300 updates, half of which fail or are aborted, leave nothing behind in WebAssembly", () => {
+  const publisher = new Publisher(bases.a);
+  const manifests = [publisher.manifest];
+  for (let i = 0; i < 20; i++) {
+    publisher.base(RibbonFilter.from(keysOf(`round ${i}`))).delta(`round ${i}`);
+    manifests.push(publisher.manifest);
+  }
+  const out = alone(
+    publisher,
+    manifests,
+    `
+    let manifest, broken, stop;
+    const fetch = async (url) => {
+      const name = url.split("/").at(-1);
+      if (name === "feed.json") return new Response(manifest);
+      const bytes = files.get(name);
+      if (bytes.length < 100) {
+        if (stop) stop.abort();
+        if (broken) return new Response(bytes.map((byte) => byte ^ 1));
+      }
+      return new Response(bytes);
+    };
+    const open = async (at) => ((manifest = manifests[at]), openFeed("https://a.example/feed.json", { publicKey, cache: null, fetch }));
+    let size;
+    const codes = {};
+    for (let round = 0; round < 15; round++) {
+      const feed = await open(0);
+      for (let i = 1; i < manifests.length; i++) {
+        manifest = manifests[i];
+        broken = i % 4 === 1;
+        stop = i % 4 === 2 ? new AbortController() : undefined;
+        const old = feed.filter;
+        const code = await feed.update({ signal: stop?.signal }).catch((error) => error.code ?? error.name);
+        codes[code] = (codes[code] ?? 0) + 1;
+        if (feed.filter !== old) old.free();
+      }
+      broken = stop = undefined;
+      feed.filter.free();
+      feed.close();
+      if (round === 2) size = memory.buffer.byteLength;
+    }
+    console.log(memory.buffer.byteLength - size, JSON.stringify(codes));
+    `,
+  );
+  const [grown, codes] = out.split(" ");
+  assert.deepEqual(JSON.parse(codes), { integrity: 75, 20: 75, true: 150 });
+  assert.equal(Number(grown), 0, `${grown} bytes`);
+});
+
+test("an update takes the memory of the old filter and the new one, and 512 KiB", () => {
+  const large = (which) =>
+    RibbonFilter.from(
+      (function* () {
+        for (let i = 0; i < 2_000_000; i++) yield `${which}${i}`;
+      })(),
+      { fpr: 1e-6 },
+    );
+  const publisher = new Publisher(large("a"));
+  const manifests = [publisher.manifest, publisher.base(large("b")).manifest, publisher.delta().manifest];
+  const sizes = [...publisher.files.values()].map((bytes) => bytes.length);
+  assert.ok(sizes[0] > 4e6);
+  const out = alone(
+    publisher,
+    manifests,
+    `
+    let most = 0;
+    const measure = () => {
+      gc();
+      most = Math.max(most, memory.buffer.byteLength + process.memoryUsage().arrayBuffers);
+    };
+    let manifest = manifests[0];
+    const fetch = async (url) => {
+      const name = url.split("/").at(-1);
+      if (name === "feed.json") return new Response(manifest);
+      const bytes = files.get(name);
+      let at = 0;
+      return new Response(new ReadableStream({
+        pull(controller) {
+          if (at % (1 << 20) === 0) measure();
+          if (at >= bytes.length) return controller.close();
+          controller.enqueue(bytes.subarray(at, (at += 65536)));
+        },
+      }, { highWaterMark: 0 }));
+    };
+    for (let i = 0; i < 3; i++) {
+      gc();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const before = memory.buffer.byteLength + process.memoryUsage().arrayBuffers;
+    const told = [];
+    const feed = await openFeed("https://a.example/feed.json", { publicKey, cache: null, fetch });
+    measure();
+    told.push(most - before);
+    for (manifest of manifests.slice(1)) {
+      await feed.update();
+      measure();
+      told.push(most - before);
+    }
+    console.log([...told, memory.buffer.byteLength].join());
+    `,
+    "--expose-gc",
+  );
+  const [opened, updated, again, memory] = out.split(",").map(Number);
+  assert.ok(opened > sizes[0] && updated > sizes[0] + sizes[1], `the filters were not measured: ${out}`);
+  // With each filter, WebAssembly's memory grows by a sixteenth that is not used yet.
+  const beyond = [opened - sizes[0] - memory / 16, updated - sizes[0] - sizes[1] - memory / 8].map(Math.round);
+  console.log(`beyond the filters and the sixteenths: ${beyond.join(" and ")} bytes`);
+  for (const bytes of beyond) assert.ok(bytes <= 524_288, `${bytes} bytes more`);
+  assert.ok(again - updated < 65_536, "a delta takes no more");
+});

@@ -1,0 +1,173 @@
+/**
+ * A publisher of feeds for tests, by Node's own Ed25519 and SHA-256, and a server that can be told to misbehave. Its
+ * deltas add no keys: each only gives the filter another name, which tells the generations apart.
+ */
+import { createHash, generateKeyPairSync, sign } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import xxhash from "xxhash-wasm";
+
+const { h64Raw } = await xxhash();
+
+export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
+export const base64url = (bytes) => Buffer.from(bytes).toString("base64url");
+
+/** A pair of keys: `publicKey` as clients are given it. */
+export function keyPair() {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  return { privateKey, publicKey: publicKey.export({ format: "jwk" }).x };
+}
+
+/** A signature as it stands in a manifest. */
+export function signature(payload, { privateKey }, header = { alg: "EdDSA", typ: "bloom-wasm-feed" }) {
+  const encoded = typeof header === "string" ? header : base64url(JSON.stringify(header));
+  const bytes = sign(null, Buffer.from(`${encoded}.${payload}`), privateKey);
+  return { protected: encoded, signature: base64url(bytes) };
+}
+
+/** A manifest of any payload. */
+export function manifest(payload, signers = [], header) {
+  const encoded = base64url(typeof payload === "string" ? payload : JSON.stringify(payload));
+  return Buffer.from(
+    JSON.stringify({ payload: encoded, signatures: signers.map((one) => signature(encoded, one, header)) }),
+  );
+}
+
+/** A delta that gives its parent another name. FORMAT.md section 6.7. */
+export function delta(parent, name) {
+  const { id, seed, profile } = parent.info();
+  const head = Buffer.from([0xb5, 66, 76, 77, 1, 7, ["raw", "url", "password"].indexOf(profile), 17]);
+  const numbers = Buffer.alloc(16);
+  numbers.writeBigUInt64LE(BigInt(seed), 0);
+  numbers.writeBigUInt64LE(BigInt(`0x${id}`), 8);
+  const body = Buffer.concat([head, numbers, Buffer.from([name.length]), Buffer.from(name), Buffer.alloc(5)]);
+  const checksum = Buffer.alloc(8);
+  checksum.writeBigUInt64LE(h64Raw(body));
+  return new Uint8Array(Buffer.concat([body, checksum]));
+}
+
+const HOUR = 3_600_000;
+
+/** The snippet of docs/feeds.md that exports this, as a module. */
+export function adapter(name) {
+  const text = readFileSync(new URL("../docs/feeds.md", import.meta.url), "utf8");
+  const snippets = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, snippet]) => snippet);
+  return snippets.find((snippet) => new RegExp(`^export .*\\b${name}\\b`, "m").test(snippet));
+}
+
+/** A feed of one publisher. */
+export class Publisher {
+  key = keyPair();
+  feedId = sha256(this.key.publicKey).slice(0, 32);
+  generation = 0;
+  /** All files that were ever published, by name. */
+  files = new Map();
+  /** The files of the newest generation, as in a manifest. */
+  listed = [];
+  signers = [this.key];
+
+  /** A filter to begin with. */
+  constructor(base) {
+    this.base(base);
+  }
+
+  #add(kind, bytes) {
+    const name = sha256(bytes);
+    this.files.set(name, bytes);
+    this.listed.push({ kind, bytes: bytes.length, sha256: name });
+  }
+
+  /** A new base in place of all files. */
+  base(filter) {
+    this.filters = [filter];
+    this.listed = [];
+    this.#add("base", filter.toBytes());
+    return this.publish();
+  }
+
+  /** A new delta, in place of the last few files. */
+  delta(name = `generation ${this.generation + 1}`, replaced = 0) {
+    this.listed.length -= replaced;
+    this.filters.length -= replaced;
+    const parent = this.filters.at(-1);
+    const bytes = delta(parent, name);
+    this.filters.push(parent.apply(bytes));
+    this.#add("delta", bytes);
+    return this.publish();
+  }
+
+  /** The payload of the newest generation. */
+  payload(changes = {}) {
+    const { profile, seed } = this.filters[0].info();
+    const now = Date.now();
+    return {
+      version: 1,
+      feedId: this.feedId,
+      name: "test",
+      generation: this.generation,
+      createdAt: now,
+      expires: now + HOUR,
+      profile,
+      fpr: 0.001,
+      seed,
+      count: 1000,
+      files: this.listed,
+      ...changes,
+    };
+  }
+
+  /** Signs a new generation. */
+  publish(changes) {
+    this.generation++;
+    this.manifest = manifest(this.payload(changes), this.signers);
+    return this;
+  }
+}
+
+/**
+ * Serves a publisher at `url`. `fault`, if it is set, is called with each request for a path, the response, and the
+ * bytes that belong there, and returns true if it has answered; `log` has the paths that were asked for.
+ */
+export async function serve(publisher) {
+  const site = { publisher, fault: undefined, log: [], headers: [] };
+  const server = createServer((request, response) => {
+    const path = new URL(request.url, "http://localhost").pathname.slice(1);
+    site.log.push(path);
+    site.headers.push(request.headers);
+    const bytes = path === "feed.json" ? site.publisher.manifest : site.publisher.files.get(path);
+    // For pages of another origin.
+    response.setHeader("access-control-allow-origin", "*");
+    if (site.fault?.(path, response, bytes, request)) return;
+    if (bytes === undefined) return response.writeHead(404).end();
+    response.writeHead(200, { "content-length": bytes.length }).end(bytes);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  site.address = `http://127.0.0.1:${server.address().port}`;
+  site.url = `${site.address}/feed.json`;
+  /** The paths since the last time. */
+  site.asked = () => site.log.splice(0);
+  site.close = () => (server.closeAllConnections(), server.close());
+  return site;
+}
+
+/** A cache in memory. `fault`, if it is set, is called with each method and name, and may throw. */
+export function memoryCache() {
+  const entries = new Map();
+  return {
+    entries,
+    fault: undefined,
+    async get(name) {
+      await this.fault?.("get", name);
+      return entries.get(name);
+    },
+    async put(name, bytes) {
+      await this.fault?.("put", name);
+      entries.set(name, bytes.slice());
+    },
+    async delete(name) {
+      await this.fault?.("delete", name);
+      entries.delete(name);
+    },
+  };
+}

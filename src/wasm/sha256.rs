@@ -1,0 +1,48 @@
+//! The class `Sha256`: the hash of bytes that arrive piece by piece, which WebCrypto can't do.
+
+use js_sys::{JsString, Uint8Array};
+use sha2::Digest;
+use wasm_bindgen::prelude::*;
+
+use super::filter::ascii;
+use super::{PIECE, extend, headroom, pieces};
+use crate::error::Result;
+use crate::vectors::reserve;
+
+/// The SHA-256 of the bytes so far.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct Sha256 {
+    hash: sha2::Sha256,
+}
+
+#[wasm_bindgen]
+impl Sha256 {
+    /// The hash of nothing yet.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Result<Sha256> {
+        headroom()?;
+        Ok(Sha256::default())
+    }
+
+    /// Appends bytes.
+    pub fn update(&mut self, bytes: &Uint8Array) -> Result<()> {
+        let mut piece = Vec::new();
+        reserve(&mut piece, PIECE.min(bytes.length() as usize))?;
+        for (start, end) in pieces(bytes.length()) {
+            piece.clear();
+            extend(&mut piece, &bytes.subarray(start, end))?;
+            self.hash.update(&piece);
+        }
+        Ok(())
+    }
+
+    /// The hash in 64 lower-case hexadecimal digits. Afterwards this is the hash of nothing again.
+    pub fn finish(&mut self) -> JsString {
+        let mut hex = [0; 64];
+        for (digits, byte) in hex.as_chunks_mut().0.iter_mut().zip(self.hash.finalize_reset()) {
+            *digits = [byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]);
+        }
+        ascii(&hex)
+    }
+}
