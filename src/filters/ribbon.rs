@@ -165,9 +165,12 @@ impl Stage {
 
     #[inline]
     fn has(&self, bytes: &[u8], state: u64, start: u32) -> bool {
+        if self.columns >= 16 {
+            return self.rest_agrees(bytes, state, start, 0);
+        }
         let first = self.first_agrees(bytes, state, start);
         // Where the first plane is all there is, its answer is no branch.
-        if self.has_rest(start) { first && self.rest_agrees(bytes, state, start) } else { first }
+        if self.has_rest(start) { first && self.columns_agree(bytes, state, start) } else { first }
     }
 
     /// Whether the first plane, if there is one, agrees with the fingerprint.
@@ -183,52 +186,52 @@ impl Stage {
         self.columns != 8 || start < self.wide_starts
     }
 
-    /// Whether the other planes and the columns agree.
-    #[inline]
-    fn rest_agrees(&self, bytes: &[u8], state: u64, start: u32) -> bool {
-        let coefficients = self.coefficients(state);
-        let fingerprint = u64::from(fingerprint(state));
-        let planes = self.columns / 8;
-        for plane in 1..planes {
+    /// Whether the planes from this one on and the columns agree.
+    // Apart from the rest, so that what the planes have in common is computed once.
+    #[inline(never)]
+    fn rest_agrees(&self, bytes: &[u8], state: u64, start: u32, from: u32) -> bool {
+        let (coefficients, fingerprint) = (self.coefficients(state), u64::from(fingerprint(state)));
+        for plane in from..self.columns / 8 {
             let at = self.planes + plane as usize * self.rows as usize + start as usize;
             if sum_rows(bytes, at, coefficients) != (fingerprint >> (8 * plane)) as u8 {
                 return false;
             }
         }
-        let fingerprint = (fingerprint >> (8 * planes)) as u32;
-        self.columns_agree(bytes, coefficients, fingerprint, start)
+        self.columns_agree(bytes, state, start)
     }
 
+    /// Whether the columns after the planes agree.
     #[inline]
-    fn columns_agree(&self, bytes: &[u8], coefficients: u64, fingerprint: u32, start: u32) -> bool {
+    fn columns_agree(&self, bytes: &[u8], state: u64, start: u32) -> bool {
         let columns = self.columns % 8 + u32::from(start < self.wide_starts);
+        let fingerprint = (u64::from(fingerprint(state)) >> (self.columns / 8 * 8)) as u32;
         // The coefficients of rows in this block and in the next.
-        let (block, shift) = (start / WIDTH, start % WIDTH);
+        let (coefficients, block, shift) = (self.coefficients(state), start / WIDTH, start % WIDTH);
         let (low, high) = (coefficients << shift, coefficients >> 1 >> (WIDTH - 1 - shift));
         let sums = self.sums(bytes, block, low, high);
         let sums = sums.unwrap_or_else(|| self.last_sums(bytes, block, low, high));
         (sums ^ fingerprint) & ((1 << columns) - 1) == 0
     }
 
-    /// The sums of the columns, a bit each, where both blocks are full: four at a time, whether there are as many or
-    /// not, because a branch for each would be guessed wrong too often. None if the bytes end before them.
+    /// The sums of the columns, a bit each, where both blocks are full; none if the bytes end too soon. More than a few
+    /// are all summed at once, as if there were eight: a branch for each would be guessed wrong too often.
     #[inline]
     fn sums(&self, bytes: &[u8], block: u32, low: u64, high: u64) -> Option<u32> {
         if block + 2 > self.rows / WIDTH {
             return None;
         }
         let (at, stored) = self.block(block);
-        let words = bytes.get(at..)?.as_chunks::<8>().0;
-        let stored = stored as usize;
-        let (mut sums, mut column) = (0, 0);
-        while column < stored {
-            let here = words.get(column..)?.first_chunk::<4>()?;
-            let next = words.get(stored + column..)?.first_chunk::<4>()?;
-            let sum = |i: usize| u64::from_le_bytes(here[i]) & low ^ u64::from_le_bytes(next[i]) & high;
-            sums |= parities([sum(0), sum(1), sum(2), sum(3)]) << column;
-            column += 4;
+        let (here, next) = bytes.get(at..)?.as_chunks::<8>().0.split_at_checked(stored as usize)?;
+        let sum = |(here, next): (&[u8; 8], &[u8; 8])| {
+            u64::from_le_bytes(*here) & low ^ u64::from_le_bytes(*next) & high
+        };
+        if stored <= 3 {
+            let sums = here.iter().zip(next).map(sum);
+            return Some(sums.rev().fold(0, |sums, sum| sums << 1 | sum.count_ones() & 1));
         }
-        Some(sums)
+        let words = bytes.get(at..)?.as_chunks::<8>().0;
+        let (here, next) = (words.first_chunk::<8>()?, next.first_chunk::<8>()?);
+        Some(parities(from_fn(|i| sum((&here[i], &next[i])))))
     }
 
     /// The sums of the columns where a block is not full, or the bytes end soon after.
@@ -245,9 +248,9 @@ impl Stage {
     }
 }
 
-/// Whether the number of ones in a word is odd, for four words: a bit each, the first one's lowest.
+/// Whether the number of ones in a word is odd, for eight words: a bit each, the first one's lowest.
 #[inline]
-fn parities(words: [u64; 4]) -> u32 {
+fn parities(words: [u64; 8]) -> u32 {
     #[cfg(target_arch = "wasm32")]
     return parities_by_counting(words);
     #[cfg(not(target_arch = "wasm32"))]
@@ -257,24 +260,25 @@ fn parities(words: [u64; 4]) -> u32 {
 /// For WebAssembly, which has an instruction to count ones.
 #[cfg(any(test, target_arch = "wasm32"))]
 #[inline]
-fn parities_by_counting([a, b, c, d]: [u64; 4]) -> u32 {
-    let bit = |word: u64, place: u32| (word.count_ones() & 1) << place;
-    bit(a, 0) | bit(b, 1) | bit(c, 2) | bit(d, 3)
+fn parities_by_counting(words: [u64; 8]) -> u32 {
+    words.iter().rev().fold(0, |bits, word| bits << 1 | word.count_ones() & 1)
 }
 
 /// For processors that may have none: two words are folded into one, in which each half has the parity of its own, and
-/// so on.
+/// so on until each byte has the parity of a word.
 #[cfg(any(test, not(target_arch = "wasm32")))]
 #[inline]
-fn parities_in_a_tree([a, b, c, d]: [u64; 4]) -> u32 {
+fn parities_in_a_tree([a, b, c, d, e, f, g, h]: [u64; 8]) -> u32 {
     let fold = |a: u64, b: u64, shift: u32, low: u64| (a ^ a >> shift) & low | (b ^ b << shift) & !low;
-    let (a, b) = (fold(a, c, 32, 0x0000_0000_ffff_ffff), fold(b, d, 32, 0x0000_0000_ffff_ffff));
-    let mut sixteens = fold(a, b, 16, 0x0000_ffff_0000_ffff);
-    for shift in [8, 4, 2, 1] {
-        sixteens ^= sixteens >> shift;
+    let halves = |a, b| fold(a, b, 32, 0x0000_0000_ffff_ffff);
+    let quarters = |a, b| fold(a, b, 16, 0x0000_ffff_0000_ffff);
+    let (evens, odds) = (quarters(halves(a, e), halves(c, g)), quarters(halves(b, f), halves(d, h)));
+    let mut bytes = fold(evens, odds, 8, 0x00ff_00ff_00ff_00ff);
+    for shift in [4, 2, 1] {
+        bytes ^= bytes >> shift;
     }
-    // The lowest bits of the four, moved to bits 48 to 51.
-    ((sixteens & 0x0001_0001_0001_0001).wrapping_mul(0x0001_0002_0004_0008) >> 48 & 15) as u32
+    // The lowest bits of the bytes, moved to the highest byte.
+    ((bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
 }
 
 /// The sum (mod 2) of the rows of a plane, one byte each, that have a coefficient of 1.
@@ -547,7 +551,7 @@ impl RibbonFilter {
         });
         for place in left.iter() {
             answers[place] = found[place].is_some_and(|(stage, state, start): (&Stage, u64, u32)| {
-                !stage.has_rest(start) || stage.rest_agrees(bytes, state, start)
+                !stage.has_rest(start) || stage.rest_agrees(bytes, state, start, 1)
             });
         }
         answers
@@ -757,7 +761,7 @@ mod tests {
     #[test]
     fn parities_are_those_of_the_ones() {
         for seed in 0..1000_u64 {
-            let words: [u64; 4] = from_fn(|i| digest(seed, &i.to_le_bytes()) >> (seed % 64));
+            let words: [u64; 8] = from_fn(|i| digest(seed, &i.to_le_bytes()) >> (seed % 64));
             let expected = words.iter().rev().fold(0, |bits, word| bits << 1 | word.count_ones() % 2);
             assert_eq!(parities_by_counting(words), expected, "{words:x?}");
             assert_eq!(parities_in_a_tree(words), expected, "{words:x?}");
