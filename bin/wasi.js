@@ -108,6 +108,7 @@ export function start(module, args, environment, temporary) {
     view().setUint8(start + 16, fileType(stats));
     view().setBigUint64(start + 24, stats.nlink, true);
     view().setBigUint64(start + 32, stats.size, true);
+    view().setBigUint64(start + 48, stats.mtimeNs, true);
   }
 
   /** The calls for the arguments, and for the environment: a list of texts that end in a zero. */
@@ -195,6 +196,9 @@ export function start(module, args, environment, temporary) {
     path_filestat_get(_folder, flags, start, length, result) {
       const stat = flags & FOLLOW ? fs.statSync : fs.lstatSync;
       stats(result, stat(path(start, length), { bigint: true }));
+    },
+    path_create_directory(_folder, start, length) {
+      fs.mkdirSync(path(start, length));
     },
     path_readlink(_folder, start, length, buffer, room, used) {
       const link = Buffer.from(toWasi(fs.readlinkSync(path(start, length), "buffer").toString("latin1")), "latin1");

@@ -154,6 +154,27 @@ fn every_generation_is_exact_and_within_the_budget() {
     assert!((2..=5).contains(&bases), "{bases} bases");
 }
 
+/// The feed of tests/golden/feed: three generations of keys, signed by the key of RFC 8037.
+#[test]
+fn the_golden_feed() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/feed");
+    let folder = feed("--fpr 0.01 --seed 7");
+    let state = folder.path().join("state/state.json");
+    let mut json: Value = serde_json::from_str(&fs::read_to_string(&state).unwrap()).unwrap();
+    json["feedId"] = "000102030405060708090a0b0c0d0e0f".into();
+    json["name"] = "golden ✓".into();
+    fs::write(&state, json.to_string()).unwrap();
+    for (day, keys) in [(22, 0..2000), (23, 100..2100), (24, 150..2120)] {
+        write_list(&folder, keys);
+        let time = format!("--created-at 2026-11-{day}T00:00:00Z --expires-in 26280000m --grace 0s");
+        done(&folder, &format!("feed publish @public @list --state @state --sign @key {time}"));
+    }
+    let names = fs::read_dir(&golden).unwrap().map(|entry| entry.unwrap().file_name());
+    let golden = names.map(|name| (name.to_str().unwrap().to_owned(), fs::read(golden.join(name)).unwrap()));
+    assert!(files(&folder) == golden.collect(), "the same lists give other bytes");
+    check(&read(&folder), 150..2120, (0..150).chain(2120..2200), 0.01);
+}
+
 #[test]
 fn a_list_that_has_not_changed_writes_nothing_until_the_manifest_expires_soon() {
     let folder = feed("");

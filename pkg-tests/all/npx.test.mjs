@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { createPrivateKey } from "node:crypto";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -25,7 +26,7 @@ const here = fs.mkdtempSync(join(tmpdir(), "bloom-wasm-npx-"));
 after(() => fs.rmSync(here, { recursive: true }));
 const programs = join(here, "bin");
 fs.mkdirSync(programs);
-for (const name of "sh node env cat head printf ln mkdir mkfifo chmod echo true".split(" ")) {
+for (const name of "sh node env cat head printf ln mkdir mkfifo chmod echo rm true".split(" ")) {
   const path =
     name === "node" ? process.execPath : execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" });
   fs.symlinkSync(path.trim().startsWith("/") ? path.trim() : `/bin/${name}`, join(programs, name));
@@ -65,6 +66,11 @@ function fresh(name = "work") {
   write("old", "old");
   for (const name of fs.readdirSync(join(root, "tests/golden")).filter((name) => /\.(bloom|delta)$/.test(name)))
     fs.copyFileSync(join(root, "tests/golden", name), join(work, name));
+  fs.cpSync(join(root, "tests/golden/feed"), join(work, "feed"), { recursive: true });
+  // The key of RFC 8037, appendix A.1.
+  const der = "302e020100300506032b6570042204209d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
+  const key = createPrivateKey({ key: Buffer.from(der, "hex"), format: "der", type: "pkcs8" });
+  write("key", key.export({ format: "pem", type: "pkcs8" }));
   write("cut.bloom", fs.readFileSync(join(work, "url.bloom")).subarray(0, 40));
   fs.symlinkSync("nowhere", join(work, "dangling"));
   fs.symlinkSync(join(work, "list"), join(work, "folder/absolute"));
@@ -200,6 +206,18 @@ const scripts = [
   "tool build list -o out; tool diff list - --base out -o - --json < many | tool apply out - -o old --json; tool info old",
   "tool apply ribbon.bloom ribbon.delta -o old; tool info ribbon.delta; tool info ribbon.delta --json",
   "tool apply bloom.bloom ribbon.delta -o old; tool apply ribbon.bloom cut.bloom -o old; tool check ribbon.delta a",
+  // Feeds. A native lock stays; there is none in WASI.
+  "tool feed; tool feed --help; tool feed publish --help",
+  "tool feed verify feed --public-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify feed --json",
+  "tool feed verify feed --public-key 2qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify folder",
+  "tool feed keygen -o key; tool feed keygen -o new > out; head -c 27 new; printf '' > new; printf '' > out",
+  "tool feed init feed --state made/state; tool feed init feed --state made/state; rm -f made/state/lock",
+  `tool feed init feed --state state
+  tool feed publish feed list --state state --sign key --created-at 2026-12-01T00:00:00Z --allow allow
+  tool feed publish feed list --state state --sign key --created-at 2026-12-01T01:00:00Z --allow allow
+  printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-02T00:00:00Z --grace 0s
+  tool feed publish feed many --state state --created-at 2026-12-03T00:00:00Z --json
+  tool feed verify feed; cat feed/feed.json state/state.json; rm -f state/lock`,
   "cat bloom.bloom | tool merge - bloom.bloom -o old --json",
   "tool calc --count 1000000 --fpr 0.01",
   "tool calc --count 1000000 --bytes 1000000 --json",

@@ -5,6 +5,7 @@ use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::Profile;
@@ -18,6 +19,8 @@ const MAX_SIGNATURES: usize = 16;
 pub const VERSION: u32 = 1;
 /// The largest whole number that JSON carries unharmed through JavaScript.
 const MAX_NUMBER: u64 = (1 << 53) - 1;
+/// The last time that JavaScript's dates have, in milliseconds.
+const MAX_TIME: u64 = 8_640_000_000_000_000;
 const ALGORITHM: &str = "EdDSA";
 const TYPE: &str = "bloom-wasm-feed";
 
@@ -25,7 +28,8 @@ const TYPE: &str = "bloom-wasm-feed";
 #[derive(Serialize, Deserialize)]
 pub struct Manifest {
     payload: String,
-    signatures: Vec<Signed>,
+    /// Those that aren't [`Signed`] are somebody else's.
+    signatures: Vec<Value>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -38,10 +42,6 @@ struct Signed {
 struct Header {
     alg: String,
     typ: String,
-    #[serde(default, skip_serializing)]
-    crit: Option<serde_json::Value>,
-    #[serde(default, skip_serializing)]
-    b64: Option<serde_json::Value>,
 }
 
 /// What is signed. Times are in milliseconds since 1970.
@@ -97,9 +97,10 @@ impl Payload {
     /// Fails unless it is one as docs/feeds.md describes it.
     fn check(&self) -> Result<()> {
         ensure!(self.version <= VERSION, "a later version of this tool is needed");
-        let numbers = [self.generation, self.created_at, self.expires, self.count];
+        let numbers = [self.generation, self.count];
         ensure!(self.version == VERSION && is_hex(&self.feed_id, 32), "a bad feedId or version");
         ensure!(numbers.into_iter().all(|number| number <= MAX_NUMBER), "a number is too large");
+        ensure!(self.created_at.max(self.expires) <= MAX_TIME, "a time is too late");
         ensure!(self.generation > 0, "generation is 0");
         ensure!(self.name.as_ref().is_none_or(|name| name.len() <= 255), "the name is too long");
         ensure!(Profile::from_name(&self.profile, false, false).is_some(), "an unknown profile");
@@ -123,13 +124,14 @@ impl Manifest {
         ensure!(keys.len() <= MAX_SIGNATURES, "a manifest has at most {MAX_SIGNATURES} signatures");
         let payload = encode(payload)?;
         ensure!(payload.len() / 4 * 3 <= MAX_PAYLOAD, "the manifest is too long");
-        let header = Header { alg: ALGORITHM.into(), typ: TYPE.into(), crit: None, b64: None };
+        let header = Header { alg: ALGORITHM.into(), typ: TYPE.into() };
         let protected = encode(&header)?;
         let signed = |key: &SigningKey| {
             let signature = key.sign(format!("{protected}.{payload}").as_bytes()).to_bytes();
-            Signed { protected: protected.clone(), signature: Base64UrlUnpadded::encode_string(&signature) }
+            let signature = Base64UrlUnpadded::encode_string(&signature);
+            serde_json::to_value(Signed { protected: protected.clone(), signature })
         };
-        let signatures = keys.iter().map(signed).collect();
+        let signatures = keys.iter().map(signed).collect::<serde_json::Result<_>>()?;
         Ok(Manifest { payload, signatures })
     }
 
@@ -166,16 +168,14 @@ impl Manifest {
 
     /// Whether one of the signatures is by this key.
     pub fn is_signed_by(&self, key: &VerifyingKey) -> bool {
-        self.signatures.iter().any(|Signed { protected, signature }| {
-            let header = decode::<Header>(protected);
-            let ours = header.is_ok_and(|Header { alg, typ, crit, b64 }| {
-                alg == ALGORITHM && typ == TYPE && crit.is_none() && b64.is_none()
-            });
-            let signature = Base64UrlUnpadded::decode_vec(signature).ok();
+        self.signatures.iter().any(|signed| {
+            let Ok(Signed { protected, signature }) = Signed::deserialize(signed) else { return false };
+            let signature = Base64UrlUnpadded::decode_vec(&signature).ok();
             let signature = signature.and_then(|bytes| Signature::from_slice(&bytes).ok());
             let message = format!("{protected}.{}", self.payload);
-            ours && signature
-                .is_some_and(|signature| key.verify_strict(message.as_bytes(), &signature).is_ok())
+            is_ours(&protected)
+                && signature
+                    .is_some_and(|signature| key.verify_strict(message.as_bytes(), &signature).is_ok())
         })
     }
 
@@ -183,6 +183,15 @@ impl Manifest {
     pub fn has_signers(&self, keys: &[SigningKey]) -> bool {
         self.signatures.len() == keys.len() && keys.iter().all(|key| self.is_signed_by(&key.verifying_key()))
     }
+}
+
+/// Whether a signature with this header is one of a feed.
+fn is_ours(protected: &str) -> bool {
+    decode::<Map<String, Value>>(protected).is_ok_and(|header| {
+        let is = |name, value| header.get(name).and_then(Value::as_str) == Some(value);
+        let extended = ["crit", "b64"].into_iter().any(|name| header.contains_key(name));
+        is("alg", ALGORITHM) && is("typ", TYPE) && !extended
+    })
 }
 
 fn encode(value: &impl Serialize) -> Result<String> {

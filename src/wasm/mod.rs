@@ -2,7 +2,8 @@
 //! wasm-pack makes of them works by itself, and `js/` composes them into the npm package.
 //!
 //! `reader.wasm` has [`Filter`](filter::Filter), which answers questions, [`Incoming`](incoming::Incoming), a blob that
-//! is still arriving, and [`Sha256`](sha256::Sha256). The feature `builder` adds making and changing filters; `bloom.wasm` has everything.
+//! is still arriving, and [`Sha256`](sha256::Sha256). The feature `builder` adds making and changing filters;
+//! `bloom.wasm` has everything.
 //!
 //! A method that can fail returns a `Result`, and the glue throws the error. That takes 20 ns per call, so methods that
 //! can't fail return plain values. Keys cross through the [`scratch`], and everything else through js-sys.
