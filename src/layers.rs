@@ -13,7 +13,6 @@
 //!
 //! Keys here are digests: a removed key whose digest is also a live key's digest is live.
 
-use std::array::from_fn;
 use std::sync::Arc;
 
 use crate::batch::{BATCH, Batch};
@@ -84,6 +83,11 @@ impl Layer {
 
     pub(crate) fn levels_mut(&mut self) -> &mut [RibbonFilter] {
         &mut self.levels
+    }
+
+    /// What it says of a key that hits it.
+    fn answer(&self) -> bool {
+        self.kind == LayerKind::Include
     }
 
     /// Whether the layer decides about this key.
@@ -302,9 +306,19 @@ impl Stack {
     /// Like [`Stack::has`], for a key's digest with [`Stack::seed`].
     #[inline]
     pub fn has_digest(&self, digest: u64) -> bool {
-        match self.layers.iter().rev().find(|layer| layer.hits(digest)) {
-            Some(layer) => layer.kind == LayerKind::Include,
-            None => self.base.has_digest(digest),
+        let base = self.base.has_digest(digest);
+        if self.layers.is_empty() { base } else { self.through_layers(digest, base) }
+    }
+
+    /// What the layers make of the base's answer. The newest layer that the digest hits decides. So if it hits none of
+    /// those that say otherwise than the base, the others needn't be asked; of an update that is one of two layers.
+    fn through_layers(&self, digest: u64, base: bool) -> bool {
+        let newest_hit = |layers: &[Arc<Layer>], answer: bool| {
+            layers.iter().rposition(|layer| layer.answer() == answer && layer.hits(digest))
+        };
+        match newest_hit(&self.layers, !base) {
+            Some(place) if newest_hit(&self.layers[place + 1..], base).is_none() => !base,
+            _ => base,
         }
     }
 
@@ -370,11 +384,13 @@ impl Stack {
 
     /// The answers for up to [`BATCH`] digests; those beyond mean nothing.
     fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
-        if self.layers.is_empty() {
-            self.base.has_batch(digests)
-        } else {
-            from_fn(|place| digests.get(place).is_some_and(|&digest| self.has_digest(digest)))
+        let mut answers = self.base.has_batch(digests);
+        if !self.layers.is_empty() {
+            for (answer, &digest) in answers.iter_mut().zip(digests) {
+                *answer = self.through_layers(digest, *answer);
+            }
         }
+        answers
     }
 
     /// The chance that a key which was neither added nor removed nor allowed is "maybe present".
