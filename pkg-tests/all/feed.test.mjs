@@ -1,6 +1,6 @@
 /** Feeds in every runtime; in a browser and in workerd with their own caches, and with those of docs/feeds.md. */
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { createPublicKey } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -108,6 +108,49 @@ test("the tool publishes, and a client follows it to the key", async () => {
   const info = feeds[0].info();
   assert.deepEqual([info.name, info.count, info.profile], ["by the tool", listed(40).length, "raw"]);
   await assert.rejects(openFeed(url, { ...options, publicKey }), { code: "signature" });
+});
+
+const python = setup.pythonPackages("feeds", ["cryptography==50.0.2", "xxhash==4.1.0"]);
+test("a reader in Python, written from docs/feeds.md alone, agrees on every answer", {
+  skip: !python && skipped("tests/feed_reader.py", "pip could not install what it needs"),
+}, async () => {
+  const work = join(folder, "python");
+  mkdirSync(work, { recursive: true });
+  const tool = (...args) =>
+    execFileSync(join(setup.root, "target/release/bloom-wasm"), ["feed", ...args], { cwd: work });
+  tool("keygen", "-o", "key");
+  tool("init", "public", "--state", "state", "--fpr", "0.01");
+  const publicKey = createPublicKey(readFileSync(join(work, "key"))).export({ format: "jwk" }).x;
+  const keys = Array.from({ length: 70_000 }, (_, i) => (i < 20_000 ? `key-${i}` : `stranger-${i}`));
+  const input = Buffer.from(`${keys.join("\n")}\n`);
+  const reader = (...args) => {
+    const script = join(setup.root, "tests/feed_reader.py");
+    const env = { ...process.env, PYTHONPATH: python };
+    const remember = ["--state", join(work, "memory")];
+    const run = spawnSync("python3", [script, ...remember, ...args], { cwd: work, env, input, maxBuffer: 2 ** 24 });
+    return run.status === 0
+      ? Uint8Array.from(String(run.stdout).trim().split("\n"), Number)
+      : String(run.stderr).trim();
+  };
+  const manifest = join(work, "public/feed.json");
+  const manifests = [];
+  let feed;
+  for (let generation = 1; generation <= 10; generation++) {
+    writeFileSync(join(work, "list"), keys.slice(generation * 300, 10_000 + generation * 400).join("\n"));
+    tool("publish", "public", "--state", "state", "list", "--sign", "key");
+    manifests.push(readFileSync(manifest));
+    if (feed) assert.equal(await feed.update(), true);
+    else feed = await openFeed(pathToFileURL(manifest), { publicKey, cache: null });
+    assert.equal(feed.generation, generation);
+    const answers = reader("--", "public", publicKey);
+    assert.deepEqual(answers, feed.filter.hasLines(input), `generation ${generation}`);
+    assert.ok(answers.slice(generation * 300, 10_000 + generation * 400).every((answer) => answer === 1));
+  }
+  assert.ok(feed.info().files > 2);
+  assert.equal(reader("--", "public", "A".repeat(43)), "signature");
+  assert.equal(reader("--now", String(feed.info().expires), "--", "public", publicKey), "expired");
+  writeFileSync(manifest, manifests[8]);
+  assert.equal(reader("--", "public", publicKey), "rollback");
 });
 
 writeFileSync(

@@ -14,6 +14,8 @@ use crate::Profile;
 pub const MAX_FILES: usize = 64;
 /// The longest payload, in bytes.
 const MAX_PAYLOAD: usize = 1 << 20;
+/// The longest manifest, in bytes.
+const MAX_LENGTH: usize = 1 << 21;
 const MAX_SIGNATURES: usize = 16;
 /// The version of the payload.
 pub const VERSION: u32 = 1;
@@ -105,7 +107,7 @@ impl Payload {
         ensure!(self.name.as_ref().is_none_or(|name| name.len() <= 255), "the name is too long");
         ensure!(Profile::from_name(&self.profile, false, false).is_some(), "an unknown profile");
         ensure!(self.fpr > 0.0 && self.fpr < 1.0, "fpr is out of range");
-        self.seed.parse::<u64>().context("a bad seed")?;
+        ensure!(self.seed.parse().is_ok_and(|seed: u64| seed.to_string() == self.seed), "a bad seed");
         ensure!((1..=MAX_FILES).contains(&self.files.len()), "it must have 1 to {MAX_FILES} files");
         for (i, file) in self.files.iter().enumerate() {
             let expected = if i == 0 { FileKind::Base } else { FileKind::Delta };
@@ -135,7 +137,9 @@ impl Manifest {
         Ok(Manifest { payload, signatures })
     }
 
+    /// Reads one, with whatever signatures it has.
     pub fn parse(text: &str) -> Result<Self> {
+        ensure!(text.len() <= MAX_LENGTH, "this is longer than any manifest");
         let manifest: Manifest = serde_json::from_str(text).context("this is not a manifest")?;
         ensure!(manifest.signatures.len() <= MAX_SIGNATURES, "more than {MAX_SIGNATURES} signatures");
         Ok(manifest)
