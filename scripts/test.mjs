@@ -107,6 +107,7 @@ const tiers = {
       await build();
       await step(`${NODE}=${8 * QUARTER} pkg-tests/all/handles.test.mjs`, { FILTERS: 1_000_000, STEPS: 300_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/all/spellings.test.mjs`, { SPELLINGS: 105_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/months.test.mjs`, { KEYS: 1_000_000 });
     },
   ],
 };

@@ -272,6 +272,11 @@ fn keys_sign() {
     write(&folder, "bad", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
     refused(&folder, "feed publish @public @list --state @state --sign @bad", "not an Ed25519 key");
     refused(&folder, "feed verify @public --public-key=abc", "43 characters");
+    // A signature that is forgotten would lock all clients out.
+    fs::remove_file(&path).unwrap();
+    refused(&folder, "feed publish @public @list --state @state", "--unsigned");
+    done(&folder, "feed publish @public @list --state @state --unsigned");
+    done(&folder, "feed publish @public @list --state @state");
 }
 
 #[test]
@@ -345,7 +350,7 @@ fn an_older_state_never_lowers_the_generation() {
 #[test]
 fn what_is_missing_or_damaged_is_made_anew() {
     for (target, words) in
-        [("public", "hash"), ("removed", "damaged"), ("members", "damaged"), ("gone", "missing")]
+        [("public", "hash"), ("removed", "damaged"), ("members", "damaged"), ("gone", "No such file")]
     {
         let folder = feed("");
         write_list(&folder, 0..3000);
@@ -379,6 +384,18 @@ fn what_is_missing_or_damaged_is_made_anew() {
         assert!(said.contains("a new base") && said.contains(words), "{target}: {said}");
         check(&read(&folder), 10..to, (0..10).chain(to..3000), 1e-3);
     }
+}
+
+#[test]
+fn damage_is_mended_even_if_the_list_has_not_changed() {
+    let folder = feed("");
+    write_list(&folder, 0..3000);
+    publish(&folder, 0, "");
+    let base = verify(&folder)["files"][0]["sha256"].as_str().unwrap().to_owned();
+    write(&folder, &format!("public/{base}"), "damaged");
+    let report = publish(&folder, 1, "");
+    assert_eq!((&report["published"], &report["generation"]), (&true.into(), &2.into()));
+    check(&read(&folder), 0..3000, 0..0, 1e-3);
 }
 
 #[test]
@@ -423,6 +440,8 @@ fn what_does_not_go_together_is_refused() {
     refused(&folder, "feed publish @public @nothing --state @state", "nothing");
     refused(&folder, "feed publish @public @list --state @nowhere", "nowhere");
     refused(&folder, "feed publish @public @list --state @state --expires-in 0s", "--expires-in");
+    refused(&folder, "feed publish @public @list --state @state --min-count 2", "--min-count");
+    refused(&folder, "feed publish @public @list --state @state --allow-suffixes", "--allow-suffixes");
     write(&folder, "list", "# nothing\n");
     write(&folder, "list", "");
     refused(&folder, "feed publish @public @list --state @state", "--allow-empty");

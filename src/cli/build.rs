@@ -195,19 +195,9 @@ pub fn members(
 }
 
 fn profile(args: &BuildArgs) -> Result<Profile> {
-    let (lowercase, sha1) = (args.lowercase, args.sha1_hex);
-    let profile = args.profile.with(lowercase, sha1);
-    let profile = profile.filter(|_| args.omitted.min_length == 0 || args.profile == Keys::Password);
+    let profile = args.profile.with(args.lowercase, args.sha1_hex);
     let profile = profile.context("--lowercase, --sha1-hex and --min-length need --profile password")?;
-    if sha1 && args.omitted.min_length > 0 {
-        bail!("--min-length can't go with --sha1-hex, because a hash doesn't tell how long its password is");
-    }
-    if args.omitted.min_count > 0 && !sha1 {
-        bail!("--min-count needs --sha1-hex");
-    }
-    if args.omitted.allow_suffixes && args.profile != Keys::Url {
-        bail!("--allow-suffixes needs --profile url");
-    }
+    args.omitted.check(profile)?;
     Ok(profile)
 }
 

@@ -65,6 +65,7 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     output::check_lists(&args.output, all().chain([&args.base]))?;
     let parent = read_blob(&args.base, streams)?;
     let profile = parent.profile();
+    args.omitted.check(profile)?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let fpr = args.fpr.map(|fpr| profile.key_fpr(fpr));
     let fpr = fpr

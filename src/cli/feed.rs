@@ -175,6 +175,9 @@ struct PublishArgs {
     /// A secret key to sign with; can be repeated
     #[arg(long, value_name = "KEY")]
     sign: Vec<PathBuf>,
+    /// Publish a feed without a signature that had one before
+    #[arg(long, conflicts_with = "sign")]
+    unsigned: bool,
     /// A list of keys that must never be false positives; can be repeated. Give the same lists each time
     #[arg(long, value_name = "LIST")]
     allow: Vec<PathBuf>,
@@ -237,7 +240,12 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         ensure!(live.feed_id == state.feed_id, "{dir}: this is another feed than that of the state");
     }
 
+    let was_signed = Manifest::parse(&state.manifest).is_ok_and(|manifest| manifest.is_signed());
+    if was_signed && signers.is_empty() && !args.unsigned {
+        bail!("the feed was signed until now, and clients expect it; give --sign, or --unsigned");
+    }
     let (profile, seed) = (state.profile()?, state.seed()?);
+    args.omitted.check(profile)?;
     let (mut members, met) = members(paths, profile, seed, &args.omitted, streams)?;
     if members.is_empty() && !args.allow_empty {
         bail!("no line of the lists gave a key, so nothing was published; --allow-empty removes every key");
@@ -391,9 +399,8 @@ impl Next {
         next.removed = strangers(&old, &next.members, &|_| true)?;
         next.added = (next.members.len() - (old.len() - next.removed.len())) as u64;
         for Published { file, .. } in &state.files {
-            let path = dir.join(&file.sha256);
-            if !fs::metadata(&path).is_ok_and(|there| there.len() == file.bytes) {
-                next.unusable = Some(format!("{} is missing or damaged", path.display()));
+            if let Err(error) = read_file(dir, file) {
+                next.unusable = Some(format!("{error:#}"));
             }
         }
         if state.files.is_empty() {
@@ -520,16 +527,22 @@ fn read_live(dir: &Path) -> Result<Option<(String, Payload)>> {
     }
 }
 
+/// The bytes of a file that is as it was published.
+fn read_file(dir: &Path, file: &File) -> Result<Vec<u8>> {
+    let path = dir.join(&file.sha256);
+    let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+    if File::new(file.kind, &bytes) != *file {
+        bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
+    }
+    Ok(bytes)
+}
+
 /// The filter that files make, the base first.
 fn read_files<'a>(dir: &Path, files: impl Iterator<Item = &'a File>) -> Result<Blob> {
     let mut blob = None;
     for file in files {
-        let path = dir.join(&file.sha256);
-        let name = || path.display().to_string();
-        let bytes = fs::read(&path).with_context(name)?;
-        if File::new(file.kind, &bytes) != *file {
-            bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
-        }
+        let name = || dir.join(&file.sha256).display().to_string();
+        let bytes = read_file(dir, file)?;
         blob = Some(match blob {
             None => Blob::decode(bytes).with_context(name)?,
             Some(blob) => Blob::apply(&blob, Delta::decode(bytes).with_context(name)?).with_context(name)?,

@@ -7,7 +7,7 @@ use crate::Profile;
 use crate::keys::native::Native;
 use crate::keys::url::Canonical;
 use crate::keys::{Input, Skip, list};
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::show::quoted;
 use super::{Streams, grouped, lists};
@@ -33,6 +33,27 @@ impl Omitted {
     /// Leaves out nothing.
     pub fn none() -> Self {
         Omitted { allow_suffixes: true, min_length: 0, min_count: 0 }
+    }
+
+    /// Fails for an option that means nothing with this profile.
+    pub fn check(&self, profile: Profile) -> Result<()> {
+        match profile {
+            Profile::Password { sha1: true, .. } if self.min_length > 0 => {
+                bail!(
+                    "--min-length can't go with --sha1-hex, because a hash doesn't tell how long its password is"
+                )
+            }
+            Profile::Raw | Profile::Url if self.min_length > 0 => {
+                bail!("--lowercase, --sha1-hex and --min-length need --profile password")
+            }
+            Profile::Password { sha1: true, .. } => {}
+            _ if self.min_count > 0 => bail!("--min-count needs --sha1-hex"),
+            _ => {}
+        }
+        if self.allow_suffixes && profile != Profile::Url {
+            bail!("--allow-suffixes needs --profile url");
+        }
+        Ok(())
     }
 }
 
