@@ -1,5 +1,5 @@
 //! Layers over a filter: what changed after it was built, and keys that must never be a "maybe". The base and its
-//! layers are a [`Stack`]. A query walks down from the newest layer, and the base answers last.
+//! layers are a [`Stack`]. Of the layers that a key hits, the newest decides; without one, the base does.
 //!
 //! An *include* is a ribbon filter of added keys. A key that hits it is maybe present.
 //!
