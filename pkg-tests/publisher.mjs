@@ -2,11 +2,14 @@
  * A publisher of feeds for tests, by Node's own Ed25519 and SHA-256, and a server that can be told to misbehave. Its
  * deltas add no keys: each only gives the filter another name, which tells the generations apart.
  */
+import { execFileSync } from "node:child_process";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import xxhash from "xxhash-wasm";
+import { root } from "../scripts/setup.mjs";
 
 const { h64Raw } = await xxhash();
 
@@ -123,6 +126,39 @@ export class Publisher {
     this.manifest = manifest(this.payload(changes), this.signers);
     return this;
   }
+}
+
+/** A feed of URLs that the native tool publishes, in a folder of its own inside another. */
+export class ToolPublisher {
+  constructor(within) {
+    this.home = mkdtempSync(join(within, "feed-"));
+    const [publicKey] = /[\w-]{43}/.exec(this.#feed("keygen", "-o", "feed.key"));
+    this.key = { publicKey };
+    this.#feed("init", "public", "--state", "state", "--profile", "url", "--fpr", "1e-6");
+  }
+
+  #feed(...args) {
+    const options = { cwd: this.home, encoding: "utf8", input: this.list, stdio: ["pipe", "pipe", "ignore"] };
+    return execFileSync(join(root, "target/release/bloom-wasm"), ["feed", ...args], options);
+  }
+
+  /** Publishes a list. */
+  publish(...list) {
+    this.list = list.join("\n");
+    this.#feed("publish", "public", "--state", "state", "--sign", "feed.key");
+    return this;
+  }
+
+  get manifest() {
+    return this.files.get("feed.json");
+  }
+
+  files = {
+    get: (name) => {
+      const path = join(this.home, "public", name);
+      return existsSync(path) ? readFileSync(path) : undefined;
+    },
+  };
 }
 
 /**

@@ -1,9 +1,11 @@
-/** Writes dist/chromium and dist/firefox. Run `node build.mjs`, or `node build.mjs --filter URL` for another filter. */
+/** Writes dist/chromium and dist/firefox. For another feed: `node build.mjs --feed URL --public-key KEY`. */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-const { filter } = parseArgs({ options: { filter: { type: "string" } } }).values;
+const options = { feed: { type: "string" }, "public-key": { type: "string" } };
+const { feed, "public-key": key } = parseArgs({ options }).values;
+if (!feed !== !key) throw new Error("--feed and --public-key go together");
 const here = new URL("./", import.meta.url);
 const bloom = new URL("./", import.meta.resolve("bloom-wasm/reader"));
 const manifest = JSON.parse(readFileSync(new URL("manifest.json", here), "utf8"));
@@ -11,7 +13,7 @@ const manifest = JSON.parse(readFileSync(new URL("manifest.json", here), "utf8")
 /** What only one of the browsers understands. */
 const manifests = {
   chromium: {
-    minimum_chrome_version: "123",
+    minimum_chrome_version: "137", // the first that knows Ed25519,
     background: { service_worker: "background.js", type: "module" },
     incognito: "split", // otherwise incognito tabs can't show the blocking page
   },
@@ -32,7 +34,9 @@ for (const [browser, own] of Object.entries(manifests)) {
   rmSync(out, { recursive: true, force: true });
   cpSync(new URL("src/", here), out, { recursive: true });
   writeFileSync(new URL("manifest.json", out), JSON.stringify({ ...manifest, ...own }, null, 2));
-  if (filter) writeFileSync(new URL("config.js", out), `export const FILTER_URL = ${JSON.stringify(filter)};\n`);
+  const config = { FEED_URL: feed, PUBLIC_KEY: key };
+  const lines = Object.entries(config).map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};\n`);
+  if (feed) writeFileSync(new URL("config.js", out), lines.join(""));
 
   // The package's reader for pages, which contains its WebAssembly, and the files that it imports.
   mkdirSync(new URL("bloom-wasm/", out));

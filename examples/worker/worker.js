@@ -1,11 +1,11 @@
 /** Screens requests: 403 if the URL in the JSON body or the Referer header is maybe on the list, otherwise 200. */
-import { load } from "bloom-wasm/reader";
-import bundled from "./filter.bloom"; // an ArrayBuffer, thanks to the rule in wrangler.jsonc
+import { openFeed } from "bloom-wasm/reader";
 
 const MAX_BYTES = 10_000; // the longest body
+const EVERY = 60_000; // milliseconds between two updates, at least
 
-let loading; // the promise of the filter, one for all requests of this isolate
-let decoded = 0; // how often a filter was decoded in this isolate
+let opening; // the promise of the feed, one for all requests of this isolate
+let updated; // when the last update began
 
 export default {
   async fetch(request, env, context) {
@@ -18,38 +18,41 @@ export default {
         return answer(400, { error: 'the body must be JSON such as { "url": "https://example.com/" }' });
       urls.push(url);
     }
-    let filter;
+    let feed;
     try {
-      filter = await filterOf(env, context);
+      feed = await feedOf(env, context);
     } catch (error) {
       console.error(error);
-      return answer(503, { error: "the filter could not be loaded" });
+      return answer(503, { error: "the feed could not be opened" });
     }
+    const { filter, generation } = feed;
     for (const url of urls) {
       const key = filter.matchUrl(url);
-      if (key !== null) return answer(403, { error: "maybe on the list", key });
+      if (key !== null) return answer(403, { error: "maybe on the list", key, generation });
     }
-    return answer(200, { ok: true }); // or pass the request on: return fetch(request)
+    return answer(200, { ok: true, generation }); // or pass the request on: return fetch(request)
   },
 };
 
-/** The filter. The first request of an isolate loads it; if that fails, the next request tries again. */
-function filterOf(env, context) {
-  if (!loading) {
-    loading = read(env);
-    const settled = loading.catch(() => (loading = undefined));
-    context.waitUntil(settled); // keeps loading for the other requests, even if this client disconnects
-  }
-  return loading;
+/**
+ * The feed. The first request of an isolate opens it, and if that fails, the next one tries again. An update is begun
+ * at most every minute. It belongs to the request that began it, which waits for it after its answer.
+ */
+function feedOf({ FEED_URL, PUBLIC_KEY }, context) {
+  if (opening && Date.now() - updated < EVERY) return opening;
+  updated = Date.now();
+  opening ??= openFeed(FEED_URL, { publicKey: PUBLIC_KEY, fetch: impatient });
+  const update = opening.then(
+    (feed) => feed.update(),
+    () => (opening = undefined),
+  );
+  context.waitUntil(update.catch((error) => console.error(error)));
+  return opening;
 }
 
-/** Reads the filter from the binding FILTERS (a KV namespace or an R2 bucket) if there is one, else from the bundle. */
-async function read({ FILTERS }) {
-  const stored = await FILTERS?.get("filter.bloom", { type: "stream" });
-  if (stored === null) throw new Error("FILTERS has no filter.bloom");
-  const filter = await load(stored ? new Response(stored.body ?? stored) : bundled);
-  decoded++;
-  return filter;
+/** Workers wait for 30 seconds after the answer. What ends by then can be tried again. */
+function impatient(url, { signal, ...init }) {
+  return fetch(url, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(20_000)]) });
 }
 
 /** The text of the body; undefined if it is too long. */
@@ -76,5 +79,5 @@ function urlOf(text) {
 }
 
 function answer(status, body) {
-  return Response.json(body, { status, headers: { "X-Filters-Decoded": String(decoded) } });
+  return Response.json(body, { status });
 }

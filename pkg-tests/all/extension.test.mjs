@@ -1,4 +1,4 @@
-/** The example extension in real, headless browsers: blocks, goes back and on, is stopped, and loses its server. */
+/** The example extension in real, headless browsers: blocks, goes back and on, learns, is stopped, and loses its host. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
@@ -8,10 +8,10 @@ import { after, afterEach, before, beforeEach, describe, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises";
 import { root } from "../../scripts/setup.mjs";
 import { missing, newPage, PATIENCE, puppeteer } from "../browsers.mjs";
-import { folder, installed } from "../installed.mjs";
+import { folder } from "../installed.mjs";
+import { serve as serveFeed, ToolPublisher } from "../publisher.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
-const { RibbonFilter } = await installed();
 /** What each browser is started with, and how its background script is stopped. */
 const browsers = {
   Chromium: {
@@ -67,16 +67,15 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
 
   describe(`the extension in ${name}`, { skip, timeout: 6 * PATIENCE }, () => {
     let copy;
-    let filters; // the server of the filter, and what it sends
-    let send;
+    let feed; // the host of the feed, and what the native tool publishes there
+    let publisher;
     let pages; // the server of the pages
     let browser;
     let page; // of the tab that goes to pages
     let tab; // the extension's id of it
     let popup; // in a tab of its own, and what drives the other
 
-    const build = (...hosts) =>
-      RibbonFilter.from(hosts, { profile: "url", fpr: 1e-6, createdAt: new Date(Date.now() - 7_200_000) }).toBytes();
+    const listed = ["listed.localhost", "other.localhost", "a.other.localhost", "fine.localhost/app/"];
     const site = (host, path = "") => `http://${host}.localhost:${pages.address().port}/${path}`;
     const text = (of, selector) =>
       of.evaluate((selector) => document.querySelector(selector).textContent.trim(), selector);
@@ -109,10 +108,8 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
 
     before(async () => {
       copy = mkdtempSync(join(folder, `extension-${name}-`));
-      filters = await serve((_request, response) => {
-        response.setHeader("Access-Control-Allow-Origin", "*");
-        send(response);
-      });
+      publisher = new ToolPublisher(copy).publish(...listed);
+      feed = await serveFeed(publisher);
       pages = await serve((request, response) => {
         if (request.url.startsWith("/to/"))
           return response.writeHead(302, { Location: decodeURIComponent(request.url.slice(4)) }).end();
@@ -124,18 +121,17 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
         recursive: true,
         filter: (path) => !path.endsWith("dist"),
       });
-      execFileSync(
-        process.execPath,
-        ["build.mjs", "--filter", `http://localhost:${filters.address().port}/test.bloom`],
-        { cwd: copy },
-      );
+      execFileSync(process.execPath, ["build.mjs", "--feed", feed.url, `--public-key=${publisher.key.publicKey}`], {
+        cwd: copy,
+      });
       browser = await puppeteer(name, options);
     });
 
     after(
       async () => {
         await browser?.close();
-        for (const server of [filters, pages]) await stop(server);
+        feed?.close();
+        await stop(pages);
         if (copy) rmSync(copy, { recursive: true });
       },
       { timeout: PATIENCE },
@@ -148,14 +144,17 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       if (!passed) failed ??= name;
     });
 
-    test("navigations before the filter is there wait for it; a page that was left by then isn't blocked", async () => {
+    test("navigations before the feed is there wait for it; a page that was left by then isn't blocked", async () => {
       page = await newPage(browser);
-      const asked = new Promise((resolve) => (send = resolve));
+      const asked = new Promise((resolve) => {
+        feed.fault = (path, response, bytes) => path !== "feed.json" && (resolve(() => response.end(bytes)), true);
+      });
       await browser.installExtension(join(copy, "dist", name.toLowerCase()));
-      const response = await asked;
+      const release = await asked;
       for (const url of [site("fine"), site("listed", "left"), site("fine"), site("listed", "a?b")])
         await page.goto(url);
-      response.end(build("listed.localhost", "other.localhost", "a.other.localhost", "fine.localhost/app/"));
+      feed.fault = undefined;
+      release();
       await blocks(site("listed", "a?b"), "listed.localhost/");
 
       // Firefox refuses to be sent to a page of an extension by anybody else, and its driver doesn't hear of the
@@ -193,45 +192,43 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       await shows(site("fine", "1"));
     });
 
-    test("the popup tells keys, age and checks", async () => {
-      await popupSays({
-        keys: 4,
-        made: "2 hours ago",
-        fetched: "this minute|1 minute ago|[2-9] minutes ago",
-        checks: 12,
-        blocked: 4,
-        problem: "",
-      });
+    test("the popup tells keys, generation, age and checks", async () => {
+      const now = "this minute|1 minute ago|[2-9] minutes ago";
+      await popupSays({ keys: 4, generation: 1, published: now, updated: now, checks: 12, blocked: 4, problem: "" });
     });
 
-    test("an alarm refreshes the filter; a failure keeps the last good one", async () => {
-      send = (response) => response.end(build("new.localhost").subarray(0, -1));
+    test("learns a newly published URL without a restart; what isn't signed or whole changes nothing", async () => {
+      await open(site("new"));
+      await shows(site("new"));
+      publisher.publish(...listed, "new.localhost");
+      feed.fault = (path, response, bytes) => path !== "feed.json" && (response.end(Buffer.alloc(bytes.length)), true);
       await refresh();
-      await popupSays({ problem: "The last refresh failed: .+" });
+      await popupSays({ generation: 1, problem: "The last update failed: the file .+ isn't the one that was signed" });
+      feed.fault = undefined;
+      feed.publisher = new ToolPublisher(copy).publish("nobody.localhost");
+      await refresh();
+      await popupSays({ generation: 1, problem: "The last update failed: none of the public keys .+" });
       await open(site("listed"));
       await blocks(site("listed"), "listed.localhost/");
-      send = (response) =>
-        response.end(
-          build("listed.localhost", "other.localhost", "a.other.localhost", "fine.localhost/app/", "new.localhost"),
-        );
+      feed.publisher = publisher;
       await refresh();
-      await popupSays({ keys: 5, problem: "" });
+      await popupSays({ keys: 5, generation: 2, problem: "" });
       await open(site("new"));
       await blocks(site("new"), "new.localhost/");
     });
 
-    test("blocks after it has been stopped, without the filter's server", async () => {
-      await stop(filters);
+    test("blocks what it has learned after it has been stopped, without the feed's host", async () => {
+      feed.close();
       await open(site("fine", "3"));
       await shows(site("fine", "3"));
-      await popupSays({ checks: 15, blocked: 6 });
+      await popupSays({ checks: 16, blocked: 6 });
       await stopBackground(browser, popup);
-      await open(site("listed", "stopped"));
-      await blocks(site("listed", "stopped"), "listed.localhost/");
-      await popupSays({ checks: 16, blocked: 7 });
+      await open(site("new", "stopped"));
+      await blocks(site("new", "stopped"), "new.localhost/");
+      await popupSays({ checks: 17, blocked: 7, generation: 2, problem: "The last update failed: .+" });
       await page.click("#back");
       await shows(site("fine", "3"));
-      await popupSays({ checks: 17, blocked: 7 });
+      await popupSays({ checks: 18, blocked: 7 });
     });
 
     test("continue anyway lets that key through, and no other, until the browser is closed", async () => {
@@ -243,13 +240,13 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await shows(site("a.other", "1"));
-      await popupSays({ checks: 20, blocked: 9 });
+      await popupSays({ checks: 21, blocked: 9 });
       await stopBackground(browser, popup);
       await open(site("other", "2"));
       await shows(site("other", "2"));
       await open(site("listed", "2"));
       await blocks(site("listed", "2"), "listed.localhost/");
-      await popupSays({ checks: 22, blocked: 10 });
+      await popupSays({ checks: 23, blocked: 10 });
     });
   });
 }

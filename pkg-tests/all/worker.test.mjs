@@ -1,13 +1,16 @@
 /** The example worker, bundled with the installed package, in the real runtime of Cloudflare Workers. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, readFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
-import { before, describe, test } from "node:test";
+import { join } from "node:path";
+import { afterEach, before, beforeEach, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { build } from "esbuild";
 import { root, installed as tools } from "../../scripts/setup.mjs";
+import { PATIENCE } from "../browsers.mjs";
 import { folder } from "../installed.mjs";
+import { adapter, serve, ToolPublisher } from "../publisher.mjs";
 
 const example = join(root, "examples/worker");
 const config = JSON.parse(readFileSync(join(example, "wrangler.jsonc"), "utf8").replace(/^\s*\/\/.*/gm, ""));
@@ -15,65 +18,98 @@ const packages = tools("miniflare-4.20260426.0", ["miniflare@4.20260426.0"]); //
 const skip = !packages && "Miniflare could not be installed";
 if (skip) console.log(`worker.test.mjs skipped: ${skip}`);
 
+/** Changes a source in one place. */
+function replaced(source, from, to) {
+  assert.equal(source.split(from).length, 2, `${from} once`);
+  return source.replace(from, to);
+}
+
 describe("the example worker", { skip, timeout: 600_000 }, () => {
   const work = join(folder, "worker");
-  const out = join(work, "out");
-  let filter;
+  let site;
 
-  before(async () => {
-    cpSync(example, work, { recursive: true, filter: (path) => !/node_modules|\.wrangler/.test(path) });
-    // The filter is made as the README says.
-    const [, command] = /^npx (bloom-wasm build .*)/m.exec(readFileSync(join(example, "README.md"), "utf8"));
-    const PATH = join(root, "target/release") + delimiter + process.env.PATH;
-    const [program, ...args] = command.split(" ");
-    execFileSync(program, args, { cwd: work, env: { ...process.env, PATH }, stdio: "ignore" });
-    filter = new Uint8Array(readFileSync(join(work, "filter.bloom"))); // Miniflare takes no Buffer
-    // And the bundle as wrangler makes it.
+  /** The worker's files, with a change or without, bundled as wrangler does. */
+  async function bundled(name, change = (source) => source) {
+    const [source, out] = [join(work, name), join(work, `${name}-out`)];
+    cpSync(example, source, { recursive: true, filter: (path) => !/node_modules|\.wrangler/.test(path) });
+    const main = join(source, config.main);
+    writeFileSync(main, change(readFileSync(main, "utf8")));
     await build({
-      entryPoints: [join(work, config.main)],
+      entryPoints: [main],
       outdir: out,
       bundle: true,
       format: "esm",
       conditions: ["workerd", "worker", "browser"],
-      external: ["*.wasm", "*.bloom"],
+      external: ["*.wasm"],
       logLevel: "warning",
     });
-    const dist = join(folder, "node_modules/bloom-wasm/dist");
-    for (const wasm of ["bloom.wasm", "reader.wasm"]) copyFileSync(join(dist, wasm), join(out, wasm));
-    copyFileSync(join(work, "filter.bloom"), join(out, "filter.bloom"));
-  });
+    copyFileSync(join(folder, "node_modules/bloom-wasm/dist/reader.wasm"), join(out, "reader.wasm"));
+    return out;
+  }
 
-  /** Runs the worker with some bindings, and hands over what sends requests to it, and Miniflare. */
-  async function using(bindings, run) {
+  before(async () => {
+    mkdirSync(work, { recursive: true });
+    await bundled("asis");
+    // Every request may begin an update.
+    await bundled("eager", (source) => replaced(source, "EVERY = 60_000", "EVERY = 0"));
+    await bundled("hasty", (source) =>
+      replaced(replaced(source, "EVERY = 60_000", "EVERY = 0"), "timeout(20_000)", "timeout(200)"),
+    );
+    // As the README says, to keep the feed in KV.
+    const [snippet] = /^opening .*/m.exec(readFileSync(join(example, "README.md"), "utf8"));
+    await bundled("kv", (source) => {
+      const opening = replaced(source, /^ *opening \?\?= .*/m.exec(source)[0], snippet);
+      return `${adapter("kv")}\n${replaced(opening, "{ FEED_URL,", "{ KV, FEED_URL,")}`;
+    });
+  });
+  beforeEach(async () => {
+    site = await serve(new ToolPublisher(work).publish("evil.example", "bad.example/a/"));
+  });
+  afterEach(() => site.close());
+
+  /** Runs the worker, and hands over what sends requests to it. */
+  async function using(name, run, options) {
     const { Log, LogLevel, Miniflare } = createRequire(join(packages, "user.cjs"))("miniflare");
-    const rules = [...config.rules, { type: "CompiledWasm", globs: ["**/*.wasm"] }];
+    const out = join(work, `${name}-out`);
     const miniflare = new Miniflare({
       modules: true,
       modulesRoot: out,
       scriptPath: join(out, config.main),
-      modulesRules: rules.map(({ type, globs }) => ({ type, include: globs })),
+      modulesRules: [{ type: "CompiledWasm", include: ["**/*.wasm"] }],
       compatibilityDate: config.compatibility_date,
+      bindings: { FEED_URL: site.url, PUBLIC_KEY: site.publisher.key.publicKey },
+      cf: false,
       log: new Log(LogLevel.NONE),
       handleRuntimeStdio: (stdout, stderr) => [stdout, stderr].map((stream) => stream.resume()),
-      ...bindings,
+      ...options,
     });
     const send = async (init) => {
       const response = await miniflare.dispatchFetch("http://worker.example/", init);
-      return [response.status, await response.json(), Number(response.headers.get("X-Filters-Decoded"))];
+      return [response.status, await response.json()];
     };
     try {
-      await run(send, miniflare);
+      await run(send);
     } finally {
       await miniflare.dispose();
     }
+  }
+
+  /** Waits until an answer is the expected one. */
+  async function until(ask, expected) {
+    let answer;
+    for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(25)) {
+      answer = await ask();
+      if (isDeepStrictEqual(answer, expected)) return;
+    }
+    assert.deepEqual(answer, expected);
   }
 
   const post = (value) => ({ method: "POST", body: JSON.stringify(value) });
   const from = (Referer) => ({ headers: { Referer } });
   const maybe = (key) => ({ error: "maybe on the list", key });
 
-  test("screens bodies and referrers, and decodes its bundled filter once", () =>
-    using({}, async (send) => {
+  test("screens bodies and referrers", () =>
+    using("asis", async (send) => {
       const answers = [
         [post({ url: "https://user@www.EVIL.example:8443/x?y#z" }), 403, maybe("evil.example/")],
         [post({ url: "http://bad.example/%61/b" }), 403, maybe("bad.example/a/")],
@@ -89,11 +125,11 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
         [{}, 200, { ok: true }],
       ];
       for (const [init, status, body] of answers)
-        assert.deepEqual(await send(init), [status, body, 1], JSON.stringify(init));
+        assert.deepEqual(await send(init), [status, { ...body, generation: 1 }], JSON.stringify(init));
     }));
 
   test("refuses what is no such JSON, and what is too long", () =>
-    using({}, async (send) => {
+    using("asis", async (send) => {
       for (const body of ["", "{", "null", "[]", "{}", '{ "url": 1 }', "\xff"]) {
         const [status, { error }] = await send({ method: "POST", body });
         assert.deepEqual(
@@ -112,23 +148,79 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
       }
     }));
 
-  for (const [name, bindings, bucket] of [
-    ["KV", { kvNamespaces: ["FILTERS"] }, "getKVNamespace"],
-    ["R2", { r2Buckets: ["FILTERS"] }, "getR2Bucket"],
+  test("answers 503 until there is a feed, and all first requests share one", () =>
+    using("asis", async (send) => {
+      const evil = post({ url: "https://evil.example/" });
+      site.fault = (_path, response) => response.writeHead(500).end();
+      assert.deepEqual(await send(evil), [503, { error: "the feed could not be opened" }]);
+      site.fault = undefined;
+      site.asked();
+      const answers = await Promise.all(Array.from({ length: 10 }, () => send(evil)));
+      for (const answer of answers) assert.deepEqual(answer, [403, { ...maybe("evil.example/"), generation: 1 }]);
+      // One fetches the feed, and asks once more what is new.
+      await until(() => site.log.filter((path) => path === "feed.json").length, 2);
+      assert.equal(site.asked().length, 3);
+      site.publisher.publish("evil.example", "new.example");
+      // Less than a minute later nobody asks.
+      for (let i = 0; i < 10; i++)
+        assert.deepEqual(await send(post({ url: "https://new.example" })), [200, { ok: true, generation: 1 }]);
+      assert.deepEqual(site.asked(), []);
+    }));
+
+  test("learns a URL while it runs, and answers while an update hangs", () =>
+    using("eager", async (send) => {
+      const fresh = post({ url: "https://new.example/" });
+      assert.deepEqual(await send(fresh), [200, { ok: true, generation: 1 }]);
+      for (const held of ["feed.json", "file"]) {
+        const generation = held === "feed.json" ? 1 : 2;
+        // The next response to be asked for stays open.
+        const waiting = new Promise((resolve) => {
+          site.fault = (path, response, bytes) => {
+            if ((path === "feed.json") !== (held === "feed.json")) return false;
+            response.writeHead(200, { "content-length": bytes.length }).write(bytes.subarray(0, 10));
+            resolve(() => response.end(bytes.subarray(10)));
+            return true;
+          };
+        });
+        const more = held === "feed.json" ? ["new.example"] : ["new.example", "newer.example"];
+        site.publisher.publish("evil.example", ...more);
+        const newest = post({ url: `https://${more.at(-1)}/` });
+        assert.deepEqual(await send(newest), [200, { ok: true, generation }]);
+        const release = await waiting;
+        for (let i = 0; i < 3; i++) {
+          assert.deepEqual(await send(newest), [200, { ok: true, generation }], `${held} hangs`);
+          const evil = [403, { ...maybe("evil.example/"), generation }];
+          assert.deepEqual(await send(post({ url: "https://evil.example" })), evil);
+        }
+        site.fault = undefined;
+        release();
+        await until(() => send(newest), [403, { ...maybe(`${more.at(-1)}/`), generation: generation + 1 }]);
+      }
+    }));
+
+  test("gives up a transfer that hangs, and updates later", () =>
+    using("hasty", async (send) => {
+      const fresh = post({ url: "https://new.example/" });
+      assert.deepEqual(await send(fresh), [200, { ok: true, generation: 1 }]);
+      const waiting = new Promise((resolve) => (site.fault = () => (resolve(), true)));
+      site.publisher.publish("evil.example", "new.example");
+      assert.deepEqual(await send(fresh), [200, { ok: true, generation: 1 }]);
+      await waiting;
+      site.fault = undefined;
+      await until(() => send(fresh), [403, { ...maybe("new.example/"), generation: 2 }]);
+    }));
+
+  for (const [name, store, options] of [
+    ["the Cache", "asis", { cachePersist: join(work, "cache") }],
+    ["KV", "kv", { kvNamespaces: ["KV"], kvPersist: join(work, "kv-store") }],
   ]) {
-    test(`takes the filter from ${name}, once for all requests, and tries again after a failure`, () =>
-      using(bindings, async (send, miniflare) => {
-        const evil = post({ url: "https://evil.example/" });
-        const unloaded = [503, { error: "the filter could not be loaded" }, 0];
-        assert.deepEqual(await send(evil), unloaded);
-        const stored = await miniflare[bucket]("FILTERS");
-        await stored.put("filter.bloom", filter.subarray(0, -1));
-        assert.deepEqual(await send(evil), unloaded);
-        await stored.put("filter.bloom", filter);
-        const answers = await Promise.all(Array.from({ length: 10 }, () => send(evil)));
-        for (const answer of answers) assert.deepEqual(answer, [403, maybe("evil.example/"), 1]);
-        await stored.delete("filter.bloom");
-        assert.deepEqual(await send(post({ url: "https://good.example/" })), [200, { ok: true }, 1]);
-      }));
+    test(`another isolate has the feed at once from ${name}, without its host`, async () => {
+      const evil = post({ url: "https://evil.example/" });
+      const expected = [403, { ...maybe("evil.example/"), generation: 1 }];
+      await using(store, async (send) => assert.deepEqual(await send(evil), expected), options);
+      site.close();
+      await using(store, async (send) => assert.deepEqual(await send(evil), expected), options);
+      await using(store, async (send) => assert.equal((await send(evil))[0], 503));
+    });
   }
 });

@@ -11,15 +11,16 @@ function ago(time) {
 }
 
 async function show() {
-  const { keys, createdAt, fetchedAt, problem } = await local.get();
+  const { keys, generation, createdAt, updatedAt, problem } = await local.get();
   const { checks, blocked } = await session.get({ checks: 0, blocked: 0 });
   const texts = {
     keys: keys?.toLocaleString("en") ?? "none yet",
-    made: ago(createdAt),
-    fetched: ago(fetchedAt),
+    generation: generation?.toLocaleString("en") ?? "none yet",
+    published: ago(createdAt),
+    updated: ago(updatedAt),
     checks: checks.toLocaleString("en"),
     blocked: blocked.toLocaleString("en"),
-    problem: problem ? `The last refresh failed: ${problem}` : "",
+    problem: problem ? `The last update failed: ${problem}` : "",
   };
   for (const [id, text] of Object.entries(texts)) document.getElementById(id).textContent = text;
 }
