@@ -59,6 +59,14 @@ export function adapter(name) {
   return snippets.find((snippet) => new RegExp(`^export .*\\b${name}\\b`, "m").test(snippet));
 }
 
+/** The workflow of docs/feeds.md, as it stands and with the step for S3 and R2. */
+export function workflows() {
+  const text = readFileSync(new URL("../docs/feeds.md", import.meta.url), "utf8");
+  const [pages, step] = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml]) => yaml);
+  const last = pages.indexOf("      - uses: actions/upload-pages-artifact");
+  return { pages, s3: pages.slice(0, last) + step };
+}
+
 /** A feed of one publisher. */
 export class Publisher {
   key = keyPair();
