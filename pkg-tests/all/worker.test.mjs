@@ -167,7 +167,7 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
       assert.deepEqual(site.asked(), []);
     }));
 
-  test("learns a URL while it runs, and answers while an update hangs", () =>
+  test("learns a URL while it runs, and answers while an update hangs", { timeout: 3 * PATIENCE }, () =>
     using("eager", async (send) => {
       const fresh = post({ url: "https://new.example/" });
       assert.deepEqual(await send(fresh), [200, { ok: true, generation: 1 }]);
@@ -198,7 +198,7 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
       }
     }));
 
-  test("gives up a transfer that hangs, and updates later", () =>
+  test("gives up a transfer that hangs, and updates later", { timeout: 3 * PATIENCE }, () =>
     using("hasty", async (send) => {
       const fresh = post({ url: "https://new.example/" });
       assert.deepEqual(await send(fresh), [200, { ok: true, generation: 1 }]);
