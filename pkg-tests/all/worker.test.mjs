@@ -196,7 +196,8 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
         release();
         await until(() => send(newest), [403, { ...maybe(`${more.at(-1)}/`), generation: generation + 1 }]);
       }
-    }));
+    }),
+  );
 
   test("gives up a transfer that hangs, and updates later", { timeout: 3 * PATIENCE }, () =>
     using("hasty", async (send) => {
@@ -208,7 +209,8 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
       await waiting;
       site.fault = undefined;
       await until(() => send(fresh), [403, { ...maybe("new.example/"), generation: 2 }]);
-    }));
+    }),
+  );
 
   for (const [name, store, options] of [
     ["the Cache", "asis", { cachePersist: join(work, "cache") }],
