@@ -201,6 +201,37 @@ fn a_list_that_has_not_changed_writes_nothing_until_the_manifest_expires_soon() 
 }
 
 #[test]
+fn a_manifest_that_lasts_too_long_is_signed_anew() {
+    let folder = feed("");
+    write_list(&folder, 0..10);
+    publish(&folder, 0, "--expires-in 365d");
+    let expires = |report: &Value| report["expires"].as_u64().unwrap();
+    let report = publish(&folder, 1, "--expires-in 1d");
+    assert_eq!(report["published"], true);
+    assert_eq!(publish(&folder, 2, "--expires-in 1d")["published"], false);
+    // The clock was a day fast, and isn't any more.
+    assert_eq!(publish(&folder, 26, "--expires-in 1d")["published"], true);
+    let later = publish(&folder, 2, "--expires-in 1d");
+    assert_eq!(later["published"], true);
+    assert_eq!(expires(&later), expires(&report) + 3_600_000);
+}
+
+#[test]
+fn a_time_of_any_length() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    let first = names(&folder);
+    write_list(&folder, 1000..2000);
+    // In milliseconds, both are a little more than 2^64.
+    publish(&folder, 1, "--grace 18446744073709552s");
+    publish(&folder, 2, "--grace 18446744073709552s");
+    assert!(first.is_subset(&names(&folder)));
+    let args = "feed publish @public @list --state @state --sign @key --expires-in 18446744073709552s";
+    refused(&folder, args, "a time is too late");
+}
+
+#[test]
 fn files_stay_for_a_time_of_grace() {
     let folder = feed("");
     write(&folder, "public/index.html", "mine");
@@ -325,6 +356,47 @@ fn a_lost_state_goes_on_with_a_new_base() {
 }
 
 #[test]
+fn what_a_lost_state_published_is_signed_on_and_cleared_away() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    write_list(&folder, 0..1020);
+    publish(&folder, 1, "");
+    let old = names(&folder);
+    assert_eq!(old.len(), 3);
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    done(&folder, "feed init @public --state @state");
+    refused(&folder, "feed publish @public @list --state @state", "the feed was signed until now");
+    write_list(&folder, 0..1030);
+    publish(&folder, 2, "");
+    assert!(old.is_subset(&names(&folder)));
+    publish(&folder, 25, "");
+    assert!(old.is_subset(&names(&folder)));
+    publish(&folder, 26, "");
+    assert_eq!(names(&folder).len(), 2);
+    assert_eq!(verify(&folder)["count"], 1030);
+}
+
+#[test]
+fn the_base_tells_a_new_state_how_passwords_are_compared() {
+    // The SHA-1 of "password", by sha1sum.
+    let hash = "5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8";
+    for option in ["", "--sha1-hex"] {
+        let folder = feed("--profile password --sha1-hex");
+        write(&folder, "list", hash);
+        publish(&folder, 0, "");
+        let before = read(&folder);
+        fs::remove_dir_all(folder.path().join("state")).unwrap();
+        refused(&folder, "feed init @public --state @state --lowercase", "in another way");
+        done(&folder, format!("feed init @public --state @state {option}").trim_end());
+        publish(&folder, 1, "");
+        let after = read(&folder);
+        assert_eq!(after.profile(), before.profile());
+        assert_eq!(after.filter(), before.filter());
+    }
+}
+
+#[test]
 fn an_older_state_never_lowers_the_generation() {
     let folder = feed("");
     write_list(&folder, 0..1000);
@@ -427,6 +499,10 @@ fn allowed_keys_are_absent_in_every_generation() {
     assert!(has(&1000));
     publish(&folder, 9, "--allow @allow --allow-wins");
     assert!(!has(&1000));
+    // Nothing is left: that is as little wanted as an empty list.
+    let all = "feed publish @public @list --state @state --sign @key --allow @list --allow-wins";
+    let (code, _, err) = tool(&folder, all);
+    assert!(code == 2 && err.contains("--allow-empty"), "{err}");
 }
 
 #[test]

@@ -101,8 +101,15 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
                 !given.contains(&true),
                 "{dir}: there is a feed here already, which keeps what describes it"
             );
-            let profile = Profile::from_name(&live.profile, lowercase, sha1);
-            let profile = profile.context("--lowercase and --sha1-hex go with the profile password")?;
+            let told = Profile::from_name(&live.profile, lowercase, sha1);
+            let told = told.context("--lowercase and --sha1-hex go with the profile password")?;
+            // The base knows, and the manifest doesn't, how passwords are compared.
+            let base = read_files(&args.dir, live.files.iter().take(1));
+            let profile = base.map_or(told, |base| base.profile());
+            ensure!(
+                profile == told || !(lowercase || sha1),
+                "{dir}: the passwords of this feed are compared in another way than --lowercase or --sha1-hex says"
+            );
             let mut state = State::new(live.feed_id, live.name, profile, live.fpr, live.seed.parse()?);
             state.generation = live.generation;
             state
@@ -229,7 +236,8 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     lists::check_stdin(paths.iter().chain(&args.allow))?;
     let signers = args.sign.iter().map(|path| read_key(path)).collect::<Result<Vec<_>>>()?;
     let now = milliseconds(args.created_at.unwrap_or_else(SystemTime::now))?;
-    let [expires_in, grace] = [args.expires_in, args.grace].map(|time| time.as_millis() as u64);
+    let [expires_in, grace] =
+        [args.expires_in, args.grace].map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     ensure!(expires_in > 0, "--expires-in must be longer than that");
 
     let folder = Folder::open(&args.state)?;
@@ -240,16 +248,15 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         ensure!(live.feed_id == state.feed_id, "{dir}: this is another feed than that of the state");
     }
 
-    let was_signed = Manifest::parse(&state.manifest).is_ok_and(|manifest| manifest.is_signed());
+    // A state that was lost knows no manifest, but the folder has one.
+    let is_signed = |text: &String| Manifest::parse(text).is_ok_and(|manifest| manifest.is_signed());
+    let was_signed = is_signed(&state.manifest) || live.as_ref().is_some_and(|(text, _)| is_signed(text));
     if was_signed && signers.is_empty() && !args.unsigned {
         bail!("the feed was signed until now, and clients expect it; give --sign, or --unsigned");
     }
     let (profile, seed) = (state.profile()?, state.seed()?);
     args.omitted.check(profile)?;
     let (mut members, met) = members(paths, profile, seed, &args.omitted, streams)?;
-    if members.is_empty() && !args.allow_empty {
-        bail!("no line of the lists gave a key, so nothing was published; --allow-empty removes every key");
-    }
     sort(&mut members)?;
     let mut rows = vec![("read", format!("{} keys", grouped(members.len() as u64)) + &met.summary())];
     let mut allowed = Vec::new();
@@ -259,6 +266,9 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         sort(&mut members)?;
         sort(&mut allowed)?;
         rows.push(("allowed", words));
+    }
+    if members.is_empty() && !args.allow_empty {
+        bail!("the lists gave no key, so nothing was published; --allow-empty removes every key");
     }
 
     let next = Next::of(&state, &folder, &args.dir, members, allowed)?;
@@ -289,12 +299,20 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
             state.unlisted.push(Unlisted { sha256: dropped.file.sha256, since: now });
         }
         state.files.push(file);
-        let listed = |sha256: &String| state.files.iter().any(|file| file.file.sha256 == *sha256);
-        state.unlisted.retain(|unlisted| !listed(&unlisted.sha256));
     }
+    if !is_live && let Some((_, live)) = &live {
+        // A state that was lost, or a newer one than this, published these.
+        state.unlisted.retain(|unlisted| live.files.iter().all(|file| file.sha256 != unlisted.sha256));
+        let files = live.files.iter().map(|file| file.sha256.clone());
+        state.unlisted.extend(files.map(|sha256| Unlisted { sha256, since: now }));
+    }
+    let listed = |sha256: &String| state.files.iter().any(|file| file.file.sha256 == *sha256);
+    state.unlisted.retain(|unlisted| !listed(&unlisted.sha256));
     let is_fresh = live.as_ref().is_some_and(|(text, live)| {
         let left = live.expires.saturating_sub(now);
-        left > expires_in / 2 && Manifest::parse(text).is_ok_and(|manifest| manifest.has_signers(&signers))
+        // It may last too long, if --expires-in is shorter now or the clock was wrong.
+        (expires_in / 2 + 1..=expires_in).contains(&left)
+            && Manifest::parse(text).is_ok_and(|manifest| manifest.has_signers(&signers))
     });
     let published = made.is_some() || !is_live || !is_fresh;
     let mut expires = live.as_ref().map_or(0, |(_, live)| live.expires);
