@@ -107,9 +107,12 @@ export async function openFeed(url: string | URL, options: FeedOptions): Promise
 function absolute(url: unknown): string {
   try {
     const { href = url } = Object(url) as { href?: unknown };
-    if (typeof href === "string") return new URL(href, globalThis.document?.baseURI ?? globalThis.location?.href).href;
+    if (typeof href === "string") {
+      const address = new URL(href, globalThis.document?.baseURI ?? globalThis.location?.href);
+      if (new URL("file", address).href) return address.href;
+    }
   } catch {
-    // It is relative, and there is no page; or it is somebody's Proxy.
+    // It is relative, and there is no page; or no file can lie beside it, as with data:; or it is somebody's Proxy.
   }
   throw invalidParameter("url must be the whole URL of a manifest");
 }

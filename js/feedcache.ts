@@ -121,12 +121,14 @@ export class Shelf {
 
   /**
    * Keeps a new generation in place of an old one, whose files it then removes. If that fails, it removes what it has
-   * put, so that the old one stays whole, and throws `cache`.
+   * put, so that the old one stays whole, and throws `cache`. If another tab has kept a newer one, that stays.
    */
-  async keep(manifest: Manifest, old: Manifest | undefined, bytesOf: (name: string) => Uint8Array): Promise<void> {
+  async keep(manifest: Manifest, bytesOf: (name: string) => Uint8Array): Promise<void> {
     const cache = this.#cache;
     if (cache === null) return;
     const { feedId, source } = manifest;
+    const old = await this.manifest(feedId);
+    if (old && old.generation > manifest.generation) return;
     const names = namesOf(manifest);
     const oldNames = namesOf(old);
     const undo: (() => Promise<void>)[] = [];

@@ -27,6 +27,9 @@ export let rawOf: (filter: Filter) => RawFilter;
 /** The same, or undefined if the filter was freed. */
 let heldBy: (filter: Filter) => RawFilter | undefined;
 
+/** @internal Whether the filter was freed. */
+export const isFreed = (filter: Filter): boolean => heldBy(filter) === undefined;
+
 const NO_FILTER =
   "this is not a filter, but a Proxy or a copy of one, or a method without its filter; use the filter itself";
 

@@ -4,7 +4,7 @@ import { Incoming, type Filter as RawFilter, Sha256 } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
 import type { Shelf } from "./feedcache.js";
-import { type Filter, hold } from "./filter.js";
+import { type Filter, hold, isFreed } from "./filter.js";
 import { concat, isA } from "./input.js";
 import { type OpenOptions, open } from "./load.js";
 import { type FeedFile, type Keys, LONGEST, lengthOf, type Manifest, readManifest } from "./manifest.js";
@@ -56,6 +56,8 @@ export class Follower {
   /** Settles once nothing is being done. */
   #idle: Promise<unknown> = Promise.resolve();
   #closed = false;
+  /** Settles once nothing is being written into the cache. */
+  #written: Promise<void> = Promise.resolve();
   /** The deltas in place that the cache lacks. */
   #deltas = new Map<string, Uint8Array>();
 
@@ -122,7 +124,6 @@ export class Follower {
         if (this.#job === job) this.#job = undefined;
       }
     };
-    // One that was stopped may still be writing into the cache.
     const job: Job = { result: this.#idle.then(begin), waiting: 0, stop };
     this.#idle = job.result.catch(() => {});
     return job;
@@ -170,7 +171,9 @@ export class Follower {
     if (generation === present?.generation) return false;
     await this.#replace(manifest, signal);
     for (const { updated } of this.watchers) updated();
-    await this.#keep(kept);
+    // Writing can't be stopped. If it hangs, the next update goes on all the same, but for its own writing.
+    this.#written = this.#written.then(() => this.#keep());
+    await unlessAborted(this.#written, signal).catch(() => {});
     return true;
   }
 
@@ -221,7 +224,7 @@ export class Follower {
         throw new FilterError("not_a_feed", "the files have another profile or seed than the manifest says");
       }
       const unchanged = raw === this.place?.raws.at(-1);
-      const filter = unchanged ? this.place.filter : hold(call(() => raw.clone()));
+      const filter = unchanged && !isFreed(this.place.filter) ? this.place.filter : hold(call(() => raw.clone()));
       return { manifest, raws, filter, estimatedFpr: call(() => raw.estimatedFpr) };
     } catch (error) {
       raws.slice(start).forEach(release);
@@ -308,19 +311,21 @@ export class Follower {
   }
 
   /** Lets the cache keep the generation in place. If it can't, it still has the old one. */
-  async #keep(old: Manifest | undefined): Promise<void> {
-    const { shelf } = this.#source;
+  async #keep(): Promise<void> {
     const { manifest, raws } = this.place;
-    const [base] = manifest.files;
+    const deltas = new Map(this.#deltas);
+    let base: RawFilter | undefined;
     try {
+      // The next update may release its own.
+      base = call(() => raws[0]!.clone());
       // The blob of a filter has one form only.
-      await shelf.keep(manifest, old, (name) =>
-        name === base.sha256 ? call(() => raws[0]!.toBytes()) : this.#deltas.get(name)!,
-      );
+      await this.#source.shelf.keep(manifest, (name) => deltas.get(name) ?? call(() => base!.toBytes()));
       this.cacheError = undefined;
     } catch (error) {
       this.cacheError = error as FilterError;
       for (const { failed } of this.watchers) failed(error);
+    } finally {
+      release(base);
     }
   }
 

@@ -1197,6 +1197,87 @@ test("a fetch or a cache that hangs is left behind", async () => {
   }
 });
 
+test("a put that hangs holds up nothing but the cache", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  await feed.update();
+  publisher.base(bases.b).delta("third");
+  let goOn;
+  const hung = new Promise((resolve) => {
+    cache.fault = (method) => {
+      if (method !== "put") return undefined;
+      resolve();
+      return new Promise((resolve) => (goOn = resolve));
+    };
+  });
+  const stop = new AbortController();
+  const reason = new Error("enough");
+  const updating = feed.update({ signal: stop.signal });
+  await hung;
+  stop.abort(reason);
+  await assert.rejects(updating, reason);
+  answers(feed, 3, { name: "third", which: "b" });
+
+  // It goes on when the filters that it writes are no longer in place.
+  cache.fault = undefined;
+  publisher.base(bases.a).delta("fifth");
+  const inPlace = new Promise((resolve) => feed.watch({ every: 1e6, onUpdate: resolve }));
+  const next = feed.update();
+  await inPlace;
+  answers(feed, 5, { name: "fifth" });
+  goOn();
+  assert.equal(await next, true);
+  assert.equal(feed.cacheError, undefined);
+  const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
+  answers(offline, 5, { name: "fifth" });
+  feed.close();
+  assert.equal(cache.entries.size, 4);
+});
+
+test("of two tabs that update at once, the slower one doesn't set the cache back", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  let goOn;
+  let hold;
+  const slow = async (url, options) => {
+    if (!url.endsWith("feed.json")) await hold?.();
+    return fetch(url, options);
+  };
+  const [one, two] = [await open({ cache, fetch: slow }), await open({ cache })];
+  await Promise.all([one.update(), two.update()]);
+  publisher.delta("second");
+  const held = new Promise((resolve) => {
+    hold = () => (resolve(), new Promise((resolve) => (goOn = resolve)));
+  });
+  const updating = one.update();
+  await held;
+  publisher.delta("third");
+  await two.update();
+  const after = new Map(cache.entries);
+  goOn();
+  assert.equal(await updating, true);
+  answers(one, 2, { name: "second" });
+  assert.deepEqual(cache.entries, after);
+});
+
+test("a filter that was freed is made anew, even if the feed is only signed anew", async () => {
+  const { publisher, open } = await published();
+  const feed = await open();
+  feed.filter.free();
+  publisher.publish();
+  assert.equal(await feed.update(), true);
+  answers(feed, 2);
+});
+
+test("a manifest beside which no file can lie is refused", async () => {
+  const { publisher } = await published();
+  const data = `data:application/json,${encodeURIComponent(publisher.manifest)}`;
+  for (const url of [data, "blob:https://lists.example/feed", "about:blank"]) {
+    await fails("invalid_parameter", openFeed(url, { publicKey: null, cache: null }), url);
+  }
+});
+
 /** A feed without a network, so that its timers can be mocked. */
 async function watched() {
   const publisher = new Publisher(bases.a);
