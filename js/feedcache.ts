@@ -4,7 +4,7 @@ import { Sha256 } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
 import { invalidParameter, isBytes, plainBytes } from "./input.js";
-import { type Keys, LONGEST, type Manifest, readManifest } from "./manifest.js";
+import { type FeedFile, type Keys, LONGEST, type Manifest, readManifest } from "./manifest.js";
 
 /**
  * Where a client keeps a feed: any store of bytes by name. The names are made of `a` to `z`, digits, dots and hyphens.
@@ -55,7 +55,7 @@ export class Shelf {
   #keys: Keys;
   /** The name of the feed's id. */
   #pointer: string;
-  /** The names of the files that are known to be there. */
+  /** The hashes of the files that are known to be there. */
   #files = new Set<string>();
 
   constructor(cache: FeedCache | null, url: string, keys: Keys) {
@@ -64,11 +64,11 @@ export class Shelf {
     this.#pointer = this.#name("feed", url.replace(/#.*/s, ""));
   }
 
-  /** The name of what is kept for a URL or the id of a feed. Who trusts other keys has other names. */
-  #name(kind: "feed" | "manifest", of: string): string {
+  /** A name that no other feed has, and nobody who trusts other keys. */
+  #name(kind: "feed" | "manifest" | "file", ...of: string[]): string {
     const hash = call(() => new Sha256());
     try {
-      const text = new TextEncoder().encode([kind, of, ...this.#keys.names].join("\n"));
+      const text = new TextEncoder().encode([kind, ...of, ...this.#keys.names].join("\n"));
       call(() => hash.update(text));
       return `${kind}-${call(() => hash.finish())}`;
     } finally {
@@ -77,7 +77,7 @@ export class Shelf {
   }
 
   /** Bytes that may be anything. A cache that fails has none. */
-  async get(name: string, most: number): Promise<Uint8Array | undefined> {
+  async #get(name: string, most: number): Promise<Uint8Array | undefined> {
     try {
       const bytes: unknown = await this.#cache?.get(name);
       if (isBytes(bytes)) {
@@ -90,7 +90,7 @@ export class Shelf {
 
   /** The id in the pointer, if it is one. */
   async #feedId(): Promise<string | undefined> {
-    const bytes = await this.get(this.#pointer, 32);
+    const bytes = await this.#get(this.#pointer, 32);
     const text = new TextDecoder().decode(bytes?.slice());
     return /^[0-9a-f]{32}$/.test(text) ? text : undefined;
   }
@@ -103,53 +103,66 @@ export class Shelf {
 
   /** The manifest with the highest generation of a feed. */
   async manifest(feedId: string): Promise<Manifest | undefined> {
-    const bytes = await this.get(this.#name("manifest", feedId), LONGEST);
+    const bytes = await this.#get(this.#name("manifest", feedId), LONGEST);
     if (bytes === undefined) return undefined;
     const manifest = await readManifest(bytes.slice(), this.#keys).catch(() => undefined);
     return manifest?.feedId === feedId ? manifest : undefined;
   }
 
-  /** Says that a file is there. */
-  has(name: string): void {
-    this.#files.add(name);
+  /** What may be a file of a feed. */
+  file({ feedId }: Manifest, { sha256, bytes }: FeedFile): Promise<Uint8Array | undefined> {
+    return this.#get(this.#name("file", feedId, sha256), bytes);
   }
 
-  /** Whether the file must still be put. */
-  lacks(name: string): boolean {
-    return this.#cache !== null && !this.#files.has(name);
+  /** Says that the file of this hash is there. */
+  has(sha256: string): void {
+    this.#files.add(sha256);
+  }
+
+  /** Whether the file of this hash must still be put. */
+  lacks(sha256: string): boolean {
+    return this.#cache !== null && !this.#files.has(sha256);
   }
 
   /**
    * Keeps a new generation in place of an old one, whose files it then removes. If that fails, it removes what it has
    * put, so that the old one stays whole, and throws `cache`. If another tab has kept a newer one, that stays.
    */
-  async keep(manifest: Manifest, bytesOf: (name: string) => Uint8Array): Promise<void> {
+  async keep(manifest: Manifest, bytesOf: (sha256: string) => Uint8Array): Promise<void> {
     const cache = this.#cache;
     if (cache === null) return;
     const { feedId, source } = manifest;
     const old = await this.manifest(feedId);
     if (old && old.generation > manifest.generation) return;
-    const names = namesOf(manifest);
-    const oldNames = namesOf(old);
+    const files = hashesOf(manifest);
+    const oldFiles = hashesOf(old);
+    const nameOf = (sha256: string) => this.#name("file", feedId, sha256);
     const undo: (() => Promise<void>)[] = [];
     const put = async (name: string, bytes: Uint8Array, before?: Uint8Array) => {
-      if (!oldNames.has(name)) undo.push(() => (before ? cache.put(name, before) : cache.delete(name)));
+      undo.push(() => (before ? cache.put(name, before) : cache.delete(name)));
       await cache.put(name, bytes);
     };
     try {
-      for (const name of names) if (!this.#files.has(name)) await put(name, bytesOf(name));
+      for (const sha256 of files) {
+        if (this.#files.has(sha256)) continue;
+        // One of the old files that was damaged is mended in either case.
+        if (oldFiles.has(sha256)) await cache.put(nameOf(sha256), bytesOf(sha256));
+        else await put(nameOf(sha256), bytesOf(sha256));
+      }
       await put(this.#name("manifest", feedId), source, old?.source);
       if ((await this.#feedId()) !== feedId) await put(this.#pointer, new TextEncoder().encode(feedId));
     } catch (cause) {
       for (const back of undo) await quietly(back);
       throw new FilterError("cache", "the cache could not keep the newest generation; is it full?", { cause });
     }
-    for (const name of [...this.#files, ...oldNames]) if (!names.has(name)) await quietly(() => cache.delete(name));
-    this.#files = names;
+    for (const sha256 of [...this.#files, ...oldFiles]) {
+      if (!files.has(sha256)) await quietly(() => cache.delete(nameOf(sha256)));
+    }
+    this.#files = files;
   }
 }
 
-function namesOf(manifest: Manifest | undefined): Set<string> {
+function hashesOf(manifest: Manifest | undefined): Set<string> {
   return new Set(manifest?.files.map(({ sha256 }) => sha256));
 }
 

@@ -134,7 +134,7 @@ export class Follower {
     const manifest = await unlessAborted(shelf.first(), signal);
     if (manifest === undefined || lengthOf(manifest) > maxBytes) return false;
     try {
-      this.place = await this.#build(manifest, signal, (file, parent) => this.#kept(file, parent, signal));
+      this.place = await this.#build(manifest, signal, (file, parent) => this.#kept(manifest, file, parent, signal));
       return true;
     } catch {
       // An update will say why, or fetch what is missing.
@@ -195,7 +195,8 @@ export class Follower {
     this.place = await this.#build(manifest, signal, async (file, parent) => {
       const onLoaded = (loaded: number) => onProgress?.({ loaded: before + loaded, total });
       const raw =
-        (await this.#kept(file, parent, signal, onLoaded)) ?? (await this.#fetched(file, parent, signal, onLoaded));
+        (await this.#kept(manifest, file, parent, signal, onLoaded)) ??
+        (await this.#fetched(file, parent, signal, onLoaded));
       before += file.bytes;
       return raw;
     });
@@ -234,13 +235,14 @@ export class Follower {
 
   /** The filter that a file of the cache makes. Undefined if there is none or it is damaged. */
   async #kept(
+    manifest: Manifest,
     file: FeedFile,
     parent: RawFilter | undefined,
     signal: AbortSignal,
     onLoaded?: (loaded: number) => void,
   ): Promise<RawFilter | undefined> {
     const { shelf } = this.#source;
-    const bytes = await unlessAborted(shelf.get(file.sha256, file.bytes), signal);
+    const bytes = await unlessAborted(shelf.file(manifest, file), signal);
     if (bytes?.length !== file.bytes) return undefined;
     try {
       const raw = await this.#verified(file, parent, async (take) => {
@@ -319,7 +321,7 @@ export class Follower {
       // The next update may release its own.
       base = call(() => raws[0]!.clone());
       // The blob of a filter has one form only.
-      await this.#source.shelf.keep(manifest, (name) => deltas.get(name) ?? call(() => base!.toBytes()));
+      await this.#source.shelf.keep(manifest, (sha256) => deltas.get(sha256) ?? call(() => base!.toBytes()));
       this.cacheError = undefined;
     } catch (error) {
       this.cacheError = error as FilterError;

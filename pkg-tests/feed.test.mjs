@@ -738,7 +738,7 @@ test("with a cache it starts at once, offline too, and updates behind", async ()
   const cache = memoryCache();
   await open({ cache });
   for (const name of cache.entries.keys()) assert.match(name, /^[a-z0-9.-]+$/);
-  for (const { sha256: name } of publisher.listed) assert.equal(sha256(cache.entries.get(name)), name);
+  for (const { sha256: name } of publisher.listed) assert.equal(sha256(cache.entries.get(publisher.kept(name))), name);
   assert.equal(cache.entries.size, 4);
   site.asked();
 
@@ -772,7 +772,7 @@ test("what a cache remembers: the highest generation of a feed, and the feed of 
   await fails("rollback", restarted.update());
   answers(restarted, 2, { name: "second" });
   // At another URL too, and without the files.
-  for (const { sha256: name } of publisher.listed) cache.entries.delete(name);
+  for (const { sha256: name } of publisher.listed) assert.ok(cache.entries.delete(publisher.kept(name)));
   await fails("rollback", open({ cache }));
   const elsewhere = (options) =>
     openFeed(`${site.url}?elsewhere`, { publicKey: publisher.key.publicKey, cache, ...options });
@@ -887,7 +887,7 @@ test("a cache that is damaged, forgetful, slow to answer or of another kind is w
     },
   };
   for (const [what, damage] of Object.entries(damages)) {
-    for (const damaged of [...good.entries.keys(), ...[/^[0-9a-f]{64}$/, /./].map((names) => names)]) {
+    for (const damaged of [...good.entries.keys(), ...[/^file-/, /./].map((names) => names)]) {
       const hit = (name) => (typeof damaged === "string" ? name === damaged : damaged.test(name));
       const cache = memoryCache();
       for (const [name, bytes] of good.entries) cache.entries.set(name, bytes);
@@ -901,10 +901,25 @@ test("a cache that is damaged, forgetful, slow to answer or of another kind is w
       await feed.update();
       answers(feed, 2, { name: "second" });
       const files = site.asked().filter((path) => path !== "feed.json");
-      const expected = publisher.listed.map(({ sha256 }) => sha256).filter(hit);
+      const expected = publisher.listed.map(({ sha256 }) => sha256).filter((name) => hit(publisher.kept(name)));
       assert.deepEqual(files, expected, `${what} ${damaged}`);
     }
   }
+});
+
+test("feeds that share a cache keep apart what they have", async () => {
+  const [one, two] = [await published(), await published()];
+  const cache = memoryCache();
+  const [first, second] = [await one.open({ cache }), await two.open({ cache })];
+  assert.deepEqual(one.publisher.listed, two.publisher.listed);
+  one.publisher.base(bases.b);
+  assert.equal(await first.update(), true);
+  two.publisher.delta("second");
+  assert.equal(await second.update(), true);
+  assert.equal(second.cacheError, undefined);
+  const offline = { cache, fetch: () => Promise.reject(new TypeError("offline")) };
+  answers(await two.open(offline), 2, { name: "second" });
+  answers(await one.open(offline), 2, { name: "b", which: "b" });
 });
 
 test("docs/feeds.md: a cache in files, which are whole or not there", async () => {
@@ -924,11 +939,11 @@ test("docs/feeds.md: a cache in files, which are whole or not there", async () =
   const names = publisher.listed.map(({ sha256 }) => sha256);
   const kept = readdirSync(home);
   assert.equal(kept.length, 4);
-  for (const name of kept) assert.match(name, /^(feed-|manifest-|)[0-9a-f]{64}$/);
-  for (const name of names) assert.equal(sha256(readFileSync(join(home, name))), name);
+  for (const name of kept) assert.match(name, /^(feed|manifest|file)-[0-9a-f]{64}$/);
+  for (const name of names) assert.equal(sha256(readFileSync(join(home, publisher.kept(name)))), name);
   // A folder that is none.
   site.fault = undefined;
-  const broken = await open({ cache: files(join(home, names[0])) });
+  const broken = await open({ cache: files(join(home, publisher.kept(names[0]))) });
   answers(broken, 3, { name: "kept", which: "b" });
   assert.equal(broken.cacheError.code, "cache");
 });

@@ -83,6 +83,11 @@ export class Publisher {
     this.base(base);
   }
 
+  /** The name of a file in a client's cache. */
+  kept(name) {
+    return `file-${sha256(["file", this.feedId, name, this.key.publicKey].join("\n"))}`;
+  }
+
   #add(kind, bytes) {
     const name = sha256(bytes);
     this.files.set(name, bytes);
