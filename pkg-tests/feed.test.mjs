@@ -676,8 +676,11 @@ test("where signatures can't be checked, that is said", async () => {
 });
 
 /** Runs with a clock that is some milliseconds off. */
-async function off(milliseconds, run) {
-  mock.timers.enable({ apis: ["Date"], now: Date.now() + milliseconds });
+const off = (milliseconds, run) => during(Date.now() + milliseconds, run);
+
+/** Runs with a clock that stands still. */
+async function during(now, run) {
+  mock.timers.enable({ apis: ["Date"], now });
   try {
     return await run();
   } finally {
@@ -702,11 +705,11 @@ test("expiry: a clock that is an hour off, and maxAge", async () => {
     });
   }
   // To the millisecond.
-  await off(expires - 1 - Date.now(), async () => {
+  await during(expires - 1, async () => {
     assert.equal(feed.stale, false);
     await open();
   });
-  await off(expires - Date.now(), async () => {
+  await during(expires, async () => {
     assert.equal(feed.stale, true);
     // There is nothing newer, but nobody can say that all is well.
     await fails("expired", feed.update());
