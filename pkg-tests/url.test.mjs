@@ -322,9 +322,11 @@ test("a parser of URLs that somebody else put in place may throw what it likes",
   assert.equal(out, "false true true\n".repeat(6));
 });
 
+// `LENGTH` asks for longer ones, in characters.
 test("hostile URLs end soon, and leave no trace", () => {
+  const length = Number(process.env.LENGTH ?? 50_000);
   const filter = RibbonFilter.from(["evil.example", `evil.example/${"x".repeat(5000)}`], { profile: "url", fpr: 1e-8 });
-  const long = (part) => part.repeat(Math.ceil(2e5 / part.length));
+  const long = (part) => part.repeat(Math.ceil(length / part.length));
   const urls = [
     "a.",
     ".",

@@ -1,6 +1,6 @@
 /**
  * The tests, in three tiers: `npm test` is what every change must pass, `npm run test:all` what takes longer, and
- * `npm run test:scale` what takes hours or gigabytes. None repeats another. Each runs two rows of steps side by side.
+ * `npm run test:scale` what takes hours or gigabytes. None repeats another. Each runs its rows of steps side by side.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -41,7 +41,7 @@ async function step(command, variables = {}) {
 }
 
 // What a test leaves behind, such as an open port, must not keep its process; and no file of tests may take for ever.
-const NODE = "node --test --test-force-exit --test-reporter=spec --test-timeout";
+const NODE = "node --test --test-force-exit --test-concurrency=2 --test-reporter=spec --test-timeout";
 const QUARTER = 15 * 60_000;
 
 /** Runs the tests of a folder. */
@@ -72,8 +72,8 @@ const tiers = {
       for (const manifest of ["Cargo.toml", "bench/Cargo.toml"])
         await step(`cargo fmt --check --manifest-path ${manifest}`);
       await step("cargo test --locked --quiet");
-      await reader("python3 tests/reader.py");
     },
+    () => reader("python3 tests/reader.py"),
     async () => {
       await build("--no-tool");
       await step("tsc -p www");
@@ -89,6 +89,7 @@ const tiers = {
       await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
       await step("cargo test --locked --quiet --tests -- --ignored");
       await step("cargo test --locked --quiet --test hostile -- mutations noise", { MUTATIONS: 100_000 });
+      await step("cargo test --locked --quiet --test tool -- mutated_blobs", { MUTATIONS: 10_000 });
       await step("node scripts/instructions.mjs");
       await reader("python3 tests/reader.py --every");
     },
@@ -96,8 +97,9 @@ const tiers = {
       await step("cargo build --release --locked --quiet");
       await build();
       await packageTests("pkg-tests/all");
-      const only = "--test-name-pattern=mutations";
-      await step(`${NODE}=${QUARTER} ${only} pkg-tests/hostile.test.mjs`, { MUTATIONS: 100_000 });
+      const only = `${NODE}=${QUARTER} --test-name-pattern`;
+      await step(`${only}=mutations pkg-tests/hostile.test.mjs`, { MUTATIONS: 100_000 });
+      await step(`${only}=hostile pkg-tests/url.test.mjs`, { LENGTH: 200_000 });
     },
   ],
   scale: [

@@ -83,6 +83,7 @@ proptest! {
     }
 
     #[test]
+    #[ignore = "long: npm run test:all"]
     fn from_digests_is_sized_by_distinct_keys(count in 0..500_u64, repeats in 1..4_usize) {
         let distinct: Vec<u64> = (0..count).map(|i| digest(3, &i.to_le_bytes())).collect();
         let filter = BloomFilter::from_digests(&mut distinct.repeat(repeats), 0.01, 3).unwrap();

@@ -189,6 +189,7 @@ proptest! {
     }
 
     #[test]
+    #[ignore = "long: npm run test:all"]
     fn from_digests_adds_each_once(count in 0..300_u64, repeats in 1..4_usize) {
         let distinct: Vec<u64> = (0..count).map(|i| digest(3, &i.to_le_bytes())).collect();
         let filter = CountingBloomFilter::from_digests(&mut distinct.repeat(repeats), 0.01, 4, 3).unwrap();

@@ -102,6 +102,7 @@ fn every_size() {
 
 /// Any key may be in any of the lists, whatever it was before.
 #[test]
+#[ignore = "long: npm run test:all"]
 fn overlapping_lists() {
     for seed in 0..300 {
         let mut random = Random(seed << 32);
@@ -273,6 +274,7 @@ fn check_rate(stack: &Stack, probes: u64) {
 }
 
 #[test]
+#[ignore = "long: npm run test:all"]
 fn strangers() {
     // The base's members, the removed and the added ones: few of them, and few against many.
     for (members, removed, added) in [
@@ -321,6 +323,7 @@ fn chosen_digests() {
 }
 
 #[test]
+#[ignore = "long: npm run test:all"]
 fn order_and_repetition_do_not_matter() {
     for seed in 0..30 {
         let size = [5, 200, 20_000][seed as usize % 3];
@@ -414,6 +417,7 @@ fn at_most_255_layers() {
 /// Two levels take log2(live / excluded) + 1.92 bits for each excluded key; 4 % and a few bytes a level are for the
 /// ribbon filters.
 #[test]
+#[ignore = "long: npm run test:all"]
 fn size_of_an_exclude() {
     for (live, excluded) in
         [(1_000_000, 10_000), (1_000_000, 1000), (100_000, 10_000), (10_000, 100), (1000, 10), (100_000, 1)]

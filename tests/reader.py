@@ -883,9 +883,12 @@ def check_members(filter, members, excluded):
     assert not present, f"excluded ones are present: {present[:9]}"
 
 
+EVERY = "--every" in sys.argv
+
+
 def check_damage(blob):
     # every place in the fields, and with --every in the payload too
-    step = 1 if "--every" in sys.argv else 17
+    step = 1 if EVERY else 101
     places = [*range(min(1000, len(blob))), *range(1000, len(blob), step), len(blob) - 1]
     for n in places:
         assert code_of(blob[:n]) == "truncated", f"the first {n} bytes aren't truncated"
@@ -899,7 +902,7 @@ def check_resealed(blob):
     """Whatever has a good checksum is refused or answers."""
     body = blob[:-8]
     head = min(max(64, decode(blob).start), len(body))
-    for i in [*range(head), *range(head, len(body), 17), len(body) - 1]:
+    for i in [*range(head), *range(head, len(body), 17 if EVERY else 101), len(body) - 1]:
         for change in (0x01, 0x80, 0xFF):
             try:
                 filter = decode(sealed(xored(body, i, change)))

@@ -186,6 +186,7 @@ fn measure_all(fpr: f64) {
 }
 
 #[test]
+#[ignore = "long: npm run test:all"]
 fn rate_1e_1() {
     measure_all(0.1);
 }
@@ -196,6 +197,7 @@ fn rate_1e_2() {
 }
 
 #[test]
+#[ignore = "long: npm run test:all"]
 fn rate_1e_3() {
     measure_all(1e-3);
 }
