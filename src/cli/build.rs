@@ -20,9 +20,9 @@ use super::{Answer, Streams, grouped, keys, lists, output, rate, read_blob, show
 /// can't be keys are counted, and the first ten are shown.
 #[derive(clap::Args)]
 pub struct BuildArgs {
-    /// Lists of keys, one a line; standard input if none
-    #[arg(value_name = "LIST")]
-    lists: Vec<PathBuf>,
+    /// Lists of keys, one a line
+    #[arg(value_name = "LIST", default_value = "-")]
+    pub lists: Vec<PathBuf>,
     /// Where to write the blob; - for standard output. A file is replaced as a whole and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
@@ -111,15 +111,13 @@ impl BuildArgs {
 }
 
 pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
-    let stdin = [PathBuf::from("-")];
-    let paths = if args.lists.is_empty() { &stdin[..] } else { &args.lists };
-    lists::check_stdin(paths.iter().chain(&args.allow))?;
+    lists::check_stdin(args.lists.iter().chain(&args.allow))?;
     output::check(&args.output)?;
-    output::check_lists(&args.output, paths.iter().chain(&args.allow))?;
+    output::check_lists(&args.output, args.lists.iter().chain(&args.allow))?;
     let profile = profile(&args)?;
     let kind = match args.kind {
         AnyKind::Own(kind) => kind,
-        AnyKind::Foreign(format) => return foreign::build(&args, format, profile, paths, streams),
+        AnyKind::Foreign(format) => return foreign::build(&args, format, profile, streams),
     };
     if args.foreign.any() {
         bail!("--funnel, --keys, --bits, --hashes, --layout and --expansion are for other software's kinds");
@@ -139,7 +137,7 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     let mut blob = Blob::new(profile, empty?);
     blob.describe(args.name.clone(), created_at)?;
 
-    let (mut members, met) = members(paths, profile, args.seed, &args.omitted, streams)?;
+    let (mut members, met) = members(&args.lists, profile, args.seed, &args.omitted, streams)?;
     let keys = members.len() as u64;
     args.require_keys(keys)?;
     let mut rows = Vec::new();

@@ -1,7 +1,6 @@
 //! `feed`: a folder of files that keeps a filter up to date. docs/feeds.md.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -14,17 +13,12 @@ use serde::Serialize;
 
 use super::build::{Keys, Row, allow, members, milliseconds};
 use super::inspect::time_in_words;
-use super::manifest::{self, File, FileKind, Manifest, Payload};
-use super::state::{Folder, Published, State, Unlisted};
+use super::manifest::{self, File, Manifest, Payload};
+use super::publish::{MANIFEST, Next, Publisher, include_fpr, read_files, read_live};
+use super::state::{Folder, State};
 use super::{Answer, Streams, grouped, keys, lists, output, rate};
-use crate::digests::{sort, strangers};
-use crate::{Blob, Delta, Kind, Profile, Stack, Update};
-
-/// The most deltas over a base. Each makes a query a little slower.
-const DELTAS: usize = 8;
-/// The share of the false positives that the base may make. The includes of the deltas share the rest.
-const BASE_SHARE: f64 = 0.8;
-const MANIFEST: &str = "feed.json";
+use crate::Profile;
+use crate::digests::sort;
 
 /// Publish a filter that stays up to date, as a folder for any static host
 #[derive(clap::Args)]
@@ -173,8 +167,8 @@ fn read_key(path: &Path) -> Result<SigningKey> {
 struct PublishArgs {
     /// The folder of the feed
     dir: PathBuf,
-    /// Lists of keys, one a line; standard input if none
-    #[arg(value_name = "LIST")]
+    /// Lists of keys, one a line
+    #[arg(value_name = "LIST", default_value = "-")]
     lists: Vec<PathBuf>,
     /// The folder that `feed init` made
     #[arg(long, value_name = "DIR")]
@@ -231,342 +225,81 @@ struct Report {
 }
 
 fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
-    let stdin = [PathBuf::from("-")];
-    let paths = if args.lists.is_empty() { &stdin[..] } else { &args.lists };
-    lists::check_stdin(paths.iter().chain(&args.allow))?;
+    lists::check_stdin(args.lists.iter().chain(&args.allow))?;
     let signers = args.sign.iter().map(|path| read_key(path)).collect::<Result<Vec<_>>>()?;
     let now = milliseconds(args.created_at.unwrap_or_else(SystemTime::now))?;
     let [expires_in, grace] =
         [args.expires_in, args.grace].map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     ensure!(expires_in > 0, "--expires-in must be longer than that");
-
-    let folder = Folder::open(&args.state)?;
-    let mut state = folder.load()?;
-    let live = read_live(&args.dir)?;
-    if let Some((_, live)) = &live {
-        let dir = args.dir.display();
-        ensure!(live.feed_id == state.feed_id, "{dir}: this is another feed than that of the state");
-    }
-
-    // A state that was lost knows no manifest, but the folder has one.
-    let is_signed = |text: &String| Manifest::parse(text).is_ok_and(|manifest| manifest.is_signed());
-    let was_signed = is_signed(&state.manifest) || live.as_ref().is_some_and(|(text, _)| is_signed(text));
-    if was_signed && signers.is_empty() && !args.unsigned {
+    let mut publisher = Publisher::open(&args.dir, &args.state, now)?;
+    if publisher.is_signed() && signers.is_empty() && !args.unsigned {
         bail!("the feed was signed until now, and clients expect it; give --sign, or --unsigned");
     }
-    let (profile, seed) = (state.profile()?, state.seed()?);
-    args.omitted.check(profile)?;
-    let (mut members, met) = members(paths, profile, seed, &args.omitted, streams)?;
-    sort(&mut members)?;
-    let mut rows = vec![("read", format!("{} keys", grouped(members.len() as u64)) + &met.summary())];
-    let mut allowed = Vec::new();
-    if !args.allow.is_empty() {
-        let words;
-        (allowed, words) = allow(&args.allow, args.allow_wins, seed, profile, &mut members, streams)?;
-        sort(&mut members)?;
-        sort(&mut allowed)?;
-        rows.push(("allowed", words));
-    }
-    if members.is_empty() && !args.allow_empty {
-        bail!("the lists gave no key, so nothing was published; --allow-empty removes every key");
-    }
 
-    let next = Next::of(&state, &folder, &args.dir, members, allowed)?;
-    let (added, removed) = (next.added, next.removed.len() as u64);
-    rows.push(("changes", format!("{} keys added, {} removed", grouped(added), grouped(removed))));
-    let count = next.members.len() as u64;
-    let made = next.make(&state, &folder, &args.dir)?;
-    let is_live = live.as_ref().is_some_and(|(text, _)| *text == state.manifest);
-    let before = state.digests();
-    if let Some(Made { keep, file, bytes, replaced }) = &made {
-        rows.push((
-            "file",
-            format!("{} of {} bytes", file.file.kind.in_words(), grouped(bytes.len() as u64)),
-        ));
-        if let Some(replaced) = replaced {
-            rows.push(("because", replaced.clone()));
-        }
-        // If the run ends here, a later one deletes the file.
-        state.unlisted.push(Unlisted { sha256: file.file.sha256.clone(), since: now });
-        folder.save(&state)?;
-        output::write(&args.dir.join(&file.file.sha256), bytes, || Ok(()))?;
-        let mut file = file.clone();
-        if file.file.kind == FileKind::Delta {
-            let removed = next.all_removed(&state, &folder, *keep)?;
-            file.removed = Some(folder.write(format!("removed-{}", &file.file.sha256[..16]), &removed)?);
-        }
-        for dropped in state.files.drain(keep..) {
-            state.unlisted.push(Unlisted { sha256: dropped.file.sha256, since: now });
-        }
-        state.files.push(file);
-    }
-    if !is_live && let Some((_, live)) = &live {
-        // A state that was lost, or a newer one than this, published these.
-        state.unlisted.retain(|unlisted| live.files.iter().all(|file| file.sha256 != unlisted.sha256));
-        let files = live.files.iter().map(|file| file.sha256.clone());
-        state.unlisted.extend(files.map(|sha256| Unlisted { sha256, since: now }));
-    }
-    let listed = |sha256: &String| state.files.iter().any(|file| file.file.sha256 == *sha256);
-    state.unlisted.retain(|unlisted| !listed(&unlisted.sha256));
-    let is_fresh = live.as_ref().is_some_and(|(text, live)| {
-        let left = live.expires.saturating_sub(now);
-        // It may last too long, if --expires-in is shorter now or the clock was wrong.
-        (expires_in / 2 + 1..=expires_in).contains(&left)
-            && Manifest::parse(text).is_ok_and(|manifest| manifest.has_signers(&signers))
-    });
-    let published = made.is_some() || !is_live || !is_fresh;
-    let mut expires = live.as_ref().map_or(0, |(_, live)| live.expires);
-    if published {
-        expires = now.saturating_add(expires_in);
-        let generation = state.generation.max(live.as_ref().map_or(0, |(_, live)| live.generation)) + 1;
-        let payload = Payload {
-            version: manifest::VERSION,
-            feed_id: state.feed_id.clone(),
-            name: state.name.clone(),
-            generation,
-            created_at: now,
-            expires,
-            profile: profile.name().to_owned(),
-            fpr: state.fpr,
-            seed: seed.to_string(),
-            count,
-            files: state.files.iter().map(|file| file.file.clone()).collect(),
-        };
-        state.manifest = Manifest::sign(&payload, &signers)?.text()?;
-        state.generation = generation;
-        if added + removed > 0 || state.members.is_none() {
-            state.members = Some(folder.write(format!("members-{generation}"), &next.members)?);
-        }
-        folder.save(&state)?;
-        output::write(&args.dir.join(MANIFEST), state.manifest.as_bytes(), || Ok(()))?;
-    }
-    // From here on everything is published, and what is left over only takes room.
-    for digests in before.iter().filter(|digests| !state.digests().contains(digests)) {
-        folder.remove(digests);
-    }
-    let pruned = prune(&mut state, &args.dir, now, grace);
-    if pruned {
-        folder.save(&state)?;
-    }
+    let (members, allowed, mut rows) = args.read(&publisher.state, streams)?;
+    let next = Next::of(&publisher, members, allowed)?;
+    let made = next.make(&publisher)?;
+    let published = publisher.publish(&next, made.as_ref(), &signers, expires_in)?;
+    publisher.prune(grace)?;
 
-    let byte_length = state.files.iter().map(|file| file.file.bytes).sum();
+    let state = &publisher.state;
     let report = Report {
         feed_id: state.feed_id.clone(),
         generation: state.generation,
         published,
-        count,
-        added,
-        removed,
-        file: made.map(|made| made.file.file),
+        count: next.count(),
+        added: next.added,
+        removed: next.removed.len() as u64,
+        file: made.as_ref().map(|made| made.file.file.clone()),
         files: state.files.len(),
-        byte_length,
-        expires,
+        byte_length: state.files.iter().map(|file| file.file.bytes).sum(),
+        expires: publisher.expires(),
     };
-    let files = state.files.len();
-    let plural = if files == 1 { "" } else { "s" };
-    rows.push(("feed", format!("{files} file{plural} of {} bytes together", grouped(byte_length))));
-    let generation = format!("generation {}, which expires {}", state.generation, time_in_words(expires));
-    rows.push(if published { ("wrote", generation) } else { ("unchanged", generation) });
+    rows.extend(report.rows(made.and_then(|made| made.replaced)));
     super::unless_closed(if args.json { streams.print_json(&report) } else { streams.print_rows(&rows) })?;
     Ok(Answer::Yes)
 }
 
-/// Deletes the files that were unlisted for long enough. Returns whether there were any.
-fn prune(state: &mut State, dir: &Path, now: u64, grace: u64) -> bool {
-    let before = state.unlisted.len();
-    state.unlisted.retain(|Unlisted { sha256, since }| {
-        let gone = now >= since.saturating_add(grace)
-            && fs::remove_file(dir.join(sha256))
-                .map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true);
-        !gone
-    });
-    state.unlisted.len() < before
-}
-
-/// What the next generation holds.
-struct Next {
-    members: Vec<u64>,
-    allowed: Vec<u64>,
-    added: u64,
-    /// Members of the last generation that are none any more.
-    removed: Vec<u64>,
-    /// Why nothing that was published can be used.
-    unusable: Option<String>,
-}
-
-/// A new file, which takes the place of all files from the one with the number `keep` on.
-struct Made {
-    keep: usize,
-    file: Published,
-    bytes: Vec<u8>,
-    /// Why it is a new base, if it is one.
-    replaced: Option<String>,
-}
-
-impl Next {
-    fn of(state: &State, folder: &Folder, dir: &Path, members: Vec<u64>, allowed: Vec<u64>) -> Result<Self> {
-        let mut next = Next { members, allowed, added: 0, removed: Vec::new(), unusable: None };
-        let old = match &state.members {
-            Some(old) => folder.read(old),
-            None => Ok(Vec::new()),
-        };
-        let old = old.unwrap_or_else(|error| {
-            next.unusable = Some(format!("{error:#}"));
-            Vec::new()
-        });
-        next.removed = strangers(&old, &next.members, &|_| true)?;
-        next.added = (next.members.len() - (old.len() - next.removed.len())) as u64;
-        for Published { file, .. } in &state.files {
-            if let Err(error) = read_file(dir, file) {
-                next.unusable = Some(format!("{error:#}"));
-            }
-        }
-        if state.files.is_empty() {
-            next.unusable = Some("it is the first".to_owned());
-        }
-        Ok(next)
-    }
-
-    /// The file that the next generation needs; none if nothing has changed.
-    fn make(&self, state: &State, folder: &Folder, dir: &Path) -> Result<Option<Made>> {
-        if let Some(reason) = &self.unusable {
-            return self.base(state, reason.clone()).map(Some);
-        }
-        let changes = self.added + self.removed.len() as u64;
-        if changes == 0 && !self.has_new_allowed(state, dir)? {
-            return Ok(None);
-        }
-        // Deltas that are together as large as the one before them are merged with it. So there is one for each power
-        // of two, and a key is published again only as often.
-        let (mut keep, mut total) = (state.files.len(), changes);
-        while keep > 1 && (state.files[keep - 1].changes <= total || keep > DELTAS) {
-            keep -= 1;
-            total += state.files[keep].changes;
-        }
-        let delta = match self.delta(state, folder, dir, keep) {
-            Ok(delta) => delta,
-            Err(error) if error.is::<Unusable>() => {
-                return self.base(state, format!("{:#}", error.root_cause())).map(Some);
-            }
-            Err(error) => return Err(error),
-        };
-        let file = Published { file: File::new(FileKind::Delta, &delta), changes: total, removed: None };
-        let deltas = state.files[1..keep].iter().map(|file| file.file.bytes).sum::<u64>() + file.file.bytes;
-        if deltas > state.files[0].file.bytes / 2 {
-            return self.base(state, "the deltas weigh more than half of the base".to_owned()).map(Some);
-        }
-        Ok(Some(Made { keep, file, bytes: delta, replaced: None }))
-    }
-
-    fn base(&self, state: &State, reason: String) -> Result<Made> {
+impl PublishArgs {
+    /// The digests of the members and of the allowed keys, sorted, and what is to be said of the lists.
+    fn read(&self, state: &State, streams: &mut Streams) -> Result<(Vec<u64>, Vec<u64>, Vec<Row>)> {
         let (profile, seed) = (state.profile()?, state.seed()?);
-        let fpr = profile.key_fpr(state.fpr) * BASE_SHARE;
-        let allowed = (!self.allowed.is_empty()).then_some(&self.allowed[..]);
-        let stack = Stack::build(Kind::Ribbon.into(), &mut self.members.clone(), allowed, fpr, seed)?;
-        let mut blob = Blob::new(profile, stack);
-        blob.describe(state.name.clone(), None)?;
-        let bytes = blob.encode()?;
-        let file = Published { file: File::new(FileKind::Base, &bytes), changes: 0, removed: None };
-        Ok(Made { keep: 0, file, bytes, replaced: Some(reason) })
-    }
-
-    fn delta(&self, state: &State, folder: &Folder, dir: &Path, keep: usize) -> Result<Vec<u8>> {
-        let parent = read_files(dir, state.files[..keep].iter().map(|file| &file.file)).context(Unusable)?;
-        let removed = self.all_removed(state, folder, keep).context(Unusable)?;
-        let mut child = parent.try_clone()?;
-        let fpr = include_fpr(state.profile()?, state.fpr);
-        child.filter_mut().update(Update {
-            live: &self.members,
-            removed: &removed,
-            allowed: &self.allowed,
-            fpr,
-        })?;
-        child.describe(state.name.clone(), None)?;
-        Ok(Delta::between(&parent, &child)?.encode()?)
-    }
-
-    /// The keys that were removed since the file before the one with the number `keep`.
-    fn all_removed(&self, state: &State, folder: &Folder, keep: usize) -> Result<Vec<u64>> {
-        let mut removed = self.removed.clone();
-        for digests in state.files[keep..].iter().filter_map(|file| file.removed.as_ref()) {
-            removed.extend(folder.read(digests)?);
+        self.omitted.check(profile)?;
+        let (mut members, met) = members(&self.lists, profile, seed, &self.omitted, streams)?;
+        sort(&mut members)?;
+        let mut rows = vec![("read", format!("{} keys", grouped(members.len() as u64)) + &met.summary())];
+        let mut allowed = Vec::new();
+        if !self.allow.is_empty() {
+            let words;
+            (allowed, words) = allow(&self.allow, self.allow_wins, seed, profile, &mut members, streams)?;
+            sort(&mut members)?;
+            sort(&mut allowed)?;
+            rows.push(("allowed", words));
         }
-        sort(&mut removed)?;
-        Ok(strangers(&removed, &self.members, &|_| true)?)
-    }
-
-    /// Whether a key that must be absent isn't.
-    fn has_new_allowed(&self, state: &State, dir: &Path) -> Result<bool> {
-        if self.allowed.is_empty() {
-            return Ok(false);
+        if members.is_empty() && !self.allow_empty {
+            bail!("the lists gave no key, so nothing was published; --allow-empty removes every key");
         }
-        let blob = read_files(dir, state.files.iter().map(|file| &file.file))?;
-        let hits = |digest| blob.filter().has_digest(digest);
-        Ok(!strangers(&self.allowed, &self.members, &hits)?.is_empty())
+        Ok((members, allowed, rows))
     }
 }
 
-/// What was published can't be gone on from.
-#[derive(Debug)]
-struct Unusable;
-
-impl std::fmt::Display for Unusable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("what was published can't be read")
-    }
-}
-
-impl FileKind {
-    fn in_words(self) -> &'static str {
-        match self {
-            FileKind::Base => "a new base",
-            FileKind::Delta => "a delta",
+impl Report {
+    /// The same for people. `because` is why there is a new base.
+    fn rows(&self, because: Option<String>) -> Vec<Row> {
+        let &Report { added, removed, files, byte_length, .. } = self;
+        let mut rows =
+            vec![("changes", format!("{} keys added, {} removed", grouped(added), grouped(removed)))];
+        if let Some(File { kind, bytes, .. }) = &self.file {
+            rows.push(("file", format!("{} of {} bytes", kind.in_words(), grouped(*bytes))));
         }
+        rows.extend(because.map(|reason| ("because", reason)));
+        let plural = if files == 1 { "" } else { "s" };
+        rows.push(("feed", format!("{files} file{plural} of {} bytes together", grouped(byte_length))));
+        let generation =
+            format!("generation {}, which expires {}", self.generation, time_in_words(self.expires));
+        rows.push(if self.published { ("wrote", generation) } else { ("unchanged", generation) });
+        rows
     }
-}
-
-/// The rate of a delta's include.
-fn include_fpr(profile: Profile, fpr: f64) -> f64 {
-    profile.key_fpr(fpr) * (1.0 - BASE_SHARE) / DELTAS as f64
-}
-
-/// The manifest in a folder, and its payload.
-fn read_live(dir: &Path) -> Result<Option<(String, Payload)>> {
-    let path = dir.join(MANIFEST);
-    let name = || path.display().to_string();
-    match fs::read_to_string(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        text => {
-            let text = text.with_context(name)?;
-            let payload =
-                Manifest::parse(&text).and_then(|manifest| manifest.payload()).with_context(name)?;
-            Ok(Some((text, payload)))
-        }
-    }
-}
-
-/// The bytes of a file that is as it was published.
-fn read_file(dir: &Path, file: &File) -> Result<Vec<u8>> {
-    let path = dir.join(&file.sha256);
-    let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-    if File::new(file.kind, &bytes) != *file {
-        bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
-    }
-    Ok(bytes)
-}
-
-/// The filter that files make, the base first.
-fn read_files<'a>(dir: &Path, files: impl Iterator<Item = &'a File>) -> Result<Blob> {
-    let mut blob = None;
-    for file in files {
-        let name = || dir.join(&file.sha256).display().to_string();
-        let bytes = read_file(dir, file)?;
-        blob = Some(match blob {
-            None => Blob::decode(bytes).with_context(name)?,
-            Some(blob) => Blob::apply(&blob, Delta::decode(bytes).with_context(name)?).with_context(name)?,
-        });
-    }
-    blob.context("there is no base")
 }
 
 /// Read a feed as a client would, and describe it

@@ -247,13 +247,7 @@ pub fn export(args: ExportArgs, streams: &mut Streams) -> Result<Answer> {
 }
 
 /// As `build`, of another software's kind. All keys are held at once, since its hash needs them.
-pub fn build(
-    args: &BuildArgs,
-    format: Format,
-    profile: Profile,
-    paths: &[PathBuf],
-    streams: &mut Streams,
-) -> Result<Answer> {
+pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut Streams) -> Result<Answer> {
     if !args.allow.is_empty() {
         bail!("--allow goes with our own kinds: nothing can lie over another software's filter");
     }
@@ -282,11 +276,18 @@ pub fn build(
         members.push(hash::digest(0, &key));
         Ok(())
     };
-    let met =
-        keys::for_each(paths, profile, &args.omitted, streams, Default::default, take, |(more, digests)| {
+    let met = keys::for_each(
+        &args.lists,
+        profile,
+        &args.omitted,
+        streams,
+        Default::default,
+        take,
+        |(more, digests)| {
             text.extend(more);
             members.extend(digests);
-        })?;
+        },
+    )?;
     let keys = members.len() as u64;
     args.require_keys(keys)?;
     digests::sort(&mut members)?;

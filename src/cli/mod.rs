@@ -11,6 +11,7 @@ mod keys;
 mod lists;
 mod manifest;
 mod output;
+mod publish;
 mod show;
 mod state;
 

@@ -1,0 +1,367 @@
+//! How a feed goes on: what has changed, the file that says so, and the manifest. docs/feeds.md.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use ed25519_dalek::SigningKey;
+
+use super::manifest::{self, File, FileKind, Manifest, Payload};
+use super::output;
+use super::state::{Folder, Published, State, Unlisted};
+use crate::digests::{sort, strangers};
+use crate::{Blob, Delta, Kind, Profile, Stack, Update};
+
+/// The most deltas over a base. Each makes a query a little slower.
+const DELTAS: usize = 8;
+/// The share of the false positives that the base may make. The includes of the deltas share the rest.
+const BASE_SHARE: f64 = 0.8;
+/// The name of the manifest in a feed's folder.
+pub const MANIFEST: &str = "feed.json";
+
+/// A feed that is being published: its folder and its state, which is locked.
+pub struct Publisher {
+    dir: PathBuf,
+    folder: Folder,
+    pub state: State,
+    /// The manifest in the folder, and its payload.
+    live: Option<(String, Payload)>,
+    /// In milliseconds since 1970.
+    now: u64,
+}
+
+impl Publisher {
+    pub fn open(dir: &Path, state: &Path, now: u64) -> Result<Self> {
+        let folder = Folder::open(state)?;
+        let state = folder.load()?;
+        let live = read_live(dir)?;
+        if let Some((_, live)) = &live {
+            let dir = dir.display();
+            ensure!(live.feed_id == state.feed_id, "{dir}: this is another feed than that of the state");
+        }
+        Ok(Publisher { dir: dir.to_owned(), folder, state, live, now })
+    }
+
+    /// Whether the manifest that is in place has a signature, or the last one that this state knows.
+    pub fn is_signed(&self) -> bool {
+        let is_signed = |text: &String| Manifest::parse(text).is_ok_and(|manifest| manifest.is_signed());
+        // A state that was lost knows no manifest, but the folder has one.
+        is_signed(&self.state.manifest) || self.live.as_ref().is_some_and(|(text, _)| is_signed(text))
+    }
+
+    /// When the manifest in place expires, in milliseconds since 1970; 0 if there is none.
+    pub fn expires(&self) -> u64 {
+        self.live.as_ref().map_or(0, |(_, live)| live.expires)
+    }
+
+    /// Puts the next generation in place, unless the one that is there has nothing to be changed. First comes the new
+    /// file, then the state, then the manifest: so a run that ends in between leaves a whole feed, and is made up for
+    /// by the next. Returns whether there is a new generation.
+    pub fn publish(
+        &mut self,
+        next: &Next,
+        made: Option<&Made>,
+        signers: &[SigningKey],
+        expires_in: u64,
+    ) -> Result<bool> {
+        let before = self.state.digests();
+        if let Some(made) = made {
+            self.place(next, made)?;
+        }
+        let is_live = self.live.as_ref().is_some_and(|(text, _)| *text == self.state.manifest);
+        self.unlist(if is_live { None } else { self.live.as_ref().map(|(_, live)| live.clone()) });
+        let published = made.is_some() || !is_live || !self.is_fresh(signers, expires_in);
+        if published {
+            self.sign(next, signers, expires_in)?;
+        }
+        // From here on everything is published, and what is left over only takes room.
+        let after = self.state.digests();
+        for digests in before.iter().filter(|digests| !after.contains(digests)) {
+            self.folder.remove(digests);
+        }
+        Ok(published)
+    }
+
+    /// Writes the new file, and puts it into the state.
+    fn place(&mut self, next: &Next, made: &Made) -> Result<()> {
+        let mut file = made.file.clone();
+        let sha256 = file.file.sha256.clone();
+        // If the run ends here, a later one deletes the file.
+        self.state.unlisted.push(Unlisted { sha256: sha256.clone(), since: self.now });
+        self.folder.save(&self.state)?;
+        output::write(&self.dir.join(&sha256), &made.bytes, || Ok(()))?;
+        if file.file.kind == FileKind::Delta {
+            let removed = next.all_removed(self, made.keep)?;
+            file.removed = Some(self.folder.write(format!("removed-{}", &sha256[..16]), &removed)?);
+        }
+        for dropped in self.state.files.drain(made.keep..) {
+            self.state.unlisted.push(Unlisted { sha256: dropped.file.sha256, since: self.now });
+        }
+        self.state.files.push(file);
+        Ok(())
+    }
+
+    /// Brings the list of unlisted files up to date. `strange` is a manifest in the folder that this state doesn't
+    /// know: a state that was lost, or a newer one than this, published its files.
+    fn unlist(&mut self, strange: Option<Payload>) {
+        let State { files, unlisted, .. } = &mut self.state;
+        for File { sha256, .. } in strange.into_iter().flat_map(|strange| strange.files) {
+            unlisted.retain(|unlisted| unlisted.sha256 != sha256);
+            unlisted.push(Unlisted { sha256, since: self.now });
+        }
+        unlisted.retain(|unlisted| files.iter().all(|file| file.file.sha256 != unlisted.sha256));
+    }
+
+    /// Whether the manifest in place lasts for half of its time yet, and is signed by just these keys.
+    fn is_fresh(&self, signers: &[SigningKey], expires_in: u64) -> bool {
+        self.live.as_ref().is_some_and(|(text, live)| {
+            let left = live.expires.saturating_sub(self.now);
+            // It may last too long, if --expires-in is shorter now or the clock was wrong.
+            (expires_in / 2 + 1..=expires_in).contains(&left)
+                && Manifest::parse(text).is_ok_and(|manifest| manifest.has_signers(signers))
+        })
+    }
+
+    /// Writes the state and the manifest of the next generation.
+    fn sign(&mut self, next: &Next, signers: &[SigningKey], expires_in: u64) -> Result<()> {
+        let live = self.live.as_ref().map_or(0, |(_, live)| live.generation);
+        let generation = self.state.generation.max(live) + 1;
+        let payload = Payload {
+            version: manifest::VERSION,
+            feed_id: self.state.feed_id.clone(),
+            name: self.state.name.clone(),
+            generation,
+            created_at: self.now,
+            expires: self.now.saturating_add(expires_in),
+            profile: self.state.profile()?.name().to_owned(),
+            fpr: self.state.fpr,
+            seed: self.state.seed()?.to_string(),
+            count: next.count(),
+            files: self.state.files.iter().map(|file| file.file.clone()).collect(),
+        };
+        let text = Manifest::sign(&payload, signers)?.text()?;
+        self.state.manifest = text.clone();
+        self.state.generation = generation;
+        if next.changes() > 0 || self.state.members.is_none() {
+            self.state.members = Some(self.folder.write(format!("members-{generation}"), &next.members)?);
+        }
+        self.folder.save(&self.state)?;
+        output::write(&self.dir.join(MANIFEST), text.as_bytes(), || Ok(()))?;
+        self.live = Some((text, payload));
+        Ok(())
+    }
+
+    /// Deletes the files that have been unlisted for `grace` milliseconds.
+    pub fn prune(&mut self, grace: u64) -> Result<()> {
+        let State { unlisted, .. } = &mut self.state;
+        let before = unlisted.len();
+        unlisted.retain(|Unlisted { sha256, since }| {
+            let gone = self.now >= since.saturating_add(grace)
+                && fs::remove_file(self.dir.join(sha256))
+                    .map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true);
+            !gone
+        });
+        if unlisted.len() < before { self.folder.save(&self.state) } else { Ok(()) }
+    }
+}
+
+/// What the next generation holds.
+pub struct Next {
+    members: Vec<u64>,
+    allowed: Vec<u64>,
+    pub added: u64,
+    /// Members of the last generation that are none any more.
+    pub removed: Vec<u64>,
+    /// Why nothing that was published can be used.
+    unusable: Option<String>,
+}
+
+/// A new file, which takes the place of all files from the one with the number `keep` on.
+pub struct Made {
+    keep: usize,
+    pub file: Published,
+    bytes: Vec<u8>,
+    /// Why it is a new base, if it is one.
+    pub replaced: Option<String>,
+}
+
+impl Next {
+    /// `members` and `allowed` are sorted, and have no digest in common.
+    pub fn of(publisher: &Publisher, members: Vec<u64>, allowed: Vec<u64>) -> Result<Self> {
+        let Publisher { dir, folder, state, .. } = publisher;
+        let mut next = Next { members, allowed, added: 0, removed: Vec::new(), unusable: None };
+        let old = match &state.members {
+            Some(old) => folder.read(old),
+            None => Ok(Vec::new()),
+        };
+        let old = old.unwrap_or_else(|error| {
+            next.unusable = Some(format!("{error:#}"));
+            Vec::new()
+        });
+        next.removed = strangers(&old, &next.members, &|_| true)?;
+        next.added = (next.members.len() - (old.len() - next.removed.len())) as u64;
+        for Published { file, .. } in &state.files {
+            if let Err(error) = read_file(dir, file) {
+                next.unusable = Some(format!("{error:#}"));
+            }
+        }
+        if state.files.is_empty() {
+            next.unusable = Some("it is the first".to_owned());
+        }
+        Ok(next)
+    }
+
+    /// The number of members.
+    pub fn count(&self) -> u64 {
+        self.members.len() as u64
+    }
+
+    /// How many keys are added and removed.
+    fn changes(&self) -> u64 {
+        self.added + self.removed.len() as u64
+    }
+
+    /// The file that the next generation needs; none if nothing has changed.
+    pub fn make(&self, publisher: &Publisher) -> Result<Option<Made>> {
+        let state = &publisher.state;
+        if let Some(reason) = &self.unusable {
+            return self.base(state, reason.clone()).map(Some);
+        }
+        let changes = self.changes();
+        if changes == 0 && !self.has_new_allowed(publisher)? {
+            return Ok(None);
+        }
+        // Deltas that are together as large as the one before them are merged with it. So there is one for each power
+        // of two, and a key is published again only as often.
+        let (mut keep, mut total) = (state.files.len(), changes);
+        while keep > 1 && (state.files[keep - 1].changes <= total || keep > DELTAS) {
+            keep -= 1;
+            total += state.files[keep].changes;
+        }
+        let delta = match self.delta(publisher, keep) {
+            Ok(delta) => delta,
+            Err(error) if error.is::<Unusable>() => {
+                return self.base(state, format!("{:#}", error.root_cause())).map(Some);
+            }
+            Err(error) => return Err(error),
+        };
+        let file = Published { file: File::new(FileKind::Delta, &delta), changes: total, removed: None };
+        let deltas = state.files[1..keep].iter().map(|file| file.file.bytes).sum::<u64>() + file.file.bytes;
+        if deltas > state.files[0].file.bytes / 2 {
+            return self.base(state, "the deltas weigh more than half of the base".to_owned()).map(Some);
+        }
+        Ok(Some(Made { keep, file, bytes: delta, replaced: None }))
+    }
+
+    fn base(&self, state: &State, reason: String) -> Result<Made> {
+        let (profile, seed) = (state.profile()?, state.seed()?);
+        let fpr = profile.key_fpr(state.fpr) * BASE_SHARE;
+        let allowed = (!self.allowed.is_empty()).then_some(&self.allowed[..]);
+        let stack = Stack::build(Kind::Ribbon.into(), &mut self.members.clone(), allowed, fpr, seed)?;
+        let mut blob = Blob::new(profile, stack);
+        blob.describe(state.name.clone(), None)?;
+        let bytes = blob.encode()?;
+        let file = Published { file: File::new(FileKind::Base, &bytes), changes: 0, removed: None };
+        Ok(Made { keep: 0, file, bytes, replaced: Some(reason) })
+    }
+
+    fn delta(&self, publisher: &Publisher, keep: usize) -> Result<Vec<u8>> {
+        let Publisher { dir, state, .. } = publisher;
+        let parent = read_files(dir, state.files[..keep].iter().map(|file| &file.file)).context(Unusable)?;
+        let removed = self.all_removed(publisher, keep).context(Unusable)?;
+        let mut child = parent.try_clone()?;
+        let fpr = include_fpr(state.profile()?, state.fpr);
+        child.filter_mut().update(Update {
+            live: &self.members,
+            removed: &removed,
+            allowed: &self.allowed,
+            fpr,
+        })?;
+        child.describe(state.name.clone(), None)?;
+        Ok(Delta::between(&parent, &child)?.encode()?)
+    }
+
+    /// The keys that were removed since the file before the one with the number `keep`.
+    fn all_removed(&self, Publisher { state, folder, .. }: &Publisher, keep: usize) -> Result<Vec<u64>> {
+        let mut removed = self.removed.clone();
+        for digests in state.files[keep..].iter().filter_map(|file| file.removed.as_ref()) {
+            removed.extend(folder.read(digests)?);
+        }
+        sort(&mut removed)?;
+        Ok(strangers(&removed, &self.members, &|_| true)?)
+    }
+
+    /// Whether a key that must be absent isn't.
+    fn has_new_allowed(&self, Publisher { state, dir, .. }: &Publisher) -> Result<bool> {
+        if self.allowed.is_empty() {
+            return Ok(false);
+        }
+        let blob = read_files(dir, state.files.iter().map(|file| &file.file))?;
+        let hits = |digest| blob.filter().has_digest(digest);
+        Ok(!strangers(&self.allowed, &self.members, &hits)?.is_empty())
+    }
+}
+
+/// What was published can't be gone on from.
+#[derive(Debug)]
+struct Unusable;
+
+impl std::fmt::Display for Unusable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("what was published can't be read")
+    }
+}
+
+impl FileKind {
+    pub fn in_words(self) -> &'static str {
+        match self {
+            FileKind::Base => "a new base",
+            FileKind::Delta => "a delta",
+        }
+    }
+}
+
+/// The rate of a delta's include.
+pub fn include_fpr(profile: Profile, fpr: f64) -> f64 {
+    profile.key_fpr(fpr) * (1.0 - BASE_SHARE) / DELTAS as f64
+}
+
+/// The manifest in a folder, and its payload.
+pub fn read_live(dir: &Path) -> Result<Option<(String, Payload)>> {
+    let path = dir.join(MANIFEST);
+    let name = || path.display().to_string();
+    match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        text => {
+            let text = text.with_context(name)?;
+            let payload =
+                Manifest::parse(&text).and_then(|manifest| manifest.payload()).with_context(name)?;
+            Ok(Some((text, payload)))
+        }
+    }
+}
+
+/// The bytes of a file that is as it was published.
+fn read_file(dir: &Path, file: &File) -> Result<Vec<u8>> {
+    let path = dir.join(&file.sha256);
+    let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+    if File::new(file.kind, &bytes) != *file {
+        bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
+    }
+    Ok(bytes)
+}
+
+/// The filter that files make, the base first.
+pub fn read_files<'a>(dir: &Path, files: impl Iterator<Item = &'a File>) -> Result<Blob> {
+    let mut blob = None;
+    for file in files {
+        let name = || dir.join(&file.sha256).display().to_string();
+        let bytes = read_file(dir, file)?;
+        blob = Some(match blob {
+            None => Blob::decode(bytes).with_context(name)?,
+            Some(blob) => Blob::apply(&blob, Delta::decode(bytes).with_context(name)?).with_context(name)?,
+        });
+    }
+    blob.context("there is no base")
+}
