@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { BloomFilter, RibbonFilter, urlExpressions } from "../dist/bloom.node.js";
 import { members, queries, strangers, strings } from "./keys.mjs";
 import { load } from "./loading.mjs";
-import { cli, native } from "./native.mjs";
+import { cli, large, native } from "./native.mjs";
 import { page } from "./page.mjs";
 import { peers, RIVAL } from "./peers.mjs";
 import { loop, race } from "./race.mjs";
@@ -258,4 +258,4 @@ async function url(bench) {
   };
 }
 
-export const cases = { has, add, many, url, load, native, page, cli };
+export const cases = { has, add, many, url, load, native, page, cli, large };

@@ -29,23 +29,27 @@ const GROUPS = {
   "build of digests": ["RibbonFilter", "BinaryFuse8"],
 };
 
-export async function native(bench) {
-  const { count, rounds } = bench;
-  const executable = cargo("peers", "bench", "--manifest-path", "bench/Cargo.toml", "--no-run");
-  const env = { ...process.env, BLOOM_WASM_KEYS: count, CRITERION_HOME: bench.folder() };
-  /** A benchmark by itself: Criterion's median. */
-  const criterion = (group, name) => {
+/** A program of benchmarks. Gives a function that runs one of them by itself: Criterion's median, in nanoseconds. */
+function criterion(program, count, folder) {
+  const executable = cargo(program, "bench", "--manifest-path", "bench/Cargo.toml", "--bench", program, "--no-run");
+  const env = { ...process.env, BLOOM_WASM_KEYS: count, CRITERION_HOME: folder };
+  return (group, name) => {
     execFileSync(executable, ["--bench", `^${group}/${name}$`, "--noplot"], {
       env,
       stdio: ["ignore", "ignore", "pipe"],
     });
-    const estimates = JSON.parse(readFileSync(join(bench.folder(), group, name, "new/estimates.json")));
-    return estimates.median.point_estimate / count;
+    const estimates = JSON.parse(readFileSync(join(folder, group, name, "new/estimates.json")));
+    return estimates.median.point_estimate;
   };
+}
+
+export async function native(bench) {
+  const { count, rounds } = bench;
+  const median = criterion("peers", count, bench.folder());
   const tables = [];
   const claims = [];
   for (const [group, names] of Object.entries(GROUPS)) {
-    const contestants = names.map((name) => ({ name, time: () => criterion(group, name) }));
+    const contestants = names.map((name) => ({ name, time: () => median(group, name) / count }));
     const fpr = Number(group.split(" ")[1]);
     for (const peer of group.startsWith("has 0") ? peers.filter(({ own }) => own) : []) {
       const { filter } = bench.built(peer, fpr);
@@ -68,6 +72,29 @@ export async function native(bench) {
     for (const { name } of contestants.filter(({ run }) => run)) {
       const ratio = (time) => time[name] / time[`${name.split(" ")[0]}.has_many`];
       claims.push(claim(`${name} (hasLines) against native, fpr ${fpr}`, { atMost: 1.6 }, times, ratio));
+    }
+  }
+  return { tables, claims };
+}
+
+/** Filters that no cache holds, of ten and a hundred times as many keys as elsewhere: a million queries of digests. */
+export async function large(bench) {
+  const tables = [];
+  const claims = [];
+  for (const count of [10 * bench.count, 100 * bench.count]) {
+    const median = criterion("large", count, bench.folder());
+    for (const fpr of [0.01, 0.001]) {
+      const names = ["BloomFilter", "BloomFilter.has_many_digests", "RibbonFilter", "RibbonFilter.has_many_digests"];
+      const contestants = names.map((name) => ({ name, time: () => median(`large ${fpr}`, name) / 1e6 }));
+      const times = await race(contestants, bench.rounds);
+      const keys = count.toLocaleString("en");
+      tables.push(table(`Rust, ${keys} keys, has digests ${fpr}`, times, { rival: "RibbonFilter" }));
+      for (const one of ["BloomFilter", "RibbonFilter"]) {
+        const ratio = (time) => time[one] / time[`${one}.has_many_digests`];
+        claims.push(
+          claim(`${one}.has_many_digests against one by one, ${keys} keys, fpr ${fpr}`, { atLeast: 1.6 }, times, ratio),
+        );
+      }
     }
   }
   return { tables, claims };

@@ -1,55 +1,17 @@
 //! The filters against fastbloom and xorf on a million made-up URLs, the keys of `npm run bench`, which interleaves
 //! these and tells their ratios. `cargo bench --manifest-path bench/Cargo.toml` runs them one after the other.
 
+mod processor;
+
 use std::hint::black_box;
-use std::time::Duration;
 
 use bloom_wasm::hash::digest;
 use bloom_wasm::keys::lines::lines;
 use bloom_wasm::{BloomFilter, RibbonFilter, Stack};
-use criterion::measurement::{Measurement, ValueFormatter, WallTime};
-use criterion::{BatchSize, Criterion, SamplingMode, Throughput};
+use criterion::{BatchSize, SamplingMode, Throughput};
 use xorf::{BinaryFuse8, Filter};
 
 const FPRS: [f64; 2] = [0.01, 0.001];
-
-/// The processor's time of this process, which others on the machine lengthen less than the time on the wall.
-struct Processor;
-
-impl Measurement for Processor {
-    type Intermediate = Duration;
-    type Value = Duration;
-
-    fn start(&self) -> Duration {
-        #[cfg(unix)]
-        {
-            let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-            Duration::try_from(time).expect("never negative")
-        }
-        #[cfg(not(unix))]
-        std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970")
-    }
-
-    fn end(&self, start: Duration) -> Duration {
-        self.start() - start
-    }
-
-    fn add(&self, a: &Duration, b: &Duration) -> Duration {
-        *a + *b
-    }
-
-    fn zero(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn to_f64(&self, value: &Duration) -> f64 {
-        value.as_nanos() as f64
-    }
-
-    fn formatter(&self) -> &dyn ValueFormatter {
-        WallTime.formatter()
-    }
-}
 
 fn mix(mut x: u32) -> u32 {
     x = (x ^ (x >> 16)).wrapping_mul(0x85eb_ca6b);
@@ -93,14 +55,7 @@ fn main() {
     let digests = |text| lines(text).map(|key| digest(0, key)).collect::<Vec<_>>();
     let member_digests = digests(&members);
 
-    let mut criterion = Criterion::default()
-        .with_measurement(Processor)
-        .sample_size(10)
-        .warm_up_time(Duration::from_millis(300))
-        .measurement_time(Duration::from_millis(500))
-        .without_plots()
-        .configure_from_args();
-
+    let mut criterion = processor::criterion();
     for fpr in FPRS {
         let mut group = criterion.benchmark_group(format!("has {fpr}"));
         group.throughput(Throughput::Elements(count.into())).sampling_mode(SamplingMode::Flat);
