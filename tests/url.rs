@@ -1,7 +1,6 @@
 //! URLs to canonical forms and keys: published vectors, a naive canonicaliser, hostile inputs.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::time::Instant;
 
 use bloom_wasm::Error;
 use bloom_wasm::keys::Platform;
@@ -352,11 +351,10 @@ fn prefixes() {
     }
 }
 
-/// A pass over 1 MB for each escape in it would take hours.
+/// A pass over 1 MB for each escape in it would take hours, so this would not end.
 #[test]
 #[ignore = "long: npm run test:all"]
 fn long_inputs_take_linear_time() {
-    let started = Instant::now();
     let million = |part: &str| part.repeat(1_000_000 / part.len());
     for part in [
         "%25", "25", "%", "%2", "/", "/..", "/a", ".", "a.", "@", ":", "[", "]", "0", "1.", "?", "a/../",
@@ -371,11 +369,10 @@ fn long_inputs_take_linear_time() {
     }
     let nested = format!("http://a.b/%{}41", million("25"));
     assert_eq!(raw(nested.as_bytes()).as_deref(), Some("http://a.b/A"));
-    // The crate `url` is linear too, or this would not end.
+    // The crate `url` is linear too.
     for part in ["%25", "/..", "a.", "/"] {
         parse(format!("http://a.b/{}", million(part)).as_bytes());
     }
-    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }
 
 /// The same rules, step by step, each in the most obvious way and on a copy of its own.
