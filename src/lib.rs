@@ -29,6 +29,7 @@
 //! - [`delta`] is what makes one blob of another.
 //! - `interop` reads and writes the filters of other software, one format a file.
 //! - [`keys`] turns what a user types, and the lines of lists, into keys. It knows no filter.
+//! - [`shards`] says which of many blobs holds a key.
 //! - Two thin shells stand on all that: `wasm/` is the npm package's boundary, and `cli/` is the command line tool.
 
 #![forbid(unsafe_code)]
@@ -52,6 +53,7 @@ pub mod kind;
 pub mod layers;
 pub mod params;
 pub mod profile;
+pub mod shards;
 mod vectors;
 #[cfg(all(feature = "reader", target_arch = "wasm32"))]
 mod wasm;

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::foreign::{self, AnyKind};
 use super::show::quoted;
-use super::{Answer, Streams, grouped, keys, lists, output, rate, read_blob, show, unless_closed};
+use super::{Answer, Streams, grouped, keys, lists, output, rate, read_blob, shards, show, unless_closed};
 
 /// Pack lists of keys into one blob
 ///
@@ -57,7 +57,7 @@ pub struct BuildArgs {
     /// Remove a key that is in both lists; otherwise it stays and is shown. A URL removes only its own key, not its
     /// parents
     #[arg(long, requires = "allow")]
-    allow_wins: bool,
+    pub allow_wins: bool,
     /// The seed of the hash, 0 to 2^64 - 1
     #[arg(long, default_value = "0")]
     pub seed: u64,
@@ -73,6 +73,12 @@ pub struct BuildArgs {
     /// Print the description of the blob as JSON
     #[arg(long)]
     pub json: bool,
+    /// Make a sharded filter, for a list too large to download: -o is a folder for a static host, and N, a power of two
+    /// up to 65536, is how many parts it has
+    #[arg(long, value_name = "N")]
+    shards: Option<u32>,
+    #[command(flatten)]
+    pub signing: shards::SigningArgs,
     #[command(flatten)]
     pub foreign: foreign::BuildingArgs,
 }
@@ -112,6 +118,14 @@ impl BuildArgs {
 
 pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     lists::check_stdin(args.lists.iter().chain(&args.allow))?;
+    if let Some(shards) = args.shards {
+        let ribbon = matches!(args.kind, AnyKind::Own(Kind::Ribbon));
+        if !ribbon || args.capacity.is_some() || args.foreign.any() {
+            bail!("--shards goes with --kind ribbon, and without --capacity");
+        }
+        return shards::build(&args, shards, profile(&args)?, streams);
+    }
+    args.signing.require_none()?;
     output::check(&args.output)?;
     output::check_lists(&args.output, args.lists.iter().chain(&args.allow))?;
     let profile = profile(&args)?;

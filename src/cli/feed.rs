@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use super::build::{Keys, Row, allow, members, milliseconds};
 use super::inspect::time_in_words;
-use super::manifest::{self, File, Manifest, Payload};
-use super::publish::{MANIFEST, Next, Publisher, include_fpr, read_files, read_live};
+use super::manifest::{self, Feed, File, Head, Manifest, Payload};
+use super::publish::{Next, Publisher, include_fpr, read_files};
 use super::state::{Folder, State};
 use super::{Answer, Streams, grouped, keys, lists, output, rate};
 use crate::Profile;
@@ -86,8 +86,8 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
     let folder = Folder::open(&args.state)?;
     ensure!(!folder.has_state()?, "{}: there is the state of a feed here already", args.state.display());
     let (lowercase, sha1) = (args.lowercase, args.sha1_hex);
-    let state = match read_live(&args.dir)? {
-        Some((_, live)) => {
+    let state = match manifest::read::<Feed>(&args.dir)? {
+        Some((_, Feed { head: live, files })) => {
             let given =
                 [args.fpr.is_some(), args.profile.is_some(), args.seed.is_some(), args.name.is_some()];
             let dir = args.dir.display();
@@ -98,7 +98,7 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
             let told = Profile::from_name(&live.profile, lowercase, sha1);
             let told = told.context("--lowercase and --sha1-hex go with the profile password")?;
             // The base knows, and the manifest doesn't, how passwords are compared.
-            let base = read_files(&args.dir, live.files.iter().take(1));
+            let base = read_files(&args.dir, files.iter().take(1));
             let profile = base.map_or(told, |base| base.profile());
             ensure!(
                 profile == told || !(lowercase || sha1),
@@ -118,9 +118,7 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
                 "--fpr must be a number of at least {} and below 1",
                 rate(least)
             );
-            let mut id = [0; 16];
-            getrandom::fill(&mut id)?;
-            let id = id.iter().map(|byte| format!("{byte:02x}")).collect();
+            let id = manifest::random_id()?;
             ensure!(args.name.as_ref().is_none_or(|name| name.len() <= 255), "--name has at most 255 bytes");
             State::new(id, args.name, profile, fpr, args.seed.unwrap_or(0))
         }
@@ -154,7 +152,7 @@ fn keygen(args: KeygenArgs, streams: &mut Streams) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-fn read_key(path: &Path) -> Result<SigningKey> {
+pub fn read_key(path: &Path) -> Result<SigningKey> {
     let name = || path.display().to_string();
     let pem = fs::read_to_string(path).with_context(name)?;
     SigningKey::from_pkcs8_pem(&pem).ok().context("this is not an Ed25519 key in PKCS #8").with_context(name)
@@ -322,7 +320,7 @@ struct VerifyArgs {
 #[serde(rename_all = "camelCase")]
 struct Info {
     #[serde(flatten)]
-    payload: Payload,
+    payload: Feed,
     /// Whether one of the keys has signed it; null without keys.
     verified: Option<bool>,
     expired: bool,
@@ -333,9 +331,10 @@ struct Info {
 }
 
 fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
-    let path = args.dir.join(MANIFEST);
+    let path = args.dir.join(Feed::FILE);
     let name = || path.display().to_string();
-    let manifest = fs::read_to_string(&path).map_err(Into::into).and_then(|text| Manifest::parse(&text));
+    let manifest =
+        fs::read_to_string(&path).map_err(Into::into).and_then(|text| Manifest::<Feed>::parse(&text));
     let manifest = manifest.with_context(name)?;
     if !args.public_key.is_empty() && !args.public_key.iter().any(|key| manifest.is_signed_by(key)) {
         bail!("{}: none of these keys has signed it", name());
@@ -343,11 +342,12 @@ fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     let payload = manifest.payload().with_context(name)?;
     let blob = read_files(&args.dir, payload.files.iter())?;
     let profile = blob.profile();
-    let fits = profile.name() == payload.profile && blob.filter().seed().to_string() == payload.seed;
+    let fits =
+        profile.name() == payload.head.profile && blob.filter().seed().to_string() == payload.head.seed;
     ensure!(fits, "{}: its files have another profile or seed", name());
     let info = Info {
         verified: (!args.public_key.is_empty()).then_some(true),
-        expired: payload.expires <= milliseconds(SystemTime::now())?,
+        expired: payload.head.expires <= milliseconds(SystemTime::now())?,
         byte_length: payload.files.iter().map(|file| file.bytes).sum(),
         estimated_fpr: blob.filter().estimated_fpr(),
         layers: blob.filter().layers().len(),
@@ -358,7 +358,8 @@ fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         streams.print_json(&info)?;
         return Ok(answer);
     }
-    let Payload { feed_id, name, generation, created_at, expires, fpr, count, files, .. } = &info.payload;
+    let Feed { head, files } = &info.payload;
+    let Head { feed_id, name, generation, created_at, expires, fpr, count, .. } = head;
     let signature = match (info.verified, manifest.is_signed()) {
         (Some(_), _) => "by one of the given keys",
         (None, true) => "not checked: give --public-key",

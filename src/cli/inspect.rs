@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use super::keys::{self, Met, Place};
+use super::shards::{Measured, Sharded};
 use super::show::{escaped, not_printed};
 use super::{Answer, Streams, delta, grouped, lists, rate, read_blob, read_file, unless_closed};
 
@@ -23,7 +24,7 @@ const BLOCK: usize = 1 << 14;
 /// Show what a blob holds
 #[derive(clap::Args)]
 pub struct InfoArgs {
-    /// The blob; - for standard input
+    /// The blob; - for standard input. Or the folder of a sharded filter
     file: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -31,6 +32,9 @@ pub struct InfoArgs {
 }
 
 pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
+    if args.file.is_dir() {
+        return Sharded::open(&args.file)?.info(args.json, streams);
+    }
     let bytes = read_file(&args.file, streams)?;
     let name = || lists::name(&args.file);
     if Blob::is_delta(&bytes) {
@@ -170,7 +174,7 @@ fn layers_in_words(stack: &Stack) -> String {
 /// Keys are printed unchanged, except to a terminal: there, control characters and the like are escaped.
 #[derive(clap::Args)]
 pub struct CheckArgs {
-    /// The blob
+    /// The blob, or the folder of a sharded filter
     file: PathBuf,
     /// Keys; if there are none, the lines of standard input, gzipped or not
     #[arg(allow_negative_numbers = true)]
@@ -181,7 +185,11 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     if args.file.as_os_str() == "-" && args.keys.is_empty() {
         bail!("standard input can't be both the blob and the keys");
     }
-    let blob = read_blob(&args.file, streams)?;
+    let mut asked = if args.file.is_dir() {
+        Asked::Folder(Box::new(Sharded::open(&args.file)?))
+    } else {
+        Asked::Blob(read_blob(&args.file, streams)?)
+    };
     let Streams { input, out, terminal, .. } = streams;
     let mut out = io::BufWriter::new(out);
     let mut answer = Answer::No;
@@ -195,9 +203,9 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
         }
         Ok(())
     };
-    let mut ask = |block: &[&[u8]]| match has_each(&blob, block) {
+    let mut ask = |block: &[&[u8]]| match asked.has_each(block) {
         // A line is refused. Those before it have their answers.
-        Err(_) if block.len() > 1 => block.chunks(1).try_for_each(|line| show(line, has_each(&blob, line)?)),
+        Err(_) if block.len() > 1 => block.chunks(1).try_for_each(|line| show(line, asked.has_each(line)?)),
         answers => show(block, answers?),
     };
     if args.keys.is_empty() {
@@ -222,12 +230,32 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Whether a key of each line is maybe present.
-fn has_each(blob: &Blob, block: &[&[u8]]) -> crate::error::Result<Vec<bool>> {
-    let inputs = block.iter().map(|line| Input::parse(&Native, blob.profile(), line));
-    let inputs: Vec<_> = inputs.collect::<crate::error::Result<_>>()?;
-    let (mut keys, mut counts) = (Vec::new(), Vec::with_capacity(block.len()));
-    for input in &inputs {
+/// What keys are looked up in.
+enum Asked {
+    Blob(Blob),
+    Folder(Box<Sharded>),
+}
+
+impl Asked {
+    /// Whether a key of each line is maybe present.
+    fn has_each(&mut self, block: &[&[u8]]) -> Result<Vec<bool>> {
+        let profile = match self {
+            Asked::Blob(blob) => blob.profile(),
+            Asked::Folder(sharded) => sharded.sharding.profile(),
+        };
+        let inputs = block.iter().map(|line| Input::parse(&Native, profile, line));
+        let inputs: Vec<_> = inputs.collect::<crate::error::Result<_>>()?;
+        match self {
+            Asked::Blob(blob) => Ok(has_each(blob, &inputs)?),
+            Asked::Folder(sharded) => sharded.has_each(&inputs),
+        }
+    }
+}
+
+/// Whether a key of each input is maybe present.
+fn has_each(blob: &Blob, inputs: &[Option<Input>]) -> crate::error::Result<Vec<bool>> {
+    let (mut keys, mut counts) = (Vec::new(), Vec::with_capacity(inputs.len()));
+    for input in inputs {
         let before = keys.len();
         for key in input.iter().flat_map(Input::keys) {
             keys.push(key_of(blob, key)?);
@@ -248,7 +276,7 @@ fn has_each(blob: &Blob, block: &[&[u8]]) -> crate::error::Result<Vec<bool>> {
 /// is looked up by all of its keys. A member that --allow-wins removed counts as a false negative.
 #[derive(clap::Args)]
 pub struct VerifyArgs {
-    /// The blob
+    /// The blob, or the folder of a sharded filter
     file: PathBuf,
     /// The list that the blob was built from; can be repeated
     #[arg(long, required = true, value_name = "LIST")]
@@ -282,6 +310,9 @@ struct Verdict {
 
 pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     lists::check_stdin([&args.file].into_iter().chain(&args.members).chain(&args.absent))?;
+    if args.file.is_dir() {
+        return verify_folder(&args, streams);
+    }
     let blob = read_blob(&args.file, streams)?;
     let mut members = Vec::new();
     let (mut count, mut false_negatives) = (0, 0);
@@ -318,46 +349,78 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     } else {
         listed_probes(&blob, &args.absent, &members, streams)?
     };
-    let verdict = Verdict {
-        members: count,
-        false_negatives,
-        probes,
-        false_positives,
-        measured_fpr: (probes > 0).then(|| false_positives as f64 / probes as f64),
-        interval: (probes > 0).then(|| wilson(false_positives as f64, probes as f64)),
-        estimated_fpr,
-    };
-    let said = if args.json {
-        streams.print_json(&verdict)
-    } else {
-        let per_key = if blob.profile() == Profile::Url { " per key" } else { "" };
-        let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
-        streams.print_rows(&[
-            (
-                "members",
-                format!("{} keys, {} false negatives", grouped(count), grouped(false_negatives))
-                    + &met.summary(),
-            ),
-            (
-                "absent",
-                format!("{} {source}, {} false positives", grouped(probes), grouped(false_positives))
-                    + &absent_met.summary(),
-            ),
-            (
-                "measured fpr",
-                match (verdict.measured_fpr, verdict.interval) {
-                    (Some(fpr), Some([low, high])) => {
-                        format!("{} (95 %: {} to {})", rate(fpr), rate(low), rate(high))
-                    }
-                    _ => "none: no keys to ask for".to_owned(),
-                },
-            ),
-            ("expected fpr", format!("{}{per_key} by the fill", rate(estimated_fpr))),
-        ])
-    };
-    // The exit code answers even if nobody reads the rest.
-    unless_closed(said)?;
-    Ok(if false_negatives == 0 { Answer::Yes } else { Answer::No })
+    let measured = Measured { members: count, false_negatives, probes, false_positives, estimated_fpr, met };
+    Verdict::from(&measured).tell(&args, blob.profile(), &measured.met, &absent_met, streams)
+}
+
+/// The same for a sharded filter.
+fn verify_folder(args: &VerifyArgs, streams: &mut Streams) -> Result<Answer> {
+    if !args.absent.is_empty() {
+        bail!("--absent goes with a blob; a sharded filter is asked for random keys");
+    }
+    let mut sharded = Sharded::open(&args.file)?;
+    let measured = sharded.measure(&args.members, &args.omitted, args.probes, streams)?;
+    let profile = sharded.sharding.profile();
+    Verdict::from(&measured).tell(args, profile, &measured.met, &Met::default(), streams)
+}
+
+impl From<&Measured> for Verdict {
+    fn from(measured: &Measured) -> Self {
+        let &Measured { members, false_negatives, probes, false_positives, estimated_fpr, .. } = measured;
+        Verdict {
+            members,
+            false_negatives,
+            probes,
+            false_positives,
+            measured_fpr: (probes > 0).then(|| false_positives as f64 / probes as f64),
+            interval: (probes > 0).then(|| wilson(false_positives as f64, probes as f64)),
+            estimated_fpr,
+        }
+    }
+}
+
+impl Verdict {
+    fn tell(
+        &self,
+        args: &VerifyArgs,
+        profile: Profile,
+        met: &Met,
+        absent_met: &Met,
+        streams: &mut Streams,
+    ) -> Result<Answer> {
+        let Verdict { members, false_negatives, probes, false_positives, .. } = self;
+        let said = if args.json {
+            streams.print_json(self)
+        } else {
+            let per_key = if profile == Profile::Url { " per key" } else { "" };
+            let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
+            streams.print_rows(&[
+                (
+                    "members",
+                    format!("{} keys, {} false negatives", grouped(*members), grouped(*false_negatives))
+                        + &met.summary(),
+                ),
+                (
+                    "absent",
+                    format!("{} {source}, {} false positives", grouped(*probes), grouped(*false_positives))
+                        + &absent_met.summary(),
+                ),
+                (
+                    "measured fpr",
+                    match (self.measured_fpr, self.interval) {
+                        (Some(fpr), Some([low, high])) => {
+                            format!("{} (95 %: {} to {})", rate(fpr), rate(low), rate(high))
+                        }
+                        _ => "none: no keys to ask for".to_owned(),
+                    },
+                ),
+                ("expected fpr", format!("{}{per_key} by the fill", rate(self.estimated_fpr))),
+            ])
+        };
+        // The exit code answers even if nobody reads the rest.
+        unless_closed(said)?;
+        Ok(if *false_negatives == 0 { Answer::Yes } else { Answer::No })
+    }
 }
 
 /// Asks for a key by its digest, unless the filter hashes its own way.

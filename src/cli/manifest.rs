@@ -1,4 +1,8 @@
-//! The signed manifest of a feed: a JWS with what `feed.json` says. docs/feeds.md, "The format".
+//! The signed manifest of a feed or a sharded filter: a JWS. docs/feeds.md, "The format".
+
+use std::marker::PhantomData;
+use std::path::Path;
+use std::{fs, io};
 
 use anyhow::{Context, Result, bail, ensure};
 use base64ct::{Base64UrlUnpadded, Encoding};
@@ -9,6 +13,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::Profile;
+use crate::shards::{PAGE, Sharding};
 
 /// The most files of a feed.
 pub const MAX_FILES: usize = 64;
@@ -24,14 +29,26 @@ const MAX_NUMBER: u64 = (1 << 53) - 1;
 /// The last time that JavaScript's dates have, in milliseconds.
 const MAX_TIME: u64 = 8_640_000_000_000_000;
 const ALGORITHM: &str = "EdDSA";
-const TYPE: &str = "bloom-wasm-feed";
+
+/// What a manifest is of.
+pub trait Payload: Serialize + DeserializeOwned {
+    /// The manifest's name in its folder.
+    const FILE: &'static str;
+    /// The `typ` of its signatures.
+    const TYPE: &'static str;
+
+    /// Fails unless it is one as docs/feeds.md describes it.
+    fn check(&self) -> Result<()>;
+}
 
 /// A manifest as it lies on the host.
 #[derive(Serialize, Deserialize)]
-pub struct Manifest {
+pub struct Manifest<P> {
     payload: String,
     /// Those that aren't [`Signed`] are somebody else's.
     signatures: Vec<Value>,
+    #[serde(skip)]
+    of: PhantomData<P>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -46,10 +63,10 @@ struct Header {
     typ: String,
 }
 
-/// What is signed. Times are in milliseconds since 1970.
+/// What both kinds of payloads begin with. Times are in milliseconds since 1970.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Payload {
+pub struct Head {
     pub version: u32,
     pub feed_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,7 +78,36 @@ pub struct Payload {
     pub fpr: f64,
     pub seed: String,
     pub count: u64,
+}
+
+/// What the manifest of a feed says.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Feed {
+    #[serde(flatten)]
+    pub head: Head,
     pub files: Vec<File>,
+}
+
+/// What the manifest of a sharded filter says.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Shards {
+    #[serde(flatten)]
+    pub head: Head,
+    /// How passwords are compared, with the profile `password`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lowercase: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sha1: bool,
+    /// The number of shards.
+    pub shards: u32,
+    /// The bytes of all shards together.
+    pub bytes: u64,
+    /// The SHA-256 of each page, in 64 hexadecimal digits.
+    pub pages: Vec<String>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A file of a feed.
@@ -87,16 +133,34 @@ impl File {
 }
 
 /// The SHA-256 of some bytes, in hexadecimal digits.
-fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Bytes in hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A new `feedId`.
+pub fn random_id() -> Result<String> {
+    let mut id = [0; 16];
+    getrandom::fill(&mut id)?;
+    Ok(hex(&id))
 }
 
 fn is_hex(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-impl Payload {
-    /// Fails unless it is one as docs/feeds.md describes it.
+/// The bytes that hexadecimal digits stand for.
+pub fn unhex(text: &str) -> Option<[u8; 32]> {
+    let byte = |i: usize| u8::from_str_radix(text.get(2 * i..2 * i + 2)?, 16).ok();
+    let bytes: Vec<u8> = (0..32).map_while(byte).collect();
+    bytes.try_into().ok().filter(|_| is_hex(text, 64))
+}
+
+impl Head {
     fn check(&self) -> Result<()> {
         ensure!(self.version <= VERSION, "a later version of this tool is needed");
         let numbers = [self.generation, self.count];
@@ -108,6 +172,25 @@ impl Payload {
         ensure!(Profile::from_name(&self.profile, false, false).is_some(), "an unknown profile");
         ensure!(self.fpr > 0.0 && self.fpr < 1.0, "fpr is out of range");
         ensure!(self.seed.parse().is_ok_and(|seed: u64| seed.to_string() == self.seed), "a bad seed");
+        Ok(())
+    }
+}
+
+impl Head {
+    /// Whether it lasts for half of its time yet.
+    pub fn is_fresh(&self, now: u64, expires_in: u64) -> bool {
+        let left = self.expires.saturating_sub(now);
+        // It may last too long, if --expires-in is shorter now or the clock was wrong.
+        (expires_in / 2 + 1..=expires_in).contains(&left)
+    }
+}
+
+impl Payload for Feed {
+    const FILE: &'static str = "feed.json";
+    const TYPE: &'static str = "bloom-wasm-feed";
+
+    fn check(&self) -> Result<()> {
+        self.head.check()?;
         ensure!((1..=MAX_FILES).contains(&self.files.len()), "it must have 1 to {MAX_FILES} files");
         for (i, file) in self.files.iter().enumerate() {
             let expected = if i == 0 { FileKind::Base } else { FileKind::Delta };
@@ -119,14 +202,51 @@ impl Payload {
     }
 }
 
-impl Manifest {
+impl Shards {
+    /// Whether it says the same as another, whenever that was.
+    pub fn is_as(&self, other: &Self) -> bool {
+        let Head { feed_id, name, profile, fpr, seed, .. } = &self.head;
+        let same = (feed_id, name, profile, fpr, seed)
+            == (
+                &other.head.feed_id,
+                &other.head.name,
+                &other.head.profile,
+                &other.head.fpr,
+                &other.head.seed,
+            );
+        same && (self.lowercase, self.sha1, &self.pages) == (other.lowercase, other.sha1, &other.pages)
+    }
+
+    /// How the keys are spread.
+    pub fn sharding(&self) -> Result<Sharding> {
+        let profile = Profile::from_name(&self.head.profile, self.lowercase, self.sha1);
+        let profile = profile.context("lowercase and sha1 go with the profile password")?;
+        Ok(Sharding::new(profile, self.head.seed.parse()?, self.shards)?)
+    }
+}
+
+impl Payload for Shards {
+    const FILE: &'static str = "shards.json";
+    const TYPE: &'static str = "bloom-wasm-shards";
+
+    fn check(&self) -> Result<()> {
+        self.head.check()?;
+        let pages = self.sharding()?.pages();
+        ensure!(self.pages.len() == pages, "{} shards have {pages} pages of {PAGE}", self.shards);
+        ensure!(self.pages.iter().all(|page| is_hex(page, 64)), "a page has a bad sha256");
+        ensure!(self.bytes <= MAX_NUMBER, "a number is too large");
+        Ok(())
+    }
+}
+
+impl<P: Payload> Manifest<P> {
     /// Signs a payload with each of the keys.
-    pub fn sign(payload: &Payload, keys: &[SigningKey]) -> Result<Self> {
+    pub fn sign(payload: &P, keys: &[SigningKey]) -> Result<Self> {
         payload.check()?;
         ensure!(keys.len() <= MAX_SIGNATURES, "a manifest has at most {MAX_SIGNATURES} signatures");
         let payload = encode(payload)?;
         ensure!(payload.len() / 4 * 3 <= MAX_PAYLOAD, "the manifest is too long");
-        let header = Header { alg: ALGORITHM.into(), typ: TYPE.into() };
+        let header = Header { alg: ALGORITHM.into(), typ: P::TYPE.into() };
         let protected = encode(&header)?;
         let signed = |key: &SigningKey| {
             let signature = key.sign(format!("{protected}.{payload}").as_bytes()).to_bytes();
@@ -134,13 +254,13 @@ impl Manifest {
             serde_json::to_value(Signed { protected: protected.clone(), signature })
         };
         let signatures = keys.iter().map(signed).collect::<serde_json::Result<_>>()?;
-        Ok(Manifest { payload, signatures })
+        Ok(Manifest { payload, signatures, of: PhantomData })
     }
 
     /// Reads one, with whatever signatures it has.
     pub fn parse(text: &str) -> Result<Self> {
         ensure!(text.len() <= MAX_LENGTH, "this is longer than any manifest");
-        let manifest: Manifest = serde_json::from_str(text).context("this is not a manifest")?;
+        let manifest: Manifest<P> = serde_json::from_str(text).context("this is not a manifest")?;
         ensure!(manifest.signatures.len() <= MAX_SIGNATURES, "more than {MAX_SIGNATURES} signatures");
         Ok(manifest)
     }
@@ -150,7 +270,7 @@ impl Manifest {
         Ok(serde_json::to_string(self)? + "\n")
     }
 
-    pub fn payload(&self) -> Result<Payload> {
+    pub fn payload(&self) -> Result<P> {
         ensure!(self.payload.len() / 4 * 3 <= MAX_PAYLOAD, "the payload is longer than {MAX_PAYLOAD} bytes");
         // Before the other fields, which a later version may not have.
         #[derive(Deserialize)]
@@ -161,7 +281,7 @@ impl Manifest {
         if version > VERSION.into() {
             bail!("this manifest has version {version}, newer than this tool");
         }
-        let payload: Payload = decode(&self.payload)?;
+        let payload: P = decode(&self.payload)?;
         payload.check().context("this is not a manifest")?;
         Ok(payload)
     }
@@ -177,7 +297,7 @@ impl Manifest {
             let signature = Base64UrlUnpadded::decode_vec(&signature).ok();
             let signature = signature.and_then(|bytes| Signature::from_slice(&bytes).ok());
             let message = format!("{protected}.{}", self.payload);
-            is_ours(&protected)
+            is_ours(&protected, P::TYPE)
                 && signature
                     .is_some_and(|signature| key.verify_strict(message.as_bytes(), &signature).is_ok())
         })
@@ -189,13 +309,27 @@ impl Manifest {
     }
 }
 
-/// Whether a signature with this header is one of a feed.
-fn is_ours(protected: &str) -> bool {
+/// Whether a signature with this header is one of such a manifest.
+fn is_ours(protected: &str, typ: &str) -> bool {
     decode::<Map<String, Value>>(protected).is_ok_and(|header| {
         let is = |name, value| header.get(name).and_then(Value::as_str) == Some(value);
         let extended = ["crit", "b64"].into_iter().any(|name| header.contains_key(name));
-        is("alg", ALGORITHM) && is("typ", TYPE) && !extended
+        is("alg", ALGORITHM) && is("typ", typ) && !extended
     })
+}
+
+/// The manifest in a folder as it lies there, and its payload; none if there isn't one.
+pub fn read<P: Payload>(dir: &Path) -> Result<Option<(String, P)>> {
+    let path = dir.join(P::FILE);
+    let name = || path.display().to_string();
+    match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        text => {
+            let text = text.with_context(name)?;
+            let payload = Manifest::parse(&text).and_then(|manifest| manifest.payload());
+            Ok(Some((text, payload.with_context(name)?)))
+        }
+    }
 }
 
 fn encode(value: &impl Serialize) -> Result<String> {

@@ -12,7 +12,9 @@ mod lists;
 mod manifest;
 mod output;
 mod publish;
+mod shards;
 mod show;
+mod spill;
 mod state;
 
 use std::ffi::OsString;
@@ -45,6 +47,7 @@ enum Command {
     Diff(delta::DiffArgs),
     Apply(delta::ApplyArgs),
     Feed(feed::FeedArgs),
+    Shard(shards::ShardArgs),
     Import(foreign::ImportArgs),
     Export(foreign::ExportArgs),
     Info(inspect::InfoArgs),
@@ -151,6 +154,7 @@ impl Command {
             Command::Diff(args) => delta::diff(args, streams),
             Command::Apply(args) => delta::apply(args, streams),
             Command::Feed(args) => feed::run(args, streams),
+            Command::Shard(args) => shards::run(args, streams),
             Command::Import(args) => foreign::import(args, streams),
             Command::Export(args) => foreign::export(args, streams),
             Command::Info(args) => inspect::info(args, streams),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use ed25519_dalek::SigningKey;
 
-use super::manifest::{self, File, FileKind, Manifest, Payload};
+use super::manifest::{self, Feed, File, FileKind, Head, Manifest, Payload};
 use super::output;
 use super::state::{Folder, Published, State, Unlisted};
 use crate::digests::{sort, strangers};
@@ -17,8 +17,6 @@ use crate::{Blob, Delta, Kind, Profile, Stack, Update};
 const DELTAS: usize = 8;
 /// The share of the false positives that the base may make. The includes of the deltas share the rest.
 const BASE_SHARE: f64 = 0.8;
-/// The name of the manifest in a feed's folder.
-pub const MANIFEST: &str = "feed.json";
 
 /// A feed that is being published: its folder and its state, which is locked.
 pub struct Publisher {
@@ -26,7 +24,7 @@ pub struct Publisher {
     folder: Folder,
     pub state: State,
     /// The manifest in the folder, and its payload.
-    live: Option<(String, Payload)>,
+    live: Option<(String, Feed)>,
     /// In milliseconds since 1970.
     now: u64,
 }
@@ -35,24 +33,25 @@ impl Publisher {
     pub fn open(dir: &Path, state: &Path, now: u64) -> Result<Self> {
         let folder = Folder::open(state)?;
         let state = folder.load()?;
-        let live = read_live(dir)?;
+        let live = manifest::read::<Feed>(dir)?;
         if let Some((_, live)) = &live {
             let dir = dir.display();
-            ensure!(live.feed_id == state.feed_id, "{dir}: this is another feed than that of the state");
+            ensure!(live.head.feed_id == state.feed_id, "{dir}: this is another feed than that of the state");
         }
         Ok(Publisher { dir: dir.to_owned(), folder, state, live, now })
     }
 
     /// Whether the manifest that is in place has a signature, or the last one that this state knows.
     pub fn is_signed(&self) -> bool {
-        let is_signed = |text: &String| Manifest::parse(text).is_ok_and(|manifest| manifest.is_signed());
+        let is_signed =
+            |text: &String| Manifest::<Feed>::parse(text).is_ok_and(|manifest| manifest.is_signed());
         // A state that was lost knows no manifest, but the folder has one.
         is_signed(&self.state.manifest) || self.live.as_ref().is_some_and(|(text, _)| is_signed(text))
     }
 
     /// When the manifest in place expires, in milliseconds since 1970; 0 if there is none.
     pub fn expires(&self) -> u64 {
-        self.live.as_ref().map_or(0, |(_, live)| live.expires)
+        self.live.as_ref().map_or(0, |(_, live)| live.head.expires)
     }
 
     /// Puts the next generation in place, unless the one that is there has nothing to be changed. First comes the new
@@ -104,7 +103,7 @@ impl Publisher {
 
     /// Brings the list of unlisted files up to date. `strange` is a manifest in the folder that this state doesn't
     /// know: a state that was lost, or a newer one than this, published its files.
-    fn unlist(&mut self, strange: Option<Payload>) {
+    fn unlist(&mut self, strange: Option<Feed>) {
         let State { files, unlisted, .. } = &mut self.state;
         for File { sha256, .. } in strange.into_iter().flat_map(|strange| strange.files) {
             unlisted.retain(|unlisted| unlisted.sha256 != sha256);
@@ -116,18 +115,16 @@ impl Publisher {
     /// Whether the manifest in place lasts for half of its time yet, and is signed by just these keys.
     fn is_fresh(&self, signers: &[SigningKey], expires_in: u64) -> bool {
         self.live.as_ref().is_some_and(|(text, live)| {
-            let left = live.expires.saturating_sub(self.now);
-            // It may last too long, if --expires-in is shorter now or the clock was wrong.
-            (expires_in / 2 + 1..=expires_in).contains(&left)
-                && Manifest::parse(text).is_ok_and(|manifest| manifest.has_signers(signers))
+            live.head.is_fresh(self.now, expires_in)
+                && Manifest::<Feed>::parse(text).is_ok_and(|manifest| manifest.has_signers(signers))
         })
     }
 
     /// Writes the state and the manifest of the next generation.
     fn sign(&mut self, next: &Next, signers: &[SigningKey], expires_in: u64) -> Result<()> {
-        let live = self.live.as_ref().map_or(0, |(_, live)| live.generation);
+        let live = self.live.as_ref().map_or(0, |(_, live)| live.head.generation);
         let generation = self.state.generation.max(live) + 1;
-        let payload = Payload {
+        let head = Head {
             version: manifest::VERSION,
             feed_id: self.state.feed_id.clone(),
             name: self.state.name.clone(),
@@ -138,8 +135,8 @@ impl Publisher {
             fpr: self.state.fpr,
             seed: self.state.seed()?.to_string(),
             count: next.count(),
-            files: self.state.files.iter().map(|file| file.file.clone()).collect(),
         };
+        let payload = Feed { head, files: self.state.files.iter().map(|file| file.file.clone()).collect() };
         let text = Manifest::sign(&payload, signers)?.text()?;
         self.state.manifest = text.clone();
         self.state.generation = generation;
@@ -147,7 +144,7 @@ impl Publisher {
             self.state.members = Some(self.folder.write(format!("members-{generation}"), &next.members)?);
         }
         self.folder.save(&self.state)?;
-        output::write(&self.dir.join(MANIFEST), text.as_bytes(), || Ok(()))?;
+        output::write(&self.dir.join(Feed::FILE), text.as_bytes(), || Ok(()))?;
         self.live = Some((text, payload));
         Ok(())
     }
@@ -325,21 +322,6 @@ impl FileKind {
 /// The rate of a delta's include.
 pub fn include_fpr(profile: Profile, fpr: f64) -> f64 {
     profile.key_fpr(fpr) * (1.0 - BASE_SHARE) / DELTAS as f64
-}
-
-/// The manifest in a folder, and its payload.
-pub fn read_live(dir: &Path) -> Result<Option<(String, Payload)>> {
-    let path = dir.join(MANIFEST);
-    let name = || path.display().to_string();
-    match fs::read_to_string(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        text => {
-            let text = text.with_context(name)?;
-            let payload =
-                Manifest::parse(&text).and_then(|manifest| manifest.payload()).with_context(name)?;
-            Ok(Some((text, payload)))
-        }
-    }
 }
 
 /// The bytes of a file that is as it was published.

@@ -99,6 +99,25 @@ impl Canonical<'_> {
     }
 }
 
+/// The site of a key: the last two labels of its host. An IP address is one by itself, and so is a single label.
+pub fn site(key: &[u8]) -> &[u8] {
+    let host = key.split(|&byte| byte == b'/').next().unwrap_or_default();
+    let is_byte = |label: &[u8]| (1..=3).contains(&label.len()) && label.iter().all(u8::is_ascii_digit);
+    let mut labels = host.rsplit(|&byte| byte == b'.');
+    let (last, before) = (labels.next().unwrap_or_default(), labels.next());
+    let is_address = is_byte(last)
+        && before.is_some_and(is_byte)
+        && labels.next().is_some_and(is_byte)
+        && labels.next().is_some_and(is_byte)
+        && labels.next().is_none();
+    match before {
+        Some(before) if !is_address && !host.starts_with(b"[") => {
+            host.get(host.len() - last.len() - 1 - before.len()..).unwrap_or_default()
+        }
+        _ => host,
+    }
+}
+
 /// The keys of a URL. Each is a part of the canonical form, so nothing is copied.
 #[derive(Debug, Clone)]
 pub struct Expressions<'a> {

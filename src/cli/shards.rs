@@ -1,0 +1,676 @@
+//! Sharded filters, for lists too large to download: `build --shards`, `shard`, and what asks such a folder.
+//! docs/feeds.md, "Sharded filters".
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Subcommand;
+use ed25519_dalek::SigningKey;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::build::{BuildArgs, Keys, Row, milliseconds};
+use super::inspect::time_in_words;
+use super::manifest::{self, Head, Manifest, Payload, Shards, hex, sha256, unhex};
+use super::spill::{Placed, Spill, of_shard};
+use super::{Answer, Streams, feed, grouped, keys, output, rate};
+use crate::digests::subtract;
+use crate::keys::Input;
+use crate::shards::{Entry, MAX_SHARD, Sharding, read_page, write_page};
+use crate::{Blob, Kind, Profile, RibbonFilter, Stack, hash};
+
+/// How many keys are built at once, on all cores: it bounds the memory.
+const AT_ONCE: usize = 1 << 22;
+/// A shard of more keys is announced, since building it takes more memory than usual.
+const LARGE: usize = 1_000_000;
+
+/// How long a manifest lasts, unless told otherwise: 90 days.
+const EXPIRES_IN: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+
+/// How a manifest is signed, and how long it lasts.
+#[derive(clap::Args)]
+pub struct SigningArgs {
+    /// A secret key to sign the manifest with, with --shards; can be repeated
+    #[arg(long, value_name = "KEY")]
+    sign: Vec<PathBuf>,
+    /// Publish without a signature what had one before
+    #[arg(long, conflicts_with = "sign")]
+    unsigned: bool,
+    /// How long clients may use this generation, such as 12h, with --shards. Default 90d
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    expires_in: Option<Duration>,
+}
+
+impl SigningArgs {
+    /// Fails if there is any.
+    pub fn require_none(&self) -> Result<()> {
+        if !self.sign.is_empty() || self.unsigned || self.expires_in.is_some() {
+            bail!("--sign, --unsigned and --expires-in go with --shards");
+        }
+        Ok(())
+    }
+}
+
+/// Build a sharded filter elsewhere: each shard by itself, and then the folder
+#[derive(clap::Args)]
+pub struct ShardArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Build(ShardBuildArgs),
+    Index(IndexArgs),
+}
+
+pub fn run(args: ShardArgs, streams: &mut Streams) -> Result<Answer> {
+    match args.command {
+        Command::Build(args) => build_shard(args, streams),
+        Command::Index(args) => index(args, streams),
+    }
+}
+
+/// Build one shard from digests on standard input, 8 bytes each, little-endian
+///
+/// A digest is the XXH64 of a key under the seed; Spark's xxhash64 is that with seed 42. Their first bits must be those
+/// of the shard. `shard index` takes the files of all shards.
+#[derive(clap::Args)]
+struct ShardBuildArgs {
+    /// How many shards there are, a power of two up to 65536
+    #[arg(long, value_name = "N")]
+    shards: u32,
+    /// The number of this one, from 0
+    #[arg(long, value_name = "I")]
+    index: u32,
+    /// The seed of the digests
+    #[arg(long, default_value = "0")]
+    seed: u64,
+    /// The false-positive rate, per key. Default 1e-3, or 1e-4 with --profile password
+    #[arg(long, allow_negative_numbers = true, value_parser = super::fpr)]
+    fpr: Option<f64>,
+    /// What the keys are: raw or password
+    #[arg(long, value_enum, default_value = "raw")]
+    profile: Keys,
+    /// Case is ignored, with --profile password
+    #[arg(long)]
+    lowercase: bool,
+    /// The keys are SHA-1 hashes of passwords, 20 bytes each, with --profile password
+    #[arg(long, conflicts_with = "lowercase")]
+    sha1_hex: bool,
+    /// The folder for the file of this shard
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+}
+
+fn file_of_shard(shard: u32) -> String {
+    format!("shard-{shard:05}.bloom")
+}
+
+fn build_shard(args: ShardBuildArgs, streams: &mut Streams) -> Result<Answer> {
+    let profile = args.profile.with(args.lowercase, args.sha1_hex);
+    let profile = profile.context("--lowercase and --sha1-hex need --profile password")?;
+    ensure!(profile != Profile::Url, "a URL's shard isn't told by its digest; use `build --shards`");
+    let sharding = Sharding::new(profile, args.seed, args.shards)?;
+    ensure!(args.index < args.shards, "--index must be below --shards");
+    let mut bytes = Vec::new();
+    streams.input.read_to_end(&mut bytes).context("standard input")?;
+    let (digests, rest) = bytes.as_chunks();
+    ensure!(rest.is_empty(), "standard input ends within a digest");
+    let mut digests: Vec<u64> = digests.iter().map(|digest| u64::from_le_bytes(*digest)).collect();
+    drop(bytes);
+    if let Some(digest) = digests.iter().find(|digest| sharding.shard_of_digest(**digest) != args.index) {
+        bail!("the digest {digest:016x} belongs to shard {}", sharding.shard_of_digest(*digest));
+    }
+    let fpr = args.fpr.unwrap_or(profile.default_fpr());
+    let made = Made::new(&sharding, profile.key_fpr(fpr), args.index, &mut digests, None)?;
+    let path = args.output.join(file_of_shard(args.index));
+    output::write(&path, &made.bytes, || Ok(()))?;
+    let row = ("wrote", format!("{}, {} keys", path.display(), grouped(made.entry.count.into())));
+    super::unless_closed(streams.print_rows(&[row]))?;
+    Ok(Answer::Yes)
+}
+
+/// Make a sharded filter of the shards that `shard build` wrote into a folder
+///
+/// Every shard is renamed to its hash; the manifest comes last.
+#[derive(clap::Args)]
+struct IndexArgs {
+    /// The folder
+    dir: PathBuf,
+    /// A name for people, kept in the manifest
+    #[arg(long)]
+    name: Option<String>,
+    /// When the list was made, if not now, such as 2026-11-21T09:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    created_at: Option<SystemTime>,
+    /// The number of this generation, if not the next
+    #[arg(long, value_name = "N")]
+    generation: Option<u64>,
+    /// The false-positive rate that the shards were built with. Default 1e-3, or 1e-4 with passwords
+    #[arg(long, allow_negative_numbers = true, value_parser = super::fpr)]
+    fpr: Option<f64>,
+    #[command(flatten)]
+    signing: SigningArgs,
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
+    let mut publisher = Publisher::open(&args.dir, &args.signing)?;
+    let mut files = Vec::new();
+    for shard in 0.. {
+        let path = args.dir.join(file_of_shard(shard));
+        let name = || path.display().to_string();
+        let Some(bytes) = read_if_there(&path)? else { break };
+        let entry = entry_of(&bytes)?;
+        let blob = Blob::decode(bytes).with_context(name)?;
+        publisher.entries.push(Entry { count: count_of(&blob).with_context(name)?, ..entry });
+        files.push((blob.profile(), blob.filter().seed()));
+    }
+    let Some(&(profile, seed)) = files.first() else {
+        bail!("{}: there is no {} here", args.dir.display(), file_of_shard(0));
+    };
+    let shards = files.len() as u32;
+    let sharding = Sharding::new(profile, seed, shards)
+        .with_context(|| format!("{} is missing, or a later one is", file_of_shard(shards)))?;
+    if let Some(strange) = files.iter().position(|&file| file != (profile, seed)) {
+        bail!("{} has another profile or seed than the first", file_of_shard(strange as u32));
+    }
+    for (shard, entry) in publisher.entries.iter().enumerate() {
+        let from = args.dir.join(file_of_shard(shard as u32));
+        fs::rename(&from, args.dir.join(hex(&entry.sha256))).with_context(|| from.display().to_string())?;
+    }
+    let fpr = args.fpr.unwrap_or(profile.default_fpr());
+    let created_at = args.created_at.map(milliseconds).transpose()?;
+    let report = publisher.publish(&sharding, fpr, args.name, created_at, args.generation)?;
+    report.print(Vec::new(), args.json, streams)
+}
+
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        bytes => bytes.map(Some).with_context(|| path.display().to_string()),
+    }
+}
+
+/// The number of keys in a shard.
+fn count_of(blob: &Blob) -> Result<u32> {
+    let crate::Filter::Ribbon(filter) = blob.filter().base() else {
+        bail!("a shard must be a ribbon filter")
+    };
+    Ok(filter.count())
+}
+
+fn entry_of(bytes: &[u8]) -> Result<Entry> {
+    let sha256 = unhex(&sha256(bytes)).unwrap_or_default();
+    Ok(Entry { sha256, bytes: u32::try_from(bytes.len())?, count: 0 })
+}
+
+/// A shard that was built.
+struct Made {
+    bytes: Vec<u8>,
+    entry: Entry,
+}
+
+impl Made {
+    fn new(
+        sharding: &Sharding,
+        key_fpr: f64,
+        shard: u32,
+        digests: &mut Vec<u64>,
+        allowed: Option<&[u64]>,
+    ) -> Result<Self> {
+        let name = format!("shard {shard}, of {} keys", grouped(digests.len() as u64));
+        let mut make = || -> Result<Self> {
+            let seed = sharding.seed();
+            let stack = Stack::build(Kind::Ribbon.into(), digests, allowed, key_fpr, seed)?;
+            let blob = Blob::new(sharding.profile(), stack);
+            let bytes = blob.encode()?;
+            ensure!(bytes.len() <= MAX_SHARD as usize, "it would have more than 16 MiB; use more shards");
+            Ok(Made { entry: Entry { count: count_of(&blob)?, ..entry_of(&bytes)? }, bytes })
+        };
+        make().context(name)
+    }
+}
+
+/// Builds a sharded filter from lists.
+pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Streams) -> Result<Answer> {
+    let sharding = Sharding::new(profile, args.seed, shards)?;
+    let fpr = args.fpr.unwrap_or(profile.default_fpr());
+    let key_fpr = profile.key_fpr(fpr);
+    RibbonFilter::from_digests(&mut Vec::new(), key_fpr, args.seed)?;
+    if let Some(name) = &args.name {
+        crate::format::require_name(name)?;
+    }
+    fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
+    let mut publisher = Publisher::open(&args.output, &args.signing)?;
+
+    let scratch = || args.output.display().to_string();
+    let spill = || Spill::new(&sharding, &args.output).with_context(scratch);
+    let (mut members, mut allowed, mut won) = (spill()?, spill()?, spill()?);
+    let place = |key: &[u8]| -> Placed { (sharding.shard_of(key), hash::digest(args.seed, key)) };
+    let mut keys = 0;
+    let take = |placed: &mut Vec<Placed>, input: &Input, _: keys::Place| {
+        placed.push(place(input.own()));
+        Ok(())
+    };
+    let met = keys::for_each(&args.lists, profile, &args.omitted, streams, Vec::new, take, |placed| {
+        keys += placed.len() as u64;
+        members.extend(placed);
+    })?;
+    args.require_keys(keys)?;
+    let take = |(placed, own): &mut (Vec<Placed>, Vec<Placed>), input: &Input, _: keys::Place| {
+        placed.extend(input.keys().map(place));
+        own.push(place(input.own()));
+        Ok(())
+    };
+    let omitted = keys::Omitted::none();
+    let mut entries = 0;
+    let allow_met =
+        keys::for_each(&args.allow, profile, &omitted, streams, Default::default, take, |(placed, own)| {
+            entries += own.len() as u64;
+            allowed.extend(placed);
+            if args.allow_wins {
+                won.extend(own);
+            }
+        })?;
+
+    let each = members.each();
+    let parts = members.parts().zip(allowed.parts()).zip(won.parts());
+    let mut removed = 0;
+    for (part, ((members, allowed), won)) in (0_u32..).zip(parts) {
+        let (members, allowed, won) =
+            (members.with_context(scratch)?, allowed.with_context(scratch)?, won.with_context(scratch)?);
+        let mut next = part * each;
+        while next < (part + 1) * each {
+            // As many shards as are built at once.
+            let mut end = next;
+            let mut keys = 0;
+            while end < (part + 1) * each && (end == next || keys < AT_ONCE) {
+                let of_this = of_shard(&members, end).len();
+                if of_this > LARGE {
+                    let bytes = grouped(of_this as u64 * 40);
+                    streams.warn(&format!(
+                        "shard {end} has {} keys and needs {bytes} bytes",
+                        grouped(of_this as u64)
+                    ));
+                }
+                keys += of_this;
+                end += 1;
+            }
+            let make = |shard| -> Result<(Made, u64)> {
+                let mut digests: Vec<u64> = of_shard(&members, shard).collect();
+                let all = digests.len();
+                let won: Vec<u64> = of_shard(&won, shard).collect();
+                subtract(&mut digests, &won);
+                let removed = (all - digests.len()) as u64;
+                let allowed: Vec<u64> = of_shard(&allowed, shard).collect();
+                let allowed = (!args.allow.is_empty()).then_some(&allowed[..]);
+                Ok((Made::new(&sharding, key_fpr, shard, &mut digests, allowed)?, removed))
+            };
+            let made = (next..end).into_par_iter().map(make).collect::<Vec<_>>();
+            for made in made {
+                let (made, gone) = made?;
+                removed += gone;
+                publisher.put(made)?;
+            }
+            next = end;
+        }
+    }
+    let created_at = args.created_at.map(milliseconds).transpose()?;
+    let report = publisher.publish(&sharding, fpr, args.name.clone(), created_at, None)?;
+    let mut read = format!("{} keys", grouped(report.shards.head.count + removed));
+    let repeated = keys - report.shards.head.count - removed;
+    if repeated > 0 {
+        read += &format!(", {} repeated", grouped(repeated));
+    }
+    let mut rows = vec![("read", read + &met.summary())];
+    if !args.allow.is_empty() {
+        let mut words = format!("{} entries", grouped(entries)) + &allow_met.summary();
+        if removed > 0 {
+            words += &format!(", {} keys in both lists (removed)", grouped(removed));
+        }
+        rows.push(("allowed", words));
+    }
+    report.print(rows, args.json, streams)
+}
+
+/// Writes the folder of a sharded filter: shards, then pages, then the manifest.
+struct Publisher {
+    dir: PathBuf,
+    signers: Vec<SigningKey>,
+    expires_in: u64,
+    live: Option<(String, Shards)>,
+    entries: Vec<Entry>,
+}
+
+/// What was published.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    #[serde(flatten)]
+    shards: Shards,
+    /// Whether this run made this generation.
+    published: bool,
+    #[serde(skip)]
+    dir: PathBuf,
+}
+
+impl Publisher {
+    fn open(dir: &Path, signing: &SigningArgs) -> Result<Self> {
+        let signers = signing.sign.iter().map(|path| feed::read_key(path)).collect::<Result<Vec<_>>>()?;
+        let expires_in =
+            u64::try_from(signing.expires_in.unwrap_or(EXPIRES_IN).as_millis()).unwrap_or(u64::MAX);
+        ensure!(expires_in > 0, "--expires-in must be longer than that");
+        let live = manifest::read::<Shards>(dir)?;
+        let was_signed = match &live {
+            Some((text, _)) => Manifest::<Shards>::parse(text)?.is_signed(),
+            None => false,
+        };
+        if was_signed && signers.is_empty() && !signing.unsigned {
+            bail!("the filter was signed until now, and clients expect it; give --sign, or --unsigned");
+        }
+        Ok(Publisher { dir: dir.to_owned(), signers, expires_in, live, entries: Vec::new() })
+    }
+
+    /// Writes the next shard, unless it is there already.
+    fn put(&mut self, made: Made) -> Result<()> {
+        self.write(&hex(&made.entry.sha256), &made.bytes)?;
+        self.entries.push(made.entry);
+        Ok(())
+    }
+
+    /// Writes a file whose name is its hash.
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.dir.join(name);
+        let is_there = fs::metadata(&path).is_ok_and(|there| there.len() == bytes.len() as u64)
+            && fs::read(&path).is_ok_and(|there| there == bytes);
+        if is_there { Ok(()) } else { output::write(&path, bytes, || Ok(())) }
+    }
+
+    /// Writes the pages and the manifest.
+    fn publish(
+        &self,
+        sharding: &Sharding,
+        fpr: f64,
+        name: Option<String>,
+        created_at: Option<u64>,
+        generation: Option<u64>,
+    ) -> Result<Report> {
+        let now = milliseconds(SystemTime::now())?;
+        let pages: Vec<_> = self.entries.chunks(sharding.entries()).map(write_page).collect();
+        let live = self.live.as_ref().map(|(_, live)| live);
+        let feed_id = match live {
+            Some(live) => live.head.feed_id.clone(),
+            None => manifest::random_id()?,
+        };
+        let last = live.map_or(0, |live| live.head.generation);
+        let generation = generation.unwrap_or(last + 1);
+        ensure!(generation > last, "--generation must be more than {last}, the one that is there");
+        let created_at = created_at.unwrap_or(now);
+        let (lowercase, sha1) = match sharding.profile() {
+            Profile::Password { lowercase, sha1 } => (lowercase, sha1),
+            _ => (false, false),
+        };
+        let head = Head {
+            version: manifest::VERSION,
+            feed_id,
+            name,
+            generation,
+            created_at,
+            expires: now.saturating_add(self.expires_in),
+            profile: sharding.profile().name().to_owned(),
+            fpr,
+            seed: sharding.seed().to_string(),
+            count: self.entries.iter().map(|entry| u64::from(entry.count)).sum(),
+        };
+        let shards = Shards {
+            head,
+            lowercase,
+            sha1,
+            shards: sharding.shards(),
+            bytes: self.entries.iter().map(|entry| u64::from(entry.bytes)).sum(),
+            pages: pages.iter().map(|page| sha256(page)).collect(),
+        };
+        let dir = self.dir.clone();
+        if let Some((text, live)) = &self.live
+            && shards.is_as(live)
+            && live.head.is_fresh(now, self.expires_in)
+            && Manifest::<Shards>::parse(text)?.has_signers(&self.signers)
+        {
+            return Ok(Report { shards: live.clone(), published: false, dir });
+        }
+        for (name, page) in shards.pages.iter().zip(&pages) {
+            self.write(name, page)?;
+        }
+        let text = Manifest::sign(&shards, &self.signers)?.text()?;
+        output::write(&self.dir.join(Shards::FILE), text.as_bytes(), || Ok(()))?;
+        Ok(Report { shards, published: true, dir })
+    }
+}
+
+impl Report {
+    fn print(&self, mut rows: Vec<Row>, json: bool, streams: &mut Streams) -> Result<Answer> {
+        let Shards { head, shards, bytes, .. } = &self.shards;
+        rows.push(("size", size_in_words(&self.shards)));
+        let generation =
+            format!("generation {}, which expires {}", head.generation, time_in_words(head.expires));
+        if self.published {
+            let dir = self.dir.display();
+            rows.push((
+                "wrote",
+                format!(
+                    "{dir}, {} shards of {} bytes on average",
+                    grouped((*shards).into()),
+                    grouped(bytes / u64::from(*shards))
+                ),
+            ));
+        }
+        rows.push(if self.published { ("published", generation) } else { ("unchanged", generation) });
+        super::unless_closed(if json { streams.print_json(self) } else { streams.print_rows(&rows) })?;
+        Ok(Answer::Yes)
+    }
+}
+
+fn size_in_words(shards: &Shards) -> String {
+    let per_key = match shards.head.count {
+        0 => String::new(),
+        count => format!(", {:.2} bits a key", shards.bytes as f64 * 8.0 / count as f64),
+    };
+    format!("{} bytes{per_key}", grouped(shards.bytes))
+}
+
+/// A folder that is asked. A shard is read when it is first needed.
+pub struct Sharded {
+    dir: PathBuf,
+    pub shards: Shards,
+    pub sharding: Sharding,
+    pages: HashMap<usize, Vec<Entry>>,
+    blobs: HashMap<u32, Blob>,
+    /// The bytes of those.
+    held: u64,
+}
+
+/// How many bytes of shards stay in memory.
+const HELD: u64 = 256 << 20;
+
+impl Sharded {
+    pub fn open(dir: &Path) -> Result<Self> {
+        let none = || {
+            format!(
+                "{}: a folder is asked if it is a sharded filter, and there is no {}",
+                dir.display(),
+                Shards::FILE
+            )
+        };
+        let (_, shards) = manifest::read::<Shards>(dir)?.with_context(none)?;
+        let sharding = shards.sharding()?;
+        Ok(Sharded {
+            dir: dir.to_owned(),
+            shards,
+            sharding,
+            pages: HashMap::new(),
+            blobs: HashMap::new(),
+            held: 0,
+        })
+    }
+
+    /// A file whose name is its hash.
+    fn read(&self, name: &str, bytes: Option<u32>) -> Result<Vec<u8>> {
+        let path = self.dir.join(name);
+        let context = || path.display().to_string();
+        let found = fs::read(&path).with_context(context)?;
+        if sha256(&found) != name || bytes.is_some_and(|bytes| found.len() != bytes as usize) {
+            bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
+        }
+        Ok(found)
+    }
+
+    fn entry(&mut self, shard: u32) -> Result<Entry> {
+        let entries = self.sharding.entries();
+        let page = shard as usize / entries;
+        if !self.pages.contains_key(&page) {
+            let name = &self.shards.pages[page];
+            let bytes = self.read(name, None)?;
+            let read =
+                read_page(&bytes, entries).with_context(|| self.dir.join(name).display().to_string())?;
+            self.pages.insert(page, read);
+        }
+        Ok(self.pages[&page][shard as usize % entries])
+    }
+
+    /// A shard.
+    pub fn shard(&mut self, shard: u32) -> Result<&Blob> {
+        if !self.blobs.contains_key(&shard) {
+            let entry = self.entry(shard)?;
+            let name = hex(&entry.sha256);
+            let context = || self.dir.join(&name).display().to_string();
+            let blob = Blob::decode(self.read(&name, Some(entry.bytes))?).with_context(context)?;
+            let (profile, seed) = (self.sharding.profile(), self.sharding.seed());
+            if blob.profile() != profile || blob.filter().seed() != seed || count_of(&blob)? != entry.count {
+                bail!("{}: it isn't a shard of this filter", context());
+            }
+            if self.held > HELD {
+                self.blobs.clear();
+                self.held = 0;
+            }
+            self.held += u64::from(entry.bytes);
+            self.blobs.insert(shard, blob);
+        }
+        Ok(&self.blobs[&shard])
+    }
+
+    /// Whether a key of each input is maybe present.
+    pub fn has_each(&mut self, inputs: &[Option<Input>]) -> Result<Vec<bool>> {
+        let mut asked: BTreeMap<u32, Vec<(usize, u64)>> = BTreeMap::new();
+        for (i, input) in inputs.iter().enumerate() {
+            for key in input.iter().flat_map(Input::keys) {
+                let digest = hash::digest(self.sharding.seed(), key);
+                asked.entry(self.sharding.shard_of(key)).or_default().push((i, digest));
+            }
+        }
+        let mut answers = vec![false; inputs.len()];
+        for (shard, keys) in asked {
+            let filter = self.shard(shard)?.filter();
+            for (i, digest) in keys {
+                answers[i] |= filter.has_digest(digest);
+            }
+        }
+        Ok(answers)
+    }
+
+    pub fn info(&self, json: bool, streams: &mut Streams) -> Result<Answer> {
+        if json {
+            streams.print_json(&self.shards)?;
+            return Ok(Answer::Yes);
+        }
+        let Head { feed_id, name, generation, created_at, expires, profile, fpr, seed, count, .. } =
+            &self.shards.head;
+        let per = if self.sharding.profile() == Profile::Url { "URL" } else { "key" };
+        streams.print_rows(&[
+            ("kind", "sharded: a ribbon filter for each part of the keys".to_owned()),
+            ("profile", profile.clone()),
+            ("name", name.clone().unwrap_or("none".to_owned())),
+            ("created", time_in_words(*created_at)),
+            ("expires", time_in_words(*expires)),
+            ("feed", feed_id.clone()),
+            ("generation", generation.to_string()),
+            ("keys", grouped(*count)),
+            ("fpr", format!("{} per {per}", rate(*fpr))),
+            ("shards", grouped(self.shards.shards.into())),
+            ("size", size_in_words(&self.shards)),
+            ("seed", seed.clone()),
+        ])?;
+        Ok(Answer::Yes)
+    }
+
+    /// Compares the filter with the lists of its members, and asks for random keys.
+    pub fn measure(
+        &mut self,
+        members: &[PathBuf],
+        omitted: &keys::Omitted,
+        probes: Option<u64>,
+        streams: &mut Streams,
+    ) -> Result<Measured> {
+        let sharding = self.sharding;
+        let folder = std::env::temp_dir();
+        let name = || folder.display().to_string();
+        let mut spill = Spill::new(&sharding, &folder).with_context(name)?;
+        let mut measured = Measured::default();
+        let take = |placed: &mut Vec<Placed>, input: &Input, _: keys::Place| {
+            let key = input.own();
+            placed.push((sharding.shard_of(key), hash::digest(sharding.seed(), key)));
+            Ok(())
+        };
+        let met = keys::for_each(members, sharding.profile(), omitted, streams, Vec::new, take, |placed| {
+            measured.members += placed.len() as u64;
+            spill.extend(placed);
+        })?;
+        measured.met = met;
+        let fpr = sharding.profile().key_fpr(self.shards.head.fpr);
+        let probes = probes.unwrap_or(((100.0 / fpr).min(1e9) as u64).max(1_000_000));
+        let shards = sharding.shards();
+        let each = spill.each();
+        let mut rate = 0.0;
+        for (first, part) in (0..shards).step_by(each as usize).zip(spill.parts()) {
+            let part = part.with_context(name)?;
+            for shard in first..first + each {
+                let blob = self.shard(shard)?;
+                let filter = blob.filter();
+                rate += filter.estimated_fpr();
+                measured.false_negatives +=
+                    of_shard(&part, shard).filter(|&digest| !filter.has_digest(digest)).count() as u64;
+                // Random digests; without the profile `url`, a key of this shard has these first bits.
+                let bits = if sharding.profile() == Profile::Url { 0 } else { shards.trailing_zeros() };
+                let first_bits = if bits == 0 { 0 } else { u64::from(shard) << (64 - bits) };
+                let random = |i: u64| first_bits | hash::digest(0x5eed_0001, &i.to_le_bytes()) >> bits;
+                // The first shards get one more each, if it doesn't come out even.
+                let count =
+                    probes / u64::from(shards) + u64::from(u64::from(shard) < probes % u64::from(shards));
+                let from = measured.probes;
+                measured.false_positives +=
+                    (from..from + count).filter(|&i| filter.has_digest(random(i))).count() as u64;
+                measured.probes += count;
+            }
+        }
+        measured.estimated_fpr = rate / f64::from(shards);
+        Ok(measured)
+    }
+}
+
+/// What a filter says of its members and of others.
+#[derive(Default)]
+pub struct Measured {
+    pub members: u64,
+    pub false_negatives: u64,
+    pub probes: u64,
+    pub false_positives: u64,
+    pub estimated_fpr: f64,
+    pub met: keys::Met,
+}

@@ -1,0 +1,156 @@
+//! Sharded filters: a filter that is too large to download, as many small blobs of which a query needs one. Which shard
+//! holds a key, and the pages that list the shards. FORMAT.md section 11.
+
+use crate::error::{Error, Result};
+use crate::fields::Cursor;
+use crate::hash::digest;
+use crate::keys::url;
+use crate::profile::Profile;
+
+/// The most shards: 2^16.
+pub const MAX_SHARDS: u32 = 1 << 16;
+/// How many shards a page lists.
+pub const PAGE: usize = 256;
+/// The bytes of an [`Entry`] in a page.
+pub const ENTRY: usize = 40;
+/// The most bytes of a shard: a client fetches the whole of it for one answer.
+pub const MAX_SHARD: u32 = 16 << 20;
+
+/// How the keys of a sharded filter are spread over its shards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sharding {
+    profile: Profile,
+    seed: u64,
+    shards: u32,
+}
+
+impl Sharding {
+    /// # Errors
+    /// [`Error::InvalidParameter`] unless the number of shards is a power of two up to [`MAX_SHARDS`].
+    pub fn new(profile: Profile, seed: u64, shards: u32) -> Result<Self> {
+        if !shards.is_power_of_two() || shards > MAX_SHARDS {
+            return Err(Error::rule("shards must be a power of two, from 1 to 65536"));
+        }
+        Ok(Sharding { profile, seed, shards })
+    }
+
+    /// What the keys are.
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// The seed of the digests.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The number of shards.
+    pub fn shards(&self) -> u32 {
+        self.shards
+    }
+
+    /// The shard of a key: the first bits of its digest, or, with the profile `url`, of the digest of its
+    /// [site](url::site), so that all keys of a URL lie together.
+    pub fn shard_of(&self, key: &[u8]) -> u32 {
+        let key = if self.profile == Profile::Url { url::site(key) } else { key };
+        self.shard_of_digest(digest(self.seed, key))
+    }
+
+    /// The shard of a key with this digest, with any profile but `url`.
+    pub fn shard_of_digest(&self, digest: u64) -> u32 {
+        // Two shifts, since one by 64 bits is none.
+        (digest >> 1 >> (63 - self.shards.trailing_zeros())) as u32
+    }
+
+    /// How many entries a page has.
+    pub fn entries(&self) -> usize {
+        PAGE.min(self.shards as usize)
+    }
+
+    /// The number of pages.
+    pub fn pages(&self) -> usize {
+        self.shards as usize / self.entries()
+    }
+}
+
+/// What a page says of a shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// The SHA-256 of the blob, whose file has that name.
+    pub sha256: [u8; 32],
+    /// The length of the blob.
+    pub bytes: u32,
+    /// The number of different keys.
+    pub count: u32,
+}
+
+impl Entry {
+    fn read(fields: &mut Cursor) -> Self {
+        Entry {
+            sha256: fields.slice(32).try_into().unwrap_or_default(),
+            bytes: fields.u32(),
+            count: fields.u32(),
+        }
+    }
+}
+
+/// A page: the entries of shards that follow each other.
+pub fn write_page(entries: &[Entry]) -> Vec<u8> {
+    let bytes =
+        |entry: &Entry| [&entry.sha256[..], &entry.bytes.to_le_bytes(), &entry.count.to_le_bytes()].concat();
+    entries.iter().flat_map(bytes).collect()
+}
+
+/// Reads a page.
+///
+/// # Errors
+/// [`Error::Truncated`], [`Error::TrailingBytes`] unless it has just as many entries, and [`Error::InvalidParameter`]
+/// for a shard that is empty or longer than [`MAX_SHARD`].
+pub fn read_page(bytes: &[u8], entries: usize) -> Result<Vec<Entry>> {
+    let mut fields = Cursor::new(bytes);
+    let mut page = Vec::new();
+    for _ in 0..entries {
+        let entry = Entry::read(&mut fields);
+        fields.rule((1..=MAX_SHARD).contains(&entry.bytes), "a shard must have 1 byte to 16 MiB");
+        fields.done()?;
+        page.push(entry);
+    }
+    match bytes.len() - fields.at() {
+        0 => Ok(page),
+        extra => Err(Error::TrailingBytes { extra: extra as u64 }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bits() {
+        for (shards, expected) in [(1, 0), (2, 1), (256, 0xfe), (65536, 0xfedc)] {
+            let sharding = Sharding::new(Profile::Raw, 0, shards).unwrap();
+            assert_eq!(sharding.shard_of_digest(0xfedc_ba98_7654_3210), expected);
+            assert_eq!(sharding.entries() * sharding.pages(), shards as usize);
+        }
+        for shards in [0, 3, 1 << 17] {
+            assert_eq!(Sharding::new(Profile::Raw, 0, shards).unwrap_err().code(), "invalid_parameter");
+        }
+    }
+
+    #[test]
+    fn pages() {
+        let entry = |i: u32| Entry { sha256: [i as u8; 32], bytes: 1 + i, count: 2 * i };
+        let entries: Vec<_> = (0..256).map(entry).collect();
+        let bytes = write_page(&entries);
+        assert_eq!(bytes.len(), 256 * ENTRY);
+        assert_eq!(bytes[40..80], [&[1; 32][..], &[2, 0, 0, 0, 2, 0, 0, 0]].concat());
+        assert_eq!(read_page(&bytes, 256).unwrap(), entries);
+        let code = |bytes: &[u8], entries| read_page(bytes, entries).unwrap_err().code();
+        assert_eq!(code(&bytes, 255), "trailing_bytes");
+        assert_eq!(code(&bytes, 257), "truncated");
+        for bytes_of_shard in [0, MAX_SHARD + 1] {
+            let page = write_page(&[Entry { bytes: bytes_of_shard, ..entries[0] }]);
+            assert_eq!(code(&page, 1), "invalid_parameter");
+        }
+    }
+}
