@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -137,11 +136,14 @@ fn build_shard(args: ShardBuildArgs, streams: &mut Streams) -> Result<Answer> {
 
 /// Make a sharded filter of the shards that `shard build` wrote into a folder
 ///
-/// Every shard is renamed to its hash; the manifest comes last.
+/// Every shard gets its hash as its name, and the manifest comes last. The files of `shard build` are then deleted.
 #[derive(clap::Args)]
 struct IndexArgs {
     /// The folder
     dir: PathBuf,
+    /// How many shards there are, a power of two up to 65536
+    #[arg(long, value_name = "N")]
+    shards: u32,
     /// A name for people, kept in the manifest
     #[arg(long)]
     name: Option<String>,
@@ -163,40 +165,30 @@ struct IndexArgs {
 
 fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     let mut publisher = Publisher::open(&args.dir, &args.signing)?;
-    let mut files = Vec::new();
-    for shard in 0.. {
+    let mut sharding = None;
+    for shard in 0..args.shards {
         let path = args.dir.join(file_of_shard(shard));
         let name = || path.display().to_string();
-        let Some(bytes) = read_if_there(&path)? else { break };
+        let bytes = fs::read(&path).with_context(name)?;
         let entry = entry_of(&bytes)?;
+        publisher.write(&hex(&entry.sha256), &bytes)?;
         let blob = Blob::decode(bytes).with_context(name)?;
         publisher.entries.push(Entry { count: count_of(&blob).with_context(name)?, ..entry });
-        files.push((blob.profile(), blob.filter().seed()));
+        let of_this = Sharding::new(blob.profile(), blob.filter().seed(), args.shards)?;
+        let first = *sharding.get_or_insert(of_this);
+        ensure!(of_this == first, "{}: it has another profile or seed than the first", name());
     }
-    let Some(&(profile, seed)) = files.first() else {
-        bail!("{}: there is no {} here", args.dir.display(), file_of_shard(0));
-    };
-    let shards = files.len() as u32;
-    let sharding = Sharding::new(profile, seed, shards)
-        .with_context(|| format!("{} is missing, or a later one is", file_of_shard(shards)))?;
-    if let Some(strange) = files.iter().position(|&file| file != (profile, seed)) {
-        bail!("{} has another profile or seed than the first", file_of_shard(strange as u32));
-    }
-    for (shard, entry) in publisher.entries.iter().enumerate() {
-        let from = args.dir.join(file_of_shard(shard as u32));
-        fs::rename(&from, args.dir.join(hex(&entry.sha256))).with_context(|| from.display().to_string())?;
-    }
+    let sharding = sharding.context("--shards must be a power of two, from 1 to 65536")?;
+    let profile = sharding.profile();
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let report = publisher.publish(&sharding, fpr, args.name, created_at, args.generation)?;
-    report.print(Vec::new(), args.json, streams)
-}
-
-fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        bytes => bytes.map(Some).with_context(|| path.display().to_string()),
+    // Only now, so that a run that failed can be repeated.
+    for shard in 0..args.shards {
+        let path = args.dir.join(file_of_shard(shard));
+        fs::remove_file(&path).with_context(|| path.display().to_string())?;
     }
+    report.print(Vec::new(), args.json, streams)
 }
 
 /// The number of keys in a shard.

@@ -1,0 +1,363 @@
+//! Sharded filters: `build --shards`, `shard`, and `info`, `check` and `verify` of a folder, in this process. The
+//! oracle is FORMAT.md's text: digests and pages are taken apart here by hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use bloom_wasm::cli::{Streams, run};
+use bloom_wasm::{Blob, Profile, RibbonFilter, Stack, hash};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+/// Runs the tool; arguments that begin with @ are files in the folder. Returns its exit code and what it printed.
+fn tool_with(folder: &TempDir, args: &str, mut input: &[u8]) -> (u8, String, String) {
+    let path = |arg: &str| match arg.strip_prefix('@') {
+        Some(file) => folder.path().join(file).display().to_string(),
+        None => arg.to_owned(),
+    };
+    let args = ["bloom-wasm".to_owned()].into_iter().chain(args.split(' ').map(path));
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let streams = &mut Streams { input: &mut input, out: &mut out, err: &mut err, terminal: false };
+    let code = run(args.collect::<Vec<_>>(), streams);
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (code, text(out), text(err))
+}
+
+fn done(folder: &TempDir, args: &str) -> String {
+    let (code, out, err) = tool_with(folder, args, b"");
+    assert_eq!(code, 0, "{args}: {err}");
+    out
+}
+
+fn refused(folder: &TempDir, args: &str, words: &str) {
+    let (code, _, err) = tool_with(folder, args, b"");
+    assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {err}");
+}
+
+fn write(folder: &TempDir, name: &str, lines: impl IntoIterator<Item = String>) {
+    let text: String = lines.into_iter().map(|line| line + "\n").collect();
+    fs::write(folder.path().join(name), text).unwrap();
+}
+
+fn keys(range: std::ops::Range<u32>) -> impl Iterator<Item = String> {
+    range.map(|i| format!("key-{i}"))
+}
+
+/// What the manifest in a folder says.
+fn payload(dir: &Path) -> Value {
+    let manifest: Value = serde_json::from_slice(&fs::read(dir.join("shards.json")).unwrap()).unwrap();
+    let text = manifest["payload"].as_str().unwrap();
+    // Base64url by hand, without padding.
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let (mut bytes, mut bits, mut held) = (Vec::new(), 0, 0_u32);
+    for byte in text.bytes() {
+        held = held << 6 | DIGITS.iter().position(|digit| *digit == byte).unwrap() as u32;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits) as u8);
+        }
+    }
+    serde_json::from_slice(&bytes).unwrap()
+}
+
+/// The bytes and the count of every shard, by pages; every file must have its hash as its name.
+fn shards(dir: &Path) -> Vec<(Vec<u8>, u32)> {
+    let read = |name: &str| {
+        let bytes = fs::read(dir.join(name)).unwrap();
+        let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hash, name);
+        bytes
+    };
+    let payload = payload(dir);
+    let mut shards = Vec::new();
+    for page in payload["pages"].as_array().unwrap() {
+        let page = read(page.as_str().unwrap());
+        assert_eq!(page.len(), 40 * 256.min(payload["shards"].as_u64().unwrap() as usize));
+        for entry in page.chunks(40) {
+            let name: String = entry[..32].iter().map(|byte| format!("{byte:02x}")).collect();
+            let number = |at: usize| u32::from_le_bytes(entry[at..at + 4].try_into().unwrap());
+            let bytes = read(&name);
+            assert_eq!(bytes.len(), number(32) as usize);
+            shards.push((bytes, number(36)));
+        }
+    }
+    assert_eq!(shards.len() as u64, payload["shards"].as_u64().unwrap());
+    assert_eq!(
+        shards.iter().map(|(bytes, _)| bytes.len() as u64).sum::<u64>(),
+        payload["bytes"].as_u64().unwrap()
+    );
+    let count: u64 = shards.iter().map(|(_, count)| u64::from(*count)).sum();
+    assert_eq!(count, payload["count"].as_u64().unwrap());
+    shards
+}
+
+fn files(dir: &Path) -> BTreeSet<String> {
+    let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.collect()
+}
+
+#[test]
+fn each_shard_is_the_filter_of_the_keys_with_its_first_bits() {
+    let folder = TempDir::new().unwrap();
+    write(&folder, "list", keys(0..20_000).chain(keys(0..50)));
+    for (count, bits) in [(1, 0), (2, 1), (64, 6), (512, 9)] {
+        let dir = format!("out-{count}");
+        let said = done(&folder, &format!("build @list --shards {count} --seed 7 --fpr 0.01 -o @{dir}"));
+        assert!(said.contains("20,000 keys, 50 repeated"), "{said}");
+        let mut groups: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for key in keys(0..20_000) {
+            let digest = hash::digest(7, key.as_bytes());
+            groups.entry(if bits == 0 { 0 } else { digest >> (64 - bits) }).or_default().push(digest);
+        }
+        for (i, (bytes, keys)) in shards(&folder.path().join(&dir)).into_iter().enumerate() {
+            let mut group = groups.remove(&(i as u64)).unwrap_or_default();
+            assert_eq!(group.len(), keys as usize);
+            let filter = RibbonFilter::from_digests(&mut group, 0.01, 7).unwrap();
+            assert_eq!(Blob::new(Profile::Raw, Stack::from(filter)).encode().unwrap(), bytes);
+        }
+        // All keys are found by `check`, and few others.
+        let ask = |range| keys(range).collect::<Vec<_>>().join("\n");
+        let (code, found, _) = tool_with(&folder, &format!("check @{dir}"), ask(0..20_000).as_bytes());
+        assert_eq!((code, found.lines().count()), (0, 20_000));
+        let (_, found, _) = tool_with(&folder, &format!("check @{dir}"), ask(100_000..120_000).as_bytes());
+        assert!((120..290).contains(&found.lines().count()), "{}", found.lines().count());
+        let said = done(&folder, &format!("verify @{dir} --members @list --probes 300001 --json"));
+        let verdict: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!((&verdict["falseNegatives"], &verdict["probes"]), (&0.into(), &300_001.into()));
+        let fpr = verdict["measuredFpr"].as_f64().unwrap();
+        // A filter of a few keys has a lower rate than asked for.
+        assert!((0.007..0.011).contains(&fpr), "{fpr}");
+    }
+}
+
+#[test]
+fn a_member_that_is_missing_is_told() {
+    let folder = TempDir::new().unwrap();
+    write(&folder, "list", keys(0..1000));
+    write(&folder, "more", keys(0..1010));
+    done(&folder, "build @list --shards 4 --fpr 1e-6 -o @out");
+    let (code, said, _) = tool_with(&folder, "verify @out --members @more --probes 1000", b"");
+    assert!(code == 1 && said.contains("1,010 keys, 10 false negatives"), "{said}");
+}
+
+/// All keys of a URL lie in one shard: that of the last two labels of its host.
+#[test]
+fn a_site_has_one_shard() {
+    let folder = TempDir::new().unwrap();
+    let lines = (0..3000).flat_map(|i| {
+        [
+            format!("host-{i}.evil.example"),
+            format!("site-{i}.test/a/{i}.html"),
+            format!("10.0.{}.{}", i / 250, i % 250),
+        ]
+    });
+    write(&folder, "list", lines.chain(["single".to_owned(), "[2001:db8::1]".to_owned()]));
+    let said = done(&folder, "build @list --profile url --shards 16 --seed 3 -o @out");
+    assert!(said.contains("9,002 keys"), "{said}");
+    let counts: Vec<u32> = shards(&folder.path().join("out")).into_iter().map(|(_, count)| count).collect();
+    let shard = |site: &str| (hash::digest(3, site.as_bytes()) >> 60) as usize;
+    let mut expected = [0; 16];
+    expected[shard("evil.example")] += 3000;
+    for i in 0..3000 {
+        expected[shard(&format!("site-{i}.test"))] += 1;
+        expected[shard(&format!("10.0.{}.{}", i / 250, i % 250))] += 1;
+    }
+    expected[shard("single")] += 1;
+    expected[shard("[2001:db8::1]")] += 1;
+    assert_eq!(counts, expected);
+    for url in [
+        "https://a.b.host-7.evil.example/x?y",
+        "http://www.site-9.test/a/9.html",
+        "http://10.0.1.5:8080/login",
+        "http://single/",
+        "http://[2001:db8:0::1]/a",
+    ] {
+        assert_eq!(tool_with(&folder, &format!("check @out {url}"), b"").0, 0, "{url}");
+    }
+    assert_eq!(tool_with(&folder, "check @out http://evil.example/ http://site-9.test/a/", b"").0, 1);
+}
+
+#[test]
+fn allowed_keys_are_absent_and_members_win_unless_told_otherwise() {
+    let folder = TempDir::new().unwrap();
+    write(&folder, "list", keys(0..5000));
+    write(&folder, "allow", keys(4990..200_000));
+    let allowed = keys(5000..200_000).collect::<Vec<_>>().join("\n");
+    done(&folder, "build @list --shards 8 --fpr 0.1 --allow @allow -o @kept");
+    assert_eq!(tool_with(&folder, "check @kept", allowed.as_bytes()), (1, String::new(), String::new()));
+    done(&folder, "verify @kept --members @list --probes 1000");
+    let said = done(&folder, "build @list --shards 8 --fpr 0.1 --allow @allow --allow-wins -o @won");
+    assert!(said.contains("5,000 keys") && said.contains("10 keys in both lists (removed)"), "{said}");
+    let all = keys(4990..200_000).collect::<Vec<_>>().join("\n");
+    assert_eq!(tool_with(&folder, "check @won", all.as_bytes()), (1, String::new(), String::new()));
+}
+
+#[test]
+fn a_new_generation_keeps_what_has_not_changed() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path().join("out");
+    write(&folder, "list", keys(0..10_000));
+    done(&folder, "build @list --shards 256 --name words -o @out");
+    let (first, before) = (payload(&dir), files(&dir));
+    assert_eq!((&first["generation"], &first["name"]), (&1.into(), &"words".into()));
+    assert!(done(&folder, "build @list --shards 256 --name words -o @out").contains("unchanged"));
+    assert_eq!((payload(&dir), files(&dir)), (first.clone(), before.clone()));
+
+    write(&folder, "list", keys(0..10_003));
+    done(&folder, "build @list --shards 256 --name words -o @out");
+    let second = payload(&dir);
+    assert_eq!((&second["generation"], &second["feedId"]), (&2.into(), &first["feedId"]));
+    // Three shards at most and a page; the old files stay for those who are fetching them.
+    assert!((2..=4).contains(&(files(&dir).len() - before.len())));
+    assert!(before.is_subset(&files(&dir)));
+    shards(&dir);
+    // What would soon expire is renewed.
+    assert!(
+        done(&folder, "build @list --shards 256 --name words -o @out --expires-in 1h")
+            .contains("generation 3")
+    );
+}
+
+/// Each shard by itself and the folder afterwards is the same as all at once.
+#[test]
+fn shards_that_were_built_elsewhere() {
+    let folder = TempDir::new().unwrap();
+    write(&folder, "list", keys(0..3000));
+    let same = "--seed 42 --fpr 0.01";
+    done(&folder, &format!("build @list --shards 32 {same} -o @whole"));
+    fs::create_dir(folder.path().join("parts")).unwrap();
+    // Repeated, in any order, and once more after a run that failed.
+    for shard in (0..32).rev().chain([5]) {
+        let digests = keys(0..3000).chain(keys(0..100)).map(|key| hash::digest(42, key.as_bytes()));
+        let bytes: Vec<u8> =
+            digests.filter(|digest| digest >> 59 == shard).flat_map(|digest| digest.to_le_bytes()).collect();
+        let args = format!("shard build --shards 32 --index {shard} {same} -o @parts");
+        let (code, _, err) = tool_with(&folder, &args, &bytes);
+        assert_eq!(code, 0, "{err}");
+    }
+    let said = done(&folder, "shard index @parts --shards 32 --fpr 0.01");
+    assert!(said.contains("32 shards"), "{said}");
+    let [whole, parts] = ["whole", "parts"].map(|dir| folder.path().join(dir));
+    assert_eq!(files(&whole), files(&parts));
+    assert_eq!(shards(&whole), shards(&parts));
+    let without_id = |dir| {
+        let mut payload = payload(dir);
+        for name in ["feedId", "createdAt", "expires"] {
+            payload[name].take();
+        }
+        payload
+    };
+    assert_eq!(without_id(&whole), without_id(&parts));
+    // SHA-1 hashes: a key has 20 bytes.
+    write(&folder, "hashes", (0..500).map(|i| format!("{i:040X}:7")));
+    done(&folder, "build @hashes --shards 2 --profile password --sha1-hex --seed 42 -o @hashed");
+    fs::create_dir(folder.path().join("hashed-parts")).unwrap();
+    for shard in 0..2 {
+        let key = |i: u32| [&[0; 16][..], &i.to_be_bytes()].concat();
+        let digests = (0..500).map(|i| hash::digest(42, &key(i))).filter(|digest| digest >> 63 == shard);
+        let bytes: Vec<u8> = digests.flat_map(u64::to_le_bytes).collect();
+        let args = format!(
+            "shard build --shards 2 --index {shard} --seed 42 --profile password --sha1-hex -o @hashed-parts"
+        );
+        assert_eq!(tool_with(&folder, &args, &bytes).0, 0);
+    }
+    done(&folder, "shard index @hashed-parts --shards 2");
+    assert_eq!(shards(&folder.path().join("hashed")), shards(&folder.path().join("hashed-parts")));
+}
+
+#[test]
+fn what_is_damaged_is_refused_by_name() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path().join("out");
+    write(&folder, "list", keys(0..1000));
+    done(&folder, "build @list --shards 2 --seed 1 -o @out");
+    let page = payload(&dir)["pages"][0].as_str().unwrap().to_owned();
+    let blobs: Vec<_> = files(&dir).into_iter().filter(|name| name.len() == 64 && *name != page).collect();
+    let all = keys(0..100).collect::<Vec<_>>().join("\n");
+    let refuses = |words: &str| {
+        let (code, _, err) = tool_with(&folder, "check @out", all.as_bytes());
+        assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{code}: {err}");
+    };
+    for name in blobs.iter().chain([&page]) {
+        let path = dir.join(name);
+        let bytes = fs::read(&path).unwrap();
+        let mut changed = bytes.clone();
+        changed[bytes.len() / 2] ^= 1;
+        for damaged in [&bytes[..bytes.len() - 1], &[], &changed, &[&bytes[..], &[0]].concat()] {
+            fs::write(&path, damaged).unwrap();
+            refuses(&format!("{name} is damaged"));
+        }
+        fs::remove_file(&path).unwrap();
+        refuses(name);
+        fs::write(&path, bytes).unwrap();
+    }
+    // The other shard under this one's name.
+    fs::copy(dir.join(&blobs[0]), dir.join(&blobs[1])).unwrap();
+    refuses(&format!("{} is damaged", blobs[1]));
+    // The next run mends it.
+    done(&folder, "build @list --shards 2 --seed 1 -o @out");
+    shards(&dir);
+    fs::write(dir.join("shards.json"), "{}").unwrap();
+    refuses("shards.json");
+    fs::remove_file(dir.join("shards.json")).unwrap();
+    refuses("shards.json");
+}
+
+#[test]
+fn signatures() {
+    let folder = TempDir::new().unwrap();
+    write(&folder, "list", keys(0..100));
+    done(&folder, "feed keygen -o @key");
+    done(&folder, "build @list --shards 2 --sign @key -o @out");
+    refused(&folder, "build @list --shards 2 -o @out", "give --sign, or --unsigned");
+    assert!(done(&folder, "build @list --shards 2 --sign @key -o @out").contains("unchanged"));
+    done(&folder, "build @list --shards 2 --unsigned -o @out");
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(folder.path().join("out/shards.json")).unwrap()).unwrap();
+    assert_eq!(manifest["signatures"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn errors() {
+    let folder = TempDir::new().unwrap();
+    write(&folder, "list", keys(0..100));
+    write(&folder, "empty", []);
+    fs::create_dir(folder.path().join("parts")).unwrap();
+    for shards in ["0", "3", "131072"] {
+        refused(&folder, &format!("build @list --shards {shards} -o @out"), "a power of two");
+    }
+    refused(&folder, "build @list --shards 2 --kind bloom -o @out", "--kind ribbon");
+    refused(&folder, "build @list --shards 2 -o @list", "list");
+    refused(&folder, "build @list --sign @key -o @out", "--shards");
+    refused(&folder, "build @list --expires-in 1d -o @out", "--shards");
+    refused(&folder, "build @empty --shards 2 -o @out", "--allow-empty");
+    refused(&folder, "build @missing --shards 2 -o @out", "missing");
+    refused(&folder, "verify @out --members @list --absent @list", "--absent");
+    assert!(!folder.path().join("out/shards.json").exists());
+    done(&folder, "build @empty --shards 4 --allow-empty -o @out");
+    assert_eq!(files(&folder.path().join("out")).len(), 3, "one file for all shards without keys");
+    assert_eq!(tool_with(&folder, "check @out key-1", b"").0, 1);
+
+    let part = |args: &str, input: &[u8], words: &str| {
+        let (code, _, err) = tool_with(&folder, &format!("shard build {args} -o @parts"), input);
+        assert!(code == 2 && err.contains(words), "{args}: {err}");
+    };
+    part("--shards 4 --index 4", b"", "--index");
+    part("--shards 4 --index 1", &[0; 8], "shard 0");
+    part("--shards 4 --index 0", &[0; 7], "within a digest");
+    part("--shards 4 --index 0 --profile url", b"", "build --shards");
+    refused(&folder, "shard index @parts --shards 4", "shard-00000.bloom");
+    for shard in [0, 1, 3] {
+        done(&folder, &format!("shard build --shards 4 --index {shard} -o @parts"));
+    }
+    refused(&folder, "shard index @parts --shards 4", "shard-00002.bloom");
+    done(&folder, "shard build --shards 4 --index 2 --seed 1 -o @parts");
+    refused(&folder, "shard index @parts --shards 4", "shard-00002.bloom: it has another");
+    done(&folder, "shard build --shards 4 --index 2 -o @parts");
+    refused(&folder, "shard index @parts --shards 4 --generation 0", "--generation");
+    done(&folder, "shard index @parts --shards 4 --generation 7");
+    assert_eq!(payload(&folder.path().join("parts"))["generation"], 7);
+}
