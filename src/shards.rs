@@ -1,5 +1,5 @@
 //! Sharded filters: a filter that is too large to download, as many small blobs of which a query needs one. Which shard
-//! holds a key, and the pages that list the shards. FORMAT.md section 11.
+//! holds a key, and the pages that list the shards. FORMAT.md section 12.
 
 use crate::error::{Error, Result};
 use crate::fields::Cursor;

@@ -31,6 +31,10 @@ fn sound(url: &Canonical) {
     once.dedup();
     assert!((1..=30).contains(&keys.len()) && once.len() == keys.len(), "{keys:?}");
     assert!(keys.iter().all(|key| key.contains('/') && !key.starts_with(['/', '.'])));
+    // They lie in one shard. Only a host that can't exist, such as `a.1.2.3.4`, may have several sites.
+    let mut sites: Vec<_> = keys.iter().map(|key| url::site(key.as_bytes())).collect();
+    sites.dedup();
+    assert!(sites.len() == 1 || !url.has_possible_host(), "{keys:?}: {sites:?}");
 }
 
 /// The canonical form comes first, each reading is one, and no key comes twice.
@@ -776,5 +780,23 @@ proptest! {
     fn odd_inputs(input in odd()) {
         parse(&input).iter().for_each(sound);
         sound_readings(&input);
+    }
+}
+
+/// The last two labels of a host, unless it is an address.
+#[test]
+fn sites() {
+    for (key, expected) in [
+        ("a.b.evil.example/x?y", "evil.example"),
+        ("evil.example/", "evil.example"),
+        ("localhost/a.b/c", "localhost"),
+        ("10.0.1.5/", "10.0.1.5"),
+        ("1.10.0.1.5/", "1.5"),
+        ("10.0.1.5a/", "1.5a"),
+        ("[2001:db8::1]/a", "[2001:db8::1]"),
+        ("[::1.2.3.4]/", "[::1.2.3.4]"),
+        ("/", ""),
+    ] {
+        assert_eq!(url::site(key.as_bytes()), expected.as_bytes(), "{key}");
     }
 }
