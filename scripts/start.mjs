@@ -1,68 +1,13 @@
-/** Builds the package, a filter of phishing hosts and the demo page, and serves the page until Ctrl-C. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+/** Builds the package and the site, and serves the site until Ctrl-C. */
 import { build } from "./build.mjs";
-import { root, run } from "./setup.mjs";
+import { serve, site } from "./www.mjs";
 
-const source = join(root, "node_modules/eth-phishing-detect");
-const config = join(root, "www/vite.config.ts");
-
-/** The phishing hosts, and good hosts that look like them. */
-function hosts() {
-  const { blacklist, whitelist } = JSON.parse(readFileSync(join(source, "src/config.json"), "utf8"));
-  return { bad: blacklist, good: whitelist };
-}
-
-/** Builds the page's filter with the command-line tool. */
-function filter() {
-  const { name, version } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
-  const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
-  try {
-    const lists = Object.entries(hosts()).map(([name, list]) => {
-      const path = join(folder, `${name}.txt`);
-      writeFileSync(path, list.join("\n"));
-      return path;
-    });
-    mkdirSync(join(root, "www/public"), { recursive: true });
-    const cli = ["run", "--release", "--quiet", "--locked", "--"];
-    const options = [
-      "-o",
-      "www/public/phishing.bloom",
-      "--profile",
-      "url",
-      "--fpr",
-      "0.001",
-      "--name",
-      `${name} ${version}`,
-    ];
-    run("cargo", ...cli, "build", lists[0], "--allow", lists[1], ...options);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-/** Builds the page from a built package and serves it. Port 0 means any free port. Returns the URL and how to stop. */
-export async function site({ port }) {
-  filter();
-  const vite = await import("vite");
-  await vite.build({ configFile: config, logLevel: "warn" });
-  const server = await vite.preview({
-    configFile: config,
-    logLevel: "warn",
-    preview: { port, strictPort: true, host: "localhost" },
-  });
-  return { url: `http://localhost:${server.httpServer.address().port}/`, close: () => server.close() };
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  try {
-    await build();
-    const { url } = await site({ port: Number(process.env.PORT ?? 4173) });
-    console.log(`bloom-wasm: open ${url}`);
-  } catch (error) {
-    console.error(`bloom-wasm: ${error.message}`);
-    process.exit(1);
-  }
+try {
+  await build(false);
+  await site();
+  const { url } = await serve({ port: Number(process.env.PORT ?? 4173) });
+  console.log(`bloom-wasm: open ${url}`);
+} catch (error) {
+  console.error(`bloom-wasm: ${error.message}`);
+  process.exit(1);
 }

@@ -96,6 +96,8 @@ const tiers = {
     async () => {
       await step("cargo build --release --locked --quiet");
       await build();
+      await step("node scripts/www.mjs --built");
+      env.BLOOM_WASM_SITE = "built";
       await packageTests("pkg-tests/all");
       const only = `${NODE}=${QUARTER} --test-name-pattern`;
       await step(`${only}=mutations pkg-tests/hostile.test.mjs`, { MUTATIONS: 100_000 });

@@ -5,10 +5,10 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { root } from "../../scripts/setup.mjs";
-import { site } from "../../scripts/start.mjs";
+import { serve, site } from "../../scripts/www.mjs";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
 
-if (skip) console.log(`browser.test.mjs skipped: ${skip}`);
+if (skip) console.log(`site-check.test.mjs skipped: ${skip}`);
 
 describe("the page", { skip, timeout: 10 * PATIENCE }, () => {
   let pages; // what serves the page
@@ -20,7 +20,8 @@ describe("the page", { skip, timeout: 10 * PATIENCE }, () => {
   let page;
 
   before(async () => {
-    pages = await site({ port: 0 });
+    await site();
+    pages = await serve({ port: 0 });
     blob = readFileSync(join(root, "www/dist/phishing.bloom"));
     filters = createServer((request, response) => {
       response.setHeader("Access-Control-Allow-Origin", "*");

@@ -1,0 +1,2 @@
+/** The section Feeds. */
+export {};

@@ -1,0 +1,2 @@
+/** The section Measure. */
+export {};

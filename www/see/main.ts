@@ -1,0 +1,2 @@
+/** The section See. */
+export {};

@@ -1,0 +1,33 @@
+/** The button that switches between light and dark. theme.js has put on the remembered theme before the first paint. */
+
+const KEY = "vitepress-theme-appearance"; // the docs are built by VitePress, and agree
+const root = document.documentElement;
+const system = matchMedia("(prefers-color-scheme: dark)");
+const button = document.querySelector<HTMLButtonElement>("#theme")!;
+const listeners = new Set<() => void>();
+
+/** Whether the page is dark. */
+export const dark = () => root.classList.contains("dark") || (system.matches && !root.classList.contains("light"));
+
+/** Calls a function whenever the theme has changed, for what isn't drawn by CSS. */
+export function onTheme(listener: () => void) {
+  listeners.add(listener);
+}
+
+function changed() {
+  button.setAttribute("aria-pressed", String(dark()));
+  for (const listener of listeners) listener();
+}
+
+button.addEventListener("click", () => {
+  const theme = dark() ? "light" : "dark";
+  root.classList.remove("dark", "light");
+  root.classList.add(theme);
+  try {
+    // What the system wants anyway needn't be remembered, so that the page goes on following it.
+    localStorage.setItem(KEY, (theme === "dark") === system.matches ? "auto" : theme);
+  } catch {} // where storage is forbidden, the theme lasts as long as the page
+  changed();
+});
+system.addEventListener("change", changed);
+changed();

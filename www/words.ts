@@ -1,0 +1,77 @@
+/** How numbers, and errors of the package, read on every page of the site. */
+import { type ErrorCode, FilterError } from "bloom-wasm/reader";
+
+/** A number with its thousands apart, such as 1,000,000. */
+export const number = (value: number, digits = 0) => value.toLocaleString("en", { maximumFractionDigits: digits });
+
+/** A number rounded to some significant digits, such as 0.0012. */
+export const significant = (value: number, digits = 2) =>
+  value.toLocaleString("en", { maximumSignificantDigits: digits });
+
+/** "1 key", "2 keys". */
+export const plural = (count: number, one: string, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
+
+/** A rate of false positives as people count: "1 in 1,000", or "none". */
+export function oneIn(rate: number): string {
+  if (!(rate > 0)) return "none";
+  const keys = 1 / rate;
+  return `1\u00a0in\u00a0${keys < 10 ? significant(keys) : number(Number(keys.toPrecision(3)))}`;
+}
+
+/** A percentage, such as "0.12 %". */
+export const percent = (rate: number) => `${significant(rate * 100)}\u00a0%`;
+
+/** A size, such as "23.2 kB": 1 kB = 1,000 bytes. */
+export function size(bytes: number): string {
+  if (bytes < 1000) return plural(bytes, "byte").replace(" ", "\u00a0");
+  const unit =
+    bytes < 999_500
+      ? { name: "kB", bytes: 1e3 }
+      : bytes < 999.5e6
+        ? { name: "MB", bytes: 1e6 }
+        : { name: "GB", bytes: 1e9 };
+  return `${significant(bytes / unit.bytes, 3)}\u00a0${unit.name}`;
+}
+
+/** A duration, such as "450 ns", "1.2 µs", "35 ms", "2.1 s". */
+export function duration(milliseconds: number): string {
+  const [unit, length] =
+    milliseconds < 0.001
+      ? ["ns", 1e-6]
+      : milliseconds < 1
+        ? ["µs", 1e-3]
+        : milliseconds < 1000
+          ? ["ms", 1]
+          : ["s", 1000];
+  return `${significant(milliseconds / (length as number))}\u00a0${unit}`;
+}
+
+/** What an error of the package means to a person. Sections may say some more precisely, and fall back to this. */
+const sentences: Partial<Record<ErrorCode, string>> = {
+  not_a_filter: "This is not a filter.",
+  unsupported_version: "This filter is newer than the page can read.",
+  unsupported_kind: "This filter is newer than the page can read.",
+  unsupported_format: "This format isn't known here.",
+  truncated: "The filter is incomplete: its end is missing.",
+  trailing_bytes: "The filter is damaged: there are bytes after its end.",
+  checksum_mismatch: "The filter is damaged: its checksum is wrong.",
+  too_large: "This needs more memory than the browser gives to a page.",
+  filter_full: "The filter is full.",
+  build_failed: "No filter could be made of these keys. Another seed may do.",
+  wrong_base: "The delta was made for another filter.",
+  integrity: "The file isn't the one that was signed.",
+  signature: "The feed isn't signed by the expected key.",
+  rollback: "The feed is older than one that was accepted before.",
+  expired: "The feed has expired.",
+  wrong_feed: "There is another feed at this address than before.",
+  not_a_feed: "This is not a feed.",
+  wasm_load: "WebAssembly could not be started. Reload the page to try again.",
+};
+
+/** What went wrong, in a sentence for a person. */
+export function inWords(error: unknown): string {
+  const sentence = error instanceof FilterError ? sentences[error.code] : undefined;
+  if (sentence) return sentence;
+  const message = error instanceof Error ? error.message : String(error);
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? "" : "."}`;
+}
