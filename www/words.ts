@@ -1,5 +1,5 @@
 /** How numbers, and errors of the package, read on every page of the site. */
-import { type ErrorCode, FilterError } from "bloom-wasm/reader";
+import type { ErrorCode } from "bloom-wasm/reader";
 
 /** A number with its thousands apart, such as 1,000,000. */
 export const number = (value: number, digits = 0) => value.toLocaleString("en", { maximumFractionDigits: digits });
@@ -68,10 +68,11 @@ const sentences: Partial<Record<ErrorCode, string>> = {
   wasm_load: "WebAssembly could not be started. Reload the page to try again.",
 };
 
-/** What went wrong, in a sentence for a person. */
+/** What went wrong, in a sentence for a person. Also for what a worker has posted, with `code` and `message`. */
 export function inWords(error: unknown): string {
-  const sentence = error instanceof FilterError ? sentences[error.code] : undefined;
+  const { code, message = error } = Object(error) as { code?: ErrorCode; message?: unknown };
+  const sentence = code && sentences[code];
   if (sentence) return sentence;
-  const message = error instanceof Error ? error.message : String(error);
-  return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? "" : "."}`;
+  const text = String(message);
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }

@@ -1,0 +1,104 @@
+/** Checks a whole list, line by line, without making the page wait. */
+import type { Filter } from "bloom-wasm/reader/slim";
+import { breathe, download, find, onDrop } from "./page.ts";
+import { inWords, percent, plural } from "./words.ts";
+
+/** For how many milliseconds lines are checked before the page may react. */
+const SLICE = 12;
+/** How many hits are shown; all are in the download. */
+const SHOWN = 10;
+
+type Match = (filter: Filter, line: string) => string | null;
+
+/** The form for lists. `use` gives it a filter, or takes it away. */
+export function listChecker() {
+  const form = find<HTMLFormElement>("#bulk");
+  const fieldset = find<HTMLFieldSetElement>("fieldset", form);
+  const lines = find<HTMLTextAreaElement>("#lines", form);
+  const stop = find<HTMLButtonElement>("#stop", form);
+  const save = find<HTMLButtonElement>("#download", form);
+  const bar = find<HTMLProgressElement>("progress", form);
+  const status = find("[role=status]", form);
+  const shown = find("ul", form);
+  let filter: Filter | undefined;
+  let match: Match = () => null;
+  let file: File | undefined; // what was dropped, instead of the text
+  let hits: string[] = [];
+  let run = 0; // the number of the present run; one that isn't it has been stopped
+
+  function reset(text = "") {
+    run++;
+    hits = [];
+    status.textContent = text;
+    shown.replaceChildren();
+    stop.hidden = save.hidden = bar.hidden = true;
+  }
+
+  async function check() {
+    reset();
+    const mine = run;
+    stop.hidden = bar.hidden = false;
+    bar.removeAttribute("value");
+    const text = file ? await file.text() : lines.value;
+    let count = 0;
+    let pause = performance.now() + SLICE;
+    for (let begin = 0; begin < text.length; ) {
+      const lineFeed = text.indexOf("\n", begin);
+      const end = lineFeed < 0 ? text.length : lineFeed;
+      const line = text.slice(begin, end).replace(/\r$/, "");
+      begin = end + 1;
+      if (line.trim()) {
+        count++;
+        if (filter && match(filter, line) !== null) hits.push(line);
+      }
+      if (performance.now() >= pause) {
+        bar.value = begin / text.length;
+        await breathe();
+        if (run !== mine) return;
+        pause = performance.now() + SLICE;
+      }
+    }
+    if (run !== mine) return;
+    stop.hidden = bar.hidden = true;
+    if (count === 0) return void (status.textContent = "There is no line to check. Paste a list first.");
+    save.hidden = hits.length === 0;
+    status.textContent = `${plural(hits.length, "line")} of ${plural(count, "line").replace(/ .*/, "")} (${percent(hits.length / count)}) ${hits.length === 1 ? "is" : "are"} maybe on the list.`;
+    shown.replaceChildren(
+      ...hits.slice(0, SHOWN).map((hit) => {
+        const item = document.createElement("li");
+        item.textContent = hit;
+        return item;
+      }),
+    );
+    if (hits.length > SHOWN) {
+      const more = document.createElement("li");
+      more.textContent = `and ${plural(hits.length - SHOWN, "more", "more")}, in the download`;
+      shown.append(more);
+    }
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    check().catch((error) => reset(inWords(error)));
+  });
+  stop.addEventListener("click", () => reset("Cancelled."));
+  save.addEventListener("click", () => download("hits.txt", `${hits.join("\n")}\n`));
+  lines.addEventListener("input", () => {
+    file = undefined;
+  });
+  onDrop(lines, (dropped) => {
+    // A large list would make the text field slow.
+    file = dropped;
+    lines.value = "";
+    lines.placeholder = dropped.name;
+    reset(`“${dropped.name}” is ready.`);
+  });
+
+  return {
+    use(next: Filter | undefined, how: Match = match) {
+      [filter, match] = [next, how];
+      fieldset.disabled = !next;
+      reset();
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/** What several sections do with the page: find elements, take dropped files, offer downloads. */
+
+/** The element that a selector finds. */
+export const find = <E extends HTMLElement = HTMLElement>(selector: string, within: ParentNode = document): E =>
+  within.querySelector<E>(selector)!;
+
+/** Calls a function with each file that is dropped onto an element. The element has the class `over` under a file. */
+export function onDrop(zone: HTMLElement, take: (file: File) => void) {
+  const isFile = (event: DragEvent) => event.dataTransfer?.types.includes("Files") === true;
+  zone.addEventListener("dragover", (event) => {
+    if (!isFile(event)) return;
+    event.preventDefault(); // so that it may be dropped
+    zone.classList.add("over");
+  });
+  zone.addEventListener("dragleave", () => zone.classList.remove("over"));
+  zone.addEventListener("drop", (event) => {
+    zone.classList.remove("over");
+    if (!isFile(event)) return;
+    event.preventDefault();
+    const file = event.dataTransfer?.files[0];
+    if (file) take(file);
+  });
+}
+
+/** Calls a function with the file that is chosen by a button and its hidden input. */
+export function onChoose(button: HTMLElement, input: HTMLInputElement, take: (file: File) => void) {
+  button.addEventListener("click", () => input.click());
+  input.addEventListener("change", () => {
+    const file = input.files?.[0];
+    input.value = ""; // or the same file could not be chosen again
+    if (file) take(file);
+  });
+}
+
+/** Hands the visitor a file. */
+export function download(name: string, content: BlobPart) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([content], { type: "application/octet-stream" }));
+  link.download = name;
+  link.click();
+  // Not at once: Firefox may not have begun to read it.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** Lets the page react to the visitor before it goes on with long work. */
+export const breathe = () => new Promise<void>((resolve) => setTimeout(resolve));
