@@ -184,7 +184,7 @@ function describe(filter: Filter, demo?: string) {
     const link = document.createElement("a");
     link.href = its.link;
     link.textContent = about.name ?? its.source;
-    summary.replaceChildren(`${keys}; the list itself has ${size(LIST_BYTES[demo!]!)}. Source: `, link);
+    summary.replaceChildren(`${keys}. The list itself has ${size(LIST_BYTES[demo!]!)}. Source: `, link);
   } else {
     summary.textContent = `${keys}${about.name ? `: ${about.name}` : ""}.`;
   }

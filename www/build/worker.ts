@@ -1,0 +1,191 @@
+/** Builds a filter and measures its rate, away from the page. To cancel, the page ends this worker. */
+import {
+  BloomFilter,
+  type BuildOptions,
+  CountingBloomFilter,
+  CuckooFilter,
+  type Filter,
+  type FilterInfo,
+  init,
+  RibbonFilter,
+  ScalableBloomFilter,
+} from "bloom-wasm/slim";
+import { lookalike, sampler } from "./lookalike.ts";
+
+const kinds = {
+  ribbon: RibbonFilter,
+  bloom: BloomFilter,
+  cuckoo: CuckooFilter,
+  counting: CountingBloomFilter,
+  scalable: ScalableBloomFilter,
+};
+
+/** What the page asks for. */
+export interface Order {
+  list: Blob;
+  kind: keyof typeof kinds;
+  profile: "raw" | "url" | "password";
+  fpr: number;
+  name: string;
+  lowercase: boolean;
+  allow: Blob | null;
+  allowWins: boolean;
+}
+
+/** What was built. */
+export interface Result {
+  blob: Uint8Array<ArrayBuffer>;
+  info: FilterInfo;
+  /** Different keys, estimated where the kind doesn't know it. */
+  count: number;
+  listBytes: number;
+  milliseconds: number;
+  /** Lines that gave no key, by reason: how many, and the first few. */
+  skipped: Record<string, { count: number; examples: string[] }>;
+  conflicts: { count: number; examples: string[]; removed: boolean };
+  /** How many made-up keys were asked, all of them not on the list, and how many of them matched. */
+  measured: { asked: number; matched: number };
+}
+
+export type Message =
+  | { step: "reading" | "building" | "measuring"; done?: number }
+  | { result: Result }
+  | { error: { code?: string; message: string } };
+
+/** How many made-up keys are asked at most, and for how many milliseconds. */
+const PROBES = 1_000_000;
+const PATIENCE = 5_000;
+/** How many examples of a kind the page shows. */
+const EXAMPLES = 3;
+
+const tell = (message: Message, transfer: Transferable[] = []) => postMessage(message, { transfer });
+const decoder = new TextDecoder();
+const text = (key: string | Uint8Array) => (typeof key === "string" ? key : decoder.decode(key));
+
+/** The lines of a file as bytes, unpacked; says how far it is. */
+function read(list: Blob, gzipped: boolean, progress: (done: number) => void): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let loaded = 0;
+  let told = 0;
+  const counted = list.stream().pipeThrough(
+    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(chunk, controller) {
+        loaded += chunk.length;
+        if (performance.now() - told > 50) {
+          told = performance.now();
+          progress(loaded / list.size);
+        }
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+  return gzipped ? counted.pipeThrough(new DecompressionStream("gzip")) : counted;
+}
+
+/** Whether the list is gzipped; throws if it can't be a list. */
+async function isGzipped(list: Blob, what: string): Promise<boolean> {
+  const head = new Uint8Array(await list.slice(0, 4096).arrayBuffer());
+  if (head[0] === 0x1f && head[1] === 0x8b) return true;
+  if (head.includes(0)) throw new Error(`${what} isn't a text file with one key a line`);
+  return false;
+}
+
+/** The lines of an allowlist. */
+async function* linesOf(blob: Blob): AsyncGenerator<string> {
+  const unpacked = read(blob, await isGzipped(blob, "the allowlist"), () => {});
+  const lines = (await new Response(unpacked).text()).split(/\r?\n/);
+  for (const line of lines) if (line.trim()) yield line;
+}
+
+async function collect(blob: Blob): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const line of linesOf(blob)) lines.push(line);
+  return lines;
+}
+
+async function build({ list, kind, allow, allowWins, ...order }: Order): Promise<Result> {
+  await init();
+  const gzipped = await isGzipped(list, "the list");
+  const begun = performance.now();
+  const skipped: Result["skipped"] = {};
+  const conflicts: Result["conflicts"] = { count: 0, examples: [], removed: allowWins };
+  const { profile, lowercase } = order;
+  const options: BuildOptions = {
+    profile,
+    fpr: order.fpr,
+    ...(order.name && { name: order.name }),
+    ...(lowercase && { lowercase }),
+    ...(allow && { allow: await collect(allow), allowWins }),
+    onSkip({ key, reason }) {
+      skipped[reason] ??= { count: 0, examples: [] };
+      if (skipped[reason].count++ < EXAMPLES) skipped[reason].examples.push(text(key));
+    },
+    onConflict({ key }) {
+      if (conflicts.count++ < EXAMPLES) conflicts.examples.push(text(key));
+    },
+  };
+  const sample = sampler();
+  let listBytes = 0;
+  const sampled = read(list, gzipped, (done) => tell({ step: "reading", done })).pipeThrough(
+    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(chunk, controller) {
+        listBytes += chunk.length;
+        sample.take(chunk);
+        controller.enqueue(chunk);
+      },
+      flush: () => tell({ step: "building" }),
+    }),
+  );
+  const filter: Filter = await kinds[kind].fromStream(sampled, options);
+  const info = filter.info();
+  const count = info.count ?? Math.round(filter.estimatedCount);
+  if (count === 0) throw new Error("no line of the list is a key");
+  const milliseconds = performance.now() - begun;
+
+  // A second filter with another seed. What it denies is definitely not on the list, so if the first one matches that,
+  // it is a false positive.
+  const measuring = (done: number) => tell({ step: "measuring", done });
+  const unpacked = read(list, gzipped, (done) => measuring(done / 2));
+  const witness = await BloomFilter.fromStream(unpacked, { profile, lowercase, fpr: 0.01, seed: 1n });
+  const measured = measure(filter, witness, profile, sample.lines(), (done) => measuring((1 + done) / 2));
+  const blob = filter.toBytes();
+  return { blob, info, count, listBytes, milliseconds, skipped, conflicts, measured };
+}
+
+/** Asks both filters for made-up keys that look like those of the list. */
+function measure(
+  filter: Filter,
+  witness: Filter,
+  profile: Order["profile"],
+  lines: string[],
+  progress: (done: number) => void,
+): Result["measured"] {
+  const has = {
+    raw: (filter: Filter, key: string) => filter.has(key),
+    url: (filter: Filter, key: string) => filter.hasUrl(key),
+    password: (filter: Filter, key: string) => filter.hasPassword(key),
+  }[profile];
+  const measured = { asked: 0, matched: 0 };
+  const begun = performance.now();
+  for (let probe = 0; probe < PROBES; probe++) {
+    const key = lookalike(lines[probe % lines.length]!, profile === "url");
+    if (!has(witness, key)) {
+      measured.asked++;
+      if (has(filter, key)) measured.matched++;
+    }
+    if (probe % 10_000 === 0) {
+      progress(probe / PROBES);
+      if (performance.now() - begun > PATIENCE) break;
+    }
+  }
+  return measured;
+}
+
+addEventListener("message", async ({ data }: MessageEvent<Order>) => {
+  try {
+    const result = await build(data);
+    tell({ result }, [result.blob.buffer]);
+  } catch (error) {
+    const { code, message = String(error) } = Object(error) as { code?: string; message?: string };
+    tell({ error: { ...(code && { code }), message } });
+  }
+});
