@@ -21,11 +21,12 @@ function changed() {
 
 button.addEventListener("click", () => {
   const theme = dark() ? "light" : "dark";
+  // What the system wants anyway needn't be remembered, so that the page goes on following it.
+  const auto = (theme === "dark") === system.matches;
   root.classList.remove("dark", "light");
-  root.classList.add(theme);
+  if (!auto) root.classList.add(theme);
   try {
-    // What the system wants anyway needn't be remembered, so that the page goes on following it.
-    localStorage.setItem(KEY, (theme === "dark") === system.matches ? "auto" : theme);
+    localStorage.setItem(KEY, auto ? "auto" : theme);
   } catch {} // where storage is forbidden, the theme lasts as long as the page
   changed();
 });
