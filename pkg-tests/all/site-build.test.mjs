@@ -209,7 +209,7 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     }
     await page.locator("#fpr").fill("0.001");
     await page.locator("#name").fill("n".repeat(256));
-    await fails(/name/);
+    await fails("Name must be at most 255 bytes of UTF-8.");
     await page.locator("#name").fill("");
     await press();
     await built();

@@ -129,7 +129,7 @@ function build() {
       if (data.done === undefined) progress.removeAttribute("value");
       else progress.value = data.done;
     } else if ("error" in data) {
-      fail(data.error.code === "network" ? OFFLINE : data.error);
+      fail(data.error);
     } else {
       stop();
       present(data.result, order);

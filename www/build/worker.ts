@@ -82,8 +82,8 @@ function read(list: Blob, gzipped: boolean, progress: (done: number) => void): R
   const reader = counted.pipeThrough(new DecompressionStream("gzip")).getReader();
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await reader.read().catch(() => {
-        throw new Error("the gzipped list is damaged or incomplete");
+      const { done, value } = await reader.read().catch((cause) => {
+        throw cause instanceof TypeError ? new Error("the gzipped list is damaged or incomplete") : cause;
       });
       if (done) controller.close();
       else controller.enqueue(value);
@@ -113,7 +113,9 @@ async function collect(blob: Blob): Promise<string[]> {
 }
 
 async function build({ list, kind, allow, allowWins, ...order }: Order): Promise<Result> {
-  await init();
+  await init().catch((cause) => {
+    throw cause.code === "network" ? new Error("the builder could not be loaded. Are you online?") : cause;
+  });
   const gzipped = await isGzipped(list, "the list");
   const begun = performance.now();
   const skipped: Result["skipped"] = {};
@@ -195,7 +197,14 @@ addEventListener("message", async ({ data }: MessageEvent<Order>) => {
     const result = await build(data);
     tell({ result }, [result.blob.buffer]);
   } catch (error) {
-    const { code, message = String(error) } = Object(error) as { code?: string; message?: string };
-    tell({ error: { ...(code && { code }), message } });
+    // What a stream throws is the cause of a FilterError; the browser's own message, such as that of a file that was
+    // deleted meanwhile, says little to a person.
+    const {
+      code,
+      cause,
+      message = String(error),
+    } = Object(error) as { code?: string; cause?: Error; message?: string };
+    const unread = cause?.name === "Error" ? cause.message : "the list could not be read";
+    tell({ error: code === "network" ? { message: unread } : { ...(code && { code }), message } });
   }
 });
