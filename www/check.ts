@@ -66,6 +66,7 @@ const verdict = find<HTMLOutputElement>("#verdict");
 const meaning = find("#meaning");
 const tested = find("#tested");
 const time = find("#time");
+const about = find("#about");
 const info = find<HTMLTableElement>("#info");
 
 let filter: Filter | undefined;
@@ -122,6 +123,7 @@ function close() {
   ask.disabled = true;
   summary.textContent = "";
   info.tBodies[0]!.replaceChildren();
+  for (const part of [about, examples]) part.classList.add("unready");
   answer();
 }
 
@@ -157,8 +159,8 @@ function why(cause: unknown, source: string | File, status: number): string {
 
 /** Shows the filter, and lets it be asked. */
 function describe(filter: Filter, demo?: string) {
-  const about = filter.info();
-  const { asks, placeholder, hint, info: profile } = profiles[about.profile];
+  const described = filter.info();
+  const { asks, placeholder, hint, info: profile } = profiles[described.profile];
   const its = demo === undefined ? undefined : demos[demo]!;
   find("label[for=key]").textContent = its?.asks ?? asks;
   find("#hint").textContent = hint;
@@ -177,31 +179,32 @@ function describe(filter: Filter, demo?: string) {
     }),
   );
   examples.hidden = !its;
+  for (const part of [about, examples]) part.classList.remove("unready");
 
-  const count = about.count ?? filter.estimatedCount;
-  const keys = `${about.count === null ? "About " : ""}${plural(Math.round(count), "key")} in ${size(about.byteLength)}`;
+  const count = described.count ?? filter.estimatedCount;
+  const keys = `${described.count === null ? "About " : ""}${plural(Math.round(count), "key")} in ${size(described.byteLength)}`;
   if (its) {
     const link = document.createElement("a");
     link.href = its.link;
-    link.textContent = about.name ?? its.source;
+    link.textContent = described.name ?? its.source;
     summary.replaceChildren(`${keys}. The list itself has ${size(LIST_BYTES[demo!]!)}. Source: `, link);
   } else {
-    summary.textContent = `${keys}${about.name ? `: ${about.name}` : ""}.`;
+    summary.textContent = `${keys}${described.name ? `: ${described.name}` : ""}.`;
   }
 
   const rows = {
-    Name: about.name ?? "not given",
-    Kind: `${about.kind} filter`,
+    Name: described.name ?? "not given",
+    Kind: `${described.kind} filter`,
     "Key profile": profile,
-    Keys: about.count === null ? `about ${number(count)}, by estimate` : number(about.count),
+    Keys: described.count === null ? `about ${number(count)}, by estimate` : number(described.count),
     "False positives": `${oneIn(filter.estimatedFpr)} keys that are not on the list`,
-    Layers: about.layers > 0 ? `${about.layers}: keys that were added, or are never matched` : "none",
-    Bits: number(about.bits),
-    "Bits per key": about.bitsPerKey === null ? "no keys" : number(about.bitsPerKey, 1),
-    Size: `${number(about.byteLength)} bytes`,
-    Seed: about.seed,
-    "Created at": about.createdAt === null ? "not given" : date.format(about.createdAt),
-    ID: about.id,
+    Layers: described.layers > 0 ? `${described.layers}: keys that were added, or are never matched` : "none",
+    Bits: number(described.bits),
+    "Bits per key": described.bitsPerKey === null ? "no keys" : number(described.bitsPerKey, 1),
+    Size: `${number(described.byteLength)} bytes`,
+    Seed: described.seed,
+    "Created at": described.createdAt === null ? "not given" : date.format(described.createdAt),
+    ID: described.id,
   };
   for (const [name, value] of Object.entries(rows)) {
     const row = info.tBodies[0]!.insertRow();

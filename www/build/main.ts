@@ -142,9 +142,12 @@ function build() {
 function present(result: Result, order: Order) {
   blob = result.blob;
   const { info, count, listBytes, milliseconds, skipped, conflicts, measured } = result;
-  const keys = plural(count, "key");
+  const keys = `${info.count === null ? "About " : ""}${plural(count, "key")} in ${size(blob.length)}`;
+  const times = listBytes / blob.length;
   find("#headline").textContent =
-    `${info.count === null ? "About " : ""}${keys} in ${size(blob.length)}: ${significant(listBytes / blob.length, 2)} times smaller than the list.`;
+    times < 1.5
+      ? `${keys}. A list this short may need no filter: a Set is exact.`
+      : `${keys}: ${significant(times)} times smaller than the list.`;
   const rows = {
     Size: `${number(blob.length)} bytes; the list has ${number(listBytes)}`,
     "Bits per key": number((blob.length * 8) / count, 1),
