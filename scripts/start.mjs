@@ -2,10 +2,13 @@
 import { build } from "./build.mjs";
 import { serve, site } from "./www.mjs";
 
+/** Not Vite's own port: the service worker would go on showing this site to whoever previews another one there. */
+const PORT = 4180;
+
 try {
   await build(false);
   await site();
-  const { url } = await serve({ port: Number(process.env.PORT ?? 4173) });
+  const { url } = await serve({ port: Number(process.env.PORT ?? PORT) });
   console.log(`bloom-wasm: open ${url}`);
 } catch (error) {
   console.error(`bloom-wasm: ${error.message}`);
