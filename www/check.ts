@@ -1,4 +1,4 @@
-/** Check: loads a filter, a demo or the visitor's own, and answers for each key that is typed. check-list.ts does whole lists. */
+/** Check: loads a filter, a demo or the visitor's own, and answers for each key. check-list.ts does lists. */
 import { type Filter, init, load, urlExpressions } from "bloom-wasm/reader/slim";
 import { listChecker } from "./check-list.ts";
 import { find, onChoose, onDrop } from "./page.ts";
@@ -218,6 +218,8 @@ function describe(filter: Filter, demo?: string) {
   answer();
 }
 
+/** What stands in the place of the answer without a filter, as in index.html. */
+const WAITING = "The answer comes here once a filter is loaded.";
 const date = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "short" });
 
 /** Asks the filter for what is in the text field. */
@@ -225,7 +227,7 @@ function answer() {
   const typed = filter?.info().profile === "password" ? key.value : key.value.trim();
   if (!filter || !typed) {
     verdict.textContent = tested.textContent = time.textContent = "";
-    meaning.textContent = filter ? "Type to see the answer." : "";
+    meaning.textContent = filter ? "Type to see the answer." : WAITING;
     return;
   }
   const { profile } = filter.info();
@@ -254,6 +256,9 @@ function answer() {
       if (at > 0) tested.append(", ");
       tested.appendChild(document.createElement(expression === found ? "mark" : "code")).textContent = expression;
     }
+  } else {
+    const bytes = plural(new TextEncoder().encode(typed).length, "byte");
+    tested.textContent = profile === "password" ? "Tested: the whole password." : `Tested: the key, ${bytes} of UTF-8.`;
   }
   time.textContent = `One check takes ${took(filter, typed)}.`;
 }

@@ -112,6 +112,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
         await examples.nth(at).click();
         await shows(page, "#verdict", `${verdict} on the list`);
         assert.equal(await page.locator("#key").inputValue(), await examples.nth(at).textContent());
+        await shows(page, "#tested", label === "Password" ? "Tested: the whole password." : /^Tested: \S/);
       }
     });
   }
