@@ -1,4 +1,4 @@
-/** The site for tests: built once, served while the test's process lives, and opened in a browser that Playwright drives. */
+/** The site for tests: built once, served while the test lives, and opened in a browser that Playwright drives. */
 import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../scripts/setup.mjs";

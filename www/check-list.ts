@@ -1,7 +1,7 @@
 /** Checks a whole list, line by line, without making the page wait. */
 import type { Filter } from "bloom-wasm/reader/slim";
 import { breathe, download, find, onDrop } from "./page.ts";
-import { inWords, percent, plural } from "./words.ts";
+import { inWords, number, percent, plural } from "./words.ts";
 
 /** For how many milliseconds lines are checked before the page may react. */
 const SLICE = 25;
@@ -62,7 +62,8 @@ export function listChecker() {
     stop.hidden = bar.hidden = true;
     if (count === 0) return void (status.textContent = "There is no line to check. Paste a list first.");
     save.hidden = hits.length === 0;
-    status.textContent = `${plural(hits.length, "line")} of ${plural(count, "line").replace(/ .*/, "")} (${percent(hits.length / count)}) ${hits.length === 1 ? "is" : "are"} maybe on the list.`;
+    const share = `${plural(hits.length, "line")} of ${number(count)} (${percent(hits.length / count)})`;
+    status.textContent = `${share} ${hits.length === 1 ? "is" : "are"} maybe on the list.`;
     shown.replaceChildren(
       ...hits.slice(0, SHOWN).map((hit) => {
         const item = document.createElement("li");

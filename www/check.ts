@@ -182,7 +182,8 @@ function describe(filter: Filter, demo?: string) {
   for (const part of [about, examples]) part.classList.remove("unready");
 
   const count = described.count ?? filter.estimatedCount;
-  const keys = `${described.count === null ? "About " : ""}${plural(Math.round(count), "key")} in ${size(described.byteLength)}`;
+  const roughly = described.count === null ? "About " : "";
+  const keys = `${roughly}${plural(Math.round(count), "key")} in ${size(described.byteLength)}`;
   if (its) {
     const link = document.createElement("a");
     link.href = its.link;

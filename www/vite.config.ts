@@ -27,7 +27,7 @@ const policy = (page: string) =>
     "form-action 'none'",
   ].join("; ");
 
-/** Puts head.html and header.html where a page says so, with the policy, the theme, and the present page in the navigation. */
+/** Puts head.html and header.html where a page says so, with policy and theme, and marks the page in the navigation. */
 function frame(): Plugin {
   return {
     name: "frame",

@@ -33,7 +33,7 @@ const random = (below: number) => Math.floor(Math.random() * below);
 
 /**
  * A key of the same form as a line of the list: each letter and digit becomes another one of its kind, and the rest
- * stays. Of a URL the scheme and the end of the host stay, and the rules of adblock and of hosts files lose their marks.
+ * stays. Of a URL the scheme and the end of the host stay, and rules of adblock and of hosts files lose their marks.
  */
 export function lookalike(line: string, url: boolean): string {
   if (!url) return scramble(line);
