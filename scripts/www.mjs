@@ -5,6 +5,7 @@ import { dirname, extname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build as buildPackage } from "./build.mjs";
+import { record } from "./recording.mjs";
 import { root } from "./setup.mjs";
 
 const www = join(root, "www");
@@ -125,6 +126,7 @@ function checkSizes() {
 /** Builds the site. */
 export async function site() {
   const bytes = await filters();
+  record(join(www, "public/recording"));
   const { build } = await import("vite");
   await build({ configFile, logLevel: "warn", define: { LIST_BYTES: JSON.stringify(bytes) } });
   await serviceWorker();

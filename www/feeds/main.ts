@@ -1,2 +1,224 @@
-/** The section Feeds. */
-export {};
+/** The section Feeds: a recorded feed is played back, one generation after another, through the package's own `openFeed`. */
+import { type Feed, FilterError, openFeed } from "bloom-wasm/reader";
+import { bar } from "../bar";
+import { inWords, number, plural, size } from "../words";
+import { folder, type Generation, type Recording, recorded } from "./recording";
+
+/** Milliseconds between two generations. */
+const EVERY = 2500;
+
+const element = <E extends HTMLElement>(selector: string) => document.querySelector<E>(selector)!;
+const button = (name: string) => element<HTMLButtonElement>(`#${name}`);
+const [play, step, tamper, again] = [button("play"), button("step"), button("tamper"), button("again")];
+const url = element<HTMLInputElement>("#url");
+const verdict = element("#verdict");
+const wrong = element("#wrong");
+const rows = element<HTMLTableElement>("#updates").tBodies[0]!;
+
+let recording: Recording;
+let feed: Feed | undefined;
+/** The generation that the host serves, from 0. */
+let served = 0;
+/** Whether somebody on the way changes what it serves. */
+let tampered = false;
+/** The bytes that the present update has fetched, all updates, and as many full downloads. */
+let fetched = 0;
+let totals = { fetched: 0, full: 0 };
+/** Since which generation the watched URL is maybe on the list. */
+let blockedSince: number | undefined;
+let timer = 0;
+/** Updates come one after another. */
+let busy = false;
+
+const present = (): Generation => recording.generations[served]!;
+const isLast = () => served + 1 === recording.generations.length;
+
+/** A host that serves the recorded generation. Its other files never change, and lie in the folder. */
+const host: typeof fetch = async (input, init) => {
+  const address = input instanceof Request ? input.url : String(input);
+  let body: Uint8Array<ArrayBuffer>;
+  if (address === new URL("feed.json", folder).href) {
+    const { manifest } = present();
+    body = new TextEncoder().encode(tampered ? forged(manifest) : manifest);
+  } else {
+    const response = await fetch(input, init);
+    if (!response.ok) return response;
+    body = new Uint8Array(await response.arrayBuffer());
+  }
+  fetched += body.length;
+  return new Response(body);
+};
+
+/** The manifest with a higher count of keys, and the old signature. */
+function forged(manifest: string): string {
+  const { payload, ...rest } = JSON.parse(manifest);
+  const plain = JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/")));
+  const changed = btoa(JSON.stringify({ ...plain, count: plain.count + 1 }));
+  const url64 = changed.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return JSON.stringify({ ...rest, payload: url64 });
+}
+
+/** Opens the feed at its first generation. */
+async function start() {
+  pause();
+  feed?.close();
+  feed = undefined;
+  served = 0;
+  totals = { fetched: 0, full: 0 };
+  blockedSince = undefined;
+  rows.replaceChildren();
+  await advance(async () => {
+    const { publicKey } = recording;
+    // Without a cache, it begins anew each time. A real client keeps one.
+    feed = await openFeed(new URL("feed.json", folder), { publicKey, fetch: host, cache: null });
+  });
+}
+
+/** Goes on to the next generation. */
+async function next() {
+  if (busy || isLast()) return;
+  served++;
+  const done = await advance(async () => {
+    await feed!.update();
+  });
+  if (!done) served--;
+}
+
+/** Runs an update, and shows what has come of it. Returns whether it went well. */
+async function advance(update: () => Promise<void>): Promise<boolean> {
+  busy = true;
+  enable();
+  fetched = 0;
+  wrong.textContent = "";
+  try {
+    await update();
+    show();
+    return true;
+  } catch (error) {
+    pause();
+    const refused = error instanceof FilterError && feed !== undefined;
+    wrong.textContent = refused ? `Refused. ${inWords(error)} The filter in place answers on.` : inWords(error);
+    return false;
+  } finally {
+    busy = tampered = false;
+    enable();
+  }
+}
+
+function enable() {
+  const over = !recording || isLast();
+  step.disabled = tamper.disabled = over || (busy && !playing());
+  play.disabled = over;
+  again.disabled = !recording || (busy && !feed);
+}
+
+/** Shows the generation in place. */
+function show() {
+  const { count, added, removed, full } = present();
+  const { generation } = feed!;
+  totals.fetched += fetched;
+  totals.full += full;
+  element("#generation").textContent = `Generation ${generation} of ${recording.generations.length}`;
+  element("#news").textContent =
+    generation === 1
+      ? `${number(count)} hosts. The first download is the whole filter: ${size(fetched)}.`
+      : `${plural(added, "host")} new, ${number(removed)} gone. The update took ${size(fetched)}; ` +
+        `the whole filter would have been ${size(full)}.`;
+  const largest = Math.max(...recording.generations.map(({ full }) => full)) + 1000;
+  const row = rows.insertRow();
+  row.append(Object.assign(document.createElement("th"), { scope: "row", textContent: String(generation) }));
+  for (const value of [generation === 1 ? count : added, removed, count]) row.insertCell().textContent = number(value);
+  for (const [bytes, colour] of [
+    [fetched, 1],
+    [full, 6],
+  ] as const) {
+    row.insertCell().append(size(bytes), bar(bytes / largest, colour));
+  }
+  element("#total").textContent =
+    `So far: ${size(totals.fetched)} with the feed, ${size(totals.full)} with a full download each time.`;
+  if (isLast()) pause();
+  ask();
+}
+
+/** Asks the filter in place for the watched URL. */
+function ask() {
+  const typed = url.value.trim();
+  if (!feed || !typed) {
+    verdict.textContent = element("#since").textContent = "";
+    return;
+  }
+  const match = feed.filter.matchUrl(typed);
+  const was = verdict.className;
+  const words = match === null ? "definitely not on the list" : "maybe on the list";
+  if (verdict.textContent !== words) verdict.textContent = words;
+  verdict.className = match === null ? "not" : "maybe";
+  if (match === null) blockedSince = undefined;
+  else if (was !== "maybe" || blockedSince === undefined) blockedSince = feed.generation;
+  element("#since").textContent =
+    match === null ? `in generation ${feed.generation}` : `${match} matched, in generation ${blockedSince}`;
+}
+
+const playing = () => timer !== 0;
+
+function pause() {
+  clearInterval(timer);
+  timer = 0;
+  play.textContent = "Play";
+}
+
+play.addEventListener("click", () => {
+  if (playing()) return pause();
+  timer = window.setInterval(next, EVERY);
+  play.textContent = "Pause";
+  next();
+});
+step.addEventListener("click", () => {
+  pause();
+  next();
+});
+tamper.addEventListener("click", () => {
+  pause();
+  tampered = true;
+  next();
+});
+again.addEventListener("click", start);
+url.addEventListener("input", () => {
+  blockedSince = undefined;
+  ask();
+});
+
+try {
+  recording = await recorded();
+  const { source, publicKey, generations } = recording;
+  const examples = generations.flatMap(({ example }, i) => (example ? [{ example, generation: i + 1 }] : []));
+  url.value = `https://www.${(examples[2] ?? examples[0])?.example ?? "example.com"}/login`;
+  element("#examples").append(
+    "New in",
+    ...[examples[1], examples[4], examples.at(-1)].flatMap((one) => {
+      if (!one) return [];
+      const textContent = `generation ${one.generation}: ${one.example}`;
+      const choice = Object.assign(document.createElement("button"), { type: "button", textContent });
+      choice.addEventListener("click", () => {
+        url.value = `https://${one.example}/`;
+        blockedSince = undefined;
+        ask();
+      });
+      return [choice];
+    }),
+  );
+  element("#code").textContent = [
+    `import { openFeed } from "bloom-wasm/reader";`,
+    "",
+    `const publicKey = "${publicKey}";`,
+    `const feed = await openFeed("https://lists.example/feed.json", { publicKey });`,
+    "feed.watch({ every: 30 * 60_000 }); // milliseconds",
+    "feed.filter.hasUrl(location.href); // asks the newest generation",
+  ].join("\n");
+  element("#source").textContent =
+    `The hosts are those of ${source}. Its last ${number(generations.length - 1)} steps are made up: each brings ` +
+    "60 of its hosts, and drops 20 others.";
+  await start();
+} catch (error) {
+  element("#generation").textContent = "The feed could not be opened";
+  wrong.textContent = inWords(error);
+}

@@ -1,0 +1,57 @@
+/** Records a feed for the site: ten generations of a real list, each with the files and the signature that it had. */
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root } from "./setup.mjs";
+
+const GENERATIONS = 10;
+/** Hosts that come and go from one generation to the next. */
+const [ADDED, REMOVED] = [60, 20];
+const source = join(root, "node_modules/eth-phishing-detect");
+
+/** Publishes the feed by the native tool, which must be built, and leaves `recording.json` and its files in `target`. */
+export function record(target) {
+  const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
+  const tool = (...args) =>
+    execFileSync(join(root, "target/release/bloom-wasm"), args, {
+      cwd: folder,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  try {
+    const { version } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
+    const { blacklist } = JSON.parse(readFileSync(join(source, "src/config.json"), "utf8"));
+    const hosts = blacklist.slice(0, -(GENERATIONS - 1) * ADDED);
+    const later = blacklist.slice(hosts.length);
+    rmSync(target, { recursive: true, force: true });
+    mkdirSync(target, { recursive: true });
+
+    const [publicKey] = /[\w-]{43}/.exec(tool("feed", "keygen", "-o", "key"));
+    tool("feed", "init", "public", "--state", "state", "--profile", "url", "--name", "Phishing hosts");
+    const generations = [];
+    let files = [];
+    for (let i = 0; i < GENERATIONS; i++) {
+      const fresh = i === 0 ? [] : later.slice((i - 1) * ADDED, i * ADDED);
+      if (i > 0) hosts.splice(0, REMOVED);
+      hosts.push(...fresh);
+      writeFileSync(join(folder, "list.txt"), hosts.join("\n"));
+      // It is played back as long as the site stands.
+      const lasting = ["--expires-in", "36500d"];
+      const publish = ["feed", "publish", "public", "--state", "state", "list.txt", "--sign", "key", "--json"];
+      const { count, added, removed } = JSON.parse(tool(...publish, ...lasting));
+      tool("build", "list.txt", "-o", "whole.bloom", "--profile", "url");
+      const manifest = readFileSync(join(folder, "public/feed.json"), "utf8");
+      files = JSON.parse(Buffer.from(JSON.parse(manifest).payload, "base64url")).files.map(({ sha256 }) => sha256);
+      for (const name of files) copyFileSync(join(folder, "public", name), join(target, name));
+      // One of its new hosts that is easy to read.
+      const example = fresh.find((host) => /^(?!xn--)[a-z-]{4,16}\.[a-z]{2,6}$/.test(host)) ?? null;
+      const full = statSync(join(folder, "whole.bloom")).size;
+      generations.push({ manifest, count, added, removed, full, example });
+    }
+    const recording = { source: `eth-phishing-detect ${version}`, publicKey, files, generations };
+    writeFileSync(join(target, "recording.json"), JSON.stringify(recording));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

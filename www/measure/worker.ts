@@ -1,0 +1,140 @@
+/** Races the package's filters, a Set and a Bloom filter in plain JavaScript, with the keys of bench/. */
+import { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter } from "bloom-wasm";
+import { members, queries, strangers, strings } from "../../bench/keys.mjs";
+import { PlainBloom } from "../../bench/plain.mjs";
+import { onJob } from "../work";
+
+export interface Job {
+  count: number;
+  rounds: number;
+}
+
+export interface Progress {
+  done: number;
+  all: number;
+}
+
+export interface Result {
+  name: string;
+  /** Nanoseconds for one `has`: the median of the rounds. */
+  nanoseconds: number;
+  /** The bytes that it keeps; of a Set at least the characters of its keys. */
+  bytes: number;
+  /** The share of strangers that it called "maybe present". */
+  fpr: number;
+}
+
+interface Contestant {
+  name: string;
+  bytes: number;
+  /** How many of the keys it calls "maybe present". */
+  ask: (keys: string[]) => number;
+}
+
+const FPR = 0.001;
+
+/**
+ * Each contestant has a loop of its own, spelled out. The engine would compile a loop that they share for all of them
+ * at once, and so make it slow for each.
+ */
+function contestants(count: number): Contestant[] {
+  const keys = strings(members(count));
+  const ribbon = RibbonFilter.from(keys, { fpr: FPR });
+  const bloom = BloomFilter.from(keys, { fpr: FPR });
+  const cuckoo = CuckooFilter.from(keys, { fpr: FPR });
+  const counting = CountingBloomFilter.from(keys, { fpr: FPR });
+  const scalable = ScalableBloomFilter.from(keys, { fpr: FPR, initialCapacity: count });
+  const plain = new PlainBloom(count, FPR);
+  for (const key of keys) plain.add(key);
+  const set = new Set<string>(keys);
+  return [
+    {
+      name: "RibbonFilter",
+      bytes: ribbon.info().byteLength,
+      ask(keys) {
+        let sum = 0;
+        for (const key of keys) if (ribbon.has(key)) sum++;
+        return sum;
+      },
+    },
+    {
+      name: "BloomFilter",
+      bytes: bloom.info().byteLength,
+      ask(keys) {
+        let sum = 0;
+        for (const key of keys) if (bloom.has(key)) sum++;
+        return sum;
+      },
+    },
+    {
+      name: "CuckooFilter",
+      bytes: cuckoo.info().byteLength,
+      ask(keys) {
+        let sum = 0;
+        for (const key of keys) if (cuckoo.has(key)) sum++;
+        return sum;
+      },
+    },
+    {
+      name: "ScalableBloomFilter",
+      bytes: scalable.info().byteLength,
+      ask(keys) {
+        let sum = 0;
+        for (const key of keys) if (scalable.has(key)) sum++;
+        return sum;
+      },
+    },
+    {
+      name: "CountingBloomFilter",
+      bytes: counting.info().byteLength,
+      ask(keys) {
+        let sum = 0;
+        for (const key of keys) if (counting.has(key)) sum++;
+        return sum;
+      },
+    },
+    {
+      name: "40 lines of JavaScript",
+      bytes: plain.words.byteLength,
+      ask(keys) {
+        let sum = 0;
+        for (const key of keys) if (plain.has(key)) sum++;
+        return sum;
+      },
+    },
+    {
+      name: "Set",
+      bytes: keys.reduce((sum: number, key: string) => sum + key.length, 0),
+      ask(keys) {
+        let sum = 0;
+        for (const key of keys) if (set.has(key)) sum++;
+        return sum;
+      },
+    },
+  ];
+}
+
+const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
+
+onJob<Job, Progress, Result[]>(async ({ count, rounds }, report) => {
+  const all = contestants(count);
+  const text = queries(count);
+  const others = strings(strangers(count));
+  const times = all.map((): number[] => []);
+  const results = all.map(({ ask }) => ask(others) / count); // and warms up
+  for (let round = 0; round < rounds; round++) {
+    for (let i = 0; i < all.length; i++) {
+      // In another order each round, so that a noisy machine is noisy for all.
+      const which = (i + round) % all.length;
+      // New strings each time. The engine remembers the hash of a string that a Set was asked for.
+      const keys = strings(text);
+      const start = performance.now();
+      const found = all[which]!.ask(keys);
+      times[which]!.push(((performance.now() - start) * 1e6) / count);
+      if (found * 3 < count) throw new Error(`${all[which]!.name} lost keys`);
+      report({ done: round * all.length + i + 1, all: rounds * all.length });
+    }
+  }
+  const answer = all.map(({ name, bytes }, i) => ({ name, bytes, nanoseconds: median(times[i]!), fpr: results[i]! }));
+  return { answer };
+});

@@ -1,0 +1,19 @@
+/** Words to fill a small filter with, and as many made-up ones as anybody wants. */
+
+export const commonWords = (
+  "apple river stone cloud window garden letter candle bridge forest silver winter summer orange basket mirror " +
+  "pocket rabbit ladder pencil hammer island castle button ticket violin saddle cotton pepper dragon engine harbor " +
+  "jacket kettle lantern meadow needle oyster parrot quartz ribbon saucer timber umbrella velvet walnut yellow zipper"
+).split(" ");
+
+/** The word of a number, of two to four syllables: the same for the same number. */
+export function madeUpWord(number: number): string {
+  const [heads, tails] = ["bdfgklmnprstvz", ["a", "e", "i", "o", "u", "an", "el", "or"]];
+  let left = number + 112; // from the first word of two syllables on
+  let word = "";
+  while (left > 0) {
+    word += heads[left % 14]! + tails[Math.floor(left / 14) % 8]!;
+    left = Math.floor(left / 112);
+  }
+  return word;
+}

@@ -1,0 +1,209 @@
+/**
+ * How large a filter of each kind is, and how often it is wrong. The Bloom filter's formulas are the package's own; the
+ * others follow FORMAT.md, section 6. Sizes are bytes of the payload: a blob adds at most 64 more.
+ */
+import { countFor, FilterError, fprFor, optimal } from "bloom-wasm";
+
+export const kinds = ["ribbon", "cuckoo", "bloom", "scalable", "counting"] as const;
+export type Kind = (typeof kinds)[number];
+
+/** A filter of this many keys. Undefined stands for a filter that there can't be, mostly because it would be too large. */
+export interface Shape {
+  count: number;
+  bytes: number;
+  /** The false-positive rate of one key, 0 to 1, when all keys are in. */
+  fpr: number;
+}
+
+/** Bits of a counter in a counting filter, by default. */
+const COUNTER = 4;
+/** The first slice's keys of a scalable filter, by default. Each further slice has twice as many at half the rate. */
+const FIRST = 1000;
+/** Most keys that the page reckons with. */
+const MOST = 2 ** 40;
+
+/** The fewest bytes that tell members from others at this rate, in any way whatever: n log2(1/p) bits. */
+export const bound = {
+  bytes: (count: number, fpr: number) => Math.ceil((count * -Math.log2(fpr)) / 8),
+  fpr: (count: number, bytes: number) => 2 ** ((-8 * bytes) / count),
+  count: (bytes: number, fpr: number) => Math.floor((8 * bytes) / -Math.log2(fpr)),
+};
+
+/** The filter of `count` keys at a rate of `fpr` at most. */
+export function shapeOf(kind: Kind, count: number, fpr: number): Shape | undefined {
+  const found = known(() => shapes[kind](count, fpr));
+  return found && { count, ...found };
+}
+
+/** The filter of `count` keys in `bytes` bytes, with the lowest rate that these allow. */
+export function shapeIn(kind: Kind, count: number, bytes: number): Shape | undefined {
+  if (kind === "bloom" || kind === "counting") {
+    const bits = kind === "bloom" ? 8 * bytes : Math.floor((8 * bytes) / COUNTER);
+    return known(() => ({ count, bytes, fpr: fprFor(count, bits, hashesFor(count, bits)) }));
+  }
+  // The exponent of the rate. Lower ones need more bytes.
+  const fits = (exponent: number) => (shapeOf(kind, count, 2 ** exponent)?.bytes ?? Number.POSITIVE_INFINITY) <= bytes;
+  let [low, high] = [-40, -1e-6];
+  if (!fits(high)) return undefined;
+  for (let i = 0; i < 50; i++) {
+    const middle = (low + high) / 2;
+    if (fits(middle)) high = middle;
+    else low = middle;
+  }
+  return shapeOf(kind, count, 2 ** high);
+}
+
+/** The filter of the most keys that `bytes` bytes hold at a rate of `fpr`. */
+export function shapeWith(kind: Kind, bytes: number, fpr: number): Shape | undefined {
+  if (kind === "bloom" || kind === "counting") {
+    const bits = kind === "bloom" ? 8 * bytes : Math.floor((8 * bytes) / COUNTER);
+    const count = known(() => countFor(bits, fpr));
+    return count ? shapeOf(kind, count, fpr) : undefined;
+  }
+  const fits = (count: number) => (shapeOf(kind, count, fpr)?.bytes ?? Number.POSITIVE_INFINITY) <= bytes;
+  if (!fits(1)) return undefined;
+  let [low, high] = [1, MOST];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (fits(middle)) low = middle;
+    else high = middle;
+  }
+  return shapeOf(kind, low, fpr);
+}
+
+/** The rate of a filter that was made for `count` keys at `fpr` and holds any number; undefined where it has no room. */
+export function filling(kind: Exclude<Kind, "ribbon">, count: number, fpr: number) {
+  if (kind === "bloom" || kind === "counting") {
+    const { bits, hashes } = optimal(count, fpr);
+    return (keys: number) => fprFor(keys, bits, hashes);
+  }
+  if (kind === "cuckoo") {
+    const { buckets, fingerprint } = cuckoo(count, fpr);
+    // Above 98 % of the slots, no choice of buckets can place all keys.
+    return (keys: number) => (keys <= 0.98 * 4 * buckets ? cuckooRate(keys, buckets, fingerprint) : undefined);
+  }
+  return (keys: number) => scalableRate(slices(keys, fpr), keys);
+}
+
+/** The bytes of a ribbon filter whose stages have these rows; FORMAT.md, section 6.5. */
+export function ribbonBytes(rows: number[], fpr: number): number {
+  let [columns, scaled] = [0, fpr];
+  for (; scaled <= 0.5; scaled *= 2) columns++;
+  // This share of the keys has one column more.
+  const wide = 2 - 2 * scaled;
+  let bytes = 0;
+  for (const [i, stage] of rows.entries()) {
+    const starts = Math.max(1, stage - 63);
+    const wideStarts = Math.ceil(wide * starts);
+    const wideBlocks = wideStarts === 0 ? 0 : Math.min(Math.ceil(wideStarts / 64) + 1, Math.ceil(stage / 64));
+    const buckets = i + 1 === rows.length ? 0 : Math.ceil(Math.ceil(starts / 128) / 4);
+    bytes += buckets + (stage * columns + Math.min(stage, 64 * wideBlocks)) / 8;
+  }
+  return bytes;
+}
+
+const shapes: Record<Kind, (count: number, fpr: number) => Omit<Shape, "count">> = {
+  bloom(count, fpr) {
+    const { bytes, bits, hashes } = optimal(count, fpr);
+    return { bytes, fpr: fprFor(count, bits, hashes) };
+  },
+  counting(count, fpr) {
+    const { bits, hashes } = optimal(count, fpr);
+    return { bytes: Math.ceil((bits * COUNTER) / 8), fpr: fprFor(count, bits, hashes) };
+  },
+  cuckoo(count, fpr) {
+    const { buckets, fingerprint } = cuckoo(count, fpr);
+    const bytes = (buckets / 2) * fingerprint;
+    if (fingerprint > 32 || buckets >= 2 ** 32 || bytes >= 2 ** 31) throw new RangeError("too large");
+    return { bytes, fpr: cuckooRate(count, buckets, fingerprint) };
+  },
+  ribbon(count, fpr) {
+    if (fpr < 2 ** -32 || count >= 2 ** 32) throw new RangeError("out of range");
+    return { bytes: ribbonBytes(ribbonRows(count), fpr), fpr };
+  },
+  scalable(count, fpr) {
+    const all = slices(count, fpr);
+    if (all.some(({ bits }) => bits >= 2 ** 32)) throw new RangeError("too large");
+    return { bytes: all.reduce((sum, { bits }) => sum + Math.ceil(bits / 8), 0), fpr: scalableRate(all, count) };
+  },
+};
+
+/** What a formula gives, or undefined for numbers that it refuses. */
+function known<T>(formula: () => T): T | undefined {
+  try {
+    return formula();
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof FilterError) return undefined;
+    throw error;
+  }
+}
+
+function hashesFor(count: number, bits: number): number {
+  return Math.min(64, Math.max(1, Math.round((bits / count) * Math.LN2)));
+}
+
+/** Four slots to a bucket, filled to 95 %, and 8 buckets more because small filters vary. */
+function cuckoo(count: number, fpr: number) {
+  let fingerprint = 5;
+  while (2 ** fingerprint * fpr < 8) fingerprint++;
+  return { buckets: 2 * (Math.ceil((5 * count) / 38) + 4), fingerprint };
+}
+
+/** A key is in one of n (2^f - 1) / 2 places, and a stranger is a false positive if somebody is in its place. */
+function cuckooRate(keys: number, buckets: number, fingerprint: number): number {
+  return -Math.expm1(-keys / ((buckets * (2 ** fingerprint - 1)) / 2));
+}
+
+/**
+ * The rows of each stage of a ribbon filter. From 1,200 keys on, a stage has 3 % fewer rows than keys, and passes on
+ * about 3.2 % of them and 25. How many exactly depends on the keys: the size is right to 2 %, and to 1 % from 10,000
+ * keys on.
+ */
+function ribbonRows(count: number): number[] {
+  const rows: number[] = [];
+  let left = count;
+  while (left >= 1200 && rows.length < 3) {
+    rows.push(Math.floor((left * 0.97) / 8) * 8);
+    left = Math.ceil(0.0318 * left + 25);
+  }
+  return [...rows, Math.ceil((left < 50 ? left : left * 1.015) / 8) * 8];
+}
+
+interface Slice {
+  capacity: number;
+  bits: number;
+  hashes: number;
+}
+
+/** The slices of a scalable filter of this many keys, the oldest first; FORMAT.md, section 6.3. */
+function slices(count: number, fpr: number): Slice[] {
+  const all: Slice[] = [];
+  for (let full = 0; all.length === 0 || full < count; ) {
+    const [capacity, rate] = [FIRST * 2 ** all.length, 0.9 * fpr * 0.5 * 0.5 ** all.length];
+    if (rate < (100 * capacity) / 2 ** 64) throw new RangeError("out of range");
+    const bits = Math.ceil((capacity * Math.ceil(1024 * bitsPerKey(rate))) / 1024);
+    all.push({ capacity, bits, hashes: Math.max(1, Math.round((bits / capacity) * Math.LN2)) });
+    full += capacity;
+  }
+  return all;
+}
+
+/** B(p) of FORMAT.md, section 6.1. */
+function bitsPerKey(fpr: number): number {
+  const bits = -Math.log(fpr) / (Math.LN2 * Math.LN2);
+  const hashes = Math.round(bits * Math.LN2);
+  if (hashes <= 1) return -1 / Math.log1p(-fpr);
+  return hashes === 2 ? -2 / Math.log1p(-Math.sqrt(fpr)) : bits;
+}
+
+/** The chance to be in any slice. All but the newest are full. */
+function scalableRate(all: Slice[], count: number): number {
+  let left = count;
+  let none = 1;
+  for (const { capacity, bits, hashes } of all) {
+    const keys = Math.min(left, capacity);
+    left -= keys;
+    none *= 1 - (-Math.expm1((-hashes * keys) / bits)) ** hashes;
+  }
+  return 1 - none;
+}
