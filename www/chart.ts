@@ -74,14 +74,14 @@ function options({ x, y, lines, mark }: Lines, place: HTMLElement): uPlot.Option
     probe.style.color = `var(${name})`;
     return getComputedStyle(probe).color;
   };
-  const axis = ({ label, format }: Axis): uPlot.Axis => ({
+  const axis = ({ label, format, log }: Axis): uPlot.Axis => ({
     label,
     labelSize: 22,
     labelFont: `13px ${colours.fontFamily}`,
     font: `12px ${colours.fontFamily}`,
     stroke: colour("--quiet"),
-    grid: { stroke: colour("--line"), width: 1 },
-    ticks: { stroke: colour("--line"), width: 1, size: 5 },
+    grid: { stroke: colour("--line"), width: 1, ...(log && { filter: powers }) },
+    ticks: { stroke: colour("--line"), width: 1, size: 5, ...(log && { filter: powers }) },
     values: (_, values) => values.map((value) => (value === null ? "" : format(value))),
   });
   const series = lines.map(
@@ -102,7 +102,7 @@ function options({ x, y, lines, mark }: Lines, place: HTMLElement): uPlot.Option
       x: { time: false, range: x.range ?? null! },
       y: { distr: y.log ? 3 : 1, range: y.range ?? null! },
     },
-    axes: [axis(x), { ...axis(y), size: 64 }],
+    axes: [axis(x), { ...axis(y), size: 72 }],
     series: [{ label: x.label, value: (_, value) => (value === null ? "–" : x.format(value)) }, ...series],
     cursor: { drag: { x: false, y: false } },
     hooks: {
@@ -126,6 +126,10 @@ function options({ x, y, lines, mark }: Lines, place: HTMLElement): uPlot.Option
   probe.remove();
   return result;
 }
+
+/** Only powers of ten get a line of the grid. */
+const powers = (_: uPlot, splits: number[]) =>
+  splits.map((split) => (Math.abs(Math.log10(split) - Math.round(Math.log10(split))) < 1e-6 ? split : null));
 
 /** A few of the numbers as a table. */
 function table({ x, y, lines }: Lines): HTMLTableElement {

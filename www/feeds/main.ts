@@ -127,13 +127,13 @@ function show() {
   const largest = Math.max(...recording.generations.map(({ full }) => full)) + 1000;
   const row = rows.insertRow();
   row.append(Object.assign(document.createElement("th"), { scope: "row", textContent: String(generation) }));
-  for (const value of [generation === 1 ? count : added, removed, count]) row.insertCell().textContent = number(value);
   for (const [bytes, colour] of [
     [fetched, 1],
     [full, 6],
   ] as const) {
     row.insertCell().append(size(bytes), bar(bytes / largest, colour));
   }
+  for (const value of [generation === 1 ? count : added, removed, count]) row.insertCell().textContent = number(value);
   element("#total").textContent =
     `So far: ${size(totals.fetched)} with the feed, ${size(totals.full)} with a full download each time.`;
   if (isLast()) pause();

@@ -34,8 +34,8 @@ async function measure() {
       signal: cancelling.signal,
       onProgress({ done, all }) {
         progress.value = done / all;
-        const round = Math.min(job.rounds, Math.floor((done * job.rounds) / all) + 1);
-        const text = `Round ${round} of ${job.rounds} …`;
+        const round = Math.min(job.rounds, Math.floor((done * (job.rounds + 1)) / all));
+        const text = round === 0 ? "Warming up …" : `Round ${round} of ${job.rounds} …`;
         if (status.textContent !== text) status.textContent = text;
       },
     });
@@ -57,7 +57,7 @@ function show() {
     ...results.map((result) => {
       const row = document.createElement("tr");
       row.append(Object.assign(document.createElement("th"), { scope: "row", textContent: result.name }));
-      const colour = result.name.endsWith("Filter") ? 1 : 6;
+      const colour = ["Set", "40 lines of JavaScript"].includes(result.name) ? 6 : 1;
       row.insertCell().append(time(result), bar(result.nanoseconds / slowest, colour));
       row.insertCell().append(memory(result), bar(result.bytes / largest, colour));
       row.insertCell().textContent = wrong(result);

@@ -108,7 +108,7 @@ function fill(numbers: Record<Quantity, number>, all: (readonly [Kind, Shape | u
     found!.textContent = shape ? inWords(shape) : "not possible";
     bits!.textContent = shape ? bitsPerKey(shape).toFixed(1) : "–";
     const over = shape && asked ? bitsPerKey(shape) / -Math.log2(asked) - 1 : Number.NaN;
-    above!.textContent = name === "bound" ? "–" : over >= 0 ? `${number(100 * over)}\u00a0%` : "–";
+    above!.textContent = name === "bound" ? "–" : over >= 0 ? `${number(100 * over, over < 0.1 ? 1 : 0)}\u00a0%` : "–";
     body.rows[i]!.classList.toggle("chosen", name === kind);
   }
 }
@@ -186,7 +186,8 @@ function recall() {
 
 const written = (name: Quantity, value: number) => (name === "fpr" ? String(value) : number(value));
 
-const perKey: Axis = { label: "rate of a key", format: oneIn, log: true };
+const compact = (value: number) => value.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
+const perKey: Axis = { label: "rate of a key", format: (rate) => `1\u00a0in\u00a0${compact(1 / rate)}`, log: true };
 const plots = {
   bits: lineChart(element("#by-bits")),
   fill: lineChart(element("#by-fill")),
@@ -201,7 +202,7 @@ function draw() {
   const { count, fpr } = chosen;
   const range = (length: number, at: (i: number) => number) => Array.from({ length }, (_, i) => at(i));
 
-  const LEAST = 1e-9;
+  const LEAST = 1e-7;
   const bits = range(63, (i) => i + 2);
   const visible = (rate: number | undefined) => (rate && rate >= LEAST && rate < 1 ? rate : null);
   const many = Math.max(count, 1000); // below, the sizes go in steps
@@ -214,7 +215,7 @@ function draw() {
         const values = bits.map((bits) => visible(shapeIn(kind, many, Math.round((bits * many) / 8))?.fpr));
         return { label: kind, colour: colours[kind], values };
       }),
-      { label: "bound", colour: 6, dashed: true, values: bits.map((bits) => visible(2 ** -bits)) },
+      { label: "bound", colour: 7, dashed: true, values: bits.map((bits) => visible(2 ** -bits)) },
     ],
   });
 
