@@ -3,15 +3,16 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { root } from "./setup.mjs";
+import { root, run } from "./setup.mjs";
 
 const GENERATIONS = 10;
 /** Hosts that come and go from one generation to the next. */
 const [ADDED, REMOVED] = [60, 20];
 const source = join(root, "node_modules/eth-phishing-detect");
 
-/** Publishes the feed by the native tool, which must be built, and leaves `recording.json` and its files in `target`. */
+/** Publishes the feed by the native tool, and leaves `recording.json` and its files in the folder `target`. */
 export function record(target) {
+  run("cargo", "build", "--release", "--locked", "--quiet");
   const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
   const tool = (...args) =>
     execFileSync(join(root, "target/release/bloom-wasm"), args, {

@@ -1,19 +1,19 @@
 /** The section Feeds: a recorded feed is played back, one generation after another, through the package's own `openFeed`. */
 import { type Feed, FilterError, openFeed } from "bloom-wasm/reader";
-import { bar } from "../bar";
-import { inWords, number, plural, size } from "../words";
-import { folder, type Generation, type Recording, recorded } from "./recording";
+import { bar } from "../bar.ts";
+import { find } from "../page.ts";
+import { inWords, number, plural, size } from "../words.ts";
+import { folder, type Generation, type Recording, recorded } from "./recording.ts";
 
 /** Milliseconds between two generations. */
 const EVERY = 2500;
 
-const element = <E extends HTMLElement>(selector: string) => document.querySelector<E>(selector)!;
-const button = (name: string) => element<HTMLButtonElement>(`#${name}`);
+const button = (name: string) => find<HTMLButtonElement>(`#${name}`);
 const [play, step, tamper, again] = [button("play"), button("step"), button("tamper"), button("again")];
-const url = element<HTMLInputElement>("#url");
-const verdict = element("#verdict");
-const wrong = element("#wrong");
-const rows = element<HTMLTableElement>("#updates").tBodies[0]!;
+const url = find<HTMLInputElement>("#url");
+const verdict = find("#verdict");
+const wrong = find("#wrong");
+const rows = find<HTMLTableElement>("#updates").tBodies[0]!;
 
 let recording: Recording;
 let feed: Feed | undefined;
@@ -118,8 +118,8 @@ function show() {
   const { generation } = feed!;
   totals.fetched += fetched;
   totals.full += full;
-  element("#generation").textContent = `Generation ${generation} of ${recording.generations.length}`;
-  element("#news").textContent =
+  find("#generation").textContent = `Generation ${generation} of ${recording.generations.length}`;
+  find("#news").textContent =
     generation === 1
       ? `${number(count)} hosts. The first download is the whole filter: ${size(fetched)}.`
       : `${plural(added, "host")} new, ${number(removed)} gone. The update took ${size(fetched)}; ` +
@@ -134,7 +134,7 @@ function show() {
     row.insertCell().append(size(bytes), bar(bytes / largest, colour));
   }
   for (const value of [generation === 1 ? count : added, removed, count]) row.insertCell().textContent = number(value);
-  element("#total").textContent =
+  find("#total").textContent =
     `So far: ${size(totals.fetched)} with the feed, ${size(totals.full)} with a full download each time.`;
   if (isLast()) pause();
   ask();
@@ -144,7 +144,7 @@ function show() {
 function ask() {
   const typed = url.value.trim();
   if (!feed || !typed) {
-    verdict.textContent = element("#since").textContent = "";
+    verdict.textContent = find("#since").textContent = "";
     return;
   }
   const match = feed.filter.matchUrl(typed);
@@ -154,7 +154,7 @@ function ask() {
   verdict.className = match === null ? "not" : "maybe";
   if (match === null) blockedSince = undefined;
   else if (was !== "maybe" || blockedSince === undefined) blockedSince = feed.generation;
-  element("#since").textContent =
+  find("#since").textContent =
     match === null ? `in generation ${feed.generation}` : `${match} matched, in generation ${blockedSince}`;
 }
 
@@ -192,7 +192,7 @@ try {
   const { source, publicKey, generations } = recording;
   const examples = generations.flatMap(({ example }, i) => (example ? [{ example, generation: i + 1 }] : []));
   url.value = `https://www.${(examples[2] ?? examples[0])?.example ?? "example.com"}/login`;
-  element("#examples").append(
+  find("#examples").append(
     "New in",
     ...[examples[1], examples[4], examples.at(-1)].flatMap((one) => {
       if (!one) return [];
@@ -206,7 +206,7 @@ try {
       return [choice];
     }),
   );
-  element("#code").textContent = [
+  find("#code").textContent = [
     `import { openFeed } from "bloom-wasm/reader";`,
     "",
     `const publicKey = "${publicKey}";`,
@@ -214,11 +214,11 @@ try {
     "feed.watch({ every: 30 * 60_000 }); // milliseconds",
     "feed.filter.hasUrl(location.href); // asks the newest generation",
   ].join("\n");
-  element("#source").textContent =
+  find("#source").textContent =
     `The hosts are those of ${source}. Its last ${number(generations.length - 1)} steps are made up: each brings ` +
     "60 of its hosts, and drops 20 others.";
   await start();
 } catch (error) {
-  element("#generation").textContent = "The feed could not be opened";
+  find("#generation").textContent = "The feed could not be opened";
   wrong.textContent = inWords(error);
 }

@@ -1,51 +1,56 @@
 /** The section Measure: the benchmark in the visitor's own browser. */
-import { bar } from "../bar";
-import { copyButton } from "../copy";
-import { inWords, number, percent, plural, significant, size } from "../words";
-import { work } from "../work";
-import type { Job, Progress, Result } from "./worker";
+import { bar } from "../bar.ts";
+import { copyButton } from "../copy.ts";
+import { find } from "../page.ts";
+import { inWords, number, percent, plural, significant, size } from "../words.ts";
+import type { Job, Message, Result } from "./worker.ts";
 
-const element = <E extends HTMLElement>(selector: string) => document.querySelector<E>(selector)!;
-const button = (name: string) => element<HTMLButtonElement>(`#${name}`);
-const progress = element<HTMLProgressElement>("#progress");
-const status = element("#status");
-const rows = element<HTMLTableElement>("#results").tBodies[0]!;
+const button = (name: string) => find<HTMLButtonElement>(`#${name}`);
+const progress = find<HTMLProgressElement>("#progress");
+const status = find("#status");
+const rows = find<HTMLTableElement>("#results").tBodies[0]!;
 
 let results: Result[] = [];
 let measured: Job = { count: 0, rounds: 0 };
-let cancelling: AbortController | undefined;
+let worker: Worker | undefined;
 
-const chosen = (name: string) => Number(element<HTMLSelectElement>(`#${name}`).value);
+const chosen = (name: string) => Number(find<HTMLSelectElement>(`#${name}`).value);
 const time = ({ nanoseconds }: Result) => `${significant(nanoseconds, 3)}\u00a0ns`;
 /** A Set has at least the characters of its keys. */
 const memory = ({ name, bytes }: Result) => (name === "Set" ? `over ${size(bytes)}` : size(bytes));
 const wrong = ({ fpr }: Result) => (fpr ? percent(fpr) : "none");
 
-async function measure() {
+function measure() {
   const job: Job = { count: chosen("count"), rounds: chosen("rounds") };
-  cancelling = new AbortController();
   button("start").disabled = true;
   button("cancel").disabled = false;
   progress.value = 0;
   status.textContent = "Making the filters …";
-  try {
-    const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
-    results = await work<Job, Progress, Result[]>(worker, job, {
-      signal: cancelling.signal,
-      onProgress({ done, all }) {
-        progress.value = done / all;
-        const round = Math.min(job.rounds, Math.floor((done * (job.rounds + 1)) / all));
-        const text = round === 0 ? "Warming up …" : `Round ${round} of ${job.rounds} …`;
-        if (status.textContent !== text) status.textContent = text;
-      },
-    });
-    measured = job;
-    show();
-    status.textContent = `Measured with ${number(job.count)} keys, in ${plural(job.rounds, "round")}.`;
-  } catch (error) {
-    progress.value = 0;
-    status.textContent = cancelling.signal.aborted ? "Cancelled. Nothing is running any more." : inWords(error);
-  }
+  worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  // Such as a network that is gone.
+  worker.addEventListener("error", ({ message }) =>
+    stop(message || "The worker could not be started. Are you online?"),
+  );
+  worker.addEventListener("message", ({ data }: MessageEvent<Message>) => {
+    if ("done" in data) {
+      progress.value = data.done;
+      const text = data.round === 0 ? "Warming up …" : `Round ${data.round} of ${job.rounds} …`;
+      if (status.textContent !== text) status.textContent = text;
+    } else if ("error" in data) {
+      stop(inWords(data.error));
+    } else {
+      [results, measured] = [data.results, job];
+      show();
+      stop(`Measured with ${number(job.count)} keys, in ${plural(job.rounds, "round")}.`);
+    }
+  });
+  worker.postMessage(job);
+}
+
+/** Ends the worker, and says why. */
+function stop(why: string) {
+  worker?.terminate();
+  status.textContent = why;
   button("start").disabled = false;
   button("cancel").disabled = true;
 }
@@ -90,8 +95,11 @@ copyButton(button("text"), () => {
   );
   return plain([about(), "", ...text].join("\n"));
 });
-element("#form").addEventListener("submit", (event) => {
+find("#form").addEventListener("submit", (event) => {
   event.preventDefault();
-  void measure();
+  measure();
 });
-button("cancel").addEventListener("click", () => cancelling?.abort());
+button("cancel").addEventListener("click", () => {
+  progress.value = 0;
+  stop("Cancelled. Nothing is running any more.");
+});

@@ -1,17 +1,18 @@
-/** Races the package's filters, a Set and a Bloom filter in plain JavaScript, with the keys of bench/. */
-import { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter } from "bloom-wasm";
+/** Races the package's filters, a Set and a Bloom filter in plain JavaScript, with the keys of bench/. The page ends it. */
+import {
+  BloomFilter,
+  CountingBloomFilter,
+  CuckooFilter,
+  init,
+  RibbonFilter,
+  ScalableBloomFilter,
+} from "bloom-wasm/slim";
 import { kindOfQuery, MEMBER, members, queries, strangers, strings } from "../../bench/keys.mjs";
 import { PlainBloom } from "../../bench/plain.mjs";
-import { onJob } from "../work";
 
 export interface Job {
   count: number;
   rounds: number;
-}
-
-export interface Progress {
-  done: number;
-  all: number;
 }
 
 export interface Result {
@@ -23,6 +24,11 @@ export interface Result {
   /** The share of strangers that it called "maybe present". */
   fpr: number;
 }
+
+export type Message =
+  | { round: number; done: number }
+  | { results: Result[] }
+  | { error: { code?: string; message: string } };
 
 interface Contestant {
   name: string;
@@ -118,7 +124,10 @@ function contestants(count: number): Contestant[] {
 
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 
-onJob<Job, Progress, Result[]>(async ({ count, rounds }, report) => {
+const tell = (message: Message) => postMessage(message);
+
+async function measure({ count, rounds }: Job): Promise<Result[]> {
+  await init();
   const all = contestants(count);
   const text = queries(count);
   const others = strings(strangers(count));
@@ -140,9 +149,17 @@ onJob<Job, Progress, Result[]>(async ({ count, rounds }, report) => {
       const time = ((performance.now() - start) * 1e6) / keys.length;
       if (round >= 0) times[which]!.push(time);
       if (found < least) throw new Error(`${all[which]!.name} has lost keys`);
-      report({ done: (round + 1) * all.length + i + 1, all: (rounds + 1) * all.length });
+      tell({ round: round + 1, done: ((round + 1) * all.length + i + 1) / ((rounds + 1) * all.length) });
     }
   }
-  const answer = all.map(({ name, bytes }, i) => ({ name, bytes, nanoseconds: median(times[i]!), fpr: rates[i]! }));
-  return { answer };
+  return all.map(({ name, bytes }, i) => ({ name, bytes, nanoseconds: median(times[i]!), fpr: rates[i]! }));
+}
+
+addEventListener("message", async ({ data }: MessageEvent<Job>) => {
+  try {
+    tell({ results: await measure(data) });
+  } catch (error) {
+    const { code, message = String(error) } = Object(error) as { code?: string; message?: string };
+    tell({ error: { ...(code && { code }), message } });
+  }
 });

@@ -1,5 +1,5 @@
 /** What is in a blob, read as FORMAT.md says: the base, and the table of layers over it. */
-import { ribbonBytes } from "../size/formulas";
+import { ribbonBytes } from "../size/ribbon.ts";
 
 export interface Layer {
   type: "include" | "exclude";

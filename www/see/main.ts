@@ -1,17 +1,22 @@
-/** The section See: a small Bloom filter drawn bit by bit, and the layers of a blob. */
-import { BloomFilter, decode, type Filter } from "bloom-wasm";
-import { bar } from "../bar";
-import { recorded } from "../feeds/recording";
-import { inWords, number, oneIn, percent, plural, size } from "../words";
-import { layersOf } from "./layers";
-import { commonWords, madeUpWord } from "./words";
+/** The section See: a small Bloom filter drawn bit by bit. The layers of a blob, below it, are blob.ts. */
+import type { BloomFilter } from "bloom-wasm/slim";
+import { find } from "../page.ts";
+import { inWords, number, oneIn, percent, plural } from "../words.ts";
+import { commonWords, madeUpWord } from "./words.ts";
 
-const element = <E extends HTMLElement>(selector: string) => document.querySelector<E>(selector)!;
-const cells = element("#cells");
-const input = element<HTMLInputElement>("#word");
-const verdict = element("#verdict");
-const meaning = element("#meaning");
-const probes = element("#probes");
+const cells = find("#cells");
+const input = find<HTMLInputElement>("#word");
+const verdict = find("#verdict");
+const meaning = find("#meaning");
+const probes = find("#probes");
+
+// The package is larger than all of the page, so the page is shown first.
+const bloom = await import("bloom-wasm/slim")
+  .then(async (all) => (await all.init(), all))
+  .catch((error) => {
+    meaning.textContent = inWords(error);
+    throw error;
+  });
 
 let filter: BloomFilter;
 let words: string[] = [];
@@ -28,8 +33,8 @@ const settersOf = (bit: number) => words.filter((word) => filter.locations(word)
 
 function restart() {
   filter?.free();
-  const [bits, hashes] = ["#bits", "#hashes"].map((name) => Number(element<HTMLSelectElement>(name).value));
-  filter = new BloomFilter(bits!, hashes!);
+  const [bits, hashes] = ["#bits", "#hashes"].map((name) => Number(find<HTMLSelectElement>(name).value));
+  filter = new bloom.BloomFilter(bits!, hashes!);
   words = [];
   cells.replaceChildren(...Array.from({ length: bits! }, () => document.createElement("i")));
   cells.classList.toggle("many", bits! > 64);
@@ -47,11 +52,11 @@ function draw(looked: number[] = [], fresh: number[] = []) {
     cell.classList.toggle("new", fresh.includes(i));
   }
   const ones = bits.flatMap((bit, i) => (bit ? [i] : []));
-  element("#state").textContent =
+  find("#state").textContent =
     `${plural(words.length, "word")} added. ${number(ones.length)} of ${plural(bits.length, "bit")} are 1, ` +
     `${percent(ones.length / bits.length)}. A stranger is “maybe present” with a chance of ${oneIn(filter.estimatedFpr)}.`;
-  element("#ones").textContent = ones.join(" ") || "none";
-  element("#words").textContent = words.join(", ") || "none";
+  find("#ones").textContent = ones.join(" ") || "none";
+  find("#words").textContent = words.join(", ") || "none";
 }
 
 function tell(kind: "" | "maybe" | "not", says: string, means: string, lines: string[] = []) {
@@ -153,99 +158,15 @@ function typed(run: (word: string) => void) {
   input.select();
 }
 
-element("#form").addEventListener("submit", (event) => {
+find("#form").addEventListener("submit", (event) => {
   event.preventDefault();
   typed(add);
 });
-element("#check").addEventListener("click", () => typed(check));
-element("#ten").addEventListener("click", addTen);
-element("#find").addEventListener("click", findFalsePositive);
-element("#all").addEventListener("click", checkAll);
-element("#clear").addEventListener("click", restart);
-for (const name of ["#bits", "#hashes"]) element(name).addEventListener("change", restart);
+find("#check").addEventListener("click", () => typed(check));
+find("#ten").addEventListener("click", addTen);
+find("#find").addEventListener("click", findFalsePositive);
+find("#all").addEventListener("click", checkAll);
+find("#clear").addEventListener("click", restart);
+for (const name of ["#bits", "#hashes"]) find(name).addEventListener("change", restart);
 restart();
-
-// The layers of a blob.
-
-const blobError = element("#blob-error");
-
-/** Draws a blob as its layers, the newest on top. */
-function drawLayers(blob: Filter) {
-  const { kind, name, layers: count, byteLength } = blob.info();
-  const layers = layersOf(blob.toBytes());
-  const base = byteLength - layers.reduce((sum, { bytes }) => sum + bytes, 0);
-  const largest = Math.max(base, ...layers.map(({ bytes }) => bytes));
-  element("#blob-title").textContent =
-    `${name ?? "The blob"}: a ${kind} filter of ${size(byteLength)} with ${plural(count, "layer")} on top. ` +
-    `It answers “maybe present” to about ${oneIn(blob.estimatedFpr)} strangers.`;
-  const rows = layers.map(({ type, keys, bytes }, i) => ({
-    title: `Layer ${i + 1}: ${type}`,
-    bytes,
-    colour: type === "include" ? 3 : 2,
-    says:
-      type === "include"
-        ? `${plural(keys, "key")} added later. A key in it is maybe present; the others are asked below.`
-        : `${plural(keys, "key")} that must not match. A key in it is definitely absent; the others are asked below.`,
-  }));
-  rows.reverse();
-  rows.push({
-    title: `Base: ${kind}`,
-    bytes: base,
-    colour: 1,
-    says: "The filter that it began with. It answers the rest.",
-  });
-  element("#layers").replaceChildren(
-    ...rows.map(({ title, bytes, colour, says }) => {
-      const item = document.createElement("li");
-      const strong = Object.assign(document.createElement("strong"), { textContent: title });
-      const text = Object.assign(document.createElement("span"), { className: "small", textContent: says });
-      item.append(strong, `, ${size(bytes)}`, bar(bytes / largest, colour), text);
-      return item;
-    }),
-  );
-}
-
-/** Shows what comes of getting a filter. The newest click wins. */
-async function show(get: () => Promise<Filter>) {
-  const turn = ++turns;
-  blobError.textContent = "";
-  try {
-    const blob = await get();
-    if (turn === turns) drawLayers(blob);
-    blob.free();
-  } catch (error) {
-    if (turn === turns) blobError.textContent = inWords(error);
-  }
-}
-let turns = 0;
-
-const demos: Record<string, () => Promise<Filter>> = {
-  phishing: async () => decode(await bytesOf(new URL("../phishing.bloom", location.href))),
-  /** The recorded feed's base with all of its deltas. */
-  async feed() {
-    const { files } = await recorded();
-    const [base, ...deltas] = await Promise.all(files.map(bytesOf));
-    return deltas.reduce((filter, delta) => filter.apply(delta), decode(base!));
-  },
-};
-
-async function bytesOf(url: URL) {
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`the server answered with status ${response.status}`);
-  return new Uint8Array(await response.arrayBuffer());
-}
-
-const ofFile = (file: File | undefined) => file && show(async () => decode(await file.arrayBuffer()));
-for (const button of document.querySelectorAll<HTMLButtonElement>("[data-blob]"))
-  button.addEventListener("click", () => show(demos[button.dataset.blob!]!));
-const file = element<HTMLInputElement>("#file");
-file.addEventListener("change", () => ofFile(file.files?.[0]));
-const zone = element("#blob");
-for (const type of ["dragenter", "dragover", "dragleave", "drop"]) {
-  zone.addEventListener(type, (event) => {
-    event.preventDefault();
-    zone.classList.toggle("over", type === "dragenter" || type === "dragover");
-  });
-}
-zone.addEventListener("drop", ({ dataTransfer }) => ofFile(dataTransfer?.files[0]));
-show(demos.phishing!);
+await import("./blob.ts");

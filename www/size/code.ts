@@ -1,5 +1,5 @@
 /** The code that makes a filter, in JavaScript and for the command line. */
-import type { Kind } from "./formulas";
+import type { Kind } from "./formulas.ts";
 
 export interface Plan {
   kind: Kind;

@@ -2,7 +2,10 @@
  * How large a filter of each kind is, and how often it is wrong. The Bloom filter's formulas are the package's own; the
  * others follow FORMAT.md, section 6. Sizes are bytes of the payload: a blob adds at most 64 more.
  */
-import { countFor, FilterError, fprFor, optimal } from "bloom-wasm";
+import { countFor, FilterError, fprFor, init, optimal } from "bloom-wasm/slim";
+import { ribbonBytes } from "./ribbon.ts";
+
+await init();
 
 export const kinds = ["ribbon", "cuckoo", "bloom", "scalable", "counting"] as const;
 export type Kind = (typeof kinds)[number];
@@ -83,23 +86,6 @@ export function filling(kind: Exclude<Kind, "ribbon">, count: number, fpr: numbe
     return (keys: number) => (keys <= 0.98 * 4 * buckets ? cuckooRate(keys, buckets, fingerprint) : undefined);
   }
   return (keys: number) => scalableRate(slices(keys, fpr), keys);
-}
-
-/** The bytes of a ribbon filter whose stages have these rows; FORMAT.md, section 6.5. */
-export function ribbonBytes(rows: number[], fpr: number): number {
-  let [columns, scaled] = [0, fpr];
-  for (; scaled <= 0.5; scaled *= 2) columns++;
-  // This share of the keys has one column more.
-  const wide = 2 - 2 * scaled;
-  let bytes = 0;
-  for (const [i, stage] of rows.entries()) {
-    const starts = Math.max(1, stage - 63);
-    const wideStarts = Math.ceil(wide * starts);
-    const wideBlocks = wideStarts === 0 ? 0 : Math.min(Math.ceil(wideStarts / 64) + 1, Math.ceil(stage / 64));
-    const buckets = i + 1 === rows.length ? 0 : Math.ceil(Math.ceil(starts / 128) / 4);
-    bytes += buckets + (stage * columns + Math.min(stage, 64 * wideBlocks)) / 8;
-  }
-  return bytes;
 }
 
 const shapes: Record<Kind, (count: number, fpr: number) => Omit<Shape, "count">> = {
