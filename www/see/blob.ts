@@ -1,5 +1,5 @@
 /** The lower half of the section See: the layers of a blob as a picture. */
-import { decode, type Filter } from "bloom-wasm/slim";
+import { decode, type Filter, RibbonFilter } from "bloom-wasm/slim";
 import { bar } from "../bar.ts";
 import { recorded } from "../feeds/recording.ts";
 import { find, onChoose, onDrop } from "../page.ts";
@@ -15,7 +15,7 @@ function drawLayers(blob: Filter) {
   const base = byteLength - layers.reduce((sum, { bytes }) => sum + bytes, 0);
   const largest = Math.max(base, ...layers.map(({ bytes }) => bytes));
   find("#blob-title").textContent =
-    `${name ?? "The blob"}: a ${kind} filter of ${size(byteLength)} with ${plural(count, "layer")} on top. ` +
+    `${name ?? "The blob"}: a ${kind} filter of ${size(byteLength)} with ${count ? plural(count, "layer") : "no layers"} on top. ` +
     `It answers “maybe present” to about ${oneIn(blob.estimatedFpr)} strangers.`;
   const rows = layers.map(({ type, keys, bytes }, i) => ({
     title: `Layer ${i + 1}: ${type}`,
@@ -59,7 +59,12 @@ async function show(get: () => Promise<Filter>) {
 let turns = 0;
 
 const demos: Record<string, () => Promise<Filter>> = {
-  phishing: async () => decode(await bytesOf(new URL("../phishing.bloom", location.href))),
+  /** Its false positives among the allowed names are removed. */
+  async allowlist() {
+    const names = (what: string, count: number) => Array.from({ length: count }, (_, i) => `${what}-${i}.example`);
+    const options = { fpr: 0.01, allow: names("good", 5000), name: "2,000 made-up hosts, and 5,000 allowed ones" };
+    return RibbonFilter.from(names("bad", 2000), options);
+  },
   /** The recorded feed's base with all of its deltas. */
   async feed() {
     const { files } = await recorded();
@@ -75,8 +80,11 @@ async function bytesOf(url: URL) {
 }
 
 const ofFile = (file: File) => show(async () => decode(await file.arrayBuffer()));
-for (const button of document.querySelectorAll<HTMLButtonElement>("[data-blob]"))
-  button.addEventListener("click", () => show(demos[button.dataset.blob!]!));
-onChoose(find("#choose"), find<HTMLInputElement>("#file"), ofFile);
-onDrop(find("#blob"), ofFile);
-show(demos.phishing!);
+/** Shows the first demo, and from then on what is chosen. */
+export function start() {
+  for (const button of document.querySelectorAll<HTMLButtonElement>("[data-blob]"))
+    button.addEventListener("click", () => show(demos[button.dataset.blob!]!));
+  onChoose(find("#choose"), find<HTMLInputElement>("#file"), ofFile);
+  onDrop(find("#blob"), ofFile);
+  show(demos.allowlist!);
+}

@@ -169,4 +169,4 @@ find("#all").addEventListener("click", checkAll);
 find("#clear").addEventListener("click", restart);
 for (const name of ["#bits", "#hashes"]) find(name).addEventListener("change", restart);
 restart();
-await import("./blob.ts");
+void import("./blob.ts").then((blob) => blob.start());
