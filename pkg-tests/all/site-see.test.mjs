@@ -132,14 +132,15 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
   });
 
   test("one's own blob, and what isn't one", async () => {
-    // Its layers are in FORMAT.md: two updates of 50 and 50, and of 10 and 10 keys, each with 1,500 absent ones.
+    // FORMAT.md: two updates, each with an include, an exclude of the removed and one of what must be absent.
     const golden = readFileSync(join(root, "tests/golden/layers.bloom"));
     const choose = (name, buffer) =>
       page.locator("#file").setInputFiles({ name, mimeType: "application/octet-stream", buffer });
     await choose("layers.bloom", golden);
-    await shows(page, "#blob-title", "with 4 layers on top");
+    await shows(page, "#blob-title", "with 6 layers on top");
     const layers = await page.locator("#layers li").allTextContents();
-    assert.equal(layers.length, 5);
+    assert.equal(layers.length, 7);
+    assert.equal(layers.filter((text) => text.includes(": exclude")).length, 4);
     const [bytes, sum] = [golden.length, layers.reduce((sum, text) => sum + bytesIn(text), 0)];
     assert.ok(Math.abs(sum / bytes - 1) < 0.02, `${sum} of ${bytes}`);
 
