@@ -32,19 +32,18 @@ const HEIGHT = 300;
 /** Rows of the table that tells a chart's numbers. */
 const ROWS = 9;
 
-/** Draws lines into a figure, above its caption, and draws them anew with each call of the result. */
+/**
+ * Draws lines into the .chart of a figure, and draws them anew with each call of the result. Screen readers get a table
+ * instead, below the caption.
+ */
 export function lineChart(figure: HTMLElement): (lines: Lines) => void {
-  const place = document.createElement("div");
-  place.className = "chart";
-  // The table below tells the same. Nobody wants to hear a canvas.
-  place.setAttribute("aria-hidden", "true");
+  const place = figure.querySelector<HTMLElement>(".chart")!;
   const details = document.createElement("details");
   details.append(Object.assign(document.createElement("summary"), { textContent: "The numbers as a table" }));
   const box = Object.assign(document.createElement("div"), { className: "scroll", tabIndex: 0 });
   box.setAttribute("role", "region");
   box.setAttribute("aria-label", figure.querySelector("figcaption")?.textContent?.trim() ?? "Numbers");
   details.append(box);
-  figure.prepend(place);
   figure.append(details);
   let plot: uPlot | undefined;
   let shown: Lines | undefined;

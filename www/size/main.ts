@@ -10,19 +10,13 @@ const form = find<HTMLFormElement>("#form");
 const wrong = find("#wrong");
 const body = find<HTMLTableElement>("#kinds").tBodies[0]!;
 
-// The package is larger than all of the page, so the page is shown first.
-const { bound, kinds, shapeIn, shapeOf, shapeWith } = await import("./formulas.ts").catch((error) => {
-  wrong.textContent = inWords(error);
-  throw error;
-});
-
 const quantities = ["count", "bytes", "fpr"] as const;
 type Quantity = (typeof quantities)[number];
 const field = (name: Quantity) => find<HTMLInputElement>(`#${name}`);
 const profile = find<HTMLSelectElement>("#profile");
 
 const parsers = { count: parseCount, bytes: parseBytes, fpr: parseRate };
-const names = { count: "Keys", bytes: "Size", fpr: "Rate" };
+const headings = { count: "Keys", bytes: "Size", fpr: "Rate" };
 const examples = {
   count: "Keys must be a whole number, such as 1,000,000.",
   bytes: "The size must be a number of bytes, such as 500 kB.",
@@ -35,6 +29,8 @@ const uses: Record<Kind, string> = {
   scalable: "adding keys when nobody knows how many; here it starts at 1,000",
   counting: "keys that come and go, and merging",
 };
+
+const names = Object.keys(uses) as Kind[];
 
 let wanted: Quantity = "bytes";
 let kind: Kind = "ribbon";
@@ -77,17 +73,21 @@ function answer(shape: Shape): string {
 const rate = (fpr: number) => (fpr < 1e-12 ? "below 1 in 10\u00b9\u00b2" : oneIn(fpr));
 const bitsPerKey = ({ count, bytes }: Shape) => (8 * bytes) / count;
 
+/** Shows the fields of what is given. */
+function choose() {
+  wanted = (form.elements.namedItem("find") as RadioNodeList).value as Quantity;
+  for (const name of quantities) field(name).closest<HTMLElement>(".field")!.hidden = name === wanted;
+  find("#found").textContent = headings[wanted];
+}
+
 /** Works all out anew, and shows it. */
 function update() {
-  wanted = (form.elements.namedItem("find") as RadioNodeList).value as Quantity;
-  for (const name of quantities) {
-    field(name).closest<HTMLElement>(".field")!.hidden = name === wanted;
-  }
-  find("#found").textContent = names[wanted];
+  choose();
+  kind = find<HTMLInputElement>('[name="kind"]:checked').value as Kind;
   const numbers = given();
   wrong.textContent = typeof numbers === "string" ? numbers : "";
   if (typeof numbers === "string") return;
-  const all = kinds.map((kind) => [kind, shape(kind, numbers)] as const);
+  const all = names.map((kind) => [kind, shape(kind, numbers)] as const);
   chosen = all.find(([name]) => name === kind)![1];
   fill(numbers, all);
   describe(numbers);
@@ -99,11 +99,6 @@ function update() {
 /** Fills the table. The radio buttons stay as they are, so that the keyboard's focus does too. */
 function fill(numbers: Record<Quantity, number>, all: (readonly [Kind, Shape | undefined])[]) {
   const least = boundOf(numbers);
-  if (body.rows.length === 0) {
-    for (const [kind] of all) body.insertRow().append(headOf(kind), ...cells(3), cell(uses[kind]));
-    const last = body.insertRow();
-    last.append(head("information bound"), ...cells(3), cell("comparing: no filter can be smaller"));
-  }
   const rows: (readonly [string, Shape | undefined])[] = [...all, ["bound", least]];
   for (const [i, [name, shape]] of rows.entries()) {
     const [, found, bits, above] = body.rows[i]!.cells;
@@ -128,10 +123,6 @@ const head = (...content: (string | Node)[]) => {
 function headOf(name: Kind) {
   const radio = Object.assign(document.createElement("input"), { type: "radio", name: "kind", value: name });
   radio.checked = name === kind;
-  radio.addEventListener("change", () => {
-    kind = name;
-    update();
-  });
   const label = Object.assign(document.createElement("label"), { className: "check" });
   label.append(radio, name);
   return head(label);
@@ -183,7 +174,7 @@ function recall() {
   const missing = quantities.filter((name) => !state.has(name));
   if (missing.length === 1) wanted = missing[0]!;
   find<HTMLInputElement>(`[name="find"][value="${wanted}"]`).checked = true;
-  const asked = kinds.find((name) => name === state.get("kind"));
+  const asked = names.find((name) => name === state.get("kind"));
   if (asked) kind = asked;
   if (state.get("profile") === "url") profile.value = "url";
 }
@@ -199,7 +190,18 @@ async function draw() {
 }
 
 recall();
+for (const name of names) body.insertRow().append(headOf(name), ...cells(3), cell(uses[name]));
+body.insertRow().append(head("information bound"), ...cells(3), cell("comparing: no filter can be smaller"));
+choose();
+
+// The package is larger than all of the page, so the page is shown first.
+const { bound, shapeIn, shapeOf, shapeWith } = await import("./formulas.ts").catch((error) => {
+  wrong.textContent = inWords(error);
+  throw error;
+});
+
 update();
+body.addEventListener("change", update);
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("input", ({ target }) => {
   const radio = target as HTMLInputElement;
