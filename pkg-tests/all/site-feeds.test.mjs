@@ -1,4 +1,6 @@
-/** The section Feeds in Chromium: the recorded feed is played back, step by step, and what was tampered with is refused. */
+/**
+ * The section Feeds in Chromium: the recorded feed is played back, step by step, and what was tampered with is refused.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

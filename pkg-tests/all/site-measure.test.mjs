@@ -1,4 +1,6 @@
-/** The section Measure in Chromium: it measures, can be cancelled, and its numbers can be copied. No time is asserted. */
+/**
+ * The section Measure in Chromium: it measures, can be cancelled, and its numbers can be copied. No time is asserted.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { BloomFilter, RibbonFilter } from "bloom-wasm";

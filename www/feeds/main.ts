@@ -1,4 +1,7 @@
-/** The section Feeds: a recorded feed is played back, one generation after another, through the package's own `openFeed`. */
+/**
+ * The section Feeds: a recorded feed is played back, one generation after another, through the package's own
+ * `openFeed`.
+ */
 import { type Feed, FilterError, openFeed } from "bloom-wasm/reader";
 import { bar } from "../bar.ts";
 import { find } from "../page.ts";

@@ -1,4 +1,6 @@
-/** Races the package's filters, a Set and a Bloom filter in plain JavaScript, with the keys of bench/. The page ends it. */
+/**
+ * Races the package's filters, a Set and a Bloom filter in plain JavaScript, with the keys of bench/. The page ends it.
+ */
 import {
   BloomFilter,
   CountingBloomFilter,

@@ -15,7 +15,8 @@ function drawLayers(blob: Filter) {
   const base = byteLength - layers.reduce((sum, { bytes }) => sum + bytes, 0);
   const largest = Math.max(base, ...layers.map(({ bytes }) => bytes));
   find("#blob-title").textContent =
-    `${name ?? "The blob"}: a ${kind} filter of ${size(byteLength)} with ${count ? plural(count, "layer") : "no layers"} on top. ` +
+    `${name ?? "The blob"}: a ${kind} filter of ${size(byteLength)} with ` +
+    `${count ? plural(count, "layer") : "no layers"} on top. ` +
     `It answers “maybe present” to about ${oneIn(blob.estimatedFpr)} strangers.`;
   const rows = layers.map(({ type, keys, bytes }, i) => ({
     title: `Layer ${i + 1}: ${type}`,

@@ -21,7 +21,9 @@ const bloom = await import("bloom-wasm/slim")
 let filter: BloomFilter;
 let words: string[] = [];
 
-/** The bits of the filter. The payload is the end of the blob, before the checksum of 8 bytes: FORMAT.md, section 6.1. */
+/**
+ * The bits of the filter. The payload is the end of the blob, before the checksum of 8 bytes: FORMAT.md, section 6.1.
+ */
 function bitsOf(filter: BloomFilter): boolean[] {
   const { bits } = filter.info();
   const payload = filter.toBytes().subarray(-8 - Math.ceil(bits / 8), -8);
@@ -54,7 +56,8 @@ function draw(looked: number[] = [], fresh: number[] = []) {
   const ones = bits.flatMap((bit, i) => (bit ? [i] : []));
   find("#state").textContent =
     `${plural(words.length, "word")} added. ${number(ones.length)} of ${plural(bits.length, "bit")} are 1, ` +
-    `${percent(ones.length / bits.length)}. A stranger is “maybe present” with a chance of ${oneIn(filter.estimatedFpr)}.`;
+    `${percent(ones.length / bits.length)}. ` +
+    `A stranger is “maybe present” with a chance of ${oneIn(filter.estimatedFpr)}.`;
   find("#ones").textContent = ones.join(" ") || "none";
   find("#words").textContent = words.join(", ") || "none";
 }

@@ -10,7 +10,9 @@ await init();
 export const kinds = ["ribbon", "cuckoo", "bloom", "scalable", "counting"] as const;
 export type Kind = (typeof kinds)[number];
 
-/** A filter of this many keys. Undefined stands for a filter that there can't be, mostly because it would be too large. */
+/**
+ * A filter of this many keys. Undefined stands for a filter that there can't be, mostly because it would be too large.
+ */
 export interface Shape {
   count: number;
   bytes: number;
@@ -74,7 +76,9 @@ export function shapeWith(kind: Kind, bytes: number, fpr: number): Shape | undef
   return shapeOf(kind, low, fpr);
 }
 
-/** The rate of a filter that was made for `count` keys at `fpr` and holds any number; undefined where it has no room. */
+/**
+ * The rate of a filter that was made for `count` keys at `fpr` and holds any number; undefined where it has no room.
+ */
 export function filling(kind: Exclude<Kind, "ribbon">, count: number, fpr: number) {
   if (kind === "bloom" || kind === "counting") {
     const { bits, hashes } = optimal(count, fpr);
