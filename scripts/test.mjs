@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { install } from "../pkg-tests/install.mjs";
 import { print } from "../pkg-tests/runtimes/table.mjs";
-import { python, root, setup, shell } from "./setup.mjs";
+import { packages, python, root, setup, shell } from "./setup.mjs";
 
 const started = performance.now();
 const seconds = (since) => `${Math.round((performance.now() - since) / 1000)} s`;
@@ -76,6 +76,7 @@ const tiers = {
     () => reader("python3 tests/reader.py"),
     async () => {
       await build("--no-tool");
+      packages("www/docs");
       await step("tsc -p www");
       await packageTests("pkg-tests");
       // Not before the crate's tests are compiled: cargo does one thing at a time.

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build as buildPackage } from "./build.mjs";
 import { record } from "./recording.mjs";
-import { root } from "./setup.mjs";
+import { packages, root, run } from "./setup.mjs";
 
 const www = join(root, "www");
 const dist = join(www, "dist");
@@ -67,9 +67,10 @@ export function files(folder, suffix = "") {
     .sort();
 }
 
-/** The service worker, with a list of what it keeps for times without a network: all of the site. */
+/** The service worker, with a list of what it keeps for times without a network: all of the site but rustdoc's pages. */
 async function serviceWorker() {
-  const manifest = files(dist).map((url) => {
+  const kept = files(dist).filter((url) => !/^docs\/(rust|files)\//.test(url));
+  const manifest = kept.map((url) => {
     const revision = createHash("sha256")
       .update(readFileSync(join(dist, url)))
       .digest("hex")
@@ -123,8 +124,16 @@ function checkSizes() {
   }
 }
 
+/** Lets rustdoc describe the crate, in a folder of its own: it takes the library alone, without the tool's features. */
+function rustdoc() {
+  const library = ["--lib", "--no-deps", "--no-default-features", "--features", "interop"];
+  run("cargo", "doc", ...library, "--locked", "--quiet", "--target-dir", "target/www");
+}
+
 /** Builds the site. */
 export async function site() {
+  if (!packages("www/docs")) throw new Error("npm could not install the packages of www/docs/package-lock.json");
+  rustdoc();
   const bytes = await filters();
   record(join(www, "public/recording"));
   const { build } = await import("vite");

@@ -4,10 +4,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
+import { plugin as docs } from "./docs/plugin.js";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), "utf8");
-// The docs are built by VitePress.
+// The docs have a plugin that knows their pages.
 const pages = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) =>
   /^(?!dist|docs|public)([\w-]+\/)?index\.html$/.test(name.replaceAll("\\", "/")),
 );
@@ -37,7 +38,7 @@ function frame(): Plugin {
         const here = dirname(path);
         const link = (to: string) => `${relative(here, to) || "."}/`.replace(/^([^.])/, "./$1");
         const header = read("header.html").replace(/href="(\/.*?)"/g, (_, to) => {
-          const current = /^\/.*\/$|^\/$/.test(to) && dirname(`${to}index.html`) === here;
+          const current = to === "/" ? here === "/" : `${here}/`.startsWith(to);
           return `href="${link(to)}"${current ? ' aria-current="page"' : ""}`;
         });
         // Vite's server for developing puts scripts of its own into the page.
@@ -54,7 +55,7 @@ export default defineConfig({
   root,
   base: "./", // so that it works in any folder of a server
   appType: "mpa", // a missing filter is a 404, not the page
-  plugins: [frame()],
+  plugins: [docs(), frame()],
   worker: { format: "es" },
   build: { rollupOptions: { input: pages.map((page) => `${root}${page}`) }, assetsInlineLimit: 0 },
 });

@@ -1,0 +1,232 @@
+/** Which pages the docs have. Their text is the repository's own Markdown, and what TypeDoc makes of the types. */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { posix } from "node:path";
+import MiniSearch from "minisearch";
+import { type ApiPage, api } from "./api.js";
+import { ids, parse, relink, render, type Section, sections, type Token } from "./markdown.js";
+import { options } from "./search.js";
+
+const root = new URL("../../", import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), "utf8");
+
+/** README is long: which of its parts are on which page. The first page has what stands before all parts, too. */
+const README: Record<string, [title: string, ...parts: string[]]> = {
+  "index.html": ["Get started", "Does it fit my case?", "Install", "More"],
+  "building.html": ["Build a filter", "How do I build a filter?"],
+  "asking.html": ["Ask it", "How do I ask it?"],
+  "updating.html": ["Keep it up to date", "How does it stay up to date?"],
+  "cost.html": ["What it costs", "What does it cost?"],
+  "limits.html": ["Limits and errors", "What are its limits?"],
+  "coming.html": ["From other software", "Coming from Go, Java, Spark, Redis or another npm package"],
+  "in-rust.html": ["In Rust", "In Rust"],
+};
+
+/** Files that are a page each, by groups of the navigation. */
+const FILES: Record<string, Record<string, string>> = {
+  "In depth": {
+    "docs/recipes.md": "Recipes",
+    "docs/feeds.md": "Feeds",
+    "docs/moving.md": "Moving a filter here",
+    "docs/scale.md": "Building at scale",
+  },
+  Examples: {
+    "examples/extension/README.md": "Browser extension",
+    "examples/signup/README.md": "Signup form",
+    "examples/worker/README.md": "Cloudflare Worker",
+  },
+  Project: {
+    "FORMAT.md": "The blob's format",
+    "SECURITY.md": "Security",
+    "CONTRIBUTING.md": "How it works inside",
+    "docs/releasing.md": "Releasing",
+    "CHANGELOG.md": "Changes",
+  },
+};
+
+export interface Page {
+  /** Where it is below docs/. */
+  url: string;
+  group: string;
+  /** Its name in the navigation. */
+  title: string;
+  /** The file that it is made of, from which its links start. */
+  source: string;
+  tokens: Token[];
+}
+
+/** The pages of README: its tokens, cut before each heading of the second level. */
+function readme(): Page[] {
+  const tokens = parse(read("README.md"));
+  const starts = tokens.flatMap(({ type, tag }, i) => (type === "heading_open" && tag === "h2" ? [i] : []));
+  const parts = new Map(
+    starts.map((start, i) => [tokens[start + 1]!.content, tokens.slice(start, starts[i + 1])] as const),
+  );
+  const pages = Object.entries(README).map(([url, [title, ...names]]) => {
+    const some = names.flatMap((name) => {
+      const part = parts.get(name);
+      if (!part) throw new Error(`www/docs/pages.ts: README.md has no part "${name}"`);
+      parts.delete(name);
+      return part;
+    });
+    if (url === "index.html") some.unshift(...tokens.slice(0, starts[0]));
+    // A part that is alone on its page is its title.
+    else for (const token of some) if (/^h[2-6]$/.test(token.tag)) token.tag = `h${Number(token.tag[1]) - 1}`;
+    return { url, group: "Guide", title, source: "README.md", tokens: some };
+  });
+  if (parts.size > 0) throw new Error(`www/docs/pages.ts: no page has README.md's ${[...parts.keys()].join(", ")}`);
+  return pages;
+}
+
+/** `examples/worker/README.md` is at `worker.html`, and `FORMAT.md` at `format.html`. */
+const fileUrl = (path: string) => `${posix.basename(path.replace("/README", ""), ".md").toLowerCase()}.html`;
+
+/** `api/bloom-wasm/classes/Filter.md` is at `api/classes/Filter.html`. */
+function apiPage({ path, name, kind, markdown }: ApiPage): Page {
+  const url = path.replace("/bloom-wasm/", "/").replace(".md", ".html");
+  const title = kind !== "Entry" && url.startsWith("api/reader/") ? `${name} of the reader` : name;
+  return { url, group: kind === "Entry" ? "Reference" : "All names", title, source: path, tokens: parse(markdown) };
+}
+
+/** All pages, in the order of the navigation. */
+async function all(): Promise<Page[]> {
+  const files = (group: string) =>
+    Object.entries(FILES[group]!).map(([source, title]) => {
+      return { url: fileUrl(source), group, title, source, tokens: parse(read(source)) };
+    });
+  const reference = (await api()).map(apiPage);
+  const entries = reference.filter(({ group }) => group === "Reference");
+  const names = reference.filter(({ group }) => group === "All names");
+  names.sort((a, b) => a.title.localeCompare(b.title, "en"));
+  return [...readme(), ...files("In depth"), ...files("Examples"), ...entries, ...names, ...files("Project")];
+}
+
+const relative = (from: string, to: string) => {
+  const path = posix.relative(posix.dirname(from), to.replace(/(^|\/)index\.html$/, "$1."));
+  return to.endsWith("index.html") ? `${path || "."}/` : path;
+};
+
+/** Points the links of all pages to pages. Returns the files that links lead to and that aren't pages. */
+function link(pages: Page[]): Set<string> {
+  const anchors = new Map(pages.map((page) => [page, new Set(ids(page.tokens))]));
+  const files = new Set<string>();
+  for (const page of pages) {
+    relink(page.tokens, (href, text) => {
+      if (/^[a-z]+:/.test(href)) return { href };
+      const [, path = "", id] = /^([^#]*)#?(.*)$/.exec(decodeURI(href))!;
+      const dead = () => new Error(`${page.source}: the link to ${href} is dead`);
+      // A slash at the beginning is the repository's.
+      const from = path.startsWith("/") ? "" : posix.dirname(page.source);
+      const source = path ? posix.join(from, path).replace(/^\/|\/$/g, "") : page.source;
+      const candidates = pages.filter((other) => other.source === source || other.source === `${source}/README.md`);
+      if (candidates.length === 0) {
+        if (id || !existsSync(new URL(source, root)) || !statSync(new URL(source, root)).isFile()) throw dead();
+        files.add(source);
+        return { href: relative(page.url, `files/${source}`) };
+      }
+      const there = id ? candidates.find((other) => anchors.get(other)!.has(id)) : candidates[0];
+      if (!there) throw dead();
+      if (there === page) return { href: id ? `#${id}` : "" };
+      // Nobody here knows the names of our files.
+      const title = text === path ? { text: there.title } : {};
+      return { href: `${relative(page.url, there.url)}${id ? `#${id}` : ""}`, ...title };
+    });
+  }
+  return files;
+}
+
+const escaped = (text: string) =>
+  text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]!);
+
+/** The navigation of a page: all pages by group, and below its own name its parts. */
+function navigation(pages: Page[], page: Page, parts: Section[]): string {
+  const entry = (to: Page) => {
+    const here = to === page;
+    const below = parts.filter(({ level }) => level === 2 || (level === 3 && page.source.startsWith("api/")));
+    const list = below.map(({ id, title }) => `<li><a href="#${id}">${escaped(title)}</a></li>`).join("");
+    const href = `<a href="${relative(page.url, to.url)}"${here ? ' aria-current="page"' : ""}>${escaped(to.title)}</a>`;
+    return `<li>${href}${here && list ? `<ul>${list}</ul>` : ""}</li>`;
+  };
+  const group = (name: string, more = "") => {
+    const some = pages.filter(({ group }) => group === name);
+    return `<ul>${some.map(entry).join("")}${more}</ul>`;
+  };
+  const rust = `<li><a href="${relative(page.url, "rust/bloom_wasm/")}">The crate, by rustdoc</a></li>`;
+  const names = `<details${page.group === "All names" ? " open" : ""}><summary>All names</summary>${group("All names")}</details>`;
+  return ["Guide", "In depth", "Examples", "Reference", "Project"]
+    .map(
+      (name) => `<h2>${name}</h2>${group(name, name === "Reference" ? rust : "")}${name === "Reference" ? names : ""}`,
+    )
+    .join("\n");
+}
+
+/** The page before and the page after, of the same reference or of what is to be read in order. */
+function neighbours(pages: Page[], page: Page): string {
+  const row = pages.filter(({ group }) => (group === "All names") === (page.group === "All names"));
+  const at = row.indexOf(page);
+  const to = (other: Page | undefined, rel: string, words: string) =>
+    other
+      ? `<a rel="${rel}" href="${relative(page.url, other.url)}"><span>${words}</span> ${escaped(other.title)}</a>`
+      : "<span></span>";
+  return to(row[at - 1], "prev", "Before this") + to(row[at + 1], "next", "Next");
+}
+
+/** The names in rustdoc's pages, so that the search finds them. */
+function rustNames(doc: string) {
+  return readdirSync(posix.join(doc, "bloom_wasm"), { recursive: true, encoding: "utf8" }).flatMap((path) => {
+    const url = path.replaceAll("\\", "/");
+    const [, kind, name] = /(?:^|\/)(struct|enum|trait|fn|constant|type|macro)\.(\w+)\.html$/.exec(url) ?? [];
+    if (!kind) return [];
+    const module = [
+      "bloom_wasm",
+      ...posix
+        .dirname(url)
+        .split("/")
+        .filter((part) => part !== "."),
+    ].join("::");
+    return [{ id: `rust/bloom_wasm/${url}`, title: name!, page: `${kind} of ${module}`, text: "Rust crate" }];
+  });
+}
+
+/** Everything that goes below docs/: pages as text, and other files by the path of their original. */
+export async function docs(doc: string) {
+  const pages = await all();
+  const files = link(pages);
+  const template = readFileSync(new URL("page.html", import.meta.url), "utf8");
+  const html = new Map<string, string>();
+  const entries = rustNames(doc);
+  const filter = sections(pages.find(({ url }) => url === "api/classes/Filter.html")!.tokens);
+  const isInherited = (page: Page, { title, text }: Section) =>
+    page.url.startsWith("api/classes/") &&
+    page.title !== "Filter" &&
+    filter.some((other) => other.title === title && other.text === text);
+  for (const page of pages) {
+    const parts = sections(page.tokens);
+    const [first] = parts;
+    const description = (first!.text || page.title)
+      .replace(/\s+/g, " ")
+      .trim()
+      .slice(0, 200)
+      .replace(/\s\S*$/, "");
+    const fill: Record<string, string> = {
+      title: escaped(page.url === "index.html" ? "Docs" : page.title),
+      description: escaped(description),
+      navigation: navigation(pages, page, parts),
+      content: render(page.tokens),
+      neighbours: neighbours(pages, page),
+      index: relative(page.url, "search.json"),
+    };
+    html.set(
+      page.url,
+      template.replace(/\{\{(\w+)\}\}/g, (_, name) => fill[name]!),
+    );
+    for (const part of parts) {
+      const { id, title, text } = part;
+      const address = page.url.replace(/index\.html$/, "");
+      if (part === first) entries.push({ id: address, title, page: page.group, text });
+      else if (!isInherited(page, part)) entries.push({ id: `${address}#${id}`, title, page: page.title, text });
+    }
+  }
+  const index = new MiniSearch(options);
+  index.addAll(entries);
+  return { html, files, index: JSON.stringify(index) };
+}

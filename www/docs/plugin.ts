@@ -1,0 +1,36 @@
+/** Gives the site the docs: their pages are pages like all others, but no file has their HTML. */
+import { cpSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Plugin } from "vite";
+import { docs } from "./pages.js";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const root = join(here, "../..");
+/** Where scripts/www.mjs lets `cargo doc` write. */
+const RUSTDOC = join(root, "target/www/doc");
+
+export function plugin(): Plugin {
+  let made: Awaited<ReturnType<typeof docs>>;
+  const html = (id: string) =>
+    id.startsWith(here) ? made.html.get(id.slice(here.length).replaceAll("\\", "/")) : undefined;
+  return {
+    name: "docs",
+    apply: "build",
+    enforce: "pre",
+    async config() {
+      made = await docs(RUSTDOC);
+      return { build: { rollupOptions: { input: [...made.html.keys()].map((url) => join(here, url)) } } };
+    },
+    resolveId: (id) => (html(id) === undefined ? undefined : id),
+    load: html,
+    generateBundle() {
+      this.emitFile({ type: "asset", fileName: "docs/search.json", source: made.index });
+      for (const file of made.files)
+        this.emitFile({ type: "asset", fileName: `docs/files/${file}`, source: readFileSync(join(root, file)) });
+    },
+    writeBundle({ dir }) {
+      cpSync(RUSTDOC, join(dir!, "docs/rust"), { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** What the search knows of a part of a page, and how it reads words: for the index that is built, and in the page. */
+import type { Options } from "minisearch";
+
+/** A part of a page: the heading, under which page, and where. */
+export interface Found {
+  id: string;
+  title: string;
+  page: string;
+}
+
+/** `hasUrl` is found as that, and by `has` and `url`. */
+function words(term: string): string[] {
+  const parts = term.split(/(?<=[a-z0-9])(?=[A-Z])|_/).filter(Boolean);
+  return [...new Set([term, ...parts])].map((word) => word.toLowerCase());
+}
+
+export const options: Options<Found & { text: string }> = {
+  fields: ["title", "page", "text"],
+  storeFields: ["title", "page"],
+  processTerm: words,
+  searchOptions: {
+    boost: { title: 5, page: 2 },
+    prefix: true,
+    fuzzy: (term) => (term.length > 4 ? 0.2 : false),
+    combineWith: "AND",
+    // What was typed is one word, however it is written.
+    processTerm: (term) => term.toLowerCase(),
+  },
+};
