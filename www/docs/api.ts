@@ -195,7 +195,7 @@ export async function api(): Promise<ApiPage[]> {
       .map(({ file, folder, entry }) => {
         const [name, kind] = [basename(file, ".md"), KINDS[folder]!];
         let markdown = readFileSync(join(out, file), "utf8")
-          .replace(/^# [\w ]+: /, "# ") // the title without "Class: "
+          .replace(/^# [\w ]+: (\w+(\(\))?).*/, "# $1") // the name alone, of "Abstract Class: Filter<K>"
           .replace(/^\*\*\*$/gm, "");
         if (kind === "Type")
           markdown = markdown

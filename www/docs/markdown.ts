@@ -97,6 +97,8 @@ rules.fence = (tokens, i) => {
   return `<div class="code"><pre tabindex="0"><code>${code}</code></pre></div>\n`;
 };
 
+rules.code_block = rules.fence;
+
 rules.heading_open = (tokens, i, options, _env, self) => {
   const link = tokens[i + 1]!.children!.some(({ type }) => type === "link_open");
   const open = self.renderToken(tokens, i, options).trimEnd();

@@ -150,7 +150,7 @@ function navigation(pages: Page[], page: Page, parts: Section[]): string {
     const some = pages.filter(({ group }) => group === name);
     return `<ul>${some.map(entry).join("")}${more}</ul>`;
   };
-  const rust = `<li><a href="${relative(page.url, "rust/bloom_wasm/")}">The crate, by rustdoc</a></li>`;
+  const rust = `<li><a href="${relative(page.url, "rust/bloom_wasm/index.html")}">The crate, by rustdoc</a></li>`;
   const names = `<details${page.group === "All names" ? " open" : ""}><summary>All names</summary>${group("All names")}</details>`;
   return ["Guide", "In depth", "Examples", "Reference", "Project"]
     .map(
@@ -195,10 +195,11 @@ export async function docs(doc: string) {
   const html = new Map<string, string>();
   const entries = rustNames(doc);
   const filter = sections(pages.find(({ url }) => url === "api/classes/Filter.html")!.tokens);
+  const isClass = (page: Page) => page.url.startsWith("api/classes/");
+  // Who looks for a name doesn't look for the heading "Properties" below it, or for all classes that inherit it.
+  const isOne = (page: Page) => page.source.startsWith("api/") && !isClass(page);
   const isInherited = (page: Page, { title, text }: Section) =>
-    page.url.startsWith("api/classes/") &&
-    page.title !== "Filter" &&
-    filter.some((other) => other.title === title && other.text === text);
+    isClass(page) && page.title !== "Filter" && filter.some((other) => other.title === title && other.text === text);
   for (const page of pages) {
     const parts = sections(page.tokens);
     const [first] = parts;
@@ -219,11 +220,12 @@ export async function docs(doc: string) {
       page.url,
       template.replace(/\{\{(\w+)\}\}/g, (_, name) => fill[name]!),
     );
-    for (const part of parts) {
+    const address = page.url.replace(/index\.html$/, "");
+    const all = parts.map(({ text }) => text).join(" ");
+    entries.push({ id: address, title: first!.title, page: page.group, text: isOne(page) ? all : first!.text });
+    for (const part of isOne(page) ? [] : parts.slice(1)) {
       const { id, title, text } = part;
-      const address = page.url.replace(/index\.html$/, "");
-      if (part === first) entries.push({ id: address, title, page: page.group, text });
-      else if (!isInherited(page, part)) entries.push({ id: `${address}#${id}`, title, page: page.title, text });
+      if (!isInherited(page, part)) entries.push({ id: `${address}#${id}`, title, page: page.title, text });
     }
   }
   const index = new MiniSearch(options);

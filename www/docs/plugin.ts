@@ -1,5 +1,5 @@
 /** Gives the site the docs: their pages are pages like all others, but no file has their HTML. */
-import { cpSync, readFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "vite";
@@ -31,6 +31,10 @@ export function plugin(): Plugin {
     },
     writeBundle({ dir }) {
       cpSync(RUSTDOC, join(dir!, "docs/rust"), { recursive: true });
+      // rustdoc's own pages of help and settings link to it.
+      const forward =
+        '<!doctype html><title>bloom_wasm</title><meta http-equiv="refresh" content="0; url=bloom_wasm/">';
+      writeFileSync(join(dir!, "docs/rust/index.html"), `${forward}<a href="bloom_wasm/">The crate</a>\n`);
     },
   };
 }
