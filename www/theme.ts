@@ -1,6 +1,6 @@
 /** The button that switches between light and dark. theme.js has put on the remembered theme before the first paint. */
 
-const KEY = "vitepress-theme-appearance"; // the docs are built by VitePress, and agree
+const KEY = "bloom-wasm-theme"; // as in theme.js
 const root = document.documentElement;
 const system = matchMedia("(prefers-color-scheme: dark)");
 const button = document.querySelector<HTMLButtonElement>("#theme")!;

@@ -81,7 +81,7 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     });
   }
 
-  test("remembers the theme, where the docs look for it too", async () => {
+  test("remembers the theme, on all pages", async () => {
     const page = await open(browser, "", { colorScheme: "light" });
     const dark = page.getByRole("button", { name: "Dark theme" });
     const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -90,13 +90,13 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     await dark.click();
     assert.equal(await dark.getAttribute("aria-pressed"), "true");
     assert.notEqual(await back(), light);
-    assert.equal(await page.evaluate(() => localStorage["vitepress-theme-appearance"]), "dark");
+    assert.equal(await page.evaluate(() => localStorage["bloom-wasm-theme"]), "dark");
     await page.goto(at("build/"));
     assert.notEqual(await back(), light);
     await dark.click();
     assert.equal(await back(), light);
     // As the system is: nothing to remember.
-    assert.equal(await page.evaluate(() => localStorage["vitepress-theme-appearance"]), "auto");
+    assert.equal(await page.evaluate(() => localStorage["bloom-wasm-theme"]), "auto");
     await page.emulateMedia({ colorScheme: "dark" });
     assert.notEqual(await back(), light);
     await page.context().close();

@@ -1,4 +1,4 @@
-/** The reference of the package's two entries, by TypeDoc from the published types: a page of Markdown for each name. */
+/** The reference of the package's two entries, by TypeDoc from the published types: each name is a page of Markdown. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -106,7 +106,7 @@ function summary(of: DeclarationReflection): string {
     .replaceAll("|", "\\|");
 }
 
-/** The published types, by file. The first comment of an entry gets the tag by which TypeDoc knows it as the module's. */
+/** The published types, by file. An entry's first comment gets the tag by which TypeDoc knows it as the module's. */
 function publishedTypes(): Map<string, string> {
   const files = readdirSync(join(root, "dist")).filter((file) => file.endsWith(".d.ts"));
   return new Map(
@@ -118,7 +118,7 @@ function publishedTypes(): Map<string, string> {
   );
 }
 
-/** A type as it is declared, after those that it names and that aren't exported; TypeDoc would show those by name alone. */
+/** A type as it is declared, after the types that it names and that aren't exported: TypeDoc would only name those. */
 function declaration(types: Map<string, string>, name: string): string {
   for (const [file, text] of types) {
     const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
@@ -145,11 +145,9 @@ function declaration(types: Map<string, string>, name: string): string {
 export async function api(): Promise<ApiPage[]> {
   const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-api-"));
   try {
-    const [types, out, tsconfig] = ["types", "out", "tsconfig.json"].map((name) => join(folder, name)) as [
-      string,
-      string,
-      string,
-    ];
+    const types = join(folder, "types");
+    const out = join(folder, "out");
+    const tsconfig = join(folder, "tsconfig.json");
     const published = publishedTypes();
     mkdirSync(types);
     for (const [file, text] of published) writeFileSync(join(types, file), text);
@@ -220,10 +218,13 @@ function overview({ name, introduction }: (typeof ENTRIES)[0], project: ProjectR
   const sections = Object.values(KINDS)
     .map((kind) => [kind, rows.filter((row) => row.kind === kind).map(({ row }) => row)] as const)
     .filter(([, rows]) => rows.length > 0)
-    .map(
-      ([kind, rows]) =>
-        `## ${kind}${kind.endsWith("s") ? "es" : "s"}\n\n| name | what |\n| --- | --- |\n${rows.join("\n")}`,
-    );
+    .map(([kind, rows]) => [
+      `## ${kind}${kind.endsWith("s") ? "es" : "s"}\n`,
+      "| name | what |",
+      "| --- | --- |",
+      ...rows,
+    ])
+    .map((lines) => lines.join("\n"));
   const markdown = [`# ${name}`, introduction, ...sections].join("\n\n");
   return { path: `api/${name}/index.md`, name, kind: "Entry", markdown };
 }

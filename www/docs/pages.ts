@@ -1,10 +1,8 @@
 /** Which pages the docs have. Their text is the repository's own Markdown, and what TypeDoc makes of the types. */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { posix } from "node:path";
-import MiniSearch from "minisearch";
 import { type ApiPage, api } from "./api.js";
-import { ids, parse, relink, render, type Section, sections, type Token } from "./markdown.js";
-import { options } from "./search.js";
+import { ids, parse, relink, type Token } from "./markdown.js";
 
 const root = new URL("../../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
@@ -100,7 +98,8 @@ async function all(): Promise<Page[]> {
   return [...readme(), ...files("In depth"), ...files("Examples"), ...entries, ...names, ...files("Project")];
 }
 
-const relative = (from: string, to: string) => {
+/** The way from one page to another. */
+export const relative = (from: string, to: string) => {
   const path = posix.relative(posix.dirname(from), to.replace(/(^|\/)index\.html$/, "$1."));
   return to.endsWith("index.html") ? `${path || "."}/` : path;
 };
@@ -134,101 +133,8 @@ function link(pages: Page[]): Set<string> {
   return files;
 }
 
-const escaped = (text: string) =>
-  text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]!);
-
-/** The navigation of a page: all pages by group, and below its own name its parts. */
-function navigation(pages: Page[], page: Page, parts: Section[]): string {
-  const entry = (to: Page) => {
-    const here = to === page;
-    const below = parts.filter(({ level }) => level === 2 || (level === 3 && page.source.startsWith("api/")));
-    const list = below.map(({ id, title }) => `<li><a href="#${id}">${escaped(title)}</a></li>`).join("");
-    const href = `<a href="${relative(page.url, to.url)}"${here ? ' aria-current="page"' : ""}>${escaped(to.title)}</a>`;
-    return `<li>${href}${here && list ? `<ul>${list}</ul>` : ""}</li>`;
-  };
-  const group = (name: string, more = "") => {
-    const some = pages.filter(({ group }) => group === name);
-    return `<ul>${some.map(entry).join("")}${more}</ul>`;
-  };
-  const rust = `<li><a href="${relative(page.url, "rust/bloom_wasm/index.html")}">The crate, by rustdoc</a></li>`;
-  const names = `<details${page.group === "All names" ? " open" : ""}><summary>All names</summary>${group("All names")}</details>`;
-  return ["Guide", "In depth", "Examples", "Reference", "Project"]
-    .map(
-      (name) => `<h2>${name}</h2>${group(name, name === "Reference" ? rust : "")}${name === "Reference" ? names : ""}`,
-    )
-    .join("\n");
-}
-
-/** The page before and the page after, of the same reference or of what is to be read in order. */
-function neighbours(pages: Page[], page: Page): string {
-  const row = pages.filter(({ group }) => (group === "All names") === (page.group === "All names"));
-  const at = row.indexOf(page);
-  const to = (other: Page | undefined, rel: string, words: string) =>
-    other
-      ? `<a rel="${rel}" href="${relative(page.url, other.url)}"><span>${words}</span> ${escaped(other.title)}</a>`
-      : "<span></span>";
-  return to(row[at - 1], "prev", "Before this") + to(row[at + 1], "next", "Next");
-}
-
-/** The names in rustdoc's pages, so that the search finds them. */
-function rustNames(doc: string) {
-  return readdirSync(posix.join(doc, "bloom_wasm"), { recursive: true, encoding: "utf8" }).flatMap((path) => {
-    const url = path.replaceAll("\\", "/");
-    const [, kind, name] = /(?:^|\/)(struct|enum|trait|fn|constant|type|macro)\.(\w+)\.html$/.exec(url) ?? [];
-    if (!kind) return [];
-    const module = [
-      "bloom_wasm",
-      ...posix
-        .dirname(url)
-        .split("/")
-        .filter((part) => part !== "."),
-    ].join("::");
-    return [{ id: `rust/bloom_wasm/${url}`, title: name!, page: `${kind} of ${module}`, text: "Rust crate" }];
-  });
-}
-
-/** Everything that goes below docs/: pages as text, and other files by the path of their original. */
-export async function docs(doc: string) {
+/** All pages, and the files that they link to. */
+export async function docs() {
   const pages = await all();
-  const files = link(pages);
-  const template = readFileSync(new URL("page.html", import.meta.url), "utf8");
-  const html = new Map<string, string>();
-  const entries = rustNames(doc);
-  const filter = sections(pages.find(({ url }) => url === "api/classes/Filter.html")!.tokens);
-  const isClass = (page: Page) => page.url.startsWith("api/classes/");
-  // Who looks for a name doesn't look for the heading "Properties" below it, or for all classes that inherit it.
-  const isOne = (page: Page) => page.source.startsWith("api/") && !isClass(page);
-  const isInherited = (page: Page, { title, text }: Section) =>
-    isClass(page) && page.title !== "Filter" && filter.some((other) => other.title === title && other.text === text);
-  for (const page of pages) {
-    const parts = sections(page.tokens);
-    const [first] = parts;
-    const description = (first!.text || page.title)
-      .replace(/\s+/g, " ")
-      .trim()
-      .slice(0, 200)
-      .replace(/\s\S*$/, "");
-    const fill: Record<string, string> = {
-      title: escaped(page.url === "index.html" ? "Docs" : page.title),
-      description: escaped(description),
-      navigation: navigation(pages, page, parts),
-      content: render(page.tokens),
-      neighbours: neighbours(pages, page),
-      index: relative(page.url, "search.json"),
-    };
-    html.set(
-      page.url,
-      template.replace(/\{\{(\w+)\}\}/g, (_, name) => fill[name]!),
-    );
-    const address = page.url.replace(/index\.html$/, "");
-    const all = parts.map(({ text }) => text).join(" ");
-    entries.push({ id: address, title: first!.title, page: page.group, text: isOne(page) ? all : first!.text });
-    for (const part of isOne(page) ? [] : parts.slice(1)) {
-      const { id, title, text } = part;
-      if (!isInherited(page, part)) entries.push({ id: `${address}#${id}`, title, page: page.title, text });
-    }
-  }
-  const index = new MiniSearch(options);
-  index.addAll(entries);
-  return { html, files, index: JSON.stringify(index) };
+  return { pages, files: link(pages) };
 }

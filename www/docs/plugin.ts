@@ -3,7 +3,9 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "vite";
+import { layout } from "./layout.js";
 import { docs } from "./pages.js";
+import { searchIndex } from "./searchindex.js";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
@@ -12,20 +14,20 @@ const RUSTDOC = join(root, "target/www/doc");
 
 export function plugin(): Plugin {
   let made: Awaited<ReturnType<typeof docs>>;
-  const html = (id: string) =>
-    id.startsWith(here) ? made.html.get(id.slice(here.length).replaceAll("\\", "/")) : undefined;
+  let html: Map<string, string>; // by the path of the file that there isn't
   return {
     name: "docs",
     apply: "build",
     enforce: "pre",
     async config() {
-      made = await docs(RUSTDOC);
-      return { build: { rollupOptions: { input: [...made.html.keys()].map((url) => join(here, url)) } } };
+      made = await docs();
+      html = new Map(made.pages.map((page) => [join(here, page.url), layout(made.pages, page)]));
+      return { build: { rollupOptions: { input: [...html.keys()] } } };
     },
-    resolveId: (id) => (html(id) === undefined ? undefined : id),
-    load: html,
+    resolveId: (id) => (html.has(id) ? id : undefined),
+    load: (id) => html.get(id),
     generateBundle() {
-      this.emitFile({ type: "asset", fileName: "docs/search.json", source: made.index });
+      this.emitFile({ type: "asset", fileName: "docs/search.json", source: searchIndex(made.pages, RUSTDOC) });
       for (const file of made.files)
         this.emitFile({ type: "asset", fileName: `docs/files/${file}`, source: readFileSync(join(root, file)) });
     },

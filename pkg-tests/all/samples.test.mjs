@@ -1,0 +1,384 @@
+/**
+ * Every sample of code in the pages that people read runs: those of README, SECURITY.md and docs/feeds.md here, as they
+ * stand there, and all others where ELSEWHERE says. What can't run says why.
+ */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { root, installed as tools } from "../../scripts/setup.mjs";
+import { folder, installed } from "../installed.mjs";
+import { prints, shell } from "../interop/docs.mjs";
+import * as systems from "../interop/systems.mjs";
+import { skipped } from "../runtimes/table.mjs";
+
+const { BloomFilter, decode } = await installed();
+
+/** All samples, by file, the heading above, and language; several of one language under a heading are in order. */
+const samples = [
+  ...["README.md", "FORMAT.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"],
+  ...["feeds", "moving", "recipes", "releasing", "scale"].map((name) => `docs/${name}.md`),
+  ...["extension", "signup", "worker"].map((name) => `examples/${name}/README.md`),
+].flatMap((file) => {
+  const text = readFileSync(join(root, file), "utf8");
+  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(({ index, 1: language, 2: code }) => {
+    const heading = [
+      ...text
+        .slice(0, index)
+        .replace(/^```\w*\n[\s\S]*?^```$/gm, "")
+        .matchAll(/^#+ (.*)$/gm),
+    ].at(-1)[1];
+    return { file, heading, language, code, taken: false };
+  });
+});
+
+/** The next sample of a language under a heading. */
+function take(file, heading, language) {
+  const found = samples.find(
+    (it) => !it.taken && it.file === file && it.heading === heading && it.language === language,
+  );
+  assert.ok(found, `${file} has no (further) ${language} under "${heading}"`);
+  found.taken = true;
+  return found.code;
+}
+
+/** Samples that other tests run, and by what words in the test one sees that it does. */
+const ELSEWHERE = [
+  [/^docs\/recipes\.md/, "pkg-tests/all/recipes.test.mjs", '"docs/recipes.md"'],
+  [/^docs\/moving\.md/, "pkg-tests/all/moving.test.mjs", 'page("moving.md")'],
+  [/^docs\/scale\.md/, "pkg-tests/all/scale.test.mjs", 'page("scale.md")'],
+  [/^README\.md: In Rust: rust/, "src/lib.rs", 'include_str!("../README.md")'],
+  [/^docs\/feeds\.md: Where a client keeps it: js: import/, "pkg-tests/feed.test.mjs", 'adapter("files")'],
+  [/^docs\/feeds\.md: Where a client keeps it: js/, "pkg-tests/all/feed.test.mjs", '["indexedDb", "kv"]'],
+  [/^docs\/feeds\.md: (GitHub Pages|S3 and R2): yaml/, "pkg-tests/all/hosting.test.mjs", "workflows()"],
+  [/^examples\/signup\/README\.md/, "pkg-tests/all/signup.test.mjs", "npx (bloom-wasm build"],
+  [/^examples\/extension\/README\.md: Try it/, "pkg-tests/all/extension.test.mjs", '"build.mjs", "--feed"'],
+  [/^examples\/worker\/README\.md: How it follows the feed/, "pkg-tests/all/worker.test.mjs", "/^opening .*/m"],
+  [/^examples\/worker\/README\.md: Try it: sh: curl/, "pkg-tests/all/worker.test.mjs", "maybe on the list"],
+];
+
+/** Samples that can't run in a test, and why. */
+const CANNOT = [
+  [/^README\.md: Install/, "it installs from npm and crates.io, where a version is only once it is released"],
+  [
+    /^README\.md: Coming from .*: scala/,
+    "Spark's shell isn't in PySpark; docs/moving.md makes the same call in Python",
+  ],
+  [/^docs\/feeds\.md: The manifest/, "it shows a form, with `...` in place of the data"],
+  [/^examples\/extension\/README\.md: Use your own list: sh: npm/, "it installs from npm"],
+  [
+    /^examples\/worker\/README\.md: Try it: sh: npm/,
+    "it installs Wrangler from npm; the test of the Worker runs Miniflare",
+  ],
+];
+
+/** A folder of its own beside the installed package, with these files. */
+function work(name, files = {}) {
+  const cwd = mkdtempSync(join(folder, `${name}-`));
+  for (const [path, content] of Object.entries(files)) writeFileSync(join(cwd, path), content);
+  return cwd;
+}
+
+const lines = (...keys) => keys.map((key) => `${key}\n`).join("");
+
+/** Runs lines of a shell. `npx bloom-wasm` is the native tool here: npx.test.mjs shows that the two are one. */
+const sh = (code, cwd) => shell(`npx() { shift; bloom-wasm "$@"; }\n${code}`, cwd);
+
+let modules = 0;
+
+/** Runs JavaScript as a module. It is given some names, and what it must export can be said. */
+async function js(code, cwd, given = {}, after = "") {
+  globalThis.given = given;
+  const file = join(cwd, `sample-${modules++}.mjs`);
+  writeFileSync(file, `const { ${Object.keys(given).join(", ")} } = globalThis.given;\n${code}\n${after}\n`);
+  return import(pathToFileURL(file).href);
+}
+
+/** Whatever is fetched comes from a folder, by the last part of its URL. */
+function serve(context, cwd) {
+  return context.mock.method(globalThis, "fetch", async (input) => {
+    const name = basename(new URL(input.url ?? input).pathname);
+    return new Response(readFileSync(join(cwd, name)));
+  });
+}
+
+const README = "README.md";
+
+{
+  const [ask, build] = [take(README, "bloom-wasm", "js"), take(README, "bloom-wasm", "sh")];
+  test("README: the first example", async (context) => {
+    const cwd = work("first", { "urls.txt": lines("evil.example", "bad.example/a/") });
+    sh(build, cwd);
+    serve(context, cwd);
+    for (const [href, warnings] of [
+      ["https://www.evil.example/login", 1],
+      ["https://good.example/", 0],
+    ]) {
+      const warn = context.mock.fn();
+      await js(ask, cwd, { location: { href }, warn });
+      assert.equal(warn.mock.callCount(), warnings, href);
+    }
+  });
+}
+
+{
+  const heading = "How do I build a filter?";
+  const [tool, script] = [take(README, heading, "sh"), take(README, heading, "js")];
+  test("README: building, by the tool and in JavaScript", async () => {
+    const many = Array.from({ length: 1000 }, (_, i) => `id-${i}`);
+    const cwd = work("building", {
+      "bad.txt": lines("id-4711", ...many),
+      "more.txt.gz": gzipSync(lines("id-5000", "id-4711")),
+      "huge.gz": gzipSync(lines(...many)),
+    });
+    const printed = sh(tool, cwd);
+    const bad = decode(readFileSync(join(cwd, "bad.bloom")));
+    assert.ok([...many, "id-4711", "id-5000"].every((key) => bad.has(key)));
+    assert.equal(bad.info().name, "bad ids");
+    assert.equal(bad.info().createdAt, Date.UTC(2026, 10, 21, 9));
+    assert.equal(decode(readFileSync(join(cwd, "huge.bloom"))).info().count, 1000);
+    // What info, check, verify and calc say.
+    for (const said of [/bad ids/, /^id-4711$/m, /1,001 keys, 0 false negatives/, /9,585,059/])
+      assert.match(printed, said);
+
+    const processed = [];
+    const progress = [];
+    const given = {
+      urls: ["https://evil.example/", "mailto:nobody", "both.example"],
+      popularHosts: ["good.example", "both.example"],
+      writeFile: (name, bytes) => writeFileSync(join(cwd, name), bytes),
+      response: new Response(lines(...many)),
+      signal: AbortSignal.timeout(600_000),
+      onProgress: ({ loaded }) => progress.push(loaded),
+      id: "new",
+      process: (id) => processed.push(id),
+      console: { warn: (...words) => progress.push(words.join(" ")) },
+    };
+    const { filter, large } = await js(script, cwd, given, "export { filter, large };");
+    assert.deepEqual([filter.hasUrl("http://evil.example/x"), filter.hasUrl("http://good.example/")], [true, false]);
+    assert.ok(decode(readFileSync(join(cwd, "phishing.bloom"))).equals(filter));
+    assert.ok(many.every((key) => large.has(key)));
+    assert.deepEqual(processed, ["new"]);
+    assert.ok(progress.includes("not a key: mailto:nobody not_checkable"), progress.join());
+    assert.ok(progress.includes("in both lists: both.example/ false"), progress.join());
+  });
+}
+
+{
+  const code = take(README, "Keep it up to date", "sh");
+  test("README: deltas", () => {
+    const cwd = work("deltas", { "monday.txt": lines("a", "b"), "tuesday.txt": lines("b", "c") });
+    sh(`bloom-wasm build monday.txt -o monday.bloom\n${code}`, cwd);
+    const tuesday = decode(readFileSync(join(cwd, "tuesday.bloom")));
+    assert.deepEqual([...tuesday.hasMany(["a", "b", "c"])], [0, 1, 1]);
+  });
+}
+
+{
+  const [common, pwned] = take(README, "Lists of passwords", "sh").trim().split("\n");
+  test("README: lists of passwords", () => {
+    const hash = (password) => createHash("sha1").update(password).digest("hex").toUpperCase();
+    const cwd = work("passwords", {
+      "common.txt": lines("password1", "123456"),
+      "pwned-passwords.txt": lines(`${hash("hunter2")}:10`, `${hash("rare")}:9`),
+    });
+    const asked = (line, ...passwords) => {
+      sh(line, cwd);
+      const filter = decode(readFileSync(join(cwd, "passwords.bloom")));
+      return passwords.map((password) => filter.hasPassword(password));
+    };
+    assert.deepEqual(asked(common, "password1", "123456"), [true, false]);
+    assert.deepEqual(asked(pwned, "hunter2", "rare"), [true, false]);
+  });
+}
+
+{
+  const [loading, asking] = [take(README, "Load", "js"), take(README, "Ask for keys", "js")];
+  test("README: loading, and asking for keys", async (context) => {
+    const keys = ["a", "b"];
+    const bytes = BloomFilter.from(keys).toBytes();
+    const cwd = work("asking", { "keys.bloom": bytes });
+    serve(context, cwd);
+    const hash = createHash("sha256").update(bytes).digest("base64");
+    const show = context.mock.fn();
+    const import_ = 'import { load } from "bloom-wasm/reader";\n';
+    const given = { url: "https://example.com/keys.bloom", signal: AbortSignal.timeout(600_000), show };
+    const withHash = (hash) => import_ + loading.replace("sha256-...", `sha256-${hash}`);
+    const { filter } = await js(withHash(hash), cwd, given, "export { filter };");
+    assert.deepEqual([...filter.hasMany(["a", "b", "c"])], [1, 1, 0]);
+    assert.ok(show.mock.calls.some(({ arguments: [loaded] }) => loaded === bytes.length));
+    await assert.rejects(js(withHash(hash.replace(/^./, "!")), cwd, given));
+    const text = new TextEncoder().encode("a\nx\nb");
+    await js(asking, cwd, { filter, key: "a", keys, text });
+  });
+}
+
+{
+  const [urls, passwords] = [take(README, "Check URLs", "js"), take(README, "Check passwords", "js")];
+  test("README: checking URLs and passwords", async (context) => {
+    const { RibbonFilter } = await installed();
+    const filter = RibbonFilter.from(["evil.example"], { profile: "url" });
+    const asked = urls.replace(/;.*$/gm, ",");
+    const { answers } = await js(`export const answers = [${asked}];`, work("urls"), { filter });
+    assert.deepEqual(answers, [true, true, "evil.example/"]);
+
+    const common = RibbonFilter.from(["password1"], { profile: "password" });
+    for (const [value, refusals] of [
+      ["password1", 1],
+      ["correct horse battery staple", 0],
+    ]) {
+      const refuse = context.mock.fn();
+      await js(passwords, work("checking"), { filter: common, input: { value }, refuse });
+      assert.equal(refuse.mock.callCount(), refusals, value);
+    }
+  });
+}
+
+/** Publishes a feed and follows it, by the samples of a page. */
+function feed(title, publishing, following, ends) {
+  test(title, async (context) => {
+    const cwd = work("feed");
+    for (const name of ["list.txt", "malicious.txt"]) writeFileSync(join(cwd, name), lines("evil.example"));
+    const publicKey = /[\w-]{43}/.exec(sh(publishing, cwd))[0];
+    sh(`bloom-wasm feed verify public --public-key ${publicKey}`, cwd);
+    serve(context, join(cwd, "public"));
+    const warn = context.mock.fn();
+    const code = following.replace(/publicKey: "[\w-]{43}"/, `publicKey: "${publicKey}"`);
+    const given = { publicKey, warn, location: { href: "https://www.evil.example/" } };
+    const { feed } = await js(code, cwd, given, "export { feed };");
+    try {
+      assert.equal(feed.generation, 1);
+      assert.equal(feed.filter.hasUrl("https://evil.example/login"), true);
+      assert.equal(warn.mock.callCount(), ends.warnings);
+    } finally {
+      feed.close();
+    }
+  });
+}
+{
+  const heading = "How does it stay up to date?";
+  feed("README: a feed", take(README, heading, "sh"), take(README, heading, "js"), { warnings: 1 });
+  const feeds = "docs/feeds.md";
+  feed("docs/feeds.md: a feed", take(feeds, "Publishing", "sh"), take(feeds, "Following", "js"), { warnings: 0 });
+}
+
+{
+  const code = take("docs/feeds.md", "S3 and R2", "json");
+  test("docs/feeds.md: the CORS rules are JSON", () => {
+    assert.deepEqual(JSON.parse(code).CORSRules[0].AllowedOrigins, ["*"]);
+  });
+}
+
+{
+  const code = take("examples/extension/README.md", "Use your own list", "sh");
+  test("the extension: publishing a list of one's own", () => {
+    const cwd = work("extension", { "list.txt": lines("evil.example"), "popular.txt": lines("good.example") });
+    sh(code, cwd);
+    assert.equal(JSON.parse(readFileSync(join(cwd, "public/feed.json"), "utf8")).signatures.length, 1);
+  });
+}
+
+const COMING = "Coming from Go, Java, Spark, Redis or another npm package";
+const missing = (title, { missing }) => missing && skipped(`README, ${title}`, missing);
+const has = (path, options) => decode(readFileSync(path), options).has("evil.example");
+
+{
+  const [fragment, ask] = [take(README, COMING, "go"), take(README, COMING, "js")];
+  const go = systems.goCommand();
+  test("README: from Go", { skip: missing("Go", go), timeout: 600_000 }, async (context) => {
+    // Debian's package is of version 3, without modules.
+    const program = `package main
+import ("os"; "github.com/bits-and-blooms/bloom")
+func main() {
+file, _ := os.Create("seen.go.bin")
+${fragment}}`;
+    const cwd = work("go", { "main.go": program });
+    shell(`${go.program} run main.go && mv seen.go.bin seen.go`, cwd, go.env);
+    serve(context, cwd);
+    const { filter } = await js(ask, cwd, {}, "export { filter };");
+    assert.deepEqual([filter.has("evil.example"), filter.has("good.example")], [true, false]);
+  });
+}
+
+{
+  const code = take(README, COMING, "java");
+  const guava = systems.guavaClasses();
+  test("README: from Guava", { skip: missing("Guava", guava), timeout: 600_000 }, () => {
+    const program = `import com.google.common.hash.*;
+import java.io.FileOutputStream;
+import static java.nio.charset.StandardCharsets.UTF_8;
+public class Sample { public static void main(String[] args) throws Exception {
+var stream = new FileOutputStream("keys.guava");
+${code}}}`;
+    const cwd = work("guava", { "Sample.java": program });
+    prints("java", ["-cp", guava.jar, "Sample.java"], { cwd });
+    assert.ok(has(join(cwd, "keys.guava"), { from: "guava", funnel: "utf8" }));
+  });
+}
+
+{
+  const code = take(README, COMING, "python");
+  const redis = systems.redisTools();
+  test("README: from Redis", { skip: missing("Redis", redis), timeout: 600_000 }, () =>
+    systems.withRedis((port) => {
+      const program = `import mmh3, redis as client\nredis = client.Redis(port=${port})\n${code}`;
+      const cwd = work("redis", { "sample.py": program });
+      prints("python3", ["sample.py"], { cwd, env: { PYTHONPATH: redis.path } });
+      assert.ok(has(join(cwd, "urls.bitmap"), { from: "redis-bitmap", bits: 14_377_588, hashes: 10 }));
+    }),
+  );
+}
+
+{
+  const code = take(README, COMING, "js");
+  const npm = tools("bloomfilter", ["bloomfilter@1.1.0"]);
+  const theirs = { missing: npm ? undefined : "npm could not install bloomfilter" };
+  test("README: from the npm package bloomfilter", { skip: missing("bloomfilter", theirs) }, async () => {
+    const { BloomFilter } = await import(pathToFileURL(createRequire(join(npm, "user.cjs")).resolve("bloomfilter")));
+    const cwd = work("bloomfilter");
+    await js(code, cwd, { BloomFilter, writeFileSync: (name, text) => writeFileSync(join(cwd, name), text) });
+    assert.ok(has(join(cwd, "urls.json"), { from: "npm-bloomfilter", hashes: 10 }));
+  });
+}
+
+{
+  const [wrapping, making] = [take(README, COMING, "sh"), take(README, COMING, "js")];
+  test("README: wrapping other software's bytes, and making them", async () => {
+    const { ForeignFilter } = await installed();
+    const keys = ["evil.example", "bad.example"];
+    const original = ForeignFilter.from(keys, { format: "go-bloom" }).toForeign();
+    const cwd = work("wrapping", { "seen.go": original });
+    sh(wrapping, cwd);
+    assert.ok(readFileSync(join(cwd, "seen.go")).equals(original));
+    assert.ok(has(join(cwd, "seen.bloom")));
+    await js(`import { ForeignFilter } from "bloom-wasm";\n${making}`, cwd, {
+      keys,
+      writeFile: (name, bytes) => writeFileSync(join(cwd, name), bytes),
+    });
+    assert.ok(has(join(cwd, "keys.guava"), { from: "guava", funnel: "utf8" }));
+  });
+}
+
+test("every other sample runs in a test of its own, or can't, and says why", () => {
+  const used = new Set();
+  const unknown = [];
+  for (const { file, heading, language, code } of samples.filter(({ taken }) => !taken)) {
+    const name = `${file}: ${heading}: ${language}: ${code.split("\n")[0]}`;
+    const where = [...ELSEWHERE, ...CANNOT].find(([pattern]) => pattern.test(name));
+    if (!where) unknown.push(name);
+    else used.add(where);
+    const [, why, words] = where ?? [];
+    if (words) assert.ok(readFileSync(join(root, why), "utf8").includes(words), `${why} doesn't say ${words}`);
+    else if (why) console.log(`samples: ${name} doesn't run: ${why}`);
+  }
+  assert.deepEqual(unknown, []);
+  assert.deepEqual(
+    [...ELSEWHERE, ...CANNOT].filter((it) => !used.has(it)).map(([pattern]) => pattern.source),
+    [],
+  );
+  assert.ok(samples.length > 60, `${samples.length} samples`);
+});
