@@ -2,7 +2,7 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Plugin } from "vite";
+import { normalizePath, type Plugin } from "vite";
 import { layout } from "./layout.js";
 import { docs } from "./pages.js";
 import { searchIndex } from "./searchindex.js";
@@ -21,7 +21,7 @@ export function plugin(): Plugin {
     enforce: "pre",
     async config() {
       made = await docs();
-      html = new Map(made.pages.map((page) => [join(here, page.url), layout(made.pages, page)]));
+      html = new Map(made.pages.map((page) => [normalizePath(join(here, page.url)), layout(made.pages, page)]));
       return { build: { rollupOptions: { input: [...html.keys()] } } };
     },
     resolveId: (id) => (html.has(id) ? id : undefined),
