@@ -113,7 +113,8 @@ for (const code of document.querySelectorAll(".code")) {
 // On a page far down the list, the list begins there.
 const contents = document.querySelector("#contents")!;
 const here = contents.querySelector<HTMLElement>("[aria-current]");
-if (here && here.offsetTop > contents.clientHeight) contents.scrollTop = here.offsetTop - 64;
+const below = here ? here.getBoundingClientRect().top - contents.getBoundingClientRect().top : 0;
+if (below > contents.clientHeight / 2) contents.scrollTop = below - 64;
 contents.addEventListener("click", ({ target }) => {
   if ((target as Element).closest("a") && contents.matches(":popover-open")) (contents as HTMLElement).hidePopover();
 });

@@ -99,6 +99,11 @@ rules.fence = (tokens, i) => {
 
 rules.code_block = rules.fence;
 
+rules.code_inline = (tokens, i) => {
+  const { content } = tokens[i]!;
+  return `<code${content.length < 24 ? ' class="short"' : ""}>${md.utils.escapeHtml(content)}</code>`;
+};
+
 rules.heading_open = (tokens, i, options, _env, self) => {
   const link = tokens[i + 1]!.children!.some(({ type }) => type === "link_open");
   const open = self.renderToken(tokens, i, options).trimEnd();

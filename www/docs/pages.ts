@@ -47,6 +47,8 @@ export interface Page {
   group: string;
   /** Its name in the navigation. */
   title: string;
+  /** What it is, if it isn't a page of its group like all others. */
+  kind?: string;
   /** The file that it is made of, from which its links start. */
   source: string;
   tokens: Token[];
@@ -82,7 +84,8 @@ const fileUrl = (path: string) => `${posix.basename(path.replace("/README", ""),
 function apiPage({ path, name, kind, markdown }: ApiPage): Page {
   const url = path.replace("/bloom-wasm/", "/").replace(".md", ".html");
   const title = kind !== "Entry" && url.startsWith("api/reader/") ? `${name} of the reader` : name;
-  return { url, group: kind === "Entry" ? "Reference" : "All names", title, source: path, tokens: parse(markdown) };
+  const group = kind === "Entry" ? "Reference" : "All names";
+  return { url, group, title, kind, source: path, tokens: parse(markdown) };
 }
 
 /** All pages, in the order of the navigation. */

@@ -27,7 +27,7 @@ export function searchIndex(pages: Page[], doc: string): string {
   const entries = pages.flatMap((page) => {
     const address = page.url.replace(/index\.html$/, "");
     const [first, ...parts] = sections(page.tokens);
-    const top = { id: address, title: first!.title, page: page.group, text: first!.text };
+    const top = { id: address, title: first!.title, page: page.kind ?? page.group, text: first!.text };
     // Who looks for a name of the API doesn't look for the heading "Properties" below it.
     if (page.source.startsWith("api/") && !isClass(page))
       return { ...top, text: [first!, ...parts].map(({ text }) => text).join(" ") };
