@@ -75,7 +75,7 @@ test("each export of the package has a page, and each part of README is on one",
     const names = Object.keys(await import(entry));
     assert.ok(names.length > 5);
     for (const name of names) {
-      const [, link] = new RegExp(`<a href="([^"]*)"><code>${name}</code></a>`).exec(html(page)) ?? [];
+      const [, link] = new RegExp(`<a href="([^"]*)"><code[^>]*>${name}</code></a>`).exec(html(page)) ?? [];
       assert.ok(link, `${page}: ${name}`);
       assert.match(
         html(posix.join(posix.dirname(page), link)),

@@ -62,6 +62,7 @@ export function layout(pages: Page[], page: Page): string {
     content: render(page.tokens),
     neighbours: neighbours(pages, page),
     index: relative(page.url, "search.json"),
+    section: page.kind ? "api" : "guide",
   };
   return template.replace(/\{\{(\w+)\}\}/g, (_, name) => fill[name]!);
 }
