@@ -274,6 +274,35 @@ function feed(title, publishing, following, ends) {
 }
 
 {
+  const [build, elsewhere] = [
+    take("docs/feeds.md", "Sharded filters", "sh"),
+    take("docs/feeds.md", "Built elsewhere", "sh"),
+  ];
+  const hash = (password) => createHash("sha1").update(password).digest("hex").toUpperCase();
+  test("docs/feeds.md: a sharded filter", () => {
+    const pwned = lines(...["password", "123456", "qwerty"].map((password) => `${hash(password)}:9`));
+    const cwd = work("sharded", { "pwned.txt": pwned });
+    const printed = sh(`bloom-wasm feed keygen -o feed.key\n${build}`, cwd);
+    assert.match(printed, new RegExp(`^${hash("password")}$`, "m"));
+    assert.match(printed, /^members +3 keys, 0 false negatives$/m);
+  });
+  test("docs/feeds.md: a sharded filter that was built elsewhere", () => {
+    // A digest whose first six bits are 42.
+    const digest = Buffer.alloc(8);
+    digest.writeBigUInt64LE((42n << 58n) | 4711n);
+    // The page has one shard of 8,192; here are the others, without keys.
+    const cwd = work("elsewhere", { "digests-of-shard-42": digest });
+    const [one, index] = elsewhere.replaceAll("8192", "64").trim().split("\n");
+    sh(`bloom-wasm feed keygen -o feed.key\nmkdir public\n${one}`, cwd);
+    const others = one.replace(/--index 42/, '--index "$shard"').replace(/<.*/, "< /dev/null");
+    const loop = `for shard in $(seq 0 63); do [ "$shard" = 42 ] || ${others}; done`;
+    const printed = sh(`${loop}\n${index}\nbloom-wasm info public`, cwd);
+    assert.match(printed, /^keys +1$/m);
+    assert.match(printed, /^shards +64$/m);
+  });
+}
+
+{
   const code = take("examples/extension/README.md", "Use your own list", "sh");
   test("the extension: publishing a list of one's own", () => {
     const cwd = work("extension", { "list.txt": lines("evil.example"), "popular.txt": lines("good.example") });
