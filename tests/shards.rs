@@ -189,6 +189,8 @@ fn allowed_keys_are_absent_and_members_win_unless_told_otherwise() {
     done(&folder, "build @list --shards 8 --fpr 0.1 --allow @allow -o @kept");
     assert_eq!(tool_with(&folder, "check @kept", allowed.as_bytes()), (1, String::new(), String::new()));
     done(&folder, "verify @kept --members @list --probes 1000");
+    let said = done(&folder, "build @list --shards 8 --fpr 0.1 --allow @allow -o @kept-again");
+    assert!(said.contains("10 keys in both lists (kept)"), "{said}");
     let said = done(&folder, "build @list --shards 8 --fpr 0.1 --allow @allow --allow-wins -o @won");
     assert!(said.contains("5,000 keys") && said.contains("10 keys in both lists (removed)"), "{said}");
     let all = keys(4990..200_000).collect::<Vec<_>>().join("\n");
@@ -238,7 +240,7 @@ fn shards_that_were_built_elsewhere() {
         let (code, _, err) = tool_with(&folder, &args, &bytes);
         assert_eq!(code, 0, "{err}");
     }
-    let said = done(&folder, "shard index @parts --shards 32 --fpr 0.01");
+    let said = done(&folder, "shard index @parts --shards 32");
     assert!(said.contains("32 shards"), "{said}");
     let [whole, parts] = ["whole", "parts"].map(|dir| folder.path().join(dir));
     assert_eq!(files(&whole), files(&parts));
@@ -297,7 +299,8 @@ fn what_is_damaged_is_refused_by_name() {
     // The other shard under this one's name.
     fs::copy(dir.join(&blobs[0]), dir.join(&blobs[1])).unwrap();
     refuses(&format!("{} is damaged", blobs[1]));
-    // The next run mends it.
+    // The next run mends it, and a page too.
+    fs::write(dir.join(&page), b"damaged").unwrap();
     done(&folder, "build @list --shards 2 --seed 1 -o @out");
     shards(&dir);
     fs::write(dir.join("shards.json"), "{}").unwrap();
@@ -331,6 +334,11 @@ fn errors() {
     }
     refused(&folder, "build @list --shards 2 --kind bloom -o @out", "--kind ribbon");
     refused(&folder, "build @list --shards 2 -o @list", "list");
+    refused(&folder, "build @list --shards 2 -o -", "-o is a folder");
+    refused(&folder, "build @list --shards 2 --expires-in 500000y -o @late", "a time is too late");
+    refused(&folder, "build @list --shards 2 --fpr 5e-10 --profile url -o @late", "a key gets");
+    let long = "n".repeat(256);
+    refused(&folder, &format!("build @list --shards 2 --name {long} -o @late"), "255");
     refused(&folder, "build @list --sign @key -o @out", "--shards");
     refused(&folder, "build @list --expires-in 1d -o @out", "--shards");
     refused(&folder, "build @empty --shards 2 -o @out", "--allow-empty");
@@ -357,7 +365,20 @@ fn errors() {
     done(&folder, "shard build --shards 4 --index 2 --seed 1 -o @parts");
     refused(&folder, "shard index @parts --shards 4", "shard-00002.bloom: it has another");
     done(&folder, "shard build --shards 4 --index 2 -o @parts");
+    refused(&folder, "shard index @parts --shards 2", "shard-00002.bloom: --shards says");
+    refused(&folder, "shard index @parts --shards 3", "a power of two");
+    done(&folder, "shard build --shards 4 --index 2 --fpr 0.1 -o @parts");
+    refused(&folder, "shard index @parts --shards 4", "shard-00002.bloom: it has another");
+    done(&folder, "build @list --name n -o @parts/shard-00002.bloom");
+    refused(&folder, "shard index @parts --shards 4", "`shard build` didn't make this");
+    done(&folder, "shard build --shards 4 --index 2 -o @parts");
     refused(&folder, "shard index @parts --shards 4 --generation 0", "--generation");
     done(&folder, "shard index @parts --shards 4 --generation 7");
     assert_eq!(payload(&folder.path().join("parts"))["generation"], 7);
+    // The same once more, with a generation of its own.
+    for shard in 0..4 {
+        done(&folder, &format!("shard build --shards 4 --index {shard} -o @parts"));
+    }
+    done(&folder, "shard index @parts --shards 4 --generation 9");
+    assert_eq!(payload(&folder.path().join("parts"))["generation"], 9);
 }

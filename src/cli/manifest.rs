@@ -21,7 +21,7 @@ pub const MAX_FILES: usize = 64;
 const MAX_PAYLOAD: usize = 1 << 20;
 /// The longest manifest, in bytes.
 const MAX_LENGTH: usize = 1 << 21;
-const MAX_SIGNATURES: usize = 16;
+pub const MAX_SIGNATURES: usize = 16;
 /// The version of the payload.
 pub const VERSION: u32 = 1;
 /// The largest whole number that JSON carries unharmed through JavaScript.
@@ -64,7 +64,7 @@ struct Header {
 }
 
 /// What both kinds of payloads begin with. Times are in milliseconds since 1970.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
     pub version: u32,
@@ -89,7 +89,7 @@ pub struct Feed {
 }
 
 /// What the manifest of a sharded filter says.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shards {
     #[serde(flatten)]
     pub head: Head,
@@ -160,13 +160,19 @@ pub fn unhex(text: &str) -> Option<[u8; 32]> {
     bytes.try_into().ok().filter(|_| is_hex(text, 64))
 }
 
+/// Fails for a time that JavaScript doesn't have.
+pub fn check_expiry(time: u64) -> Result<()> {
+    ensure!(time <= MAX_TIME, "a time is too late");
+    Ok(())
+}
+
 impl Head {
     fn check(&self) -> Result<()> {
         ensure!(self.version <= VERSION, "a later version of this tool is needed");
         let numbers = [self.generation, self.count];
         ensure!(self.version == VERSION && is_hex(&self.feed_id, 32), "a bad feedId or version");
         ensure!(numbers.into_iter().all(|number| number <= MAX_NUMBER), "a number is too large");
-        ensure!(self.created_at.max(self.expires) <= MAX_TIME, "a time is too late");
+        check_expiry(self.created_at.max(self.expires))?;
         ensure!(self.generation > 0, "generation is 0");
         ensure!(self.name.as_ref().is_none_or(|name| name.len() <= 255), "the name is too long");
         ensure!(Profile::from_name(&self.profile, false, false).is_some(), "an unknown profile");
@@ -205,16 +211,9 @@ impl Payload for Feed {
 impl Shards {
     /// Whether it says the same as another, whenever that was.
     pub fn is_as(&self, other: &Self) -> bool {
-        let Head { feed_id, name, profile, fpr, seed, .. } = &self.head;
-        let same = (feed_id, name, profile, fpr, seed)
-            == (
-                &other.head.feed_id,
-                &other.head.name,
-                &other.head.profile,
-                &other.head.fpr,
-                &other.head.seed,
-            );
-        same && (self.lowercase, self.sha1, &self.pages) == (other.lowercase, other.sha1, &other.pages)
+        let Head { generation, created_at, expires, .. } = other.head;
+        let head = Head { generation, created_at, expires, ..self.head.clone() };
+        Shards { head, ..self.clone() } == *other
     }
 
     /// How the keys are spread.

@@ -19,8 +19,8 @@ use super::spill::{Placed, Spill, of_shard};
 use super::{Answer, Streams, feed, grouped, keys, output, rate};
 use crate::digests::subtract;
 use crate::keys::Input;
-use crate::shards::{Entry, MAX_SHARD, Sharding, read_page, write_page};
-use crate::{Blob, Kind, Profile, RibbonFilter, Stack, hash};
+use crate::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding, read_page, write_page};
+use crate::{Blob, Filter, Kind, Profile, RibbonFilter, Stack, hash};
 
 /// How many keys are built at once, on all cores: it bounds the memory.
 const AT_ONCE: usize = 1 << 22;
@@ -153,9 +153,6 @@ struct IndexArgs {
     /// The number of this generation, if not the next
     #[arg(long, value_name = "N")]
     generation: Option<u64>,
-    /// The false-positive rate that the shards were built with. Default 1e-3, or 1e-4 with passwords
-    #[arg(long, allow_negative_numbers = true, value_parser = super::fpr)]
-    fpr: Option<f64>,
     #[command(flatten)]
     signing: SigningArgs,
     /// Print what was done as JSON
@@ -164,23 +161,29 @@ struct IndexArgs {
 }
 
 fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
-    let mut publisher = Publisher::open(&args.dir, &args.signing)?;
-    let mut sharding = None;
+    let mut publisher = Publisher::open(&args.dir, args.name.as_deref(), &args.signing)?;
+    Sharding::new(Profile::Raw, 0, args.shards)?;
+    let mut others = (args.shards..MAX_SHARDS).map(|shard| args.dir.join(file_of_shard(shard)));
+    if let Some(other) = others.find(|path| path.exists()) {
+        bail!("{}: --shards says that there are fewer", other.display());
+    }
+    let mut first = None;
     for shard in 0..args.shards {
         let path = args.dir.join(file_of_shard(shard));
         let name = || path.display().to_string();
         let bytes = fs::read(&path).with_context(name)?;
-        let entry = entry_of(&bytes)?;
-        publisher.write(&hex(&entry.sha256), &bytes)?;
+        let entry = entry_of(&bytes).with_context(name)?;
         let blob = Blob::decode(bytes).with_context(name)?;
-        publisher.entries.push(Entry { count: count_of(&blob).with_context(name)?, ..entry });
-        let of_this = Sharding::new(blob.profile(), blob.filter().seed(), args.shards)?;
-        let first = *sharding.get_or_insert(of_this);
-        ensure!(of_this == first, "{}: it has another profile or seed than the first", name());
+        let filter = ribbon(&blob).with_context(name)?;
+        let plain = blob.name().is_none() && blob.created_at().is_none() && blob.profile() != Profile::Url;
+        ensure!(plain, "{}: `shard build` didn't make this", name());
+        publisher.entries.push(Entry { count: filter.count(), ..entry });
+        let made_with = (Sharding::new(blob.profile(), filter.seed(), args.shards)?, filter.fpr());
+        let same = *first.get_or_insert(made_with) == made_with;
+        ensure!(same, "{}: it has another profile, seed or fpr than the first", name());
+        publisher.write(&hex(&entry.sha256), &blob.encode()?)?;
     }
-    let sharding = sharding.context("--shards must be a power of two, from 1 to 65536")?;
-    let profile = sharding.profile();
-    let fpr = args.fpr.unwrap_or(profile.default_fpr());
+    let (sharding, fpr) = first.context("there is no shard")?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let report = publisher.publish(&sharding, fpr, args.name, created_at, args.generation)?;
     // Only now, so that a run that failed can be repeated.
@@ -191,15 +194,16 @@ fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     report.print(Vec::new(), args.json, streams)
 }
 
-/// The number of keys in a shard.
-fn count_of(blob: &Blob) -> Result<u32> {
-    let crate::Filter::Ribbon(filter) = blob.filter().base() else {
-        bail!("a shard must be a ribbon filter")
-    };
-    Ok(filter.count())
+/// The filter of a shard, without its layers.
+fn ribbon(blob: &Blob) -> Result<&RibbonFilter> {
+    match blob.filter().base() {
+        Filter::Ribbon(filter) => Ok(filter),
+        _ => bail!("a shard must be a ribbon filter"),
+    }
 }
 
 fn entry_of(bytes: &[u8]) -> Result<Entry> {
+    ensure!(bytes.len() <= MAX_SHARD as usize, "it would have more than 16 MiB; use more shards");
     let sha256 = unhex(&sha256(bytes)).unwrap_or_default();
     Ok(Entry { sha256, bytes: u32::try_from(bytes.len())?, count: 0 })
 }
@@ -224,8 +228,7 @@ impl Made {
             let stack = Stack::build(Kind::Ribbon.into(), digests, allowed, key_fpr, seed)?;
             let blob = Blob::new(sharding.profile(), stack);
             let bytes = blob.encode()?;
-            ensure!(bytes.len() <= MAX_SHARD as usize, "it would have more than 16 MiB; use more shards");
-            Ok(Made { entry: Entry { count: count_of(&blob)?, ..entry_of(&bytes)? }, bytes })
+            Ok(Made { entry: Entry { count: ribbon(&blob)?.count(), ..entry_of(&bytes)? }, bytes })
         };
         make().context(name)
     }
@@ -236,12 +239,12 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     let sharding = Sharding::new(profile, args.seed, shards)?;
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let key_fpr = profile.key_fpr(fpr);
-    RibbonFilter::from_digests(&mut Vec::new(), key_fpr, args.seed)?;
-    if let Some(name) = &args.name {
-        crate::format::require_name(name)?;
-    }
+    ensure!(!output::is_stdout(&args.output), "with --shards, -o is a folder");
+    // Reports what is impossible before hours of reading.
+    let tenth = || format!("a key gets {} of --fpr", rate(key_fpr / fpr));
+    RibbonFilter::from_digests(&mut Vec::new(), key_fpr, args.seed).with_context(tenth)?;
     fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
-    let mut publisher = Publisher::open(&args.output, &args.signing)?;
+    let mut publisher = Publisher::open(&args.output, args.name.as_deref(), &args.signing)?;
 
     let scratch = || args.output.display().to_string();
     let spill = || Spill::new(&sharding, &args.output).with_context(scratch);
@@ -275,7 +278,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
 
     let each = members.each();
     let parts = members.parts().zip(allowed.parts()).zip(won.parts());
-    let mut removed = 0;
+    let (mut removed, mut kept) = (0, 0);
     for (part, ((members, allowed), won)) in (0_u32..).zip(parts) {
         let (members, allowed, won) =
             (members.with_context(scratch)?, allowed.with_context(scratch)?, won.with_context(scratch)?);
@@ -296,20 +299,22 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
                 keys += of_this;
                 end += 1;
             }
-            let make = |shard| -> Result<(Made, u64)> {
+            let make = |shard| -> Result<(Made, u64, u64)> {
                 let mut digests: Vec<u64> = of_shard(&members, shard).collect();
                 let all = digests.len();
                 let won: Vec<u64> = of_shard(&won, shard).collect();
                 subtract(&mut digests, &won);
                 let removed = (all - digests.len()) as u64;
                 let allowed: Vec<u64> = of_shard(&allowed, shard).collect();
+                let kept = allowed.iter().filter(|key| digests.binary_search(key).is_ok()).count() as u64;
                 let allowed = (!args.allow.is_empty()).then_some(&allowed[..]);
-                Ok((Made::new(&sharding, key_fpr, shard, &mut digests, allowed)?, removed))
+                Ok((Made::new(&sharding, key_fpr, shard, &mut digests, allowed)?, removed, kept))
             };
             let made = (next..end).into_par_iter().map(make).collect::<Vec<_>>();
             for made in made {
-                let (made, gone) = made?;
+                let (made, gone, stayed) = made?;
                 removed += gone;
+                kept += stayed;
                 publisher.put(made)?;
             }
             next = end;
@@ -325,8 +330,10 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     let mut rows = vec![("read", read + &met.summary())];
     if !args.allow.is_empty() {
         let mut words = format!("{} entries", grouped(entries)) + &allow_met.summary();
-        if removed > 0 {
-            words += &format!(", {} keys in both lists (removed)", grouped(removed));
+        for (what, count) in [("removed", removed), ("kept", kept)] {
+            if count > 0 {
+                words += &format!(", {} keys in both lists ({what})", grouped(count));
+            }
         }
         rows.push(("allowed", words));
     }
@@ -355,11 +362,18 @@ struct Report {
 }
 
 impl Publisher {
-    fn open(dir: &Path, signing: &SigningArgs) -> Result<Self> {
+    fn open(dir: &Path, name: Option<&str>, signing: &SigningArgs) -> Result<Self> {
+        name.map_or(Ok(()), crate::format::require_name)?;
         let signers = signing.sign.iter().map(|path| feed::read_key(path)).collect::<Result<Vec<_>>>()?;
         let expires_in =
             u64::try_from(signing.expires_in.unwrap_or(EXPIRES_IN).as_millis()).unwrap_or(u64::MAX);
         ensure!(expires_in > 0, "--expires-in must be longer than that");
+        manifest::check_expiry(milliseconds(SystemTime::now())?.saturating_add(expires_in))?;
+        ensure!(
+            signers.len() <= manifest::MAX_SIGNATURES,
+            "--sign can be repeated {} times",
+            manifest::MAX_SIGNATURES
+        );
         let live = manifest::read::<Shards>(dir)?;
         let was_signed = match &live {
             Some((text, _)) => Manifest::<Shards>::parse(text)?.is_signed(),
@@ -403,6 +417,8 @@ impl Publisher {
             None => manifest::random_id()?,
         };
         let last = live.map_or(0, |live| live.head.generation);
+        // Then it is published even if nothing has changed.
+        let asked = generation.is_some();
         let generation = generation.unwrap_or(last + 1);
         ensure!(generation > last, "--generation must be more than {last}, the one that is there");
         let created_at = created_at.unwrap_or(now);
@@ -430,16 +446,17 @@ impl Publisher {
             bytes: self.entries.iter().map(|entry| u64::from(entry.bytes)).sum(),
             pages: pages.iter().map(|page| sha256(page)).collect(),
         };
+        for (name, page) in shards.pages.iter().zip(&pages) {
+            self.write(name, page)?;
+        }
         let dir = self.dir.clone();
         if let Some((text, live)) = &self.live
+            && !asked
             && shards.is_as(live)
             && live.head.is_fresh(now, self.expires_in)
             && Manifest::<Shards>::parse(text)?.has_signers(&self.signers)
         {
             return Ok(Report { shards: live.clone(), published: false, dir });
-        }
-        for (name, page) in shards.pages.iter().zip(&pages) {
-            self.write(name, page)?;
         }
         let text = Manifest::sign(&shards, &self.signers)?.text()?;
         output::write(&self.dir.join(Shards::FILE), text.as_bytes(), || Ok(()))?;
@@ -545,7 +562,10 @@ impl Sharded {
             let context = || self.dir.join(&name).display().to_string();
             let blob = Blob::decode(self.read(&name, Some(entry.bytes))?).with_context(context)?;
             let (profile, seed) = (self.sharding.profile(), self.sharding.seed());
-            if blob.profile() != profile || blob.filter().seed() != seed || count_of(&blob)? != entry.count {
+            if blob.profile() != profile
+                || blob.filter().seed() != seed
+                || ribbon(&blob)?.count() != entry.count
+            {
                 bail!("{}: it isn't a shard of this filter", context());
             }
             if self.held > HELD {
@@ -611,7 +631,8 @@ impl Sharded {
         streams: &mut Streams,
     ) -> Result<Measured> {
         let sharding = self.sharding;
-        let folder = std::env::temp_dir();
+        // WASI has no such folder, and needs none.
+        let folder = if cfg!(target_os = "wasi") { PathBuf::new() } else { std::env::temp_dir() };
         let name = || folder.display().to_string();
         let mut spill = Spill::new(&sharding, &folder).with_context(name)?;
         let mut measured = Measured::default();
