@@ -218,6 +218,11 @@ const scripts = [
   printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-02T00:00:00Z --grace 0s
   tool feed publish feed many --state state --created-at 2026-12-03T00:00:00Z --json
   tool feed verify feed; cat feed/feed.json state/state.json; rm -f state/lock`,
+  // Only the manifest has the time, and an id of its own.
+  `tool build many --shards 4 --allow allow -o sharded > out; tool check sharded < many | tail -n 3
+  tool verify sharded --members many --probes 1000; rm sharded/shards.json; tool info sharded; printf '' > out`,
+  `mkdir parts; tool shard build --shards 1 --index 0 -o parts < /dev/null
+  tool shard index parts --shards 1 > out; tool check parts a; rm parts/shards.json; printf '' > out`,
   "cat bloom.bloom | tool merge - bloom.bloom -o old --json",
   "tool calc --count 1000000 --fpr 0.01",
   "tool calc --count 1000000 --bytes 1000000 --json",

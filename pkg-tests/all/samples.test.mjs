@@ -283,7 +283,7 @@ function feed(title, publishing, following, ends) {
     const pwned = lines(...["password", "123456", "qwerty"].map((password) => `${hash(password)}:9`));
     const cwd = work("sharded", { "pwned.txt": pwned });
     const printed = sh(`bloom-wasm feed keygen -o feed.key\n${build}`, cwd);
-    assert.match(printed, new RegExp(`^${hash("password")}$`, "m"));
+    assert.match(printed, /^password$/m);
     assert.match(printed, /^members +3 keys, 0 false negatives$/m);
   });
   test("docs/feeds.md: a sharded filter that was built elsewhere", () => {
