@@ -40,6 +40,7 @@ export function listChecker() {
     stop.hidden = bar.hidden = false;
     bar.removeAttribute("value");
     const text = file ? await file.text() : lines.value;
+    if (run !== mine) return;
     let count = 0;
     let pause = performance.now() + SLICE;
     for (let begin = 0; begin < text.length; ) {

@@ -225,7 +225,8 @@ const date = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "shor
 
 /** Asks the filter for what is in the text field. */
 function answer() {
-  const typed = filter?.info().profile === "password" ? key.value : key.value.trim();
+  // Blanks around a URL mean nothing. Around a password or another key they do.
+  const typed = filter?.info().profile === "url" ? key.value.trim() : key.value;
   if (!filter || !typed) {
     verdict.textContent = tested.textContent = time.textContent = "";
     meaning.textContent = filter ? "Type to see the answer." : WAITING;
@@ -233,7 +234,15 @@ function answer() {
   }
   const { profile } = filter.info();
   const expressions = profile === "url" ? urlExpressions(typed) : [typed];
-  const found = match(filter, typed);
+  let found: string | null;
+  try {
+    found = match(filter, typed);
+  } catch (cause) {
+    // Other software's filters may have keys that aren't text.
+    verdict.textContent = tested.textContent = time.textContent = "";
+    meaning.textContent = inWords(cause);
+    return;
+  }
   const maybe = found !== null;
   const words = expressions.length === 0 ? "nothing to look up" : `${maybe ? "maybe" : "definitely not"} on the list`;
   if (verdict.textContent !== words) verdict.textContent = words; // or a screen reader would say it at every keystroke
@@ -312,6 +321,17 @@ function openOwn(source: string | File) {
   return open(source);
 }
 
+/** Loads it from an address, if that is one. */
+function openAddress(typed: string) {
+  if (URL.canParse(typed, location.href)) return void openOwn(typed);
+  find<HTMLInputElement>("[value=own]", lists).checked = true;
+  own.hidden = false;
+  under.abort();
+  close();
+  find("p", error).textContent = "This is not an address.";
+  error.hidden = false;
+}
+
 lists.addEventListener("change", choose);
 key.addEventListener("input", answer);
 find("button", error).addEventListener("click", async () => {
@@ -327,12 +347,7 @@ find("#fetch").addEventListener("submit", (event) => {
   event.preventDefault();
   const typed = address.value.trim();
   if (!typed) return address.focus();
-  if (URL.canParse(typed, location.href)) return void openOwn(typed);
-  under.abort();
-  close();
-  find("p", error).textContent = "This is not an address.";
-  error.hidden = false;
-  return;
+  openAddress(typed);
 });
 onChoose(find("#choose"), find<HTMLInputElement>("#file"), openOwn);
 onDrop(find("#drop"), openOwn);
@@ -341,7 +356,7 @@ onDrop(find("#drop"), openOwn);
 const linked = new URLSearchParams(location.search).get("filter");
 if (linked) {
   address.value = linked;
-  void openOwn(linked);
+  openAddress(linked);
 } else {
   void choose();
 }

@@ -290,6 +290,26 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await loaded();
   });
 
+  test("takes a key just as it is typed, and says when it can't be one", async () => {
+    const { ForeignFilter, RibbonFilter } = await import("bloom-wasm");
+    await open();
+    await page.getByText("Your own filter").click();
+    await upload("raw.bloom", Buffer.from(RibbonFilter.from(["abc "], { fpr: 1e-6 }).toBytes()));
+    await loaded();
+    await page.locator("#key").fill("abc");
+    await shows(page, "#verdict", "definitely not on the list");
+    await page.locator("#key").fill("abc ");
+    await shows(page, "#verdict", "maybe on the list");
+    // Its keys are numbers, and what is typed is text.
+    const longs = ForeignFilter.from([5n], { format: "guava", funnel: "long" });
+    await upload("longs.bloom", Buffer.from(longs.toBytes()));
+    await shows(page, "#meaning", /number/);
+    assert.equal(await text("#verdict"), "");
+
+    await open("http://[");
+    await shows(page, "#error p", "This is not an address.");
+  });
+
   test("says what is wrong with one's own file or address", async () => {
     await open();
     await page.getByText("Your own filter").click();

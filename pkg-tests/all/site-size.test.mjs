@@ -165,8 +165,11 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     assert.deepEqual(await row("bloom"), before);
     await given("size", { "False-positive rate": "0.01", Keys: "many" });
     await shows(page, "#wrong", "Keys must be a whole number");
+    // A comma that doesn't separate thousands may be a decimal one, ten times as much without it.
+    await given("size", { "False-positive rate": "0,5 %", Keys: "1,000" });
+    await shows(page, "#wrong", "The rate must be above 0 and below 1");
     // A Bloom filter has at most 512 MiB.
-    await given("size", { Keys: "10 billion" });
+    await given("size", { "False-positive rate": "0.01", Keys: "10 billion" });
     await page.getByLabel("bloom", { exact: true }).check();
     await shows(page, "#sentence", "There can be no bloom filter with these numbers.");
     await given("size", { Keys: "1000" });

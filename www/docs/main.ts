@@ -76,7 +76,7 @@ input.addEventListener("focus", () => void prepare().catch(() => {}));
 input.addEventListener("input", () => void search());
 input.addEventListener("keydown", (event) => {
   const { length } = found.children;
-  if (event.key === "Enter") (found.children[chosen] as HTMLElement | undefined)?.click();
+  if (event.key === "Enter" && !found.hidden) (found.children[chosen] as HTMLElement | undefined)?.click();
   else if (event.key === "Escape" && !found.hidden) show(false);
   else if (event.key === "ArrowDown" && length) choose((chosen + 1) % length);
   else if (event.key === "ArrowUp" && length) choose((chosen + length - 1) % length);

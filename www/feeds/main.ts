@@ -109,10 +109,10 @@ async function advance(update: () => Promise<void>): Promise<boolean> {
 }
 
 function enable() {
-  const over = !recording || isLast();
+  const over = !feed || isLast();
   step.disabled = tamper.disabled = over || (busy && !playing());
   play.disabled = over;
-  again.disabled = !recording || (busy && !feed);
+  again.disabled = !recording || busy;
 }
 
 /** Shows the generation in place. */

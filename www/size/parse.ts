@@ -18,15 +18,20 @@ export function parseBytes(text: string): number | undefined {
 
 /** `0.001`, `1e-3`, `0.1 %`, `1/1000`, `1 in 1,000`. */
 export function parseRate(text: string): number | undefined {
-  const plain = text.replace(/[\s,_]/g, "").toLowerCase();
+  const plain = joined(text).toLowerCase();
   const share = /^1(?:\/|in)([\d.e+]+)$/.exec(plain)?.[1];
   const percent = /^([\d.e+-]+)%$/.exec(plain)?.[1];
   const rate = share ? 1 / Number(share) : percent ? Number(percent) / 100 : Number(plain || Number.NaN);
   return rate > 0 && rate < 1 ? rate : undefined;
 }
 
+/** Without the marks that separate thousands. A comma elsewhere, as in `0,5`, stays, and makes it no number. */
+function joined(text: string): string {
+  return text.replace(/[\s_]/g, "").replace(/(\d),(?=\d{3}(?!\d))/g, "$1");
+}
+
 function withUnit(text: string, pattern: RegExp): number {
-  const [, digits = "", unit = ""] = pattern.exec(text.replace(/[\s,_]/g, "")) ?? [];
+  const [, digits = "", unit = ""] = pattern.exec(joined(text)) ?? [];
   return digits ? Number(digits) * UNITS[unit.toLowerCase()]! : Number.NaN;
 }
 
