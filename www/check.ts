@@ -260,7 +260,7 @@ function answer() {
     : "This answer is never wrong.";
   if (profile === "url") {
     // It stops at the first that matches.
-    const asked = maybe ? expressions.slice(0, expressions.indexOf(found) + 1 || undefined) : expressions;
+    const asked = found === null ? expressions : expressions.slice(0, expressions.indexOf(found) + 1 || undefined);
     tested.append("Tested: ");
     for (const [at, expression] of asked.entries()) {
       if (at > 0) tested.append(", ");
