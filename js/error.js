@@ -23,16 +23,16 @@ export const errorCodes = /** @type {const} */ ([
   "invalid_key", // a key is neither a string nor a Uint8Array, or gives no key to a filter of URLs or hashes
   "wrong_profile", // the filter wasn't built from URLs, or from passwords
   "wrong_kind", // a filter of this kind can't do that, or the blob is of another kind than asked for
-  "freed", // the filter was freed, or the feed closed
+  "freed", // the filter was freed, or the feed or sharded filter closed
   "http", // the server answered with an error
   "network", // the transfer failed
-  "integrity", // the bytes don't have the hash in `integrity`, or the length and hash that a feed has signed
-  "not_a_feed", // this isn't the manifest of a feed, or its files aren't what it says
-  "signature", // none of the public keys has signed the feed, or this runtime can't check that
-  "wrong_feed", // there is another feed at this URL than the first time
-  "rollback", // the feed is older than one that was accepted before
-  "expired", // the feed's newest generation has expired
-  "cache", // the cache could not keep a feed; only as its `cacheError`
+  "integrity", // the bytes don't have the hash in `integrity`, or the length and hash that were signed
+  "not_a_feed", // this isn't the manifest of a feed or sharded filter, or its files aren't what it says
+  "signature", // none of the public keys has signed the manifest, or this runtime can't check that
+  "wrong_feed", // there is another feed, or sharded filter, at this URL than the first time
+  "rollback", // the generation is older than one that was accepted before
+  "expired", // the newest generation has expired
+  "cache", // the cache could not keep something; only as a `cacheError`
   "wasm_load", // the WebAssembly module could not be started, or was stopped in the middle of a call
 ]);
 

@@ -2,13 +2,14 @@
 /** Filters that stay up to date. */
 
 import type { FilterError } from "./error.js";
-import { cacheStorage, type FeedCache, requireCache, Shelf } from "./feedcache.js";
+import type { FeedCache } from "./feedcache.js";
 import type { Filter } from "./filter.js";
 import { Follower, type Watcher } from "./follower.js";
 import { invalidParameter, isA, requireType } from "./input.js";
 import type { LoadOptions } from "./load.js";
-import { importKeys, lengthOf } from "./manifest.js";
-import { requireSignal, unlessAborted } from "./stream.js";
+import { feedKind, lengthOf } from "./manifest.js";
+import { Origin } from "./origin.js";
+import { requireSignal } from "./stream.js";
 
 /** The options of {@link openFeed}. */
 export interface FeedOptions extends Pick<LoadOptions, "fetch"> {
@@ -80,19 +81,12 @@ export interface FeedInfo {
  * once more while it is put into the cache.
  */
 export async function openFeed(url: string | URL, options: FeedOptions): Promise<Feed> {
-  if (typeof options !== "object" || options === null) throw invalidParameter("options must have publicKey");
-  const { publicKey, cache, signal, fetch, onProgress, maxAge = Infinity, maxBytes = Infinity } = options;
-  requireType("function", { fetch, onProgress });
-  requireType("number", { maxAge, maxBytes });
-  requireSignal(signal);
-  if (!(maxAge >= 0 && maxBytes >= 0)) throw invalidParameter("maxAge and maxBytes must be 0 or more");
-  if (cache !== undefined) requireCache(cache);
-  const address = absolute(url);
-  signal?.throwIfAborted();
-  const keys = await unlessAborted(importKeys(publicKey), signal);
-  const store = cache === undefined ? await unlessAborted(cacheStorage(), signal) : cache;
-  const shelf = new Shelf(store, address, keys);
-  const follower = new Follower({ url: address, keys, shelf, fetch, onProgress, maxAge, maxBytes });
+  const { signal, onProgress, maxBytes = Infinity } = Object(options) as FeedOptions;
+  requireType("function", { onProgress });
+  requireType("number", { maxBytes });
+  if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be 0 or more");
+  const origin = await Origin.of(feedKind, url, options);
+  const follower = new Follower({ origin, onProgress, maxBytes });
   try {
     if (await follower.restore(signal)) follower.update().catch(() => {});
     else await follower.update(signal);
@@ -101,20 +95,6 @@ export async function openFeed(url: string | URL, options: FeedOptions): Promise
     throw error;
   }
   return Reflect.construct(Feed, [follower]) as Feed;
-}
-
-/** The URL from the root on. */
-function absolute(url: unknown): string {
-  try {
-    const { href = url } = Object(url) as { href?: unknown };
-    if (typeof href === "string") {
-      const address = new URL(href, globalThis.document?.baseURI ?? globalThis.location?.href);
-      if (new URL("file", address).href) return address.href;
-    }
-  } catch {
-    // It is relative, and there is no page; or no file can lie beside it, as with data:; or it is somebody's Proxy.
-  }
-  throw invalidParameter("url must be the whole URL of a manifest");
 }
 
 /** A filter that stays up to date. {@link openFeed} opens one. */
@@ -149,7 +129,7 @@ export class Feed {
 
   /** Whether it has expired, or is older than `maxAge`. It answers all the same. */
   get stale(): boolean {
-    return this.#follower.isOver(this.#follower.place.manifest);
+    return this.#follower.isStale;
   }
 
   /** Why the cache doesn't hold the newest generation: an error with the code `cache`. Undefined if it does. */

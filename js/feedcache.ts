@@ -1,10 +1,10 @@
-/** What a client of a feed keeps for its next start. */
+/** What a client of a feed or a sharded filter keeps for its next start. */
 
 import { Sha256 } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
 import { invalidParameter, isBytes, plainBytes } from "./input.js";
-import { type FeedFile, type Keys, LONGEST, type Manifest, readManifest } from "./manifest.js";
+import { type Head, type Keys, type Kind, LONGEST, type Manifest, readManifest, type SignedFile } from "./manifest.js";
 
 /**
  * Where a client keeps a feed: any store of bytes by name. The names are made of `a` to `z`, digits, dots and hyphens.
@@ -49,23 +49,31 @@ export function requireCache(cache: FeedCache | null): void {
   throw invalidParameter("cache must have the methods get, put and delete; null says that there is none");
 }
 
-/** @internal What a cache keeps of the feed at a URL, for those who trust these keys. */
-export class Shelf {
+/** @internal A page or a shard of a sharded filter: its number, and what was signed of it. */
+export interface Part extends SignedFile {
+  kind: "page" | "shard";
+  index: number;
+}
+
+/** @internal What a cache keeps of the feed or sharded filter at a URL, for those who trust these keys. */
+export class Shelf<P extends Head> {
   #cache: FeedCache | null;
   #keys: Keys;
+  #kind: Kind<P>;
   /** The name of the feed's id. */
   #pointer: string;
   /** The hashes of the files that are known to be there. */
   #files = new Set<string>();
 
-  constructor(cache: FeedCache | null, url: string, keys: Keys) {
+  constructor(cache: FeedCache | null, url: string, keys: Keys, kind: Kind<P>) {
     this.#cache = cache;
     this.#keys = keys;
+    this.#kind = kind;
     this.#pointer = this.#name("feed", url.replace(/#.*/s, ""));
   }
 
   /** A name that no other feed has, and nobody who trusts other keys. */
-  #name(kind: "feed" | "manifest" | "file", ...of: string[]): string {
+  #name(kind: "feed" | "manifest" | "file" | Part["kind"], ...of: string[]): string {
     const hash = call(() => new Sha256());
     try {
       const text = new TextEncoder().encode([kind, ...of, ...this.#keys.names].join("\n"));
@@ -96,22 +104,36 @@ export class Shelf {
   }
 
   /** The manifest of the feed that was first seen at the URL. */
-  async first(): Promise<Manifest | undefined> {
+  async first(): Promise<Manifest<P> | undefined> {
     const feedId = await this.#feedId();
     return feedId === undefined ? undefined : this.manifest(feedId);
   }
 
   /** The manifest with the highest generation of a feed. */
-  async manifest(feedId: string): Promise<Manifest | undefined> {
+  async manifest(feedId: string): Promise<Manifest<P> | undefined> {
     const bytes = await this.#get(this.#name("manifest", feedId), LONGEST);
     if (bytes === undefined) return undefined;
-    const manifest = await readManifest(bytes.slice(), this.#keys).catch(() => undefined);
+    const manifest = await readManifest(bytes.slice(), this.#keys, this.#kind).catch(() => undefined);
     return manifest?.feedId === feedId ? manifest : undefined;
   }
 
   /** What may be a file of a feed. */
-  file({ feedId }: Manifest, { sha256, bytes }: FeedFile): Promise<Uint8Array | undefined> {
+  file({ feedId }: Head, { sha256, bytes }: SignedFile): Promise<Uint8Array | undefined> {
     return this.#get(this.#name("file", feedId, sha256), bytes);
+  }
+
+  /** What may be a page or a shard. */
+  part({ feedId }: Head, { kind, index, bytes }: Part): Promise<Uint8Array | undefined> {
+    return this.#get(this.#name(kind, feedId, String(index)), bytes);
+  }
+
+  /** Keeps a page or a shard in place of that of another generation. If that fails, throws `cache`. */
+  async keepPart({ feedId }: Head, { kind, index }: Part, bytes: Uint8Array): Promise<void> {
+    try {
+      await this.#cache?.put(this.#name(kind, feedId, String(index)), bytes);
+    } catch (cause) {
+      throw new FilterError("cache", `the cache could not keep a ${kind}; is it full?`, { cause });
+    }
   }
 
   /** Says that the file of this hash is there. */
@@ -128,14 +150,15 @@ export class Shelf {
    * Keeps a new generation in place of an old one, whose files it then removes. If that fails, it removes what it has
    * put, so that the old one stays whole, and throws `cache`. If another tab has kept a newer one, that stays.
    */
-  async keep(manifest: Manifest, bytesOf: (sha256: string) => Uint8Array): Promise<void> {
+  async keep(manifest: Manifest<P>, bytesOf: (sha256: string) => Uint8Array): Promise<void> {
     const cache = this.#cache;
     if (cache === null) return;
     const { feedId, source } = manifest;
     const old = await this.manifest(feedId);
     if (old && old.generation > manifest.generation) return;
+    const hashesOf = (its: P) => new Set(this.#kind.files(its).map(({ sha256 }) => sha256));
     const files = hashesOf(manifest);
-    const oldFiles = hashesOf(old);
+    const oldFiles = old ? hashesOf(old) : new Set<string>();
     const nameOf = (sha256: string) => this.#name("file", feedId, sha256);
     const undo: (() => Promise<void>)[] = [];
     const put = async (name: string, bytes: Uint8Array, before?: Uint8Array) => {
@@ -160,10 +183,6 @@ export class Shelf {
     }
     this.#files = files;
   }
-}
-
-function hashesOf(manifest: Manifest | undefined): Set<string> {
-  return new Set(manifest?.files.map(({ sha256 }) => sha256));
 }
 
 /** Runs what may fail. */

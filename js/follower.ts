@@ -1,14 +1,13 @@
 /** How a feed is followed. docs/feeds.md says what a client must do, and in which order. */
 
-import { Incoming, type Filter as RawFilter, Sha256 } from "./bloom_wasm.js";
+import { Incoming, type Filter as RawFilter } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
-import type { Shelf } from "./feedcache.js";
 import { type Filter, hold, isFreed } from "./filter.js";
-import { concat, isA } from "./input.js";
-import { type OpenOptions, open } from "./load.js";
-import { type FeedFile, type Keys, LONGEST, lengthOf, type Manifest, readManifest } from "./manifest.js";
-import { readAll, unlessAborted } from "./stream.js";
+import { Job } from "./job.js";
+import { type FeedFile, type FeedPayload, lengthOf, type Manifest } from "./manifest.js";
+import { collector, isDamage, type Origin, type Read, verified } from "./origin.js";
+import { unlessAborted } from "./stream.js";
 
 /** @internal Who watches a feed. */
 export interface Watcher {
@@ -19,29 +18,18 @@ export interface Watcher {
 
 /** @internal Which feed to follow, and how. */
 export interface Source {
-  url: string;
-  keys: Keys;
-  shelf: Shelf;
-  fetch: typeof globalThis.fetch | undefined;
+  origin: Origin<FeedPayload>;
   onProgress: ((progress: { loaded: number; total: number }) => void) | undefined;
-  maxAge: number;
   maxBytes: number;
 }
 
 /** A generation that is whole. */
 interface Place {
-  manifest: Manifest;
+  manifest: Manifest<FeedPayload>;
   /** The filter after each file. The next generation goes on from one of them. */
   raws: RawFilter[];
   filter: Filter;
   estimatedFpr: number;
-}
-
-/** Something that is done for all who wait for it. */
-interface Job {
-  result: Promise<boolean>;
-  waiting: number;
-  stop: AbortController;
 }
 
 /** @internal Follows a feed: has a generation in place, and puts newer ones there. */
@@ -52,9 +40,7 @@ export class Follower {
   readonly watchers = new Set<Watcher>();
   #source: Source;
   /** The update that others may join. */
-  #job: Job | undefined;
-  /** Settles once nothing is being done. */
-  #idle: Promise<unknown> = Promise.resolve();
+  #job: Job<boolean> | undefined;
   #closed = false;
   /** Settles once nothing is being written into the cache. */
   #written: Promise<void> = Promise.resolve();
@@ -70,11 +56,12 @@ export class Follower {
   }
 
   get isUpdating(): boolean {
-    return this.#job !== undefined;
+    return this.#job !== undefined && !this.#job.isOver;
   }
 
-  isOver({ expires, createdAt }: Manifest): boolean {
-    return Date.now() >= Math.min(expires, createdAt + this.#source.maxAge);
+  /** Whether the generation in place has expired. */
+  get isStale(): boolean {
+    return this.#source.origin.isOver(this.place.manifest);
   }
 
   /** Puts the generation in place that the cache has. Returns whether there is one. */
@@ -91,47 +78,36 @@ export class Follower {
     if (this.#closed) return;
     this.#closed = true;
     for (const watcher of this.watchers) watcher.stop();
-    this.#job?.stop.abort(closed());
+    this.#job?.stop(closed());
     // An update under way still uses them.
-    this.#idle.then(() => this.place?.raws.forEach(release));
+    const free = () => this.place?.raws.forEach(release);
+    if (this.#job) this.#job.ended.then(free);
+    else free();
   }
 
   /** Waits for what is being done, or has it done. It is stopped when nobody waits for it any more. */
   async #join(run: (signal: AbortSignal) => Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> {
     signal?.throwIfAborted();
     this.requireOpen();
-    const job = (this.#job ??= this.#begin(run));
-    job.waiting++;
-    try {
-      return await unlessAborted(job.result, signal);
-    } finally {
-      if (--job.waiting === 0) {
-        if (this.#job === job) this.#job = undefined;
-        job.stop.abort();
-      }
+    const last = this.#job;
+    if (last === undefined || last.isOver) {
+      this.#job = new Job(async (stopped) => {
+        // It may be over but not have ended.
+        await last?.ended;
+        try {
+          stopped.throwIfAborted();
+          return await run(stopped);
+        } finally {
+          this.#forgetDeltas();
+        }
+      });
     }
-  }
-
-  #begin(run: (signal: AbortSignal) => Promise<boolean>): Job {
-    const stop = new AbortController();
-    const begin = async () => {
-      try {
-        stop.signal.throwIfAborted();
-        return await run(stop.signal);
-      } finally {
-        this.#forgetDeltas();
-        // Before anybody hears of it, so that the next one begins anew.
-        if (this.#job === job) this.#job = undefined;
-      }
-    };
-    const job: Job = { result: this.#idle.then(begin), waiting: 0, stop };
-    this.#idle = job.result.catch(() => {});
-    return job;
+    return this.#job!.wait(signal, (answer) => answer);
   }
 
   async #restore(signal: AbortSignal): Promise<boolean> {
-    const { shelf, maxBytes } = this.#source;
-    const manifest = await unlessAborted(shelf.first(), signal);
+    const { origin, maxBytes } = this.#source;
+    const manifest = await unlessAborted(origin.shelf.first(), signal);
     if (manifest === undefined || lengthOf(manifest) > maxBytes) return false;
     try {
       this.place = await this.#build(manifest, signal, (file, parent) => this.#kept(manifest, file, parent, signal));
@@ -144,31 +120,12 @@ export class Follower {
   }
 
   async #update(signal: AbortSignal): Promise<boolean> {
-    const { shelf, maxBytes } = this.#source;
-    const manifest = await this.#manifest(signal);
-    const { feedId, generation } = manifest;
+    const { origin, maxBytes } = this.#source;
     const present = this.place?.manifest;
-    const first = present ?? (await unlessAborted(shelf.first(), signal));
-    if (first && first.feedId !== feedId) {
-      throw new FilterError("wrong_feed", `the feed at this URL is ${feedId}, and used to be ${first.feedId}`);
-    }
-    // Another tab may have gone on.
-    const kept = await unlessAborted(shelf.manifest(feedId), signal);
-    for (const floor of [present, kept]) {
-      if (floor && !(generation > floor.generation || manifest.signed === floor.signed)) {
-        const found = `generation ${generation} after ${floor.generation}`;
-        throw new FilterError("rollback", `the feed has gone back, or in two directions: ${found}`);
-      }
-    }
-    if (this.isOver(manifest)) {
-      throw new FilterError(
-        "expired",
-        "the newest generation has expired; is the publisher, or this clock, all right?",
-      );
-    }
+    const manifest = await origin.newest(present, signal);
     const total = lengthOf(manifest);
     if (total > maxBytes) throw new FilterError("too_large", `the feed has ${total} bytes, more than ${maxBytes}`);
-    if (generation === present?.generation) return false;
+    if (manifest.generation === present?.generation) return false;
     await this.#replace(manifest, signal);
     for (const { updated } of this.watchers) updated();
     // Writing can't be stopped. If it hangs, the next update goes on all the same, but for its own writing.
@@ -177,17 +134,8 @@ export class Follower {
     return true;
   }
 
-  async #manifest(signal: AbortSignal): Promise<Manifest> {
-    const { url, keys, fetch } = this.#source;
-    const chunks: Uint8Array[] = [];
-    const tooLong = () => new FilterError("too_large", `${url} is longer than any manifest; is it another file?`);
-    const take = (chunk: Uint8Array) => void chunks.push(chunk.slice());
-    await download(url, { signal, fetch, cache: "no-cache" }, LONGEST, tooLong, take);
-    return unlessAborted(readManifest(concat(chunks), keys), signal);
-  }
-
   /** Puts a new generation in place of the old one. */
-  async #replace(manifest: Manifest, signal: AbortSignal): Promise<void> {
+  async #replace(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<void> {
     const old = this.place?.raws ?? [];
     const { onProgress } = this.#source;
     const total = lengthOf({ files: manifest.files.slice(common(manifest, this.place?.manifest)) });
@@ -205,7 +153,7 @@ export class Follower {
 
   /** Builds a generation from the files in place that are still the first ones, and the others. */
   async #build(
-    manifest: Manifest,
+    manifest: Manifest<FeedPayload>,
     signal: AbortSignal,
     make: (file: FeedFile, parent: RawFilter | undefined) => Promise<RawFilter | undefined>,
   ): Promise<Place> {
@@ -235,13 +183,13 @@ export class Follower {
 
   /** The filter that a file of the cache makes. Undefined if there is none or it is damaged. */
   async #kept(
-    manifest: Manifest,
+    manifest: Manifest<FeedPayload>,
     file: FeedFile,
     parent: RawFilter | undefined,
     signal: AbortSignal,
     onLoaded?: (loaded: number) => void,
   ): Promise<RawFilter | undefined> {
-    const { shelf } = this.#source;
+    const { shelf } = this.#source.origin;
     const bytes = await unlessAborted(shelf.file(manifest, file), signal);
     if (bytes?.length !== file.bytes) return undefined;
     try {
@@ -257,57 +205,40 @@ export class Follower {
     }
   }
 
-  /** The filter that a fetched file makes. What an HTTP cache has damaged is fetched past it, once. */
-  async #fetched(
+  /** The filter that a fetched file makes. */
+  #fetched(
     file: FeedFile,
     parent: RawFilter | undefined,
     signal: AbortSignal,
     onLoaded: (loaded: number) => void,
   ): Promise<RawFilter> {
-    const { url, fetch } = this.#source;
-    const tooLong = () => new FilterError("integrity", `the file ${file.sha256} is longer than ${file.bytes} bytes`);
-    const fetched = (cache?: RequestCache) => {
+    return this.#source.origin.file(file, signal, (read) => {
       let loaded = 0;
       return this.#verified(file, parent, (take) =>
-        download(new URL(file.sha256, url).href, { signal, fetch, cache }, file.bytes, tooLong, (chunk) => {
+        read((chunk) => {
           take(chunk);
           loaded += chunk.length;
           onLoaded(loaded);
         }),
       );
-    };
-    return fetched().catch((error: unknown) => {
-      if (!isDamage(error)) throw error;
-      return fetched("reload");
     });
   }
 
-  /** The filter that a file makes, of which `read` hands out the bytes. Nothing is made of other bytes. */
-  async #verified(
-    { kind, bytes, sha256 }: FeedFile,
-    parent: RawFilter | undefined,
-    read: (take: (chunk: Uint8Array) => void) => Promise<void>,
-  ): Promise<RawFilter> {
-    const hash = call(() => new Sha256());
-    const base = kind === "base" ? call(() => new Incoming(bytes)) : undefined;
-    try {
-      const delta = base ? undefined : room(bytes);
-      let loaded = 0;
-      await read((chunk) => {
-        call(() => hash.update(chunk));
-        if (base) call(() => base.push(chunk, bytes));
-        else delta!.set(chunk, loaded);
-        loaded += chunk.length;
-      });
-      if (loaded !== bytes || call(() => hash.finish()) !== sha256) {
-        throw new FilterError("integrity", `the file ${sha256} isn't the one that was signed`);
-      }
-      if (base) return call(() => base.decode());
-      const raw = call(() => parent!.apply(delta!));
-      if (this.#source.shelf.lacks(sha256)) this.#deltas.set(sha256, delta!);
+  /** The filter that a file makes. Nothing is made of other bytes. */
+  async #verified(file: FeedFile, parent: RawFilter | undefined, read: Read): Promise<RawFilter> {
+    const { kind, bytes, sha256 } = file;
+    if (kind === "delta") {
+      const { whole, take } = collector(bytes);
+      await verified(file, read, take);
+      const raw = call(() => parent!.apply(whole));
+      if (this.#source.origin.shelf.lacks(sha256)) this.#deltas.set(sha256, whole);
       return raw;
+    }
+    const base = call(() => new Incoming(bytes));
+    try {
+      await verified(file, read, (chunk) => call(() => base.push(chunk, bytes)));
+      return call(() => base.decode());
     } finally {
-      release(hash);
       release(base);
     }
   }
@@ -321,7 +252,7 @@ export class Follower {
       // The next update may release its own.
       base = call(() => raws[0]!.clone());
       // The blob of a filter has one form only.
-      await this.#source.shelf.keep(manifest, (sha256) => deltas.get(sha256) ?? call(() => base!.toBytes()));
+      await this.#source.origin.shelf.keep(manifest, (sha256) => deltas.get(sha256) ?? call(() => base!.toBytes()));
       this.cacheError = undefined;
     } catch (error) {
       this.cacheError = error as FilterError;
@@ -334,13 +265,13 @@ export class Follower {
   #forgetDeltas(): void {
     const names = new Set(this.place?.manifest.files.map(({ sha256 }) => sha256));
     for (const name of this.#deltas.keys()) {
-      if (!names.has(name) || !this.#source.shelf.lacks(name)) this.#deltas.delete(name);
+      if (!names.has(name) || !this.#source.origin.shelf.lacks(name)) this.#deltas.delete(name);
     }
   }
 }
 
 /** How many files at the beginning are those in place. */
-function common({ files }: Manifest, present: Manifest | undefined): number {
+function common({ files }: FeedPayload, present: FeedPayload | undefined): number {
   const differs = files.findIndex(({ sha256, bytes }, i) => {
     const its = present?.files[i];
     return its?.sha256 !== sha256 || its.bytes !== bytes;
@@ -348,42 +279,6 @@ function common({ files }: Manifest, present: Manifest | undefined): number {
   return differs < 0 ? files.length : differs;
 }
 
-function room(bytes: number): Uint8Array {
-  try {
-    return new Uint8Array(bytes);
-  } catch (cause) {
-    throw new FilterError("too_large", `there is no room for a delta of ${bytes} bytes`, { cause });
-  }
-}
-
-function isDamage(error: unknown): boolean {
-  return isA(error, FilterError) && error.code === "integrity";
-}
-
 function closed(): FilterError {
   return new FilterError("freed", "this feed was closed");
-}
-
-/** Hands each chunk to `take`. Throws `truncated` if there are fewer bytes than the transport promised. */
-async function download(
-  url: string,
-  options: OpenOptions,
-  most: number,
-  tooLong: () => FilterError,
-  take: (chunk: Uint8Array) => void,
-): Promise<void> {
-  const { stream, total = 0, hint } = await open(url, options);
-  try {
-    if (!hint && total > most) throw tooLong();
-    let loaded = 0;
-    await readAll(stream, options.signal, (chunk) => {
-      loaded += chunk.length;
-      if (loaded > most) throw tooLong();
-      take(chunk);
-    });
-    if (!hint && loaded < total) throw new FilterError("truncated", `${url} ended after ${loaded} of ${total} bytes`);
-  } catch (error) {
-    void stream.cancel?.(error).catch(() => {});
-    throw error;
-  }
 }

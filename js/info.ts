@@ -23,6 +23,10 @@ export interface FilterInfo {
   kind: "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon" | ForeignFormat;
   /** What the keys are: `raw` = bytes as given, `url` = host and path expressions of URLs, `password` = passwords. */
   profile: "raw" | "url" | "password";
+  /** Whether passwords are compared in lower case; only with the profile `password`. */
+  lowercase: boolean;
+  /** Whether the keys are the SHA-1 hashes of passwords; only with the profile `password`. */
+  sha1: boolean;
   /** The number of different keys, or null if the kind doesn't know it (bloom, counting): see `estimatedCount`. */
   count: number | null;
   /**

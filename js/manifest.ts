@@ -1,4 +1,4 @@
-/** The manifest of a feed: what is signed, and by whom. docs/feeds.md has the format. */
+/** The manifest of a feed or a sharded filter: what is signed, and by whom. docs/feeds.md has the format. */
 
 import { FilterError } from "./error.js";
 import { invalidParameter, isA, typeName } from "./input.js";
@@ -13,17 +13,21 @@ const MOST_FILES = 64;
 /** The last time that a Date can have. */
 const LAST_TIME = 8.64e15;
 
-/** @internal A file of a feed: the base, or a delta on what the files before it give. */
-export interface FeedFile {
-  kind: "base" | "delta";
+/** @internal A file whose hash was signed. */
+export interface SignedFile {
   /** Its length. */
   bytes: number;
   /** Its hash in hexadecimal, which is also its name. */
   sha256: string;
 }
 
-/** @internal What is signed. */
-export interface Payload {
+/** @internal A file of a feed: the base, or a delta on what the files before it give. */
+export interface FeedFile extends SignedFile {
+  kind: "base" | "delta";
+}
+
+/** @internal What every payload begins with. */
+export interface Head {
   feedId: string;
   name?: string;
   generation: number;
@@ -33,19 +37,45 @@ export interface Payload {
   fpr: number;
   seed: string;
   count: number;
+}
+
+/** @internal What is signed of a feed. */
+export interface FeedPayload extends Head {
   files: [FeedFile, ...FeedFile[]];
 }
 
+/** @internal What is signed of a sharded filter. */
+export interface ShardsPayload extends Head {
+  lowercase: boolean;
+  sha1: boolean;
+  /** How many there are. */
+  shards: number;
+  /** The length of all shards. */
+  bytes: number;
+  /** The hashes of the pages. */
+  pages: string[];
+}
+
 /** @internal A manifest that was verified. */
-export interface Manifest extends Payload {
+export type Manifest<P extends Head> = P & {
   /** The payload as it was signed. */
   signed: string;
   /** The whole manifest as it was fetched. */
   source: Uint8Array;
+};
+
+/** @internal What a manifest is of. */
+export interface Kind<P extends Head> {
+  /** The `typ` of its signatures. */
+  typ: string;
+  /** Reads what the payload has besides the {@link Head}. */
+  read(payload: Record<string, unknown>): Omit<P, keyof Head>;
+  /** The files that a cache holds together with the manifest, and drops with it. */
+  files(payload: P): SignedFile[];
 }
 
 /** @internal The length of all files. */
-export function lengthOf({ files }: { files: FeedFile[] }): number {
+export function lengthOf({ files }: { files: SignedFile[] }): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
@@ -83,46 +113,51 @@ export async function importKeys(publicKey: string | string[] | null): Promise<K
 const ED25519 = { name: "Ed25519" };
 
 /** @internal Reads a manifest. Nothing in its payload is looked at before a signature has been verified. */
-export async function readManifest(source: Uint8Array, { keys }: Keys): Promise<Manifest> {
+export async function readManifest<P extends Head>(
+  source: Uint8Array,
+  { keys }: Keys,
+  kind: Kind<P>,
+): Promise<Manifest<P>> {
   const { payload: signed, signatures } = object(source, "the manifest");
   require(isA(signatures, Array) && signatures.length <= MOST_SIGNATURES, "signatures");
   // The encoded length is enough to refuse a payload that is too long.
   const fits = typeof signed === "string" && signed.length <= Math.ceil((LONGEST_PAYLOAD * 4) / 3);
-  const payload = fits ? fromBase64(signed) : undefined;
-  require(payload !== undefined, "payload");
-  if (keys.length > 0 && !(await isSigned(signed as string, signatures as unknown[], keys)))
+  const bytes = fits ? fromBase64(signed) : undefined;
+  require(bytes !== undefined, "payload");
+  if (keys.length > 0 && !(await isSigned(signed as string, signatures as unknown[], keys, kind.typ)))
     throw new FilterError("signature", "none of the public keys has signed the manifest");
-  return { ...readPayload(payload), signed: signed as string, source };
+  const payload = object(bytes, "the payload");
+  const head = readHead(payload);
+  return { ...head, ...kind.read(payload), signed, source } as Manifest<P>;
 }
 
 /** Whether one of the keys made one of the signatures. */
-async function isSigned(payload: string, signatures: unknown[], keys: CryptoKey[]): Promise<boolean> {
+async function isSigned(payload: string, signatures: unknown[], keys: CryptoKey[], typ: string): Promise<boolean> {
   for (const one of signatures) {
     const { protected: header, signature } = Object(one) as Record<string, unknown>;
     const bytes = fromBase64(signature);
-    if (bytes?.length !== 64 || !isOurs(header)) continue;
+    if (bytes?.length !== 64 || !isOurs(header, typ)) continue;
     const message = new TextEncoder().encode(`${header}.${payload}`);
     for (const key of keys) if (await crypto.subtle.verify(ED25519, key, bytes, message)) return true;
   }
   return false;
 }
 
-/** Whether a signature with this header is one of a feed. */
-function isOurs(header: unknown): header is string {
+/** Whether a signature with this header is one of such a manifest. */
+function isOurs(header: unknown, wanted: string): header is string {
   try {
     const { alg, typ, crit, b64 } = object(fromBase64(header), "the header");
-    return alg === "EdDSA" && typ === "bloom-wasm-feed" && crit === undefined && b64 === undefined;
+    return alg === "EdDSA" && typ === wanted && crit === undefined && b64 === undefined;
   } catch {
     return false;
   }
 }
 
-function readPayload(bytes: Uint8Array): Payload {
-  const payload = object(bytes, "the payload");
+function readHead(payload: Record<string, unknown>): Head {
   const { version, feedId, name, generation, createdAt, expires, profile, fpr, seed, count } = payload;
   require(isWhole(version, 1), "version");
   if (version > 1) {
-    throw new FilterError("unsupported_version", `the feed has format version ${version}; update bloom-wasm`);
+    throw new FilterError("unsupported_version", `the manifest has format version ${version}; update bloom-wasm`);
   }
   require(isText(feedId, /^[0-9a-f]{32}$/), "feedId");
   require(name === undefined || (typeof name === "string" && new TextEncoder().encode(name).length <= 255), "name");
@@ -133,20 +168,53 @@ function readPayload(bytes: Uint8Array): Payload {
   require(typeof fpr === "number" && fpr > 0 && fpr < 1, "fpr");
   require(isText(seed, /^(0|[1-9]\d{0,19})$/) && BigInt(seed) < 1n << 64n, "seed");
   require(isWhole(count, 0), "count");
-  const listed = payload.files;
-  require(isA(listed, Array) && listed.length >= 1 && listed.length <= MOST_FILES, "files");
-  const files = listed.map((file, i) => {
-    const { kind, bytes, sha256 } = Object(file) as Record<string, unknown>;
-    require(kind === (i === 0 ? "base" : "delta"), "kind");
-    require(isWhole(bytes, 1, 2 ** 31 - 1), "bytes");
-    require(isText(sha256, /^[0-9a-f]{64}$/), "sha256");
-    return { kind, bytes, sha256 };
-  });
-  return { feedId, name, generation, createdAt, expires, profile, fpr, seed, count, files } as Payload;
+  return { feedId, name, generation, createdAt, expires, profile, fpr, seed, count } as Head;
 }
 
+/** @internal The manifest of a feed. */
+export const feedKind: Kind<FeedPayload> = {
+  typ: "bloom-wasm-feed",
+  read({ files: listed }) {
+    require(isA(listed, Array) && listed.length >= 1 && listed.length <= MOST_FILES, "files");
+    const files = listed.map((file, i) => {
+      const { kind, bytes, sha256 } = Object(file) as Record<string, unknown>;
+      require(kind === (i === 0 ? "base" : "delta"), "kind");
+      require(isWhole(bytes, 1, 2 ** 31 - 1), "bytes");
+      require(isText(sha256, SHA256), "sha256");
+      return { kind, bytes, sha256 };
+    });
+    return { files } as FeedPayload;
+  },
+  files: ({ files }) => files,
+};
+
+/** @internal The manifest of a sharded filter. */
+export const shardsKind: Kind<ShardsPayload> = {
+  typ: "bloom-wasm-shards",
+  read({ profile, lowercase = false, sha1 = false, shards, bytes, pages: listed }) {
+    for (const [name, flag] of Object.entries({ lowercase, sha1 }))
+      require(flag === false || (flag === true && profile === "password"), name);
+    require(!(lowercase && sha1), "sha1");
+    require(isWhole(shards, 1, 2 ** 16) && Number.isInteger(Math.log2(shards)), "shards");
+    require(isWhole(bytes, 0), "bytes");
+    const pages: unknown[] = isA(listed, Array) ? [...listed] : [];
+    const count = shards / entriesOf({ shards });
+    require(pages.length === count && pages.every((page) => isText(page, SHA256)), "pages");
+    return { lowercase, sha1, shards, bytes, pages } as ShardsPayload;
+  },
+  // They come one by one, and each takes the place of its predecessor.
+  files: () => [],
+};
+
+/** @internal How many shards a page lists. */
+export function entriesOf({ shards }: { shards: number }): number {
+  return Math.min(shards, 256);
+}
+
+const SHA256 = /^[0-9a-f]{64}$/;
+
 function require(holds: boolean, what: string): asserts holds {
-  if (!holds) throw new FilterError("not_a_feed", `this is not the manifest of a feed: ${what} is missing or wrong`);
+  if (!holds) throw new FilterError("not_a_feed", `this is no manifest of that kind: ${what} is missing or wrong`);
 }
 
 function isWhole(value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): value is number {
@@ -165,7 +233,7 @@ function object(bytes: Uint8Array | undefined, what: string): Record<string, unk
   } catch {
     // Not UTF-8, not JSON, or so deep that the parser gives up.
   }
-  throw new FilterError("not_a_feed", `this is not the manifest of a feed: ${what} is not a JSON object`);
+  throw new FilterError("not_a_feed", `this is no manifest of that kind: ${what} is not a JSON object`);
 }
 
 /** The bytes of base64url without padding. Undefined for anything else, even if only the last, unused bits are set. */

@@ -10,4 +10,6 @@ export type { FilterInfo, ForeignFormat } from "./info.js";
 export type { AnyKey, Key } from "./input.js";
 export type { LoadOptions, Source } from "./load.js";
 export { load } from "./load.js";
+export type { AskOptions, ShardedInfo, ShardedOptions } from "./sharded.js";
+export { openSharded, ShardedFilter } from "./sharded.js";
 export { canonicalizeUrl, urlExpressions } from "./url.js";

@@ -273,6 +273,8 @@ test("info describes the blob", () => {
   assert.deepEqual(rest, {
     kind: "bloom",
     profile: "raw",
+    lowercase: false,
+    sha1: false,
     count: null,
     capacity: 2,
     fpr: 2 ** -7,

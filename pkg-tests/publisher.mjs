@@ -1,6 +1,6 @@
 /**
- * A publisher of feeds for tests, by Node's own Ed25519 and SHA-256, and a server that can be told to misbehave. Its
- * deltas add no keys: each only gives the filter another name, which tells the generations apart.
+ * Publishers of feeds and sharded filters for tests, by Node's own Ed25519 and SHA-256, and a server that can be told to
+ * misbehave. A feed's deltas add no keys: each only gives the filter another name, which tells the generations apart.
  */
 import { execFileSync } from "node:child_process";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
@@ -141,6 +141,84 @@ export class Publisher {
   }
 }
 
+/**
+ * A sharded filter of raw keys, made by hand from docs/feeds.md and FORMAT.md section 12. `RibbonFilter` is the package's:
+ * a shard is an ordinary blob.
+ */
+export class ShardsPublisher {
+  key = keyPair();
+  feedId = sha256(this.key.publicKey).slice(0, 32);
+  generation = 0;
+  files = new Map();
+  signers = [this.key];
+  path = "shards.json";
+
+  constructor(RibbonFilter, shards, keys, seed = 0n) {
+    Object.assign(this, { RibbonFilter, shards, seed });
+    this.put(keys);
+  }
+
+  /** The shard of a key: the first bits of its XXH64. */
+  shardOf(key) {
+    return Number((h64Raw(Buffer.from(key), this.seed) * BigInt(this.shards)) >> 64n);
+  }
+
+  /** Publishes other keys, maybe in another number of shards. */
+  put(keys, shards = this.shards) {
+    this.shards = shards;
+    const members = Array.from({ length: shards }, () => []);
+    for (const key of keys) members[this.shardOf(key)].push(key);
+    this.blobs = members.map((its) => this.RibbonFilter.from(its, { fpr: 0.001, seed: this.seed }).toBytes());
+    this.counts = members.map((its) => its.length);
+    return this.publish();
+  }
+
+  /** Signs a new generation of the blobs as they are. */
+  publish(changes) {
+    this.generation++;
+    const entry = (blob, i) => {
+      const numbers = Buffer.alloc(8);
+      numbers.writeUInt32LE(blob.length, 0);
+      numbers.writeUInt32LE(this.counts[i], 4);
+      return Buffer.concat([Buffer.from(this.#add(blob), "hex"), numbers]);
+    };
+    const entries = this.blobs.map(entry);
+    this.pages = [];
+    for (let i = 0; i < entries.length; i += 256) this.pages.push(this.#add(Buffer.concat(entries.slice(i, i + 256))));
+    const now = Date.now();
+    const payload = {
+      version: 1,
+      feedId: this.feedId,
+      name: "test",
+      generation: this.generation,
+      createdAt: now,
+      expires: now + HOUR,
+      profile: "raw",
+      fpr: 0.001,
+      seed: String(this.seed),
+      count: this.counts.reduce((sum, count) => sum + count),
+      shards: this.shards,
+      bytes: this.blobs.reduce((sum, { length }) => sum + length, 0),
+      pages: this.pages,
+      ...changes,
+    };
+    this.manifest = manifest(payload, this.signers, { alg: "EdDSA", typ: "bloom-wasm-shards" });
+    return this;
+  }
+
+  /** The names of the page and the shard that a key needs. */
+  filesOf(key) {
+    const shard = this.shardOf(key);
+    return [this.pages[shard >> 8], sha256(this.blobs[shard])];
+  }
+
+  #add(bytes) {
+    const name = sha256(bytes);
+    this.files.set(name, bytes);
+    return name;
+  }
+}
+
 /** A feed of URLs that the native tool publishes, in a folder of its own inside another. */
 export class ToolPublisher {
   constructor(within) {
@@ -180,11 +258,12 @@ export class ToolPublisher {
  */
 export async function serve(publisher) {
   const site = { publisher, fault: undefined, log: [], headers: [] };
+  const { path: name = "feed.json" } = publisher;
   const server = createServer((request, response) => {
     const path = new URL(request.url, "http://localhost").pathname.slice(1);
     site.log.push(path);
     site.headers.push(request.headers);
-    const bytes = path === "feed.json" ? site.publisher.manifest : site.publisher.files.get(path);
+    const bytes = path === name ? site.publisher.manifest : site.publisher.files.get(path);
     // For pages of another origin.
     response.setHeader("access-control-allow-origin", "*");
     if (site.fault?.(path, response, bytes, request)) return;
@@ -193,7 +272,7 @@ export async function serve(publisher) {
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   site.address = `http://127.0.0.1:${server.address().port}`;
-  site.url = `${site.address}/feed.json`;
+  site.url = `${site.address}/${name}`;
   /** The paths since the last time. */
   site.asked = () => site.log.splice(0);
   site.close = () => (server.closeAllConnections(), server.close());

@@ -80,7 +80,7 @@ const tiers = {
       await step("tsc -p www");
       await packageTests("pkg-tests");
       // Not before the crate's tests are compiled: cargo does one thing at a time.
-      await step("cargo clippy --all-targets --locked --quiet -- -D warnings");
+      await step("cargo clippy --locked --quiet -- -D warnings");
     },
   ],
   all: [
@@ -88,6 +88,7 @@ const tiers = {
       await step("cargo doc --no-deps --lib --locked --quiet", { RUSTDOCFLAGS: "-D warnings" });
       const npm = "--no-default-features --features builder --target wasm32-unknown-unknown --lib";
       await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
+      await step("cargo clippy --all-targets --locked --quiet -- -D warnings");
       await step("cargo test --locked --quiet --tests -- --ignored");
       await step("cargo test --locked --quiet --test hostile -- mutations noise", { MUTATIONS: 100_000 });
       await step("cargo test --locked --quiet --test tool -- mutated_blobs", { MUTATIONS: 10_000 });

@@ -16,6 +16,10 @@ pub struct Info<'a> {
     pub kind: &'static str,
     /// What the keys are.
     pub profile: &'static str,
+    /// Whether passwords are compared in lower case; only with the profile `password`.
+    pub lowercase: bool,
+    /// Whether the keys are the SHA-1 hashes of passwords; only with the profile `password`.
+    pub sha1: bool,
     /// The number of different keys; none if the kind doesn't know it (bloom and counting).
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub count: Option<u64>,
@@ -176,9 +180,12 @@ impl<'a> Info<'a> {
                 (Some(foreign.capacity()), full, foreign.bits(), hashes)
             }
         };
+        let (lowercase, sha1) = blob.profile().password();
         Ok(Info {
             kind: filter.name(),
             profile: blob.profile().name(),
+            lowercase,
+            sha1,
             count: stack.count(),
             capacity,
             fpr,

@@ -45,6 +45,14 @@ impl Profile {
         }
     }
 
+    /// How passwords are compared: whether in lower case, and whether by their SHA-1 hashes. False for other profiles.
+    pub fn password(self) -> (bool, bool) {
+        match self {
+            Profile::Password { lowercase, sha1 } => (lowercase, sha1),
+            _ => (false, false),
+        }
+    }
+
     /// The profile's number in a blob, 0 to 2, and its flags.
     pub(crate) fn number(self) -> (u8, u8) {
         match self {

@@ -382,3 +382,37 @@ fn errors() {
     done(&folder, "shard index @parts --shards 4 --generation 9");
     assert_eq!(payload(&folder.path().join("parts"))["generation"], 9);
 }
+
+/// The folders of tests/golden/shards are made again of their lists, byte for byte but for the manifest.
+#[test]
+fn golden_folders() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/shards");
+    let folder = TempDir::new().unwrap();
+    for (name, options) in [
+        ("url", "--profile url --shards 4"),
+        ("password", "--profile password --lowercase --shards 2 --seed 18446744073709551615"),
+        ("sha1", "--profile password --sha1-hex --shards 4 --seed 42"),
+    ] {
+        let list = golden.join(format!("{name}.txt")).display().to_string();
+        done(
+            &folder,
+            &format!("build {list} {options} -o @{name} --created-at 2026-11-23T00:00:00Z --name golden"),
+        );
+        let [made, kept] = [folder.path().join(name), golden.join(name)];
+        assert!(files(&made) == files(&kept), "{name}");
+        for file in files(&kept).iter().filter(|file| file.len() == 64) {
+            assert!(
+                fs::read(made.join(file)).unwrap() == fs::read(kept.join(file)).unwrap(),
+                "{name}/{file}"
+            );
+        }
+        let [made, kept] = [made, kept].map(|dir| {
+            let mut payload = payload(&dir);
+            for member in ["feedId", "expires"] {
+                payload[member].take();
+            }
+            payload
+        });
+        assert_eq!(made, kept);
+    }
+}

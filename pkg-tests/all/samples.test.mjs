@@ -279,13 +279,30 @@ function feed(title, publishing, following, ends) {
     take("docs/feeds.md", "Built elsewhere", "sh"),
   ];
   const hash = (password) => createHash("sha1").update(password).digest("hex").toUpperCase();
+  const pwned = lines(
+    ...["password", "123456", "correct horse battery staple"].map((password) => `${hash(password)}:9`),
+  );
   test("docs/feeds.md: a sharded filter", () => {
-    const pwned = lines(...["password", "123456", "qwerty"].map((password) => `${hash(password)}:9`));
     const cwd = work("sharded", { "pwned.txt": pwned });
     const printed = sh(`bloom-wasm feed keygen -o feed.key\n${build}`, cwd);
     assert.match(printed, /^password$/m);
     assert.match(printed, /^members +3 keys, 0 false negatives$/m);
   });
+  const heading = "What if the list is too large to download?";
+  const pages = { README: [README, heading], "docs/feeds.md": ["docs/feeds.md", "Asking it"] };
+  for (const [name, [file, title]] of Object.entries(pages)) {
+    const code = take(file, title, "js");
+    const command = file === README ? take(README, heading, "sh").replace("npx ", "") : build.split("\n")[0];
+    test(`${name}: a sharded filter is asked`, async (context) => {
+      const cwd = work(`asked-${name.replace("/", "-")}`, { "pwned.txt": pwned });
+      const key = sh(`bloom-wasm feed keygen -o feed.key\n${command}`, cwd);
+      const [publicKey] = /[\w-]{43}/.exec(key);
+      const refuse = context.mock.fn();
+      serve(context, join(cwd, "public"));
+      await js(code, cwd, { publicKey, refuse, password: "123456" });
+      assert.equal(refuse.mock.callCount(), 1);
+    });
+  }
   test("docs/feeds.md: a sharded filter that was built elsewhere", () => {
     // A digest whose first six bits are 42.
     const digest = Buffer.alloc(8);

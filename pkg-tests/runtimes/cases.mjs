@@ -83,8 +83,8 @@ const cases = {
   },
 
   "each entry has its own classes and one FilterError"({ ask, full }) {
-    const functions = ["canonicalizeUrl", "decode", "load", "openFeed", "urlExpressions"];
-    equal(Object.keys(ask).sort(), ["Feed", "Filter", "FilterError", ...functions]);
+    const functions = ["canonicalizeUrl", "decode", "load", "openFeed", "openSharded", "urlExpressions"];
+    equal(Object.keys(ask).sort(), ["Feed", "Filter", "FilterError", "ShardedFilter", ...functions]);
     check(ask.FilterError === full.FilterError, "two classes of errors");
     const filter = ask.decode(full.CountingBloomFilter.from(["a"]).toBytes());
     for (const method of ["add", "addMany", "addLines", "clear", "remove", "count", "union"])

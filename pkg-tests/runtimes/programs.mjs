@@ -74,26 +74,49 @@ export async function reader(entry, blobs) {
   return lines;
 }
 
-/** An unsigned feed of one file, as `fetch` answers for it; the host has sent a damaged file before. */
-function feed() {
-  const sha256 = "3d5268f8d6539766ee29603b00b0e9882fe2f785d71bedcf10abc89f5db13bf0";
-  const bytes = Uint8Array.from(atob("tUJMTQEBAAAAAAAAAAAAABEAAAAKJtUB6ASoaQA9WDc="), (char) => char.charCodeAt(0));
-  const files = [{ kind: "base", bytes: bytes.length, sha256 }];
+const bytesOf = (base64) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+
+/** What a host of files answers to `fetch`. It damages a file whose hash is its name when that is asked for first. */
+function host(payload, files) {
   const times = { createdAt: 1.7e12, expires: 8.64e15 };
-  const payload = { version: 1, feedId: "0".repeat(32), generation: 1, ...times, profile: "raw", fpr: 0.01, seed: "0" };
-  const encoded = btoa(JSON.stringify({ ...payload, count: 1, files })).replace(/=+$/, "");
+  const head = { version: 1, feedId: "0".repeat(32), generation: 1, ...times, profile: "raw", fpr: 0.01, seed: "0" };
+  const encoded = btoa(JSON.stringify({ ...head, count: 1, ...payload })).replace(/=+$/, "");
   const manifest = JSON.stringify({ payload: encoded, signatures: [] });
-  let damaged = true;
+  const sent = new Set();
   return async (url) => {
-    if (url.endsWith("feed.json")) return new Response(manifest);
-    const answer = damaged ? bytes.map((byte) => byte ^ 1) : bytes;
-    damaged = false;
+    const name = url.split("/").at(-1);
+    if (name.endsWith(".json")) return new Response(manifest);
+    const answer = sent.has(name) ? files[name] : files[name].map((byte) => byte ^ 1);
+    sent.add(name);
     return new Response(answer);
   };
 }
 
+/** An unsigned feed of one file. */
+function feed() {
+  const sha256 = "3d5268f8d6539766ee29603b00b0e9882fe2f785d71bedcf10abc89f5db13bf0";
+  const bytes = bytesOf("tUJMTQEBAAAAAAAAAAAAABEAAAAKJtUB6ASoaQA9WDc=");
+  return host({ files: [{ kind: "base", bytes: bytes.length, sha256 }] }, { [sha256]: bytes });
+}
+
+/** An unsigned sharded filter of one shard. */
+function shards() {
+  const [page, shard] = [
+    "b11d08445b399f52f3e5f747f2b125cea5e692e7c02781cb536491c5213faa32",
+    "f0074095d1385e142a16a93ba46df3bd1b41b9316f20585d93764d443f050dc4",
+  ];
+  return host(
+    { shards: 1, bytes: 49, pages: [page] },
+    {
+      [page]: bytesOf("8AdAldE4XhQqFqk7pG3zvRtBuTFvIFhdk3ZNRD8FDcQxAAAAAQAAAA=="),
+      [shard]: bytesOf("tUJMTQEFAAAAAAAAAAAAAAEAAAB7FK5H4XqEPwABCAAAAAEBAQAAAADqsRktKpgMnQ=="),
+    },
+  );
+}
+
 async function read(api, blobs, line) {
-  const { Feed, Filter, FilterError, canonicalizeUrl, decode, load, openFeed, urlExpressions } = api;
+  const { Feed, Filter, FilterError, ShardedFilter, canonicalizeUrl, decode, load, openFeed, openSharded } = api;
+  const { urlExpressions } = api;
   for (const bytes of blobs) {
     ask(decode(bytes), line);
     const loaded = await load(new Response(bytes));
@@ -104,6 +127,12 @@ async function read(api, blobs, line) {
   line("feed", opened instanceof Feed, opened.filter.hasMany(["a", "b"]), opened.info(), await opened.update());
   opened.close();
   line("closed", opened.filter.has("a"), await opened.update().catch(({ code }) => code));
+  const manifest = "https://lists.example/shards.json";
+  const sharded = await openSharded(manifest, { publicKey: null, cache: null, fetch: shards() });
+  line("sharded", sharded instanceof ShardedFilter, await sharded.has("a"), await sharded.hasMany(["a", "b"]));
+  line(sharded.info(), await sharded.update(), await sharded.hasUrl("a.b").catch(({ code }) => code));
+  sharded.close();
+  line("closed", await sharded.has("a").catch(({ code }) => code));
   line(
     "errors",
     codeOf(() => decode(encode("<!doctype html>"))),

@@ -422,10 +422,7 @@ impl Publisher {
         let generation = generation.unwrap_or(last + 1);
         ensure!(generation > last, "--generation must be more than {last}, the one that is there");
         let created_at = created_at.unwrap_or(now);
-        let (lowercase, sha1) = match sharding.profile() {
-            Profile::Password { lowercase, sha1 } => (lowercase, sha1),
-            _ => (false, false),
-        };
+        let (lowercase, sha1) = sharding.profile().password();
         let head = Head {
             version: manifest::VERSION,
             feed_id,

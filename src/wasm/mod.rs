@@ -2,8 +2,8 @@
 //! wasm-pack makes of them works by itself, and `js/` composes them into the npm package.
 //!
 //! `reader.wasm` has [`Filter`](filter::Filter), which answers questions, [`Incoming`](incoming::Incoming), a blob that
-//! is still arriving, and [`Sha256`](sha256::Sha256). The feature `builder` adds making and changing filters;
-//! `bloom.wasm` has everything.
+//! is still arriving, [`Sha256`](sha256::Sha256), and [functions](shards) that tell which shard has a key. The feature
+//! `builder` adds making and changing filters; `bloom.wasm` has everything.
 //!
 //! A method that can fail returns a `Result`, and the glue throws the error. That takes 20 ns per call, so methods that
 //! can't fail return plain values. Keys cross through the [`scratch`], and everything else through js-sys.
@@ -17,6 +17,7 @@ mod incoming;
 mod runtime;
 mod scratch;
 mod sha256;
+mod shards;
 
 use std::arch::wasm32::memory_size;
 use std::io::Write;

@@ -1,0 +1,213 @@
+/**
+ * Where a feed or a sharded filter comes from: the newest manifest, and files that are named by their hash.
+ * docs/feeds.md says what a client must do, and in which order.
+ */
+
+import { Sha256 } from "./bloom_wasm.js";
+import { call, release } from "./call.js";
+import { FilterError } from "./error.js";
+import { cacheStorage, type FeedCache, requireCache, Shelf } from "./feedcache.js";
+import { concat, invalidParameter, isA, requireType } from "./input.js";
+import { type LoadOptions, type OpenOptions, open } from "./load.js";
+import {
+  type Head,
+  importKeys,
+  type Keys,
+  type Kind,
+  LONGEST,
+  type Manifest,
+  readManifest,
+  type SignedFile,
+} from "./manifest.js";
+import { readAll, requireSignal, unlessAborted } from "./stream.js";
+
+/** @internal The options that feeds and sharded filters have in common. */
+export interface OriginOptions extends Pick<LoadOptions, "fetch"> {
+  /**
+   * The public key that must have signed the manifest, in base64url without padding, as `bloom-wasm feed keygen` prints
+   * it; or several, one of which is enough. Null says that the manifest is unsigned.
+   */
+  publicKey: string | string[] | null;
+  /** Stops opening. The promise then rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Where to keep things for the next start. */
+  cache?: FeedCache | null;
+  maxAge?: number;
+}
+
+/** Hands the bytes of a file to `take`, in order. */
+export type Read = (take: (chunk: Uint8Array) => void) => Promise<void>;
+
+/** @internal Where a feed or a sharded filter comes from. */
+export class Origin<P extends Head> {
+  readonly shelf: Shelf<P>;
+  #url: string;
+  #keys: Keys;
+  #kind: Kind<P>;
+  #fetch: typeof globalThis.fetch | undefined;
+  #maxAge: number;
+
+  /** Throws `invalid_parameter` for wrong options, and `signature` where signatures can't be checked. */
+  static async of<P extends Head>(kind: Kind<P>, url: string | URL, options: OriginOptions): Promise<Origin<P>> {
+    if (typeof options !== "object" || options === null) throw invalidParameter("options must have publicKey");
+    const { publicKey, cache, signal, fetch, maxAge = Infinity } = options;
+    requireType("function", { fetch });
+    requireType("number", { maxAge });
+    requireSignal(signal);
+    if (!(maxAge >= 0)) throw invalidParameter("maxAge must be 0 or more");
+    if (cache !== undefined) requireCache(cache);
+    const address = absolute(url);
+    signal?.throwIfAborted();
+    const keys = await unlessAborted(importKeys(publicKey), signal);
+    const store = cache === undefined ? await unlessAborted(cacheStorage(), signal) : cache;
+    return new Origin(kind, address, keys, store, fetch, maxAge);
+  }
+
+  private constructor(
+    kind: Kind<P>,
+    url: string,
+    keys: Keys,
+    cache: FeedCache | null,
+    fetch: typeof globalThis.fetch | undefined,
+    maxAge: number,
+  ) {
+    this.shelf = new Shelf(cache, url, keys, kind);
+    this.#url = url;
+    this.#keys = keys;
+    this.#kind = kind;
+    this.#fetch = fetch;
+    this.#maxAge = maxAge;
+  }
+
+  /** Whether a generation has expired. */
+  isOver({ expires, createdAt }: Head): boolean {
+    return Date.now() >= Math.min(expires, createdAt + this.#maxAge);
+  }
+
+  /** The newest manifest, which may follow the present one. */
+  async newest(present: Manifest<P> | undefined, signal: AbortSignal): Promise<Manifest<P>> {
+    const { shelf } = this;
+    const manifest = await this.#fetched(signal);
+    const { feedId, generation } = manifest;
+    const first = present ?? (await unlessAborted(shelf.first(), signal));
+    if (first && first.feedId !== feedId) {
+      throw new FilterError("wrong_feed", `the feedId at this URL is ${feedId}, and used to be ${first.feedId}`);
+    }
+    // Another tab may have gone on.
+    const kept = await unlessAborted(shelf.manifest(feedId), signal);
+    for (const floor of [present, kept]) {
+      if (floor && !(generation > floor.generation || manifest.signed === floor.signed)) {
+        const found = `generation ${generation} after ${floor.generation}`;
+        throw new FilterError("rollback", `the host has gone back, or in two directions: ${found}`);
+      }
+    }
+    if (this.isOver(manifest)) {
+      throw new FilterError(
+        "expired",
+        "the newest generation has expired; is the publisher, or this clock, all right?",
+      );
+    }
+    return manifest;
+  }
+
+  async #fetched(signal: AbortSignal): Promise<Manifest<P>> {
+    const chunks: Uint8Array[] = [];
+    const tooLong = () => new FilterError("too_large", `${this.#url} is longer than any manifest; is it another file?`);
+    const take = (chunk: Uint8Array) => void chunks.push(chunk.slice());
+    await download(this.#url, { signal, fetch: this.#fetch, cache: "no-cache" }, LONGEST, tooLong, take);
+    return unlessAborted(readManifest(concat(chunks), this.#keys, this.#kind), signal);
+  }
+
+  /** What `make` makes of a file. What an HTTP cache has damaged is fetched past it, once. */
+  async file<T>({ sha256, bytes }: SignedFile, signal: AbortSignal, make: (read: Read) => Promise<T>): Promise<T> {
+    const tooLong = () => new FilterError("integrity", `the file ${sha256} is longer than ${bytes} bytes`);
+    const fetched = (cache?: RequestCache) =>
+      make((take) =>
+        download(new URL(sha256, this.#url).href, { signal, fetch: this.#fetch, cache }, bytes, tooLong, take),
+      );
+    return fetched().catch((error: unknown) => {
+      if (!isDamage(error)) throw error;
+      return fetched("reload");
+    });
+  }
+}
+
+/** @internal Hands the bytes of a file on to `take`. Throws `integrity` unless they are those that were signed. */
+export async function verified({ sha256, bytes }: SignedFile, read: Read, take: (chunk: Uint8Array) => void) {
+  const hash = call(() => new Sha256());
+  try {
+    let loaded = 0;
+    await read((chunk) => {
+      call(() => hash.update(chunk));
+      take(chunk);
+      loaded += chunk.length;
+    });
+    if (loaded !== bytes || call(() => hash.finish()) !== sha256) {
+      throw new FilterError("integrity", `the file ${sha256} isn't the one that was signed`);
+    }
+  } finally {
+    release(hash);
+  }
+}
+
+/** @internal An array into which chunks are put one after the other. */
+export function collector(bytes: number): { whole: Uint8Array; take: (chunk: Uint8Array) => void } {
+  const whole = room(bytes);
+  let loaded = 0;
+  const take = (chunk: Uint8Array) => {
+    whole.set(chunk, loaded);
+    loaded += chunk.length;
+  };
+  return { whole, take };
+}
+
+function room(bytes: number): Uint8Array {
+  try {
+    return new Uint8Array(bytes);
+  } catch (cause) {
+    throw new FilterError("too_large", `there is no room for a file of ${bytes} bytes`, { cause });
+  }
+}
+
+/** @internal Whether an error says that a file isn't the one that was signed. */
+export function isDamage(error: unknown): boolean {
+  return isA(error, FilterError) && error.code === "integrity";
+}
+
+/** The URL from the root on. */
+function absolute(url: unknown): string {
+  try {
+    const { href = url } = Object(url) as { href?: unknown };
+    if (typeof href === "string") {
+      const address = new URL(href, globalThis.document?.baseURI ?? globalThis.location?.href);
+      if (new URL("file", address).href) return address.href;
+    }
+  } catch {
+    // It is relative, and there is no page; or no file can lie beside it, as with data:; or it is somebody's Proxy.
+  }
+  throw invalidParameter("url must be the whole URL of a manifest");
+}
+
+/** Hands each chunk to `take`. Throws `truncated` if there are fewer bytes than the transport promised. */
+async function download(
+  url: string,
+  options: OpenOptions,
+  most: number,
+  tooLong: () => FilterError,
+  take: (chunk: Uint8Array) => void,
+): Promise<void> {
+  const { stream, total = 0, hint } = await open(url, options);
+  try {
+    if (!hint && total > most) throw tooLong();
+    let loaded = 0;
+    await readAll(stream, options.signal, (chunk) => {
+      loaded += chunk.length;
+      if (loaded > most) throw tooLong();
+      take(chunk);
+    });
+    if (!hint && loaded < total) throw new FilterError("truncated", `${url} ended after ${loaded} of ${total} bytes`);
+  } catch (error) {
+    void stream.cancel?.(error).catch(() => {});
+    throw error;
+  }
+}

@@ -1,0 +1,305 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+/** Filters that are too large to download. */
+
+import { passwordKey, urlExpressions as urlKeys } from "./bloom_wasm.js";
+import { call } from "./call.js";
+import { FilterError } from "./error.js";
+import type { FeedCache } from "./feedcache.js";
+import { invalidParameter, isA, isBytes, iterable, type Key, plainBytes, requireType, typeName } from "./input.js";
+import type { LoadOptions } from "./load.js";
+import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
+import { Origin } from "./origin.js";
+import { Batch, put } from "./scratch.js";
+import { Shards } from "./shards.js";
+import { requireSignal } from "./stream.js";
+import { putUrl } from "./url.js";
+
+/** The options of {@link openSharded}. */
+export interface ShardedOptions extends Pick<LoadOptions, "fetch"> {
+  /**
+   * The public key that must have signed the manifest, in base64url without padding, as `bloom-wasm feed keygen` prints
+   * it; or several, one of which is enough. Null says that the manifest is unsigned.
+   */
+  publicKey: string | string[] | null;
+  /**
+   * Where to keep the manifest, and the pages and shards that were asked for: at most the whole filter. By default
+   * Cache Storage, where there is one; null = nowhere.
+   */
+  cache?: FeedCache | null;
+  /** About how many bytes of pages and shards stay in memory. 32 MiB by default. */
+  maxMemory?: number;
+  /** Stops opening. The promise then rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** The options of a question. */
+export interface AskOptions {
+  /** Stops waiting, and the transfer too if nobody else waits for it. The promise then rejects with its reason. */
+  signal?: AbortSignal;
+}
+
+/** A description of a sharded filter: a plain object that can go into JSON. */
+export interface ShardedInfo {
+  /** What tells sharded filters apart: 32 hexadecimal digits. */
+  feedId: string;
+  /** The name that the publisher gave, or null. */
+  name: string | null;
+  /** The number of the generation in place. */
+  generation: number;
+  /** When its list was published, in milliseconds since 1970. */
+  createdAt: number;
+  /** When it expires, in milliseconds since 1970. */
+  expires: number;
+  /** What the keys are. */
+  profile: "raw" | "url" | "password";
+  /** Whether passwords are compared in lower case. */
+  lowercase: boolean;
+  /** Whether the keys are the SHA-1 hashes of passwords. */
+  sha1: boolean;
+  /** The rate of false positives, 0 to 1: per check with `url`, otherwise per key. */
+  fpr: number;
+  /** The number of keys on the list. */
+  count: number;
+  /** The number of shards. */
+  shards: number;
+  /** The length of all shards in bytes. */
+  byteLength: number;
+}
+
+/**
+ * Opens a sharded filter: one that is too large to download, of which each answer needs a small part. The URL is that
+ * of its manifest, usually `shards.json`; pages and shards lie beside it. In Node, Deno and Bun, it may be a `file:`
+ * URL.
+ *
+ * If the cache has a manifest, this resolves with it at once, even without a network, and updates behind; `stale` tells
+ * whether it has expired. Otherwise this fetches the manifest.
+ *
+ * A request tells the host the first bits of a key's digest. That is fine for passwords, since thousands share each
+ * shard. For what people browse, use a feed: few popular sites share a shard.
+ *
+ * Throws a {@link FilterError}: `http`, `network`, `truncated`, `too_large`, `not_a_feed`, `unsupported_version`,
+ * `signature`, `wrong_feed`, `rollback`, `expired`. An abort rejects with the signal's reason.
+ */
+export async function openSharded(url: string | URL, options: ShardedOptions): Promise<ShardedFilter> {
+  const { signal, maxMemory = 2 ** 25 } = Object(options) as ShardedOptions;
+  requireType("number", { maxMemory });
+  if (!(maxMemory >= 0)) throw invalidParameter("maxMemory must be 0 or more");
+  const shards = new Shards(await Origin.of(shardsKind, url, options), maxMemory);
+  try {
+    if (await shards.restore(signal)) shards.update().catch(() => {});
+    else await shards.update(signal);
+  } catch (error) {
+    shards.close();
+    throw error;
+  }
+  return Reflect.construct(ShardedFilter, [shards]) as ShardedFilter;
+}
+
+/** How many shards a single call asks for at once. */
+const AT_ONCE = 8;
+
+/**
+ * A filter that is too large to download. {@link openSharded} opens one. "Maybe present" may be wrong, at a known rate;
+ * "definitely absent" never is.
+ *
+ * A question for which nothing is in memory takes two requests: for a page, and for a shard. They are verified before
+ * anything is answered. Callers who need the same file share one request. What fails rejects with a
+ * {@link FilterError} (`http`, `network`, `truncated`, `integrity`, `not_a_feed`, `too_large`, and the codes of
+ * `decode`), and the next call tries again.
+ */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
+export class ShardedFilter {
+  #shards: Shards;
+
+  private constructor(shards: Shards) {
+    if (!isA(shards, Shards)) throw invalidParameter("open sharded filters with openSharded");
+    this.#shards = shards;
+    // Not in the class, which a bundler would then keep even if nobody opens a sharded filter.
+    if (Symbol.dispose) Object.defineProperty(this, Symbol.dispose, { value: this.close });
+  }
+
+  /** The number of the generation in place. */
+  get generation(): number {
+    return this.#shards.manifest.generation;
+  }
+
+  /** When its list was published. */
+  get createdAt(): Date {
+    return new Date(this.#shards.manifest.createdAt);
+  }
+
+  /** Whether it has expired. It answers all the same. */
+  get stale(): boolean {
+    return this.#shards.isStale;
+  }
+
+  /** Why the cache lacks what was fetched last: an error with the code `cache`. Undefined if it has it. */
+  get cacheError(): FilterError | undefined {
+    return this.#shards.cacheError;
+  }
+
+  /** Asks for a key: true = maybe present, false = definitely absent. */
+  async has(key: Key, options?: AskOptions): Promise<boolean> {
+    const keys = [own(key)];
+    return this.#asked(options, async (manifest, signal) => (await this.#first(manifest, keys, signal)) !== undefined);
+  }
+
+  /** Asks for many keys at once. Resolves with one byte per key: 1 = maybe present, 0 = definitely absent. */
+  async hasMany(keys: Iterable<Key>, options?: AskOptions): Promise<Uint8Array<ArrayBuffer>> {
+    const all = Array.from(iterable(keys), own);
+    return this.#asked(options, (manifest, signal) => this.#each(manifest, all, signal));
+  }
+
+  /** Whether a URL, a host, or a host with a path is maybe on the list. See {@link matchUrl}. */
+  async hasUrl(url: string | URL, options?: AskOptions): Promise<boolean> {
+    return (await this.matchUrl(url, options)) !== null;
+  }
+
+  /**
+   * Looks up all keys of a URL, as Safe Browsing does. Resolves with the first one that is maybe present, such as
+   * `evil.example/`, or null if there is none or the URL has no host to check. All keys of a site are in one shard; a URL
+   * that browsers may read in two ways can need two. Rejects with `wrong_profile` unless the filter was built with the
+   * profile `url`.
+   */
+  async matchUrl(url: string | URL, options?: AskOptions): Promise<string | null> {
+    const length = putUrl(url);
+    const keys = call(() => urlKeys(length) as string[]);
+    return this.#asked(options, async (manifest, signal) => {
+      requireProfile(manifest, "url");
+      return (await this.#first(manifest, keys, signal)) ?? null;
+    });
+  }
+
+  /**
+   * Whether a password is maybe on the list. Pass the whole password as it was typed. It is normalised, and lower-cased
+   * and hashed if the filter's builder chose so. Rejects with `wrong_profile` unless the filter was built with the
+   * profile `password`.
+   */
+  async hasPassword(password: string, options?: AskOptions): Promise<boolean> {
+    if (typeof password !== "string") {
+      throw new FilterError("invalid_key", `a password must be a string, not ${typeName(password)}`);
+    }
+    return this.#asked(options, async (manifest, signal) => {
+      requireProfile(manifest, "password");
+      const { lowercase, sha1 } = manifest;
+      const keys = [call(() => passwordKey(password, lowercase, sha1))];
+      return (await this.#first(manifest, keys, signal)) !== undefined;
+    });
+  }
+
+  /** A description of the sharded filter: a plain object that can go into JSON. */
+  info(): ShardedInfo {
+    const { manifest } = this.#shards;
+    const { feedId, name = null, generation, createdAt, expires, profile, lowercase, sha1, fpr } = manifest;
+    const { count, shards, bytes: byteLength } = manifest;
+    const head = { feedId, name, generation, createdAt, expires, profile, lowercase, sha1, fpr };
+    return { ...head, count, shards, byteLength };
+  }
+
+  /**
+   * Fetches the manifest, and nothing else. Resolves with true once a newer generation is in place, and with false if
+   * there is none. What hasn't changed stays in memory.
+   *
+   * If it fails, the generation in place stays, and the promise rejects with the codes of {@link openSharded}, or with
+   * `freed` if it was closed. An update that is under way is joined.
+   */
+  async update(options?: AskOptions): Promise<boolean> {
+    return this.#shards.update(signalOf(options));
+  }
+
+  /** Frees the memory, and ends what is under way. Questions reject with `freed` from then on. */
+  close(): void {
+    this.#shards.close();
+  }
+
+  /** The name of the class. It keeps frameworks from wrapping sharded filters in proxies. */
+  get [Symbol.toStringTag](): string {
+    return "ShardedFilter";
+  }
+
+  async #asked<T>(
+    options: AskOptions | undefined,
+    ask: (manifest: Manifest<ShardsPayload>, signal: AbortSignal | undefined) => Promise<T>,
+  ): Promise<T> {
+    const signal = signalOf(options);
+    return this.#shards.answer(signal, (manifest) => ask(manifest, signal));
+  }
+
+  /** The first of the keys that is maybe present. */
+  async #first<K extends Key>(
+    manifest: Manifest<ShardsPayload>,
+    keys: K[],
+    signal: AbortSignal | undefined,
+  ): Promise<K | undefined> {
+    const placed = keys.map((key) => ({ key, shard: this.#shards.of(key, manifest) }));
+    while (placed.length > 0) {
+      const { shard } = placed[0]!;
+      const next = placed.findIndex((other) => other.shard !== shard);
+      const here = placed.splice(0, next < 0 ? placed.length : next);
+      const found = await this.#shards.use(manifest, shard, signal, (raw) =>
+        here.find(({ key }) => {
+          const length = put(key);
+          return call(() => raw.hasKey(length));
+        }),
+      );
+      if (found) return found.key;
+    }
+    return undefined;
+  }
+
+  async #each(
+    manifest: Manifest<ShardsPayload>,
+    keys: Key[],
+    signal: AbortSignal | undefined,
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const numbers = new Map<number, number[]>();
+    keys.forEach((key, i) => {
+      const shard = this.#shards.of(key, manifest);
+      numbers.get(shard)?.push(i) ?? numbers.set(shard, [i]);
+    });
+    const answers = new Uint8Array(keys.length);
+    const groups = numbers.entries();
+    let failed = false;
+    const ask = async () => {
+      // Each takes the next one from the same iterator.
+      for (const [shard, its] of groups) {
+        if (failed) return;
+        await this.#shards.use(manifest, shard, signal, (raw) => {
+          let at = 0;
+          const batch = new Batch(({ length: count }, length) => {
+            const found = call(() => raw.hasKeys(count, length));
+            for (const answer of found) answers[its[at++]!] = answer;
+          });
+          for (const i of its) batch.push(keys[i]!);
+          batch.flush();
+        });
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: AT_ONCE }, ask));
+    } finally {
+      failed = true;
+    }
+    return answers;
+  }
+}
+
+/** `using filter = ...` closes it at the end of the block, where the runtime knows `Symbol.dispose`. */
+export interface ShardedFilter extends Disposable {}
+
+function signalOf(options: AskOptions | undefined): AbortSignal | undefined {
+  const { signal } = Object(options) as AskOptions;
+  requireSignal(signal);
+  return signal;
+}
+
+/** A key that the caller can't change while it is asked for. */
+function own(key: Key): Key {
+  return isBytes(key) ? plainBytes(key).slice() : key;
+}
+
+function requireProfile({ profile }: ShardsPayload, wanted: string): void {
+  if (profile !== wanted) {
+    throw new FilterError("wrong_profile", `the filter has the profile ${profile}, not ${wanted}`);
+  }
+}

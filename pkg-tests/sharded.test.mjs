@@ -1,0 +1,524 @@
+/** Sharded filters: what a client fetches, accepts and refuses, from a server that misbehaves in every way. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { installed } from "./installed.mjs";
+import { keyPair, manifest, memoryCache, ShardsPublisher, serve, sha256 } from "./publisher.mjs";
+
+const { FilterError, RibbonFilter, ShardedFilter, openSharded } = await installed();
+
+const members = Array.from({ length: 20_000 }, (_, i) => `member ${i}`);
+const strangers = Array.from({ length: 20_000 }, (_, i) => `stranger ${i}`);
+
+const sites = [];
+after(() => sites.forEach((site) => site.close()));
+
+/** A sharded filter on a server, and how to open it. */
+async function published(shards = 512, keys = members) {
+  const publisher = new ShardsPublisher(RibbonFilter, shards, keys);
+  const site = await serve(publisher);
+  sites.push(site);
+  const open = (options) => openSharded(site.url, { publicKey: publisher.key.publicKey, cache: null, ...options });
+  return { publisher, site, open };
+}
+
+/** That a promise rejects with a FilterError of this code. */
+async function fails(code, promise, what) {
+  const error = await promise.then(
+    (value) => assert.fail(`${what ?? code}: it resolved with ${value}`),
+    (error) => error,
+  );
+  assert.ok(error instanceof FilterError, `${what ?? code}: ${error?.stack}`);
+  assert.equal(error.code, code, `${what ?? ""} ${error.message}`);
+  return error;
+}
+
+/** Another key in the shard of the first. */
+const neighbour = (publisher, key, keys = members) =>
+  keys.find((other) => other !== key && publisher.shardOf(other) === publisher.shardOf(key));
+
+test("a question takes one page and one shard", async () => {
+  const { publisher, site, open } = await published();
+  const filter = await open();
+  assert.deepEqual(site.asked(), ["shards.json"]);
+  assert.equal(await filter.has(members[0]), true);
+  assert.deepEqual(site.asked(), publisher.filesOf(members[0]));
+  assert.equal(await filter.has(members[0]), true);
+  assert.equal(await filter.has(Buffer.from(neighbour(publisher, members[0]))), true);
+  assert.deepEqual(site.asked(), []);
+  // The same page, another shard.
+  const other = members.find((key) => publisher.filesOf(key)[0] === publisher.filesOf(members[0])[0]);
+  await filter.has(other);
+  assert.ok(!site.asked().includes(publisher.filesOf(members[0])[0]));
+  filter.close();
+});
+
+test("all answers are those of the shards", async () => {
+  for (const shards of [1, 2, 256, 512]) {
+    const { publisher, site, open } = await published(shards);
+    const filter = await open();
+    site.asked();
+    assert.ok((await filter.hasMany(members)).every((answer) => answer === 1));
+    const files = site.asked();
+    assert.equal(files.length, shards + Math.ceil(shards / 256), "each file once");
+    assert.equal(new Set(files).size, files.length);
+    const blobs = publisher.blobs.map((blob) => RibbonFilter.decode(blob));
+    const expected = strangers.map((key) => Number(blobs[publisher.shardOf(key)].has(key)));
+    const keys = strangers.map((key, i) => (i % 2 ? key : Buffer.from(key)));
+    assert.deepEqual([...(await filter.hasMany(keys))], expected);
+    const hits = expected.filter(Boolean).length;
+    assert.ok(hits > 0 && hits < 50, `${hits} of 20,000 at 0.001`);
+    for (const key of strangers.slice(0, 100)) {
+      assert.equal(await filter.has(key), blobs[publisher.shardOf(key)].has(key));
+    }
+    assert.deepEqual(await filter.hasMany([]), new Uint8Array(0));
+    filter.close();
+  }
+});
+
+test("a thousand callers share one request", async () => {
+  const { publisher, site, open } = await published(2);
+  const filter = await open();
+  site.asked();
+  const shared = members.filter((key) => publisher.shardOf(key) === 1).slice(0, 1000);
+  assert.ok((await Promise.all(shared.map((key) => filter.has(key)))).every(Boolean));
+  assert.deepEqual(site.asked(), publisher.filesOf(shared[0]));
+});
+
+test("the description", async () => {
+  const { publisher, open } = await published();
+  const filter = await open();
+  const { createdAt, expires } = JSON.parse(Buffer.from(JSON.parse(publisher.manifest).payload, "base64url"));
+  assert.deepEqual(filter.info(), {
+    feedId: publisher.feedId,
+    name: "test",
+    generation: 1,
+    createdAt,
+    expires,
+    profile: "raw",
+    lowercase: false,
+    sha1: false,
+    fpr: 0.001,
+    count: 20_000,
+    shards: 512,
+    byteLength: publisher.blobs.reduce((sum, { length }) => sum + length, 0),
+  });
+  assert.equal(filter.generation, 1);
+  assert.deepEqual(filter.createdAt, new Date(createdAt));
+  assert.equal(filter.stale, false);
+  assert.equal(filter.cacheError, undefined);
+  assert.equal(Object.prototype.toString.call(filter), "[object ShardedFilter]");
+  assert.throws(() => new ShardedFilter(), { code: "invalid_parameter" });
+  publisher.publish({ name: undefined, expires: Date.now() + 3 });
+  await filter.update().catch(({ code }) => assert.equal(code, "expired"));
+});
+
+test("folders of the tool, by their files", async () => {
+  const golden = new URL("../tests/golden/shards/", import.meta.url);
+  const open = (name) => openSharded(new URL(`${name}/shards.json`, golden), { publicKey: null, cache: null });
+  const urls = await open("url");
+  assert.equal(urls.info().profile, "url");
+  for (const [url, expected] of [
+    ["https://user@www.EVIL.example:8443/x?y#z", "evil.example/"],
+    ["http://bad.example/%61/b", "bad.example/a/"],
+    ["http://bad.example/b/", null],
+    ["mailto:a@b.example", null],
+    ["http://10.0.1.5/login", "10.0.1.5/"],
+  ]) {
+    assert.equal(await urls.matchUrl(url), expected, url);
+    assert.equal(await urls.hasUrl(new URL(url)), expected !== null, url);
+  }
+  await fails("wrong_profile", urls.hasPassword("hunter2"));
+  for (const [name, password, expected] of [
+    ["password", "Hunter2", true],
+    ["password", "hUNTER2", true],
+    ["password", "stranger's", false],
+    ["sha1", "hunter2", true],
+    ["sha1", "Hunter2", false],
+    ["sha1", "gr\u00f6\u00dfer", true],
+    ["sha1", "gro\u0308\u00dfer", true],
+  ]) {
+    const filter = await open(name);
+    assert.equal(await filter.hasPassword(password), expected, `${name} ${password}`);
+    await fails("wrong_profile", filter.hasUrl("https://evil.example/"));
+  }
+});
+
+test("what was used longest ago leaves the memory", async () => {
+  const { publisher, site, open } = await published(16);
+  const room = publisher.blobs[0].length * 5;
+  const filter = await open({ maxMemory: room });
+  const one = (shard) => members.find((key) => publisher.shardOf(key) === shard);
+  for (const shard of [0, 1, 2]) assert.equal(await filter.has(one(shard)), true);
+  site.asked();
+  assert.equal(await filter.has(one(0)), true);
+  for (const shard of [3, 4, 5]) assert.equal(await filter.has(one(shard)), true);
+  assert.equal(site.asked().length, 3);
+  assert.equal(await filter.has(one(0)), true);
+  assert.deepEqual(site.asked(), [], "it was used lately");
+  assert.equal(await filter.has(one(1)), true);
+  assert.deepEqual(site.asked(), publisher.filesOf(one(1)).slice(1), "it had to go");
+
+  const none = await open({ maxMemory: 0 });
+  site.asked();
+  for (let i = 0; i < 3; i++) assert.ok((await none.hasMany(members)).every((answer) => answer === 1));
+  assert.ok(site.asked().length >= 3 * 16);
+});
+
+test("each fault of a page or a shard is an error, and never an answer", async () => {
+  const { publisher, site, open } = await published();
+  const key = members[7];
+  const names = publisher.filesOf(key);
+  const other = publisher.filesOf(members.find((one) => publisher.shardOf(one) >> 8 !== publisher.shardOf(key) >> 8));
+  const changed = (bytes, at) => Buffer.from(bytes).fill(bytes[at] ^ 1, at, at + 1);
+  for (const which of [0, 1]) {
+    const spoiled = {
+      missing: ["http", (response) => response.writeHead(404).end("not found")],
+      denied: ["http", (response) => response.writeHead(403).end()],
+      broken: ["http", (response) => response.writeHead(503).end()],
+      empty: ["integrity", (response) => response.end()],
+      truncated: ["integrity", (response, bytes) => response.end(bytes.subarray(0, -1))],
+      "shorter than promised": [
+        "network",
+        (response, bytes) => {
+          response.writeHead(200, { "content-length": bytes.length });
+          response.write(bytes.subarray(0, 9), () => response.destroy());
+        },
+      ],
+      longer: ["integrity", (response, bytes) => response.end(Buffer.concat([bytes, bytes]))],
+      altered: ["integrity", (response, bytes) => response.end(changed(bytes, bytes.length >> 1))],
+      swapped: ["integrity", (response) => response.end(publisher.files.get(other[which]))],
+      "another kind": ["integrity", (response) => response.end(publisher.files.get(names[1 - which]))],
+      cut: ["network", (response) => response.destroy()],
+    };
+    for (const [what, [code, answer]] of Object.entries(spoiled)) {
+      for (const ask of [
+        (filter) => filter.has(key),
+        async (filter) => (await filter.hasMany([members[0], key, members[1]]))[1] === 1,
+      ]) {
+        const filter = await open();
+        site.fault = (path, response, bytes) => path === names[which] && (answer(response, bytes), true);
+        await fails(code, ask(filter), what);
+        await fails(code, ask(filter), `${what}, again`);
+        site.fault = undefined;
+        assert.equal(await ask(filter), true, what);
+        filter.close();
+      }
+    }
+  }
+});
+
+test("a damaged file is fetched once more, past the HTTP cache", async () => {
+  const { publisher, site, open } = await published(2);
+  const filter = await open();
+  const [, shard] = publisher.filesOf(members[0]);
+  let served = 0;
+  site.fault = (path, response) => path === shard && served++ === 0 && (response.end("damaged"), true);
+  assert.equal(await filter.has(members[0]), true);
+  assert.equal(served, 2);
+});
+
+test("what is signed but wrong", async () => {
+  const cases = {
+    "another seed": (publisher) => RibbonFilter.from(publisher.its, { seed: 1n }),
+    "another profile": (publisher) => RibbonFilter.from(publisher.its, { profile: "password" }),
+    "another count": (publisher) => RibbonFilter.from([...publisher.its, "one more"]),
+  };
+  for (const [what, make] of Object.entries(cases)) {
+    const { publisher, open } = await published(2);
+    publisher.its = members.filter((key) => publisher.shardOf(key) === 0);
+    publisher.blobs[0] = make(publisher).toBytes();
+    publisher.publish();
+    const filter = await open();
+    await fails("not_a_feed", filter.has(publisher.its[0]), what);
+    assert.equal(await filter.has(members.find((key) => publisher.shardOf(key) === 1)), true, what);
+  }
+  const { publisher, open } = await published(2);
+  publisher.blobs[0] = Buffer.from("no blob");
+  publisher.publish();
+  await fails("not_a_filter", (await open()).has(members.find((key) => publisher.shardOf(key) === 0)));
+  for (const bytes of [0, 2 ** 24 + 1]) {
+    const page = Buffer.from(publisher.files.get(publisher.pages[0]));
+    page.writeUInt32LE(bytes, 32);
+    publisher.files.set(sha256(page), page);
+    publisher.publish({ pages: [sha256(page)] });
+    await fails("not_a_feed", (await open()).has(members.find((key) => publisher.shardOf(key) === 0)));
+  }
+});
+
+test("manifests that are no manifest of a sharded filter", async () => {
+  const { publisher, site, open } = await published(2);
+  const pages = publisher.pages;
+  const hash = "0".repeat(64);
+  const wrong = {
+    not_a_feed: [
+      { shards: 0 },
+      { shards: 3 },
+      { shards: 2 ** 17, pages: Array(512).fill(hash) },
+      { shards: "2" },
+      { shards: 512 },
+      { pages: [] },
+      { pages: [...pages, hash] },
+      { pages: hash },
+      { pages: [hash.slice(1)] },
+      { pages: [hash.replace("0", "A")] },
+      { pages: [5] },
+      { bytes: -1 },
+      { bytes: undefined },
+      { lowercase: true },
+      { sha1: true },
+      { profile: "password", lowercase: 1 },
+      { profile: "password", lowercase: true, sha1: true },
+      { feedId: "x" },
+      { generation: 0 },
+      { expires: "never" },
+      { seed: "-1" },
+      { fpr: 1 },
+      { count: 0.5 },
+    ],
+    unsupported_version: [{ version: 2 }],
+    expired: [{ expires: Date.now() }],
+  };
+  for (const [code, all] of Object.entries(wrong)) {
+    for (const changes of all) {
+      publisher.publish(changes);
+      await fails(code, open(), JSON.stringify(changes));
+    }
+  }
+  publisher.publish();
+  const payload = Buffer.from(JSON.parse(publisher.manifest).payload, "base64url").toString();
+  const sign = (header) => manifest(payload, [publisher.key], header);
+  const right = { alg: "EdDSA", typ: "bloom-wasm-shards" };
+  for (const [code, bytes] of [
+    ["signature", sign({ alg: "EdDSA", typ: "bloom-wasm-feed" })],
+    ["signature", manifest(payload, [keyPair()], right)],
+    ["signature", manifest(payload, [])],
+    ["not_a_feed", Buffer.from("<html>")],
+    ["too_large", Buffer.alloc(2 ** 21 + 1)],
+  ]) {
+    publisher.manifest = bytes;
+    await fails(code, open());
+  }
+  publisher.manifest = manifest(payload, []);
+  assert.equal(await (await open({ publicKey: null })).has(members[0]), true);
+  // A feed's manifest.
+  const { shards, pages: _, bytes, ...head } = JSON.parse(payload);
+  publisher.manifest = manifest({ ...head, files: [{ kind: "base", bytes: 1, sha256: hash }] });
+  await fails("not_a_feed", open({ publicKey: null }));
+  site.fault = (_path, response) => (response.writeHead(500).end(), true);
+  await fails("http", open());
+});
+
+test("the host goes on while a client asks", async () => {
+  const { publisher, site, open } = await published();
+  const [old, more] = [members.slice(0, 10_000), members];
+  publisher.put(old);
+  const filter = await open();
+  assert.equal(await filter.has(old[0]), true);
+  // Another number of shards, and nothing of the old generation left.
+  publisher.files.clear();
+  publisher.put(more, 64);
+  site.asked();
+  assert.ok((await filter.hasMany(more)).every((answer) => answer === 1));
+  assert.equal(filter.generation, 3);
+  assert.equal(site.asked().filter((path) => path === "shards.json").length, 1);
+  publisher.files.clear();
+  publisher.put(old, 128);
+  assert.equal(await filter.update(), true);
+  assert.equal(await filter.update(), false);
+  assert.ok((await filter.hasMany(old)).every((answer) => answer === 1));
+  assert.equal(filter.info().shards, 128);
+  // A missing file that no newer manifest explains; and one that can't be believed.
+  publisher.files.clear();
+  await fails("http", (await open()).has(old[0]));
+  publisher.key = keyPair();
+  publisher.signers = [publisher.key];
+  const stays = await openSharded(site.url, { publicKey: null, cache: null });
+  publisher.generation = 0;
+  publisher.publish();
+  publisher.files.clear();
+  await fails("http", stays.has(old[0]));
+  await fails("rollback", stays.update());
+  publisher.feedId = "f".repeat(32);
+  publisher.publish();
+  await fails("wrong_feed", stays.update());
+});
+
+test("what hasn't changed stays in memory", async () => {
+  const { publisher, site, open } = await published(16);
+  const filter = await open();
+  await filter.hasMany(members);
+  publisher.put([...members, "one more"]);
+  await filter.update();
+  site.asked();
+  assert.ok((await filter.hasMany([...members, "one more"])).every((answer) => answer === 1));
+  assert.deepEqual(site.asked(), publisher.filesOf("one more"));
+});
+
+test("a cache makes requests unnecessary, and lasts", async () => {
+  const { publisher, site, open } = await published(16);
+  const cache = memoryCache();
+  const first = await open({ cache });
+  await first.hasMany(members);
+  first.close();
+  site.asked();
+  const again = await open({ cache });
+  assert.ok((await again.hasMany(members)).every((answer) => answer === 1));
+  assert.equal(await again.update(), false);
+  assert.ok(site.asked().every((path) => path === "shards.json"));
+  assert.equal(cache.entries.size, 2 + 1 + 16);
+  again.close();
+  // Without a network.
+  const offline = await open({ cache, fetch: () => Promise.reject(new Error("offline")) });
+  assert.equal(await offline.has(members[0]), true);
+  await fails("network", offline.update());
+  offline.close();
+  // The next generation takes the place of this one.
+  publisher.put(members.slice(0, 15_000));
+  const next = await open({ cache });
+  await next.update();
+  assert.ok((await next.hasMany(members.slice(0, 15_000))).every((answer) => answer === 1));
+  assert.equal(cache.entries.size, 2 + 1 + 16);
+  // Those who trust other keys begin anew.
+  await fails("signature", open({ cache, publicKey: keyPair().publicKey }));
+  // The floor.
+  next.close();
+  publisher.generation = 0;
+  publisher.publish();
+  await fails("rollback", (await open({ cache })).update());
+});
+
+test("a cache that is damaged, full, slow or mad", async () => {
+  const { publisher, site, open } = await published(4);
+  const cache = memoryCache();
+  const first = await open({ cache });
+  await first.hasMany(members);
+  first.close();
+  for (const spoil of [
+    (bytes) => bytes.map((byte) => byte ^ 255),
+    (bytes) => bytes.slice(1),
+    () => new Uint8Array(0),
+    () => undefined,
+    () => "text",
+  ]) {
+    for (const name of [...cache.entries.keys()].filter((name) => /^(page|shard)-/.test(name)))
+      cache.entries.set(name, spoil(cache.entries.get(name)));
+    const filter = await open({ cache });
+    assert.ok((await filter.hasMany(members)).every((answer) => answer === 1));
+    filter.close();
+  }
+  cache.entries.clear();
+  cache.fault = (method) => {
+    if (method === "put") throw new Error("full");
+  };
+  const full = await open({ cache });
+  assert.equal(full.cacheError?.code, "cache");
+  assert.ok((await full.hasMany(members)).every((answer) => answer === 1));
+  assert.equal(full.cacheError?.code, "cache");
+  cache.fault = undefined;
+  publisher.put(strangers);
+  assert.equal(await full.update(), true);
+  assert.equal(full.cacheError, undefined);
+  // Parts that are put for ever hold nobody up.
+  cache.fault = (method, name) => method === "put" && /^(page|shard)-/.test(name) && new Promise(() => {});
+  const slow = await open({ cache });
+  assert.equal(await slow.has(strangers[0]), true);
+  assert.equal(await slow.has(members[0]), false);
+  assert.ok(site.asked().length > 0);
+});
+
+test("an abort ends one wait, and the transfer when nobody waits", async () => {
+  const { publisher, site, open } = await published(2);
+  const filter = await open();
+  const [, shard] = publisher.filesOf(members[0]);
+  const hanging = [];
+  let reached;
+  let gone;
+  const hang = () => {
+    const [started, ended] = [
+      new Promise((resolve) => (reached = resolve)),
+      new Promise((resolve) => (gone = resolve)),
+    ];
+    site.fault = (path, response, bytes) => {
+      if (path !== shard) return false;
+      response.on("close", gone);
+      response.write(bytes.subarray(0, 5));
+      hanging.push([response, bytes]);
+      reached();
+      return true;
+    };
+    return [started, ended];
+  };
+  const [started] = hang();
+  const stop = new AbortController();
+  const [one, two] = [filter.has(members[0], { signal: stop.signal }), filter.has(members[0])];
+  await started;
+  const reason = new Error("enough");
+  stop.abort(reason);
+  await assert.rejects(one, reason);
+  const [[response, bytes]] = hanging;
+  response.end(bytes.subarray(5));
+  assert.equal(await two, true);
+
+  const fresh = await open();
+  const [again, ended] = hang();
+  const alone = new AbortController();
+  const waiting = fresh.hasMany([members[0]], { signal: alone.signal });
+  await again;
+  alone.abort(reason);
+  await assert.rejects(waiting, reason);
+  await ended; // the request is over
+  site.fault = undefined;
+  assert.equal(await fresh.has(members[0]), true, "the next call works");
+  await assert.rejects(fresh.has("x", { signal: AbortSignal.abort(reason) }), reason);
+  await assert.rejects(open({ signal: AbortSignal.abort(reason) }), reason);
+
+  const closing = await open();
+  const [last] = hang();
+  const pending = closing.has(members[0]);
+  await last;
+  closing.close();
+  await fails("freed", pending);
+  await fails("freed", closing.has(members[0]));
+  await fails("freed", closing.update());
+  closing.close();
+});
+
+test("keys and options of a wrong type", async () => {
+  const { publisher, site, open } = await published(2);
+  const { publicKey } = publisher.key;
+  for (const options of [
+    { cache: {} },
+    { fetch: 5 },
+    { signal: {} },
+    { maxMemory: -1 },
+    { maxMemory: "1" },
+    { maxMemory: NaN },
+    { publicKey: undefined },
+    { publicKey: [] },
+  ])
+    await fails("invalid_parameter", open(options), JSON.stringify(options));
+  for (const args of [[site.url], [site.url, null], ["shards.json", { publicKey }], [undefined, { publicKey }]])
+    await fails("invalid_parameter", openSharded(...args));
+  assert.deepEqual(site.asked(), []);
+  const filter = await open();
+  for (const key of [undefined, null, 5, 5n, {}, [], new Uint16Array(2)]) {
+    await fails("invalid_key", filter.has(key), String(key));
+    await fails("invalid_key", filter.hasMany(["a", key]), String(key));
+  }
+  for (const keys of [undefined, "abc", 5, new Uint8Array(3)]) await fails("invalid_key", filter.hasMany(keys));
+  await fails("invalid_parameter", filter.has("a", { signal: {} }));
+  await fails("wrong_profile", filter.hasUrl("https://evil.example/"));
+  await fails("wrong_profile", filter.hasUrl("mailto:"));
+  await fails("wrong_profile", filter.hasPassword("x"));
+  await fails("invalid_key", filter.hasPassword(5));
+  await fails("invalid_key", filter.hasUrl(5));
+  // A key that its owner changes meanwhile.
+  const key = Buffer.from(members[0]);
+  const asked = filter.has(key);
+  const [askedToo, all] = [filter.hasMany([key]), filter.hasMany([Buffer.from(members[1]), key])];
+  key.fill(0);
+  assert.equal(await asked, true);
+  assert.deepEqual([...(await askedToo), ...(await all)], [1, 1, 1]);
+  assert.equal(await filter.has(""), await filter.has(new Uint8Array(0)));
+  assert.equal(await filter.has("\ud800"), await filter.has("\ufffd"));
+});
