@@ -88,7 +88,7 @@ export async function openFeed(url: string | URL, options: FeedOptions): Promise
   const origin = await Origin.of(feedKind, url, options);
   const follower = new Follower({ origin, onProgress, maxBytes });
   try {
-    if (await follower.restore(signal)) follower.update().catch(() => {});
+    if (await follower.restore(signal)) follower.renew();
     else await follower.update(signal);
   } catch (error) {
     follower.close();

@@ -74,6 +74,11 @@ export class Follower {
     return this.#join((stopped) => this.#update(stopped), signal);
   }
 
+  /** Begins an update. Nobody waits for it yet, so whoever joins it and gives up stops it. */
+  renew(): void {
+    this.#begin((stopped) => this.#update(stopped));
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -89,20 +94,24 @@ export class Follower {
   async #join(run: (signal: AbortSignal) => Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> {
     signal?.throwIfAborted();
     this.requireOpen();
+    return this.#begin(run).wait(signal, (answer) => answer);
+  }
+
+  /** What is being done, or begins now. */
+  #begin(run: (signal: AbortSignal) => Promise<boolean>): Job<boolean> {
     const last = this.#job;
-    if (last === undefined || last.isOver) {
-      this.#job = new Job(async (stopped) => {
-        // It may be over but not have ended.
-        await last?.ended;
-        try {
-          stopped.throwIfAborted();
-          return await run(stopped);
-        } finally {
-          this.#forgetDeltas();
-        }
-      });
-    }
-    return this.#job!.wait(signal, (answer) => answer);
+    if (last && !last.isOver) return last;
+    this.#job = new Job(async (stopped) => {
+      // It may be over but not have ended.
+      await last?.ended;
+      try {
+        stopped.throwIfAborted();
+        return await run(stopped);
+      } finally {
+        this.#forgetDeltas();
+      }
+    });
+    return this.#job;
   }
 
   async #restore(signal: AbortSignal): Promise<boolean> {

@@ -21,6 +21,9 @@ export class Job<T> {
 
   async #run(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     try {
+      // Later, since somebody's `fetch` or cache may come back here.
+      await undefined;
+      this.#stop.signal.throwIfAborted();
       return (this.value = await run(this.#stop.signal));
     } finally {
       // Before anybody hears of it.

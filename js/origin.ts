@@ -19,7 +19,7 @@ import {
   readManifest,
   type SignedFile,
 } from "./manifest.js";
-import { readAll, requireSignal, unlessAborted } from "./stream.js";
+import { networkError, readAll, requireSignal, unlessAborted } from "./stream.js";
 
 /** @internal The options that feeds and sharded filters have in common. */
 export interface OriginOptions extends Pick<LoadOptions, "fetch"> {
@@ -196,7 +196,19 @@ async function download(
   tooLong: () => FilterError,
   take: (chunk: Uint8Array) => void,
 ): Promise<void> {
-  const { stream, total = 0, hint } = await open(url, options);
+  const {
+    stream,
+    total = 0,
+    hint,
+  } = await open(url, options).catch((error: unknown) => {
+    // Nobody will read the body of an error.
+    void Object(error)
+      .cause?.body?.cancel?.()
+      .catch(() => {});
+    // A fetch may give up by a signal of its own.
+    if (Object(error).name !== "AbortError" || options.signal?.aborted) throw error;
+    throw networkError(`${url} could not be fetched`, error);
+  });
   try {
     if (!hint && total > most) throw tooLong();
     let loaded = 0;

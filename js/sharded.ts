@@ -11,7 +11,7 @@ import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
 import { Origin } from "./origin.js";
 import { Batch, put } from "./scratch.js";
 import { Shards } from "./shards.js";
-import { requireSignal } from "./stream.js";
+import { requireSignal, unlessAborted } from "./stream.js";
 import { putUrl } from "./url.js";
 
 /** The options of {@link openSharded}. */
@@ -22,8 +22,8 @@ export interface ShardedOptions extends Pick<LoadOptions, "fetch"> {
    */
   publicKey: string | string[] | null;
   /**
-   * Where to keep the manifest, and the pages and shards that were asked for: at most the whole filter. By default
-   * Cache Storage, where there is one; null = nowhere.
+   * Where to keep the manifest, and the pages and shards that were asked for. By default Cache Storage, where there is
+   * one; null = nowhere.
    */
   cache?: FeedCache | null;
   /** About how many bytes of pages and shards stay in memory. 32 MiB by default. */
@@ -86,7 +86,7 @@ export async function openSharded(url: string | URL, options: ShardedOptions): P
   if (!(maxMemory >= 0)) throw invalidParameter("maxMemory must be 0 or more");
   const shards = new Shards(await Origin.of(shardsKind, url, options), maxMemory);
   try {
-    if (await shards.restore(signal)) shards.update().catch(() => {});
+    if (await shards.restore(signal)) shards.renew();
     else await shards.update(signal);
   } catch (error) {
     shards.close();
@@ -259,12 +259,11 @@ export class ShardedFilter {
     });
     const answers = new Uint8Array(keys.length);
     const groups = numbers.entries();
-    let failed = false;
+    const stop = new AbortController();
     const ask = async () => {
       // Each takes the next one from the same iterator.
       for (const [shard, its] of groups) {
-        if (failed) return;
-        await this.#shards.use(manifest, shard, signal, (raw) => {
+        await this.#shards.use(manifest, shard, stop.signal, (raw) => {
           let at = 0;
           const batch = new Batch(({ length: count }, length) => {
             const found = call(() => raw.hasKeys(count, length));
@@ -276,9 +275,10 @@ export class ShardedFilter {
       }
     };
     try {
-      await Promise.all(Array.from({ length: AT_ONCE }, ask));
+      await unlessAborted(Promise.all(Array.from({ length: AT_ONCE }, ask)), signal);
     } finally {
-      failed = true;
+      // Once one has failed, nobody waits for the others.
+      stop.abort();
     }
     return answers;
   }
@@ -295,7 +295,7 @@ function signalOf(options: AskOptions | undefined): AbortSignal | undefined {
 
 /** A key that the caller can't change while it is asked for. */
 function own(key: Key): Key {
-  return isBytes(key) ? plainBytes(key).slice() : key;
+  return isBytes(key) ? plainBytes(key, "a key must be a string or a", "invalid_key").slice() : key;
 }
 
 function requireProfile({ profile }: ShardsPayload, wanted: string): void {

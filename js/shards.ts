@@ -4,6 +4,7 @@ import { Filter as RawFilter, shardOf } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
 import type { Part } from "./feedcache.js";
+import type { FilterInfo } from "./info.js";
 import { isA, type Key } from "./input.js";
 import { Job } from "./job.js";
 import { entriesOf, type Manifest, type ShardsPayload } from "./manifest.js";
@@ -16,28 +17,42 @@ const ENTRY = 40;
 /** The most bytes of a shard. */
 const LONGEST_SHARD = 2 ** 24;
 
+/** About how much memory a part takes besides its bytes. */
+const OVERHEAD = 2048;
+
 /** A page or a shard in memory. */
 interface Held {
-  bytes: number;
   page?: DataView;
   raw?: RawFilter;
+  info?: FilterInfo;
+  /** How much memory it takes, once that is counted. */
+  counted?: number;
 }
 
 /** @internal A sharded filter at its origin, with the parts of it that are in memory. */
 export class Shards {
   /** There is one as soon as anybody else has the shards. */
   manifest!: Manifest<ShardsPayload>;
-  cacheError: FilterError | undefined;
   #origin: Origin<ShardsPayload>;
   #maxMemory: number;
-  /** By their hashes, those that were used last at the end. */
+  /** Those that were used last at the end. */
   #parts = new Map<string, Job<Held>>();
+  /** How much memory those take. */
+  #memory = 0;
   #job: Job<boolean> | undefined;
+  /** Settles once no manifest is being written into the cache. */
+  #written: Promise<void> = Promise.resolve();
+  /** Why the cache lacks the manifest, or the last part. */
+  #errors: { manifest?: FilterError; part?: FilterError } = {};
   #closed = false;
 
   constructor(origin: Origin<ShardsPayload>, maxMemory: number) {
     this.#origin = origin;
     this.#maxMemory = maxMemory;
+  }
+
+  get cacheError(): FilterError | undefined {
+    return this.#errors.manifest ?? this.#errors.part;
   }
 
   /** Whether the generation in place has expired. */
@@ -52,42 +67,63 @@ export class Shards {
     return manifest !== undefined;
   }
 
-  /** Puts the newest generation in place. Returns whether it is newer than the one that was there. */
+  /** Puts the newest generation in place, and keeps it. Returns whether it is newer than the one that was there. */
   async update(signal?: AbortSignal): Promise<boolean> {
-    signal?.throwIfAborted();
-    this.#requireOpen();
-    if (this.#job === undefined || this.#job.isOver) this.#job = new Job((stopped) => this.#update(stopped));
-    return this.#job.wait(signal, (answer) => answer);
+    const isNewer = await this.#renewed(signal);
+    await unlessAborted(this.#written, signal).catch(() => {});
+    return isNewer;
   }
 
-  async #update(signal: AbortSignal): Promise<boolean> {
-    const { shelf } = this.#origin;
+  #renewed(signal: AbortSignal | undefined): Promise<boolean> {
+    signal?.throwIfAborted();
+    this.#requireOpen();
+    return this.renew().wait(signal, (answer) => answer);
+  }
+
+  /** Begins an update, unless one is under way. Nobody waits for it yet, so whoever joins it and gives up stops it. */
+  renew(): Job<boolean> {
+    if (this.#job === undefined || this.#job.isOver) this.#job = new Job((stopped) => this.#renew(stopped));
+    return this.#job;
+  }
+
+  async #renew(signal: AbortSignal): Promise<boolean> {
     const manifest = await this.#origin.newest(this.manifest, signal);
-    if (manifest.generation === this.manifest?.generation) return false;
-    this.manifest = manifest;
-    const keeping = this.#kept(shelf.keep(manifest, () => new Uint8Array(0)));
-    await unlessAborted(keeping, signal).catch(() => {});
-    return true;
+    const isNewer = manifest.generation !== this.manifest?.generation;
+    if (isNewer) this.manifest = manifest;
+    // One after the other: an older one that is slow must not take the place of a newer one.
+    if (isNewer || this.#errors.manifest) this.#written = this.#written.then(() => this.#keep(manifest));
+    return isNewer;
+  }
+
+  #keep(manifest: Manifest<ShardsPayload>): Promise<void> {
+    return this.#told(
+      "manifest",
+      this.#origin.shelf.keep(manifest, () => new Uint8Array(0)),
+    );
   }
 
   /** Remembers whether the cache could keep something. */
-  async #kept(keeping: Promise<void>): Promise<void> {
-    try {
-      await keeping;
-      this.cacheError = undefined;
-    } catch (error) {
-      this.cacheError = error as FilterError;
-    }
+  async #told(what: "manifest" | "part", keeping: Promise<void>): Promise<void> {
+    delete this.#errors[what];
+    await keeping.catch((error: FilterError) => {
+      this.#errors[what] = error;
+    });
   }
 
   /** Answers from the manifest in place, or from a newer one if the host has deleted files of this one meanwhile. */
   async answer<T>(signal: AbortSignal | undefined, ask: (manifest: Manifest<ShardsPayload>) => Promise<T>): Promise<T> {
+    signal?.throwIfAborted();
+    this.#requireOpen();
     const { manifest } = this;
     try {
       return await ask(manifest);
     } catch (error) {
-      if (!isA(error, FilterError) || error.code !== "http") throw error;
-      if (this.manifest === manifest) await this.update(signal).catch(() => {});
+      // Not every host answers with an error, and a browser hides some.
+      const mayBeGone = ["http", "network", "integrity"];
+      if (!isA(error, FilterError) || !mayBeGone.includes(error.code)) throw error;
+      if (this.manifest === manifest) await this.#renewed(signal).catch(() => {});
+      signal?.throwIfAborted();
+      this.#requireOpen();
       if (this.manifest === manifest) throw error;
       return ask(this.manifest);
     }
@@ -109,20 +145,12 @@ export class Shards {
     const entries = entriesOf(manifest);
     const index = Math.floor(shard / entries);
     const page: Part = { kind: "page", index, bytes: entries * ENTRY, sha256: manifest.pages[index]! };
-    const { count, ...file } = await this.#use(
-      manifest,
-      page,
-      signal,
-      (bytes) => ({ bytes: bytes.length, page: new DataView(bytes.slice().buffer) }),
-      (held) => entryIn(held.page!, shard % entries),
-    );
-    return this.#use(
-      manifest,
-      { kind: "shard", index: shard, ...file },
-      signal,
-      (bytes) => ({ bytes: bytes.length, raw: decoded(bytes, manifest, count) }),
-      (held) => use(held.raw!),
-    );
+    const { count, ...file } = await this.#use(manifest, page, signal, ({ page }) => entryIn(page!, shard % entries));
+    const part: Part = { kind: "shard", index: shard, ...file };
+    return this.#use(manifest, part, signal, ({ raw, info }) => {
+      requireShard(info!, manifest, count);
+      return use(raw!);
+    });
   }
 
   /** Hands a part to `use`. It is made of verified bytes unless it is in memory. */
@@ -130,37 +158,37 @@ export class Shards {
     manifest: Manifest<ShardsPayload>,
     part: Part,
     signal: AbortSignal | undefined,
-    make: (bytes: Uint8Array) => Held,
     use: (held: Held) => T,
   ): Promise<T> {
     signal?.throwIfAborted();
     this.#requireOpen();
-    const known = this.#parts.get(part.sha256);
+    // All that its bytes are checked against.
+    const name = [part.kind, part.bytes, part.sha256].join();
+    const known = this.#parts.get(name);
     const has = known !== undefined && (known.value !== undefined || !known.isOver);
-    const job = has ? known : new Job((stopped) => this.#made(manifest, part, stopped, make));
-    this.#parts.delete(part.sha256);
-    this.#parts.set(part.sha256, job);
+    const job = has ? known : new Job((stopped) => this.#made(manifest, part, stopped));
+    this.#parts.delete(name);
+    this.#parts.set(name, job);
     try {
-      return await job.wait(signal, use);
+      return await job.wait(signal, (held) => {
+        if (held.counted === undefined) this.#memory += held.counted = part.bytes + OVERHEAD;
+        return use(held);
+      });
     } finally {
-      if (!has || this.#closed) this.#trim();
+      if (job.value === undefined && job.isOver && this.#parts.get(name) === job) this.#parts.delete(name);
+      this.#trim();
     }
   }
 
-  async #made(
-    manifest: Manifest<ShardsPayload>,
-    part: Part,
-    signal: AbortSignal,
-    make: (bytes: Uint8Array) => Held,
-  ): Promise<Held> {
+  async #made(manifest: Manifest<ShardsPayload>, part: Part, signal: AbortSignal): Promise<Held> {
     const { shelf } = this.#origin;
-    const kept = await unlessAborted(shelf.part(manifest, part), signal);
-    const isKept = kept !== undefined && (await isPart(kept, part));
-    const bytes = isKept ? kept : await this.#fetched(part, signal);
+    const found = await unlessAborted(shelf.part(manifest, part), signal);
+    const kept = found && (await checked(found, part));
+    const bytes = kept ?? (await this.#fetched(part, signal));
     signal.throwIfAborted();
-    const held = make(bytes);
+    const held = part.kind === "page" ? { page: new DataView(bytes.buffer) } : decoded(bytes);
     // Nobody waits for it: a cache may be slow, or hang.
-    if (!isKept) void this.#kept(shelf.keepPart(manifest, part, bytes));
+    if (!kept) void this.#told("part", shelf.keepPart(manifest, part, bytes.slice()));
     return held;
   }
 
@@ -172,19 +200,14 @@ export class Shards {
     });
   }
 
-  /** Forgets what failed, and what was used longest ago until the rest fits into memory. */
+  /** Forgets what was used longest ago until the rest fits into memory. */
   #trim(): void {
-    let memory = 0;
-    for (const [name, job] of this.#parts) {
-      if (job.value === undefined && job.isOver) this.#parts.delete(name);
-      memory += job.value?.bytes ?? 0;
-    }
     for (const [name, { value, waiting }] of this.#parts) {
-      if (memory <= this.#maxMemory && !this.#closed) return;
+      if (this.#memory <= this.#maxMemory && !this.#closed) return;
       if (value === undefined || waiting > 0) continue;
       this.#parts.delete(name);
+      this.#memory -= value.counted ?? 0;
       release(value.raw);
-      memory -= value.bytes;
     }
   }
 
@@ -211,23 +234,27 @@ function entryIn(page: DataView, number: number): { sha256: string; bytes: numbe
   return { sha256, bytes, count: page.getUint32(at + 36, true) };
 }
 
-/** Whether bytes of the cache are a part. */
-async function isPart(bytes: Uint8Array, part: Part): Promise<boolean> {
-  const read = async (take: (chunk: Uint8Array) => void) => take(bytes);
-  return verified(part, read, () => {}).then(
+/** A copy of bytes of the cache, if they are a part. The cache may change its own meanwhile. */
+async function checked(bytes: Uint8Array, part: Part): Promise<Uint8Array | undefined> {
+  const { whole, take } = collector(bytes.length);
+  take(bytes);
+  const read = async (take: (chunk: Uint8Array) => void) => take(whole);
+  const isPart = await verified(part, read, () => {}).then(
     () => true,
     () => false,
   );
+  return isPart ? whole : undefined;
 }
 
-/** A shard, if it is one of this filter. */
-function decoded(bytes: Uint8Array, manifest: ShardsPayload, count: number): RawFilter {
+function decoded(bytes: Uint8Array): Held {
   const raw = call(() => RawFilter.decode(bytes));
-  const info = call(() => raw.info());
+  return { raw, info: call(() => raw.info()) };
+}
+
+/** Throws unless a filter is the shard that the manifest and its page say. */
+function requireShard(info: FilterInfo, manifest: ShardsPayload, count: number): void {
   const names = ["profile", "seed", "lowercase", "sha1"] as const;
-  if (info.kind === "ribbon" && info.count === count && names.every((name) => info[name] === manifest[name]))
-    return raw;
-  release(raw);
+  if (info.kind === "ribbon" && info.count === count && names.every((name) => info[name] === manifest[name])) return;
   throw new FilterError("not_a_feed", "a shard isn't what the manifest and its page say");
 }
 

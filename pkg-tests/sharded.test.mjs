@@ -145,7 +145,8 @@ test("folders of the tool, by their files", async () => {
 
 test("what was used longest ago leaves the memory", async () => {
   const { publisher, site, open } = await published(16);
-  const room = publisher.blobs[0].length * 5;
+  // A part takes 2 kB besides its bytes.
+  const room = (publisher.blobs[0].length + 2048) * 5;
   const filter = await open({ maxMemory: room });
   const one = (shard) => members.find((key) => publisher.shardOf(key) === shard);
   for (const shard of [0, 1, 2]) assert.equal(await filter.has(one(shard)), true);
@@ -417,6 +418,7 @@ test("a cache that is damaged, full, slow or mad", async () => {
   cache.fault = undefined;
   publisher.put(strangers);
   assert.equal(await full.update(), true);
+  await full.has(strangers[0]);
   assert.equal(full.cacheError, undefined);
   // Parts that are put for ever hold nobody up.
   cache.fault = (method, name) => method === "put" && /^(page|shard)-/.test(name) && new Promise(() => {});
@@ -521,4 +523,240 @@ test("keys and options of a wrong type", async () => {
   assert.deepEqual([...(await askedToo), ...(await all)], [1, 1, 1]);
   assert.equal(await filter.has(""), await filter.has(new Uint8Array(0)));
   assert.equal(await filter.has("\ud800"), await filter.has("\ufffd"));
+});
+
+test("what is in memory is checked anew for each manifest", async () => {
+  // A page that lists another page as its shard, and the other way round.
+  const { publisher, open } = await published();
+  const [first, second] = [
+    members.find((key) => publisher.shardOf(key) < 256),
+    members.find((key) => publisher.shardOf(key) > 255),
+  ];
+  const page = Buffer.from(publisher.files.get(publisher.pages[1]));
+  const other = publisher.files.get(publisher.pages[0]);
+  page.set(Buffer.from(publisher.pages[0], "hex"), (publisher.shardOf(second) - 256) * 40);
+  page.writeUInt32LE(other.length, (publisher.shardOf(second) - 256) * 40 + 32);
+  publisher.files.set(sha256(page), page);
+  publisher.publish({ pages: [publisher.pages[0], sha256(page)] });
+  const mixed = await open();
+  assert.equal(await mixed.has(first), true);
+  await fails("not_a_filter", mixed.has(second));
+  assert.equal(await mixed.has(first), true, "and WebAssembly goes on");
+
+  // The next generation says otherwise of the same files.
+  for (const changes of [{ seed: "1" }, { profile: "password" }, { profile: "password", sha1: true }]) {
+    const { publisher, open } = await published(2);
+    const filter = await open();
+    assert.equal(await filter.has(members[0]), true);
+    publisher.publish(changes);
+    await filter.update();
+    await fails("not_a_feed", filter.has(members[0]), JSON.stringify(changes));
+  }
+  const small = await published(64);
+  const filter = await small.open();
+  await filter.hasMany(members);
+  small.publisher.publish({ shards: 128 });
+  await filter.update();
+  for (const key of members.slice(0, 50)) await fails("integrity", filter.has(key));
+});
+
+test("a cache that uses one buffer for all is believed no more than another", async () => {
+  const { open } = await published(16);
+  const cache = memoryCache();
+  await (await open({ cache })).hasMany(members);
+  const buffer = new Uint8Array(1 << 16);
+  const get = async (name) => {
+    const bytes = cache.entries.get(name);
+    if (!/^(page|shard)-/.test(name) || bytes === undefined) return bytes;
+    buffer.set(bytes);
+    return buffer.subarray(0, bytes.length);
+  };
+  const filter = await open({ cache: { get, put: async () => {}, delete: async () => {} } });
+  for (let wait = 0; wait < 12; wait++) {
+    const asked = [];
+    for (const key of members.slice(0, 32)) {
+      asked.push(filter.has(key));
+      for (let i = 0; i < wait; i++) await undefined;
+    }
+    assert.ok((await Promise.all(asked)).every(Boolean), `${wait}`);
+  }
+});
+
+test("an abort and a closing while a newer manifest is looked for", async () => {
+  const { publisher, site, open } = await published(2);
+  const reason = new Error("enough");
+  for (const end of ["abort", "close"]) {
+    const filter = await open();
+    const [, shard] = publisher.filesOf(members[0]);
+    const looked = new Promise((resolve) => {
+      site.fault = (path, response) => {
+        if (path === shard) return response.writeHead(404).end(), true;
+        return path === "shards.json" && (resolve(), true);
+      };
+    });
+    const stop = new AbortController();
+    const asked = filter.has(members[0], { signal: stop.signal });
+    await looked;
+    if (end === "abort") {
+      stop.abort(reason);
+      await assert.rejects(asked, reason);
+    } else {
+      filter.close();
+      await fails("freed", asked);
+    }
+    site.fault = undefined;
+  }
+});
+
+test("the files of an old generation may be gone in any way", async () => {
+  const gone = {
+    "200 and a page": (response) => response.end("<!doctype html>"),
+    "no answer that a page may read": (response) => response.destroy(),
+  };
+  for (const [what, answer] of Object.entries(gone)) {
+    const { publisher, site, open } = await published(16);
+    const filter = await open();
+    publisher.files.clear();
+    publisher.put(strangers);
+    site.fault = (_path, response, bytes) => bytes === undefined && (answer(response), true);
+    assert.ok(
+      (await filter.hasMany(strangers)).every((one) => one === 1),
+      what,
+    );
+  }
+});
+
+test("a manifest that is put slowly doesn't take the place of a newer one, and holds up no question", async () => {
+  const { publisher, site, open } = await published(4);
+  const cache = memoryCache();
+  const filter = await open({ cache });
+  let release;
+  const slow = new Promise((resolve) => (release = resolve));
+  cache.fault = (method, name) => method === "put" && name.startsWith("manifest-") && slow;
+  publisher.put(members.slice(1));
+  const stop = new AbortController();
+  const update = filter.update({ signal: stop.signal });
+  while (filter.generation < 2) await new Promise(setImmediate);
+  stop.abort();
+  assert.equal(await update, true, "it is in place");
+  publisher.files.clear();
+  publisher.put(strangers);
+  assert.equal(await filter.has(strangers[0]), true);
+  assert.equal(filter.generation, 3);
+  release();
+  cache.fault = undefined;
+  assert.equal(await filter.update(), false);
+  const again = await open({ cache, fetch: () => new Promise(() => {}) });
+  assert.equal(again.generation, 3);
+  assert.ok(site.asked().length > 0);
+});
+
+test("a manifest that the cache couldn't keep is put again, and told until then", async () => {
+  const { open } = await published(4);
+  const cache = memoryCache();
+  cache.fault = (method, name) => {
+    if (method === "put" && name.startsWith("manifest-")) throw new Error("full");
+  };
+  const filter = await open({ cache });
+  await filter.hasMany(members);
+  assert.equal(filter.cacheError?.code, "cache");
+  cache.fault = undefined;
+  assert.equal(await filter.update(), false);
+  assert.equal(filter.cacheError, undefined);
+  assert.ok([...cache.entries.keys()].some((name) => name.startsWith("manifest-")));
+});
+
+test("memory is given back also if the first caller has left", async () => {
+  const { publisher, site, open } = await published(2);
+  const filter = await open({ maxMemory: 0 });
+  const [, shard] = publisher.filesOf(members[0]);
+  let answer;
+  const asked = new Promise((resolve) => {
+    site.fault = (path, response, bytes) => path === shard && ((answer = () => response.end(bytes)), resolve(), true);
+  });
+  const stop = new AbortController();
+  const first = filter.has(members[0], { signal: stop.signal });
+  const second = filter.has(members[0]);
+  await asked;
+  stop.abort();
+  await assert.rejects(first, { name: "AbortError" });
+  site.fault = undefined;
+  answer();
+  assert.equal(await second, true);
+  site.asked();
+  assert.equal(await filter.has(members[0]), true);
+  assert.deepEqual(site.asked(), publisher.filesOf(members[0]), "nothing was held");
+});
+
+test("hasMany leaves no transfer behind when it fails", async () => {
+  const { publisher, site, open } = await published(16);
+  const filter = await open();
+  const ends = [];
+  const [, missing] = publisher.filesOf(members[0]);
+  await new Promise((resolve) => {
+    site.fault = (path, response) => {
+      if (path === missing) setTimeout(() => response.writeHead(404).end(), 50);
+      else if (publisher.pages.includes(path) || path === "shards.json") return false;
+      else ends.push(new Promise((ended) => response.on("close", ended)));
+      return true;
+    };
+    fails("http", filter.hasMany(members)).then(resolve);
+  });
+  assert.equal(ends.length, 7);
+  await Promise.all(ends);
+});
+
+test("questions that need no file end with the others", async () => {
+  const { open } = await published(2);
+  const filter = await open();
+  const reason = new Error("enough");
+  await assert.rejects(filter.hasMany([], { signal: AbortSignal.abort(reason) }), reason);
+  filter.close();
+  await fails("freed", filter.hasMany([]));
+  await fails("freed", filter.hasUrl("mailto:"));
+  await fails("freed", filter.hasPassword("x"));
+  const gone = new Uint8Array(4);
+  structuredClone(gone.buffer, { transfer: [gone.buffer] });
+  await fails("invalid_key", (await open()).has(gone));
+});
+
+test("an update that hangs behind a cached manifest is left by whoever gives up", async () => {
+  const { open } = await published(2);
+  const cache = memoryCache();
+  (await open({ cache })).close();
+  let asked = 0;
+  const fetch = () => (asked++, new Promise(() => {}));
+  const filter = await open({ cache, fetch });
+  for (let i = 1; i < 4; i++) {
+    await assert.rejects(filter.update({ signal: AbortSignal.timeout(20) }), { name: "TimeoutError" });
+    assert.equal(asked, i);
+  }
+});
+
+test("a fetch with limits of its own, and one that comes back", async () => {
+  const { publisher, open } = await published(2);
+  const limited = (url, init) => fetch(url, { ...init, signal: AbortSignal.abort() });
+  await fails("network", open({ fetch: limited }));
+  let filter;
+  let inside;
+  const reentrant = (url, init) => {
+    inside ??= filter?.update();
+    return fetch(url, init);
+  };
+  filter = await open({ fetch: reentrant });
+  publisher.put(strangers);
+  const outside = filter.update();
+  assert.equal(await outside, true);
+  assert.equal(await inside, true);
+});
+
+test("the bodies of errors are let go", async () => {
+  const { open } = await published(2);
+  const cancelled = [];
+  const body = () => new ReadableStream({ cancel: () => void cancelled.push(1) });
+  const filter = await open();
+  const failing = (url, init) => (url.endsWith(".json") ? fetch(url, init) : new Response(body(), { status: 503 }));
+  await fails("http", (await open({ fetch: failing })).has("x"));
+  assert.equal(cancelled.length, 1);
+  filter.close();
 });

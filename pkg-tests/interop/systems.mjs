@@ -76,7 +76,7 @@ export function pyspark() {
   return path ? { path } : missing(`PySpark (PyPI: ${PYSPARK})`);
 }
 
-/** Runs a Python script by spark-submit in a folder, with some settings, on loopback only. */
+/** Runs a Python script, maybe with arguments, by spark-submit in a folder, with some settings, on loopback only. */
 export async function sparkSubmit(cwd, master, script, settings = {}) {
   const { path } = pyspark();
   const quick = "-XX:TieredStopAtLevel=1"; // it ends before better code would pay
@@ -97,7 +97,7 @@ export async function sparkSubmit(cwd, master, script, settings = {}) {
     SPARK_LOCAL_DIRS: join(cwd, "spark-local"),
     SPARK_WORKER_DIR: join(cwd, "spark-work"),
   };
-  await ended(join(path, "pyspark/bin/spark-submit"), ["--master", master, ...conf, script], {
+  await ended(join(path, "pyspark/bin/spark-submit"), ["--master", master, ...conf, ...[script].flat()], {
     cwd,
     env,
   });
@@ -198,7 +198,8 @@ async function ended(program, args, { input = "", ...options }) {
     const said = buffer(child.stderr);
     const [code, signal] = await once(child, "exit");
     kill();
-    if (code !== 0) throw new Error(`${program} ended with ${code ?? signal}: ${(await said).toString().slice(-2000)}`);
+    if (code !== 0)
+      throw new Error(`${program} ended with ${code ?? signal}: ${(await said).toString().slice(-20_000)}`);
   } finally {
     process.off("exit", kill);
   }

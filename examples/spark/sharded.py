@@ -1,0 +1,85 @@
+"""Builds a sharded filter of a column of strings or bytes, for a table of any size.
+
+    spark-submit sharded.py TABLE COLUMN FOLDER --shards 8192 --fpr 0.001 --sign feed.key
+
+FOLDER must be one that the driver and all executors see under this name, and `bloom-wasm` must be on their PATH. The
+keys stay with Spark: only their digests leave the query, 8 bytes each.
+"""
+
+import argparse
+import os
+import subprocess
+from array import array
+from itertools import groupby
+from operator import attrgetter
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+SEED = 42  # that of Spark's xxhash64
+
+
+def run(*command: str, digests: bytes = b"") -> str:
+    """What the tool prints. If it fails, this raises what it says."""
+    done = subprocess.run(["bloom-wasm", *command], input=digests, capture_output=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"bloom-wasm {' '.join(command)}: {done.stderr.decode().strip()}")
+    return done.stdout.decode()
+
+
+def digests_of(table: DataFrame, column: str, sha1_hex: bool = False) -> DataFrame:
+    """The digests of a column, as numbers. With `sha1_hex` it holds SHA-1 hashes in hexadecimal digits."""
+    key = F.col(column)
+    if sha1_hex:
+        key = F.unhex(F.regexp_extract(key, "^([0-9A-Fa-f]{40})(?::\\d+)?$", 1))
+        key = F.when(F.length(key) == 20, key)
+    name = table.select(key).schema[0].dataType.simpleString()
+    if name not in ("string", "binary"):
+        raise TypeError(f"{column} must be a column of strings or bytes, not {name}: other types have other digests")
+    # The hash of nothing would be a key like any other.
+    wrong = f"{column} has a null" + (", or what isn't a SHA-1 hash" if sha1_hex else "")
+    return table.select(F.xxhash64(F.coalesce(key, F.raise_error(F.lit(wrong)))).alias("digest"))
+
+
+def build_shards(digests: DataFrame, folder: str, shards: int, options: list[str]) -> None:
+    """Builds the shards, each in one task. A task that failed is run again, and writes the same file."""
+    bits = shards.bit_length() - 1
+    first_bits = F.shiftrightunsigned(F.shiftrightunsigned("digest", 1), 63 - bits).cast("int")
+    placed = digests.select(first_bits.alias("shard"), "digest")
+    # A shard without keys is a file, too.
+    empty = digests.sparkSession.range(shards).select(F.col("id").cast("int").alias("shard"), F.lit(None).alias("digest"))
+    common = ["--shards", str(shards), "--seed", str(SEED), *options, "-o", folder]
+
+    def build(rows):
+        for shard, its in groupby(rows, attrgetter("shard")):
+            found = array("q", (row.digest for row in its if row.digest is not None))
+            run("shard", "build", "--index", str(shard), *common, digests=found.tobytes())
+
+    placed.union(empty).repartition("shard").sortWithinPartitions("shard").foreachPartition(build)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("table")
+    parser.add_argument("column")
+    parser.add_argument("folder")
+    parser.add_argument("--format", default="parquet", help="what the table is stored as, such as text")
+    parser.add_argument("--shards", type=int, required=True, help="how many, a power of two up to 65536")
+    parser.add_argument("--fpr", help="the false-positive rate per key")
+    parser.add_argument("--sha1-hex", action="store_true", help="the column has SHA-1 hashes of passwords")
+    parser.add_argument("--sign", help="the secret key of `bloom-wasm feed keygen`")
+    args = parser.parse_args()
+
+    options = ["--fpr", args.fpr] if args.fpr else []
+    options += ["--profile", "password", "--sha1-hex"] if args.sha1_hex else []
+    spark = SparkSession.builder.appName("sharded filter").getOrCreate()
+    table = spark.read.format(args.format).load(args.table)
+    folder = os.path.abspath(args.folder)  # executors work elsewhere
+    build_shards(digests_of(table, args.column, args.sha1_hex), folder, args.shards, options)
+    signing = ["--sign", args.sign] if args.sign else []
+    print(run("shard", "index", folder, "--shards", str(args.shards), *signing), end="")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
