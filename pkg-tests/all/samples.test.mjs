@@ -21,8 +21,8 @@ const { BloomFilter, decode } = await installed();
 /** All samples, by file, the heading above, and language; several of one language under a heading are in order. */
 const samples = [
   ...["README.md", "FORMAT.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"],
-  ...["feeds", "moving", "recipes", "releasing", "scale"].map((name) => `docs/${name}.md`),
-  ...["extension", "signup", "worker"].map((name) => `examples/${name}/README.md`),
+  ...["feeds", "moving", "pwned", "recipes", "releasing", "scale"].map((name) => `docs/${name}.md`),
+  ...["extension", "signup", "spark", "worker"].map((name) => `examples/${name}/README.md`),
 ].flatMap((file) => {
   const text = readFileSync(join(root, file), "utf8");
   return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(({ index, 1: language, 2: code }) => {
@@ -55,6 +55,7 @@ const ELSEWHERE = [
   [/^docs\/feeds\.md: Where a client keeps it: js: import/, "pkg-tests/feed.test.mjs", 'adapter("files")'],
   [/^docs\/feeds\.md: Where a client keeps it: js/, "pkg-tests/all/feed.test.mjs", '["indexedDb", "kv"]'],
   [/^docs\/feeds\.md: (GitHub Pages|S3 and R2): yaml/, "pkg-tests/all/hosting.test.mjs", "workflows()"],
+  [/^examples\/spark\/README\.md: A sharded/, "pkg-tests/all/spark.test.mjs", "examples/spark/sharded.py"],
   [/^examples\/signup\/README\.md/, "pkg-tests/all/signup.test.mjs", "npx (bloom-wasm build"],
   [/^examples\/extension\/README\.md: Try it/, "pkg-tests/all/extension.test.mjs", '"build.mjs", "--feed"'],
   [/^examples\/worker\/README\.md: How it follows the feed/, "pkg-tests/all/worker.test.mjs", "/^opening .*/m"],
@@ -63,6 +64,9 @@ const ELSEWHERE = [
 
 /** Samples that can't run in a test, and why. */
 const CANNOT = [
+  [/^docs\/pwned\.md: Build it: sh: dotnet/, "it downloads 40 GB"],
+  [/^docs\/pwned\.md: Build it: sh: aws/, "hosting.test.mjs runs the like for feeds; a sync needs a bucket"],
+  [/^examples\/spark\/README\.md: With another engine/, "there is no ClickHouse here"],
   [/^README\.md: Install/, "it installs from npm and crates.io, where a version is only once it is released"],
   [
     /^README\.md: Coming from .*: scala/,
@@ -316,6 +320,52 @@ function feed(title, publishing, following, ends) {
     const printed = sh(`${loop}\n${index}\nbloom-wasm info public`, cwd);
     assert.match(printed, /^keys +1$/m);
     assert.match(printed, /^shards +64$/m);
+  });
+}
+
+{
+  const page = "docs/pwned.md";
+  // The first one downloads the list.
+  const [build] = samples.filter((it) => it.file === page && it.code.includes("bloom-wasm build"));
+  build.taken = true;
+  const [form, worker] = [take(page, "Ask it from a form", "js"), take(page, "Ask it from a Worker", "js")];
+  const hash = (password) => createHash("sha1").update(password).digest("hex").toUpperCase();
+  const pwned = lines(`${hash("password1")}:9`, `${hash("123456")}:3`);
+  test("docs/pwned.md: building, a form, and a Worker", async (context) => {
+    const cwd = work("pwned", { "pwned.txt": pwned });
+    const [publicKey] = /[\w-]{43}/.exec(sh(build.code, cwd));
+    serve(context, join(cwd, "public"));
+
+    const password = { value: "", setCustomValidity: (text) => (password.text = text), text: "" };
+    const listeners = {};
+    const element = {
+      elements: { password },
+      addEventListener: (type, listener) => (listeners[type] = listener),
+      reportValidity: () => password.text === "",
+      submit: context.mock.fn(),
+    };
+    await js(form, cwd, { publicKey, document: { querySelector: () => element } });
+    for (const [value, sent] of [
+      ["password1", 0],
+      ["correct horse battery staple", 1],
+    ]) {
+      password.value = value;
+      listeners.input();
+      await listeners.submit({ preventDefault() {} });
+      assert.equal(element.submit.mock.callCount(), sent, value);
+    }
+
+    const { default: its } = await js(worker, cwd);
+    const env = { PWNED_URL: "https://pwned.example/shards.json", PUBLIC_KEY: publicKey };
+    const ask = async (value) => {
+      const waiting = [];
+      const request = new Request("https://a.example", { method: "POST", body: JSON.stringify({ password: value }) });
+      const response = await its.fetch(request, env, { waitUntil: (promise) => waiting.push(promise) });
+      await Promise.all(waiting);
+      return response.json();
+    };
+    assert.deepEqual(await ask("123456"), { pwned: true });
+    assert.deepEqual(await ask("correct horse battery staple"), { pwned: false });
   });
 }
 
