@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -161,7 +162,7 @@ struct IndexArgs {
 }
 
 fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
-    let mut publisher = Publisher::open(&args.dir, args.name.as_deref(), &args.signing)?;
+    let mut writer = Writer::open(&args.dir, args.name.as_deref(), &args.signing)?;
     Sharding::new(Profile::Raw, 0, args.shards)?;
     let mut others = (args.shards..MAX_SHARDS).map(|shard| args.dir.join(file_of_shard(shard)));
     if let Some(other) = others.find(|path| path.exists()) {
@@ -177,15 +178,15 @@ fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
         let filter = ribbon(&blob).with_context(name)?;
         let plain = blob.name().is_none() && blob.created_at().is_none() && blob.profile() != Profile::Url;
         ensure!(plain, "{}: `shard build` didn't make this", name());
-        publisher.entries.push(Entry { count: filter.count(), ..entry });
+        writer.entries.push(Entry { count: filter.count(), ..entry });
         let made_with = (Sharding::new(blob.profile(), filter.seed(), args.shards)?, filter.fpr());
         let same = *first.get_or_insert(made_with) == made_with;
         ensure!(same, "{}: it has another profile, seed or fpr than the first", name());
-        publisher.write(&hex(&entry.sha256), &blob.encode()?)?;
+        writer.write(&hex(&entry.sha256), &blob.encode()?)?;
     }
     let (sharding, fpr) = first.context("there is no shard")?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
-    let report = publisher.publish(&sharding, fpr, args.name, created_at, args.generation)?;
+    let report = writer.publish(&sharding, fpr, args.name, created_at, args.generation)?;
     // Only now, so that a run that failed can be repeated.
     for shard in 0..args.shards {
         let path = args.dir.join(file_of_shard(shard));
@@ -241,96 +242,29 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     let key_fpr = profile.key_fpr(fpr);
     ensure!(!output::is_stdout(&args.output), "with --shards, -o is a folder");
     // Reports what is impossible before hours of reading.
-    let tenth = || format!("a key gets {} of --fpr", rate(key_fpr / fpr));
-    RibbonFilter::from_digests(&mut Vec::new(), key_fpr, args.seed).with_context(tenth)?;
+    let share = if key_fpr < fpr {
+        format!("a key gets {} of --fpr", rate(key_fpr / fpr))
+    } else {
+        "--fpr".to_owned()
+    };
+    RibbonFilter::from_digests(&mut Vec::new(), key_fpr, args.seed).context(share)?;
     fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
-    let mut publisher = Publisher::open(&args.output, args.name.as_deref(), &args.signing)?;
+    let mut writer = Writer::open(&args.output, args.name.as_deref(), &args.signing)?;
 
-    let scratch = || args.output.display().to_string();
-    let spill = || Spill::new(&sharding, &args.output).with_context(scratch);
-    let (mut members, mut allowed, mut won) = (spill()?, spill()?, spill()?);
-    let place = |key: &[u8]| -> Placed { (sharding.shard_of(key), hash::digest(args.seed, key)) };
-    let mut keys = 0;
-    let take = |placed: &mut Vec<Placed>, input: &Input, _: keys::Place| {
-        placed.push(place(input.own()));
-        Ok(())
-    };
-    let met = keys::for_each(&args.lists, profile, &args.omitted, streams, Vec::new, take, |placed| {
-        keys += placed.len() as u64;
-        members.extend(placed);
-    })?;
-    args.require_keys(keys)?;
-    let take = |(placed, own): &mut (Vec<Placed>, Vec<Placed>), input: &Input, _: keys::Place| {
-        placed.extend(input.keys().map(place));
-        own.push(place(input.own()));
-        Ok(())
-    };
-    let omitted = keys::Omitted::none();
-    let mut entries = 0;
-    let allow_met =
-        keys::for_each(&args.allow, profile, &omitted, streams, Default::default, take, |(placed, own)| {
-            entries += own.len() as u64;
-            allowed.extend(placed);
-            if args.allow_wins {
-                won.extend(own);
-            }
-        })?;
-
-    let each = members.each();
-    let parts = members.parts().zip(allowed.parts()).zip(won.parts());
-    let (mut removed, mut kept) = (0, 0);
-    for (part, ((members, allowed), won)) in (0_u32..).zip(parts) {
-        let (members, allowed, won) =
-            (members.with_context(scratch)?, allowed.with_context(scratch)?, won.with_context(scratch)?);
-        let mut next = part * each;
-        while next < (part + 1) * each {
-            // As many shards as are built at once.
-            let mut end = next;
-            let mut keys = 0;
-            while end < (part + 1) * each && (end == next || keys < AT_ONCE) {
-                let of_this = of_shard(&members, end).len();
-                if of_this > LARGE {
-                    let bytes = grouped(of_this as u64 * 40);
-                    streams.warn(&format!(
-                        "shard {end} has {} keys and needs {bytes} bytes",
-                        grouped(of_this as u64)
-                    ));
-                }
-                keys += of_this;
-                end += 1;
-            }
-            let make = |shard| -> Result<(Made, u64, u64)> {
-                let mut digests: Vec<u64> = of_shard(&members, shard).collect();
-                let all = digests.len();
-                let won: Vec<u64> = of_shard(&won, shard).collect();
-                subtract(&mut digests, &won);
-                let removed = (all - digests.len()) as u64;
-                let allowed: Vec<u64> = of_shard(&allowed, shard).collect();
-                let kept = allowed.iter().filter(|key| digests.binary_search(key).is_ok()).count() as u64;
-                let allowed = (!args.allow.is_empty()).then_some(&allowed[..]);
-                Ok((Made::new(&sharding, key_fpr, shard, &mut digests, allowed)?, removed, kept))
-            };
-            let made = (next..end).into_par_iter().map(make).collect::<Vec<_>>();
-            for made in made {
-                let (made, gone, stayed) = made?;
-                removed += gone;
-                kept += stayed;
-                publisher.put(made)?;
-            }
-            next = end;
-        }
-    }
+    let (split, mut read) = Split::read(args, &sharding, streams)?;
+    let met = split.build(key_fpr, streams, |made| writer.put(made))?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
-    let report = publisher.publish(&sharding, fpr, args.name.clone(), created_at, None)?;
-    let mut read = format!("{} keys", grouped(report.shards.head.count + removed));
-    let repeated = keys - report.shards.head.count - removed;
-    if repeated > 0 {
-        read += &format!(", {} repeated", grouped(repeated));
-    }
-    let mut rows = vec![("read", read + &met.summary())];
-    if !args.allow.is_empty() {
-        let mut words = format!("{} entries", grouped(entries)) + &allow_met.summary();
-        for (what, count) in [("removed", removed), ("kept", kept)] {
+    let report = writer.publish(&sharding, fpr, args.name.clone(), created_at, None)?;
+
+    let different = report.shards.head.count + met.removed;
+    let repeated = match read.keys - different {
+        0 => String::new(),
+        repeated => format!(", {} repeated", grouped(repeated)),
+    };
+    let mut rows = vec![("read", format!("{} keys{repeated}{}", grouped(different), read.met.summary()))];
+    if let Some((entries, allowed_met)) = read.allowed.take() {
+        let mut words = format!("{} entries", grouped(entries)) + &allowed_met.summary();
+        for (what, count) in [("removed", met.removed), ("kept", met.kept)] {
             if count > 0 {
                 words += &format!(", {} keys in both lists ({what})", grouped(count));
             }
@@ -340,8 +274,152 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     report.print(rows, args.json, streams)
 }
 
+/// The digests of lists, split over the shards, on disk.
+struct Split<'a> {
+    sharding: &'a Sharding,
+    folder: String,
+    members: Spill,
+    /// The keys that must be absent, if there is a list of them.
+    allowed: Option<Spill>,
+    /// Those that are removed from the members.
+    won: Spill,
+}
+
+/// How many keys were read, and what else was met.
+struct Read {
+    keys: u64,
+    met: keys::Met,
+    /// The same for the allowlist, if there is one.
+    allowed: Option<(u64, keys::Met)>,
+}
+
+/// How many keys are in both lists.
+#[derive(Default)]
+struct Both {
+    removed: u64,
+    kept: u64,
+}
+
+impl<'a> Split<'a> {
+    fn read(args: &BuildArgs, sharding: &'a Sharding, streams: &mut Streams) -> Result<(Self, Read)> {
+        let folder = args.output.display().to_string();
+        let spill = || Spill::new(sharding, &args.output).with_context(|| folder.clone());
+        let (mut members, mut allowed, mut won) = (spill()?, spill()?, spill()?);
+        let place = |key: &[u8]| -> Placed { (sharding.shard_of(key), hash::digest(sharding.seed(), key)) };
+        let mut keys = 0;
+        let take = |placed: &mut Vec<Placed>, input: &Input, _: keys::Place| {
+            placed.push(place(input.own()));
+            Ok(())
+        };
+        let profile = sharding.profile();
+        let met = keys::for_each(&args.lists, profile, &args.omitted, streams, Vec::new, take, |placed| {
+            keys += placed.len() as u64;
+            members.extend(placed);
+        })?;
+        args.require_keys(keys)?;
+        let take = |(placed, own): &mut (Vec<Placed>, Vec<Placed>), input: &Input, _: keys::Place| {
+            placed.extend(input.keys().map(place));
+            own.push(place(input.own()));
+            Ok(())
+        };
+        let omitted = keys::Omitted::none();
+        let mut entries = 0;
+        let allowed_met = keys::for_each(
+            &args.allow,
+            profile,
+            &omitted,
+            streams,
+            Default::default,
+            take,
+            |(placed, own)| {
+                entries += own.len() as u64;
+                allowed.extend(placed);
+                if args.allow_wins {
+                    won.extend(own);
+                }
+            },
+        )?;
+        let is_given = !args.allow.is_empty();
+        let read = Read { keys, met, allowed: is_given.then_some((entries, allowed_met)) };
+        Ok((Split { sharding, folder, members, allowed: is_given.then_some(allowed), won }, read))
+    }
+
+    /// Builds all shards, in order, as many at once as fit into the memory.
+    fn build(
+        self,
+        key_fpr: f64,
+        streams: &mut Streams,
+        mut put: impl FnMut(Made) -> Result<()>,
+    ) -> Result<Both> {
+        let Split { sharding, folder, members, allowed, won } = self;
+        let each = members.each();
+        let mut allowed = allowed.map(Spill::parts);
+        let mut both = Both::default();
+        for (part, (members, won)) in (0_u32..).zip(members.parts().zip(won.parts())) {
+            let allowed = allowed.as_mut().and_then(Iterator::next).transpose();
+            let part_of_lists = Part {
+                members: members.with_context(|| folder.clone())?,
+                allowed: allowed.with_context(|| folder.clone())?,
+                won: won.with_context(|| folder.clone())?,
+            };
+            let end = (part + 1) * each;
+            let mut next = part * each;
+            while next < end {
+                let at_once = next..part_of_lists.fitting(next..end, streams);
+                next = at_once.end;
+                let make = |shard| part_of_lists.make(sharding, key_fpr, shard);
+                for made in at_once.into_par_iter().map(make).collect::<Vec<_>>() {
+                    let (made, met) = made?;
+                    both.removed += met.removed;
+                    both.kept += met.kept;
+                    put(made)?;
+                }
+            }
+        }
+        Ok(both)
+    }
+}
+
+/// The digests of some shards, in memory.
+struct Part {
+    members: Vec<Placed>,
+    allowed: Option<Vec<Placed>>,
+    won: Vec<Placed>,
+}
+
+impl Part {
+    /// The end of those among some shards that are built at once: at least one. Large ones are announced.
+    fn fitting(&self, shards: Range<u32>, streams: &mut Streams) -> u32 {
+        let (mut end, mut keys) = (shards.start, 0);
+        while end < shards.end && (end == shards.start || keys < AT_ONCE) {
+            let of_this = of_shard(&self.members, end).len();
+            if of_this > LARGE {
+                let (keys, bytes) = (grouped(of_this as u64), grouped(of_this as u64 * 40));
+                streams.warn(&format!("shard {end} has {keys} keys and needs {bytes} bytes"));
+            }
+            keys += of_this;
+            end += 1;
+        }
+        end
+    }
+
+    fn make(&self, sharding: &Sharding, key_fpr: f64, shard: u32) -> Result<(Made, Both)> {
+        let mut digests: Vec<u64> = of_shard(&self.members, shard).collect();
+        let all = digests.len();
+        let won: Vec<u64> = of_shard(&self.won, shard).collect();
+        subtract(&mut digests, &won);
+        let removed = (all - digests.len()) as u64;
+        let allowed: Option<Vec<u64>> =
+            self.allowed.as_ref().map(|allowed| of_shard(allowed, shard).collect());
+        let is_member = |key: &&u64| digests.binary_search(key).is_ok();
+        let kept = allowed.iter().flatten().filter(is_member).count() as u64;
+        let made = Made::new(sharding, key_fpr, shard, &mut digests, allowed.as_deref())?;
+        Ok((made, Both { removed, kept }))
+    }
+}
+
 /// Writes the folder of a sharded filter: shards, then pages, then the manifest.
-struct Publisher {
+struct Writer {
     dir: PathBuf,
     signers: Vec<SigningKey>,
     expires_in: u64,
@@ -361,7 +439,7 @@ struct Report {
     dir: PathBuf,
 }
 
-impl Publisher {
+impl Writer {
     fn open(dir: &Path, name: Option<&str>, signing: &SigningArgs) -> Result<Self> {
         name.map_or(Ok(()), crate::format::require_name)?;
         let signers = signing.sign.iter().map(|path| feed::read_key(path)).collect::<Result<Vec<_>>>()?;
@@ -382,7 +460,7 @@ impl Publisher {
         if was_signed && signers.is_empty() && !signing.unsigned {
             bail!("the filter was signed until now, and clients expect it; give --sign, or --unsigned");
         }
-        Ok(Publisher { dir: dir.to_owned(), signers, expires_in, live, entries: Vec::new() })
+        Ok(Writer { dir: dir.to_owned(), signers, expires_in, live, entries: Vec::new() })
     }
 
     /// Writes the next shard, unless it is there already.
