@@ -114,7 +114,51 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     await page.getByLabel("The keys are").selectOption("URLs");
     const { bytes } = JSON.parse(tool("calc", "--count", 10_000, "--fpr", 0.0001, "--json"));
     near(value((await row("bloom"))[0]), bytes, 0.006, "bloom");
+    await page.getByLabel("bloom", { exact: true }).check();
+    await given("size", { "False-positive rate": "0.7 %" });
+    await shows(page, "#javascript", "fpr: 0.007 ");
+    await shows(page, "#tool", /calc --count 10000 --fpr 0\.0007$/);
     await page.getByLabel("The keys are").selectOption("any keys");
+  });
+
+  test("a small Bloom filter gets the bits that its exact rate demands", async () => {
+    for (const [count, fpr] of [
+      [1, 0.5],
+      [7, 0.001],
+      [150, 1e-6],
+      [999, 0.02],
+    ]) {
+      await given("size", { Keys: String(count), "False-positive rate": String(fpr) });
+      const { bytes } = JSON.parse(tool("calc", "--count", count, "--fpr", fpr, "--json"));
+      near(value((await row("bloom"))[0]), bytes, 0.006, `bloom ${count}, ${fpr}`);
+    }
+  });
+
+  test("the code for a given size makes a filter that fits, even where there is far too much room", async () => {
+    const keys = list(2000);
+    for (const [size, bytes] of [
+      ["3 kB", 3e3],
+      ["10 kB", 1e4],
+      ["1 GB", 1e9],
+    ]) {
+      await given("rate", { Keys: "2000", Size: size });
+      for (const kind of Object.keys(classes)) {
+        await page.getByLabel(kind, { exact: true }).check();
+        await shows(page, "#sentence", new RegExp(`${kind} filter`));
+        const code = await page.locator("#javascript").textContent();
+        if (!code) {
+          await shows(page, "#sentence", `There can be no ${kind} filter with these numbers.`);
+          continue;
+        }
+        const fpr = Number(/fpr: (.*?) }/.exec(code)[1]);
+        const filter = classes[kind].from(keys, { fpr });
+        // The estimate of a ribbon filter is right to 2 %.
+        const most = bytes * (kind === "ribbon" ? 1.02 : 1) + 64;
+        assert.ok(filter.info().byteLength <= most, `${kind} in ${size}: ${filter.info().byteLength} at ${fpr}`);
+        filter.free();
+      }
+    }
+    await page.getByLabel("ribbon", { exact: true }).check();
   });
 
   test("the code and the command make the filter that the sentence tells", async () => {
@@ -157,12 +201,13 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     await other.context().close();
   });
 
-  test("what is no number is said, and the last answer stays", async () => {
+  test("what is no number is said, and what was said before is out of reach", async () => {
+    const inert = () => page.locator("main > section").evaluateAll((parts) => parts.map(({ inert }) => inert));
     await given("size", { Keys: "5000", "False-positive rate": "0.01" });
-    const before = await row("bloom");
+    assert.deepEqual(await inert(), [false, false, false]);
     await given("size", { "False-positive rate": "2" });
     await shows(page, "#wrong", "The rate must be above 0 and below 1");
-    assert.deepEqual(await row("bloom"), before);
+    assert.deepEqual(await inert(), [true, true, true]);
     await given("size", { "False-positive rate": "0.01", Keys: "many" });
     await shows(page, "#wrong", "Keys must be a whole number");
     // A comma that doesn't separate thousands may be a decimal one, ten times as much without it.
@@ -174,6 +219,21 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#sentence", "There can be no bloom filter with these numbers.");
     await given("size", { Keys: "1000" });
     await shows(page, "#sentence", "A bloom filter of 1,000 keys");
+  });
+
+  test("nothing is read aloud while somebody types", async () => {
+    const other = await open(browser, "size/", { prepare: (page) => page.clock.install() });
+    await other.clock.runFor(10_000);
+    const sentence = await other.locator("#sentence").textContent();
+    assert.match(sentence, /^A ribbon filter of 1,000,000 keys/);
+    await other.getByLabel("Keys", { exact: true }).fill("x");
+    await other.getByLabel("Keys", { exact: true }).fill("5000");
+    await shows(other, "#javascript", "fpr");
+    assert.equal(await other.locator("#sentence").textContent(), sentence);
+    assert.equal(await other.locator("#wrong").textContent(), "");
+    await other.clock.runFor(10_000);
+    await shows(other, "#sentence", "A ribbon filter of 5,000 keys");
+    await other.context().close();
   });
 
   test("three plots are drawn, and their numbers are a table", async () => {
@@ -196,6 +256,9 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     await last.getByText("0.3\u00a0%").waitFor(); // the plots follow the numbers a little later
     // 1 - (1 - 0.0001)^30 and 1 - (1 - 0.001)^30
     assert.deepEqual(await last.locator("td").allTextContents(), ["0.3\u00a0%", "3\u00a0%"]);
+    await page.getByLabel("bloom", { exact: true }).check();
+    await given("size", { Keys: "10", "False-positive rate": "1e-15" });
+    await last.getByText("0.000000000003\u00a0%").waitFor(); // no rate is too low to be drawn
     assert.deepEqual(page.errors, []);
   });
 });

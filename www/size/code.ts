@@ -1,5 +1,6 @@
 /** The code that makes a filter, in JavaScript and for the command line. */
 import type { Kind } from "./formulas.ts";
+import { decimal } from "./parse.ts";
 
 export interface Plan {
   kind: Kind;
@@ -40,6 +41,7 @@ export function tool({ kind, count, fpr, profile }: Plan): string {
   if (kind !== "ribbon") build.push(`--kind ${kind}`);
   if (profile === "url") build.push("--profile url");
   const lines = [build.join(" ")];
-  if (kind === "bloom") lines.push(`npx bloom-wasm calc --count ${count} --fpr ${profile === "url" ? fpr / 10 : fpr}`);
+  const share = profile === "url" ? decimal(fpr / 10) : fpr; // a key's part of the rate
+  if (kind === "bloom") lines.push(`npx bloom-wasm calc --count ${count} --fpr ${share}`);
   return lines.join("\n");
 }

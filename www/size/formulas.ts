@@ -1,11 +1,9 @@
 /**
- * How large a filter of each kind is, and how often it is wrong. The Bloom filter's formulas are the package's own; the
- * others follow FORMAT.md, section 6. Sizes are bytes of the payload: a blob adds at most 64 more.
+ * How large a filter of each kind is, and how often it is wrong, by FORMAT.md, section 6. The package has the Bloom
+ * filter's formulas too, but weighs ten times as much as this page. Sizes are bytes of the payload: a blob adds at most
+ * 64 more.
  */
-import { countFor, FilterError, fprFor, init, optimal } from "bloom-wasm/slim";
 import { ribbonBytes } from "./ribbon.ts";
-
-await init();
 
 export const kinds = ["ribbon", "cuckoo", "bloom", "scalable", "counting"] as const;
 export type Kind = (typeof kinds)[number];
@@ -16,7 +14,7 @@ export type Kind = (typeof kinds)[number];
 export interface Shape {
   count: number;
   bytes: number;
-  /** The false-positive rate of one key, 0 to 1, when all keys are in. */
+  /** The false-positive rate of one key that it is made for, 0 to 1. Some kinds end up a little below. */
   fpr: number;
 }
 
@@ -26,6 +24,11 @@ const COUNTER = 4;
 const FIRST = 1000;
 /** Most keys that the page reckons with. */
 const MOST = 2 ** 40;
+/** Most bits of a Bloom filter, or counters. */
+const BITS = 2 ** 32 - 1;
+
+/** The lowest rate that digests of 64 bits can give to this many keys. */
+const lowest = (count: number) => (100 * count) / 2 ** 64;
 
 /** The fewest bytes that tell members from others at this rate, in any way whatever: n log2(1/p) bits. */
 export const bound = {
@@ -36,15 +39,18 @@ export const bound = {
 
 /** The filter of `count` keys at a rate of `fpr` at most. */
 export function shapeOf(kind: Kind, count: number, fpr: number): Shape | undefined {
-  const found = known(() => shapes[kind](count, fpr));
-  return found && { count, ...found };
+  if (fpr < lowest(count)) return undefined;
+  const bytes = possible(() => bytesOf[kind](count, fpr));
+  return bytes === undefined ? undefined : { count, bytes, fpr };
 }
 
-/** The filter of `count` keys in `bytes` bytes, with the lowest rate that these allow. */
+/** The filter of `count` keys in at most `bytes` bytes, with the lowest rate that these allow. */
 export function shapeIn(kind: Kind, count: number, bytes: number): Shape | undefined {
   if (kind === "bloom" || kind === "counting") {
-    const bits = kind === "bloom" ? 8 * bytes : Math.floor((8 * bytes) / COUNTER);
-    return known(() => ({ count, bytes, fpr: fprFor(count, bits, hashesFor(count, bits)) }));
+    const bits = bitsIn(kind, bytes);
+    const hashes = Math.min(64, Math.max(1, Math.round((bits / count) * Math.LN2)));
+    const fpr = rateOf(count, bits, hashes);
+    return fpr < lowest(count) ? shapeOf(kind, count, lowest(count)) : { count, bytes: bytesFor(kind, bits), fpr };
   }
   // The exponent of the rate. Lower ones need more bytes.
   const fits = (exponent: number) => (shapeOf(kind, count, 2 ** exponent)?.bytes ?? Number.POSITIVE_INFINITY) <= bytes;
@@ -61,9 +67,8 @@ export function shapeIn(kind: Kind, count: number, bytes: number): Shape | undef
 /** The filter of the most keys that `bytes` bytes hold at a rate of `fpr`. */
 export function shapeWith(kind: Kind, bytes: number, fpr: number): Shape | undefined {
   if (kind === "bloom" || kind === "counting") {
-    const bits = kind === "bloom" ? 8 * bytes : Math.floor((8 * bytes) / COUNTER);
-    const count = known(() => countFor(bits, fpr));
-    return count ? shapeOf(kind, count, fpr) : undefined;
+    const count = Math.min(countFor(bitsIn(kind, bytes), fpr), Math.floor((fpr * 2 ** 64) / 100));
+    return count > 0 ? shapeOf(kind, count, fpr) : undefined;
   }
   const fits = (count: number) => (shapeOf(kind, count, fpr)?.bytes ?? Number.POSITIVE_INFINITY) <= bytes;
   if (!fits(1)) return undefined;
@@ -82,7 +87,7 @@ export function shapeWith(kind: Kind, bytes: number, fpr: number): Shape | undef
 export function filling(kind: Exclude<Kind, "ribbon">, count: number, fpr: number) {
   if (kind === "bloom" || kind === "counting") {
     const { bits, hashes } = optimal(count, fpr);
-    return (keys: number) => fprFor(keys, bits, hashes);
+    return (keys: number) => rateOf(keys, bits, hashes);
   }
   if (kind === "cuckoo") {
     const { buckets, fingerprint } = cuckoo(count, fpr);
@@ -92,44 +97,85 @@ export function filling(kind: Exclude<Kind, "ribbon">, count: number, fpr: numbe
   return (keys: number) => scalableRate(slices(keys, fpr), keys);
 }
 
-const shapes: Record<Kind, (count: number, fpr: number) => Omit<Shape, "count">> = {
-  bloom(count, fpr) {
-    const { bytes, bits, hashes } = optimal(count, fpr);
-    return { bytes, fpr: fprFor(count, bits, hashes) };
-  },
-  counting(count, fpr) {
-    const { bits, hashes } = optimal(count, fpr);
-    return { bytes: Math.ceil((bits * COUNTER) / 8), fpr: fprFor(count, bits, hashes) };
-  },
+const bytesOf: Record<Kind, (count: number, fpr: number) => number> = {
+  bloom: (count, fpr) => bytesFor("bloom", optimal(count, fpr).bits),
+  counting: (count, fpr) => bytesFor("counting", optimal(count, fpr).bits),
   cuckoo(count, fpr) {
     const { buckets, fingerprint } = cuckoo(count, fpr);
     const bytes = (buckets / 2) * fingerprint;
     if (fingerprint > 32 || buckets >= 2 ** 32 || bytes >= 2 ** 31) throw new RangeError("too large");
-    return { bytes, fpr: cuckooRate(count, buckets, fingerprint) };
+    return bytes;
   },
   ribbon(count, fpr) {
     if (fpr < 2 ** -32 || count >= 2 ** 32) throw new RangeError("out of range");
-    return { bytes: ribbonBytes(ribbonRows(count), fpr), fpr };
+    return ribbonBytes(ribbonRows(count), fpr);
   },
   scalable(count, fpr) {
     const all = slices(count, fpr);
-    if (all.some(({ bits }) => bits >= 2 ** 32)) throw new RangeError("too large");
-    return { bytes: all.reduce((sum, { bits }) => sum + Math.ceil(bits / 8), 0), fpr: scalableRate(all, count) };
+    if (all.some(({ bits }) => bits > BITS)) throw new RangeError("too large");
+    return all.reduce((sum, { bits }) => sum + Math.ceil(bits / 8), 0);
   },
 };
 
 /** What a formula gives, or undefined for numbers that it refuses. */
-function known<T>(formula: () => T): T | undefined {
+export function possible<T>(formula: () => T): T | undefined {
   try {
     return formula();
   } catch (error) {
-    if (error instanceof RangeError || error instanceof FilterError) return undefined;
+    if (error instanceof RangeError) return undefined;
     throw error;
   }
 }
 
-function hashesFor(count: number, bits: number): number {
-  return Math.min(64, Math.max(1, Math.round((bits / count) * Math.LN2)));
+const bitsIn = (kind: "bloom" | "counting", bytes: number) =>
+  Math.min(BITS, Math.floor((8 * bytes) / (kind === "bloom" ? 1 : COUNTER)));
+const bytesFor = (kind: "bloom" | "counting", bits: number) => Math.ceil((bits * (kind === "bloom" ? 1 : COUNTER)) / 8);
+
+/** The bits and hashes of a Bloom filter, as section 6.1 sizes it. */
+function optimal(count: number, fpr: number) {
+  let bits = Math.ceil(count * bitsPerKey(fpr));
+  if (bits > BITS) throw new RangeError("too large");
+  const hashes = Math.max(1, Math.round((bits / count) * Math.LN2));
+  if (count < 1000) while (meanRate(count, bits, hashes) > fpr) bits++;
+  return { bits, hashes };
+}
+
+/** The most keys whose filter takes no more than these bits. */
+function countFor(bits: number, fpr: number): number {
+  let count = Math.floor(bits / bitsPerKey(fpr));
+  while (count > 0 && count < 1000 && optimal(count, fpr).bits > bits) count--;
+  return count;
+}
+
+/** The rate of a Bloom filter, with the share of its bits that are 1 at its mean. */
+function rateOf(count: number, bits: number, hashes: number): number {
+  return (-Math.expm1(count * hashes * Math.log1p(-1 / bits))) ** hashes;
+}
+
+/** The mean rate, which counts for few keys: exact up to 4,096 probes, and then the series of Bose et al., 2008. */
+function meanRate(count: number, bits: number, hashes: number): number {
+  const probes = count * hashes;
+  if (probes > 4096) {
+    const [one, two] = [(1 - 1 / bits) ** probes, (1 - 2 / bits) ** probes];
+    const variance = one / bits + (1 - 1 / bits) * two - one * one;
+    const share = 1 - one;
+    return share ** hashes * (1 + (((hashes * (hashes - 1)) / 2) * variance) / (share * share));
+  }
+  // The chance of each number of bits that are 1. Those outside of `least` and `most` are too rare to count.
+  const chances = new Float64Array(bits + 1);
+  chances[0] = 1;
+  let [least, most] = [0, 0];
+  for (let probe = 0; probe < probes; probe++) {
+    most = Math.min(most + 1, bits);
+    for (let ones = most; ones > least; ones--)
+      chances[ones] = chances[ones]! * (ones / bits) + chances[ones - 1]! * (1 - (ones - 1) / bits);
+    chances[least]! *= least / bits;
+    while (chances[least]! < 1e-30) least++;
+    while (chances[most]! < 1e-30) most--;
+  }
+  let mean = 0;
+  for (let ones = least; ones <= most; ones++) mean += chances[ones]! * (ones / bits) ** hashes;
+  return mean;
 }
 
 /** Four slots to a bucket, filled to 95 %, and 8 buckets more because small filters vary. */

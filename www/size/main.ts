@@ -1,13 +1,16 @@
 /** The section Size: two numbers in, the third out, for every kind; and plots, code and an address to share. */
 import { copyButton } from "../copy.ts";
 import { find } from "../page.ts";
-import { inWords, number, oneIn, size } from "../words.ts";
+import { number, oneIn, size } from "../words.ts";
 import { code, tool } from "./code.ts";
-import type { Kind, Shape } from "./formulas.ts";
+import { bound, type Kind, type Shape, shapeIn, shapeOf, shapeWith } from "./formulas.ts";
 import { parseBytes, parseCount, parseRate } from "./parse.ts";
 
 const form = find<HTMLFormElement>("#form");
 const wrong = find("#wrong");
+const results = document.querySelectorAll<HTMLElement>("main > section");
+const sentence = find("#sentence");
+const plots = find("#plots");
 const body = find<HTMLTableElement>("#kinds").tBodies[0]!;
 
 const quantities = ["count", "bytes", "fpr"] as const;
@@ -30,6 +33,8 @@ const uses: Record<Kind, string> = {
   counting: "keys that come and go, and merging",
 };
 
+/** How many milliseconds after the last letter nobody types any more. */
+const PAUSE = 400;
 const names = Object.keys(uses) as Kind[];
 
 let wanted: Quantity = "bytes";
@@ -55,7 +60,9 @@ function given(): Record<Quantity, number> | string {
 
 function shape(kind: Kind, { count, bytes, fpr }: Record<Quantity, number>): Shape | undefined {
   if (wanted === "bytes") return shapeOf(kind, count, fpr / share());
-  return wanted === "fpr" ? shapeIn(kind, count, bytes) : shapeWith(kind, bytes, fpr / share());
+  if (wanted === "count") return shapeWith(kind, bytes, fpr / share());
+  const found = shapeIn(kind, count, bytes);
+  return found && found.fpr * share() <= 0.99 ? found : undefined; // one that always says "maybe" is none
 }
 
 function boundOf({ count, bytes, fpr }: Record<Quantity, number>): Shape {
@@ -80,21 +87,32 @@ function choose() {
   find("#found").textContent = headings[wanted];
 }
 
-/** Works all out anew, and shows it. */
-function update() {
+/** Works all out anew, and shows it; what would be too much at each letter, such as what is read aloud, after a pause. */
+function update(pause = 0) {
   choose();
   kind = find<HTMLInputElement>('[name="kind"]:checked').value as Kind;
   const numbers = given();
-  wrong.textContent = typeof numbers === "string" ? numbers : "";
-  if (typeof numbers === "string") return;
+  const soon = (what: () => void) => {
+    clearTimeout(timer);
+    timer = window.setTimeout(what, pause);
+  };
+  const isWrong = typeof numbers === "string";
+  // What is there belongs to other numbers.
+  for (const result of results) result.inert = isWrong;
+  if (isWrong) return soon(() => (wrong.textContent = numbers));
+  wrong.textContent = "";
   const all = names.map((kind) => [kind, shape(kind, numbers)] as const);
   chosen = all.find(([name]) => name === kind)![1];
   fill(numbers, all);
-  describe(numbers);
+  const said = describe(numbers);
   remember();
-  clearTimeout(timer);
-  timer = window.setTimeout(draw, 150);
+  soon(() => {
+    sentence.textContent = said;
+    draw();
+  });
 }
+
+let timer = 0;
 
 /** Fills the table. The radio buttons stay as they are, so that the keyboard's focus does too. */
 function fill(numbers: Record<Quantity, number>, all: (readonly [Kind, Shape | undefined])[]) {
@@ -102,7 +120,6 @@ function fill(numbers: Record<Quantity, number>, all: (readonly [Kind, Shape | u
   const rows: (readonly [string, Shape | undefined])[] = [...all, ["bound", least]];
   for (const [i, [name, shape]] of rows.entries()) {
     const [, found, bits, above] = body.rows[i]!.cells;
-    // Cuckoo filters may have a lower rate than asked for, and still pay for it.
     const asked = wanted === "fpr" ? shape?.fpr : numbers.fpr / share();
     found!.textContent = shape ? answer(shape) : "not possible";
     bits!.textContent = shape ? bitsPerKey(shape).toFixed(1) : "–";
@@ -128,22 +145,21 @@ function headOf(name: Kind) {
   return head(label);
 }
 
-/** Says in a sentence and in code what was chosen. */
-function describe(numbers: Record<Quantity, number>) {
+/** Shows the code of what was chosen. Returns a sentence about it. */
+function describe(numbers: Record<Quantity, number>): string {
+  find("#codes").hidden = plots.inert = !chosen;
   if (!chosen) {
-    find("#sentence").textContent = `There can be no ${kind} filter with these numbers.`;
     find("#javascript").textContent = find("#tool").textContent = "";
-    return;
+    return `There can be no ${kind} filter with these numbers.`;
   }
-  const fpr = wanted === "fpr" ? roundedUp(Math.min(chosen.fpr * share(), 0.99)) : numbers.fpr;
+  const fpr = wanted === "fpr" ? roundedUp(chosen.fpr * share()) : numbers.fpr;
   const { count } = chosen;
   const plan = { kind, count, fpr, profile: profile.value as "raw" | "url" };
   const keys = `${number(count)} ${profile.value === "url" ? "URLs" : "keys"}`;
-  find("#sentence").textContent =
-    `A ${kind} filter of ${keys} at a rate of ${rate(fpr)} takes ${size(chosen.bytes)}: ` +
-    `${bitsPerKey(chosen).toFixed(1)} bits for each key.`;
   find("#javascript").textContent = code(plan);
   find("#tool").textContent = tool(plan);
+  const bits = bitsPerKey(chosen).toFixed(1);
+  return `A ${kind} filter of ${keys} at a rate of ${rate(fpr)} takes ${size(chosen.bytes)}: ${bits} bits for each key.`;
 }
 
 /** Three digits, never a lower rate, so that the filter isn't larger than was asked for. */
@@ -181,36 +197,29 @@ function recall() {
 
 const written = (name: Quantity, value: number) => (name === "fpr" ? String(value) : number(value));
 
-let timer = 0;
-
 /** The numbers come first: the plots are drawn by as much code as the rest of the page has. */
 async function draw() {
-  const plots = await import("./plots.ts");
-  if (chosen) plots.draw(chosen, share());
+  const plots = await import("./plots.ts").catch(() => {
+    wrong.textContent = "The plots could not be loaded. Are you online?";
+  });
+  if (chosen) plots?.draw(chosen, share());
 }
 
 recall();
 for (const name of names) body.insertRow().append(headOf(name), ...cells(3), cell(uses[name]));
 body.insertRow().append(head("information bound"), ...cells(3), cell("comparing: no filter can be smaller"));
 choose();
-
-// The package is larger than all of the page, so the page is shown first.
-const { bound, shapeIn, shapeOf, shapeWith } = await import("./formulas.ts").catch((error) => {
-  wrong.textContent = inWords(error);
-  throw error;
-});
-
 update();
-body.addEventListener("change", update);
+body.addEventListener("change", () => update());
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("input", ({ target }) => {
   const radio = target as HTMLInputElement;
   if (radio.name === "find" && chosen) {
     // What was worked out is given now.
-    const value = { count: chosen.count, bytes: chosen.bytes, fpr: roundedUp(Math.min(chosen.fpr * share(), 0.99)) };
+    const value = { count: chosen.count, bytes: chosen.bytes, fpr: roundedUp(chosen.fpr * share()) };
     field(wanted).value = written(wanted, value[wanted]);
   }
-  update();
+  update(radio.name === "find" ? 0 : PAUSE);
 });
 copyButton(find("#copy-javascript"), () => find("#javascript").textContent);
 copyButton(find("#copy-tool"), () => find("#tool").textContent);

@@ -21,9 +21,13 @@ export function parseRate(text: string): number | undefined {
   const plain = joined(text).toLowerCase();
   const share = /^1(?:\/|in)([\d.e+]+)$/.exec(plain)?.[1];
   const percent = /^([\d.e+-]+)%$/.exec(plain)?.[1];
-  const rate = share ? 1 / Number(share) : percent ? Number(percent) / 100 : Number(plain || Number.NaN);
+  // 0.7 / 100 is 0.006999999999999999.
+  const rate = share ? 1 / Number(share) : percent ? decimal(Number(percent) / 100) : Number(plain || Number.NaN);
   return rate > 0 && rate < 1 ? rate : undefined;
 }
+
+/** A number without what binary fractions add to its last digits. */
+export const decimal = (value: number) => Number(value.toPrecision(15));
 
 /** Without the marks that separate thousands. A comma elsewhere, as in `0,5`, stays, and makes it no number. */
 function joined(text: string): string {

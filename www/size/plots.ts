@@ -2,7 +2,7 @@
 import { type Axis, type Line, lineChart } from "../chart.ts";
 import { find } from "../page.ts";
 import { number, percent, significant } from "../words.ts";
-import { filling, type Kind, kinds, type Shape, shapeIn } from "./formulas.ts";
+import { filling, type Kind, kinds, possible, type Shape, shapeIn } from "./formulas.ts";
 
 const colours: Record<Kind, number> = { ribbon: 1, cuckoo: 2, bloom: 3, scalable: 4, counting: 5 };
 const compact = (value: number) => value.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
@@ -37,6 +37,7 @@ export function draw(shape: Shape, share: number) {
 
   const shares = range(121, (i) => i / 40);
   const asked = Math.min(0.5, Math.max(fpr, 1e-8));
+  const least = Number(`1e${Math.floor(Math.log10(asked)) - 3}`); // uPlot's steps begin with it, and want a power of ten
   const growing = [
     ["bloom", "bloom, counting"],
     ["cuckoo", "cuckoo"],
@@ -48,13 +49,13 @@ export function draw(shape: Shape, share: number) {
       format: (share) => `${number(100 * share)}\u00a0%`,
       values: shares,
     },
-    y: { ...perKey, range: [asked / 1000, 1] },
+    y: { ...perKey, range: [least, 1] },
     mark: 1,
     lines: growing.map(([kind, label]): Line => {
       const rate = possible(() => filling(kind, count, asked));
       const values = shares.map((share) => {
         const value = possible(() => rate?.(Math.round(share * count)));
-        return value && value >= asked / 1000 ? value : null;
+        return value && value >= least ? value : null;
       });
       return { label, colour: colours[kind], values };
     }),
@@ -71,13 +72,4 @@ export function draw(shape: Shape, share: number) {
       { label: `raw keys at ${significant(whole, 3)} each`, colour: 2, values: any(whole) },
     ],
   });
-}
-
-/** What a formula gives, or undefined if there is no such filter. */
-function possible<T>(formula: () => T): T | undefined {
-  try {
-    return formula();
-  } catch {
-    return undefined;
-  }
 }
