@@ -177,6 +177,16 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
     await fine(page);
   });
 
+  test("a button that may not copy says so", async () => {
+    const prepare = (page) =>
+      page.addInitScript(() => (navigator.clipboard.writeText = async () => Promise.reject(new Error("not allowed"))));
+    const page = await visit("docs/", { prepare });
+    await page.locator(".code").nth(1).hover();
+    await page.locator(".code").nth(1).getByRole("button", { name: "Copy" }).click();
+    await shows(page, ".copy", "Not allowed here");
+    await fine(page);
+  });
+
   test("on a phone the contents are behind a button", async () => {
     const page = await visit("docs/", { viewport: { width: 375, height: 800 } });
     const contents = page.getByRole("navigation", { name: "Docs" });

@@ -1,5 +1,6 @@
 /** What moves in a page of the docs: the search box, and the buttons that copy code. */
 import MiniSearch from "minisearch";
+import { copyButton } from "../copy.ts";
 import { type Found, options } from "./search";
 
 const box = document.querySelector("search")!;
@@ -102,11 +103,7 @@ for (const code of document.querySelectorAll(".code")) {
   const button = document.createElement("button");
   button.className = "copy";
   button.textContent = "Copy";
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(code.querySelector("code")!.textContent);
-    button.textContent = "Copied";
-  });
-  button.addEventListener("blur", () => (button.textContent = "Copy"));
+  copyButton(button, () => code.querySelector("code")!.textContent);
   code.append(button);
 }
 
