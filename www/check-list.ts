@@ -1,6 +1,7 @@
 /** Checks a whole list, line by line, without making the page wait. */
 import type { Filter } from "bloom-wasm/reader/slim";
-import { breathe, download, find, onDrop } from "./page.ts";
+import { linesOf } from "./lists.ts";
+import { breathe, download, find, keepFocus, onDrop } from "./page.ts";
 import { inWords, number, percent, plural } from "./words.ts";
 
 /** For how many milliseconds lines are checked before the page may react. */
@@ -15,6 +16,7 @@ export function listChecker() {
   const form = find<HTMLFormElement>("#bulk");
   const fieldset = find<HTMLFieldSetElement>("fieldset", form);
   const lines = find<HTMLTextAreaElement>("#lines", form);
+  const submit = find<HTMLButtonElement>("[type=submit]", form);
   const stop = find<HTMLButtonElement>("#stop", form);
   const save = find<HTMLButtonElement>("#download", form);
   const bar = find<HTMLProgressElement>("progress", form);
@@ -26,41 +28,45 @@ export function listChecker() {
   let hits: string[] = [];
   let run = 0; // the number of the present run; one that isn't it has been stopped
 
+  const running = (is: boolean) =>
+    keepFocus(
+      () => (stop.hidden = bar.hidden = !is),
+      () => submit,
+    );
+
   function reset(text = "") {
     run++;
     hits = [];
     status.textContent = text;
     shown.replaceChildren();
-    stop.hidden = save.hidden = bar.hidden = true;
+    save.hidden = true;
+    running(false);
   }
 
   async function check() {
     reset();
     const mine = run;
-    stop.hidden = bar.hidden = false;
+    running(true);
     bar.removeAttribute("value");
-    const text = file ? await file.text() : lines.value;
-    if (run !== mine) return;
+    const list = file ?? new Blob([lines.value]);
+    const read = (done: number) => {
+      if (run === mine) bar.value = done;
+    };
     let count = 0;
     let pause = performance.now() + SLICE;
-    for (let begin = 0; begin < text.length; ) {
-      const lineFeed = text.indexOf("\n", begin);
-      const end = lineFeed < 0 ? text.length : lineFeed;
-      const line = text.slice(begin, end).replace(/\r$/, "");
-      begin = end + 1;
-      if (line.trim()) {
+    for await (const some of linesOf(list, file ? `“${file.name}”` : "the list", read)) {
+      if (run !== mine) return;
+      for (const line of some) {
         count++;
         if (filter && match(filter, line) !== null) hits.push(line);
-      }
-      if (performance.now() >= pause) {
-        bar.value = begin / text.length;
+        if (performance.now() < pause) continue;
         await breathe();
         if (run !== mine) return;
         pause = performance.now() + SLICE;
       }
     }
     if (run !== mine) return;
-    stop.hidden = bar.hidden = true;
+    running(false);
     if (count === 0) return void (status.textContent = "There is no line to check. Paste a list first.");
     save.hidden = hits.length === 0;
     const share = `${plural(hits.length, "line")} of ${number(count)} (${percent(hits.length / count)})`;
@@ -81,12 +87,14 @@ export function listChecker() {
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    check().catch((error) => reset(inWords(error)));
+    const mine = run + 1;
+    check().catch((error) => run === mine && reset(inWords(error)));
   });
   stop.addEventListener("click", () => reset("Cancelled."));
   save.addEventListener("click", () => download("hits.txt", `${hits.join("\n")}\n`));
   lines.addEventListener("input", () => {
     file = undefined;
+    lines.placeholder = "";
   });
   onDrop(lines, (dropped) => {
     // A large list would make the text field slow.

@@ -1,26 +1,39 @@
-/** What several sections do with the page: find elements, take dropped files, offer downloads. */
+/** What several sections do with the page: find elements, take dropped files, offer downloads, keep the focus. */
 
 /** The element that a selector finds. */
 export const find = <E extends HTMLElement = HTMLElement>(selector: string, within: ParentNode = document): E =>
   within.querySelector<E>(selector)!;
 
-/** Calls a function with each file that is dropped onto an element. The element has the class `over` under a file. */
+const isFile = (event: DragEvent) => event.dataTransfer?.types.includes("Files") === true;
+
+/**
+ * Calls a function with each file that is dropped onto an element, unless a fieldset around it is disabled. The element
+ * has the class `over` under a file.
+ */
 export function onDrop(zone: HTMLElement, take: (file: File) => void) {
-  const isFile = (event: DragEvent) => event.dataTransfer?.types.includes("Files") === true;
+  const may = (event: DragEvent) => isFile(event) && !zone.closest(":disabled");
   zone.addEventListener("dragover", (event) => {
-    if (!isFile(event)) return;
+    if (!may(event)) return;
     event.preventDefault(); // so that it may be dropped
     zone.classList.add("over");
   });
   zone.addEventListener("dragleave", () => zone.classList.remove("over"));
   zone.addEventListener("drop", (event) => {
     zone.classList.remove("over");
-    if (!isFile(event)) return;
+    if (!may(event)) return;
     event.preventDefault();
     const file = event.dataTransfer?.files[0];
     if (file) take(file);
   });
 }
+
+// A file that is dropped beside such an element would take the place of the page.
+addEventListener("dragover", (event) => {
+  if (!isFile(event) || event.defaultPrevented) return;
+  event.preventDefault();
+  event.dataTransfer!.dropEffect = "none";
+});
+addEventListener("drop", (event) => isFile(event) && event.preventDefault());
 
 /** Calls a function with the file that is chosen by a button and its hidden input. */
 export function onChoose(button: HTMLElement, input: HTMLInputElement, take: (file: File) => void) {
@@ -40,6 +53,14 @@ export function download(name: string, content: BlobPart) {
   link.click();
   // Not at once: Firefox may not have begun to read it.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** Makes a change. If that hides or disables what has the keyboard's focus, something else gets it. */
+export function keepFocus(change: () => void, next: () => HTMLElement) {
+  const focused = document.activeElement;
+  change();
+  if (focused && focused !== document.body && (focused.matches(":disabled") || !focused.checkVisibility()))
+    next().focus({ preventScroll: true });
 }
 
 /** Lets the page react to the visitor before it goes on with long work. */

@@ -11,9 +11,9 @@ export const significant = (value: number, digits = 2) =>
 /** "1 key", "2 keys". */
 export const plural = (count: number, one: string, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
-/** A rate of false positives as people count: "1 in 1,000", or "none". */
+/** A rate of false positives as people count: "1 in 1,000", or "0". */
 export function oneIn(rate: number): string {
-  if (!(rate > 0)) return "none";
+  if (!(rate > 0)) return "0";
   const keys = 1 / rate;
   return `1\u00a0in\u00a0${keys < 10 ? significant(keys) : number(Number(keys.toPrecision(3)))}`;
 }
@@ -58,7 +58,11 @@ const sentences: Partial<Record<ErrorCode, string>> = {
   too_large: "This needs more memory than the browser gives to a page.",
   filter_full: "The filter is full.",
   build_failed: "No filter could be made of these keys. Another seed may do.",
+  wrong_kind:
+    "This is a delta: it only has what is new and gone since another filter. Make a filter of the two with " +
+    "“npx bloom-wasm apply old.bloom this.delta -o new.bloom”, and take that one.",
   wrong_base: "The delta was made for another filter.",
+  network: "It could not be fetched. Are you online?",
   integrity: "The file isn't the one that was signed.",
   signature: "The feed isn't signed by the expected key.",
   rollback: "The feed is older than one that was accepted before.",

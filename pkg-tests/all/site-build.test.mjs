@@ -1,6 +1,6 @@
 /** Build on the site, in Chromium: lists become filters in a worker, while the page stays free. */
 import assert from "node:assert/strict";
-import { createWriteStream } from "node:fs";
+import { appendFileSync, createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { after, before, describe, test } from "node:test";
@@ -164,6 +164,63 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     assert.equal(decode(bytes).hasPassword("# NOT A COMMENT"), true);
   });
 
+  test("says why a filter is no smaller than its list", async () => {
+    await fresh();
+    await page.locator("#fpr").fill("1e-9");
+    for (const [count, words] of [
+      [4_000, /^4,000 keys in .*\. A list this short may need no filter: a Set is exact\.$/],
+      [9_000, /^9,000 keys in .*\. The list has 43\.\d\skB: with keys this short, a filter saves little\.$/],
+    ]) {
+      await upload("ids.txt", Array.from({ length: count }, (_, id) => `${id}\n`).join(""));
+      await press();
+      await shows(page, "#headline", words);
+    }
+    await page.getByText("Counting", { exact: true }).click();
+    await press();
+    await shows(page, "#headline", /: a ribbon filter is smaller\.$/);
+  });
+
+  test("a result keeps the names of what it was made of", async () => {
+    await fresh();
+    await page.getByText("Keys that must never match").click();
+    await drop(page, "#allow", "good.txt", "c\n");
+    await drop(page, "#drop", "one.txt", "a\nb\n");
+    // What is dropped while it is built isn't taken.
+    await page.route("**/worker-*.js", async (route) => {
+      await drop(page, "#drop", "late.txt", "c\n");
+      await drop(page, "#allow", "late.txt", "d\n");
+      await route.continue();
+    });
+    await press();
+    await built();
+    await shows(page, "#file-name", /^one\.txt/);
+    await drop(page, "#drop", "two.txt", "c\n");
+    assert.equal((await downloaded(page, "#download")).name, "one.bloom");
+    const command = "npx bloom-wasm build one.txt -o one.bloom --fpr 0.001 --allow good.txt";
+    assert.equal(await page.locator("#command").textContent(), command);
+    await page.locator("#allow").fill("x");
+    await page.locator("#allow").fill("");
+    assert.equal(await page.locator("#allow").getAttribute("placeholder"), "");
+    await page.locator("#fpr").fill("0.01");
+    await press();
+    await shows(page, "#command", "npx bloom-wasm build two.txt -o two.bloom --fpr 0.01");
+  });
+
+  test("keeps the keyboard's focus", async () => {
+    await fresh();
+    await page.locator("#name").press("Enter");
+    await shows(page, "#error", "Drop, choose or paste a list first.");
+    await page.locator("#name:focus").waitFor();
+    await upload("small.txt", "a\nb\n");
+    await page.route("**/worker-*.js", () => {}); // it waits
+    await page.locator("#name").press("Enter");
+    await page.locator("#cancel:focus").press("Enter");
+    await page.locator("#build:focus").press("Enter");
+    await page.locator("#cancel:focus").waitFor();
+    await page.unroute("**/worker-*.js"); // it goes on
+    await page.locator("#download:focus").waitFor();
+  });
+
   test("stops in the middle of three million lines; builds a small list after that, and then all of them", async (t) => {
     await fresh();
     const many = await list("three-million.txt", 3_000_000, (at) => `id-${at}`);
@@ -199,7 +256,13 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await upload("blank.txt", "\n\n\r\n");
     await fails("No line of the list is a key.");
     await upload("half.txt.gz", gzipSync("key\n".repeat(10_000)).subarray(0, 40));
-    await fails(/^The gzipped list is damaged or incomplete\.$/);
+    await fails("The list is gzipped, and damaged, incomplete or of several parts.");
+    await upload("windows.txt", Buffer.from("\ufeffkey\n", "utf16le"));
+    await fails("The list is in UTF-16. Save it as UTF-8 first.");
+    const changed = await list("changed.txt", 10, String);
+    await page.setInputFiles("#file", changed);
+    appendFileSync(changed, "more");
+    await fails("The list could not be read. Was it changed or moved?");
     await upload("good.txt", "a\nb\n");
     for (const rate of ["0", "1", "-0.1", "often", ""]) {
       await page.locator("#fpr").fill(rate);

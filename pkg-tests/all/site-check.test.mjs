@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
 import { at, dist, downloaded, drop, gone, open as openSection, shows, temporary } from "../www.mjs";
 
@@ -218,7 +219,12 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
       () => (_, response) => response.writeHead(404).end(),
       "The server has no such filter (status 404).",
     ],
-    ["a filter that the page's server lacks", () => "no.bloom", "The server has no such filter (status 404)."],
+    [
+      "an address without its scheme",
+      () => "example.com/list.bloom",
+      "This site has no such filter (status 404). The address of one elsewhere begins with https://.",
+    ],
+    ["an address of another kind", () => "ftp://example.com/list.bloom", "An address begins with https://."],
     [
       "a server that is down",
       () => (_, response) => response.writeHead(503).end(),
@@ -248,6 +254,26 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
       assert.equal(await page.getByRole("button", { name: "Try again" }).isVisible(), true);
     });
   }
+
+  test("says that the page itself isn't whole, and goes on once it is", async () => {
+    await open(undefined, { prepare: (page) => page.route("**/*.wasm", (route) => route.abort()) });
+    await shows(page, "#error p", "The page could not load all of itself. Are you online?");
+    await page.getByText("Your own filter").click();
+    await upload("mine.bloom", blob);
+    await shows(page, "#error p", "The page could not load all of itself. Are you online?");
+    await page.unroute("**/*.wasm");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await loaded();
+    await page.locator("#key:focus").waitFor();
+  });
+
+  test("says of the time only what a coarse clock can tell", async () => {
+    await open(undefined, {
+      prepare: (page) => page.addInitScript(() => (performance.now = () => Math.floor(Date.now() / 1e9))),
+    });
+    await page.locator("#key:enabled").fill("azukishop.live");
+    await shows(page, "#time", /^One check takes under 12\sµs\.$/);
+  });
 
   test("tries again after a 404", async () => {
     await open((_, response) => response.writeHead(404).end());
@@ -323,6 +349,9 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#error p", "“bad.bloom” is damaged, so it is not used.");
     await upload("long.bloom", Buffer.concat([blob, Buffer.from("x")]));
     await shows(page, "#error p", "“long.bloom” is damaged, so it is not used.");
+    const [, delta] = JSON.parse(readFileSync(join(dist, "recording/recording.json"))).files;
+    await upload("new.delta", readFileSync(join(dist, "recording", delta)));
+    await shows(page, "#error p", /^This is a delta: .* “npx bloom-wasm apply old\.bloom this\.delta -o new\.bloom”/);
 
     await page.locator("#address").fill("http://");
     await page.locator("#address").press("Enter");
@@ -356,6 +385,70 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await page.locator("#lines").fill(" \n");
     await page.getByRole("button", { name: "Check the list" }).click();
     await shows(page, "#found [role=status]", "There is no line to check. Paste a list first.");
+  });
+
+  test("checks a list in a gzipped file; refuses what isn't text in UTF-8", async () => {
+    await open();
+    await loaded();
+    const status = "#found [role=status]";
+    const check = async (name, bytes) => {
+      await drop(page, "#lines", name, bytes);
+      await shows(page, status, `“${name}” is ready.`);
+      await page.getByRole("button", { name: "Check the list" }).click();
+    };
+    // A line that is longer than a piece of the file, and marks of all kinds.
+    const lines = `\ufeffazukishop.live\r\n${"a".repeat(3_000_000)}.example\n\n metamaskapp.io \ngithub.com`;
+    for (const bytes of [gzipSync(lines), lines]) {
+      await check("list.txt.gz", bytes);
+      await shows(page, status, /^2 lines of 4 /);
+    }
+    await check("half.gz", gzipSync("key\n".repeat(10_000)).subarray(0, 40));
+    await shows(page, status, "“half.gz” is gzipped, and damaged, incomplete or of several parts.");
+    for (const bytes of [
+      Buffer.from("\ufeffa.example\n", "utf16le"),
+      Buffer.from("\ufeffa.example\n", "utf16le").swap16(),
+    ]) {
+      await check("windows.txt", bytes);
+      await shows(page, status, "“windows.txt” is in UTF-16. Save it as UTF-8 first.");
+    }
+    await check("list.zip", "PK\u0003\u0004\0\0\0\0");
+    await shows(page, status, "“list.zip” isn't a text file with one key a line.");
+    await gone(page, "#found progress");
+    await page.locator("#lines").fill("github.com");
+    assert.equal(await page.locator("#lines").getAttribute("placeholder"), "");
+    await page.getByRole("button", { name: "Check the list" }).click();
+    await shows(page, status, /^0 lines of 1 /);
+  });
+
+  test("a filter of no keys reads like one", async () => {
+    const { BloomFilter } = await import("bloom-wasm");
+    await open();
+    await page.getByText("Your own filter").click();
+    await upload("empty.bloom", Buffer.from(new BloomFilter(64, 3).toBytes()));
+    await page.getByText("What this filter holds").click();
+    await shows(page, "#info", /False positives\s*0 keys that are not on the list/);
+  });
+
+  test("keeps the keyboard's focus when what has it goes", async () => {
+    await open((_, response) => response.writeHead(404).end());
+    await shows(page, "#error", /status 404/);
+    respond = () => {}; // never answers
+    await page.getByRole("button", { name: "Try again" }).press("Enter");
+    await page.locator("#cancel:focus").press("Enter");
+    await page.locator("[value=own]:focus").waitFor();
+    await page.getByText("Phishing hosts").click();
+    await loaded();
+    await page.locator("#lines").fill("a.example");
+    for (const end of ["Cancelled.", /^0 lines of 1 /]) {
+      // Nothing comes between these, so the list can't be through.
+      await page.evaluate((stops) => {
+        document.querySelector("#bulk").requestSubmit();
+        document.querySelector("#stop").focus();
+        if (stops) document.querySelector("#stop").click();
+      }, end === "Cancelled.");
+      await shows(page, "#found [role=status]", end);
+      await page.locator("#bulk [type=submit]:focus").waitFor();
+    }
   });
 
   test("checks a list of a million lines in slices, and stops in the middle", async () => {

@@ -37,12 +37,13 @@ describe("Measure", { skip, timeout: 10 * PATIENCE }, () => {
     const closed = worker.waitForEvent("close");
     await shows(page, "#status", "Warming up");
     assert.ok(await button("Measure").isDisabled());
-    await button("Cancel").click();
+    await page.locator("#cancel:focus").press("Enter");
     await shows(page, "#status", "Cancelled. Nothing is running any more.");
     await closed;
     assert.equal(page.workers().length, 0);
     assert.equal(await page.locator("#results tbody tr").count(), 0);
     assert.ok(await button("Measure").isEnabled());
+    await page.locator("#start:focus").waitFor();
   });
 
   test("every kind is measured against a Set and plain JavaScript, with its memory", async () => {

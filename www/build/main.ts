@@ -1,5 +1,5 @@
 /** Build: the form, what the worker says, and the result. */
-import { download, find, onChoose, onDrop } from "../page.ts";
+import { download, find, keepFocus, onChoose, onDrop } from "../page.ts";
 import { duration, inWords, number, oneIn, plural, significant, size } from "../words.ts";
 import type { Message, Order, Result } from "./worker.ts";
 
@@ -33,6 +33,8 @@ const reasons: Record<string, string> = {
   pattern: "an adblock rule other than ||host^",
   local: "a name for the own computer",
 };
+/** Fewer keys than these may need no filter. */
+const FEW = 5000;
 const OFFLINE = "The builder could not be loaded. Are you online?";
 const steps = { reading: "Reading the list", building: "Building the filter", measuring: "Measuring its rate" };
 
@@ -43,6 +45,7 @@ const name = find<HTMLInputElement>("#name");
 const lowercase = find<HTMLInputElement>("#lowercase");
 const allow = find<HTMLTextAreaElement>("#allow");
 const allowWins = find<HTMLInputElement>("#allow-wins");
+const start = find<HTMLButtonElement>("#build");
 const cancel = find<HTMLButtonElement>("#cancel");
 const working = find("#working");
 const step = find("#step");
@@ -50,11 +53,13 @@ const progress = find<HTMLProgressElement>("#progress");
 const error = find("#error");
 const nothing = find("#nothing");
 const done = find("#done");
+const save = find<HTMLButtonElement>("#download");
 
 let file: File | undefined;
 let allowFile: File | undefined;
 let worker: Worker | undefined;
-let blob: Uint8Array<ArrayBuffer>;
+/** The blob that was built last, and its name. */
+let built: { name: string; blob: Uint8Array<ArrayBuffer> };
 
 const chosen = <T extends string>(group: string) => find<HTMLInputElement>(`[name=${group}]:checked`).value as T;
 const profile = () => chosen<Order["profile"]>("profile");
@@ -79,10 +84,14 @@ function take(chosen: File) {
 
 /** Shows one of: nothing, the work, an error, the result. */
 function show(what: HTMLElement) {
-  for (const part of [nothing, working, error, done]) part.hidden = part !== what;
-  inputs.disabled = what === working;
-  cancel.hidden = what !== working;
-  find("#build").hidden = what === working;
+  keepFocus(
+    () => {
+      for (const part of [nothing, working, error, done]) part.hidden = part !== what;
+      inputs.disabled = start.hidden = what === working;
+      cancel.hidden = what !== working;
+    },
+    () => (what === working ? cancel : what === done ? save : start),
+  );
 }
 
 function fail(cause: unknown) {
@@ -99,7 +108,7 @@ function stop() {
 function build() {
   const list = file ?? new Blob([pasted.value]);
   if (!pasted.value.trim() && !file) return fail("Drop, choose or paste a list first.");
-  if (list.size === 0) return fail(`“${file!.name}” is empty.`);
+  if (list.size === 0) return fail(`“${nameOf(list)}” is empty.`);
   const rate = Number(fpr.value);
   if (!(rate > 0 && rate < 1)) {
     fail("The false-positive rate must be a number above 0 and below 1, such as 0.001.");
@@ -140,14 +149,19 @@ function build() {
 
 /** Shows what was built. */
 function present(result: Result, order: Order) {
-  blob = result.blob;
-  const { info, count, listBytes, milliseconds, skipped, conflicts, measured } = result;
+  const { blob, info, count, listBytes, milliseconds, skipped, conflicts, measured } = result;
+  built = { name: blobName(order), blob };
   const keys = `${info.count === null ? "About " : ""}${plural(count, "key")} in ${size(blob.length)}`;
   const times = listBytes / blob.length;
-  find("#headline").textContent =
-    times < 1.5
-      ? `${keys}. A list this short may need no filter: a Set is exact.`
-      : `${keys}: ${significant(times)} times smaller than the list.`;
+  const note =
+    times >= 1.5
+      ? `: ${significant(times)} times smaller than the list.`
+      : count < FEW
+        ? ". A list this short may need no filter: a Set is exact."
+        : info.kind === "ribbon"
+          ? `. The list has ${size(listBytes)}: with keys this short, a filter saves little.`
+          : `. The list has ${size(listBytes)}: a ribbon filter is smaller.`;
+  find("#headline").textContent = keys + note;
   const rows = {
     Size: `${number(blob.length)} bytes; the list has ${number(listBytes)}`,
     "Bits per key": number((blob.length * 8) / count, 1),
@@ -187,7 +201,6 @@ function present(result: Result, order: Order) {
   find("#command").textContent = command(order);
   find("#command-hint").textContent = profiles[order.profile].tool;
   show(done);
-  find("#download").focus({ preventScroll: true });
 }
 
 /** The measured rate in words. */
@@ -198,15 +211,16 @@ function rateOf({ asked, matched }: Result["measured"]): string {
 }
 
 /** The command that does the same. */
-function command({ kind, profile, fpr, name, lowercase, allow, allowWins }: Order): string {
+function command(order: Order): string {
+  const { list, kind, profile, fpr, name, lowercase, allow, allowWins } = order;
   const quote = (word: string) => (/^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
   return [
-    `npx bloom-wasm build ${quote(file?.name ?? "list.txt")} -o ${quote(blobName())}`,
+    `npx bloom-wasm build ${quote(nameOf(list) ?? "list.txt")} -o ${quote(blobName(order))}`,
     kind !== "ribbon" && `--kind ${kind}`,
     profile !== "raw" && `--profile ${profile}`,
     `--fpr ${fpr}`,
     lowercase && "--lowercase",
-    allow && `--allow ${quote(allowFile?.name ?? "allow.txt")}`,
+    allow && `--allow ${quote(nameOf(allow) ?? "allow.txt")}`,
     allow && allowWins && "--allow-wins",
     name && `--name ${quote(name)}`,
   ]
@@ -214,7 +228,9 @@ function command({ kind, profile, fpr, name, lowercase, allow, allowWins }: Orde
     .join(" ");
 }
 
-const blobName = () => `${(file?.name ?? "list").replace(/(\.txt|\.csv|\.list)?(\.gz)?$/i, "")}.bloom`;
+/** The name of a list that was a file. */
+const nameOf = (list: Blob) => (list instanceof File ? list.name : undefined);
+const blobName = ({ list }: Order) => `${(nameOf(list) ?? "list").replace(/(\.txt|\.csv|\.list)?(\.gz)?$/i, "")}.bloom`;
 
 onChoose(find("#choose"), find<HTMLInputElement>("#file"), take);
 onDrop(find("#drop"), take);
@@ -225,6 +241,7 @@ onDrop(allow, (dropped) => {
 });
 allow.addEventListener("input", () => {
   allowFile = undefined;
+  allow.placeholder = "";
 });
 pasted.addEventListener("input", () => {
   file = undefined;
@@ -247,6 +264,6 @@ cancel.addEventListener("click", () => {
   error.textContent = "Cancelled. Nothing was built.";
   show(error);
 });
-find("#download").addEventListener("click", () => download(blobName(), blob));
+save.addEventListener("click", () => download(built.name, built.blob));
 explain();
 show(nothing);

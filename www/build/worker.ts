@@ -10,6 +10,7 @@ import {
   RibbonFilter,
   ScalableBloomFilter,
 } from "bloom-wasm/slim";
+import { linesOf, unpack } from "../lists.ts";
 import { lookalike, sampler } from "./lookalike.ts";
 
 const kinds = {
@@ -62,61 +63,16 @@ const tell = (message: Message, transfer: Transferable[] = []) => postMessage(me
 const decoder = new TextDecoder();
 const text = (key: string | Uint8Array) => (typeof key === "string" ? key : decoder.decode(key));
 
-/** The lines of a file as bytes, unpacked; says how far it is. */
-function read(list: Blob, gzipped: boolean, progress: (done: number) => void): ReadableStream<Uint8Array<ArrayBuffer>> {
-  let loaded = 0;
-  let told = 0;
-  const counted = list.stream().pipeThrough(
-    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-      transform(chunk, controller) {
-        loaded += chunk.length;
-        if (performance.now() - told > 50) {
-          told = performance.now();
-          progress(loaded / list.size);
-        }
-        controller.enqueue(chunk);
-      },
-    }),
-  );
-  if (!gzipped) return counted;
-  const reader = counted.pipeThrough(new DecompressionStream("gzip")).getReader();
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await reader.read().catch((cause) => {
-        throw cause instanceof TypeError ? new Error("the gzipped list is damaged or incomplete") : cause;
-      });
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-  });
-}
-
-/** Whether the list is gzipped; throws if it can't be a list. */
-async function isGzipped(list: Blob, what: string): Promise<boolean> {
-  const head = new Uint8Array(await list.slice(0, 4096).arrayBuffer());
-  if (head[0] === 0x1f && head[1] === 0x8b) return true;
-  if (head.includes(0)) throw new Error(`${what} isn't a text file with one key a line`);
-  return false;
-}
-
-/** The lines of an allowlist. */
-async function* linesOf(blob: Blob): AsyncGenerator<string> {
-  const unpacked = read(blob, await isGzipped(blob, "the allowlist"), () => {});
-  const lines = (await new Response(unpacked).text()).split(/\r?\n/);
-  for (const line of lines) if (line.trim()) yield line;
-}
-
-async function collect(blob: Blob): Promise<string[]> {
-  const lines: string[] = [];
-  for await (const line of linesOf(blob)) lines.push(line);
-  return lines;
+async function collect(list: Blob): Promise<string[]> {
+  const all: string[] = [];
+  for await (const lines of linesOf(list, "the allowlist")) for (const line of lines) all.push(line);
+  return all;
 }
 
 async function build({ list, kind, allow, allowWins, ...order }: Order): Promise<Result> {
   await init().catch((cause) => {
     throw cause.code === "network" ? new Error("the builder could not be loaded. Are you online?") : cause;
   });
-  const gzipped = await isGzipped(list, "the list");
   const begun = performance.now();
   const skipped: Result["skipped"] = {};
   const conflicts: Result["conflicts"] = { count: 0, examples: [], removed: allowWins };
@@ -137,7 +93,8 @@ async function build({ list, kind, allow, allowWins, ...order }: Order): Promise
   };
   const sample = sampler();
   let listBytes = 0;
-  const sampled = read(list, gzipped, (done) => tell({ step: "reading", done })).pipeThrough(
+  const unpacked = await unpack(list, "the list", (done) => tell({ step: "reading", done }));
+  const sampled = unpacked.pipeThrough(
     new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
       transform(chunk, controller) {
         listBytes += chunk.length;
@@ -156,8 +113,8 @@ async function build({ list, kind, allow, allowWins, ...order }: Order): Promise
   // A second filter with another seed. What it denies is definitely not on the list, so if the first one matches that,
   // it is a false positive.
   const measuring = (done: number) => tell({ step: "measuring", done });
-  const unpacked = read(list, gzipped, (done) => measuring(done / 2));
-  const witness = await BloomFilter.fromStream(unpacked, { profile, lowercase, fpr: 0.01, seed: 1n });
+  const again = await unpack(list, "the list", (done) => measuring(done / 2));
+  const witness = await BloomFilter.fromStream(again, { profile, lowercase, fpr: 0.01, seed: 1n });
   const measured = measure(filter, witness, profile, sample.lines(), (done) => measuring((1 + done) / 2));
   const blob = filter.toBytes();
   return { blob, info, count, listBytes, milliseconds, skipped, conflicts, measured };
@@ -197,14 +154,12 @@ addEventListener("message", async ({ data }: MessageEvent<Order>) => {
     const result = await build(data);
     tell({ result }, [result.blob.buffer]);
   } catch (error) {
-    // What a stream throws is the cause of a FilterError; the browser's own message, such as that of a file that was
-    // deleted meanwhile, says little to a person.
+    // What a stream throws is the cause of a FilterError.
     const {
       code,
       cause,
       message = String(error),
     } = Object(error) as { code?: string; cause?: Error; message?: string };
-    const unread = cause?.name === "Error" ? cause.message : "the list could not be read";
-    tell({ error: code === "network" ? { message: unread } : { ...(code && { code }), message } });
+    tell({ error: code === "network" && cause ? { message: cause.message } : { ...(code && { code }), message } });
   }
 });

@@ -4,7 +4,7 @@
  */
 import { type Feed, FilterError, openFeed } from "bloom-wasm/reader";
 import { bar } from "../bar.ts";
-import { find } from "../page.ts";
+import { find, keepFocus } from "../page.ts";
 import { inWords, number, plural, size } from "../words.ts";
 import { folder, type Generation, type Recording, recorded } from "./recording.ts";
 
@@ -63,6 +63,7 @@ function forged(manifest: string): string {
 
 /** Opens the feed at its first generation. */
 async function start() {
+  if (busy) return;
   pause();
   feed?.close();
   feed = undefined;
@@ -99,8 +100,8 @@ async function advance(update: () => Promise<void>): Promise<boolean> {
     return true;
   } catch (error) {
     pause();
-    const refused = error instanceof FilterError && feed !== undefined;
-    wrong.textContent = refused ? `Refused. ${inWords(error)} The filter in place answers on.` : inWords(error);
+    const refused = error instanceof FilterError && error.code !== "network" ? "Refused. " : "";
+    wrong.textContent = `${refused}${inWords(error)}${feed ? " The filter in place answers on." : ""}`;
     return false;
   } finally {
     busy = tampered = false;
@@ -109,10 +110,13 @@ async function advance(update: () => Promise<void>): Promise<boolean> {
 }
 
 function enable() {
-  const over = !feed || isLast();
-  step.disabled = tamper.disabled = over || (busy && !playing());
-  play.disabled = over;
-  again.disabled = !recording || busy;
+  again.disabled = false;
+  keepFocus(
+    () => {
+      play.disabled = step.disabled = tamper.disabled = !feed || isLast();
+    },
+    () => again,
+  );
 }
 
 /** Shows the generation in place. */
@@ -181,6 +185,7 @@ step.addEventListener("click", () => {
 });
 tamper.addEventListener("click", () => {
   pause();
+  if (busy) return;
   tampered = true;
   next();
 });

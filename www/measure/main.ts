@@ -1,11 +1,12 @@
 /** The section Measure: the benchmark in the visitor's own browser. */
 import { bar } from "../bar.ts";
 import { copyButton } from "../copy.ts";
-import { find } from "../page.ts";
+import { find, keepFocus } from "../page.ts";
 import { inWords, number, percent, plural, significant, size } from "../words.ts";
 import type { Job, Message, Result } from "./worker.ts";
 
 const button = (name: string) => find<HTMLButtonElement>(`#${name}`);
+const [start, cancel] = [button("start"), button("cancel")];
 const progress = find<HTMLProgressElement>("#progress");
 const status = find("#status");
 const rows = find<HTMLTableElement>("#results").tBodies[0]!;
@@ -22,8 +23,7 @@ const wrong = ({ fpr }: Result) => (fpr ? percent(fpr) : "none");
 
 function measure() {
   const job: Job = { count: chosen("count"), rounds: chosen("rounds") };
-  button("start").disabled = true;
-  button("cancel").disabled = false;
+  running(true);
   progress.value = 0;
   status.textContent = "Making the filters …";
   worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
@@ -51,8 +51,17 @@ function measure() {
 function stop(why: string) {
   worker?.terminate();
   status.textContent = why;
-  button("start").disabled = false;
-  button("cancel").disabled = true;
+  running(false);
+}
+
+/** Enables one of the two buttons, which gets the focus if the other one had it. */
+function running(is: boolean) {
+  const [from, to] = is ? [start, cancel] : [cancel, start];
+  to.disabled = false;
+  keepFocus(
+    () => (from.disabled = true),
+    () => to,
+  );
 }
 
 function show() {
@@ -99,7 +108,7 @@ find("#form").addEventListener("submit", (event) => {
   event.preventDefault();
   measure();
 });
-button("cancel").addEventListener("click", () => {
+cancel.addEventListener("click", () => {
   progress.value = 0;
   stop("Cancelled. Nothing is running any more.");
 });
