@@ -1,9 +1,8 @@
 /** Builds the site into www/dist/, a folder for any static host, from a built package; and serves it. */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname, extname, join, posix, relative, sep } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
 import { build as buildPackage } from "./build.mjs";
 import { record } from "./recording.mjs";
 import { packages, root, run } from "./setup.mjs";
@@ -11,9 +10,6 @@ import { packages, root, run } from "./setup.mjs";
 const www = join(root, "www");
 const dist = join(www, "dist");
 const configFile = join(www, "vite.config.ts");
-
-/** The most that a page may load at first, gzipped: HTML, scripts, styles and WebAssembly, without filters. */
-const FIRST_LOAD = 120_000;
 
 const inPackage = (...path) => join(root, "node_modules", ...path);
 const json = (path) => JSON.parse(readFileSync(path, "utf8"));
@@ -90,40 +86,6 @@ async function serviceWorker() {
   });
 }
 
-/** What a page loads by itself, by path: what its HTML and its scripts name, but not what they import on demand. */
-function firstLoad(page) {
-  const found = new Set([page]);
-  const add = (from, name) => {
-    const path = posix.normalize(name.startsWith("/") ? name.slice(1) : posix.join(dirname(from), name));
-    if (!found.has(path) && existsSync(join(dist, path))) found.add(path), visit(path);
-  };
-  function visit(path) {
-    const text = /\.(html|js)$/.test(path) ? readFileSync(join(dist, path), "utf8") : "";
-    if (path.endsWith(".html")) {
-      for (const [tag] of text.matchAll(/<(?:script|link)\b[^>]*>/g)) {
-        const name = /\b(?:src|href)="([^":#?]+)"/.exec(tag)?.[1];
-        if (name && !/rel="(?:prefetch|icon)"/.test(tag)) add(path, name);
-      }
-    } else {
-      for (const [, name] of text.matchAll(/\b(?:import|from)\s*["'](\.[^"']+)["']/g)) add(path, name);
-      for (const [, name] of text.matchAll(/["'`]([^"'`\s]+\.wasm)["'`]/g)) add(path, name);
-    }
-  }
-  visit(page);
-  return [...found];
-}
-
-/** Prints what each section loads at first, and throws if that is too much. */
-function checkSizes() {
-  const sections = files(dist, "index.html").filter((page) => page.split("/").length <= 2);
-  for (const page of sections) {
-    const loaded = firstLoad(page).filter((path) => extname(path) !== ".bloom");
-    const size = loaded.reduce((sum, path) => sum + gzipSync(readFileSync(join(dist, path)), { level: 9 }).length, 0);
-    console.log(`www: ${page}: ${size} bytes gzipped at first, of ${FIRST_LOAD} allowed`);
-    if (size > FIRST_LOAD) throw new Error(`${page} loads ${size - FIRST_LOAD} bytes too many at first`);
-  }
-}
-
 /** Lets rustdoc describe the crate, in a folder of its own: it takes the library alone, without the tool's features. */
 function rustdoc() {
   const library = ["--lib", "--no-deps", "--no-default-features", "--features", "interop"];
@@ -139,7 +101,6 @@ export async function site() {
   const { build } = await import("vite");
   await build({ configFile, logLevel: "warn", define: { LIST_BYTES: JSON.stringify(bytes) } });
   await serviceWorker();
-  checkSizes();
   const all = files(dist);
   const size = all.reduce((sum, path) => sum + statSync(join(dist, path)).size, 0);
   console.log(`www: ${all.length} files with ${size} bytes in ${relative(root, dist)}`);

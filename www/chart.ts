@@ -69,6 +69,7 @@ function options({ x, y, lines, mark }: Lines, place: HTMLElement): uPlot.Option
   const colours = getComputedStyle(place);
   // A variable with light-dark() in it is no colour for a canvas, but that of an element is.
   const probe = place.appendChild(document.createElement("i"));
+  probe.style.forcedColorAdjust = "none"; // or all lines would have the same
   const colour = (name: string) => {
     probe.style.color = `var(${name})`;
     return getComputedStyle(probe).color;

@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
-import { at, open, pages, shows } from "../www.mjs";
+import { at, dist, drop, open, pages, shows } from "../www.mjs";
 
 if (skip) console.log(`site-pages.test.mjs skipped: ${skip}`);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -12,6 +14,9 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 // The pages that rustdoc makes are its own affair.
 const all = pages().filter((path) => !/^docs\/(rust|files)\//.test(path));
 const sections = all.filter((path) => /^([\w-]+\/)?$/.test(path));
+
+/** The most that a section may load by itself, gzipped, without filters and feeds. */
+const FIRST_LOAD = 120_000;
 
 /** What a visitor does first, so that more of the section can be seen. */
 const steps = {
@@ -46,13 +51,22 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
       .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target}: ${failureSummary}`));
   }
 
+  /** The bytes of what a page has fetched, gzipped. */
+  function weight(page) {
+    const paths = page.requests
+      .filter((url) => url.startsWith(at()))
+      .map((url) => url.slice(at().length).replace(/(^|\/)$/, "$1index.html"));
+    const counted = new Set(paths.filter((path) => !/\.bloom$|^recording\//.test(path)));
+    return [...counted].reduce((sum, path) => sum + gzipSync(readFileSync(join(dist, path)), { level: 9 }).length, 0);
+  }
+
   test("is found", () => {
     for (const section of ["", "size/", "build/", "see/", "measure/", "feeds/"])
       assert.ok(sections.includes(section), `no page ${section}`);
   });
 
   for (const [index, path] of all.entries()) {
-    test(`${path || "the home page"} has nothing that axe finds serious, fits a phone, and asks nobody else`, async () => {
+    test(`${path || "the home page"} has nothing that axe finds serious, fits a phone, and asks nobody else`, async (t) => {
       const themes = sections.includes(path) ? ["light", "dark"] : [["light", "dark"][index % 2]];
       for (const colorScheme of themes) {
         const page = await open(browser, path, {
@@ -66,7 +80,12 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
               }).observe({ type: "layout-shift", buffered: true });
             }),
         });
-        if (sections.includes(path)) await page.waitForLoadState("networkidle"); // the docs load nothing later
+        if (sections.includes(path)) {
+          await page.waitForLoadState("networkidle"); // the docs load nothing later
+          const bytes = weight(page);
+          t.diagnostic(`${bytes} bytes gzipped at first`);
+          assert.ok(bytes < FIRST_LOAD, `${bytes} bytes at first`);
+        }
         const shift = await page.evaluate(() => globalThis.shift);
         assert.ok(shift < 0.05, `the page jumps by ${shift}`);
         await steps[path]?.(page);
@@ -74,6 +93,13 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
         await page.setViewportSize({ width: 320, height: 640 });
         // Plots follow when they have seen the new width.
         await page.waitForFunction(() => document.documentElement.scrollWidth <= 320);
+        const deaf = await page.evaluate(() =>
+          [...document.querySelectorAll("body *")]
+            .filter((box) => box.scrollWidth > box.clientWidth && /auto|scroll/.test(getComputedStyle(box).overflowX))
+            .filter((box) => box.tabIndex !== 0 && box.checkVisibility())
+            .map((box) => box.outerHTML.slice(0, 80)),
+        );
+        assert.deepEqual(deaf, [], "the keyboard can't scroll it");
         const others = page.requests.filter((url) => !url.startsWith(at()) && !/^(data|blob):/.test(url));
         assert.deepEqual(others, []);
         assert.deepEqual(page.errors, []);
@@ -122,6 +148,50 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     await page.locator("#pasted").fill("a\nb");
     await page.locator("#build").click();
     await shows(page, "#headline", /^2 keys in/);
+    await page.context().close();
+  });
+
+  test("can be told apart in the system's own colours what is chosen, and what bits are 1", async () => {
+    const back = (page, selector) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element) => getComputedStyle(element).backgroundColor);
+    const page = await open(browser, "", { forcedColors: "active" });
+    assert.notEqual(
+      await back(page, ".choices label:has(:checked)"),
+      await back(page, ".choices label:not(:has(:checked))"),
+    );
+    assert.notEqual(await back(page, "nav a[aria-current]"), await back(page, "nav a:not([aria-current])"));
+    await page.goto(at("see/"));
+    await page.getByLabel("Word", { exact: true }).fill("a");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    const fills = [".cell.on:not(.new)", ".cell:not(.on)", ".cell.new"].map((cell) => back(page, cell));
+    assert.equal(new Set(await Promise.all(fills)).size, 3);
+    await page.context().close();
+  });
+
+  test("stays when a file is dropped beside the place for it", async () => {
+    for (const path of sections.filter((path) => path !== "docs/")) {
+      const page = await open(browser, path);
+      await page.evaluate(() =>
+        addEventListener("drop", (event) => (globalThis.kept = event.defaultPrevented), { once: true }),
+      );
+      await drop(page, "h1", "list.txt", "a");
+      assert.equal(await page.evaluate(() => globalThis.kept), true, path);
+      await page.context().close();
+    }
+  });
+
+  test("is reached from the page that a host sends for an address at any depth", async () => {
+    const page = await open(browser, "404.html");
+    for (const path of ["none", "none/", "docs/none.html", "docs/api/none/none"]) {
+      await page.route(at(path), (route) => route.fulfill({ status: 404, path: join(dist, "404.html") }));
+      await page.goto(at(path));
+      await page.waitForFunction((start) => document.querySelector("a").href === start, at());
+    }
+    await page.getByRole("link").click();
+    await shows(page, "h1", "Ask a list of millions");
     await page.context().close();
   });
 

@@ -1,5 +1,5 @@
 /** The lower half of the section See: the layers of a blob as a picture. */
-import { decode, type Filter, RibbonFilter } from "bloom-wasm/slim";
+import { decode, type Filter, init, RibbonFilter } from "bloom-wasm/slim";
 import { bar } from "../bar.ts";
 import { recorded } from "../feeds/recording.ts";
 import { find, onChoose, onDrop } from "../page.ts";
@@ -50,6 +50,7 @@ async function show(get: () => Promise<Filter>) {
   const turn = ++turns;
   blobError.textContent = "";
   try {
+    await init();
     const blob = await get();
     if (turn === turns) drawLayers(blob);
     blob.free();

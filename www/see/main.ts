@@ -10,16 +10,34 @@ const verdict = find("#verdict");
 const meaning = find("#meaning");
 const probes = find("#probes");
 
-// The package is larger than all of the page, so the page is shown first.
-const bloom = await import("bloom-wasm/slim")
-  .then(async (all) => (await all.init(), all))
-  .catch((error) => {
-    meaning.textContent = inWords(error);
-    throw error;
-  });
-
 let filter: BloomFilter;
+/** Whether the filter is there. An empty one can be drawn without it. */
+let made = false;
 let words: string[] = [];
+let loading: Promise<typeof import("bloom-wasm/slim")> | undefined;
+
+/** The package. It is larger than all of the page, so it isn't loaded before somebody comes near. */
+function load() {
+  loading ??= import("bloom-wasm/slim").then(async (all) => (await all.init(), all));
+  loading.catch(() => (loading = undefined)); // the next click tries again
+  return loading;
+}
+
+/** The chosen numbers of bits and of hashes. */
+const shape = () => ["#bits", "#hashes"].map((name) => Number(find<HTMLSelectElement>(name).value)) as [number, number];
+
+/** What a click does, once there is a filter. */
+const acting = (act: () => void) => async () => {
+  try {
+    if (!made) tell("", "Loading the package …", "");
+    const { BloomFilter } = await load();
+    if (!made) filter = new BloomFilter(...shape());
+    made = true;
+    act();
+  } catch (error) {
+    tell("", "That went wrong", inWords(error));
+  }
+};
 
 /**
  * The bits of the filter. The payload is the end of the blob, before the checksum of 8 bytes: FORMAT.md, section 6.1.
@@ -34,19 +52,19 @@ function bitsOf(filter: BloomFilter): boolean[] {
 const settersOf = (bit: number) => words.filter((word) => filter.locations(word).includes(bit));
 
 function restart() {
-  filter?.free();
-  const [bits, hashes] = ["#bits", "#hashes"].map((name) => Number(find<HTMLSelectElement>(name).value));
-  filter = new bloom.BloomFilter(bits!, hashes!);
+  if (made) filter.free();
+  made = false;
   words = [];
-  cells.replaceChildren(...Array.from({ length: bits! }, () => document.createElement("i")));
-  cells.classList.toggle("many", bits! > 64);
+  const [bits] = shape();
+  cells.replaceChildren(...Array.from({ length: bits }, () => document.createElement("i")));
+  cells.classList.toggle("many", bits > 64);
   tell("", "All bits are 0", "Add a word, and watch its bits turn to 1.");
   draw();
 }
 
 /** Draws the bits, and the probes of a word. */
 function draw(looked: number[] = [], fresh: number[] = []) {
-  const bits = bitsOf(filter);
+  const bits = made ? bitsOf(filter) : Array<boolean>(shape()[0]).fill(false);
   for (const [i, cell] of [...cells.children].entries()) {
     cell.className = "cell";
     cell.classList.toggle("on", bits[i]);
@@ -57,7 +75,7 @@ function draw(looked: number[] = [], fresh: number[] = []) {
   find("#state").textContent =
     `${plural(words.length, "word")} added. ${number(ones.length)} of ${plural(bits.length, "bit")} are 1, ` +
     `${percent(ones.length / bits.length)}. ` +
-    `A stranger is “maybe present” with a chance of ${oneIn(filter.estimatedFpr)}.`;
+    `A stranger is “maybe present” with a chance of ${oneIn(made ? filter.estimatedFpr : 0)}.`;
   find("#ones").textContent = ones.join(" ") || "none";
   find("#words").textContent = words.join(", ") || "none";
 }
@@ -154,22 +172,34 @@ function addTen() {
   draw([], set);
 }
 
-function typed(run: (word: string) => void) {
-  if (input.value) run(input.value);
-  else tell("", "No word yet", "Type a word first.");
-  input.focus();
-  input.select();
-}
+const typed = (run: (word: string) => void) =>
+  acting(() => {
+    if (input.value) run(input.value);
+    else tell("", "No word yet", "Type a word first.");
+    input.focus();
+    input.select();
+  });
+const [addTyped, checkTyped] = [typed(add), typed(check)];
 
 find("#form").addEventListener("submit", (event) => {
   event.preventDefault();
-  typed(add);
+  addTyped();
 });
-find("#check").addEventListener("click", () => typed(check));
-find("#ten").addEventListener("click", addTen);
-find("#find").addEventListener("click", findFalsePositive);
-find("#all").addEventListener("click", checkAll);
+find("#check").addEventListener("click", checkTyped);
+find("#ten").addEventListener("click", acting(addTen));
+find("#find").addEventListener("click", acting(findFalsePositive));
+find("#all").addEventListener("click", acting(checkAll));
 find("#clear").addEventListener("click", restart);
 for (const name of ["#bits", "#hashes"]) find(name).addEventListener("change", restart);
+for (const type of ["pointerover", "focusin"]) {
+  find(".bench").addEventListener(type, () => void load().catch(() => {}), { once: true });
+}
+new IntersectionObserver(
+  async ([entry], observer) => {
+    if (!entry!.isIntersecting) return;
+    observer.disconnect();
+    (await import("./blob.ts")).start();
+  },
+  { rootMargin: "50%" },
+).observe(find("#lower"));
 restart();
-void import("./blob.ts").then((blob) => blob.start());
