@@ -1,7 +1,7 @@
 /** Check: loads a filter, a demo or the visitor's own, and answers for each key. check-list.ts does lists. */
 import { type Filter, init, load, urlExpressions } from "bloom-wasm/reader/slim";
 import { listChecker } from "./check-list.ts";
-import { find, keepFocus, onChoose, onDrop } from "./page.ts";
+import { find, keepFocus, onChoose, onDrop, onForm } from "./page.ts";
 import { duration, inWords, number, oneIn, plural, size } from "./words.ts";
 
 /** The size of each demo list as text, in bytes, from scripts/www.mjs. */
@@ -324,19 +324,29 @@ function measure(filter: Filter, typed: string): number {
   return elapsed / checks;
 }
 
+/** What was loaded last by choice. */
+let shown = "";
+
 /** Loads what is chosen. */
 function choose() {
   const demo = choice().value;
+  shown = demo;
   own.hidden = demo !== "own";
   if (demo !== "own") return open(`${demo}.bloom`, "default", demo);
   under.abort();
   close();
 }
 
+/** Shows that the list is the visitor's own. */
+function chooseOwn() {
+  find<HTMLInputElement>("[value=own]", lists).checked = true;
+  shown = "own";
+  own.hidden = false;
+}
+
 /** Loads the visitor's own filter. */
 function openOwn(source: string | File) {
-  find<HTMLInputElement>("[value=own]", lists).checked = true;
-  own.hidden = false;
+  chooseOwn();
   return open(source);
 }
 
@@ -344,8 +354,7 @@ function openOwn(source: string | File) {
 function openAddress(typed: string) {
   const isAddress = URL.canParse(typed, location.href);
   if (isAddress && /^https?:$/.test(new URL(typed, location.href).protocol)) return void openOwn(typed);
-  find<HTMLInputElement>("[value=own]", lists).checked = true;
-  own.hidden = false;
+  chooseOwn();
   under.abort();
   close();
   find("p", error).textContent = isAddress ? "An address begins with https://." : "This is not an address.";
@@ -375,5 +384,5 @@ if (linked) {
   address.value = linked;
   openAddress(linked);
 } else {
-  void choose();
+  onForm(() => choice().value !== shown && void choose());
 }

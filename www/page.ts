@@ -63,5 +63,11 @@ export function keepFocus(change: () => void, next: () => HTMLElement) {
     next().focus({ preventScroll: true });
 }
 
+/** Runs what reads a form now, and again when the browser has put back what the visitor had chosen before. */
+export function onForm(read: () => void) {
+  read();
+  addEventListener("pageshow", read);
+}
+
 /** Lets the page react to the visitor before it goes on with long work. */
 export const breathe = () => new Promise<void>((resolve) => setTimeout(resolve));

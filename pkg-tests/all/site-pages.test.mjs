@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
-import { at, dist, drop, open, pages, shows } from "../www.mjs";
+import { at, dist, downloaded, drop, open, pages, shows } from "../www.mjs";
 
 if (skip) console.log(`site-pages.test.mjs skipped: ${skip}`);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -179,6 +179,72 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
       );
       await drop(page, "h1", "list.txt", "a");
       assert.equal(await page.evaluate(() => globalThis.kept), true, path);
+      await page.context().close();
+    }
+  });
+
+  test("shows what was chosen before, after a way back", async () => {
+    const page = await open(browser);
+    const back = async () => {
+      await page.goto(at("docs/"));
+      await page.goBack();
+    };
+    await page.getByText("Common passwords").click();
+    await back();
+    await shows(page, "#summary", /fxa-common-password-list/);
+    assert.ok(await page.getByLabel("Common passwords").isChecked());
+    await page.goto(at("build/"));
+    await page.locator("#form").getByText("Passwords", { exact: true }).click();
+    await page.getByText("Cuckoo", { exact: true }).click();
+    await back();
+    await shows(page, "#kind-hint", /^Keys can be added and removed, up to/);
+    await shows(page, "#lowercase-label", "Ignore the case");
+    await page.goto(at("see/"));
+    await page.getByLabel("Bits", { exact: true }).selectOption("512");
+    await back();
+    await page.waitForFunction(() => document.querySelectorAll("#cells .cell").length === 512);
+    await page.context().close();
+  });
+
+  test("fits a phone with names of any length", async () => {
+    const page = await open(browser, "build/", { viewport: { width: 320, height: 640 } });
+    const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= 320);
+    const name = "n".repeat(200);
+    await drop(page, "#drop", `${name}.txt`, "a\nb\n");
+    await page.locator("#name").fill(name);
+    await page.locator("#build").click();
+    await page.locator("#done").waitFor();
+    assert.ok(await fits(), "Build");
+    const { bytes } = await downloaded(page, "#download");
+    await page.goto(at());
+    await page.getByText("Your own filter").click();
+    await page.setInputFiles("#file", { name: "x", mimeType: "", buffer: bytes });
+    await shows(page, "#summary", name);
+    assert.ok(await fits(), "Check");
+    await drop(page, "#lines", `${name}.txt`, `${name}\n`);
+    await shows(page, "#found", /is ready/);
+    assert.ok(await fits(), "Check, a list");
+    await page.goto(at("see/"));
+    await page.getByLabel("Word", { exact: true }).fill(name);
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await shows(page, "#story", "is added");
+    await page.locator("#lower").scrollIntoViewIfNeeded();
+    await shows(page, "#blob-title", "made-up");
+    await page.setInputFiles("#file", { name: "x", mimeType: "", buffer: bytes });
+    await shows(page, "#blob-title", name);
+    assert.ok(await fits(), "See");
+    await page.context().close();
+  });
+
+  test("says so where WebAssembly is forbidden", async () => {
+    const prepare = (page) => page.addInitScript(() => delete globalThis.WebAssembly);
+    for (const [path, selector] of [
+      ["", "#error p"],
+      ["feeds/", "#wrong"],
+    ]) {
+      const page = await open(browser, path, { prepare });
+      await shows(page, selector, /WebAssembly/);
+      assert.deepEqual(page.errors, []);
       await page.context().close();
     }
   });

@@ -1,5 +1,5 @@
 /** Build: the form, what the worker says, and the result. */
-import { download, find, keepFocus, onChoose, onDrop } from "../page.ts";
+import { download, find, keepFocus, onChoose, onDrop, onForm } from "../page.ts";
 import { duration, inWords, number, oneIn, plural, significant, size } from "../words.ts";
 import type { Message, Order, Result } from "./worker.ts";
 
@@ -265,5 +265,5 @@ cancel.addEventListener("click", () => {
   show(error);
 });
 save.addEventListener("click", () => download(built.name, built.blob));
-explain();
 show(nothing);
+onForm(explain);

@@ -1,6 +1,6 @@
 /** The section See: a small Bloom filter drawn bit by bit. The layers of a blob, below it, are blob.ts. */
 import type { BloomFilter } from "bloom-wasm/slim";
-import { find } from "../page.ts";
+import { find, onForm } from "../page.ts";
 import { inWords, number, oneIn, percent, plural } from "../words.ts";
 import { commonWords, madeUpWord } from "./words.ts";
 
@@ -202,4 +202,4 @@ new IntersectionObserver(
   },
   { rootMargin: "50%" },
 ).observe(find("#lower"));
-restart();
+onForm(() => made || restart());

@@ -105,10 +105,10 @@ function update(pause = 0) {
   chosen = all.find(([name]) => name === kind)![1];
   fill(numbers, all);
   const said = describe(numbers);
-  remember();
   soon(() => {
     sentence.textContent = said;
     draw();
+    remember();
   });
 }
 
@@ -223,4 +223,7 @@ form.addEventListener("input", ({ target }) => {
 });
 copyButton(find("#copy-javascript"), () => find("#javascript").textContent);
 copyButton(find("#copy-tool"), () => find("#tool").textContent);
-copyButton(find("#share"), () => location.href);
+copyButton(find("#share"), () => {
+  remember();
+  return location.href;
+});
