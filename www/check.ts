@@ -218,7 +218,7 @@ function describe(filter: Filter, demo?: string) {
     "Bits per key": described.bitsPerKey === null ? "no keys" : number(described.bitsPerKey, 1),
     Size: `${number(described.byteLength)} bytes`,
     Seed: described.seed,
-    "Created at": described.createdAt === null ? "not given" : date.format(described.createdAt),
+    "Created at": described.createdAt === null ? "not given" : day(described.createdAt),
     ID: described.id,
   };
   for (const [name, value] of Object.entries(rows)) {
@@ -236,6 +236,7 @@ function describe(filter: Filter, demo?: string) {
 /** What stands in the place of the answer without a filter, as in index.html. */
 const WAITING = "The answer comes here once a filter is loaded.";
 const date = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "short" });
+const day = (time: number) => (time <= 8.64e15 ? date.format(time) : "after the last date that a browser knows");
 
 /** Asks the filter for what is in the text field. */
 function answer() {

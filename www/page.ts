@@ -69,5 +69,15 @@ export function onForm(read: () => void) {
   addEventListener("pageshow", read);
 }
 
+/** Runs something once an element is less than half a screen away. */
+export function whenNear(element: Element, run: () => void) {
+  const observe = ([entry]: IntersectionObserverEntry[], observer: IntersectionObserver) => {
+    if (!entry!.isIntersecting) return;
+    observer.disconnect();
+    run();
+  };
+  new IntersectionObserver(observe, { rootMargin: "50%" }).observe(element);
+}
+
 /** Lets the page react to the visitor before it goes on with long work. */
 export const breathe = () => new Promise<void>((resolve) => setTimeout(resolve));

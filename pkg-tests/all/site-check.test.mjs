@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import xxhash from "xxhash-wasm";
 import { PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
 import { at, dist, downloaded, drop, gone, open as openSection, shows, temporary } from "../www.mjs";
 
@@ -420,13 +421,21 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, status, /^0 lines of 1 /);
   });
 
-  test("a filter of no keys reads like one", async () => {
-    const { BloomFilter } = await import("bloom-wasm");
+  test("a filter of no keys reads like one, and so does one from the far future", async () => {
+    const { BloomFilter, RibbonFilter } = await import("bloom-wasm");
+    const { h64Raw } = await xxhash();
     await open();
     await page.getByText("Your own filter").click();
     await upload("empty.bloom", Buffer.from(new BloomFilter(64, 3).toBytes()));
     await page.getByText("What this filter holds").click();
     await shows(page, "#info", /False positives\s*0 keys that are not on the list/);
+    const late = Buffer.from(RibbonFilter.from(["a"], { createdAt: 1 }).toBytes());
+    // FORMAT.md: the time follows 14 bytes of parameters and the rows of one stage; the checksum is the end.
+    late.writeBigUInt64LE(2n ** 64n - 1n, 16 + 14 + 4);
+    late.writeBigUInt64LE(h64Raw(late.subarray(0, -8)), late.length - 8);
+    await upload("late.bloom", late);
+    await shows(page, "#info", /Created at\s*after the last date that a browser knows/);
+    await loaded();
   });
 
   test("keeps the keyboard's focus when what has it goes", async () => {

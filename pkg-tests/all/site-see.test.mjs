@@ -131,6 +131,17 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
     assert.ok(kinds.includes("include") && kinds.includes("exclude"), kinds.join());
   });
 
+  test("the package can't be loaded at first", async () => {
+    const other = await open(browser, "see/", { prepare: (page) => page.route("**/*.wasm", (route) => route.abort()) });
+    await other.getByLabel("Word", { exact: true }).fill("a");
+    await other.getByRole("button", { name: "Add", exact: true }).click();
+    await shows(other, "#meaning", "It could not be fetched. Are you online?");
+    await other.unroute("**/*.wasm");
+    await other.getByRole("button", { name: "Add", exact: true }).click();
+    await shows(other, "#verdict", "“a” is added");
+    await other.context().close();
+  });
+
   test("one's own blob, and what isn't one", async () => {
     // FORMAT.md: two updates, each with an include, an exclude of the removed and one of what must be absent.
     const golden = readFileSync(join(root, "tests/golden/layers.bloom"));

@@ -239,6 +239,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
   test("three plots are drawn, and their numbers are a table", async () => {
     await given("size", { Keys: "1,000,000", "False-positive rate": "0.001" });
     await page.getByLabel("ribbon", { exact: true }).check();
+    await page.locator("#plots").scrollIntoViewIfNeeded();
     await page.locator("#by-keys canvas").waitFor();
     assert.equal(await page.locator("figure canvas").count(), 3);
     const drawn = await page.locator("#by-bits canvas").evaluate((canvas) =>

@@ -112,3 +112,4 @@ cancel.addEventListener("click", () => {
   progress.value = 0;
   stop("Cancelled. Nothing is running any more.");
 });
+running(false); // Firefox keeps a button as it was before a reload

@@ -1,6 +1,6 @@
 /** The section See: a small Bloom filter drawn bit by bit. The layers of a blob, below it, are blob.ts. */
 import type { BloomFilter } from "bloom-wasm/slim";
-import { find, onForm } from "../page.ts";
+import { find, onForm, whenNear } from "../page.ts";
 import { inWords, number, oneIn, percent, plural } from "../words.ts";
 import { commonWords, madeUpWord } from "./words.ts";
 
@@ -194,12 +194,5 @@ for (const name of ["#bits", "#hashes"]) find(name).addEventListener("change", r
 for (const type of ["pointerover", "focusin"]) {
   find(".bench").addEventListener(type, () => void load().catch(() => {}), { once: true });
 }
-new IntersectionObserver(
-  async ([entry], observer) => {
-    if (!entry!.isIntersecting) return;
-    observer.disconnect();
-    (await import("./blob.ts")).start();
-  },
-  { rootMargin: "50%" },
-).observe(find("#lower"));
+whenNear(find("#lower"), async () => (await import("./blob.ts")).start());
 onForm(() => made || restart());

@@ -1,6 +1,6 @@
 /** The section Size: two numbers in, the third out, for every kind; and plots, code and an address to share. */
 import { copyButton } from "../copy.ts";
-import { find } from "../page.ts";
+import { find, whenNear } from "../page.ts";
 import { number, oneIn, size } from "../words.ts";
 import { code, tool } from "./code.ts";
 import { bound, type Kind, type Shape, shapeIn, shapeOf, shapeWith } from "./formulas.ts";
@@ -197,8 +197,11 @@ function recall() {
 
 const written = (name: Quantity, value: number) => (name === "fpr" ? String(value) : number(value));
 
-/** The numbers come first: the plots are drawn by as much code as the rest of the page has. */
+/** Whether somebody may see the plots, which take more code, and more time, than the rest of the page. */
+let near = false;
+
 async function draw() {
+  if (!near) return;
   const plots = await import("./plots.ts").catch(() => {
     wrong.textContent = "The plots could not be loaded. Are you online?";
   });
@@ -210,6 +213,10 @@ for (const name of names) body.insertRow().append(headOf(name), ...cells(3), cel
 body.insertRow().append(head("information bound"), ...cells(3), cell("comparing: no filter can be smaller"));
 choose();
 update();
+whenNear(plots, () => {
+  near = true;
+  draw();
+});
 body.addEventListener("change", () => update());
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("input", ({ target }) => {
