@@ -78,5 +78,7 @@ export function inWords(error: unknown): string {
   const sentence = code && sentences[code];
   if (sentence) return sentence;
   const text = String(message);
+  // No browser says more than that an import has failed.
+  if (error instanceof TypeError && /import/i.test(text)) return sentences.network!;
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }

@@ -132,11 +132,15 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
   });
 
   test("the package can't be loaded at first", async () => {
-    const other = await open(browser, "see/", { prepare: (page) => page.route("**/*.wasm", (route) => route.abort()) });
+    const parts = ["**/bloom.slim-*.js", "**/*.wasm"];
+    const prepare = (page) => Promise.all(parts.map((part) => page.route(part, (route) => route.abort())));
+    const other = await open(browser, "see/", { prepare });
     await other.getByLabel("Word", { exact: true }).fill("a");
-    await other.getByRole("button", { name: "Add", exact: true }).click();
-    await shows(other, "#meaning", "It could not be fetched. Are you online?");
-    await other.unroute("**/*.wasm");
+    for (const part of parts) {
+      await other.getByRole("button", { name: "Add", exact: true }).click();
+      await shows(other, "#meaning", "It could not be fetched. Are you online?");
+      await other.unroute(part);
+    }
     await other.getByRole("button", { name: "Add", exact: true }).click();
     await shows(other, "#verdict", "“a” is added");
     await other.context().close();
