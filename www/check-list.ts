@@ -1,7 +1,7 @@
 /** Checks a whole list, line by line, without making the page wait. */
 import type { Filter } from "bloom-wasm/reader/slim";
 import { linesOf } from "./lists.ts";
-import { breathe, download, find, keepFocus, onDrop } from "./page.ts";
+import { breathe, download, find, keepFocus, onChoose, onDrop } from "./page.ts";
 import { inWords, number, percent, plural } from "./words.ts";
 
 /** For how many milliseconds lines are checked before the page may react. */
@@ -24,7 +24,7 @@ export function listChecker() {
   const shown = find("ul", form);
   let filter: Filter | undefined;
   let match: Match = () => null;
-  let file: File | undefined; // what was dropped, instead of the text
+  let file: File | undefined; // what is checked instead of the text
   let hits: string[] = [];
   let run = 0; // the number of the present run; one that isn't it has been stopped
 
@@ -96,13 +96,15 @@ export function listChecker() {
     file = undefined;
     lines.placeholder = "";
   });
-  onDrop(lines, (dropped) => {
+  const take = (chosen: File) => {
     // A large list would make the text field slow.
-    file = dropped;
+    file = chosen;
     lines.value = "";
-    lines.placeholder = dropped.name;
-    reset(`“${dropped.name}” is ready.`);
-  });
+    lines.placeholder = chosen.name;
+    reset(`“${chosen.name}” is ready.`);
+  };
+  onDrop(lines, take);
+  onChoose(find("#choose-list"), find<HTMLInputElement>("#list"), take);
 
   return {
     use(next: Filter | undefined, how: Match = match) {

@@ -183,7 +183,7 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
   test("a result keeps the names of what it was made of", async () => {
     await fresh();
     await page.getByText("Keys that must never match").click();
-    await drop(page, "#allow", "good.txt", "c\n");
+    await page.setInputFiles("#allow-file", { name: "good.txt", mimeType: "", buffer: Buffer.from("c\n") });
     await drop(page, "#drop", "one.txt", "a\nb\n");
     // What is dropped while it is built isn't taken.
     await page.route("**/worker-*.js", async (route) => {

@@ -82,6 +82,12 @@ function take(chosen: File) {
   find("#file-name").textContent = `${file.name}, ${size(file.size)}`;
 }
 
+function takeAllow(chosen: File) {
+  allowFile = chosen;
+  allow.value = "";
+  allow.placeholder = `${chosen.name}, ${size(chosen.size)}`;
+}
+
 /** Shows one of: nothing, the work, an error, the result. */
 function show(what: HTMLElement) {
   keepFocus(
@@ -234,11 +240,8 @@ const blobName = ({ list }: Order) => `${(nameOf(list) ?? "list").replace(/(\.tx
 
 onChoose(find("#choose"), find<HTMLInputElement>("#file"), take);
 onDrop(find("#drop"), take);
-onDrop(allow, (dropped) => {
-  allowFile = dropped;
-  allow.value = "";
-  allow.placeholder = `${dropped.name}, ${size(dropped.size)}`;
-});
+onDrop(allow, takeAllow);
+onChoose(find("#choose-allow"), find<HTMLInputElement>("#allow-file"), takeAllow);
 allow.addEventListener("input", () => {
   allowFile = undefined;
   allow.placeholder = "";
