@@ -13,6 +13,7 @@ const README: Record<string, [title: string, ...parts: string[]]> = {
   "building.html": ["Build a filter", "How do I build a filter?"],
   "asking.html": ["Ask it", "How do I ask it?"],
   "updating.html": ["Keep it up to date", "How does it stay up to date?"],
+  "sharded.html": ["Very large lists", "What if the list is too large to download?"],
   "cost.html": ["What it costs", "What does it cost?"],
   "limits.html": ["Limits and errors", "What are its limits?"],
   "coming.html": ["From other software", "Coming from Go, Java, Spark, Redis or another npm package"],
