@@ -27,11 +27,13 @@ const FILES: Record<string, Record<string, string>> = {
     "docs/feeds.md": "Feeds",
     "docs/moving.md": "Moving a filter here",
     "docs/scale.md": "Building at scale",
+    "docs/pwned.md": "All leaked passwords",
   },
   Examples: {
     "examples/extension/README.md": "Browser extension",
     "examples/signup/README.md": "Signup form",
     "examples/worker/README.md": "Cloudflare Worker",
+    "examples/spark/README.md": "Spark",
   },
   Project: {
     "FORMAT.md": "The blob's format",

@@ -87,7 +87,7 @@ function choose() {
   find("#found").textContent = headings[wanted];
 }
 
-/** Works all out anew, and shows it; what would be too much at each letter, such as what is read aloud, after a pause. */
+/** Works all out anew, and shows it. What would be too much at each letter, and what is read aloud, follows a pause. */
 function update(pause = 0) {
   choose();
   kind = find<HTMLInputElement>('[name="kind"]:checked').value as Kind;

@@ -37,7 +37,8 @@ export function draw(shape: Shape, share: number) {
 
   const shares = range(121, (i) => i / 40);
   const asked = Math.min(0.5, Math.max(fpr, 1e-8));
-  const least = Number(`1e${Math.floor(Math.log10(asked)) - 3}`); // uPlot's steps begin with it, and want a power of ten
+  // uPlot's steps begin with it, and want a power of ten.
+  const least = Number(`1e${Math.floor(Math.log10(asked)) - 3}`);
   const growing = [
     ["bloom", "bloom, counting"],
     ["cuckoo", "cuckoo"],
