@@ -78,8 +78,9 @@ def string(value, pattern):
 class Manifest:
     """The outer object, of step 1. Nothing looks into the payload before `verify`."""
 
-    def __init__(self, text):
+    def __init__(self, text, typ):
         self.text = text
+        self.typ = typ
         members = parse(text)
         self.encoded = members.get("payload")
         self.payload = from_base64url(self.encoded)
@@ -97,7 +98,7 @@ class Manifest:
             header = parse(from_base64url(protected))
         except Error:
             return None
-        if (header.get("alg"), header.get("typ")) != ("EdDSA", "bloom-wasm-feed"):
+        if (header.get("alg"), header.get("typ")) != ("EdDSA", self.typ):
             return None
         if "crit" in header or "b64" in header:
             return None
@@ -117,7 +118,9 @@ def verifies(key, message, signature):
 
 
 class Payload:
-    """Step 3."""
+    """Step 3. `typ` is that of the signatures of such a manifest."""
+
+    typ = "bloom-wasm-feed"
 
     def __init__(self, data):
         members = parse(data)
@@ -135,6 +138,10 @@ class Payload:
         self.seed = int(string(members.get("seed"), "0|[1-9][0-9]{0,19}"))
         must(self.seed < 2**64)
         self.count = whole(members.get("count"))
+        self.read_rest(members)
+
+    def read_rest(self, members):
+        """What only a feed has."""
         files = members.get("files")
         must(type(files) is list and 1 <= len(files) <= 64)
         self.files = [self.read_file(file, "delta" if i else "base") for i, file in enumerate(files)]
@@ -204,12 +211,12 @@ class Memory:
             print(f"feed_reader.py: nothing is remembered: {error}", file=sys.stderr)
 
 
-def open_manifest(text, keys):
+def open_manifest(text, keys, kind=Payload):
     """Steps 1 (but for fetching) to 3. Without keys the feed is said to be unsigned."""
-    manifest = Manifest(text)
+    manifest = Manifest(text, kind.typ)
     if keys:
         manifest.verify(keys)
-    return manifest, Payload(manifest.payload)
+    return manifest, kind(manifest.payload)
 
 
 def fetch(path, limit):

@@ -110,6 +110,7 @@ class Filter:
     seed = 0
     name = None
     created = None
+    count = None  # of different keys, where the blob tells it
     layers = ()
     payload = b""
 
@@ -247,6 +248,7 @@ class Ribbon(Filter):
         count = fields.u8()
         must(count <= 4)
         must((keys == 0) == (count == 0))
+        self.count = keys
         return self.read_rows(fields, p, attempt, count)
 
     def read_rows(self, fields, p, attempt, count):
@@ -747,6 +749,7 @@ def decode(blob):
         must(count >= 1 or kind == 7)
         keys = fields.u32()  # of the stack
         must(count >= 1 or keys == 0)
+        result.count = keys
         result.layers = [Layer(fields) for _ in range(count)]
     result.start = fields.offset
 
