@@ -24,10 +24,11 @@ import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import * as setup from "../../scripts/setup.mjs";
 import { newPage, noChromium, playwright } from "../browsers.mjs";
-import { folder } from "../installed.mjs";
+import { folder, installed } from "../installed.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
 const LOOKUPS = Number(process.env.LOOKUPS ?? 1000);
@@ -211,6 +212,41 @@ const lookups = test("lookups", { timeout: 3_600_000 }, async (context) => {
       await miniflare.dispose();
     }
   });
+});
+
+const python = setup.pythonPackages("feeds", ["cryptography==50.0.2", "xxhash==4.1.0"]);
+const noPython = !python && skipped("tests/shards_reader.py", "pip could not install what it needs");
+
+test("a reader in Python, written from the pages alone, agrees on the golden folders", { skip: noPython }, async () => {
+  const golden = join(setup.root, "tests/golden/shards");
+  const passwords = ["größer", ...Array.from({ length: 300 }, (_, i) => `Password-${i}`)];
+  const listed = readFileSync(join(golden, "url.txt"), "utf8").trim().split("\n");
+  const members = {
+    url: listed.map((line) => (line.includes("/") ? line : `${line}/`)),
+    password: ["hUNTER2", ...passwords],
+    sha1: ["hunter2", ...passwords],
+  };
+  const { openSharded } = await installed("bloom-wasm/reader");
+  for (const [name, keys] of Object.entries(members)) {
+    const asked = [...keys, ...Array.from({ length: 20_000 }, (_, i) => `stranger-${i}.example/`)];
+    const said = execFileSync(
+      "python3",
+      [join(setup.root, "tests/shards_reader.py"), "--unsigned", join(golden, name)],
+      {
+        env: { ...process.env, PYTHONPATH: python },
+        input: asked.map((key) => `${key}\n`).join(""),
+      },
+    );
+    const answers = said.toString().trim().split("\n").map(Number);
+    assert.ok(
+      answers.slice(0, keys.length).every((answer) => answer === 1),
+      name,
+    );
+    const url = pathToFileURL(join(golden, name, "shards.json"));
+    const filter = await openSharded(url, { publicKey: null, cache: null });
+    const ask = (key) => (name === "url" ? filter.has(key) : filter.hasPassword(key));
+    for (const [i, key] of asked.entries()) assert.equal(Number(await ask(key)), answers[i], `${name} ${key}`);
+  }
 });
 
 /** Runs the tool. Returns what it prints, the seconds it took, and the most memory it had, in bytes. */

@@ -231,6 +231,7 @@ impl Payload for Shards {
     fn check(&self) -> Result<()> {
         self.head.check()?;
         let pages = self.sharding()?.pages();
+        ensure!(!(self.lowercase && self.sha1), "lowercase and sha1 exclude each other");
         ensure!(self.pages.len() == pages, "{} shards have {pages} pages of {PAGE}", self.shards);
         ensure!(self.pages.iter().all(|page| is_hex(page, 64)), "a page has a bad sha256");
         ensure!(self.bytes <= MAX_NUMBER, "a number is too large");
