@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use super::keys::{self, Met, Place};
-use super::shards::{Measured, Sharded};
+use super::sharded::{Measured, Sharded};
 use super::show::{escaped, not_printed};
 use super::{Answer, Streams, delta, grouped, lists, rate, read_blob, read_file, unless_closed};
 

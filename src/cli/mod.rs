@@ -12,6 +12,7 @@ mod lists;
 mod manifest;
 mod output;
 mod publish;
+mod sharded;
 mod shards;
 mod show;
 mod spill;

@@ -1,0 +1,209 @@
+//! Asking the folder of a sharded filter, for `info`, `check` and `verify`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::inspect::time_in_words;
+use super::manifest::{self, Head, Payload, Shards, hex, sha256};
+use super::shards::{ribbon, size_in_words};
+use super::spill::{Placed, Spill, of_shard};
+use super::{Answer, Streams, grouped, keys, rate};
+use crate::keys::Input;
+use crate::shards::{Entry, Sharding, read_page};
+use crate::{Blob, Profile, hash};
+
+/// A folder that is asked. A shard is read when it is first needed.
+pub struct Sharded {
+    dir: PathBuf,
+    pub shards: Shards,
+    pub sharding: Sharding,
+    pages: HashMap<usize, Vec<Entry>>,
+    blobs: HashMap<u32, Blob>,
+    /// The bytes of those.
+    held: u64,
+}
+
+/// How many bytes of shards stay in memory.
+const HELD: u64 = 256 << 20;
+
+impl Sharded {
+    pub fn open(dir: &Path) -> Result<Self> {
+        let none = || {
+            format!(
+                "{}: a folder is asked if it is a sharded filter, and there is no {}",
+                dir.display(),
+                Shards::FILE
+            )
+        };
+        let (_, shards) = manifest::read::<Shards>(dir)?.with_context(none)?;
+        let sharding = shards.sharding()?;
+        Ok(Sharded {
+            dir: dir.to_owned(),
+            shards,
+            sharding,
+            pages: HashMap::new(),
+            blobs: HashMap::new(),
+            held: 0,
+        })
+    }
+
+    /// A file whose name is its hash.
+    fn read(&self, name: &str, bytes: Option<u32>) -> Result<Vec<u8>> {
+        let path = self.dir.join(name);
+        let context = || path.display().to_string();
+        let found = fs::read(&path).with_context(context)?;
+        if sha256(&found) != name || bytes.is_some_and(|bytes| found.len() != bytes as usize) {
+            bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
+        }
+        Ok(found)
+    }
+
+    fn entry(&mut self, shard: u32) -> Result<Entry> {
+        let entries = self.sharding.entries();
+        let page = shard as usize / entries;
+        if !self.pages.contains_key(&page) {
+            let name = &self.shards.pages[page];
+            let bytes = self.read(name, None)?;
+            let read =
+                read_page(&bytes, entries).with_context(|| self.dir.join(name).display().to_string())?;
+            self.pages.insert(page, read);
+        }
+        Ok(self.pages[&page][shard as usize % entries])
+    }
+
+    /// A shard.
+    pub fn shard(&mut self, shard: u32) -> Result<&Blob> {
+        if !self.blobs.contains_key(&shard) {
+            let entry = self.entry(shard)?;
+            let name = hex(&entry.sha256);
+            let context = || self.dir.join(&name).display().to_string();
+            let blob = Blob::decode(self.read(&name, Some(entry.bytes))?).with_context(context)?;
+            let (profile, seed) = (self.sharding.profile(), self.sharding.seed());
+            if blob.profile() != profile
+                || blob.filter().seed() != seed
+                || ribbon(&blob)?.count() != entry.count
+            {
+                bail!("{}: it isn't a shard of this filter", context());
+            }
+            if self.held > HELD {
+                self.blobs.clear();
+                self.held = 0;
+            }
+            self.held += u64::from(entry.bytes);
+            self.blobs.insert(shard, blob);
+        }
+        Ok(&self.blobs[&shard])
+    }
+
+    /// Whether a key of each input is maybe present.
+    pub fn has_each(&mut self, inputs: &[Option<Input>]) -> Result<Vec<bool>> {
+        let mut asked: BTreeMap<u32, Vec<(usize, u64)>> = BTreeMap::new();
+        for (i, input) in inputs.iter().enumerate() {
+            for key in input.iter().flat_map(Input::keys) {
+                let digest = hash::digest(self.sharding.seed(), key);
+                asked.entry(self.sharding.shard_of(key)).or_default().push((i, digest));
+            }
+        }
+        let mut answers = vec![false; inputs.len()];
+        for (shard, keys) in asked {
+            let filter = self.shard(shard)?.filter();
+            for (i, digest) in keys {
+                answers[i] |= filter.has_digest(digest);
+            }
+        }
+        Ok(answers)
+    }
+
+    pub fn info(&self, json: bool, streams: &mut Streams) -> Result<Answer> {
+        if json {
+            streams.print_json(&self.shards)?;
+            return Ok(Answer::Yes);
+        }
+        let Head { feed_id, name, generation, created_at, expires, profile, fpr, seed, count, .. } =
+            &self.shards.head;
+        let per = if self.sharding.profile() == Profile::Url { "URL" } else { "key" };
+        streams.print_rows(&[
+            ("kind", "sharded: a ribbon filter for each part of the keys".to_owned()),
+            ("profile", profile.clone()),
+            ("name", name.clone().unwrap_or("none".to_owned())),
+            ("created", time_in_words(*created_at)),
+            ("expires", time_in_words(*expires)),
+            ("feed", feed_id.clone()),
+            ("generation", generation.to_string()),
+            ("keys", grouped(*count)),
+            ("fpr", format!("{} per {per}", rate(*fpr))),
+            ("shards", grouped(self.shards.shards.into())),
+            ("size", size_in_words(&self.shards)),
+            ("seed", seed.clone()),
+        ])?;
+        Ok(Answer::Yes)
+    }
+
+    /// Compares the filter with the lists of its members, and asks for random keys.
+    pub fn measure(
+        &mut self,
+        members: &[PathBuf],
+        omitted: &keys::Omitted,
+        probes: Option<u64>,
+        streams: &mut Streams,
+    ) -> Result<Measured> {
+        let sharding = self.sharding;
+        // WASI has no such folder, and needs none.
+        let folder = if cfg!(target_os = "wasi") { PathBuf::new() } else { std::env::temp_dir() };
+        let name = || folder.display().to_string();
+        let mut spill = Spill::new(&sharding, &folder).with_context(name)?;
+        let mut measured = Measured::default();
+        let take = |placed: &mut Vec<Placed>, input: &Input, _: keys::Place| {
+            let key = input.own();
+            placed.push((sharding.shard_of(key), hash::digest(sharding.seed(), key)));
+            Ok(())
+        };
+        let met = keys::for_each(members, sharding.profile(), omitted, streams, Vec::new, take, |placed| {
+            measured.members += placed.len() as u64;
+            spill.extend(placed);
+        })?;
+        measured.met = met;
+        let fpr = sharding.profile().key_fpr(self.shards.head.fpr);
+        let probes = probes.unwrap_or(((100.0 / fpr).min(1e9) as u64).max(1_000_000));
+        let shards = sharding.shards();
+        let each = spill.each();
+        let mut rate = 0.0;
+        for (first, part) in (0..shards).step_by(each as usize).zip(spill.parts()) {
+            let part = part.with_context(name)?;
+            for shard in first..first + each {
+                let blob = self.shard(shard)?;
+                let filter = blob.filter();
+                rate += filter.estimated_fpr();
+                measured.false_negatives +=
+                    of_shard(&part, shard).filter(|&digest| !filter.has_digest(digest)).count() as u64;
+                // Random digests; without the profile `url`, a key of this shard has these first bits.
+                let bits = if sharding.profile() == Profile::Url { 0 } else { shards.trailing_zeros() };
+                let first_bits = if bits == 0 { 0 } else { u64::from(shard) << (64 - bits) };
+                let random = |i: u64| first_bits | hash::digest(0x5eed_0001, &i.to_le_bytes()) >> bits;
+                // The first shards get one more each, if it doesn't come out even.
+                let count =
+                    probes / u64::from(shards) + u64::from(u64::from(shard) < probes % u64::from(shards));
+                let from = measured.probes;
+                measured.false_positives +=
+                    (from..from + count).filter(|&i| filter.has_digest(random(i))).count() as u64;
+                measured.probes += count;
+            }
+        }
+        measured.estimated_fpr = rate / f64::from(shards);
+        Ok(measured)
+    }
+}
+
+/// What a filter says of its members and of others.
+#[derive(Default)]
+pub struct Measured {
+    pub members: u64,
+    pub false_negatives: u64,
+    pub probes: u64,
+    pub false_positives: u64,
+    pub estimated_fpr: f64,
+    pub met: keys::Met,
+}
