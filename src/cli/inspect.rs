@@ -20,6 +20,8 @@ use super::{Answer, Streams, delta, grouped, lists, rate, read_blob, read_file, 
 
 /// About how many bytes of lines, and how many random keys, are asked together: they stay in the processor's cache.
 const BLOCK: usize = 1 << 14;
+/// The same for lines that a sharded filter is asked about: each block reads most of a long filter's shards.
+const FOLDER_BLOCK: usize = 1 << 22;
 
 /// Show what a blob holds
 #[derive(clap::Args)]
@@ -190,6 +192,7 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     } else {
         Asked::Blob(read_blob(&args.file, streams)?)
     };
+    let block = if matches!(asked, Asked::Folder(_)) { FOLDER_BLOCK } else { BLOCK };
     let Streams { input, out, terminal, .. } = streams;
     let mut out = io::BufWriter::new(out);
     let mut answer = Answer::No;
@@ -213,7 +216,7 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
         let mut text = Vec::new();
         let mut first = true;
         loop {
-            while text.len() < BLOCK && input.read_until(b'\n', &mut text).context("standard input")? > 0 {}
+            while text.len() < block && input.read_until(b'\n', &mut text).context("standard input")? > 0 {}
             if text.is_empty() {
                 break;
             }

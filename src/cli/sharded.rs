@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::inspect::time_in_words;
 use super::manifest::{self, Head, Payload, Shards, hex, sha256};
 use super::shards::{ribbon, size_in_words};
-use super::spill::{Placed, Spill, of_shard};
+use super::spill::{Batch, Spill};
 use super::{Answer, Streams, grouped, keys, rate};
 use crate::keys::Input;
 use crate::shards::{Entry, Sharding, read_page};
@@ -156,29 +156,29 @@ impl Sharded {
         let name = || folder.display().to_string();
         let mut spill = Spill::new(&sharding, &folder).with_context(name)?;
         let mut measured = Measured::default();
-        let take = |placed: &mut Vec<Placed>, input: &Input, _: keys::Place| {
+        let take = |batch: &mut Batch, input: &Input, _: keys::Place| {
             let key = input.own();
-            placed.push((sharding.shard_of(key), hash::digest(sharding.seed(), key)));
+            batch.push(sharding.shard_of(key), hash::digest(sharding.seed(), key));
             Ok(())
         };
-        let met = keys::for_each(members, sharding.profile(), omitted, streams, Vec::new, take, |placed| {
-            measured.members += placed.len() as u64;
-            spill.extend(placed);
+        let new = || Batch::new(&sharding);
+        let met = keys::for_each(members, sharding.profile(), omitted, streams, new, take, |batch| {
+            measured.members += batch.len();
+            spill.extend(batch);
         })?;
         measured.met = met;
         let fpr = sharding.profile().key_fpr(self.shards.head.fpr);
         let probes = probes.unwrap_or(((100.0 / fpr).min(1e9) as u64).max(1_000_000));
         let shards = sharding.shards();
-        let each = spill.each();
         let mut rate = 0.0;
-        for (first, part) in (0..shards).step_by(each as usize).zip(spill.parts()) {
-            let part = part.with_context(name)?;
-            for shard in first..first + each {
+        let mut next = 0..;
+        for part in spill.parts() {
+            for (digests, shard) in part.with_context(name)?.into_iter().zip(next.by_ref()) {
                 let blob = self.shard(shard)?;
                 let filter = blob.filter();
                 rate += filter.estimated_fpr();
                 measured.false_negatives +=
-                    of_shard(&part, shard).filter(|&digest| !filter.has_digest(digest)).count() as u64;
+                    digests.into_iter().filter(|&digest| !filter.has_digest(digest)).count() as u64;
                 // Random digests; without the profile `url`, a key of this shard has these first bits.
                 let bits = if sharding.profile() == Profile::Url { 0 } else { shards.trailing_zeros() };
                 let first_bits = if bits == 0 { 0 } else { u64::from(shard) << (64 - bits) };

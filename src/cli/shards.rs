@@ -15,9 +15,9 @@ use serde::Serialize;
 use super::build::{BuildArgs, Keys, Row, milliseconds};
 use super::inspect::time_in_words;
 use super::manifest::{self, Head, Manifest, Payload, Shards, hex, sha256, unhex};
-use super::spill::{Placed, Spill, of_shard};
+use super::spill::{self, Batch, Spill};
 use super::{Answer, Streams, feed, grouped, keys, output, rate};
-use crate::digests::subtract;
+use crate::digests::{sort, subtract};
 use crate::keys::Input;
 use crate::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding, write_page};
 use crate::{Blob, Filter, Kind, Profile, RibbonFilter, Stack, hash};
@@ -304,21 +304,24 @@ impl<'a> Split<'a> {
         let folder = args.output.display().to_string();
         let spill = || Spill::new(sharding, &args.output).with_context(|| folder.clone());
         let (mut members, mut allowed, mut won) = (spill()?, spill()?, spill()?);
-        let place = |key: &[u8]| -> Placed { (sharding.shard_of(key), hash::digest(sharding.seed(), key)) };
+        let new = || Batch::new(sharding);
+        let push = |batch: &mut Batch, key: &[u8]| {
+            batch.push(sharding.shard_of(key), hash::digest(sharding.seed(), key));
+        };
         let mut keys = 0;
-        let take = |placed: &mut Vec<Placed>, input: &Input, _: keys::Place| {
-            placed.push(place(input.own()));
+        let take = |batch: &mut Batch, input: &Input, _: keys::Place| {
+            push(batch, input.own());
             Ok(())
         };
         let profile = sharding.profile();
-        let met = keys::for_each(&args.lists, profile, &args.omitted, streams, Vec::new, take, |placed| {
-            keys += placed.len() as u64;
-            members.extend(placed);
+        let met = keys::for_each(&args.lists, profile, &args.omitted, streams, new, take, |batch| {
+            keys += batch.len();
+            members.extend(batch);
         })?;
         args.require_keys(keys)?;
-        let take = |(placed, own): &mut (Vec<Placed>, Vec<Placed>), input: &Input, _: keys::Place| {
-            placed.extend(input.keys().map(place));
-            own.push(place(input.own()));
+        let take = |(all, own): &mut (Batch, Batch), input: &Input, _: keys::Place| {
+            input.keys().for_each(|key| push(all, key));
+            push(own, input.own());
             Ok(())
         };
         let omitted = keys::Omitted::none();
@@ -328,11 +331,11 @@ impl<'a> Split<'a> {
             profile,
             &omitted,
             streams,
-            Default::default,
+            || (new(), new()),
             take,
-            |(placed, own)| {
-                entries += own.len() as u64;
-                allowed.extend(placed);
+            |(all, own)| {
+                entries += own.len();
+                allowed.extend(all);
                 if args.allow_wins {
                     won.extend(own);
                 }
@@ -343,58 +346,76 @@ impl<'a> Split<'a> {
         Ok((Split { sharding, folder, members, allowed: is_given.then_some(allowed), won }, read))
     }
 
-    /// Builds all shards, in order, as many at once as fit into the memory.
+    /// Builds all shards, in order, as many at once as fit into the memory. Meanwhile it writes those before, and reads the
+    /// digests of those after.
     fn build(
         self,
         key_fpr: f64,
         streams: &mut Streams,
-        mut put: impl FnMut(Made) -> Result<()>,
+        mut put: impl FnMut(Made) -> Result<()> + Send,
     ) -> Result<Both> {
         let Split { sharding, folder, members, allowed, won } = self;
-        let each = members.each();
+        let (mut members, mut won) = (members.parts(), won.parts());
         let mut allowed = allowed.map(Spill::parts);
+        let mut read = || -> Result<Option<Part>> {
+            let part =
+                |of: &mut dyn Iterator<Item = _>| of.next().transpose().with_context(|| folder.clone());
+            let Some(members) = part(&mut members)? else { return Ok(None) };
+            let allowed = allowed.as_mut().map(|allowed| part(allowed)).transpose()?.flatten();
+            Ok(Some(Part { members, allowed, won: part(&mut won)?.unwrap_or_default() }))
+        };
         let mut both = Both::default();
-        for (part, (members, won)) in (0_u32..).zip(members.parts().zip(won.parts())) {
-            let allowed = allowed.as_mut().and_then(Iterator::next).transpose();
-            let part_of_lists = Part {
-                members: members.with_context(|| folder.clone())?,
-                allowed: allowed.with_context(|| folder.clone())?,
-                won: won.with_context(|| folder.clone())?,
-            };
-            let end = (part + 1) * each;
-            let mut next = part * each;
-            while next < end {
-                let at_once = next..part_of_lists.fitting(next..end, streams);
-                next = at_once.end;
-                let make = |shard| part_of_lists.make(sharding, key_fpr, shard);
-                for made in at_once.into_par_iter().map(make).collect::<Vec<_>>() {
-                    let (made, met) = made?;
+        let (mut next, mut built) = (read()?, Vec::new());
+        let mut first = 0;
+        while let Some(part) = next.take() {
+            let count = part.members.len();
+            let mut start = 0;
+            while start < count {
+                let end = part.fitting(start..count, first, streams);
+                let make = |i| part.make(sharding, key_fpr, first, i);
+                let (made, done) = rayon::join(
+                    || (start..end).into_par_iter().map(make).collect::<Result<Vec<_>>>(),
+                    || -> Result<()> {
+                        built.drain(..).try_for_each(&mut put)?;
+                        if end == count {
+                            next = read()?;
+                        }
+                        Ok(())
+                    },
+                );
+                done?;
+                for (made, met) in made? {
                     both.removed += met.removed;
                     both.kept += met.kept;
-                    put(made)?;
+                    built.push(made);
                 }
+                start = end;
             }
+            first += count as u32;
         }
+        built.into_iter().try_for_each(put)?;
         Ok(both)
     }
 }
 
 /// The digests of some shards, in memory.
 struct Part {
-    members: Vec<Placed>,
-    allowed: Option<Vec<Placed>>,
-    won: Vec<Placed>,
+    members: spill::Part,
+    allowed: Option<spill::Part>,
+    won: spill::Part,
 }
 
 impl Part {
-    /// The end of those among some shards that are built at once: at least one. Large ones are announced.
-    fn fitting(&self, shards: Range<u32>, streams: &mut Streams) -> u32 {
+    /// The end of those among some shards that are built at once: at least one. Large ones are announced. `first` is the
+    /// number of the part's first shard.
+    fn fitting(&self, shards: Range<usize>, first: u32, streams: &mut Streams) -> usize {
         let (mut end, mut keys) = (shards.start, 0);
         while end < shards.end && (end == shards.start || keys < AT_ONCE) {
-            let of_this = of_shard(&self.members, end).len();
+            let of_this = self.members[end].len();
             if of_this > LARGE {
-                let (keys, bytes) = (grouped(of_this as u64), grouped(of_this as u64 * 40));
-                streams.warn(&format!("shard {end} has {keys} keys and needs {bytes} bytes"));
+                let (shard, keys) = (first as usize + end, grouped(of_this as u64));
+                let bytes = grouped(of_this as u64 * 40);
+                streams.warn(&format!("shard {shard} has {keys} keys and needs {bytes} bytes"));
             }
             keys += of_this;
             end += 1;
@@ -402,17 +423,21 @@ impl Part {
         end
     }
 
-    fn make(&self, sharding: &Sharding, key_fpr: f64, shard: u32) -> Result<(Made, Both)> {
-        let mut digests: Vec<u64> = of_shard(&self.members, shard).collect();
+    /// Builds the shard with this place in the part.
+    fn make(&self, sharding: &Sharding, key_fpr: f64, first: u32, place: usize) -> Result<(Made, Both)> {
+        let sorted = |part: &spill::Part| -> Result<Vec<u64>> {
+            let mut digests = part[place].clone();
+            sort(&mut digests)?;
+            Ok(digests)
+        };
+        let mut digests = sorted(&self.members)?;
         let all = digests.len();
-        let won: Vec<u64> = of_shard(&self.won, shard).collect();
-        subtract(&mut digests, &won);
+        subtract(&mut digests, &sorted(&self.won)?);
         let removed = (all - digests.len()) as u64;
-        let allowed: Option<Vec<u64>> =
-            self.allowed.as_ref().map(|allowed| of_shard(allowed, shard).collect());
+        let allowed = self.allowed.as_ref().map(sorted).transpose()?;
         let is_member = |key: &&u64| digests.binary_search(key).is_ok();
         let kept = allowed.iter().flatten().filter(is_member).count() as u64;
-        let made = Made::new(sharding, key_fpr, shard, &mut digests, allowed.as_deref())?;
+        let made = Made::new(sharding, key_fpr, first + place as u32, &mut digests, allowed.as_deref())?;
         Ok((made, Both { removed, kept }))
     }
 }

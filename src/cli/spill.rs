@@ -1,20 +1,20 @@
-//! Digests on disk, sorted by shard: so a list may be longer than memory.
+//! Digests on disk, split by shard: so a list may be longer than memory.
 
-use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
-
-use rayon::slice::ParallelSliceMut;
 
 use crate::shards::Sharding;
 
-/// Into how many files the digests go. Each is then read as a whole.
+/// Into how many files the digests go, at most. Each is then read as a whole.
 const FILES: u32 = 64;
+/// The bytes of a digest in a file: the number of its shard among those of the file, and the digest.
+const RECORD: usize = 10;
 
-/// Digests with their shards, in temporary files that have no name, so they are gone however the program ends.
+/// Digests in temporary files, which have no name, so they are gone however the program ends.
 pub struct Spill {
     files: Vec<BufWriter<Scratch>>,
-    /// How many shards each file has.
-    each: u32,
+    /// How many digests each shard has.
+    counts: Vec<usize>,
     error: io::Result<()>,
 }
 
@@ -35,67 +35,84 @@ fn scratch(_: &Path) -> io::Result<Scratch> {
     Ok(Scratch::default())
 }
 
-/// The shard of a key, and its digest.
-pub type Placed = (u32, u64);
+/// Digests on their way into a [`Spill`]. Each thread fills its own.
+pub struct Batch {
+    /// What goes to each file.
+    files: Vec<Vec<u8>>,
+    each: u32,
+    length: u64,
+}
+
+impl Batch {
+    pub fn new(sharding: &Sharding) -> Self {
+        let files = FILES.min(sharding.shards());
+        // A chunk of a list has some thousands of keys.
+        let room = || Vec::with_capacity(1 << 10);
+        Batch { files: (0..files).map(|_| room()).collect(), each: sharding.shards() / files, length: 0 }
+    }
+
+    /// Appends the digest of a key of this shard.
+    pub fn push(&mut self, shard: u32, digest: u64) {
+        let file = &mut self.files[(shard / self.each) as usize];
+        // A file has at most 2^10 shards.
+        file.extend_from_slice(&((shard % self.each) as u16).to_le_bytes());
+        file.extend_from_slice(&digest.to_le_bytes());
+        self.length += 1;
+    }
+
+    /// The number of digests.
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+/// The digests of each of some shards, in no order, and as often as they were added.
+pub type Part = Vec<Vec<u64>>;
 
 impl Spill {
     pub fn new(sharding: &Sharding, folder: &Path) -> io::Result<Self> {
-        let count = FILES.min(sharding.shards());
-        let files = (0..count).map(|_| scratch(folder).map(BufWriter::new)).collect::<io::Result<_>>()?;
-        Ok(Spill { files, each: sharding.shards() / count, error: Ok(()) })
+        let files = FILES.min(sharding.shards());
+        let files = (0..files).map(|_| scratch(folder).map(BufWriter::new)).collect::<io::Result<_>>()?;
+        Ok(Spill { files, counts: vec![0; sharding.shards() as usize], error: Ok(()) })
     }
 
     /// Adds digests. The first failure comes with [`Spill::parts`].
-    pub fn extend(&mut self, digests: impl IntoIterator<Item = Placed>) {
-        for (shard, digest) in digests {
+    pub fn extend(&mut self, batch: Batch) {
+        let counts = self.counts.chunks_mut(batch.each as usize);
+        for ((file, counts), records) in self.files.iter_mut().zip(counts).zip(batch.files) {
             if self.error.is_err() {
                 return;
             }
-            let mut record = [0; 10];
-            record[..2].copy_from_slice(&(shard as u16).to_le_bytes());
-            record[2..].copy_from_slice(&digest.to_le_bytes());
-            self.error = self.files[(shard / self.each) as usize].write_all(&record);
+            for record in records.as_chunks().0 {
+                counts[split(record).0] += 1;
+            }
+            self.error = file.write_all(&records);
         }
     }
 
-    /// The digests of some shards at a time, in order: first those of the shards from 0 to [`Spill::each`], and so on.
-    /// Each part is sorted, and has each digest of a shard once.
-    pub fn parts(self) -> impl Iterator<Item = io::Result<Vec<Placed>>> {
+    /// The digests of some shards at a time, in the order of the shards: of as many in each part.
+    pub fn parts(self) -> impl Iterator<Item = io::Result<Part>> + Send {
         let mut failed = Some(self.error).filter(io::Result::is_err);
-        self.files.into_iter().map(move |file| {
+        let each = self.counts.len() / self.files.len();
+        let counts: Vec<Vec<usize>> = self.counts.chunks(each).map(<[usize]>::to_vec).collect();
+        self.files.into_iter().zip(counts).map(move |(file, counts)| {
             failed.take().unwrap_or(Ok(()))?;
             let mut file = file.into_inner().map_err(|error| error.into_error())?;
             file.rewind()?;
-            let mut part = read(BufReader::with_capacity(1 << 16, file))?;
-            part.par_sort_unstable();
-            part.dedup();
+            let mut part: Part = counts.iter().map(|&count| Vec::with_capacity(count)).collect();
+            let mut file = BufReader::with_capacity(1 << 16, file);
+            let mut record = [0; RECORD];
+            for _ in 0..counts.iter().sum() {
+                file.read_exact(&mut record)?;
+                let (shard, digest) = split(&record);
+                part[shard].push(digest);
+            }
             Ok(part)
         })
     }
-
-    /// How many shards a part has.
-    pub fn each(&self) -> u32 {
-        self.each
-    }
 }
 
-fn read(mut file: impl Read) -> io::Result<Vec<Placed>> {
-    let mut part = Vec::new();
-    let mut record = [0; 10];
-    loop {
-        match file.read_exact(&mut record) {
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(part),
-            read => read?,
-        }
-        let (shard, digest) = record.split_at(2);
-        let digest = digest.try_into().map(u64::from_le_bytes).unwrap_or_default();
-        part.push((shard.try_into().map(u16::from_le_bytes).unwrap_or_default().into(), digest));
-    }
-}
-
-/// The digests of a shard, out of a part.
-pub fn of_shard(part: &[Placed], shard: u32) -> impl ExactSizeIterator<Item = u64> {
-    let start = part.partition_point(|&(other, _)| other < shard);
-    let end = part.partition_point(|&(other, _)| other <= shard);
-    part[start..end].iter().map(|&(_, digest)| digest)
+/// The number of a shard, and a digest.
+fn split(&[low, high, ref digest @ ..]: &[u8; RECORD]) -> (usize, u64) {
+    (u16::from_le_bytes([low, high]).into(), u64::from_le_bytes(*digest))
 }
