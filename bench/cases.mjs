@@ -258,4 +258,21 @@ async function url(bench) {
   };
 }
 
-export const cases = { has, add, many, url, load, native, page, cli, large };
+/** What a secret costs: the same keys in a keyed filter and in an ordinary one. */
+async function keyed(bench) {
+  const [fpr, secret] = [0.001, new Uint8Array(16).fill(7)];
+  const tables = [];
+  for (const [name, kind] of Object.entries({ BloomFilter, RibbonFilter })) {
+    const ask = loop("filter.has(key)");
+    const contestants = [[name], [`${name}, keyed`, { secret }]].map(([name, options]) => {
+      const filter = kind.from(bench.members(), { fpr, ...options });
+      assert.equal(ask(filter, bench.members()), bench.count);
+      return { name, keys: bench.count, run: () => ask(filter, bench.queries()) };
+    });
+    const times = await race(contestants, bench.rounds);
+    tables.push(table(`keyed ${name}: has(string), fpr ${fpr}`, times, { rival: name }));
+  }
+  return { tables, claims: [] };
+}
+
+export const cases = { has, add, many, url, keyed, load, native, page, cli, large };

@@ -13,12 +13,14 @@ export const errorCodes = /** @type {const} */ ([
   "truncated", // the blob is cut short
   "trailing_bytes", // there are bytes after the blob's end
   "checksum_mismatch", // the blob is damaged
-  "incompatible", // two filters differ in profile, bits, hashes or seed, or are of different entries
+  "incompatible", // two filters differ in profile, bits, hashes, seed or secret, or are of different entries
   "build_failed", // the keys collide under every hash of a ribbon filter
   "not_mergeable", // filters of these kinds can't be merged
   "filter_full", // a cuckoo or scalable filter has no room for another key
   "too_large", // more memory is needed than there is, or the blob is longer than `maxBytes`
   "wrong_base", // the delta was made for another filter
+  "secret_required", // the filter is keyed, and no secret was given
+  "wrong_secret", // the secret isn't that of the filter, or the filter has none
   "layered", // the filter has layers over it, and is therefore read-only
   "invalid_key", // a key is neither a string nor a Uint8Array, or gives no key to a filter of URLs or hashes
   "wrong_profile", // the filter wasn't built from URLs, or from passwords

@@ -16,10 +16,20 @@ import {
   isA,
   iterable,
   type Key,
+  secretIn,
   typeName,
 } from "./input.js";
 import { Batch, put } from "./scratch.js";
 import { putUrl } from "./url.js";
+
+/** The options of {@link decode}. */
+export interface DecodeOptions {
+  /**
+   * The secret of a keyed filter, 16 bytes. Without it a keyed blob throws `secret_required`; with another one, or for a
+   * blob that isn't keyed, `wrong_secret`.
+   */
+  secret?: Uint8Array | undefined;
+}
 
 /** @internal What WebAssembly holds of a filter. */
 export let rawOf: (filter: Filter) => RawFilter;
@@ -236,11 +246,15 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
    * Like the function {@link decode}, but throws `wrong_kind` unless the blob is of this class's kind. Called on your
    * own subclass, it returns an instance of that.
    */
-  static decode<F extends Filter>(this: { readonly prototype: F }, bytes: Uint8Array | ArrayBuffer): F;
+  static decode<F extends Filter>(
+    this: { readonly prototype: F },
+    bytes: Uint8Array | ArrayBuffer,
+    options?: DecodeOptions,
+  ): F;
   static decode(this: FilterClass, bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
     requireClass(this);
     refuseFrom(options);
-    return holdAs(decodeRaw(bytes), this);
+    return holdAs(decodeRaw(bytes, options), this);
   }
 }
 
@@ -354,14 +368,17 @@ export function hold(raw: RawFilter, its = classOf(raw)): Filter {
   return Reflect.construct(Filter, [raw], its as unknown as new () => Filter) as Filter;
 }
 
-function decodeRaw(bytes: Uint8Array | ArrayBuffer): RawFilter {
+function decodeRaw(bytes: Uint8Array | ArrayBuffer, options: unknown): RawFilter {
+  const secret = secretIn(options);
   const blob = asBytes(bytes);
-  return call(() => RawFilter.decode(blob));
+  return call(() => RawFilter.decode(blob, secret));
 }
 
 /** Decodes a blob, and returns a filter of the class for the blob's kind. The bytes are copied. */
+export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions): Filter;
+// The last, which is what `map(decode)` gives.
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
   refuseFrom(options);
-  return hold(decodeRaw(bytes));
+  return hold(decodeRaw(bytes, options));
 }

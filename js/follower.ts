@@ -19,6 +19,7 @@ export interface Watcher {
 /** @internal Which feed to follow, and how. */
 export interface Source {
   origin: Origin<FeedPayload>;
+  secret: Uint8Array | undefined;
   onProgress: ((progress: { loaded: number; total: number }) => void) | undefined;
   maxBytes: number;
 }
@@ -243,7 +244,7 @@ export class Follower {
       if (this.#source.origin.shelf.lacks(sha256)) this.#deltas.set(sha256, whole);
       return raw;
     }
-    const base = call(() => new Incoming(bytes));
+    const base = call(() => new Incoming(bytes, this.#source.secret));
     try {
       await verified(file, read, (chunk) => call(() => base.push(chunk, bytes)));
       return call(() => base.decode());

@@ -3,10 +3,20 @@
 import { Foreign } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
-import { classes, decode as decodeBlob, Filter, hold, holdAs, rawOf, requireClass, WrappedFilter } from "./filter.js";
+import {
+  classes,
+  type DecodeOptions,
+  decode as decodeBlob,
+  Filter,
+  hold,
+  holdAs,
+  rawOf,
+  requireClass,
+  WrappedFilter,
+} from "./filter.js";
 import { foreignKey } from "./foreignkeys.js";
 import type { ForeignFormat } from "./info.js";
-import { type AnyKey, asBytes, attempt, invalidParameter, iterable, requireType } from "./input.js";
+import { type AnyKey, asBytes, attempt, invalidParameter, iterable, requireType, secretIn } from "./input.js";
 import { type LoadOptions, load as loadBlob, loadInto, type Source } from "./load.js";
 import { Batch } from "./scratch.js";
 
@@ -134,6 +144,7 @@ function foreign(name: "from" | "format", options: object): Foreign {
   );
   requireType("string", texts!);
   requireType("number", numbers!);
+  if (secretIn(options)) throw invalidParameter("secret goes with our own kinds: other software knows none");
   const made = call(() => new Foreign(format));
   try {
     for (const [option, value] of Object.entries(others)) {
@@ -164,10 +175,11 @@ export async function load(source: Source, options?: LoadOptions): Promise<Filte
 
 /** Like {@link load}, for bytes that are there. They are copied. */
 export function decode(bytes: Uint8Array | ArrayBuffer, options: ForeignSource): ForeignFilter;
+export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions & { from?: undefined }): Filter;
 // The last, which is what `map(decode)` gives.
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
-  return isForeign(options) ? hold(decodeRaw(bytes, options)) : decodeBlob(bytes);
+  return isForeign(options) ? hold(decodeRaw(bytes, options)) : decodeBlob(bytes, options as DecodeOptions);
 }
 
 function decodeRaw(bytes: Uint8Array | ArrayBuffer, options: ForeignSource) {
@@ -217,9 +229,9 @@ export class ForeignFilter extends WrappedFilter {
   static override decode<F extends Filter>(
     this: { readonly prototype: F },
     bytes: Uint8Array | ArrayBuffer,
-    options?: ForeignSource,
+    options?: ForeignSource | DecodeOptions,
   ): F {
-    if (!isForeign(options)) return Filter.decode.call(this as never, bytes) as F;
+    if (!isForeign(options)) return Filter.decode.call(this as never, bytes, options) as F;
     requireClass(this);
     return holdAs(decodeRaw(bytes, options), this) as F;
   }

@@ -47,6 +47,8 @@ export interface FilterInfo {
   byteLength: number;
   /** The seed of the hash, in decimal: it has 64 bits, more than a JavaScript number can hold. */
   seed: string;
+  /** Whether the digests depend on a secret, which isn't in the blob. */
+  keyed: boolean;
   /** The number of layers over the base filter. */
   layers: number;
   /**

@@ -98,6 +98,15 @@ export function asBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array {
   return new Uint8Array(attempt(`bytes must be an ArrayBuffer or a Uint8Array, not ${typeName(bytes)}`, buffer));
 }
 
+/** A copy of the secret in some options, if there is one. No message shows any of it. */
+export function secretIn(options: unknown): Uint8Array | undefined {
+  const secret: unknown = attempt("options must be an object", () => Object(options).secret);
+  if (secret === undefined) return undefined;
+  const bytes = plainBytes(secret as Uint8Array, "secret must be a").slice();
+  if (bytes.length !== 16) throw invalidParameter("secret must have 16 bytes");
+  return bytes;
+}
+
 /** The keys, if they are iterable. Strings and bytes are refused: nobody means their characters or numbers as keys. */
 export function iterable<K>(keys: Iterable<K>): Iterable<K> {
   if (typeof keys !== "string" && !isBytes(keys) && typeof keys?.[Symbol.iterator] === "function") return keys;

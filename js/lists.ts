@@ -35,9 +35,9 @@ export class List {
 
   /** For building a filter of this kind with these options. */
   static forKind(kind: string, options: Options): List {
-    const { profile = "raw", lowercase = false, sha1Hex = false, numbers, name, seed, createdAt } = options;
+    const { profile = "raw", lowercase = false, sha1Hex = false, numbers, name, seed, secret, createdAt } = options;
     const list = new List(
-      call(() => new Digests(kind, profile, lowercase, sha1Hex, seed)),
+      call(() => new Digests(kind, profile, lowercase, sha1Hex, seed, secret)),
       options,
     );
     try {

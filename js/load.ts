@@ -3,15 +3,15 @@
 import { Incoming } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
-import { type Filter, hold, refuseFrom } from "./filter.js";
-import { asBytes, attempt, invalidParameter, requireType, typeName } from "./input.js";
+import { type DecodeOptions, type Filter, hold, refuseFrom } from "./filter.js";
+import { asBytes, attempt, invalidParameter, requireType, secretIn, typeName } from "./input.js";
 import { networkError, readAll, requireSignal, toWeb, unlessAborted } from "./stream.js";
 
 /** What {@link load} can load a blob from. */
 export type Source = string | URL | Request | Response | Promise<Response> | Blob | ArrayBuffer | Uint8Array;
 
 /** The options of {@link load}. */
-export interface LoadOptions {
+export interface LoadOptions extends DecodeOptions {
   /** Stops loading. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Called after each chunk. `total` is undefined if the length is unknown, as in a compressed transfer. */
@@ -43,10 +43,11 @@ export interface LoadOptions {
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
   refuseFrom(options);
+  const secret = secretIn(options);
   return loadInto(
     source,
     options,
-    call(() => new Incoming(0)),
+    call(() => new Incoming(0, secret)),
   );
 }
 

@@ -48,6 +48,8 @@ export interface FeedPayload extends Head {
 export interface ShardsPayload extends Head {
   lowercase: boolean;
   sha1: boolean;
+  /** The check value of the secret, if the filter is keyed. */
+  check?: string;
   /** How many there are. */
   shards: number;
   /** The length of all shards. */
@@ -191,16 +193,17 @@ export const feedKind: Kind<FeedPayload> = {
 /** @internal The manifest of a sharded filter. */
 export const shardsKind: Kind<ShardsPayload> = {
   typ: "bloom-wasm-shards",
-  read({ profile, lowercase = false, sha1 = false, shards, bytes, pages: listed }) {
+  read({ profile, lowercase = false, sha1 = false, check, shards, bytes, pages: listed }) {
     for (const [name, flag] of Object.entries({ lowercase, sha1 }))
       require(flag === false || (flag === true && profile === "password"), name);
     require(!(lowercase && sha1), "sha1");
+    require(check === undefined || isText(check, /^[0-9a-f]{16}$/), "check");
     require(isWhole(shards, 1, 2 ** 16) && Number.isInteger(Math.log2(shards)), "shards");
     require(isWhole(bytes, 0), "bytes");
     const pages: unknown[] = isA(listed, Array) ? [...listed] : [];
     const count = shards / entriesOf({ shards });
     require(pages.length === count && pages.every((page) => isText(page, SHA256)), "pages");
-    return { lowercase, sha1, shards, bytes, pages } as ShardsPayload;
+    return { lowercase, sha1, check, shards, bytes, pages } as ShardsPayload;
   },
   // They come one by one, and each takes the place of its predecessor.
   files: () => [],

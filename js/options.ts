@@ -1,6 +1,6 @@
 /** The options of builders. */
 
-import { invalidParameter, iterable, type Key, requireType } from "./input.js";
+import { invalidParameter, iterable, type Key, requireType, secretIn } from "./input.js";
 
 /**
  * Why a line of a list gives no key: `not_checkable` = neither a URL nor a host, `pattern` = an adblock rule other than
@@ -41,14 +41,12 @@ export interface ProfileOptions {
 }
 
 /** The options of every builder. */
-export interface BuildOptions extends ProfileOptions {
+export interface BuildOptions extends ProfileOptions, SeedOptions {
   /**
    * The false-positive rate, above 0 and below 1. With profile `url` it is the rate of a whole check, and a single key
    * gets a tenth of it. Otherwise it is the rate of a key. Default 0.001, or 0.0001 with profile `password`.
    */
   fpr?: number;
-  /** The seed of the hash, 0 to 2^64 - 1. Default 0n. Whoever knows the seed can make false positives. */
-  seed?: bigint;
   /** A name for people, kept in the blob: at most 255 bytes of UTF-8. */
   name?: string;
   /** When the list was made, kept in the blob: a date, or milliseconds since 1970. */
@@ -57,8 +55,16 @@ export interface BuildOptions extends ProfileOptions {
 
 /** The options of every empty filter. */
 export interface SeedOptions {
-  /** The seed of the hash, 0 to 2^64 - 1. Default 0n. */
+  /**
+   * The seed of the hash, 0 to 2^64 - 1. Default 0n, or with a secret a random one. Whoever knows the seed of a filter
+   * that isn't keyed can make false positives.
+   */
   seed?: bigint;
+  /**
+   * A secret of 16 random bytes makes the filter a keyed one: its blob tells nothing to those who don't have the secret,
+   * and they can't ask it. Whoever asks it gives the same secret to `load` or `decode`.
+   */
+  secret?: Uint8Array;
 }
 
 /** Further options of a counting filter. */
@@ -110,14 +116,16 @@ export function readOptions(options: AllOptions = {}) {
   if (allow !== undefined) iterable(allow);
   else if (allowWins) throw invalidParameter("allowWins needs allow");
   const list = { profile, lowercase, sha1Hex, allow, allowWins, onSkip, onConflict };
-  return { ...list, numbers, name, seed: asSeed(seed), createdAt: asDate(createdAt) };
+  const secret = secretIn(options);
+  return { ...list, numbers, name, seed: asSeed(seed, secret), secret, createdAt: asDate(createdAt) };
 }
 
 /** The result of {@link readOptions}. */
 export type Options = ReturnType<typeof readOptions>;
 
-/** The seed, 0n by default. */
-function asSeed(seed: unknown = 0n): bigint {
+/** The seed: by default 0n, or with a secret a random one. */
+function asSeed(seed: unknown, secret: Uint8Array | undefined): bigint {
+  if (seed === undefined) return secret ? crypto.getRandomValues(new BigUint64Array(1))[0]! : 0n;
   if (typeof seed === "bigint" && seed >= 0n && seed < 1n << 64n) return seed;
   throw invalidParameter("seed must be a bigint from 0n to 2n ** 64n - 1n");
 }

@@ -5,6 +5,7 @@ export { FilterError } from "./error.js";
 export type { FeedInfo, FeedOptions, WatchOptions } from "./feed.js";
 export { Feed, openFeed } from "./feed.js";
 export type { FeedCache } from "./feedcache.js";
+export type { DecodeOptions } from "./filter.js";
 export { decode, Filter } from "./filter.js";
 export type { FilterInfo, ForeignFormat } from "./info.js";
 export type { AnyKey, Key } from "./input.js";

@@ -5,7 +5,17 @@ import { passwordKey, urlExpressions as urlKeys } from "./bloom_wasm.js";
 import { call } from "./call.js";
 import { FilterError } from "./error.js";
 import type { FeedCache } from "./feedcache.js";
-import { invalidParameter, isA, isBytes, iterable, type Key, plainBytes, requireType, typeName } from "./input.js";
+import {
+  invalidParameter,
+  isA,
+  isBytes,
+  iterable,
+  type Key,
+  plainBytes,
+  requireType,
+  secretIn,
+  typeName,
+} from "./input.js";
 import type { LoadOptions } from "./load.js";
 import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
 import { Origin } from "./origin.js";
@@ -15,7 +25,7 @@ import { requireSignal, unlessAborted } from "./stream.js";
 import { putUrl } from "./url.js";
 
 /** The options of {@link openSharded}. */
-export interface ShardedOptions extends Pick<LoadOptions, "fetch"> {
+export interface ShardedOptions extends Pick<LoadOptions, "fetch" | "secret"> {
   /**
    * The public key that must have signed the manifest, in base64url without padding, as `bloom-wasm feed keygen` prints
    * it; or several, one of which is enough. Null says that the manifest is unsigned.
@@ -56,6 +66,8 @@ export interface ShardedInfo {
   lowercase: boolean;
   /** Whether the keys are the SHA-1 hashes of passwords. */
   sha1: boolean;
+  /** Whether the digests depend on a secret. */
+  keyed: boolean;
   /** The rate of false positives, 0 to 1: per check with `url`, otherwise per key. */
   fpr: number;
   /** The number of keys on the list. */
@@ -78,13 +90,14 @@ export interface ShardedInfo {
  * shard. For what people browse, use a feed: few popular sites share a shard.
  *
  * Throws a {@link FilterError}: `http`, `network`, `truncated`, `too_large`, `not_a_feed`, `unsupported_version`,
- * `signature`, `wrong_feed`, `rollback`, `expired`. An abort rejects with the signal's reason.
+ * `signature`, `wrong_feed`, `rollback`, `expired`, `secret_required`, `wrong_secret`. An abort rejects with the signal's reason.
  */
 export async function openSharded(url: string | URL, options: ShardedOptions): Promise<ShardedFilter> {
   const { signal, maxMemory = 2 ** 25 } = Object(options) as ShardedOptions;
   requireType("number", { maxMemory });
   if (!(maxMemory >= 0)) throw invalidParameter("maxMemory must be 0 or more");
-  const shards = new Shards(await Origin.of(shardsKind, url, options), maxMemory);
+  const secret = secretIn(options);
+  const shards = new Shards(await Origin.of(shardsKind, url, options), secret, maxMemory);
   try {
     if (await shards.restore(signal)) shards.renew();
     else await shards.update(signal);
@@ -191,8 +204,19 @@ export class ShardedFilter {
   info(): ShardedInfo {
     const { manifest } = this.#shards;
     const { feedId, name = null, generation, createdAt, expires, profile, lowercase, sha1, fpr } = manifest;
-    const { count, shards, bytes: byteLength } = manifest;
-    const head = { feedId, name, generation, createdAt, expires, profile, lowercase, sha1, fpr };
+    const { count, shards, bytes: byteLength, check } = manifest;
+    const head = {
+      feedId,
+      name,
+      generation,
+      createdAt,
+      expires,
+      profile,
+      lowercase,
+      sha1,
+      keyed: check !== undefined,
+      fpr,
+    };
     return { ...head, count, shards, byteLength };
   }
 

@@ -34,6 +34,7 @@ export class Shards {
   /** There is one as soon as anybody else has the shards. */
   manifest!: Manifest<ShardsPayload>;
   #origin: Origin<ShardsPayload>;
+  #secret: Uint8Array | undefined;
   #maxMemory: number;
   /** Those that were used last at the end. */
   #parts = new Map<string, Job<Held>>();
@@ -46,8 +47,9 @@ export class Shards {
   #errors: { manifest?: FilterError; part?: FilterError } = {};
   #closed = false;
 
-  constructor(origin: Origin<ShardsPayload>, maxMemory: number) {
+  constructor(origin: Origin<ShardsPayload>, secret: Uint8Array | undefined, maxMemory: number) {
     this.#origin = origin;
+    this.#secret = secret;
     this.#maxMemory = maxMemory;
   }
 
@@ -63,8 +65,20 @@ export class Shards {
   /** Puts the generation in place that the cache has. Returns whether there is one. */
   async restore(signal: AbortSignal | undefined): Promise<boolean> {
     const manifest = await unlessAborted(this.#origin.shelf.first(), signal);
-    if (manifest) this.manifest = manifest;
-    return manifest !== undefined;
+    if (manifest === undefined) return false;
+    try {
+      this.#put(manifest);
+      return true;
+    } catch {
+      // The secret has changed. An update fetches what belongs to the new one, or says that it is wrong.
+      return false;
+    }
+  }
+
+  /** Puts a manifest in place. Throws if the secret is missing or another one. */
+  #put(manifest: Manifest<ShardsPayload>): void {
+    this.of("", manifest);
+    this.manifest = manifest;
   }
 
   /** Puts the newest generation in place, and keeps it. Returns whether it is newer than the one that was there. */
@@ -89,7 +103,7 @@ export class Shards {
   async #renew(signal: AbortSignal): Promise<boolean> {
     const manifest = await this.#origin.newest(this.manifest, signal);
     const isNewer = manifest.generation !== this.manifest?.generation;
-    if (isNewer) this.manifest = manifest;
+    if (isNewer) this.#put(manifest);
     // One after the other: an older one that is slow must not take the place of a newer one.
     if (isNewer || this.#errors.manifest) this.#written = this.#written.then(() => this.#keep(manifest));
     return isNewer;
@@ -130,9 +144,10 @@ export class Shards {
   }
 
   /** The shard of a key. */
-  of(key: Key, { profile, seed, shards }: ShardsPayload): number {
+  of(key: Key, { profile, seed, shards, check }: ShardsPayload): number {
+    const value = check === undefined ? undefined : BigInt(`0x${check}`);
     const length = put(key);
-    return call(() => shardOf(length, profile === "url", BigInt(seed), shards));
+    return call(() => shardOf(length, profile === "url", BigInt(seed), shards, value, this.#secret));
   }
 
   /** Hands a shard to `use`, which uses it at once. */
@@ -186,7 +201,7 @@ export class Shards {
     const kept = found && (await checked(found, part));
     const bytes = kept ?? (await this.#fetched(part, signal));
     signal.throwIfAborted();
-    const held = part.kind === "page" ? { page: new DataView(bytes.buffer) } : decoded(bytes);
+    const held = part.kind === "page" ? { page: new DataView(bytes.buffer) } : decoded(bytes, this.#secret);
     // Nobody waits for it: a cache may be slow, or hang.
     if (!kept) void this.#told("part", shelf.keepPart(manifest, part, bytes.slice()));
     return held;
@@ -246,15 +261,16 @@ async function checked(bytes: Uint8Array, part: Part): Promise<Uint8Array | unde
   return isPart ? whole : undefined;
 }
 
-function decoded(bytes: Uint8Array): Held {
-  const raw = call(() => RawFilter.decode(bytes));
+function decoded(bytes: Uint8Array, secret: Uint8Array | undefined): Held {
+  const raw = call(() => RawFilter.decode(bytes, secret));
   return { raw, info: call(() => raw.info()) };
 }
 
 /** Throws unless a filter is the shard that the manifest and its page say. */
 function requireShard(info: FilterInfo, manifest: ShardsPayload, count: number): void {
   const names = ["profile", "seed", "lowercase", "sha1"] as const;
-  if (info.kind === "ribbon" && info.count === count && names.every((name) => info[name] === manifest[name])) return;
+  const isShard = info.kind === "ribbon" && info.count === count && info.keyed === (manifest.check !== undefined);
+  if (isShard && names.every((name) => info[name] === manifest[name])) return;
   throw new FilterError("not_a_feed", "a shard isn't what the manifest and its page say");
 }
 

@@ -282,6 +282,7 @@ test("info describes the blob", () => {
     hashes: 7,
     byteLength: bytes.length,
     seed: "18446744073709551615",
+    keyed: false,
     layers: 0,
     foreign: null,
     name: "größer",

@@ -40,7 +40,8 @@ test("every truncation, every changed byte", () => {
 test("each code has its bytes", () => {
   assert.equal(outcome(new Uint8Array(0)), "truncated");
   assert.equal(outcome(changed(0, 0)), "not_a_filter");
-  assert.equal(outcome(changed(4, 2)), "unsupported_version");
+  assert.equal(outcome(changed(4, 2)), "secret_required");
+  assert.equal(outcome(changed(4, 3)), "unsupported_version");
   assert.equal(outcome(changed(5, 99)), "unsupported_kind");
   assert.equal(outcome(changed(20, 0)), "invalid_parameter");
   assert.equal(outcome(changed(19, 255)), "truncated"); // 4 billion bits

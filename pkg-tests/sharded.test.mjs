@@ -97,6 +97,7 @@ test("the description", async () => {
     profile: "raw",
     lowercase: false,
     sha1: false,
+    keyed: false,
     fpr: 0.001,
     count: 20_000,
     shards: 512,

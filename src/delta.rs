@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::filters::RibbonFilter;
 use crate::format::Blob;
-use crate::hash::Checksum;
+use crate::hash::{Access, Checksum, Hashing, Secret};
 use crate::layers::{Layer, Stack};
 use crate::profile::Profile;
 
@@ -42,7 +42,8 @@ impl Delta {
     pub fn between(parent: &Blob, child: &Blob) -> Result<Self> {
         let more = child.filter().layers_over(parent.filter());
         let more = more.filter(|_| parent.profile() == child.profile()).ok_or(Error::Incompatible)?;
-        let nothing = Stack::new(RibbonFilter::from_digests(&mut Vec::new(), 0.5, child.filter().seed())?)?;
+        let nothing =
+            Stack::new(RibbonFilter::from_digests(&mut Vec::new(), 0.5, child.filter().hashing())?)?;
         let count = child.filter().layered_count();
         let mut blob = Blob::new(child.profile(), nothing.with_layers(more, count)?);
         blob.describe(child.name().map(str::to_owned), child.created_at())?;
@@ -66,6 +67,11 @@ impl Delta {
     /// What the keys are.
     pub fn profile(&self) -> Profile {
         self.blob.profile()
+    }
+
+    /// How keys become digests.
+    pub fn hashing(&self) -> Hashing {
+        self.blob.filter().hashing()
     }
 
     /// The seed of the digests.
@@ -98,7 +104,28 @@ impl Delta {
     /// # Errors
     /// Those of [`Blob::decode`], and [`Error::WrongKind`] for a filter.
     pub fn decode(bytes: Vec<u8>) -> Result<Self> {
-        match Blob::decode_any(bytes, Checksum::default())? {
+        Self::decode_with(bytes, Access::Secret(None))
+    }
+
+    /// Reads a delta that is meant for this blob. If the blob is keyed, so is the delta, and it needs no secret again.
+    ///
+    /// # Errors
+    /// Those of [`Blob::decode`], and [`Error::WrongKind`] for a filter. Whether the delta fits is asked by
+    /// [`Blob::apply`].
+    pub fn decode_for(parent: &Blob, bytes: Vec<u8>) -> Result<Self> {
+        Self::decode_with(bytes, Access::As(parent.filter().hashing()))
+    }
+
+    /// Reads a delta for a keyed filter.
+    ///
+    /// # Errors
+    /// Those of [`Delta::decode`] and [`Blob::decode_keyed`].
+    pub fn decode_keyed(bytes: Vec<u8>, secret: &Secret) -> Result<Self> {
+        Self::decode_with(bytes, Access::Secret(Some(secret)))
+    }
+
+    fn decode_with(bytes: Vec<u8>, access: Access) -> Result<Self> {
+        match Blob::decode_any(bytes, Checksum::default(), access)? {
             (blob, Some(parent)) => Ok(Delta { parent, blob }),
             (blob, None) => Err(Error::WrongKind { kind: blob.filter().base().name() }),
         }
@@ -118,14 +145,15 @@ impl Blob {
     ///
     /// # Errors
     /// [`Error::WrongBase`] if the delta was made for another blob; [`Error::Incompatible`] for a delta of another
-    /// profile or seed, and [`Error::WrongKind`] over a foreign filter, neither of which [`Delta::between`] makes;
+    /// profile, seed or secret, and [`Error::WrongKind`] over a foreign filter, neither of which [`Delta::between`]
+    /// makes;
     /// [`Error::InvalidParameter`] with more than 255 layers; [`Error::TooLarge`] without the memory.
     pub fn apply(&self, Delta { parent, mut blob }: Delta) -> Result<Self> {
         let found = self.id()?;
         if found != parent {
             return Err(Error::WrongBase { wanted: parent, found });
         }
-        if (self.profile(), self.filter().seed()) != (blob.profile(), blob.filter().seed()) {
+        if (self.profile(), self.filter().hashing()) != (blob.profile(), blob.filter().hashing()) {
             return Err(Error::Incompatible);
         }
         let count =

@@ -64,7 +64,9 @@ pub enum Error {
         computed: u64,
     },
     /// Two filters differ where they must be equal.
-    #[error("the filters differ in what must be equal: profile, bits, hashes, seed, or the hash itself")]
+    #[error(
+        "the filters differ in what must be equal: profile, bits, hashes, seed, secret, or the hash itself"
+    )]
     Incompatible,
     /// A ribbon filter can't be built from these keys under this seed.
     #[error("the keys collide under every hash; build with another seed")]
@@ -92,6 +94,12 @@ pub enum Error {
         /// The id of the blob at hand.
         found: u64,
     },
+    /// The filter is keyed, and there is no secret.
+    #[error("the filter is keyed; give its secret")]
+    SecretRequired,
+    /// The secret isn't that of the filter, or the filter has none.
+    #[error("this is not the secret of the filter, or the filter has none")]
+    WrongSecret,
     /// The filter has layers over it, and can't be changed in place.
     #[error("a filter with layers is read-only; build a new one or add a layer")]
     Layered,

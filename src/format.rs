@@ -4,12 +4,13 @@
 //! ```text
 //! offset  size
 //!      0     4  magic b5 42 4c 4d
-//!      4     1  version, 1
+//!      4     1  version: 1, or 2 of a keyed filter
 //!      5     1  kind: 1 bloom, 2 counting, 3 scalable, 4 cuckoo, 5 ribbon, 6 foreign, 7 delta
 //!      6     1  profile: 0 raw, 1 url, 2 password
 //!      7     1  flags: 1 name, 2 creation time; of passwords 4 lower-cased, 8 SHA-1; 16 layers
 //!      8     8  seed
-//!     16        parameters of the kind
+//!     16     8  in version 2: check value of the secret
+//!      …        parameters of the kind
 //!               bloom:     bits (u32), hashes (u8)
 //!               counting:  bits (u32), hashes (u8), counter bits (u8)
 //!               scalable:  initial capacity (u32), growth (u8), fpr (f64), tightening (f64), count (u64)
@@ -26,8 +27,8 @@
 //!      …     8  XXH64, seed 0, of everything before
 //! ```
 //!
-//! All numbers are little-endian. A decoder checks in this order: magic, version, kind, parameters, lengths,
-//! checksum, trailing bytes; it allocates nothing of a size that the blob names before as many bytes are there.
+//! All numbers are little-endian. A decoder checks in this order: magic, version, kind, secret, parameters,
+//! lengths, checksum, trailing bytes; it allocates nothing of a size that the blob names before as many bytes are there.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ use crate::filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, ForeignFilter, Payload, RibbonFilter,
     ScalableBloomFilter,
 };
-use crate::hash::{Checksum, digest, digest_of_parts};
+use crate::hash::{Access, Checksum, Hashing, Secret, digest, digest_of_parts};
 use crate::kind::Kind;
 use crate::layers::{Layer, LayerKind, Stack, level_fpr};
 use crate::profile::Profile;
@@ -47,6 +48,8 @@ use crate::vectors::{append, copied, push, reserve, shared};
 
 const MAGIC: [u8; 4] = [0xb5, b'B', b'L', b'M'];
 const VERSION: u8 = 1;
+/// The version of keyed filters.
+const KEYED: u8 = 2;
 /// The number of the kind that is no filter.
 const DELTA: u8 = 7;
 const HAS_NAME: u8 = 1;
@@ -125,23 +128,51 @@ impl Blob {
     ///
     /// # Errors
     /// One of [`Error::NotAFilter`], [`Error::UnsupportedVersion`], [`Error::UnsupportedKind`],
-    /// [`Error::InvalidParameter`], [`Error::Truncated`], [`Error::ChecksumMismatch`], [`Error::TrailingBytes`],
-    /// looked for in this order.
+    /// [`Error::SecretRequired`], [`Error::InvalidParameter`], [`Error::Truncated`], [`Error::ChecksumMismatch`],
+    /// [`Error::TrailingBytes`], looked for in this order.
     pub fn decode(bytes: Vec<u8>) -> Result<Self> {
-        Self::decode_hashed(bytes, Checksum::default())
+        Self::decode_hashed(bytes, Checksum::default(), None)
     }
 
-    /// As [`Blob::decode`], with a checksum of the first bytes.
-    pub(crate) fn decode_hashed(bytes: Vec<u8>, checksum: Checksum) -> Result<Self> {
-        match Self::decode_any(bytes, checksum)? {
+    /// Reads the blob of a keyed filter.
+    ///
+    /// # Errors
+    /// Those of [`Blob::decode`], but in place of [`Error::SecretRequired`] there is [`Error::WrongSecret`]: for another
+    /// secret, and for a blob that isn't keyed.
+    ///
+    /// ```
+    /// use bloom_wasm::hash::{Hashing, Secret};
+    /// use bloom_wasm::{Blob, BloomFilter, Error};
+    ///
+    /// let secret = Secret::from(*b"0123456789abcdef");
+    /// let mut filter = BloomFilter::with_capacity(1_000, 0.01, Hashing::keyed(&secret, 0x5eed))?;
+    /// filter.add(b"evil.example");
+    /// let bytes = Blob::from(filter).encode()?;
+    ///
+    /// assert_eq!(Blob::decode(bytes.clone()), Err(Error::SecretRequired));
+    /// assert_eq!(Blob::decode_keyed(bytes.clone(), &Secret::from([0; 16])), Err(Error::WrongSecret));
+    /// assert!(Blob::decode_keyed(bytes, &secret)?.filter().has(b"evil.example"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn decode_keyed(bytes: Vec<u8>, secret: &Secret) -> Result<Self> {
+        Self::decode_hashed(bytes, Checksum::default(), Some(secret))
+    }
+
+    /// As [`Blob::decode`] or [`Blob::decode_keyed`], with a checksum of the first bytes.
+    pub(crate) fn decode_hashed(bytes: Vec<u8>, checksum: Checksum, secret: Option<&Secret>) -> Result<Self> {
+        match Self::decode_any(bytes, checksum, Access::Secret(secret))? {
             (blob, None) => Ok(blob),
             (_, Some(_)) => Err(Error::WrongKind { kind: "delta" }),
         }
     }
 
     /// Reads a blob of any kind. A delta has the id of its parent, and its layers lie over an empty filter.
-    pub(crate) fn decode_any(mut bytes: Vec<u8>, checksum: Checksum) -> Result<(Self, Option<u64>)> {
-        let (mut blob, parent, start) = Self::shaped(&bytes)?;
+    pub(crate) fn decode_any(
+        mut bytes: Vec<u8>,
+        checksum: Checksum,
+        access: Access,
+    ) -> Result<(Self, Option<u64>)> {
+        let (mut blob, parent, start) = Self::shaped(&bytes, access)?;
         let needed = blob.length(start);
         let end = usize::try_from(needed - CHECKSUM as u64).ok();
         let parts = end.and_then(|end| bytes.split_at_checked(end));
@@ -219,7 +250,19 @@ impl Blob {
     /// # Errors
     /// Those of [`Blob::decode`] that the prefix shows.
     pub fn expected_length(prefix: &[u8]) -> Result<Option<u64>> {
-        match Self::shaped(prefix) {
+        Self::expected(prefix, None)
+    }
+
+    /// As [`Blob::expected_length`], for the blob of a keyed filter.
+    ///
+    /// # Errors
+    /// Those of [`Blob::decode_keyed`] that the prefix shows.
+    pub fn expected_length_keyed(prefix: &[u8], secret: &Secret) -> Result<Option<u64>> {
+        Self::expected(prefix, Some(secret))
+    }
+
+    pub(crate) fn expected(prefix: &[u8], secret: Option<&Secret>) -> Result<Option<u64>> {
+        match Self::shaped(prefix, Access::Secret(secret)) {
             Ok((blob, _, start)) => Ok(Some(blob.length(start))),
             Err(Error::Truncated { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -302,7 +345,7 @@ impl Blob {
 
     /// What the bytes before the payload say, checked field by field: a blob whose filter lacks its bytes, a delta's
     /// parent, and where these bytes start.
-    fn shaped(bytes: &[u8]) -> Result<(Self, Option<u64>, usize)> {
+    fn shaped(bytes: &[u8], access: Access) -> Result<(Self, Option<u64>, usize)> {
         let there = bytes.len().min(MAGIC.len());
         if bytes[..there] != MAGIC[..there] {
             return Err(Error::NotAFilter);
@@ -310,7 +353,7 @@ impl Blob {
         let mut cursor = Cursor::new(bytes);
         cursor.slice(MAGIC.len() as u64);
         let version = cursor.u8();
-        if version != VERSION {
+        if !matches!(version, VERSION | KEYED) {
             cursor.refuse(Error::UnsupportedVersion { version });
         }
         let kind = cursor.u8();
@@ -326,19 +369,28 @@ impl Blob {
         let options = flags & Profile::FLAGS;
         cursor.rule(profile == 2 || options == 0, "only the profile password has options");
         let seed = cursor.u64();
+        let check = if version == KEYED { Some(cursor.u64()) } else { None };
+        // Once it is there, since a cursor without bytes gives zeros.
+        cursor.done()?;
+        let hashing = access.hashing(seed, check)?;
         cursor.rule(flags & HAS_LAYERS != 0 || !is_delta, "a delta must have flag 16");
         let parent = if is_delta { Some(cursor.u64()) } else { None };
         let base = if is_delta {
-            RibbonFilter::shaped(0, 0.5, 0, &[], seed).map(Filter::from)
+            RibbonFilter::shaped(0, 0.5, 0, &[], hashing).map(Filter::from)
         } else {
             // The kind of an unknown number doesn't matter: that error comes first.
-            cursor.filter(known.unwrap_or(Kind::Bloom), seed)
+            cursor.filter(known.unwrap_or(Kind::Bloom), hashing)
         };
         cursor.done()?;
         let base = base?;
         if let Filter::Foreign(foreign) = &base {
-            let holds = flags & HAS_LAYERS == 0 && (profile == 0 || foreign.keys().width().is_none());
-            cursor.rule(holds, "a foreign filter must have no layers, and be raw if its keys are numbers");
+            let holds = version == VERSION
+                && flags & HAS_LAYERS == 0
+                && (profile == 0 || foreign.keys().width().is_none());
+            cursor.rule(
+                holds,
+                "a foreign filter must have no layers and no secret, and be raw if its keys are numbers",
+            );
         }
         let name = if flags & HAS_NAME != 0 { Some(cursor.name()?) } else { None };
         let created_at = if flags & HAS_CREATED_AT != 0 { Some(cursor.u64()) } else { None };
@@ -349,7 +401,7 @@ impl Blob {
             count = cursor.u32();
             cursor.rule(total > 0 || is_delta && count == 0, "there must be at least one layer");
             for _ in 0..total {
-                push(&mut layers, shared(cursor.layer(seed)?)?)?;
+                push(&mut layers, shared(cursor.layer(hashing)?)?)?;
             }
         }
         cursor.done()?;
@@ -368,13 +420,17 @@ impl Blob {
             | if created_at.is_some() { HAS_CREATED_AT } else { 0 }
             | if self.stack.layers().is_empty() && parent.is_none() { 0 } else { HAS_LAYERS };
         let base = self.stack.base();
+        let check = base.hashing().check();
         let mut fields = Fields::default();
         fields.slice(&MAGIC);
-        fields.u8(VERSION.into());
+        fields.u8(if check.is_some() { KEYED } else { VERSION }.into());
         fields.u8(if parent.is_some() { DELTA } else { base.kind().number() }.into());
         fields.u8(profile.into());
         fields.u8(flags.into());
         fields.u64(base.seed());
+        if let Some(check) = check {
+            fields.u64(check);
+        }
         match base {
             _ if parent.is_some() => fields.u64(parent.unwrap_or_default()),
             Filter::Bloom(bloom) => {
@@ -459,42 +515,42 @@ pub(crate) fn text(bytes: &[u8]) -> Result<String> {
 
 impl Cursor<'_> {
     /// The parameters of a kind, as a filter without its bytes. An error of the cursor's own comes first.
-    fn filter(&mut self, kind: Kind, seed: u64) -> Result<Filter> {
+    fn filter(&mut self, kind: Kind, hashing: Hashing) -> Result<Filter> {
         Ok(match kind {
             Kind::Counting => {
                 let (bits, hashes, counter_bits) = (self.u32(), self.u8(), self.u8());
-                CountingBloomFilter::shaped(bits, hashes.into(), counter_bits.into(), seed)?.into()
+                CountingBloomFilter::shaped(bits, hashes.into(), counter_bits.into(), hashing)?.into()
             }
             Kind::Scalable => {
                 let (initial_capacity, growth) = (self.u32(), self.u8().into());
                 let (fpr, tightening, count) = (self.f64(), self.f64(), self.u64());
                 let plan = Plan { initial_capacity, fpr, growth, tightening };
-                ScalableBloomFilter::shaped(plan, count, seed)?.into()
+                ScalableBloomFilter::shaped(plan, count, hashing)?.into()
             }
             Kind::Cuckoo => {
                 let (buckets, fingerprint_bits) = (self.u32(), self.u8());
-                CuckooFilter::shaped(buckets, fingerprint_bits.into(), seed)?.into()
+                CuckooFilter::shaped(buckets, fingerprint_bits.into(), hashing)?.into()
             }
             Kind::Ribbon => {
                 let (count, fpr) = (self.u32(), self.f64());
-                self.ribbon(count, fpr, seed)?.into()
+                self.ribbon(count, fpr, hashing)?.into()
             }
             Kind::Bloom => {
                 let (bits, hashes) = (self.u32(), self.u8());
-                BloomFilter::shaped(bits, hashes.into(), seed)?.into()
+                BloomFilter::shaped(bits, hashes.into(), hashing)?.into()
             }
-            Kind::Foreign => self.foreign(seed)?.into(),
+            Kind::Foreign => self.foreign(hashing.seed())?.into(),
         })
     }
 
     /// The rest of a ribbon filter's parameters.
-    fn ribbon(&mut self, count: u32, fpr: f64, seed: u64) -> Result<RibbonFilter> {
+    fn ribbon(&mut self, count: u32, fpr: f64, hashing: Hashing) -> Result<RibbonFilter> {
         let (attempt, stages) = (self.u8(), self.u8());
         self.rule(stages <= 4, "a ribbon filter must have at most 4 stages");
         let mut rows = [0; 4];
         let rows = &mut rows[..usize::from(stages).min(4)];
         rows.fill_with(|| self.u32());
-        RibbonFilter::shaped(count, fpr, attempt, rows, seed)
+        RibbonFilter::shaped(count, fpr, attempt, rows, hashing)
     }
 
     /// The parameters of a foreign filter. A scheme, or a sort of keys, that came with a later release is as a kind would be.
@@ -519,7 +575,7 @@ impl Cursor<'_> {
 
     /// A layer whose levels lack their bytes.
     #[inline(never)]
-    fn layer(&mut self, seed: u64) -> Result<Layer> {
+    fn layer(&mut self, hashing: Hashing) -> Result<Layer> {
         let kind = self.u8();
         self.rule(matches!(kind, 1 | 2), "a layer must be 1 (include) or 2 (exclude)");
         let kind = if kind == 1 { LayerKind::Include } else { LayerKind::Exclude };
@@ -527,7 +583,7 @@ impl Cursor<'_> {
         let mut levels = Vec::new();
         for i in 0..usize::from(total) {
             let count = self.u32();
-            let level = self.ribbon(count, level_fpr(fpr, i), seed);
+            let level = self.ribbon(count, level_fpr(fpr, i), hashing);
             self.done()?;
             push(&mut levels, level?)?;
         }

@@ -41,6 +41,8 @@ pub struct Info<'a> {
     /// The seed of the hash. In JSON it is a decimal string, because exact numbers end at 2^53 there.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::decimal"))]
     pub seed: u64,
+    /// Whether the digests depend on a secret, which isn't in the blob.
+    pub keyed: bool,
     /// The number of layers over the base filter.
     pub layers: u32,
     /// The parameters of a foreign filter, by name: an object in JSON; none for our own kinds.
@@ -194,6 +196,7 @@ impl<'a> Info<'a> {
             bits_per_key: (per_key.is_finite() && per_key > 0.0).then_some(per_key),
             byte_length,
             seed: filter.seed(),
+            keyed: filter.hashing().is_keyed(),
             layers: stack.layers().len() as u32,
             foreign: match filter {
                 Filter::Foreign(foreign) => Some(parameters(foreign)?),

@@ -19,7 +19,7 @@ use crate::batch::{BATCH, Batch};
 use crate::digests::{distinct, select, sort, strangers};
 use crate::error::{Error, Result};
 use crate::filters::{Filter, RibbonFilter};
-use crate::hash::{GOLDEN, MULTIPLIER, digest};
+use crate::hash::{GOLDEN, Hashing, MULTIPLIER};
 use crate::kind::Recipe;
 use crate::vectors::{append, copied, push, shared};
 
@@ -126,8 +126,8 @@ fn passes(level: &RibbonFilter, digest: u64, salt: u32) -> bool {
     level.has_digest(mix(digest, salt))
 }
 
-/// What an update changes: digests with [`Stack::seed`], in any order, repeated or not. There is no list of added keys:
-/// a live key that the stack would deny is included.
+/// What an update changes: digests under [`Stack::hashing`], in any order, repeated or not. There is no list of added
+/// keys: a live key that the stack would deny is included.
 #[derive(Debug, Clone, Copy)]
 pub struct Update<'a> {
     /// All members after the update, whether the base, a layer or nothing yet holds them. A member that is missing here
@@ -189,13 +189,14 @@ impl Stack {
         members: &mut Vec<u64>,
         allowed: Option<&[u64]>,
         fpr: f64,
-        seed: u64,
+        hashing: impl Into<Hashing>,
     ) -> Result<Self> {
+        let hashing = hashing.into();
         let Some(allowed) = allowed else {
-            return Stack::new(Filter::from_digests(recipe, members, fpr, seed)?);
+            return Stack::new(Filter::from_digests(recipe, members, fpr, hashing)?);
         };
         sort(members)?;
-        let mut stack = Stack::new(Filter::from_digests(recipe, &mut copied(members)?, fpr, seed)?)?;
+        let mut stack = Stack::new(Filter::from_digests(recipe, &mut copied(members)?, fpr, hashing)?)?;
         // There is nothing to include, so the rate of an include doesn't matter.
         stack.update(Update { live: members, removed: &[], allowed, fpr: 0.5 })?;
         Ok(stack)
@@ -288,6 +289,12 @@ impl Stack {
         self.layers.iter().flat_map(|layer| layer.levels())
     }
 
+    /// How keys become digests.
+    #[inline]
+    pub fn hashing(&self) -> Hashing {
+        self.base.hashing()
+    }
+
     /// The seed of the digests.
     pub fn seed(&self) -> u64 {
         self.base.seed()
@@ -299,11 +306,11 @@ impl Stack {
         match &*self.base {
             // It never has layers.
             Filter::Foreign(filter) => filter.has(key),
-            _ => self.has_digest(digest(self.seed(), key)),
+            _ => self.has_digest(self.hashing().digest(key)),
         }
     }
 
-    /// Like [`Stack::has`], for a key's digest with [`Stack::seed`].
+    /// Like [`Stack::has`], for a key's digest under [`Stack::hashing`].
     #[inline]
     pub fn has_digest(&self, digest: u64) -> bool {
         let base = self.base.has_digest(digest);
@@ -341,7 +348,7 @@ impl Stack {
         Ok(answers.into_iter().map(|answer| answer == 1).collect())
     }
 
-    /// As [`Stack::has_many`], for digests of keys under [`Stack::seed`].
+    /// As [`Stack::has_many`], for digests of keys under [`Stack::hashing`].
     ///
     /// # Errors
     /// As [`Stack::has_many`].
@@ -365,10 +372,10 @@ impl Stack {
             return keys
                 .try_for_each(|key| push(answers, key.is_some_and(|key| filter.has(key.as_ref())).into()));
         }
-        let seed = self.seed();
+        let hashing = self.hashing();
         let mut batch = Batch::new();
         for key in keys {
-            batch.push(key.map(|key| digest(seed, key.as_ref())));
+            batch.push(key.map(|key| hashing.digest(key.as_ref())));
             if batch.is_full() {
                 self.ask(&mut batch, answers)?;
             }
@@ -445,7 +452,7 @@ impl Stack {
         // A live key that is a maybe already, even by chance, needn't be here: all later layers know that it is live.
         let mut denied = select(live, &|digest| !self.has_digest(digest))?;
         let salt = self.next_salt()?;
-        let include = level(&mut denied, Vec::new(), fpr, self.seed(), salt)?;
+        let include = level(&mut denied, Vec::new(), fpr, self.hashing(), salt)?;
         if include.count() > 0 {
             let mut levels = Vec::new();
             push(&mut levels, include)?;
@@ -476,7 +483,7 @@ impl Stack {
         let least = (n * 100.0 / 4_294_967_296.0).max(1.0) / 4_294_967_296.0;
         let fpr = (n / (std::f64::consts::LN_2 * f64::from(count))).max(least).min(0.5);
         let salt = self.next_salt()?;
-        let levels = separate(excluded, live, fpr, self.seed(), salt)?;
+        let levels = separate(excluded, live, fpr, self.hashing(), salt)?;
         self.push(LayerKind::Exclude, salt, fpr, levels)
     }
 
@@ -497,15 +504,21 @@ impl Stack {
 }
 
 /// The levels of an exclude; no digest is in both sets.
-fn separate(excluded: Vec<u64>, live: &[u64], fpr: f64, seed: u64, salt: u32) -> Result<Vec<RibbonFilter>> {
+fn separate(
+    excluded: Vec<u64>,
+    live: &[u64],
+    fpr: f64,
+    hashing: Hashing,
+    salt: u32,
+) -> Result<Vec<RibbonFilter>> {
     let mut levels = Vec::new();
-    let first = level(&mut copied(&excluded)?, Vec::new(), fpr, seed, salt)?;
+    let first = level(&mut copied(&excluded)?, Vec::new(), fpr, hashing, salt)?;
     let mistaken = select(live, &|digest| passes(&first, digest, salt))?;
     push(&mut levels, first)?;
     if !mistaken.is_empty() {
         let mut all = copied(&excluded)?;
         append(&mut all, &mistaken)?;
-        push(&mut levels, level(&mut all, excluded, level_fpr(fpr, 1), seed, salt.wrapping_add(1))?)?;
+        push(&mut levels, level(&mut all, excluded, level_fpr(fpr, 1), hashing, salt.wrapping_add(1))?)?;
     }
     Ok(levels)
 }
@@ -515,19 +528,20 @@ fn level(
     digests: &mut Vec<u64>,
     mut misses: Vec<u64>,
     fpr: f64,
-    seed: u64,
+    hashing: Hashing,
     salt: u32,
 ) -> Result<RibbonFilter> {
     for digests in [&mut *digests, &mut misses] {
         digests.iter_mut().for_each(|digest| *digest = mix(*digest, salt));
     }
-    RibbonFilter::separating(digests, misses, fpr, seed)
+    RibbonFilter::separating(digests, misses, fpr, hashing)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::filters::BloomFilter;
+    use crate::hash::digest;
 
     fn stack() -> Stack {
         let [old, new] = [0..1000, 500..1500].map(|keys| keys.map(|i: u64| digest(7, &i.to_le_bytes())));

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::fields::Cursor;
-use crate::hash::digest;
+use crate::hash::Hashing;
 use crate::keys::url;
 use crate::profile::Profile;
 
@@ -20,18 +20,18 @@ pub const MAX_SHARD: u32 = 16 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sharding {
     profile: Profile,
-    seed: u64,
+    hashing: Hashing,
     shards: u32,
 }
 
 impl Sharding {
     /// # Errors
     /// [`Error::InvalidParameter`] unless the number of shards is a power of two up to [`MAX_SHARDS`].
-    pub fn new(profile: Profile, seed: u64, shards: u32) -> Result<Self> {
+    pub fn new(profile: Profile, hashing: impl Into<Hashing>, shards: u32) -> Result<Self> {
         if !shards.is_power_of_two() || shards > MAX_SHARDS {
             return Err(Error::rule("shards must be a power of two, from 1 to 65536"));
         }
-        Ok(Sharding { profile, seed, shards })
+        Ok(Sharding { profile, hashing: hashing.into(), shards })
     }
 
     /// What the keys are.
@@ -39,9 +39,9 @@ impl Sharding {
         self.profile
     }
 
-    /// The seed of the digests.
-    pub fn seed(&self) -> u64 {
-        self.seed
+    /// How keys become digests.
+    pub fn hashing(&self) -> Hashing {
+        self.hashing
     }
 
     /// The number of shards.
@@ -53,7 +53,7 @@ impl Sharding {
     /// [site](url::site), so that all keys of a URL lie together.
     pub fn shard_of(&self, key: &[u8]) -> u32 {
         let key = if self.profile == Profile::Url { url::site(key) } else { key };
-        self.shard_of_digest(digest(self.seed, key))
+        self.shard_of_digest(self.hashing.digest(key))
     }
 
     /// The shard of a key with this digest, with any profile but `url`.

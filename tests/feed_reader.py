@@ -6,6 +6,7 @@
 
 For each line of the standard input it prints 1 if that key is maybe present, and 0 if it is absent. A feed that is
 refused prints the code on standard error, and exits with 1. Before a public key that begins with a hyphen goes `--`.
+With `--secret FILE` the feed is keyed: the file has the 16 bytes of the secret, or 32 hexadecimal digits.
 
 The numbers of the steps are those of "What a client must do". It needs the packages xxhash and cryptography.
 """
@@ -239,18 +240,18 @@ def fetch_file(folder, size, digest):
     raise Error("integrity")
 
 
-def assemble(payload, files):
+def assemble(payload, files, secret):
     """Step 9: the filter."""
     blob = files[0]
-    must(not isinstance(decode(blob), Delta), "wrong_kind")
+    must(not isinstance(decode(blob, secret), Delta), "wrong_kind")
     for delta in files[1:]:
-        blob = apply(blob, delta)
-    filter = decode(blob)
+        blob = apply(blob, delta, secret)
+    filter = decode(blob, secret)
     must((filter.profile, filter.seed) == (payload.profile, payload.seed))
     return filter
 
 
-def follow(folder, keys, memory, now, most_bytes):
+def follow(folder, keys, memory, now, most_bytes, secret=None):
     """All steps."""
     text = fetch(folder / "feed.json", LARGEST_MANIFEST)
     must(len(text) <= LARGEST_MANIFEST, "too_large")
@@ -263,7 +264,7 @@ def follow(folder, keys, memory, now, most_bytes):
         must(payload.generation > known.generation or manifest.payload == accepted.payload, "rollback")
     must(payload.expires > now, "expired")  # 6
     must(sum(size for size, _ in payload.files) <= most_bytes, "too_large")  # 7
-    filter = assemble(payload, [fetch_file(folder, *file) for file in payload.files])
+    filter = assemble(payload, [fetch_file(folder, *file) for file in payload.files], secret)
     memory.put(manifest, payload)
     return filter
 
@@ -277,11 +278,23 @@ def public_key(text):
     return key
 
 
+def secret_file(path):
+    try:
+        data = Path(path).read_bytes()
+        secret = data if len(data) == 16 else bytes.fromhex(data.decode("ascii"))
+    except (OSError, ValueError):
+        secret = b""
+    if len(secret) != 16:
+        raise argparse.ArgumentTypeError("the file of a secret has 16 bytes, or 32 hexadecimal digits")
+    return secret
+
+
 def arguments():
     parser = argparse.ArgumentParser(description="Asks a feed for the keys on standard input.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("keys", metavar="PUBLIC_KEY", type=public_key, nargs="*")
     parser.add_argument("--unsigned", action="store_true", help="trust a feed that nobody signed")
+    parser.add_argument("--secret", type=secret_file, metavar="FILE", help="that of a keyed feed")
     parser.add_argument("--state", type=Path, metavar="FILE", help="what to remember from call to call")
     parser.add_argument("--now", type=int, metavar="MILLISECONDS", help="the time, if not that of the clock")
     parser.add_argument("--max-bytes", type=int, metavar="N", default=2**31 - 1, help="refuse more in all files")
@@ -297,7 +310,7 @@ def main():
     url = (options.folder / "feed.json").resolve().as_uri()
     memory = Memory(options.state, url, options.keys)
     try:
-        filter = follow(options.folder, options.keys, memory, now, options.max_bytes)
+        filter = follow(options.folder, options.keys, memory, now, options.max_bytes, options.secret)
     except Error as error:
         print(error.code, file=sys.stderr)
         return 1

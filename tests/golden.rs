@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use bloom_wasm::Profile;
+use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::interop::{self, Builder, Format, Options};
 use bloom_wasm::{
     Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Delta, RibbonFilter, ScalableBloomFilter, Stack,
@@ -19,8 +20,18 @@ fn key(i: u64) -> String {
     format!("key-{i}")
 }
 
-fn digests(count: u64, seed: u64) -> Vec<u64> {
-    (0..count).map(|i| hash::digest(seed, key(i).as_bytes())).collect()
+fn digests(count: u64, hashing: impl Into<Hashing>) -> Vec<u64> {
+    let hashing = hashing.into();
+    (0..count).map(|i| hashing.digest(key(i).as_bytes())).collect()
+}
+
+/// The secret of all keyed files: 00 01 02 … 0f.
+fn secret() -> Secret {
+    Secret::from(std::array::from_fn(|i| i as u8))
+}
+
+fn decode(bytes: Vec<u8>) -> Result<Blob, bloom_wasm::Error> {
+    if bytes[4] == 2 { Blob::decode_keyed(bytes, &secret()) } else { Blob::decode(bytes) }
 }
 
 fn path(file: &str) -> PathBuf {
@@ -57,7 +68,7 @@ fn check(name: &str, blob: impl Into<Blob>, members: Range<u64>, strangers: Rang
     }
     let golden = fs::read(file).unwrap();
     assert!(bytes == golden, "{name}: the same keys give other bytes");
-    let read = Blob::decode(golden).unwrap();
+    let read = decode(golden).unwrap();
     assert_eq!(read, blob, "{name}");
     let answers = fs::read_to_string(answers).unwrap();
     for blob in [blob, read] {
@@ -162,14 +173,20 @@ fn deltas() {
     child.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
     check("ribbon-child", child.clone(), 50..1050, 0..3000);
 
-    let delta = Delta::between(&parent, &child).unwrap();
-    let file = path("ribbon.delta");
+    check_delta("ribbon.delta", &parent, &child);
+}
+
+/// The delta made anew is the file, and makes the child of the parent.
+fn check_delta(name: &str, parent: &Blob, child: &Blob) {
+    let delta = Delta::between(parent, child).unwrap();
+    let file = path(name);
     if std::env::var("GOLDEN").is_ok_and(|value| value == "write") && !file.exists() {
         fs::write(&file, delta.encode().unwrap()).unwrap();
     }
     let golden = fs::read(file).unwrap();
-    assert!(delta.encode().unwrap() == golden, "the same keys give another delta");
-    assert_eq!(parent.apply(Delta::decode(golden).unwrap()).unwrap(), child);
+    assert!(delta.encode().unwrap() == golden, "{name}: the same keys give another delta");
+    let read = if golden[4] == 2 { Delta::decode_keyed(golden, &secret()) } else { Delta::decode(golden) };
+    assert_eq!(&parent.apply(read.unwrap()).unwrap(), child);
 }
 
 #[test]
@@ -181,6 +198,31 @@ fn profiles() {
     let profile = Profile::Password { lowercase: true, sha1: false };
     check("password-lowercase", Blob::new(profile, password.clone()), 0..1000, 1000..3000);
     check_old("password-sha1-layers", 50..1000, 0..4000);
+}
+
+/// Each kind under a secret, and a delta.
+#[test]
+fn keyed() {
+    let hashing = Hashing::keyed(&secret(), 42);
+    let members = || digests(1000, hashing);
+    let mut bloom = Blob::from(BloomFilter::from_digests(&mut members(), 0.01, hashing).unwrap());
+    bloom.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
+    check("keyed-bloom", bloom, 0..1000, 1000..3000);
+    let counting = CountingBloomFilter::from_digests(&mut members(), 0.01, 4, hashing).unwrap();
+    check("keyed-counting", counting, 0..1000, 1000..3000);
+    let scalable = ScalableBloomFilter::from_digests(&mut members(), 100, 0.05, 2, 0.5, hashing).unwrap();
+    check("keyed-scalable", scalable, 0..1000, 1000..3000);
+    let cuckoo = CuckooFilter::from_digests(&mut members(), 0.01, hashing).unwrap();
+    check("keyed-cuckoo", cuckoo, 0..1000, 1000..3000);
+    let ribbon = Blob::from(RibbonFilter::from_digests(&mut members(), 0.01, hashing).unwrap());
+    check("keyed-ribbon", ribbon.clone(), 0..1000, 1000..3000);
+
+    let all = digests(1050, hashing);
+    let mut child = ribbon.clone();
+    let update = Update { live: &all[50..], removed: &all[..50], allowed: &[], fpr: 0.001 };
+    child.filter_mut().update(update).unwrap();
+    check("keyed-child", child.clone(), 50..1050, 0..3000);
+    check_delta("keyed.delta", &ribbon, &child);
 }
 
 /// Filters of other software, made here for it, and made by it. `tests/interop.rs` holds them against that itself.

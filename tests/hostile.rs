@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use bloom_wasm::hash::digest;
+use bloom_wasm::hash::{Hashing, Secret, digest};
 use bloom_wasm::{
     Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, Filter, RibbonFilter, ScalableBloomFilter,
     Stack, Update,
@@ -29,7 +29,13 @@ fn blobs() -> Vec<Vec<u8>> {
     let update = Update { live: &all[10..], removed: &all[..10], allowed: &allowed, fpr: 0.1 };
     layered.update(update).unwrap();
     assert!(layered.layers().len() >= 2);
-    let blobs: [Blob; 10] = [
+    let hashing = Hashing::keyed(&secret(), 7);
+    let keyed: Vec<u64> = (0..40_u64).map(|i| hashing.digest(&i.to_le_bytes())).collect();
+    let mut keyed_layers =
+        Stack::from(RibbonFilter::from_digests(&mut keyed[..30].to_vec(), 0.1, hashing).unwrap());
+    let update = Update { live: &keyed[10..], removed: &keyed[..10], allowed: &[], fpr: 0.1 };
+    keyed_layers.update(update).unwrap();
+    let blobs: [Blob; 12] = [
         plain.into(),
         odd.into(),
         named,
@@ -40,14 +46,35 @@ fn blobs() -> Vec<Vec<u8>> {
         RibbonFilter::from_digests(&mut digests(30), 0.01, 0).unwrap().into(),
         RibbonFilter::from_digests(&mut digests(1250), 0.3, 0).unwrap().into(),
         layered.into(),
+        BloomFilter::from_digests(&mut keyed.clone(), 0.01, hashing).unwrap().into(),
+        keyed_layers.into(),
     ];
     blobs.map(|blob| blob.encode().unwrap()).to_vec()
+}
+
+fn secret() -> Secret {
+    Secret::from([9; 16])
+}
+
+/// Decodes, with the secret if it is asked for.
+fn decode(bytes: Vec<u8>) -> Result<Blob, Error> {
+    match Blob::decode(bytes.clone()) {
+        Err(Error::SecretRequired) => Blob::decode_keyed(bytes, &secret()),
+        decoded => decoded,
+    }
+}
+
+fn expected_length(bytes: &[u8]) -> Result<Option<u64>, Error> {
+    match Blob::expected_length(bytes) {
+        Err(Error::SecretRequired) => Blob::expected_length_keyed(bytes, &secret()),
+        expected => expected,
+    }
 }
 
 /// The checksum made to fit, where the blob says that it ends or else at the very end, so that what comes after it is
 /// tested as well.
 fn reseal(bytes: &mut [u8]) {
-    let length = Blob::expected_length(bytes).ok().flatten().unwrap_or(u64::MAX).min(bytes.len() as u64);
+    let length = expected_length(bytes).ok().flatten().unwrap_or(u64::MAX).min(bytes.len() as u64);
     let bytes = &mut bytes[..length as usize];
     if let Some(end) = bytes.len().checked_sub(8) {
         let checksum = digest(0, &bytes[..end]);
@@ -57,14 +84,14 @@ fn reseal(bytes: &mut [u8]) {
 
 /// Decodes, and uses whatever comes out.
 fn try_decode(bytes: &[u8]) -> Result<Blob, Error> {
-    let _ = Blob::expected_length(bytes);
-    let blob = Blob::decode(bytes.to_vec())?;
+    let _ = expected_length(bytes);
+    let blob = decode(bytes.to_vec())?;
     let _ = (blob.filter().estimated_fpr(), blob.filter().estimated_count());
     (0..64_u64).for_each(|i| {
         blob.filter().has(&i.to_le_bytes());
     });
     assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has one form only");
-    assert_eq!(Blob::expected_length(bytes), Ok(Some(bytes.len() as u64)));
+    assert_eq!(expected_length(bytes), Ok(Some(bytes.len() as u64)));
     Ok(blob)
 }
 
@@ -111,7 +138,8 @@ fn the_checks_in_their_order() {
         try_decode(&bytes).unwrap_err()
     };
     assert_eq!(with(0, 0), Error::NotAFilter);
-    assert_eq!(with(4, 2), Error::UnsupportedVersion { version: 2 });
+    assert_eq!(with(4, 3), Error::UnsupportedVersion { version: 3 });
+    assert_eq!(with(4, 2), Error::WrongSecret);
     assert_eq!(with(5, 200), Error::UnsupportedKind { kind: 200 });
     assert_eq!(with(6, 9).code(), "invalid_parameter");
     assert_eq!(with(7, 0x80).code(), "invalid_parameter");
@@ -195,9 +223,10 @@ impl Random {
 }
 
 /// How many percent of all blobs come to these codes, at least.
-const FLOORS: [(&str, f64); 6] = [
+const FLOORS: [(&str, f64); 7] = [
     ("unsupported_version", 0.05),
     ("unsupported_kind", 0.05),
+    ("wrong_secret", 0.0),
     ("invalid_parameter", 1.0),
     ("truncated", 1.0),
     ("checksum_mismatch", 1.0),
@@ -262,7 +291,7 @@ fn change(mut blob: Blob) -> &'static str {
 
 /// As long as the header says, if that isn't far: longer ones would only take longer.
 fn fit(bytes: &mut Vec<u8>, mut more: impl FnMut() -> u8) {
-    if let Ok(Some(length)) = Blob::expected_length(bytes)
+    if let Ok(Some(length)) = expected_length(bytes)
         && length < 4096
     {
         bytes.resize_with(length as usize, &mut more);
@@ -282,6 +311,8 @@ fn mutations_of_every_kind() {
         "ribbon",
         "ribbon of two stages",
         "layers",
+        "keyed",
+        "keyed layers",
     ];
     let blobs = blobs();
     assert_eq!(names.len(), blobs.len());
@@ -307,7 +338,8 @@ fn mutations_of_every_kind() {
             }
             outcomes.count(&bytes);
         }
-        let (own, other) = if name == "layers" { ("layered", "filter") } else { ("filter", "layered") };
+        let (own, other) =
+            if name.ends_with("layers") { ("layered", "filter") } else { ("filter", "layered") };
         let floors = [(own, 10.0), (other, 0.0), ("not_a_filter", 0.1), ("trailing_bytes", 0.1)];
         outcomes.require(name, &[&floors[..], &FLOORS].concat());
     }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A reader for the blobs of FORMAT.md, all kinds of version 1.
+"""A reader for the blobs of FORMAT.md, all kinds of versions 1 and 2.
 
 It was written from FORMAT.md alone, by somebody who had not seen the implementation, and is kept as a proof that the
-page is complete. Kind 6 came later: its part here follows the page too, but has the same author as the
-implementation. The names are the page's, and so are the numbers of the sections.
+page is complete. Version 2 was added later in the same way. Kind 6 came later as well: its part here follows the page
+too, but has the same author as the implementation. The names are the page's, and so are the numbers of the sections.
 
     python3 tests/reader.py             checks the golden files (section 11)
     python3 tests/reader.py --every     damages every byte of them
@@ -13,6 +13,7 @@ It needs Python 3.10 and the package xxhash.
 
 import struct
 import sys
+from functools import cache
 from hashlib import sha1
 from math import ceil, floor, log, sqrt
 from pathlib import Path
@@ -98,6 +99,41 @@ def positions(d, m, k):
         yield high(x, m)
 
 
+def sip_rounds(n, a, b, c, d):
+    for _ in range(n):
+        a, c = (a + b) & MASK, (c + d) & MASK
+        b, d = rotl(b, 13, 64) ^ a, rotl(d, 16, 64) ^ c
+        a = (rotl(a, 32, 64) + d) & MASK
+        c = (c + b) & MASK
+        b, c, d = rotl(b, 17, 64) ^ c, rotl(c, 32, 64), rotl(d, 21, 64) ^ a
+    return a, b, c, d
+
+
+def siphash(secret, x):
+    """SipHash-2-4 with an output of 64 bits."""
+    k0, k1 = numbers(secret, 8)
+    a, b, c, d = k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573
+    for word in numbers(x + bytes(7 - len(x) % 8) + bytes([len(x) % 256]), 8):
+        a, b, c, d = sip_rounds(2, a, b, c, d ^ word)
+        a ^= word
+    a, b, c, d = sip_rounds(4, a, b, c ^ 0xFF, d)
+    return a ^ b ^ c ^ d
+
+
+@cache
+def derived(secret, seed):
+    """The check value, k0 and k1; section 3."""
+    return tuple(siphash(secret, struct.pack("<QB", seed, i)) for i in range(3))
+
+
+def digest(key, seed, secret=None):
+    """Section 3; with a secret that of version 2."""
+    if secret is None:
+        return xxh64(key, seed)
+    _, k0, k1 = derived(secret, seed)
+    return siphash(struct.pack("<QQ", k0, k1), key)
+
+
 class Filter:
     """What the kinds have in common.
 
@@ -105,6 +141,8 @@ class Filter:
     and `has_digest`, which asks it alone, without the layers upon it.
     """
 
+    version = 1
+    secret = None
     profile = 0
     options = 0
     seed = 0
@@ -115,7 +153,7 @@ class Filter:
     payload = b""
 
     def has(self, key):
-        d = xxh64(key, self.seed)
+        d = digest(key, self.seed, self.secret)
         for layer in reversed(self.layers):
             answer = layer.ask(d)
             if answer is not None:
@@ -543,6 +581,7 @@ class Foreign(Filter):
         must(layout < (8 if self.scheme == 1 else 1))
         must(count == 1 or count and self.scheme in (7, 8))
         must(self.seed == 0 or self.scheme in (5, 15, 17, 18, 19))
+        must(self.version == 1)
         must(self.profile == 0 or self.keys not in WIDTH)
         must(not self.flags & 16)
         for m, b, k in self.parts:
@@ -713,18 +752,21 @@ KINDS = {1: Bloom, 2: Counting, 3: Scalable, 4: Cuckoo, 5: Ribbon, 6: Foreign, 7
 MAGIC = bytes.fromhex("B5424C4D")
 
 
-def decode(blob):
-    """The filter in a blob; an Error for the first fault in the order of section 8."""
+def decode(blob, secret=None):
+    """The filter in a blob; an Error for the first fault in the order of section 8. A secret is 16 bytes."""
     fields = Fields(blob)
     if blob[:4] != MAGIC[: len(blob)]:
         raise Error("not_a_filter")
     fields.take(4)
-    if fields.u8() != 1:
+    version = fields.u8()
+    if version not in (1, 2):
         raise Error("unsupported_version")
     kind = fields.u8()
     if kind not in KINDS:
         raise Error("unsupported_kind")
     result = KINDS[kind]()
+    result.version = version
+    result.secret = secret
 
     result.profile = fields.u8()
     must(result.profile <= 2)
@@ -734,6 +776,11 @@ def decode(blob):
     result.options = flags & (4 | 8)
     must(result.options == 0 or result.profile == 2)
     result.seed = fields.u64()
+    check = fields.u64() if version == 2 else None
+    if version == 2 and secret is None:
+        raise Error("secret_required")
+    if secret is not None and check != derived(secret, result.seed)[0]:
+        raise Error("wrong_secret")
     size = result.read(fields)
     result.metadata = fields.offset
     if flags & 1:
@@ -772,9 +819,12 @@ def decode(blob):
     return result
 
 
-def apply(blob, delta):
-    """The child's blob that a delta makes of the parent's; section 6.7."""
-    parent, more = decode(blob), decode(delta)
+def apply(blob, delta, secret=None):
+    """The child's blob that a delta makes of the parent's; section 6.7.
+
+    `decode` has seen to it that both have the same version, and for the same seed the same check value.
+    """
+    parent, more = decode(blob, secret), decode(delta, secret)
     if not isinstance(more, Delta) or isinstance(parent, Delta):
         raise Error("wrong_kind")
     if more.parent != int.from_bytes(blob[-8:], "little"):
@@ -802,6 +852,9 @@ UPDATED = [*range(10), *range(50, 1000), *range(1010, 1050)]
 REMOVED = [*range(10, 50), *range(1000, 1010)]
 STRANGERS = range(1500, 3000)
 MADE = 1700000000000
+# of the files whose names begin with `keyed`
+SECRET = bytes(range(16))
+OTHER = bytes(range(1, 17))
 # file: its kind, seed, profile, options, name, creation time, members, those asked for the list,
 # and those that must be absent
 TABLE = {
@@ -839,6 +892,12 @@ TABLE = {
     "foreign-pybloomfiltermmap3.bloom": (Foreign, 0, 0, 0, None, None, range(10000), range(10000, 30000), ()),
     "foreign-pyprobables.bloom": (Foreign, 0, 0, 0, None, None, range(10000), range(10000, 30000), ()),
     "foreign-rbloom.bloom": (Foreign, 0, 0, 0, None, None, range(10000), range(10000, 30000), ()),
+    "keyed-bloom.bloom": (Bloom, 42, 0, 0, "golden", MADE, range(1000), range(1000, 3000), ()),
+    "keyed-counting.bloom": (Counting, 42, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "keyed-scalable.bloom": (Scalable, 42, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "keyed-cuckoo.bloom": (Cuckoo, 42, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "keyed-ribbon.bloom": (Ribbon, 42, 0, 0, None, None, range(1000), range(1000, 3000), ()),
+    "keyed-child.bloom": (Ribbon, 42, 0, 0, None, None, range(50, 1050), range(3000), range(50)),
     "url.bloom": (Ribbon, 42, 1, 0, None, None, range(1000), range(1000, 3000), ()),
     "password-lowercase.bloom": (Bloom, 42, 2, 4, None, None, range(1000), range(1000, 3000), ()),
     "password-sha1-layers.bloom": (Bloom, 42, 2, 12, "golden", MADE, UPDATED, range(4000), [*REMOVED, *STRANGERS]),
@@ -849,10 +908,14 @@ def key(i):
     return b"key-%d" % i
 
 
-def code_of(blob):
-    """The code of a blob's fault; None if it has none."""
+def secret_of(name):
+    return SECRET if name.startswith("keyed") else None
+
+
+def code_of(call, *arguments):
+    """The code of the fault that `decode` or `apply` finds; None if it finds none."""
     try:
-        decode(blob)
+        call(*arguments)
     except Error as error:
         return error.code
     return None
@@ -868,8 +931,9 @@ def sealed(body):
 
 def check_answers(file, blob):
     kind, seed, profile, options, name, created, members, asked, excluded = TABLE[file.name]
-    filter = decode(blob)
+    filter = decode(blob, secret_of(file.name))
     assert type(filter) is kind, "another kind"
+    assert filter.version == (2 if secret_of(file.name) else 1), "another version"
     assert (filter.seed, filter.profile, filter.options) == (seed, profile, options), "another header"
     assert (filter.name, filter.created) == (name, created), "other metadata"
     assert bool(filter.layers) == bool(excluded), "layers where none should be, or none"
@@ -889,39 +953,39 @@ def check_members(filter, members, excluded):
 EVERY = "--every" in sys.argv
 
 
-def check_damage(blob):
+def check_damage(blob, secret):
     # every place in the fields, and with --every in the payload too
     step = 1 if EVERY else 101
     places = [*range(min(1000, len(blob))), *range(1000, len(blob), step), len(blob) - 1]
     for n in places:
-        assert code_of(blob[:n]) == "truncated", f"the first {n} bytes aren't truncated"
-    assert code_of(blob + b"\0") == "trailing_bytes", "a byte more isn't refused"
+        assert code_of(decode, blob[:n], secret) == "truncated", f"the first {n} bytes aren't truncated"
+    assert code_of(decode, blob + b"\0", secret) == "trailing_bytes", "a byte more isn't refused"
     for i in places:
         for change in (0x01, 0x80):
-            assert code_of(xored(blob, i, change)), f"byte {i} xor {change} isn't refused"
+            assert code_of(decode, xored(blob, i, change), secret), f"byte {i} xor {change} isn't refused"
 
 
-def check_resealed(blob):
+def check_resealed(blob, secret):
     """Whatever has a good checksum is refused or answers."""
     body = blob[:-8]
-    head = min(max(64, decode(blob).start), len(body))
+    head = min(max(64, decode(blob, secret).start), len(body))
     for i in [*range(head), *range(head, len(body), 17 if EVERY else 101), len(body) - 1]:
         for change in (0x01, 0x80, 0xFF):
             try:
-                filter = decode(sealed(xored(body, i, change)))
+                filter = decode(sealed(xored(body, i, change)), secret)
             except Error:
                 continue
             for j in range(10):
                 filter.has(key(j))
 
 
-def check_rules(blob):
+def check_rules(blob, secret):
     """The rules for profile and flags, and for the table of layers, the first of which must be an exclude.
 
     Nothing follows the field at fault, so a rule that isn't checked in its place shows as `truncated`.
     """
     faults = [(6, b"\3"), (6, b"\0\4"), (6, b"\1\x08"), (7, bytes([blob[7] | 32]))]
-    filter = decode(blob)
+    filter = decode(blob, secret)
     if filter.layers:
         t = filter.table
         faults += [(t, b"\0"), (t + 5, b"\0"), (t + 5, b"\3"), (t + 5, b"\1" + blob[t + 6 : t + 19])]
@@ -929,53 +993,84 @@ def check_rules(blob):
         faults += [(t + 18, b"\0"), (t + 19, bytes(4)), (t + 24, b"\0"), (t + 24, b"\5")]
         faults += [(t + 25, bytes(4)), (t + 25, b"\x0c\0\0\0")]
     for i, field in faults:
-        assert code_of(blob[:i] + field) == "invalid_parameter", f"{field} at {i} isn't refused as it should be"
+        code = code_of(decode, blob[:i] + field, secret)
+        assert code == "invalid_parameter", f"{field} at {i} isn't refused as it should be"
 
 
-def check_grafted(blob):
-    """The layers of the two updates, put upon a base of any other kind with the same seed."""
-    filter = decode(blob)
-    if len(filter.layers) < 6:
+def check_grafted(blob, file):
+    """The layers of the updates, put upon a base of any other kind with the same seed, and secret."""
+    _, _, _, _, _, _, members, _, excluded = TABLE[file.name]
+    secret = secret_of(file.name)
+    filter = decode(blob, secret)
+    if not filter.layers:
         return
+    again = range(10) if members is UPDATED else ()
+    removed = [i for i in excluded if i not in STRANGERS]
     table = blob[filter.table : filter.start]
     payload = blob[filter.start + len(filter.payload) : -8]
-    for name, (_, seed, _, _, _, _, members, _, excluded) in TABLE.items():
-        if seed != filter.seed or excluded:
+    for name, (_, seed, _, _, _, _, others, _, layered) in TABLE.items():
+        if seed != filter.seed or secret != secret_of(name) or layered:
             continue
         other = (GOLDEN / name).read_bytes()
-        base = decode(other)
-        stack = decode(sealed(xored(other[: base.table], 7, 16) + table + base.payload + payload))
+        base = decode(other, secret)
+        stack = decode(sealed(xored(other[: base.table], 7, 16) + table + base.payload + payload), secret)
         # not the keys added: an include need not hold those that its own base has anyway
-        kept = {*members} & {*range(50, 1000)}
-        check_members(stack, kept | {*range(10)}, REMOVED)
+        kept = {*others} & {*members} & {*range(50, 1000)}
+        check_members(stack, kept | {*again}, removed)
 
 
-def check_delta():
+def check_examples():
+    """Those of version 2 in section 3."""
+    assert derived(SECRET, 42) == (0xA60DE2C9C8FDCEF1, 0x8E0A6DA4DB2DFF4E, 0x6547840286CDFB49), "other derived numbers"
+    assert digest(b"", 42, SECRET) == 0xE0B8D9EB53A9D29A, "another digest of the empty key"
+    assert digest(b"abc", 42, SECRET) == 0xB9FBA27869276DE3, "another digest of abc"
+
+
+def check_secret(blob, secret):
+    """What isn't the secret of the blob, and the faults that come before that one, which come first."""
+    keyed = secret is not None
+    head = 24 if keyed else 16
+    faults = [(OTHER, "wrong_secret"), (None, "secret_required") if keyed else (SECRET, "wrong_secret")]
+    for given, code in faults:
+        cases = [(blob, code), (blob[:head], code), (blob[: head - 1], "truncated")]
+        cases += [(blob[:5], "truncated"), (blob[:7] + b"\x20", "invalid_parameter")]
+        cases += [(blob[:4] + version, "unsupported_version") for version in (b"\0", b"\3")]
+        for one, expected in cases:
+            found = code_of(decode, one, given)
+            assert found == expected, f"{found}, not {expected}, of the first {len(one)} bytes"
+    if blob[5] == 6:  # no version 2
+        check = derived(SECRET, little(blob[8:16]))[0]
+        relabelled = sealed(blob[:4] + b"\2" + blob[5:16] + struct.pack("<Q", check) + blob[16:-8])
+        assert code_of(decode, relabelled, SECRET) == "invalid_parameter", "a keyed filter of kind 6 isn't refused"
+
+
+def check_delta(prefix, parent, child):
     """The delta between two of the files; each of its bytes damaged; and a filter in its place."""
-    parent, delta, child = ((GOLDEN / name).read_bytes() for name in ("ribbon.bloom", "ribbon.delta", "ribbon-child.bloom"))
-    assert apply(parent, delta) == child, "another child"
-    check_damage(delta)
+    delta, secret = f"{prefix}.delta", secret_of(prefix)
+    parent, delta, child = ((GOLDEN / name).read_bytes() for name in (parent, delta, child))
+    assert apply(parent, delta, secret) == child, "another child"
+    check_damage(delta, secret)
+    check_secret(delta, secret)
     for one, other, code in ((child, delta, "wrong_base"), (parent, child, "wrong_kind"), (delta, delta, "wrong_kind")):
-        try:
-            apply(one, other)
-        except Error as error:
-            assert error.code == code, f"{error.code}, not {code}"
-        else:
-            raise AssertionError(f"not refused as {code}")
+        found = code_of(apply, one, other, secret)
+        assert found == code, f"{found}, not {code}"
 
 
 def main():
     passed = failed = 0
-    check_delta()
+    check_examples()
+    check_delta("ribbon", "ribbon.bloom", "ribbon-child.bloom")
+    check_delta("keyed", "keyed-ribbon.bloom", "keyed-child.bloom")
     for name in sorted(TABLE.keys() | {file.name for file in GOLDEN.glob("*.bloom")}):
         try:
             file = GOLDEN / name
-            blob = file.read_bytes()
+            blob, secret = file.read_bytes(), secret_of(name)
             check_answers(file, blob)
-            check_damage(blob)
-            check_resealed(blob)
-            check_rules(blob)
-            check_grafted(blob)
+            check_damage(blob, secret)
+            check_resealed(blob, secret)
+            check_rules(blob, secret)
+            check_grafted(blob, file)
+            check_secret(blob, secret)
         except Exception as error:
             failed += 1
             print(f"FAILED {name}: {type(error).__name__}: {error}")

@@ -388,10 +388,12 @@ fn errors() {
 fn golden_folders() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/shards");
     let folder = TempDir::new().unwrap();
+    write(&folder, "secret", ["000102030405060708090a0b0c0d0e0f".to_owned()]);
     for (name, options) in [
         ("url", "--profile url --shards 4"),
         ("password", "--profile password --lowercase --shards 2 --seed 18446744073709551615"),
         ("sha1", "--profile password --sha1-hex --shards 4 --seed 42"),
+        ("keyed", "--shards 4 --seed 42 --secret-file @secret"),
     ] {
         let list = golden.join(format!("{name}.txt")).display().to_string();
         done(

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """A reader of sharded filters, written from FORMAT.md and docs/feeds.md alone. It asks a folder rather than a host.
 
-    python3 shards_reader.py [--now MILLISECONDS] FOLDER PUBLIC_KEY... < KEYS
-    python3 shards_reader.py --unsigned [--now MILLISECONDS] FOLDER < KEYS
+    python3 shards_reader.py [--now MILLISECONDS] [--secret FILE] FOLDER PUBLIC_KEY... < KEYS
+    python3 shards_reader.py --unsigned [--now MILLISECONDS] [--secret FILE] FOLDER < KEYS
 
 For each line of the standard input it prints 1 if that key is maybe present, and 0 if it is absent. With the profile
 password a line is a password; with the profile url it is a key such as `evil.example/`, not a URL. What is refused
 prints the code on standard error, and exits with 1; the answers before it stand. Before a public key that begins with
-a hyphen goes `--`.
+a hyphen goes `--`. The file of a secret has its 16 bytes, or 32 hexadecimal digits.
 
 It remembers nothing, so of the steps in "What a client must do" there are no 4 and 5. It needs the packages xxhash and
 cryptography.
@@ -22,11 +22,9 @@ from functools import cache
 from hashlib import sha1
 from pathlib import Path
 
-from xxhash import xxh64_intdigest as xxh64
-
 from feed_reader import LARGEST_MANIFEST, PROFILES, Payload, fetch, fetch_file, must, open_manifest, public_key
-from feed_reader import string, whole
-from reader import Delta, Error, Ribbon, decode, high, little
+from feed_reader import secret_file, string, whole
+from reader import Delta, Error, Ribbon, decode, derived, digest, high, little
 
 SHARDS_OF_A_PAGE = 256
 LARGEST_SHARD = 2**24
@@ -48,6 +46,7 @@ class ShardsPayload(Payload):
         self.sha1 = boolean(members.get("sha1", False))
         must(self.profile == PROFILES["password"] or not (self.lowercase or self.sha1))
         must(not (self.lowercase and self.sha1))
+        self.check = int(string(members["check"], "[0-9a-f]{16}"), 16) if "check" in members else None
         self.shards = whole(members.get("shards"), 1, 2**16)
         must(self.shards & (self.shards - 1) == 0)
         self.bytes = whole(members.get("bytes"))
@@ -80,12 +79,16 @@ def password_key(password, lowercase, hashed):
 class Sharded:
     """A filter in a folder. Pages and shards are read when a key needs them, and verified before they answer."""
 
-    def __init__(self, folder, keys, now):
+    def __init__(self, folder, keys, now, secret=None):
         self.folder = folder
+        self.secret = secret
         text = fetch(folder / "shards.json", LARGEST_MANIFEST)
         must(len(text) <= LARGEST_MANIFEST, "too_large")
         _, self.payload = open_manifest(text, keys, ShardsPayload)
         must(self.payload.expires > now, "expired")  # 6
+        must(secret is not None or self.payload.check is None, "secret_required")
+        check = None if secret is None else derived(secret, self.payload.seed)[0]
+        must(self.payload.check == check, "wrong_secret")
         self.page = cache(self.read_page)
         self.shard = cache(self.read_shard)
 
@@ -98,7 +101,7 @@ class Sharded:
     def index(self, key):
         """The number of a key's shard."""
         routed = site(key) if self.payload.profile == PROFILES["url"] else key
-        return high(xxh64(routed, self.payload.seed), self.payload.shards)
+        return high(digest(routed, self.payload.seed, self.secret), self.payload.shards)
 
     def has(self, key):
         return self.shard(self.index(key)).has(key)
@@ -115,12 +118,13 @@ class Sharded:
         return listed
 
     def read_shard(self, i):
-        digest, size, count = self.page(i // SHARDS_OF_A_PAGE)[i % SHARDS_OF_A_PAGE]
-        filter = decode(fetch_file(self.folder, size, digest))
+        name, size, count = self.page(i // SHARDS_OF_A_PAGE)[i % SHARDS_OF_A_PAGE]
+        # It has version 2 just if there is a secret, which is just if there is `check`.
+        filter = decode(fetch_file(self.folder, size, name), self.secret)
         must(not isinstance(filter, Delta), "wrong_kind")
         must(isinstance(filter, Ribbon))
         must((filter.profile, filter.seed) == (self.payload.profile, self.payload.seed))
-        # The page doesn't ask for this. But a key of the wrong options would be "absent", for no good reason.
+        # A key of the wrong options would be "absent", for no good reason.
         must(filter.options == 4 * self.payload.lowercase + 8 * self.payload.sha1)
         must(filter.count == count)
         return filter
@@ -131,6 +135,7 @@ def arguments():
     parser.add_argument("folder", type=Path)
     parser.add_argument("keys", metavar="PUBLIC_KEY", type=public_key, nargs="*")
     parser.add_argument("--unsigned", action="store_true", help="trust a filter that nobody signed")
+    parser.add_argument("--secret", type=secret_file, metavar="FILE", help="that of a keyed filter")
     parser.add_argument("--now", type=int, metavar="MILLISECONDS", help="the time, if not that of the clock")
     options = parser.parse_args()
     if options.unsigned == bool(options.keys):
@@ -142,7 +147,7 @@ def main():
     options = arguments()
     now = time.time_ns() // 1_000_000 if options.now is None else options.now
     try:
-        filter = Sharded(options.folder, options.keys, now)
+        filter = Sharded(options.folder, options.keys, now, options.secret)
         for line in sys.stdin.buffer:
             print(int(filter.has(filter.key(line[:-1] if line.endswith(b"\n") else line))))
     except Error as error:

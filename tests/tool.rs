@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use bloom_wasm::cli::{Streams, run};
-use bloom_wasm::hash::digest;
+use bloom_wasm::hash::{Secret, digest};
 use bloom_wasm::{Blob, Filter, RibbonFilter};
 use tempfile::TempDir;
 
@@ -114,11 +114,14 @@ fn is_harmless(text: &str) -> bool {
 struct Commands<'a> {
     info: [&'a str; 2],
     all: Vec<Vec<&'a str>>,
+    /// What a keyed blob needs besides.
+    secret: [&'a str; 2],
 }
 
 impl<'a> Commands<'a> {
-    fn new(folder: &'a TempDir, paths: &'a [String; 2]) -> Self {
-        let [list, bloom] = paths.each_ref().map(String::as_str);
+    fn new(folder: &'a TempDir, paths: &'a [String; 3]) -> Self {
+        let [list, bloom, secret] = paths.each_ref().map(String::as_str);
+        fs::write(secret, "000102030405060708090a0b0c0d0e0f").unwrap();
         let hashes = (0..50).map(|i| format!("key-{i}\n{:040x}:{i}\nhttp://a{i}.example/b\n", i * i));
         fs::write(list, hashes.collect::<String>()).unwrap();
         fs::write(bloom, fs::read("tests/golden/bloom.bloom").unwrap()).unwrap();
@@ -132,13 +135,15 @@ impl<'a> Commands<'a> {
             &["merge", "-", bloom, "-o", "-"],
             &["merge", bloom, "-", "-o", "-", "--json"],
         ];
-        Commands { info: ["info", "-"], all: all.map(<[_]>::to_vec).to_vec() }
+        let secret = ["--secret-file", secret];
+        Commands { info: ["info", "-"], all: all.map(<[_]>::to_vec).to_vec(), secret }
     }
 
     /// Runs all of them.
     fn run(&self, blob: &[u8], how: impl Fn(&[&str], &[u8]) -> Ran) {
+        let secret = if blob.get(4) == Some(&2) { &self.secret[..] } else { &[] };
         for args in &self.all {
-            let Ran { code, out, err } = how(args, blob);
+            let Ran { code, out, err } = how(&[args, secret].concat(), blob);
             assert!(code <= 2, "{args:?}: {code}");
             // What was skipped in lists is told too.
             let skipped = |line: &&str| line.contains(": skipped, ") || line.starts_with("and ");
@@ -154,22 +159,28 @@ impl<'a> Commands<'a> {
             }
             assert!(code < 2 || out.is_empty(), "{args:?}");
         }
-        let rows = how(&self.info, blob);
+        let rows = how(&[&self.info, secret].concat(), blob);
         if rows.code == 0 {
             let rows = String::from_utf8(rows.out).unwrap();
             let names = ["profile", "name", "created", "keys", "capacity", "fpr now", "bits", "hashes"];
-            let decoded = Blob::decode(blob.to_vec()).unwrap();
+            let decoded = decode(blob.to_vec()).unwrap();
             let foreign: &[_] =
                 if matches!(decoded.filter().base(), Filter::Foreign(_)) { &["foreign"] } else { &[] };
-            let names = [&["kind"][..], foreign, &names, &["seed", "layers", "size", "id"]].concat();
+            let names = [&["kind"][..], foreign, &names, &["seed", "keyed", "layers", "size", "id"]].concat();
             let starts = rows.lines().zip(&names).all(|(row, name)| row.starts_with(&format!("{name:10}")));
             assert!(starts && rows.lines().count() == names.len(), "{rows}");
         }
     }
 }
 
-fn paths(folder: &TempDir) -> [String; 2] {
-    ["list", "other.bloom"].map(|name| folder.path().join(name).to_str().unwrap().to_owned())
+/// Decodes, with the secret of the golden files if the blob is keyed.
+fn decode(bytes: Vec<u8>) -> Result<Blob, bloom_wasm::Error> {
+    let secret = Secret::from(std::array::from_fn(|i| i as u8));
+    if bytes.get(4) == Some(&2) { Blob::decode_keyed(bytes, &secret) } else { Blob::decode(bytes) }
+}
+
+fn paths(folder: &TempDir) -> [String; 3] {
+    ["list", "other.bloom", "secret"].map(|name| folder.path().join(name).to_str().unwrap().to_owned())
 }
 
 #[test]
@@ -178,7 +189,7 @@ fn every_command_on_every_golden_blob_with_hostile_metadata() {
     let paths = paths(&folder);
     let commands = Commands::new(&folder, &paths);
     for bytes in golden() {
-        let mut blob = Blob::decode(bytes).unwrap();
+        let mut blob = decode(bytes).unwrap();
         let (names, mut times) = (names(), TIMES.into_iter().cycle());
         let cases = names.iter().map(|name| (Some(name), times.next())).collect::<Vec<_>>();
         for (name, time) in
@@ -187,7 +198,8 @@ fn every_command_on_every_golden_blob_with_hostile_metadata() {
             blob.describe(name.cloned(), time).unwrap();
             let bytes = blob.encode().unwrap();
             commands.run(&bytes, |args, blob| tool(args, blob, false));
-            let json = tool(&["info", "-", "--json"], &bytes, false);
+            let secret = if bytes[4] == 2 { &commands.secret[..] } else { &[] };
+            let json = tool(&[&["info", "-", "--json"], secret].concat(), &bytes, false);
             let json: serde_json::Value = serde_json::from_slice(&json.out).unwrap();
             assert_eq!(json["name"].as_str(), name.map(String::as_str));
             assert_eq!(json["createdAt"].as_f64(), time.map(|time| time as f64));
@@ -238,7 +250,7 @@ fn every_command_on_mutated_blobs() {
     let mut legal = 0;
     for i in 0..cases {
         let bytes = mutation(&golden, i);
-        legal += u64::from(Blob::decode(bytes.clone()).is_ok());
+        legal += u64::from(decode(bytes.clone()).is_ok());
         commands.run(&bytes, |args, blob| tool(args, blob, false));
     }
     assert!(legal > cases / 4, "only {legal} of {cases} are legal");

@@ -62,6 +62,7 @@ const sentences: Partial<Record<ErrorCode, string>> = {
     "This is a delta: it only has what is new and gone since another filter. Make a filter of the two with " +
     "“npx bloom-wasm apply old.bloom this.delta -o new.bloom”, and take that one.",
   wrong_base: "The delta was made for another filter.",
+  secret_required: "This filter is keyed: it answers only with its secret, and secrets don't belong in a page.",
   network: "It could not be fetched. Are you online?",
   integrity: "The file isn't the one that was signed.",
   signature: "The feed isn't signed by the expected key.",

@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use bloom_wasm::cli::{Streams, run};
-use bloom_wasm::hash::digest;
+use bloom_wasm::hash::{Hashing, Secret, digest};
 use bloom_wasm::{Blob, BloomFilter, Delta, Error, Filter, Info};
 use libfuzzer_sys::fuzz_target;
 
@@ -15,6 +15,7 @@ const LONGEST: usize = 1 << 15;
 const CHECKSUM: usize = 8;
 
 fuzz_target!(|bytes: &[u8]| {
+    let bytes = &unlocked(bytes)[..];
     expected_length(bytes);
     let digests = digests(bytes);
     decode(bytes, &digests);
@@ -25,6 +26,39 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
+/// That of the golden files: 00 01 02 … 0f.
+static SECRET: LazyLock<Secret> = LazyLock::new(|| Secret::from(std::array::from_fn(|i| i as u8)));
+
+/// The input, with the right check value if it is that of a keyed filter: nobody would guess it.
+fn unlocked(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    if bytes.get(4) == Some(&2)
+        && let Some((head, _)) = bytes.split_at_mut_checked(24)
+    {
+        let seed = head[8..16].try_into().map(u64::from_le_bytes).unwrap();
+        let check = Hashing::keyed(&SECRET, seed).check().unwrap();
+        head[16..].copy_from_slice(&check.to_le_bytes());
+    }
+    bytes
+}
+
+/// Reads a blob, with the secret if it needs one.
+fn read(bytes: Vec<u8>) -> Result<Blob, Error> {
+    if bytes.get(4) == Some(&2) { Blob::decode_keyed(bytes, &SECRET) } else { Blob::decode(bytes) }
+}
+
+fn length_of(prefix: &[u8]) -> Result<Option<u64>, Error> {
+    if prefix.get(4) == Some(&2) {
+        Blob::expected_length_keyed(prefix, &SECRET)
+    } else {
+        Blob::expected_length(prefix)
+    }
+}
+
+fn read_delta(bytes: Vec<u8>) -> Result<Delta, Error> {
+    if bytes.get(4) == Some(&2) { Delta::decode_keyed(bytes, &SECRET) } else { Delta::decode(bytes) }
+}
+
 /// Digests to ask for: both ends, and what the input ends with. After a whole blob these are bytes of their own.
 fn digests(bytes: &[u8]) -> Vec<u64> {
     let last = bytes.as_rchunks().1.iter().rev().take(6).map(|&chunk| u64::from_le_bytes(chunk));
@@ -34,7 +68,7 @@ fn digests(bytes: &[u8]) -> Vec<u64> {
 /// The input as long as its header says, zeros being appended, and under its right checksum. Otherwise hardly an
 /// input would get past the two.
 fn fitted(bytes: &[u8]) -> Option<Vec<u8>> {
-    let length = usize::try_from(Blob::expected_length(bytes).ok()??).ok()?;
+    let length = usize::try_from(length_of(bytes).ok()??).ok()?;
     if length > LONGEST {
         return None;
     }
@@ -49,51 +83,52 @@ fn fitted(bytes: &[u8]) -> Option<Vec<u8>> {
 /// A fitted blob may have a payload that its kind forbids, and no other fault.
 fn refused(blob: &[u8]) -> bool {
     matches!(
-        Blob::decode(blob.to_vec()),
+        read(blob.to_vec()),
         Err(Error::InvalidParameter { .. } | Error::WrongKind { kind: "delta" })
     )
 }
 
 /// A delta has one form only, and what it makes of a parent is a filter. The parent is the input's own, by its id.
 fn delta(bytes: &[u8], digests: &[u64]) {
-    let Ok(delta) = Delta::decode(bytes.to_vec()) else { return };
+    let Ok(delta) = read_delta(bytes.to_vec()) else { return };
     assert_eq!(delta.encode().unwrap(), bytes);
-    let mut parent = Blob::new(delta.profile(), BloomFilter::new(64, 1, delta.seed()).unwrap());
+    let mut parent = Blob::new(delta.profile(), BloomFilter::new(64, 1, delta.hashing()).unwrap());
     parent.filter_mut().base_mut().unwrap().add_digests(digests).unwrap();
     assert!(matches!(parent.apply(delta.clone()), Err(Error::WrongBase { .. })));
     let mut fitting = bytes[..bytes.len() - CHECKSUM].to_vec();
-    fitting[16..24].copy_from_slice(&parent.id().unwrap().to_le_bytes());
+    let at = if delta.hashing().is_keyed() { 24 } else { 16 };
+    fitting[at..at + 8].copy_from_slice(&parent.id().unwrap().to_le_bytes());
     fitting.extend(digest(0, &fitting).to_le_bytes());
-    let child = parent.apply(Delta::decode(fitting).unwrap()).unwrap();
+    let child = parent.apply(Delta::decode_for(&parent, fitting).unwrap()).unwrap();
     digests.iter().for_each(|&digest| _ = child.filter().has_digest(digest));
-    assert_eq!(Blob::decode(child.encode().unwrap()).unwrap(), child);
+    assert_eq!(read(child.encode().unwrap()).unwrap(), child);
 }
 
 /// What a prefix shows stays true, and 512 bytes show it if there are no layers.
 fn expected_length(bytes: &[u8]) {
-    let whole = Blob::expected_length(bytes);
+    let whole = length_of(bytes);
     for length in [0, 4, 7, 16, 20, 30, 50, 100, bytes.len() / 2] {
-        let prefix = Blob::expected_length(&bytes[..length.min(bytes.len())]);
+        let prefix = length_of(&bytes[..length.min(bytes.len())]);
         assert!(prefix == Ok(None) || prefix == whole);
     }
     // A table of layers may be longer, and the parts of a foreign filter.
     if bytes.get(7).is_none_or(|flags| flags & 16 == 0) && bytes.get(5) != Some(&6) {
         let start = &bytes[..bytes.len().min(512)];
-        assert_eq!(Blob::expected_length(start), whole);
+        assert_eq!(length_of(start), whole);
         assert!(bytes.len() < 512 || whole != Ok(None));
     }
 }
 
 /// Decodes and, if that works, does all that can be done with a blob.
 fn decode(bytes: &[u8], digests: &[u64]) -> bool {
-    let Ok(blob) = Blob::decode(bytes.to_vec()) else { return false };
+    let Ok(blob) = read(bytes.to_vec()) else { return false };
     let length = bytes.len() as u64;
     assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has one form only");
-    assert_eq!(Blob::expected_length(bytes), Ok(Some(length)));
+    assert_eq!(length_of(bytes), Ok(Some(length)));
     let longer = [bytes, &[0]].concat();
-    assert_eq!(Blob::decode(longer), Err(Error::TrailingBytes { extra: 1 }));
+    assert_eq!(read(longer), Err(Error::TrailingBytes { extra: 1 }));
     let shorter = bytes[..bytes.len() - 1].to_vec();
-    assert_eq!(Blob::decode(shorter), Err(Error::Truncated { needed: length, have: length - 1 }));
+    assert_eq!(read(shorter), Err(Error::Truncated { needed: length, have: length - 1 }));
 
     let filter = blob.filter();
     filter.has(b"");
@@ -120,12 +155,20 @@ static LIST: LazyLock<String> = LazyLock::new(|| {
     path.into_os_string().into_string().unwrap()
 });
 
+/// A file with the secret.
+static KEY: LazyLock<String> = LazyLock::new(|| {
+    let path = std::env::temp_dir().join(format!("bloom-wasm-fuzz-{}.secret", std::process::id()));
+    std::fs::write(&path, "000102030405060708090a0b0c0d0e0f").unwrap();
+    path.into_os_string().into_string().unwrap()
+});
+
 /// What the tool does with a legal blob: it has an answer, of lines that the blob can't forge. A command takes far
 /// longer than all the rest, so that only some blobs get one, by the checksum.
 fn tool(bytes: &[u8]) {
+    let secret = if bytes[4] == 2 { &["--secret-file", &KEY[..]][..] } else { &[] };
     let (command, lines): (&[&str], _) = match bytes[bytes.len() - CHECKSUM] {
-        0..4 => (&["info", "-"], 13..=14),
-        4..8 => (&["info", "-", "--json"], 17..=26),
+        0..4 => (&["info", "-"], 14..=15),
+        4..8 => (&["info", "-", "--json"], 18..=27),
         8..12 => (&["check", "-", "key", "http://evil.example/\x1b\n"], 0..=2),
         12..16 => (&["verify", "-", "--members", &LIST, "--absent", &LIST], 4..=4),
         16..20 => (&["verify", "-", "--members", &LIST, "--probes", "9"], 4..=4),
@@ -133,7 +176,7 @@ fn tool(bytes: &[u8]) {
     };
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let streams = &mut Streams { input: &mut &*bytes, out: &mut out, err: &mut err, terminal: true };
-    let code = run([&["bloom-wasm"], command].concat(), streams);
+    let code = run([&["bloom-wasm"], command, secret].concat(), streams);
     let err = String::from_utf8(err).unwrap();
     if err.contains("[invalid_key]") {
         // The keys of some foreign filters are numbers, and those here aren't.
@@ -210,5 +253,5 @@ fn change(mut blob: Blob, digests: &[u64]) {
         }
         _ => {}
     }
-    assert_eq!(Blob::decode(blob.encode().unwrap()), Ok(blob));
+    assert_eq!(read(blob.encode().unwrap()), Ok(blob));
 }

@@ -32,6 +32,7 @@ const TABLES = [
     ["adding many", `fpr ${fpr}`, ["bloomfilter", "BloomFilter.addMany", "BloomFilter.addLines"]],
   ]),
   ["matchUrl", "", ["JavaScript and bloomfilter", "new URL alone", ...OWN.map((name) => `${name}.matchUrl`)]],
+  ...OWN.map((name) => [`keyed ${name}`, "", [name, `${name}, keyed`]]),
   // mnemonist can't be read from what was written.
   ["from what was written", "", ALL.filter((name) => name !== "mnemonist")],
   ["the first decode", "", ["decode", "growing a memory and copying"]],

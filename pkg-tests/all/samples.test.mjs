@@ -21,7 +21,7 @@ const { BloomFilter, decode } = await installed();
 /** All samples, by file, the heading above, and language; several of one language under a heading are in order. */
 const samples = [
   ...["README.md", "FORMAT.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"],
-  ...["feeds", "moving", "pwned", "recipes", "releasing", "scale"].map((name) => `docs/${name}.md`),
+  ...["feeds", "keyed", "moving", "pwned", "recipes", "releasing", "scale"].map((name) => `docs/${name}.md`),
   ...["extension", "signup", "spark", "worker"].map((name) => `examples/${name}/README.md`),
 ].flatMap((file) => {
   const text = readFileSync(join(root, file), "utf8");
@@ -320,6 +320,57 @@ function feed(title, publishing, following, ends) {
     const printed = sh(`${loop}\n${index}\nbloom-wasm info public`, cwd);
     assert.match(printed, /^keys +1$/m);
     assert.match(printed, /^shards +64$/m);
+  });
+}
+
+{
+  const heading = "A filter that tells nothing without a secret";
+  const [build, ask] = [take(README, heading, "sh"), take(README, heading, "js")];
+  test("README: a keyed filter", async (context) => {
+    const cwd = work("keyed", { "list.txt": lines("evil.example") });
+    sh(build, cwd);
+    serve(context, cwd);
+    const secret = Buffer.from(readFileSync(join(cwd, "list.secret"), "utf8"), "hex");
+    const code = `import { load } from "bloom-wasm/reader";\n${ask}`;
+    const { filter } = await js(code, cwd, { url: "https://a.example/list.bloom", secret }, "export { filter };");
+    assert.deepEqual([filter.has("evil.example"), filter.has("good.example")], [true, false]);
+  });
+}
+
+{
+  const page = "docs/keyed.md";
+  const heading = "Make the secret and the filter";
+  const [build, both, worker] = [
+    take(page, heading, "sh"),
+    take(page, heading, "js"),
+    take(page, "Ask it in a Worker", "js"),
+  ];
+  test("docs/keyed.md: building, a Worker, and another secret", async (context) => {
+    const cwd = work("keyed-worker", { "revoked.txt": lines("token-4711", "token-1") });
+    assert.match(sh(build, cwd), /^token-4711$/m);
+    await js(both, cwd);
+    const digits = readFileSync(join(cwd, "revoked.secret"), "utf8");
+    const fetched = serve(context, cwd).mock;
+    const ask = async (its, token, secrets = digits) => {
+      const waiting = [];
+      const request = new Request("https://a.example/revoked.bloom", { headers: { authorization: `Bearer ${token}` } });
+      const env = { REVOKED_URL: "https://host.example/revoked.bloom", REVOKED_SECRETS: secrets };
+      const response = await its.fetch(request, env, { waitUntil: (promise) => waiting.push(promise) });
+      await Promise.all(waiting);
+      return response.status;
+    };
+    const { default: its } = await js(worker, cwd);
+    assert.deepEqual([await ask(its, "token-4711"), await ask(its, "token-4712")], [403, 200]);
+    // Two requests in one isolate fetch the filter once. (The other one was let through.)
+    assert.equal(fetched.callCount(), 2);
+    // With two secrets, the filter may be that of either.
+    const { default: changing } = await js(worker, cwd);
+    assert.equal(await ask(changing, "token-4711", `${"00".repeat(16)}\n${digits}`), 403);
+    const { default: without } = await js(worker, cwd);
+    const told = context.mock.method(console, "error", () => {});
+    assert.equal(await ask(without, "token-4711", "00".repeat(16)), 503);
+    assert.equal(told.mock.calls[0].arguments[0], "wrong_secret");
+    assert.equal(await ask(without, "token-4711"), 403, "the next request tries again");
   });
 }
 

@@ -225,13 +225,21 @@ test("a reader in Python, written from the pages alone, agrees on the golden fol
     url: listed.map((line) => (line.includes("/") ? line : `${line}/`)),
     password: ["hUNTER2", ...passwords],
     sha1: ["hunter2", ...passwords],
+    keyed: Array.from({ length: 1000 }, (_, i) => `key-${i}`),
   };
+  const secret = Uint8Array.from({ length: 16 }, (_, i) => i);
+  writeFileSync(join(home, "secret"), secret);
   const { openSharded } = await installed("bloom-wasm/reader");
   for (const [name, keys] of Object.entries(members)) {
     const asked = [...keys, ...Array.from({ length: 20_000 }, (_, i) => `stranger-${i}.example/`)];
     const said = execFileSync(
       "python3",
-      [join(setup.root, "tests/shards_reader.py"), "--unsigned", join(golden, name)],
+      [
+        join(setup.root, "tests/shards_reader.py"),
+        "--unsigned",
+        ...(name === "keyed" ? ["--secret", join(home, "secret")] : []),
+        join(golden, name),
+      ],
       {
         env: { ...process.env, PYTHONPATH: python },
         input: asked.map((key) => `${key}\n`).join(""),
@@ -243,8 +251,12 @@ test("a reader in Python, written from the pages alone, agrees on the golden fol
       name,
     );
     const url = pathToFileURL(join(golden, name, "shards.json"));
-    const filter = await openSharded(url, { publicKey: null, cache: null });
-    const ask = (key) => (name === "url" ? filter.has(key) : filter.hasPassword(key));
+    const filter = await openSharded(url, {
+      publicKey: null,
+      cache: null,
+      ...(name === "keyed" ? { secret } : {}),
+    });
+    const ask = (key) => (/sha1|password/.test(name) ? filter.hasPassword(key) : filter.has(key));
     for (const [i, key] of asked.entries()) assert.equal(Number(await ask(key)), answers[i], `${name} ${key}`);
   }
 });

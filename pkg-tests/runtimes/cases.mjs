@@ -28,6 +28,7 @@ function codeOf({ FilterError }, run) {
 
 /** A golden file as `golden.mjs` hands it over: its bytes, and the i for which key-i is maybe present, from..to. */
 const bytesOf = ({ base64 }) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+const secretOf = ({ secret }) => secret && { secret: Uint8Array.from(secret) };
 
 const cases = {
   "golden files answer as they must in both entries, and are written again to the byte"({ ask, full, golden }) {
@@ -35,7 +36,7 @@ const cases = {
     for (const file of golden) {
       const keys = Array.from({ length: file.to - file.from }, (_, i) => `key-${file.from + i}`);
       for (const { decode } of [ask, full]) {
-        const filter = decode(bytesOf(file));
+        const filter = decode(bytesOf(file), secretOf(file));
         const hits = [...filter.hasMany(keys)].flatMap((hit, i) => (hit ? [file.from + i] : []));
         equal(hits, file.hits, file.name);
         equal(filter.toBytes(), bytesOf(file), file.name);

@@ -17,5 +17,7 @@ export const golden = readdirSync(folder)
       .split("\n")
       .filter(Boolean)
       .map(Number);
-    return { name, from, to, hits, base64: readFileSync(new URL(file, folder)).toString("base64") };
+    // FORMAT.md section 11: the secret of all keyed ones.
+    const secret = name.startsWith("keyed-") ? Array.from({ length: 16 }, (_, i) => i) : undefined;
+    return { name, from, to, hits, secret, base64: readFileSync(new URL(file, folder)).toString("base64") };
   });

@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::hash::Hashing;
 use crate::keys::Input;
 use crate::keys::list::{Allowlist, Conflict, remove_conflicts};
-use crate::{Blob, Filter, Info, Kind, Profile, Recipe, Stack, digests, hash};
+use crate::{Blob, Filter, Info, Kind, Profile, Recipe, Stack, digests};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::Serialize;
 
 use super::foreign::{self, AnyKind};
+use super::secret::{SecretArgs, new_hashing};
 use super::show::quoted;
 use super::{Answer, Streams, grouped, keys, lists, output, rate, read_blob, shards, show, unless_closed};
 
@@ -58,9 +60,11 @@ pub struct BuildArgs {
     /// parents
     #[arg(long, requires = "allow")]
     pub allow_wins: bool,
-    /// The seed of the hash, 0 to 2^64 - 1
-    #[arg(long, default_value = "0")]
-    pub seed: u64,
+    /// The seed of the hash, 0 to 2^64 - 1. Default 0, or with --secret-file a random one
+    #[arg(long)]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub secret: SecretArgs,
     /// A name for people, kept in the blob
     #[arg(long)]
     pub name: Option<String>,
@@ -144,14 +148,15 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };
     let recipe = Recipe { counter_bits, capacity: args.capacity, ..kind.into() };
     let created_at = args.created_at.map(milliseconds).transpose()?;
+    let hashing = new_hashing(args.seed, args.secret.read()?.as_ref())?;
     // Reports what is impossible before hours of reading.
     let tenth = || "with --profile url a key gets a tenth of --fpr";
-    let empty = Filter::from_digests(recipe, &mut Vec::new(), key_fpr, args.seed);
+    let empty = Filter::from_digests(recipe, &mut Vec::new(), key_fpr, hashing);
     let empty = if key_fpr < fpr { empty.with_context(tenth) } else { empty.map_err(Into::into) };
     let mut blob = Blob::new(profile, empty?);
     blob.describe(args.name.clone(), created_at)?;
 
-    let (mut members, met) = members(&args.lists, profile, args.seed, &args.omitted, streams)?;
+    let (mut members, met) = members(&args.lists, profile, hashing, &args.omitted, streams)?;
     let keys = members.len() as u64;
     args.require_keys(keys)?;
     let mut rows = Vec::new();
@@ -160,12 +165,11 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     if !args.allow.is_empty() {
         digests::sort(&mut members)?;
         distinct = Some(members.len() as u64);
-        let (digests, words) =
-            allow(&args.allow, args.allow_wins, args.seed, profile, &mut members, streams)?;
+        let (digests, words) = allow(&args.allow, args.allow_wins, hashing, profile, &mut members, streams)?;
         allowed = Some(digests);
         rows.push(("allowed", words));
     }
-    *blob.filter_mut() = Stack::build(recipe, &mut members, allowed.as_deref(), key_fpr, args.seed)?;
+    *blob.filter_mut() = Stack::build(recipe, &mut members, allowed.as_deref(), key_fpr, hashing)?;
     let distinct = distinct.unwrap_or_else(|| match blob.filter().base() {
         // The ribbon filter has used them up.
         Filter::Ribbon(filter) => filter.count().into(),
@@ -191,13 +195,13 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
 pub fn members(
     lists: &[PathBuf],
     profile: Profile,
-    seed: u64,
+    hashing: Hashing,
     omitted: &keys::Omitted,
     streams: &mut Streams,
 ) -> Result<(Vec<u64>, keys::Met)> {
     let mut members = Vec::new();
     let digest = |digests: &mut Vec<u64>, input: &Input, _: keys::Place| {
-        digests.push(hash::digest(seed, input.own()));
+        digests.push(hashing.digest(input.own()));
         Ok(())
     };
     let met = keys::for_each(lists, profile, omitted, streams, Vec::new, digest, |digests| {
@@ -218,12 +222,12 @@ fn profile(args: &BuildArgs) -> Result<Profile> {
 pub fn allow(
     lists: &[PathBuf],
     wins: bool,
-    seed: u64,
+    hashing: Hashing,
     profile: Profile,
     members: &mut Vec<u64>,
     streams: &mut Streams,
 ) -> Result<(Vec<u64>, String)> {
-    let new = || (0, Allowlist::new(seed, wins));
+    let new = || (0, Allowlist::new(hashing, wins));
     let (mut read, mut allowlist) = new();
     let take = |(read, allowlist): &mut (u64, Allowlist<_>), input: &Input, place: keys::Place| {
         *read += 1;
@@ -253,8 +257,8 @@ pub fn allow(
 
 /// Combine blobs into one that holds the keys of all
 ///
-/// The blobs must all be bloom filters, or all counting filters, with the same bits, hashes and seed. The name and the
-/// creation time are those of the first blob.
+/// The blobs must all be bloom filters, or all counting filters, with the same bits, hashes, seed and secret. The name
+/// and the creation time are those of the first blob.
 #[derive(clap::Args)]
 pub struct MergeArgs {
     /// The blobs
@@ -263,6 +267,8 @@ pub struct MergeArgs {
     /// Where to write the result; - for standard output. A file is replaced as a whole and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    secret: SecretArgs,
     /// Print the description of the result as JSON
     #[arg(long)]
     json: bool,
@@ -270,9 +276,10 @@ pub struct MergeArgs {
 
 pub fn merge(args: MergeArgs, streams: &mut Streams) -> Result<Answer> {
     output::check(&args.output)?;
-    let mut merged = read_blob(&args.files[0], streams)?;
+    let secret = args.secret.read()?;
+    let mut merged = read_blob(&args.files[0], secret.as_ref(), streams)?;
     for file in &args.files[1..] {
-        let blob = read_blob(file, streams)?;
+        let blob = read_blob(file, secret.as_ref(), streams)?;
         merged.combine(&blob, true).with_context(|| lists::name(file))?;
     }
     let rows = [("merged", format!("{} blobs", args.files.len()))];

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::build::{Row, allow, members, milliseconds, write, write_and_tell};
 use super::inspect::time_in_words;
+use super::secret::SecretArgs;
 use super::{Answer, Streams, grouped, keys, lists, output, rate, read_blob, read_file};
 
 /// Make a delta, which brings a blob up to date
@@ -53,6 +54,8 @@ pub struct DiffArgs {
     /// When the new list was made, such as 2026-11-21T09:00:00Z, kept in the blob that results
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     created_at: Option<SystemTime>,
+    #[command(flatten)]
+    secret: SecretArgs,
     /// Print the description of the delta as JSON
     #[arg(long)]
     json: bool,
@@ -63,7 +66,7 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     lists::check_stdin(all().chain([&args.base]))?;
     output::check(&args.output)?;
     output::check_lists(&args.output, all().chain([&args.base]))?;
-    let parent = read_blob(&args.base, streams)?;
+    let parent = read_blob(&args.base, args.secret.read()?.as_ref(), streams)?;
     let profile = parent.profile();
     args.omitted.check(profile)?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
@@ -72,8 +75,8 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
         .unwrap_or_else(|| (parent.filter().estimated_fpr() / 16.0).clamp(f64::from(2_f32.powi(-32)), 0.5));
 
     let mut child = parent.try_clone()?;
-    let seed = parent.filter().seed();
-    let (mut live, met) = members(from_ref(&args.new), profile, seed, &args.omitted, streams)?;
+    let hashing = parent.filter().hashing();
+    let (mut live, met) = members(from_ref(&args.new), profile, hashing, &args.omitted, streams)?;
     if live.is_empty() && !args.allow_empty {
         bail!("no line of the new list gave a key, so nothing was written; --allow-empty removes every key");
     }
@@ -82,11 +85,11 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let mut allowed = Vec::new();
     if !args.allow.is_empty() {
         let words;
-        (allowed, words) = allow(&args.allow, args.allow_wins, seed, profile, &mut live, streams)?;
+        (allowed, words) = allow(&args.allow, args.allow_wins, hashing, profile, &mut live, streams)?;
         rows.push(("allowed", words));
     }
     sort(&mut allowed)?;
-    let (mut old, _) = members(from_ref(&args.old), profile, seed, &args.omitted, streams)?;
+    let (mut old, _) = members(from_ref(&args.old), profile, hashing, &args.omitted, streams)?;
     sort(&mut old)?;
     let denied = |digest: &u64| !parent.filter().has_digest(*digest);
     // Those that an allowlist took out of the base.
@@ -132,6 +135,8 @@ pub struct ApplyArgs {
     /// Where to write the result; - for standard output. A file is replaced as a whole and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    secret: SecretArgs,
     /// Print the description of the result as JSON
     #[arg(long)]
     json: bool,
@@ -140,10 +145,10 @@ pub struct ApplyArgs {
 pub fn apply(args: ApplyArgs, streams: &mut Streams) -> Result<Answer> {
     lists::check_stdin([&args.file].into_iter().chain(&args.deltas))?;
     output::check(&args.output)?;
-    let mut blob = read_blob(&args.file, streams)?;
+    let mut blob = read_blob(&args.file, args.secret.read()?.as_ref(), streams)?;
     for path in &args.deltas {
         let name = || lists::name(path);
-        let delta = Delta::decode(read_file(path, streams)?).with_context(name)?;
+        let delta = Delta::decode_for(&blob, read_file(path, streams)?).with_context(name)?;
         blob = blob.apply(delta).with_context(name)?;
     }
     let count = args.deltas.len();

@@ -15,6 +15,7 @@ use super::build::{Keys, Row, allow, members, milliseconds};
 use super::inspect::time_in_words;
 use super::manifest::{self, Feed, File, Head, Manifest, Payload};
 use super::publish::{Next, Publisher, include_fpr, read_files};
+use super::secret::{SecretArgs, new_hashing};
 use super::state::{Folder, State};
 use super::{Answer, Streams, grouped, keys, lists, output, rate};
 use crate::Profile;
@@ -68,9 +69,11 @@ struct InitArgs {
     /// Lists hold SHA-1 hashes of passwords in hexadecimal, as HASH or HASH:COUNT, with --profile password
     #[arg(long, conflicts_with = "lowercase")]
     sha1_hex: bool,
-    /// The seed of the hash, 0 to 2^64 - 1. Default 0
+    /// The seed of the hash, 0 to 2^64 - 1. Default 0, or with --secret-file a random one
     #[arg(long)]
     seed: Option<u64>,
+    #[command(flatten)]
+    secret: SecretArgs,
     /// A name for people, kept in the manifest
     #[arg(long)]
     name: Option<String>,
@@ -83,6 +86,7 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
     if let (Ok(dir), Ok(state)) = (args.dir.canonicalize(), args.state.canonicalize()) {
         ensure!(!state.starts_with(dir), "the state must not lie in the folder that is served");
     }
+    let secret = args.secret.read()?;
     let folder = Folder::open(&args.state)?;
     ensure!(!folder.has_state()?, "{}: there is the state of a feed here already", args.state.display());
     let (lowercase, sha1) = (args.lowercase, args.sha1_hex);
@@ -98,13 +102,17 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
             let told = Profile::from_name(&live.profile, lowercase, sha1);
             let told = told.context("--lowercase and --sha1-hex go with the profile password")?;
             // The base knows, and the manifest doesn't, how passwords are compared.
-            let base = read_files(&args.dir, files.iter().take(1));
-            let profile = base.map_or(told, |base| base.profile());
+            let base = read_files(&args.dir, files.iter().take(1), secret.as_ref());
+            let profile = match base {
+                Err(error) if is_of_secret(&error) => return Err(error),
+                base => base.map_or(told, |base| base.profile()),
+            };
             ensure!(
                 profile == told || !(lowercase || sha1),
                 "{dir}: the passwords of this feed are compared in another way than --lowercase or --sha1-hex says"
             );
-            let mut state = State::new(live.feed_id, live.name, profile, live.fpr, live.seed.parse()?);
+            let hashing = new_hashing(Some(live.seed.parse()?), secret.as_ref())?;
+            let mut state = State::new(live.feed_id, live.name, profile, live.fpr, hashing);
             state.generation = live.generation;
             state
         }
@@ -120,7 +128,7 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
             );
             let id = manifest::random_id()?;
             ensure!(args.name.as_ref().is_none_or(|name| name.len() <= 255), "--name has at most 255 bytes");
-            State::new(id, args.name, profile, fpr, args.seed.unwrap_or(0))
+            State::new(id, args.name, profile, fpr, new_hashing(args.seed, secret.as_ref())?)
         }
     };
     folder.save(&state)?;
@@ -130,6 +138,11 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
         ("wrote", args.state.join("state.json").display().to_string()),
     ])?;
     Ok(Answer::Yes)
+}
+
+/// Whether the secret is what is wrong.
+fn is_of_secret(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(crate::Error::SecretRequired | crate::Error::WrongSecret))
 }
 
 /// Make a key to sign with, and print the public key for those who follow the feed
@@ -197,6 +210,8 @@ struct PublishArgs {
     /// Publish even if no line of the lists is a key: it removes every key
     #[arg(long)]
     allow_empty: bool,
+    #[command(flatten)]
+    secret: SecretArgs,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
@@ -229,12 +244,12 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     let [expires_in, grace] =
         [args.expires_in, args.grace].map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     ensure!(expires_in > 0, "--expires-in must be longer than that");
-    let mut publisher = Publisher::open(&args.dir, &args.state, now)?;
+    let mut publisher = Publisher::open(&args.dir, &args.state, args.secret.read()?, now)?;
     if publisher.is_signed() && signers.is_empty() && !args.unsigned {
         bail!("the feed was signed until now, and clients expect it; give --sign, or --unsigned");
     }
 
-    let (members, allowed, mut rows) = args.read(&publisher.state, streams)?;
+    let (members, allowed, mut rows) = args.read(&publisher, streams)?;
     let next = Next::of(&publisher, members, allowed)?;
     let made = next.make(&publisher)?;
     let published = publisher.publish(&next, made.as_ref(), &signers, expires_in)?;
@@ -260,16 +275,16 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
 
 impl PublishArgs {
     /// The digests of the members and of the allowed keys, sorted, and what is to be said of the lists.
-    fn read(&self, state: &State, streams: &mut Streams) -> Result<(Vec<u64>, Vec<u64>, Vec<Row>)> {
-        let (profile, seed) = (state.profile()?, state.seed()?);
+    fn read(&self, publisher: &Publisher, streams: &mut Streams) -> Result<(Vec<u64>, Vec<u64>, Vec<Row>)> {
+        let (profile, hashing) = (publisher.state.profile()?, publisher.hashing()?);
         self.omitted.check(profile)?;
-        let (mut members, met) = members(&self.lists, profile, seed, &self.omitted, streams)?;
+        let (mut members, met) = members(&self.lists, profile, hashing, &self.omitted, streams)?;
         sort(&mut members)?;
         let mut rows = vec![("read", format!("{} keys", grouped(members.len() as u64)) + &met.summary())];
         let mut allowed = Vec::new();
         if !self.allow.is_empty() {
             let words;
-            (allowed, words) = allow(&self.allow, self.allow_wins, seed, profile, &mut members, streams)?;
+            (allowed, words) = allow(&self.allow, self.allow_wins, hashing, profile, &mut members, streams)?;
             sort(&mut members)?;
             sort(&mut allowed)?;
             rows.push(("allowed", words));
@@ -310,6 +325,8 @@ struct VerifyArgs {
     /// A public key that must have signed it; if repeated, one of them
     #[arg(long, value_name = "KEY", value_parser = manifest::parse_public_key, allow_hyphen_values = true)]
     public_key: Vec<VerifyingKey>,
+    #[command(flatten)]
+    secret: SecretArgs,
     /// Print the description as JSON
     #[arg(long)]
     json: bool,
@@ -325,6 +342,7 @@ struct Info {
     verified: Option<bool>,
     expired: bool,
     byte_length: u64,
+    keyed: bool,
     /// The rate of the whole stack, per key.
     estimated_fpr: f64,
     layers: usize,
@@ -340,7 +358,7 @@ fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         bail!("{}: none of these keys has signed it", name());
     }
     let payload = manifest.payload().with_context(name)?;
-    let blob = read_files(&args.dir, payload.files.iter())?;
+    let blob = read_files(&args.dir, payload.files.iter(), args.secret.read()?.as_ref())?;
     let profile = blob.profile();
     let fits =
         profile.name() == payload.head.profile && blob.filter().seed().to_string() == payload.head.seed;
@@ -349,6 +367,7 @@ fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         verified: (!args.public_key.is_empty()).then_some(true),
         expired: payload.head.expires <= milliseconds(SystemTime::now())?,
         byte_length: payload.files.iter().map(|file| file.bytes).sum(),
+        keyed: blob.filter().hashing().is_keyed(),
         estimated_fpr: blob.filter().estimated_fpr(),
         layers: blob.filter().layers().len(),
         payload,

@@ -232,7 +232,7 @@ pub struct ExportArgs {
 
 pub fn export(args: ExportArgs, streams: &mut Streams) -> Result<Answer> {
     output::check(&args.output)?;
-    let blob = read_blob(&args.file, streams)?;
+    let blob = read_blob(&args.file, None, streams)?;
     let filter = blob.filter().base_alone().with_context(|| lists::name(&args.file))?;
     let bytes = interop::export(filter, args.to).with_context(|| {
         format!("{}: a {} filter as {}", lists::name(&args.file), filter.name(), args.to.name())
@@ -248,12 +248,16 @@ pub fn export(args: ExportArgs, streams: &mut Streams) -> Result<Answer> {
 
 /// As `build`, of another software's kind. All keys are held at once, since its hash needs them.
 pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut Streams) -> Result<Answer> {
+    if args.secret.is_given() {
+        bail!("--secret-file goes with our own kinds: other software knows no secret");
+    }
     if !args.allow.is_empty() {
         bail!("--allow goes with our own kinds: nothing can lie over another software's filter");
     }
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let key_fpr = profile.key_fpr(fpr);
-    let seed = i32::try_from(args.seed).context("--seed of other software's filters is below 2^31")?;
+    let seed =
+        i32::try_from(args.seed.unwrap_or(0)).context("--seed of other software's filters is below 2^31")?;
     let options = Options { seed: Some(seed).filter(|seed| *seed != 0), ..args.foreign.options() };
     // What is impossible is told before hours of reading.
     let new = |count| Builder::new(format, &options, count, key_fpr);

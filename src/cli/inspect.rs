@@ -14,9 +14,10 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use super::keys::{self, Met, Place};
+use super::secret::SecretArgs;
 use super::sharded::{Measured, Sharded};
 use super::show::{escaped, not_printed};
-use super::{Answer, Streams, delta, grouped, lists, rate, read_blob, read_file, unless_closed};
+use super::{Answer, Streams, decode, delta, grouped, lists, rate, read_blob, read_file, unless_closed};
 
 /// About how many bytes of lines, and how many random keys, are asked together: they stay in the processor's cache.
 const BLOCK: usize = 1 << 14;
@@ -28,19 +29,26 @@ const FOLDER_BLOCK: usize = 1 << 22;
 pub struct InfoArgs {
     /// The blob; - for standard input. Or the folder of a sharded filter
     file: PathBuf,
+    #[command(flatten)]
+    secret: SecretArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
+    let secret = args.secret.read()?;
     if args.file.is_dir() {
-        return Sharded::open(&args.file)?.info(args.json, streams);
+        return Sharded::open(&args.file, secret)?.info(args.json, streams);
     }
     let bytes = read_file(&args.file, streams)?;
     let name = || lists::name(&args.file);
     if Blob::is_delta(&bytes) {
-        let delta = Delta::decode(bytes).with_context(name)?;
+        let delta = match &secret {
+            Some(secret) => Delta::decode_keyed(bytes, secret),
+            None => Delta::decode(bytes),
+        };
+        let delta = delta.with_context(name)?;
         let info = delta::Info::of(&delta)?;
         if args.json {
             streams.print_json(&info)?
@@ -49,7 +57,7 @@ pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         }
         return Ok(Answer::Yes);
     }
-    let blob = Blob::decode(bytes).with_context(name)?;
+    let blob = decode(bytes, secret.as_ref()).with_context(name)?;
     let info = Info::of(&blob)?;
     if args.json {
         streams.print_json(&info)?;
@@ -97,6 +105,7 @@ pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
             },
         ),
         ("seed", info.seed.to_string()),
+        ("keyed", keyed_in_words(info.keyed)),
         ("layers", layers_in_words(blob.filter())),
         ("size", {
             let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
@@ -159,6 +168,11 @@ fn key_of<'a>(blob: &Blob, line: &'a [u8]) -> crate::error::Result<Cow<'a, [u8]>
     }
 }
 
+/// What `info` says of the secret.
+pub fn keyed_in_words(keyed: bool) -> String {
+    if keyed { "yes: it answers with its secret alone" } else { "no" }.to_owned()
+}
+
 fn layers_in_words(stack: &Stack) -> String {
     let includes = stack.layers().iter().filter(|layer| layer.kind() == LayerKind::Include).count();
     let excludes = stack.layers().len() - includes;
@@ -181,16 +195,19 @@ pub struct CheckArgs {
     /// Keys; if there are none, the lines of standard input, gzipped or not
     #[arg(allow_negative_numbers = true)]
     keys: Vec<String>,
+    #[command(flatten)]
+    secret: SecretArgs,
 }
 
 pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     if args.file.as_os_str() == "-" && args.keys.is_empty() {
         bail!("standard input can't be both the blob and the keys");
     }
+    let secret = args.secret.read()?;
     let mut asked = if args.file.is_dir() {
-        Asked::Folder(Box::new(Sharded::open(&args.file)?))
+        Asked::Folder(Box::new(Sharded::open(&args.file, secret)?))
     } else {
-        Asked::Blob(read_blob(&args.file, streams)?)
+        Asked::Blob(read_blob(&args.file, secret.as_ref(), streams)?)
     };
     let block = if matches!(asked, Asked::Folder(_)) { FOLDER_BLOCK } else { BLOCK };
     let Streams { input, out, terminal, .. } = streams;
@@ -292,6 +309,8 @@ pub struct VerifyArgs {
     /// How many random keys to ask for
     #[arg(long, conflicts_with = "absent", value_parser = clap::value_parser!(u64).range(1..))]
     probes: Option<u64>,
+    #[command(flatten)]
+    secret: SecretArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -316,13 +335,13 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     if args.file.is_dir() {
         return verify_folder(&args, streams);
     }
-    let blob = read_blob(&args.file, streams)?;
+    let blob = read_blob(&args.file, args.secret.read()?.as_ref(), streams)?;
     let mut members = Vec::new();
     let (mut count, mut false_negatives) = (0, 0);
     let take = |(count, missing, digests): &mut (u64, u64, Vec<u64>), input: &Input, _: Place| {
         *count += 1;
         let key = key_of(&blob, input.own())?;
-        let digest = hash::digest(blob.filter().seed(), &key);
+        let digest = blob.filter().hashing().digest(&key);
         *missing += u64::from(!has(&blob, &key, digest));
         if !args.absent.is_empty() {
             digests.push(digest);
@@ -361,7 +380,7 @@ fn verify_folder(args: &VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     if !args.absent.is_empty() {
         bail!("--absent goes with a blob; a sharded filter is asked for random keys");
     }
-    let mut sharded = Sharded::open(&args.file)?;
+    let mut sharded = Sharded::open(&args.file, args.secret.read()?)?;
     let measured = sharded.measure(&args.members, &args.omitted, args.probes, streams)?;
     let profile = sharded.sharding.profile();
     Verdict::from(&measured).tell(args, profile, &measured.met, &Met::default(), streams)
@@ -467,7 +486,7 @@ fn listed_probes(
     let take = |(probes, hits): &mut (u64, u64), input: &Input, _: Place| {
         let keys = input.keys().map(|key| {
             let key = key_of(blob, key)?;
-            Ok((hash::digest(blob.filter().seed(), &key), key))
+            Ok((blob.filter().hashing().digest(&key), key))
         });
         let keys = keys.collect::<crate::error::Result<Vec<_>>>()?;
         if !keys.iter().any(|(digest, _)| members.binary_search(digest).is_ok()) {

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::Profile;
+use crate::hash::{Access, Secret};
 use crate::shards::{PAGE, Sharding};
 
 /// The most files of a feed.
@@ -98,6 +99,9 @@ pub struct Shards {
     pub lowercase: bool,
     #[serde(default, skip_serializing_if = "is_false")]
     pub sha1: bool,
+    /// The check value of the secret, in 16 hexadecimal digits, if the filter is keyed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
     /// The number of shards.
     pub shards: u32,
     /// The bytes of all shards together.
@@ -216,11 +220,16 @@ impl Shards {
         Shards { head, ..self.clone() } == *other
     }
 
-    /// How the keys are spread.
-    pub fn sharding(&self) -> Result<Sharding> {
+    fn profile(&self) -> Result<Profile> {
         let profile = Profile::from_name(&self.head.profile, self.lowercase, self.sha1);
-        let profile = profile.context("lowercase and sha1 go with the profile password")?;
-        Ok(Sharding::new(profile, self.head.seed.parse()?, self.shards)?)
+        profile.context("lowercase and sha1 go with the profile password")
+    }
+
+    /// How the keys are spread. `secret` is there if the filter is keyed.
+    pub fn sharding(&self, secret: Option<&Secret>) -> Result<Sharding> {
+        let check = self.check.as_deref().map(|check| u64::from_str_radix(check, 16)).transpose()?;
+        let hashing = Access::Secret(secret).hashing(self.head.seed.parse()?, check)?;
+        Ok(Sharding::new(self.profile()?, hashing, self.shards)?)
     }
 }
 
@@ -230,7 +239,8 @@ impl Payload for Shards {
 
     fn check(&self) -> Result<()> {
         self.head.check()?;
-        let pages = self.sharding()?.pages();
+        let pages = Sharding::new(self.profile()?, 0, self.shards)?.pages();
+        ensure!(self.check.as_ref().is_none_or(|check| is_hex(check, 16)), "a bad check");
         ensure!(!(self.lowercase && self.sha1), "lowercase and sha1 exclude each other");
         ensure!(self.pages.len() == pages, "{} shards have {pages} pages of {PAGE}", self.shards);
         ensure!(self.pages.iter().all(|page| is_hex(page, 64)), "a page has a bad sha256");

@@ -12,6 +12,7 @@ mod lists;
 mod manifest;
 mod output;
 mod publish;
+mod secret;
 mod sharded;
 mod shards;
 mod show;
@@ -24,6 +25,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::Blob;
+use crate::hash::Secret;
 use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -167,8 +169,16 @@ impl Command {
 }
 
 /// Reads a blob; `-` is standard input.
-fn read_blob(path: &Path, streams: &mut Streams) -> Result<Blob> {
-    Blob::decode(read_file(path, streams)?).with_context(|| lists::name(path))
+fn read_blob(path: &Path, secret: Option<&Secret>, streams: &mut Streams) -> Result<Blob> {
+    decode(read_file(path, streams)?, secret).with_context(|| lists::name(path))
+}
+
+/// Reads the blob of a filter that is keyed if there is a secret.
+fn decode(bytes: Vec<u8>, secret: Option<&Secret>) -> crate::error::Result<Blob> {
+    match secret {
+        Some(secret) => Blob::decode_keyed(bytes, secret),
+        None => Blob::decode(bytes),
+    }
 }
 
 /// Reads a file; `-` is standard input.

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use ed25519_dalek::SigningKey;
 
+use super::decode;
 use super::manifest::{self, Feed, File, FileKind, Head, Manifest, Payload};
 use super::output;
 use super::state::{Folder, Published, State, Unlisted};
 use crate::digests::{sort, strangers};
+use crate::hash::{Hashing, Secret};
 use crate::{Blob, Delta, Kind, Profile, Stack, Update};
 
 /// The most deltas over a base. Each makes a query a little slower.
@@ -23,6 +25,8 @@ pub struct Publisher {
     dir: PathBuf,
     folder: Folder,
     pub state: State,
+    /// The secret, if the feed is keyed.
+    pub secret: Option<Secret>,
     /// The manifest in the folder, and its payload.
     live: Option<(String, Feed)>,
     /// In milliseconds since 1970.
@@ -30,15 +34,22 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    pub fn open(dir: &Path, state: &Path, now: u64) -> Result<Self> {
+    pub fn open(dir: &Path, state: &Path, secret: Option<Secret>, now: u64) -> Result<Self> {
         let folder = Folder::open(state)?;
         let state = folder.load()?;
+        // Fails for another secret than that of the feed.
+        state.hashing(secret.as_ref())?;
         let live = manifest::read::<Feed>(dir)?;
         if let Some((_, live)) = &live {
             let dir = dir.display();
             ensure!(live.head.feed_id == state.feed_id, "{dir}: this is another feed than that of the state");
         }
-        Ok(Publisher { dir: dir.to_owned(), folder, state, live, now })
+        Ok(Publisher { dir: dir.to_owned(), folder, state, secret, live, now })
+    }
+
+    /// How keys become digests.
+    pub fn hashing(&self) -> Result<Hashing> {
+        self.state.hashing(self.secret.as_ref())
     }
 
     /// Whether the manifest that is in place has a signature, or the last one that this state knows.
@@ -133,7 +144,7 @@ impl Publisher {
             expires: self.now.saturating_add(expires_in),
             profile: self.state.profile()?.name().to_owned(),
             fpr: self.state.fpr,
-            seed: self.state.seed()?.to_string(),
+            seed: self.hashing()?.seed().to_string(),
             count: next.count(),
         };
         let payload = Feed { head, files: self.state.files.iter().map(|file| file.file.clone()).collect() };
@@ -223,7 +234,7 @@ impl Next {
     pub fn make(&self, publisher: &Publisher) -> Result<Option<Made>> {
         let state = &publisher.state;
         if let Some(reason) = &self.unusable {
-            return self.base(state, reason.clone()).map(Some);
+            return self.base(publisher, reason.clone()).map(Some);
         }
         let changes = self.changes();
         if changes == 0 && !self.has_new_allowed(publisher)? {
@@ -239,23 +250,24 @@ impl Next {
         let delta = match self.delta(publisher, keep) {
             Ok(delta) => delta,
             Err(error) if error.is::<Unusable>() => {
-                return self.base(state, format!("{:#}", error.root_cause())).map(Some);
+                return self.base(publisher, format!("{:#}", error.root_cause())).map(Some);
             }
             Err(error) => return Err(error),
         };
         let file = Published { file: File::new(FileKind::Delta, &delta), changes: total, removed: None };
         let deltas = state.files[1..keep].iter().map(|file| file.file.bytes).sum::<u64>() + file.file.bytes;
         if deltas > state.files[0].file.bytes / 2 {
-            return self.base(state, "the deltas weigh more than half of the base".to_owned()).map(Some);
+            return self.base(publisher, "the deltas weigh more than half of the base".to_owned()).map(Some);
         }
         Ok(Some(Made { keep, file, bytes: delta, replaced: None }))
     }
 
-    fn base(&self, state: &State, reason: String) -> Result<Made> {
-        let (profile, seed) = (state.profile()?, state.seed()?);
+    fn base(&self, publisher: &Publisher, reason: String) -> Result<Made> {
+        let state = &publisher.state;
+        let (profile, hashing) = (state.profile()?, publisher.hashing()?);
         let fpr = profile.key_fpr(state.fpr) * BASE_SHARE;
         let allowed = (!self.allowed.is_empty()).then_some(&self.allowed[..]);
-        let stack = Stack::build(Kind::Ribbon.into(), &mut self.members.clone(), allowed, fpr, seed)?;
+        let stack = Stack::build(Kind::Ribbon.into(), &mut self.members.clone(), allowed, fpr, hashing)?;
         let mut blob = Blob::new(profile, stack);
         blob.describe(state.name.clone(), None)?;
         let bytes = blob.encode()?;
@@ -264,8 +276,9 @@ impl Next {
     }
 
     fn delta(&self, publisher: &Publisher, keep: usize) -> Result<Vec<u8>> {
-        let Publisher { dir, state, .. } = publisher;
-        let parent = read_files(dir, state.files[..keep].iter().map(|file| &file.file)).context(Unusable)?;
+        let Publisher { dir, state, secret, .. } = publisher;
+        let files = state.files[..keep].iter().map(|file| &file.file);
+        let parent = read_files(dir, files, secret.as_ref()).context(Unusable)?;
         let removed = self.all_removed(publisher, keep).context(Unusable)?;
         let mut child = parent.try_clone()?;
         let fpr = include_fpr(state.profile()?, state.fpr);
@@ -290,11 +303,11 @@ impl Next {
     }
 
     /// Whether a key that must be absent isn't.
-    fn has_new_allowed(&self, Publisher { state, dir, .. }: &Publisher) -> Result<bool> {
+    fn has_new_allowed(&self, Publisher { state, dir, secret, .. }: &Publisher) -> Result<bool> {
         if self.allowed.is_empty() {
             return Ok(false);
         }
-        let blob = read_files(dir, state.files.iter().map(|file| &file.file))?;
+        let blob = read_files(dir, state.files.iter().map(|file| &file.file), secret.as_ref())?;
         let hits = |digest| blob.filter().has_digest(digest);
         Ok(!strangers(&self.allowed, &self.members, &hits)?.is_empty())
     }
@@ -335,14 +348,21 @@ fn read_file(dir: &Path, file: &File) -> Result<Vec<u8>> {
 }
 
 /// The filter that files make, the base first.
-pub fn read_files<'a>(dir: &Path, files: impl Iterator<Item = &'a File>) -> Result<Blob> {
+pub fn read_files<'a>(
+    dir: &Path,
+    files: impl Iterator<Item = &'a File>,
+    secret: Option<&Secret>,
+) -> Result<Blob> {
     let mut blob = None;
     for file in files {
         let name = || dir.join(&file.sha256).display().to_string();
         let bytes = read_file(dir, file)?;
         blob = Some(match blob {
-            None => Blob::decode(bytes).with_context(name)?,
-            Some(blob) => Blob::apply(&blob, Delta::decode(bytes).with_context(name)?).with_context(name)?,
+            None => decode(bytes, secret).with_context(name)?,
+            Some(blob) => {
+                let delta = Delta::decode_for(&blob, bytes).with_context(name)?;
+                Blob::apply(&blob, delta).with_context(name)?
+            }
         });
     }
     blob.context("there is no base")

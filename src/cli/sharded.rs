@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::inspect::time_in_words;
+use super::inspect::{keyed_in_words, time_in_words};
 use super::manifest::{self, Head, Payload, Shards, hex, sha256};
 use super::shards::{ribbon, size_in_words};
 use super::spill::{Batch, Spill};
-use super::{Answer, Streams, grouped, keys, rate};
+use super::{Answer, Streams, decode, grouped, keys, rate};
+use crate::hash::Secret;
 use crate::keys::Input;
 use crate::shards::{Entry, Sharding, read_page};
 use crate::{Blob, Profile, hash};
@@ -20,6 +21,7 @@ pub struct Sharded {
     dir: PathBuf,
     pub shards: Shards,
     pub sharding: Sharding,
+    secret: Option<Secret>,
     pages: HashMap<usize, Vec<Entry>>,
     blobs: HashMap<u32, Blob>,
     /// The bytes of those.
@@ -30,7 +32,8 @@ pub struct Sharded {
 const HELD: u64 = 256 << 20;
 
 impl Sharded {
-    pub fn open(dir: &Path) -> Result<Self> {
+    /// `secret` is there if the filter is keyed.
+    pub fn open(dir: &Path, secret: Option<Secret>) -> Result<Self> {
         let none = || {
             format!(
                 "{}: a folder is asked if it is a sharded filter, and there is no {}",
@@ -39,11 +42,13 @@ impl Sharded {
             )
         };
         let (_, shards) = manifest::read::<Shards>(dir)?.with_context(none)?;
-        let sharding = shards.sharding()?;
+        let sharding =
+            shards.sharding(secret.as_ref()).with_context(|| dir.join(Shards::FILE).display().to_string())?;
         Ok(Sharded {
             dir: dir.to_owned(),
             shards,
             sharding,
+            secret,
             pages: HashMap::new(),
             blobs: HashMap::new(),
             held: 0,
@@ -80,10 +85,10 @@ impl Sharded {
             let entry = self.entry(shard)?;
             let name = hex(&entry.sha256);
             let context = || self.dir.join(&name).display().to_string();
-            let blob = Blob::decode(self.read(&name, Some(entry.bytes))?).with_context(context)?;
-            let (profile, seed) = (self.sharding.profile(), self.sharding.seed());
-            if blob.profile() != profile
-                || blob.filter().seed() != seed
+            let blob =
+                decode(self.read(&name, Some(entry.bytes))?, self.secret.as_ref()).with_context(context)?;
+            if blob.profile() != self.sharding.profile()
+                || blob.filter().hashing() != self.sharding.hashing()
                 || ribbon(&blob)?.count() != entry.count
             {
                 bail!("{}: it isn't a shard of this filter", context());
@@ -103,7 +108,7 @@ impl Sharded {
         let mut asked: BTreeMap<u32, Vec<(usize, u64)>> = BTreeMap::new();
         for (i, input) in inputs.iter().enumerate() {
             for key in input.iter().flat_map(Input::keys) {
-                let digest = hash::digest(self.sharding.seed(), key);
+                let digest = self.sharding.hashing().digest(key);
                 asked.entry(self.sharding.shard_of(key)).or_default().push((i, digest));
             }
         }
@@ -138,6 +143,7 @@ impl Sharded {
             ("shards", grouped(self.shards.shards.into())),
             ("size", size_in_words(&self.shards)),
             ("seed", seed.clone()),
+            ("keyed", keyed_in_words(self.shards.check.is_some())),
         ])?;
         Ok(Answer::Yes)
     }
@@ -158,7 +164,7 @@ impl Sharded {
         let mut measured = Measured::default();
         let take = |batch: &mut Batch, input: &Input, _: keys::Place| {
             let key = input.own();
-            batch.push(sharding.shard_of(key), hash::digest(sharding.seed(), key));
+            batch.push(sharding.shard_of(key), sharding.hashing().digest(key));
             Ok(())
         };
         let new = || Batch::new(&sharding);

@@ -15,12 +15,14 @@ use serde::Serialize;
 use super::build::{BuildArgs, Keys, Row, milliseconds};
 use super::inspect::time_in_words;
 use super::manifest::{self, Head, Manifest, Payload, Shards, hex, sha256, unhex};
+use super::secret::{SecretArgs, new_hashing};
 use super::spill::{self, Batch, Spill};
-use super::{Answer, Streams, feed, grouped, keys, output, rate};
+use super::{Answer, Streams, decode, feed, grouped, keys, output, rate};
 use crate::digests::{sort, subtract};
+use crate::hash::Hashing;
 use crate::keys::Input;
 use crate::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding, write_page};
-use crate::{Blob, Filter, Kind, Profile, RibbonFilter, Stack, hash};
+use crate::{Blob, Filter, Kind, Profile, RibbonFilter, Stack};
 
 /// How many keys are built at once, on all cores: it bounds the memory.
 const AT_ONCE: usize = 1 << 22;
@@ -76,7 +78,8 @@ pub fn run(args: ShardArgs, streams: &mut Streams) -> Result<Answer> {
 
 /// Build one shard from digests on standard input, 8 bytes each, little-endian
 ///
-/// A digest is the XXH64 of a key under the seed; Spark's xxhash64 is that with seed 42. Their first bits must be those
+/// A digest is the XXH64 of a key under the seed; Spark's xxhash64 is that with seed 42. With a secret it is the SipHash
+/// that FORMAT.md describes. Their first bits must be those
 /// of the shard. `shard index` takes the files of all shards.
 #[derive(clap::Args)]
 struct ShardBuildArgs {
@@ -86,9 +89,11 @@ struct ShardBuildArgs {
     /// The number of this one, from 0
     #[arg(long, value_name = "I")]
     index: u32,
-    /// The seed of the digests
-    #[arg(long, default_value = "0")]
-    seed: u64,
+    /// The seed of the digests. Default 0; with --secret-file it must be given, the same for all shards
+    #[arg(long)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    secret: SecretArgs,
     /// The false-positive rate, per key. Default 1e-3, or 1e-4 with --profile password
     #[arg(long, allow_negative_numbers = true, value_parser = super::fpr)]
     fpr: Option<f64>,
@@ -114,7 +119,9 @@ fn build_shard(args: ShardBuildArgs, streams: &mut Streams) -> Result<Answer> {
     let profile = args.profile.with(args.lowercase, args.sha1_hex);
     let profile = profile.context("--lowercase and --sha1-hex need --profile password")?;
     ensure!(profile != Profile::Url, "a URL's shard isn't told by its digest; use `build --shards`");
-    let sharding = Sharding::new(profile, args.seed, args.shards)?;
+    let secret = args.secret.read()?;
+    ensure!(secret.is_none() || args.seed.is_some(), "--secret-file needs --seed, the same for all shards");
+    let sharding = Sharding::new(profile, new_hashing(args.seed, secret.as_ref())?, args.shards)?;
     ensure!(args.index < args.shards, "--index must be below --shards");
     let mut bytes = Vec::new();
     streams.input.read_to_end(&mut bytes).context("standard input")?;
@@ -155,6 +162,8 @@ struct IndexArgs {
     generation: Option<u64>,
     #[command(flatten)]
     signing: SigningArgs,
+    #[command(flatten)]
+    secret: SecretArgs,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
@@ -162,6 +171,7 @@ struct IndexArgs {
 
 fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     let mut writer = Writer::open(&args.dir, args.name.as_deref(), &args.signing)?;
+    let secret = args.secret.read()?;
     Sharding::new(Profile::Raw, 0, args.shards)?;
     let mut others = (args.shards..MAX_SHARDS).map(|shard| args.dir.join(file_of_shard(shard)));
     if let Some(other) = others.find(|path| path.exists()) {
@@ -173,12 +183,12 @@ fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
         let name = || path.display().to_string();
         let bytes = fs::read(&path).with_context(name)?;
         let entry = entry_of(&bytes).with_context(name)?;
-        let blob = Blob::decode(bytes).with_context(name)?;
+        let blob = decode(bytes, secret.as_ref()).with_context(name)?;
         let filter = ribbon(&blob).with_context(name)?;
         let plain = blob.name().is_none() && blob.created_at().is_none() && blob.profile() != Profile::Url;
         ensure!(plain, "{}: `shard build` didn't make this", name());
         writer.entries.push(Entry { count: filter.count(), ..entry });
-        let made_with = (Sharding::new(blob.profile(), filter.seed(), args.shards)?, filter.fpr());
+        let made_with = (Sharding::new(blob.profile(), filter.hashing(), args.shards)?, filter.fpr());
         let same = *first.get_or_insert(made_with) == made_with;
         ensure!(same, "{}: it has another profile, seed or fpr than the first", name());
         writer.write(&hex(&entry.sha256), &blob.encode()?)?;
@@ -224,8 +234,8 @@ impl Made {
     ) -> Result<Self> {
         let name = format!("shard {shard}, of {} keys", grouped(digests.len() as u64));
         let mut make = || -> Result<Self> {
-            let seed = sharding.seed();
-            let stack = Stack::build(Kind::Ribbon.into(), digests, allowed, key_fpr, seed)?;
+            let hashing = sharding.hashing();
+            let stack = Stack::build(Kind::Ribbon.into(), digests, allowed, key_fpr, hashing)?;
             let blob = Blob::new(sharding.profile(), stack);
             let bytes = blob.encode()?;
             Ok(Made { entry: Entry { count: ribbon(&blob)?.count(), ..entry_of(&bytes)? }, bytes })
@@ -236,7 +246,7 @@ impl Made {
 
 /// Builds a sharded filter from lists.
 pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Streams) -> Result<Answer> {
-    let sharding = Sharding::new(profile, args.seed, shards)?;
+    let sharding = Sharding::new(profile, hashing(args)?, shards)?;
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let key_fpr = profile.key_fpr(fpr);
     ensure!(!output::is_stdout(&args.output), "with --shards, -o is a folder");
@@ -246,7 +256,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     } else {
         "--fpr".to_owned()
     };
-    RibbonFilter::from_digests(&mut Vec::new(), key_fpr, args.seed).context(share)?;
+    RibbonFilter::from_digests(&mut Vec::new(), key_fpr, sharding.hashing()).context(share)?;
     fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
     let mut writer = Writer::open(&args.output, args.name.as_deref(), &args.signing)?;
 
@@ -271,6 +281,20 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
         rows.push(("allowed", words));
     }
     report.print(rows, args.json, streams)
+}
+
+/// How keys become digests. A keyed filter keeps the seed that it has, so that shards with the same keys stay as they
+/// are.
+fn hashing(args: &BuildArgs) -> Result<Hashing> {
+    let secret = args.secret.read()?;
+    if secret.is_some()
+        && args.seed.is_none()
+        && let Ok(Some((_, live))) = manifest::read::<Shards>(&args.output)
+        && let Ok(sharding) = live.sharding(secret.as_ref())
+    {
+        return Ok(sharding.hashing());
+    }
+    new_hashing(args.seed, secret.as_ref())
 }
 
 /// The digests of lists, split over the shards, on disk.
@@ -306,7 +330,7 @@ impl<'a> Split<'a> {
         let (mut members, mut allowed, mut won) = (spill()?, spill()?, spill()?);
         let new = || Batch::new(sharding);
         let push = |batch: &mut Batch, key: &[u8]| {
-            batch.push(sharding.shard_of(key), hash::digest(sharding.seed(), key));
+            batch.push(sharding.shard_of(key), sharding.hashing().digest(key));
         };
         let mut keys = 0;
         let take = |batch: &mut Batch, input: &Input, _: keys::Place| {
@@ -346,8 +370,8 @@ impl<'a> Split<'a> {
         Ok((Split { sharding, folder, members, allowed: is_given.then_some(allowed), won }, read))
     }
 
-    /// Builds all shards, in order, as many at once as fit into the memory. Meanwhile it writes those before, and reads the
-    /// digests of those after.
+    /// Builds all shards, in order, as many at once as fit into the memory. Meanwhile it writes those before, and reads
+    /// the digests of those after.
     fn build(
         self,
         key_fpr: f64,
@@ -534,13 +558,14 @@ impl Writer {
             expires: now.saturating_add(self.expires_in),
             profile: sharding.profile().name().to_owned(),
             fpr,
-            seed: sharding.seed().to_string(),
+            seed: sharding.hashing().seed().to_string(),
             count: self.entries.iter().map(|entry| u64::from(entry.count)).sum(),
         };
         let shards = Shards {
             head,
             lowercase,
             sha1,
+            check: sharding.hashing().check().map(|check| format!("{check:016x}")),
             shards: sharding.shards(),
             bytes: self.entries.iter().map(|entry| u64::from(entry.bytes)).sum(),
             pages: pages.iter().map(|page| sha256(page)).collect(),

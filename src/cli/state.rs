@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest::File;
 use super::output;
+use crate::hash::{Access, Hashing, Secret};
 use crate::{Profile, hash};
 
 const VERSION: u32 = 1;
@@ -26,6 +27,9 @@ pub struct State {
     sha1: bool,
     pub fpr: f64,
     seed: String,
+    /// The check value of the secret, in 16 hexadecimal digits, if the feed is keyed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    check: Option<String>,
     /// The generation that was published last; 0 for none.
     pub generation: u64,
     /// The members after it.
@@ -65,7 +69,7 @@ pub struct Digests {
 
 impl State {
     /// The state of a feed before its first generation.
-    pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, seed: u64) -> Self {
+    pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, hashing: Hashing) -> Self {
         let (lowercase, sha1) = match profile {
             Profile::Password { lowercase, sha1 } => (lowercase, sha1),
             _ => (false, false),
@@ -78,7 +82,8 @@ impl State {
             lowercase,
             sha1,
             fpr,
-            seed: seed.to_string(),
+            seed: hashing.seed().to_string(),
+            check: hashing.check().map(|check| format!("{check:016x}")),
             generation: 0,
             members: None,
             files: Vec::new(),
@@ -92,8 +97,11 @@ impl State {
             .context("the state has an unknown profile")
     }
 
-    pub fn seed(&self) -> Result<u64> {
-        self.seed.parse().context("the state has a bad seed")
+    /// How keys become digests. `secret` is there if the feed is keyed.
+    pub fn hashing(&self, secret: Option<&Secret>) -> Result<Hashing> {
+        let seed = self.seed.parse().context("the state has a bad seed")?;
+        let check = self.check.as_deref().map(|check| u64::from_str_radix(check, 16)).transpose();
+        Ok(Access::Secret(secret).hashing(seed, check.context("the state has a bad check")?)?)
     }
 
     /// The files of digests that it names.

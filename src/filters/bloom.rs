@@ -8,14 +8,14 @@ use crate::batch::{BATCH, Places};
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::Payload;
-use crate::hash::{MULTIPLIER, digest, spread};
+use crate::hash::{Hashing, MULTIPLIER, spread};
 use crate::params::{optimal, power, require_shape};
 use crate::vectors::zeroed;
 
 /// A Bloom filter of `bits` bits, with `hashes` probes per key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BloomFilter {
-    seed: u64,
+    hashing: Hashing,
     bits: u32,
     hashes: u32,
     /// Bit i is byte i / 8, mask 1 << i % 8; the bits past the last are 0.
@@ -27,8 +27,8 @@ impl BloomFilter {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] if there is no memory.
-    pub fn new(bits: u32, hashes: u32, seed: u64) -> Result<Self> {
-        let filter = Self::shaped(bits, hashes, seed)?;
+    pub fn new(bits: u32, hashes: u32, hashing: impl Into<Hashing>) -> Result<Self> {
+        let filter = Self::shaped(bits, hashes, hashing.into())?;
         Ok(BloomFilter { bytes: zeroed(filter.byte_length())?.into(), ..filter })
     }
 
@@ -44,9 +44,9 @@ impl BloomFilter {
     /// assert!(!seen.add(b"first"));
     /// # Ok::<(), bloom_wasm::Error>(())
     /// ```
-    pub fn with_capacity(count: u64, fpr: f64, seed: u64) -> Result<Self> {
+    pub fn with_capacity(count: u64, fpr: f64, hashing: impl Into<Hashing>) -> Result<Self> {
         let size = optimal(count, fpr)?;
-        Self::new(size.bits, size.hashes, seed)
+        Self::new(size.bits, size.hashes, hashing)
     }
 
     /// Builds a filter from the digests of keys, sized by the number of different ones. The vector is sorted, and
@@ -54,9 +54,9 @@ impl BloomFilter {
     ///
     /// # Errors
     /// As [`BloomFilter::with_capacity`].
-    pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
+    pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, hashing: impl Into<Hashing>) -> Result<Self> {
         sort(digests)?;
-        let mut filter = Self::with_capacity(digests.len() as u64, fpr, seed)?;
+        let mut filter = Self::with_capacity(digests.len() as u64, fpr, hashing)?;
         for &digest in digests.iter() {
             filter.add_digest(digest);
         }
@@ -64,9 +64,9 @@ impl BloomFilter {
     }
 
     /// A filter with its shape, still without its bytes.
-    pub(crate) fn shaped(bits: u32, hashes: u32, seed: u64) -> Result<Self> {
+    pub(crate) fn shaped(bits: u32, hashes: u32, hashing: Hashing) -> Result<Self> {
         require_shape(bits, hashes)?;
-        Ok(BloomFilter { seed, bits, hashes, bytes: Payload::default() })
+        Ok(BloomFilter { hashing, bits, hashes, bytes: Payload::default() })
     }
 
     /// How many bytes the bits take.
@@ -91,9 +91,14 @@ impl BloomFilter {
         self.hashes
     }
 
+    /// How keys become digests.
+    pub fn hashing(&self) -> Hashing {
+        self.hashing
+    }
+
     /// The seed of the digests.
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.hashing.seed()
     }
 
     /// The bits, eight to a byte, the lowest first.
@@ -109,15 +114,15 @@ impl BloomFilter {
 
     /// The positions of the bits that a key sets and tests, each below [`BloomFilter::bits`]; two may be equal.
     pub fn locations(&self, key: &[u8]) -> impl Iterator<Item = u32> + use<> {
-        probes(digest(self.seed, key), self.bits, self.hashes)
+        probes(self.hashing.digest(key), self.bits, self.hashes)
     }
 
     /// True = maybe present, false = definitely absent.
     pub fn has(&self, key: &[u8]) -> bool {
-        self.has_digest(digest(self.seed, key))
+        self.has_digest(self.hashing.digest(key))
     }
 
-    /// Like [`BloomFilter::has`], for a key's digest with this filter's seed.
+    /// Like [`BloomFilter::has`], for a key's digest under [`BloomFilter::hashing`].
     #[inline]
     pub fn has_digest(&self, digest: u64) -> bool {
         has(&self.bytes, self.bits, self.hashes, digest)
@@ -143,10 +148,10 @@ impl BloomFilter {
 
     /// Adds a key. True = it was definitely not there before; false = it may have been.
     pub fn add(&mut self, key: &[u8]) -> bool {
-        self.add_digest(digest(self.seed, key))
+        self.add_digest(self.hashing.digest(key))
     }
 
-    /// Like [`BloomFilter::add`], for a key's digest with this filter's seed.
+    /// Like [`BloomFilter::add`], for a key's digest under [`BloomFilter::hashing`].
     #[inline]
     pub fn add_digest(&mut self, digest: u64) -> bool {
         add(&mut self.bytes, self.bits, self.hashes, digest)
@@ -176,7 +181,7 @@ impl BloomFilter {
 
     /// The union, or the intersection if `union` is false.
     pub(crate) fn combine(&mut self, other: &Self, union: bool) -> Result<()> {
-        if (self.bits, self.hashes, self.seed) != (other.bits, other.hashes, other.seed) {
+        if (self.bits, self.hashes, self.hashing) != (other.bits, other.hashes, other.hashing) {
             return Err(Error::Incompatible);
         }
         for (byte, &other) in self.bytes.iter_mut().zip(other.bytes.iter()) {

@@ -14,14 +14,14 @@ use super::bloom::{self, BloomFilter, probes, require_rest};
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::Payload;
-use crate::hash::digest;
+use crate::hash::Hashing;
 use crate::params::{optimal, power, require_shape};
 use crate::vectors::zeroed;
 
 /// A Bloom filter of `bits` counters, with `hashes` probes per key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountingBloomFilter {
-    seed: u64,
+    hashing: Hashing,
     bits: u32,
     hashes: u32,
     counter_bits: u32,
@@ -35,8 +35,8 @@ impl CountingBloomFilter {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] if there is no memory.
-    pub fn new(bits: u32, hashes: u32, counter_bits: u32, seed: u64) -> Result<Self> {
-        let filter = Self::shaped(bits, hashes, counter_bits, seed)?;
+    pub fn new(bits: u32, hashes: u32, counter_bits: u32, hashing: impl Into<Hashing>) -> Result<Self> {
+        let filter = Self::shaped(bits, hashes, counter_bits, hashing.into())?;
         Ok(CountingBloomFilter { counters: zeroed(filter.byte_length())?.into(), ..filter })
     }
 
@@ -53,9 +53,14 @@ impl CountingBloomFilter {
     /// assert!(!open.has(b"session"));
     /// # Ok::<(), bloom_wasm::Error>(())
     /// ```
-    pub fn with_capacity(count: u64, fpr: f64, counter_bits: u32, seed: u64) -> Result<Self> {
+    pub fn with_capacity(
+        count: u64,
+        fpr: f64,
+        counter_bits: u32,
+        hashing: impl Into<Hashing>,
+    ) -> Result<Self> {
         let size = optimal(count, fpr)?;
-        Self::new(size.bits, size.hashes, counter_bits, seed)
+        Self::new(size.bits, size.hashes, counter_bits, hashing)
     }
 
     /// Builds a filter from the digests of keys. Each different key is added once. The vector is sorted, and repeated
@@ -63,9 +68,14 @@ impl CountingBloomFilter {
     ///
     /// # Errors
     /// As [`CountingBloomFilter::with_capacity`].
-    pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, counter_bits: u32, seed: u64) -> Result<Self> {
+    pub fn from_digests(
+        digests: &mut Vec<u64>,
+        fpr: f64,
+        counter_bits: u32,
+        hashing: impl Into<Hashing>,
+    ) -> Result<Self> {
         sort(digests)?;
-        let mut filter = Self::with_capacity(digests.len() as u64, fpr, counter_bits, seed)?;
+        let mut filter = Self::with_capacity(digests.len() as u64, fpr, counter_bits, hashing)?;
         for &digest in digests.iter() {
             filter.add_digest(digest);
         }
@@ -73,12 +83,12 @@ impl CountingBloomFilter {
     }
 
     /// A filter with its shape, still without its counters.
-    pub(crate) fn shaped(bits: u32, hashes: u32, counter_bits: u32, seed: u64) -> Result<Self> {
+    pub(crate) fn shaped(bits: u32, hashes: u32, counter_bits: u32, hashing: Hashing) -> Result<Self> {
         require_shape(bits, hashes)?;
         if !matches!(counter_bits, 4 | 8) {
             return Err(Error::rule("a counter must have 4 or 8 bits"));
         }
-        Ok(CountingBloomFilter { seed, bits, hashes, counter_bits, counters: Payload::default() })
+        Ok(CountingBloomFilter { hashing, bits, hashes, counter_bits, counters: Payload::default() })
     }
 
     /// How many bytes the counters take.
@@ -108,9 +118,14 @@ impl CountingBloomFilter {
         self.counter_bits
     }
 
+    /// How keys become digests.
+    pub fn hashing(&self) -> Hashing {
+        self.hashing
+    }
+
     /// The seed of the digests.
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.hashing.seed()
     }
 
     /// The counters, one to a byte, or two, the first in the low half.
@@ -125,10 +140,10 @@ impl CountingBloomFilter {
 
     /// True = maybe present, false = definitely absent.
     pub fn has(&self, key: &[u8]) -> bool {
-        self.has_digest(digest(self.seed, key))
+        self.has_digest(self.hashing.digest(key))
     }
 
-    /// Like [`CountingBloomFilter::has`], for a key's digest with this filter's seed.
+    /// Like [`CountingBloomFilter::has`], for a key's digest under [`CountingBloomFilter::hashing`].
     pub fn has_digest(&self, digest: u64) -> bool {
         probes(digest, self.bits, self.hashes).all(|position| self.counter(position) != 0)
     }
@@ -136,10 +151,10 @@ impl CountingBloomFilter {
     /// How often a key was added and not removed; other keys can make the number too high. It is the lowest of the
     /// key's counters. The largest value, 15 or 255, means "that many or more", and stays whatever is removed.
     pub fn count(&self, key: &[u8]) -> u32 {
-        self.count_digest(digest(self.seed, key))
+        self.count_digest(self.hashing.digest(key))
     }
 
-    /// Like [`CountingBloomFilter::count`], for a key's digest with this filter's seed.
+    /// Like [`CountingBloomFilter::count`], for a key's digest under [`CountingBloomFilter::hashing`].
     pub fn count_digest(&self, digest: u64) -> u32 {
         let mut least = self.max();
         for position in probes(digest, self.bits, self.hashes) {
@@ -150,10 +165,10 @@ impl CountingBloomFilter {
 
     /// Adds a key, or adds it once more. True = it was definitely not there before; false = it may have been.
     pub fn add(&mut self, key: &[u8]) -> bool {
-        self.add_digest(digest(self.seed, key))
+        self.add_digest(self.hashing.digest(key))
     }
 
-    /// Like [`CountingBloomFilter::add`], for a key's digest with this filter's seed.
+    /// Like [`CountingBloomFilter::add`], for a key's digest under [`CountingBloomFilter::hashing`].
     pub fn add_digest(&mut self, digest: u64) -> bool {
         let there = self.has_digest(digest);
         self.step(digest, 1);
@@ -165,10 +180,10 @@ impl CountingBloomFilter {
     /// Remove only what you added: removing a false positive lowers the counters of other keys, which may then become
     /// "definitely absent".
     pub fn remove(&mut self, key: &[u8]) -> bool {
-        self.remove_digest(digest(self.seed, key))
+        self.remove_digest(self.hashing.digest(key))
     }
 
-    /// Like [`CountingBloomFilter::remove`], for a key's digest with this filter's seed.
+    /// Like [`CountingBloomFilter::remove`], for a key's digest under [`CountingBloomFilter::hashing`].
     pub fn remove_digest(&mut self, digest: u64) -> bool {
         let there = self.has_digest(digest);
         if there {
@@ -200,7 +215,7 @@ impl CountingBloomFilter {
 
     /// The union, or the intersection if `union` is false.
     pub(crate) fn combine(&mut self, other: &Self, union: bool) -> Result<()> {
-        let shape = |filter: &Self| (filter.bits, filter.hashes, filter.counter_bits, filter.seed);
+        let shape = |filter: &Self| (filter.bits, filter.hashes, filter.counter_bits, filter.hashing);
         if shape(self) != shape(other) {
             return Err(Error::Incompatible);
         }
@@ -228,7 +243,7 @@ impl CountingBloomFilter {
                 *byte |= u8::from(self.counter(first + bit) != 0) << bit;
             }
         }
-        let mut bloom = BloomFilter::shaped(self.bits, self.hashes, self.seed)?;
+        let mut bloom = BloomFilter::shaped(self.bits, self.hashes, self.hashing)?;
         bloom.set_bytes(bytes.into())?;
         Ok(bloom)
     }
@@ -289,7 +304,7 @@ mod tests {
     use super::*;
 
     fn read(bits: u32, hashes: u32, counter_bits: u32, bytes: &[u8]) -> Result<CountingBloomFilter> {
-        let mut filter = CountingBloomFilter::shaped(bits, hashes, counter_bits, 9)?;
+        let mut filter = CountingBloomFilter::shaped(bits, hashes, counter_bits, 9.into())?;
         filter.set_bytes(bytes.to_vec().into()).map(|()| filter)
     }
 

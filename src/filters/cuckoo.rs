@@ -17,7 +17,7 @@
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::Payload;
-use crate::hash::{GOLDEN, digest, spread};
+use crate::hash::{GOLDEN, Hashing, spread};
 use crate::params::{any_of, require_rate};
 use crate::vectors::zeroed;
 
@@ -34,7 +34,7 @@ const PADDING: usize = 7;
 /// A cuckoo filter of `buckets` buckets with 4 slots each, for fingerprints of `fingerprint_bits` bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CuckooFilter {
-    seed: u64,
+    hashing: Hashing,
     buckets: u32,
     fingerprint_bits: u32,
     /// Slot i is the bits i f to i f + f - 1, the lowest first; bit j is byte j / 8, mask 1 << j % 8.
@@ -47,8 +47,8 @@ impl CuckooFilter {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] outside those ranges, [`Error::TooLarge`] from 2 GiB on or if there is no memory.
-    pub fn new(buckets: u32, fingerprint_bits: u32, seed: u64) -> Result<Self> {
-        let filter = Self::shaped(buckets, fingerprint_bits, seed)?;
+    pub fn new(buckets: u32, fingerprint_bits: u32, hashing: impl Into<Hashing>) -> Result<Self> {
+        let filter = Self::shaped(buckets, fingerprint_bits, hashing.into())?;
         Ok(CuckooFilter { bytes: zeroed(filter.byte_length() + PADDING)?.into(), ..filter })
     }
 
@@ -71,9 +71,9 @@ impl CuckooFilter {
     /// assert!(!sessions.has(b"alice"));
     /// # Ok::<(), bloom_wasm::Error>(())
     /// ```
-    pub fn with_capacity(count: u64, fpr: f64, seed: u64) -> Result<Self> {
+    pub fn with_capacity(count: u64, fpr: f64, hashing: impl Into<Hashing>) -> Result<Self> {
         let (buckets, fingerprint_bits) = size(count, fpr)?;
-        Self::new(buckets, fingerprint_bits, seed)
+        Self::new(buckets, fingerprint_bits, hashing)
     }
 
     /// Builds a filter from the digests of keys, sized by the number of different ones. Each is added once. The vector
@@ -82,12 +82,13 @@ impl CuckooFilter {
     /// # Errors
     /// As [`CuckooFilter::with_capacity`], and [`Error::FilterFull`] if twice the size isn't enough. That happens only
     /// if somebody has chosen keys that collide.
-    pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
+    pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, hashing: impl Into<Hashing>) -> Result<Self> {
+        let hashing = hashing.into();
         sort(digests)?;
         let (least, fingerprint_bits) = size(digests.len() as u64, fpr)?;
         let mut buckets = least;
         loop {
-            let mut filter = Self::new(buckets, fingerprint_bits, seed)?;
+            let mut filter = Self::new(buckets, fingerprint_bits, hashing)?;
             match filter.add_digests(digests) {
                 Err(Error::FilterFull { .. }) if buckets < 2 * least => buckets += buckets / 64 * 2 + 2,
                 added => return added.map(|_| filter),
@@ -96,7 +97,7 @@ impl CuckooFilter {
     }
 
     /// A filter with its shape, still without its slots.
-    pub(crate) fn shaped(buckets: u32, fingerprint_bits: u32, seed: u64) -> Result<Self> {
+    pub(crate) fn shaped(buckets: u32, fingerprint_bits: u32, hashing: Hashing) -> Result<Self> {
         if buckets == 0 || !buckets.is_multiple_of(2) {
             return Err(Error::rule("buckets must be even and at least 2"));
         }
@@ -107,7 +108,7 @@ impl CuckooFilter {
         if bytes > i32::MAX as u64 {
             return Err(Error::TooLarge { bytes });
         }
-        Ok(CuckooFilter { seed, buckets, fingerprint_bits, bytes: Payload::default() })
+        Ok(CuckooFilter { hashing, buckets, fingerprint_bits, bytes: Payload::default() })
     }
 
     /// How many bytes the slots take. Eight slots of f bits are f bytes, and n is even, so these are whole bytes.
@@ -133,9 +134,14 @@ impl CuckooFilter {
         self.fingerprint_bits
     }
 
+    /// How keys become digests.
+    pub fn hashing(&self) -> Hashing {
+        self.hashing
+    }
+
     /// The seed of the digests.
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.hashing.seed()
     }
 
     /// The slots, one after another without gaps, the lowest bit first.
@@ -160,10 +166,10 @@ impl CuckooFilter {
 
     /// True = maybe present, false = definitely absent.
     pub fn has(&self, key: &[u8]) -> bool {
-        self.has_digest(digest(self.seed, key))
+        self.has_digest(self.hashing.digest(key))
     }
 
-    /// Like [`CuckooFilter::has`], for a key's digest with this filter's seed.
+    /// Like [`CuckooFilter::has`], for a key's digest under [`CuckooFilter::hashing`].
     #[inline]
     pub fn has_digest(&self, digest: u64) -> bool {
         self.locate(digest).is_some()
@@ -176,10 +182,10 @@ impl CuckooFilter {
     /// [`Error::FilterFull`] if there is no room; nothing is changed then. There is never room for a ninth copy of a
     /// key.
     pub fn add(&mut self, key: &[u8]) -> Result<bool> {
-        self.add_digest(digest(self.seed, key))
+        self.add_digest(self.hashing.digest(key))
     }
 
-    /// Like [`CuckooFilter::add`], for a key's digest with this filter's seed.
+    /// Like [`CuckooFilter::add`], for a key's digest under [`CuckooFilter::hashing`].
     pub fn add_digest(&mut self, digest: u64) -> Result<bool> {
         let (fingerprint, [first, second]) = self.place(digest);
         let new = !self.has_digest(digest);
@@ -204,7 +210,7 @@ impl CuckooFilter {
         Err(Error::FilterFull { count: self.count() })
     }
 
-    /// Adds a copy of each key, given by its digest with this filter's seed. Returns how many were definitely not
+    /// Adds a copy of each key, given by its digest under this filter's hashing. Returns how many were definitely not
     /// there.
     ///
     /// # Errors
@@ -229,10 +235,10 @@ impl CuckooFilter {
     /// fingerprint in the same buckets. The filter can't tell the two apart, so it may remove that key's copy, and
     /// `has` then denies a key that was added.
     pub fn remove(&mut self, key: &[u8]) -> bool {
-        self.remove_digest(digest(self.seed, key))
+        self.remove_digest(self.hashing.digest(key))
     }
 
-    /// Like [`CuckooFilter::remove`], for a key's digest with this filter's seed.
+    /// Like [`CuckooFilter::remove`], for a key's digest under [`CuckooFilter::hashing`].
     pub fn remove_digest(&mut self, digest: u64) -> bool {
         let found = self.locate(digest);
         if let Some(slot) = found {

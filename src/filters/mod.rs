@@ -21,6 +21,7 @@ use std::ops::{Deref, DerefMut};
 use crate::batch::BATCH;
 use crate::digests::sort;
 use crate::error::{Error, Result};
+use crate::hash::Hashing;
 use crate::kind::{Kind, Recipe};
 use crate::vectors::{copied, resize};
 
@@ -61,12 +62,18 @@ impl Filter {
     ///
     /// # Errors
     /// Those of the kind's own `from_digests`, and [`Error::WrongKind`] for a foreign one, which hashes keys its own way.
-    pub fn from_digests(recipe: Recipe, digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
+    pub fn from_digests(
+        recipe: Recipe,
+        digests: &mut Vec<u64>,
+        fpr: f64,
+        hashing: impl Into<Hashing>,
+    ) -> Result<Self> {
+        let hashing = hashing.into();
         let Recipe { kind, capacity, counter_bits, initial_capacity, growth, tightening } = recipe;
         let empty: Option<Filter> = match (kind, capacity) {
-            (Kind::Bloom, Some(count)) => Some(BloomFilter::with_capacity(count, fpr, seed)?.into()),
+            (Kind::Bloom, Some(count)) => Some(BloomFilter::with_capacity(count, fpr, hashing)?.into()),
             (Kind::Counting, Some(count)) => {
-                Some(CountingBloomFilter::with_capacity(count, fpr, counter_bits, seed)?.into())
+                Some(CountingBloomFilter::with_capacity(count, fpr, counter_bits, hashing)?.into())
             }
             _ => None,
         };
@@ -76,14 +83,19 @@ impl Filter {
             return Ok(filter);
         }
         Ok(match kind {
-            Kind::Bloom => BloomFilter::from_digests(digests, fpr, seed)?.into(),
-            Kind::Counting => CountingBloomFilter::from_digests(digests, fpr, counter_bits, seed)?.into(),
-            Kind::Scalable => {
-                ScalableBloomFilter::from_digests(digests, initial_capacity, fpr, growth, tightening, seed)?
-                    .into()
-            }
-            Kind::Cuckoo => CuckooFilter::from_digests(digests, fpr, seed)?.into(),
-            Kind::Ribbon => RibbonFilter::from_digests(digests, fpr, seed)?.into(),
+            Kind::Bloom => BloomFilter::from_digests(digests, fpr, hashing)?.into(),
+            Kind::Counting => CountingBloomFilter::from_digests(digests, fpr, counter_bits, hashing)?.into(),
+            Kind::Scalable => ScalableBloomFilter::from_digests(
+                digests,
+                initial_capacity,
+                fpr,
+                growth,
+                tightening,
+                hashing,
+            )?
+            .into(),
+            Kind::Cuckoo => CuckooFilter::from_digests(digests, fpr, hashing)?.into(),
+            Kind::Ribbon => RibbonFilter::from_digests(digests, fpr, hashing)?.into(),
             Kind::Foreign => return Err(Error::WrongKind { kind: kind.name() }),
         })
     }
@@ -95,17 +107,17 @@ impl Filter {
     pub(crate) fn try_clone(&self) -> Result<Self> {
         let mut copy: Filter = match self {
             Filter::Bloom(filter) => {
-                BloomFilter::shaped(filter.bits(), filter.hashes(), filter.seed())?.into()
+                BloomFilter::shaped(filter.bits(), filter.hashes(), filter.hashing())?.into()
             }
             Filter::Counting(filter) => {
                 let (bits, hashes) = (filter.bits(), filter.hashes());
-                CountingBloomFilter::shaped(bits, hashes, filter.counter_bits(), filter.seed())?.into()
+                CountingBloomFilter::shaped(bits, hashes, filter.counter_bits(), filter.hashing())?.into()
             }
             Filter::Scalable(filter) => {
-                ScalableBloomFilter::shaped(filter.plan(), filter.count(), filter.seed())?.into()
+                ScalableBloomFilter::shaped(filter.plan(), filter.count(), filter.hashing())?.into()
             }
             Filter::Cuckoo(filter) => {
-                CuckooFilter::shaped(filter.buckets(), filter.fingerprint_bits(), filter.seed())?.into()
+                CuckooFilter::shaped(filter.buckets(), filter.fingerprint_bits(), filter.hashing())?.into()
             }
             Filter::Ribbon(_) | Filter::Foreign(_) => return Err(Error::WrongKind { kind: self.name() }),
         };
@@ -134,7 +146,20 @@ impl Filter {
         }
     }
 
-    /// The seed of the digests that this filter is asked with.
+    /// How keys become the digests that this filter is asked with; of a foreign filter, its seed.
+    #[inline]
+    pub fn hashing(&self) -> Hashing {
+        match self {
+            Filter::Bloom(filter) => filter.hashing(),
+            Filter::Counting(filter) => filter.hashing(),
+            Filter::Scalable(filter) => filter.hashing(),
+            Filter::Cuckoo(filter) => filter.hashing(),
+            Filter::Ribbon(filter) => filter.hashing(),
+            Filter::Foreign(filter) => filter.seed().into(),
+        }
+    }
+
+    /// The seed of the digests.
     pub fn seed(&self) -> u64 {
         each!(self, filter => filter.seed())
     }
@@ -143,11 +168,11 @@ impl Filter {
     pub fn has(&self, key: &[u8]) -> bool {
         match self {
             Filter::Foreign(filter) => filter.has(key),
-            _ => self.has_digest(crate::hash::digest(self.seed(), key)),
+            _ => self.has_digest(self.hashing().digest(key)),
         }
     }
 
-    /// As [`Filter::has`], for a key's [digest](crate::hash::digest) under [`Filter::seed`]. To a foreign filter, which
+    /// As [`Filter::has`], for a key's digest under [`Filter::hashing`]. To a foreign filter, which
     /// hashes keys its own way, a digest says nothing: every one is maybe present.
     pub fn has_digest(&self, digest: u64) -> bool {
         match self {

@@ -20,7 +20,7 @@ use crate::batch::{BATCH, Places};
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::Payload;
-use crate::hash::{GOLDEN, MULTIPLIER, digest, spread};
+use crate::hash::{GOLDEN, Hashing, MULTIPLIER, spread};
 use crate::params::{power, require_rate};
 use crate::vectors::{append, push, reserve, resize, zeroed};
 
@@ -42,7 +42,7 @@ const WIDTH: u32 = 64;
 /// A read-only filter, and the smallest kind.
 #[derive(Debug, Clone)]
 pub struct RibbonFilter {
-    seed: u64,
+    hashing: Hashing,
     count: u32,
     fpr: f64,
     attempt: u8,
@@ -362,8 +362,8 @@ impl RibbonFilter {
     /// # Errors
     /// [`Error::InvalidParameter`] unless 2^-32 <= fpr < 1 and fpr >= 100 n / 2^64, or with 2^32 keys;
     /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide.
-    pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, seed: u64) -> Result<Self> {
-        Self::separating(digests, Vec::new(), fpr, seed)
+    pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, hashing: impl Into<Hashing>) -> Result<Self> {
+        Self::separating(digests, Vec::new(), fpr, hashing.into())
     }
 
     /// Like [`RibbonFilter::from_digests`], for a filter that also misses some of its digests without fail: the lowest
@@ -373,12 +373,18 @@ impl RibbonFilter {
         digests: &mut Vec<u64>,
         mut misses: Vec<u64>,
         fpr: f64,
-        seed: u64,
+        hashing: Hashing,
     ) -> Result<Self> {
         require_fpr(fpr)?;
         debug_assert!(misses.is_empty() || fpr <= 0.5);
-        let mut filter =
-            RibbonFilter { seed, count: 0, fpr, attempt: 0, stages: Vec::new(), bytes: Payload::default() };
+        let mut filter = RibbonFilter {
+            hashing,
+            count: 0,
+            fpr,
+            attempt: 0,
+            stages: Vec::new(),
+            bytes: Payload::default(),
+        };
         let mut rows = Rows::default();
         let mut states = std::mem::take(digests);
         loop {
@@ -450,14 +456,14 @@ impl RibbonFilter {
 
     /// A filter from its stored parts, with the stages' rows in order, and still without its bytes. Hand
     /// [`RibbonFilter::byte_length`] bytes to [`RibbonFilter::set_bytes`] next.
-    pub(crate) fn shaped(count: u32, fpr: f64, attempt: u8, rows: &[u32], seed: u64) -> Result<Self> {
+    pub(crate) fn shaped(count: u32, fpr: f64, attempt: u8, rows: &[u32], hashing: Hashing) -> Result<Self> {
         require_fpr(fpr)?;
         let stages = rows.len();
         if stages > MAX_STAGES || (stages == 0) != (count == 0) {
             return Err(Error::rule("a ribbon filter has 1 to 4 stages, or none if it is empty"));
         }
         let mut filter =
-            RibbonFilter { seed, count, fpr, attempt, stages: Vec::new(), bytes: Payload::default() };
+            RibbonFilter { hashing, count, fpr, attempt, stages: Vec::new(), bytes: Payload::default() };
         for (i, &rows) in rows.iter().enumerate() {
             if rows == 0 || rows % 8 != 0 {
                 return Err(Error::rule("a stage's rows must be a multiple of 8 above 0"));
@@ -492,9 +498,14 @@ impl RibbonFilter {
         self.fpr
     }
 
+    /// How keys become digests.
+    pub fn hashing(&self) -> Hashing {
+        self.hashing
+    }
+
     /// The seed of the digests.
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.hashing.seed()
     }
 
     /// The number of the hash that the last stage uses.
@@ -523,10 +534,10 @@ impl RibbonFilter {
 
     /// True = maybe present, false = definitely absent.
     pub fn has(&self, key: &[u8]) -> bool {
-        self.has_digest(digest(self.seed, key))
+        self.has_digest(self.hashing.digest(key))
     }
 
-    /// Like [`RibbonFilter::has`], for a key's digest with this filter's seed.
+    /// Like [`RibbonFilter::has`], for a key's digest under [`RibbonFilter::hashing`].
     pub fn has_digest(&self, digest: u64) -> bool {
         self.locate(digest).is_some_and(|(stage, state, start)| stage.has(&self.bytes, state, start))
     }
@@ -571,7 +582,7 @@ impl RibbonFilter {
 
 impl PartialEq for RibbonFilter {
     fn eq(&self, other: &Self) -> bool {
-        let numbers = |filter: &Self| (filter.seed, filter.count, filter.fpr, filter.attempt);
+        let numbers = |filter: &Self| (filter.hashing, filter.count, filter.fpr, filter.attempt);
         numbers(self) == numbers(other) && self.rows().eq(other.rows()) && self.bytes == other.bytes
     }
 }
@@ -747,6 +758,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::digest;
 
     /// One in 200 such filters has no solution with as many rows as keys.
     #[test]

@@ -14,7 +14,7 @@ use super::bloom;
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::Payload;
-use crate::hash::digest;
+use crate::hash::Hashing;
 use crate::params::{bits_per_key, power, require_rate, sized};
 use crate::vectors::{copied, push};
 
@@ -28,7 +28,7 @@ const SHARE: f64 = 0.9;
 /// A Bloom filter that grows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScalableBloomFilter {
-    seed: u64,
+    hashing: Hashing,
     plan: Plan,
     /// Keys that were added.
     count: u64,
@@ -114,9 +114,15 @@ impl ScalableBloomFilter {
     /// assert!(seen.estimated_fpr() < 0.01);
     /// # Ok::<(), bloom_wasm::Error>(())
     /// ```
-    pub fn new(initial_capacity: u32, fpr: f64, growth: u32, tightening: f64, seed: u64) -> Result<Self> {
+    pub fn new(
+        initial_capacity: u32,
+        fpr: f64,
+        growth: u32,
+        tightening: f64,
+        hashing: impl Into<Hashing>,
+    ) -> Result<Self> {
         let plan = Plan { initial_capacity, fpr, growth, tightening };
-        let mut filter = Self::shaped(plan, 0, seed)?;
+        let mut filter = Self::shaped(plan, 0, hashing.into())?;
         filter.make_room()?;
         Ok(filter)
     }
@@ -132,18 +138,18 @@ impl ScalableBloomFilter {
         fpr: f64,
         growth: u32,
         tightening: f64,
-        seed: u64,
+        hashing: impl Into<Hashing>,
     ) -> Result<Self> {
-        let mut filter = Self::new(initial_capacity, fpr, growth, tightening, seed)?;
+        let mut filter = Self::new(initial_capacity, fpr, growth, tightening, hashing)?;
         sort(digests)?;
         filter.add_digests(digests)?;
         Ok(filter)
     }
 
     /// A filter of `count` keys with its shape, still without its bytes.
-    pub(crate) fn shaped(plan: Plan, count: u64, seed: u64) -> Result<Self> {
+    pub(crate) fn shaped(plan: Plan, count: u64, hashing: Hashing) -> Result<Self> {
         let mut filter =
-            ScalableBloomFilter { seed, plan, count, slices: Vec::new(), bytes: Payload::default() };
+            ScalableBloomFilter { hashing, plan, count, slices: Vec::new(), bytes: Payload::default() };
         filter.push_slice()?;
         while filter.slices.last().is_some_and(|slice| slice.full < count) {
             filter.push_slice()?;
@@ -168,9 +174,14 @@ impl ScalableBloomFilter {
         self.slices().try_for_each(|(slice, bytes)| bloom::require_rest(bytes, slice.bits))
     }
 
+    /// How keys become digests.
+    pub fn hashing(&self) -> Hashing {
+        self.hashing
+    }
+
     /// The seed of the digests.
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.hashing.seed()
     }
 
     pub(crate) fn plan(&self) -> Plan {
@@ -224,10 +235,10 @@ impl ScalableBloomFilter {
 
     /// True = maybe present, false = definitely absent.
     pub fn has(&self, key: &[u8]) -> bool {
-        self.has_digest(digest(self.seed, key))
+        self.has_digest(self.hashing.digest(key))
     }
 
-    /// Like [`ScalableBloomFilter::has`], for a key's digest with this filter's seed.
+    /// Like [`ScalableBloomFilter::has`], for a key's digest under [`ScalableBloomFilter::hashing`].
     pub fn has_digest(&self, digest: u64) -> bool {
         // The newest first: with a growth of 2 it holds half of the keys.
         self.slices().rev().any(|(slice, bytes)| bloom::has(bytes, slice.bits, slice.hashes, digest))
@@ -239,10 +250,10 @@ impl ScalableBloomFilter {
     /// If a new slice is needed: [`Error::TooLarge`] if the slice would have too many bits, [`Error::FilterFull`] if
     /// there are 255 slices or if 64-bit digests can't give its rate. The filter is then unchanged.
     pub fn add(&mut self, key: &[u8]) -> Result<bool> {
-        self.add_digest(digest(self.seed, key))
+        self.add_digest(self.hashing.digest(key))
     }
 
-    /// Like [`ScalableBloomFilter::add`], for a key's digest with this filter's seed.
+    /// Like [`ScalableBloomFilter::add`], for a key's digest under [`ScalableBloomFilter::hashing`].
     pub fn add_digest(&mut self, digest: u64) -> Result<bool> {
         if self.has_digest(digest) {
             return Ok(false);
@@ -259,7 +270,7 @@ impl ScalableBloomFilter {
         Ok(true)
     }
 
-    /// Adds keys, given by their digests with this filter's seed. Returns how many were definitely not there.
+    /// Adds keys, given by their digests under this filter's hashing. Returns how many were definitely not there.
     ///
     /// # Errors
     /// As [`ScalableBloomFilter::add`]; none is added then.
@@ -333,7 +344,7 @@ mod tests {
     fn parts_round_trip() {
         for (keys, slices) in [(0, 1), (1, 1), (9, 1), (10, 1), (11, 2), (40, 2), (41, 3), (300, 4)] {
             let filter = filled(keys);
-            let mut read = ScalableBloomFilter::shaped(PLAN, filter.count(), 7).unwrap();
+            let mut read = ScalableBloomFilter::shaped(PLAN, filter.count(), 7.into()).unwrap();
             read.set_bytes(filter.as_bytes().to_vec().into()).unwrap();
             assert_eq!(read, filter);
             assert_eq!(read.shapes().len(), slices);
@@ -346,9 +357,9 @@ mod tests {
         assert_ne!(filter.bits() % 8, 0);
         let mut bytes = filter.as_bytes().to_vec();
         *bytes.last_mut().unwrap() |= 0x80;
-        let mut read = ScalableBloomFilter::shaped(PLAN, 5, 7).unwrap();
+        let mut read = ScalableBloomFilter::shaped(PLAN, 5, 7.into()).unwrap();
         assert_eq!(read.set_bytes(bytes.into()).unwrap_err().code(), "invalid_parameter");
-        assert!(ScalableBloomFilter::shaped(PLAN, u64::MAX, 7).is_err());
+        assert!(ScalableBloomFilter::shaped(PLAN, u64::MAX, 7.into()).is_err());
         for plan in [
             Plan { initial_capacity: 0, ..PLAN },
             Plan { fpr: 1.0, ..PLAN },
@@ -359,7 +370,7 @@ mod tests {
             Plan { tightening: 1.0, ..PLAN },
             Plan { tightening: f64::NAN, ..PLAN },
         ] {
-            let error = ScalableBloomFilter::shaped(plan, 0, 7).unwrap_err();
+            let error = ScalableBloomFilter::shaped(plan, 0, 7.into()).unwrap_err();
             assert_eq!(error.code(), "invalid_parameter", "{plan:?}");
         }
     }

@@ -4,7 +4,7 @@ use super::url::Canonical;
 use super::{Input, Platform, Skip, password, url, url_list};
 use crate::digests::{sort, subtract};
 use crate::error::{Error, Result};
-use crate::hash::digest;
+use crate::hash::Hashing;
 use crate::profile::Profile;
 use crate::vectors::{copied, push, zeroed};
 
@@ -97,7 +97,7 @@ pub struct Conflict<P = ()> {
 /// A list of allowed keys: they must be "definitely absent". Finds those that are also members.
 #[derive(Debug, Clone)]
 pub struct Allowlist<P = ()> {
-    seed: u64,
+    hashing: Hashing,
     wins: bool,
     digests: Vec<u64>,
     conflicts: Vec<Conflict<P>>,
@@ -105,8 +105,8 @@ pub struct Allowlist<P = ()> {
 
 impl<P> Allowlist<P> {
     /// An empty list. With `wins`, a key that is in both lists will be removed from the members.
-    pub fn new(seed: u64, wins: bool) -> Self {
-        Allowlist { seed, wins, digests: Vec::new(), conflicts: Vec::new() }
+    pub fn new(hashing: impl Into<Hashing>, wins: bool) -> Self {
+        Allowlist { hashing: hashing.into(), wins, digests: Vec::new(), conflicts: Vec::new() }
     }
 
     /// Adds all keys of an input. `members` are sorted digests. Only a URL's own key can be removed from them, because
@@ -116,7 +116,7 @@ impl<P> Allowlist<P> {
     /// [`Error::TooLarge`] without the memory.
     pub fn push(&mut self, members: &[u64], input: &Input, place: impl Fn() -> P) -> Result<()> {
         for (i, key) in input.keys().enumerate() {
-            let digest = digest(self.seed, key);
+            let digest = self.hashing.digest(key);
             push(&mut self.digests, digest)?;
             if members.binary_search(&digest).is_ok() {
                 let removed = self.wins && i == 0;

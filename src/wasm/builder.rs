@@ -12,7 +12,7 @@ use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::{BloomFilter, CountingBloomFilter, CuckooFilter, Filter as AnyFilter};
 use crate::format::{Blob, require_name};
-use crate::hash::digest;
+use crate::hash::Hashing;
 use crate::keys::Skip;
 use crate::keys::lines::lines;
 use crate::keys::list::{Allowlist, Conflict, Rules, remove_conflicts};
@@ -38,7 +38,7 @@ impl Filter {
     pub fn add(&mut self, length: usize) -> Result<bool> {
         with_key(self.blob.profile(), length, |key| {
             let filter = self.blob.filter_mut().base_mut()?;
-            Ok(filter.add_digests(&[digest(filter.seed(), key)])? > 0)
+            Ok(filter.add_digests(&[filter.hashing().digest(key)])? > 0)
         })
     }
 
@@ -151,7 +151,7 @@ fn only_key(profile: Profile, line: &[u8]) -> Result<Vec<u8>> {
 /// it is.
 #[wasm_bindgen]
 pub struct Digests {
-    seed: u64,
+    hashing: Hashing,
     rules: Rules,
     recipe: Recipe,
     fpr: f64,
@@ -167,11 +167,11 @@ pub struct Digests {
 impl Digests {
     /// Takes the keys in a line.
     fn read(&mut self, line: &[u8], skipped: &mut Skipped) -> Result<()> {
-        let Digests { seed, rules, members, allowlist, strict, .. } = self;
+        let Digests { hashing, rules, members, allowlist, strict, .. } = self;
         let index = skipped.read;
         skipped.read += 1;
         rules.read(&Runtime, line, &mut |input| match (input, &mut *allowlist) {
-            (Ok(input), None) => push(members, digest(*seed, input.own())),
+            (Ok(input), None) => push(members, hashing.digest(input.own())),
             (Ok(input), Some(allowlist)) => allowlist.push(members, &input, || ()),
             (Err(skip), _) if *strict => Err(no_key(skip)),
             (Err(skip), _) => {
@@ -182,10 +182,10 @@ impl Digests {
         })
     }
 
-    fn with(kind: Kind, profile: Profile, seed: u64) -> Result<Digests> {
+    fn with(kind: Kind, profile: Profile, hashing: Hashing) -> Result<Digests> {
         headroom()?;
         Ok(Digests {
-            seed,
+            hashing,
             rules: profile.into(),
             recipe: kind.into(),
             fpr: profile.key_fpr(profile.default_fpr()),
@@ -201,7 +201,7 @@ impl Digests {
 
 #[wasm_bindgen]
 impl Digests {
-    /// An empty batch, for building a filter of this kind.
+    /// An empty batch, for building a filter of this kind; a keyed one if there is a secret.
     #[wasm_bindgen(constructor)]
     pub fn new(
         kind: &JsString,
@@ -209,17 +209,22 @@ impl Digests {
         lowercase: bool,
         sha1_hex: bool,
         seed: u64,
+        secret: Option<Uint8Array>,
     ) -> Result<Digests> {
         let kind = Kind::from_name(&name(kind)?).ok_or(Error::rule("there is no such kind"))?;
         let rule = "profile must be raw, url or password; lowercase and sha1Hex need password";
         let profile = Profile::from_name(&name(profile)?, lowercase, sha1_hex).ok_or(Error::rule(rule))?;
-        Self::with(kind, profile, seed)
+        let hashing = match super::secret(secret)? {
+            Some(secret) => Hashing::keyed(&secret, seed),
+            None => seed.into(),
+        };
+        Self::with(kind, profile, hashing)
     }
 
     /// An empty batch, for adding keys to a filter. A line that gives no key is an error.
     pub fn of(filter: &Filter) -> Result<Digests> {
         let stack = filter.blob.filter();
-        let digests = Self::with(stack.base().kind(), filter.blob.profile(), stack.seed())?;
+        let digests = Self::with(stack.base().kind(), filter.blob.profile(), stack.hashing())?;
         Ok(Digests { strict: true, ..digests })
     }
 
@@ -242,16 +247,16 @@ impl Digests {
     /// Fails if no filter can be built with these options, before any key is read.
     pub fn validate(&self) -> Result<()> {
         self.rules.validate()?;
-        AnyFilter::from_digests(self.recipe, &mut Vec::new(), self.fpr, self.seed).map(|_| ())
+        AnyFilter::from_digests(self.recipe, &mut Vec::new(), self.fpr, self.hashing).map(|_| ())
     }
 
     /// An empty Bloom or counting filter of this shape.
     pub fn empty(&self, bits: f64, hashes: f64) -> Result<Filter> {
         let (bits, hashes) = (whole(bits, params::BITS)?, whole(hashes, params::HASHES)?);
         let filter = match self.recipe.kind {
-            Kind::Bloom => BloomFilter::new(bits, hashes, self.seed)?.into(),
+            Kind::Bloom => BloomFilter::new(bits, hashes, self.hashing)?.into(),
             Kind::Counting => {
-                CountingBloomFilter::new(bits, hashes, self.recipe.counter_bits, self.seed)?.into()
+                CountingBloomFilter::new(bits, hashes, self.recipe.counter_bits, self.hashing)?.into()
             }
             kind => return Err(Error::WrongKind { kind: kind.name() }),
         };
@@ -261,7 +266,7 @@ impl Digests {
     /// An empty cuckoo filter.
     #[wasm_bindgen(js_name = withCapacity)]
     pub fn with_capacity(&self, count: f64, fpr: f64) -> Result<Filter> {
-        Filter::new(CuckooFilter::with_capacity(whole(count, COUNT)?, fpr, self.seed)?.into())
+        Filter::new(CuckooFilter::with_capacity(whole(count, COUNT)?, fpr, self.hashing)?.into())
     }
 
     /// A name for people, and the time when the list was made.
@@ -301,7 +306,7 @@ impl Digests {
         sort(&mut self.members)?;
         // The minimum length and count don't apply to allowed keys.
         self.rules = self.rules.profile.into();
-        self.allowlist = Some(Allowlist::new(self.seed, wins));
+        self.allowlist = Some(Allowlist::new(self.hashing, wins));
         Ok(())
     }
 
@@ -328,7 +333,7 @@ impl Digests {
     /// Builds the filter. The keys are used up.
     pub fn build(&mut self) -> Result<Filter> {
         let (mut members, allowed) = (std::mem::take(&mut self.members), self.allowed.take());
-        let stack = Stack::build(self.recipe, &mut members, allowed.as_deref(), self.fpr, self.seed)?;
+        let stack = Stack::build(self.recipe, &mut members, allowed.as_deref(), self.fpr, self.hashing)?;
         let mut blob = Blob::new(self.rules.profile, stack);
         blob.describe(self.name.take(), self.created_at)?;
         Filter::new(blob)

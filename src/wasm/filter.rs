@@ -38,9 +38,9 @@ impl Filter {
 
 #[wasm_bindgen]
 impl Filter {
-    /// Reads a blob.
-    pub fn decode(bytes: &Uint8Array) -> Result<Filter> {
-        let mut incoming = Incoming::new(bytes.length() as usize)?;
+    /// Reads a blob, with the secret if the filter is keyed.
+    pub fn decode(bytes: &Uint8Array, secret: Option<Uint8Array>) -> Result<Filter> {
+        let mut incoming = Incoming::new(bytes.length() as usize, secret)?;
         incoming.push(bytes, 0)?;
         incoming.decode()
     }
@@ -164,7 +164,7 @@ impl Filter {
     pub fn apply(&self, delta: &Uint8Array) -> Result<Filter> {
         let mut bytes = Vec::new();
         extend(&mut bytes, delta)?;
-        Filter::new(self.blob.apply(Delta::decode(bytes)?)?)
+        Filter::new(self.blob.apply(Delta::decode_for(&self.blob, bytes)?)?)
     }
 
     /// An independent copy.

@@ -4,10 +4,10 @@ use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
 
 use super::filter::Filter;
-use super::{extend, headroom, pieces, to_js};
+use super::{extend, headroom, pieces, secret, to_js};
 use crate::error::{Error, Result};
 use crate::format::Blob;
-use crate::hash::Checksum;
+use crate::hash::{Checksum, Secret};
 use crate::vectors::reserve;
 
 /// The first bytes of a blob. They are hashed as they arrive.
@@ -16,15 +16,16 @@ use crate::vectors::reserve;
 pub struct Incoming {
     bytes: Vec<u8>,
     checksum: Checksum,
+    secret: Option<Secret>,
 }
 
 #[wasm_bindgen]
 impl Incoming {
-    /// An empty one, with room for `room` bytes.
+    /// An empty one, with room for `room` bytes, and the secret if the filter is keyed.
     #[wasm_bindgen(constructor)]
-    pub fn new(room: usize) -> Result<Incoming> {
+    pub fn new(room: usize, secret: Option<Uint8Array>) -> Result<Incoming> {
         headroom()?;
-        let mut incoming = Incoming::default();
+        let mut incoming = Incoming { secret: self::secret(secret)?, ..Default::default() };
         reserve(&mut incoming.bytes, room)?;
         Ok(incoming)
     }
@@ -43,7 +44,7 @@ impl Incoming {
     /// The length of the whole blob according to its header; 0 until enough of that has arrived.
     #[wasm_bindgen(js_name = expectedLength)]
     pub fn expected_length(&self) -> Result<usize> {
-        let bytes = Blob::expected_length(&self.bytes)?.unwrap_or_default();
+        let bytes = Blob::expected(&self.bytes, self.secret.as_ref())?.unwrap_or_default();
         usize::try_from(bytes).map_err(|_| Error::TooLarge { bytes })
     }
 
@@ -55,7 +56,7 @@ impl Incoming {
 
     /// The filter, if the whole blob has arrived. Afterwards this is empty, even after a failure.
     pub fn decode(&mut self) -> Result<Filter> {
-        let Incoming { bytes, checksum } = std::mem::take(self);
-        Filter::new(Blob::decode_hashed(bytes, checksum)?)
+        let Incoming { bytes, checksum, secret } = std::mem::take(self);
+        Filter::new(Blob::decode_hashed(bytes, checksum, secret.as_ref())?)
     }
 }

@@ -26,6 +26,7 @@ use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::hash::Secret;
 use crate::vectors::{lengthen, reserve};
 
 #[global_allocator]
@@ -81,6 +82,15 @@ fn extend(bytes: &mut Vec<u8>, more: &Uint8Array) -> Result<()> {
     lengthen(bytes, more.length() as usize)?;
     more.copy_to(&mut bytes[at..]);
     Ok(())
+}
+
+/// The secret that JavaScript gave, if it did.
+fn secret(bytes: Option<Uint8Array>) -> Result<Option<Secret>> {
+    let Some(bytes) = bytes else { return Ok(None) };
+    let mut secret = [0; 16];
+    Error::unless(bytes.length() == 16, Secret::RULE)?;
+    bytes.copy_to(&mut secret);
+    Ok(Some(secret.into()))
 }
 
 /// Hands a text to `run`, in chunks of whole lines.

@@ -28,6 +28,7 @@ const FILES: Record<string, Record<string, string>> = {
     "docs/moving.md": "Moving a filter here",
     "docs/scale.md": "Building at scale",
     "docs/pwned.md": "All leaked passwords",
+    "docs/keyed.md": "Keyed filters",
   },
   Examples: {
     "examples/extension/README.md": "Browser extension",
