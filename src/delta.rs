@@ -43,7 +43,7 @@ impl Delta {
         let more = child.filter().layers_over(parent.filter());
         let more = more.filter(|_| parent.profile() == child.profile()).ok_or(Error::Incompatible)?;
         let nothing =
-            Stack::new(RibbonFilter::from_digests(&mut Vec::new(), 0.5, child.filter().hashing())?)?;
+            Stack::new(RibbonFilter::from_digests(&mut Vec::new(), 0.5, *child.filter().hashing())?)?;
         let count = child.filter().layered_count();
         let mut blob = Blob::new(child.profile(), nothing.with_layers(more, count)?);
         blob.describe(child.name().map(str::to_owned), child.created_at())?;
@@ -70,7 +70,7 @@ impl Delta {
     }
 
     /// How keys become digests.
-    pub fn hashing(&self) -> Hashing {
+    pub fn hashing(&self) -> &Hashing {
         self.blob.filter().hashing()
     }
 
@@ -113,7 +113,7 @@ impl Delta {
     /// Those of [`Blob::decode`], and [`Error::WrongKind`] for a filter. Whether the delta fits is asked by
     /// [`Blob::apply`].
     pub fn decode_for(parent: &Blob, bytes: Vec<u8>) -> Result<Self> {
-        Self::decode_with(bytes, Access::As(parent.filter().hashing()))
+        Self::decode_with(bytes, Access::As(*parent.filter().hashing()))
     }
 
     /// Reads a delta for a keyed filter.

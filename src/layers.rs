@@ -291,7 +291,7 @@ impl Stack {
 
     /// How keys become digests.
     #[inline]
-    pub fn hashing(&self) -> Hashing {
+    pub fn hashing(&self) -> &Hashing {
         self.base.hashing()
     }
 
@@ -303,11 +303,8 @@ impl Stack {
     /// True = maybe present, false = definitely absent.
     #[inline]
     pub fn has(&self, key: &[u8]) -> bool {
-        match &*self.base {
-            // It never has layers.
-            Filter::Foreign(filter) => filter.has(key),
-            _ => self.has_digest(self.hashing().digest(key)),
-        }
+        // A foreign filter, which knows no digests, never has layers.
+        if self.layers.is_empty() { self.base.has(key) } else { self.has_digest(self.hashing().digest(key)) }
     }
 
     /// Like [`Stack::has`], for a key's digest under [`Stack::hashing`].
@@ -452,7 +449,7 @@ impl Stack {
         // A live key that is a maybe already, even by chance, needn't be here: all later layers know that it is live.
         let mut denied = select(live, &|digest| !self.has_digest(digest))?;
         let salt = self.next_salt()?;
-        let include = level(&mut denied, Vec::new(), fpr, self.hashing(), salt)?;
+        let include = level(&mut denied, Vec::new(), fpr, *self.hashing(), salt)?;
         if include.count() > 0 {
             let mut levels = Vec::new();
             push(&mut levels, include)?;
@@ -483,7 +480,7 @@ impl Stack {
         let least = (n * 100.0 / 4_294_967_296.0).max(1.0) / 4_294_967_296.0;
         let fpr = (n / (std::f64::consts::LN_2 * f64::from(count))).max(least).min(0.5);
         let salt = self.next_salt()?;
-        let levels = separate(excluded, live, fpr, self.hashing(), salt)?;
+        let levels = separate(excluded, live, fpr, *self.hashing(), salt)?;
         self.push(LayerKind::Exclude, salt, fpr, levels)
     }
 

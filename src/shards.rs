@@ -40,8 +40,8 @@ impl Sharding {
     }
 
     /// How keys become digests.
-    pub fn hashing(&self) -> Hashing {
-        self.hashing
+    pub fn hashing(&self) -> &Hashing {
+        &self.hashing
     }
 
     /// The number of shards.

@@ -92,7 +92,7 @@ fn refused(blob: &[u8]) -> bool {
 fn delta(bytes: &[u8], digests: &[u64]) {
     let Ok(delta) = read_delta(bytes.to_vec()) else { return };
     assert_eq!(delta.encode().unwrap(), bytes);
-    let mut parent = Blob::new(delta.profile(), BloomFilter::new(64, 1, delta.hashing()).unwrap());
+    let mut parent = Blob::new(delta.profile(), BloomFilter::new(64, 1, *delta.hashing()).unwrap());
     parent.filter_mut().base_mut().unwrap().add_digests(digests).unwrap();
     assert!(matches!(parent.apply(delta.clone()), Err(Error::WrongBase { .. })));
     let mut fitting = bytes[..bytes.len() - CHECKSUM].to_vec();

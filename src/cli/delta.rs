@@ -75,7 +75,7 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
         .unwrap_or_else(|| (parent.filter().estimated_fpr() / 16.0).clamp(f64::from(2_f32.powi(-32)), 0.5));
 
     let mut child = parent.try_clone()?;
-    let hashing = parent.filter().hashing();
+    let hashing = *parent.filter().hashing();
     let (mut live, met) = members(from_ref(&args.new), profile, hashing, &args.omitted, streams)?;
     if live.is_empty() && !args.allow_empty {
         bail!("no line of the new list gave a key, so nothing was written; --allow-empty removes every key");

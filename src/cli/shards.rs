@@ -188,7 +188,7 @@ fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
         let plain = blob.name().is_none() && blob.created_at().is_none() && blob.profile() != Profile::Url;
         ensure!(plain, "{}: `shard build` didn't make this", name());
         writer.entries.push(Entry { count: filter.count(), ..entry });
-        let made_with = (Sharding::new(blob.profile(), filter.hashing(), args.shards)?, filter.fpr());
+        let made_with = (Sharding::new(blob.profile(), *filter.hashing(), args.shards)?, filter.fpr());
         let same = *first.get_or_insert(made_with) == made_with;
         ensure!(same, "{}: it has another profile, seed or fpr than the first", name());
         writer.write(&hex(&entry.sha256), &blob.encode()?)?;
@@ -234,7 +234,7 @@ impl Made {
     ) -> Result<Self> {
         let name = format!("shard {shard}, of {} keys", grouped(digests.len() as u64));
         let mut make = || -> Result<Self> {
-            let hashing = sharding.hashing();
+            let hashing = *sharding.hashing();
             let stack = Stack::build(Kind::Ribbon.into(), digests, allowed, key_fpr, hashing)?;
             let blob = Blob::new(sharding.profile(), stack);
             let bytes = blob.encode()?;
@@ -256,7 +256,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     } else {
         "--fpr".to_owned()
     };
-    RibbonFilter::from_digests(&mut Vec::new(), key_fpr, sharding.hashing()).context(share)?;
+    RibbonFilter::from_digests(&mut Vec::new(), key_fpr, *sharding.hashing()).context(share)?;
     fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
     let mut writer = Writer::open(&args.output, args.name.as_deref(), &args.signing)?;
 
@@ -292,7 +292,7 @@ fn hashing(args: &BuildArgs) -> Result<Hashing> {
         && let Ok(Some((_, live))) = manifest::read::<Shards>(&args.output)
         && let Ok(sharding) = live.sharding(secret.as_ref())
     {
-        return Ok(sharding.hashing());
+        return Ok(*sharding.hashing());
     }
     new_hashing(args.seed, secret.as_ref())
 }

@@ -92,8 +92,8 @@ impl BloomFilter {
     }
 
     /// How keys become digests.
-    pub fn hashing(&self) -> Hashing {
-        self.hashing
+    pub fn hashing(&self) -> &Hashing {
+        &self.hashing
     }
 
     /// The seed of the digests.

@@ -119,8 +119,8 @@ impl CountingBloomFilter {
     }
 
     /// How keys become digests.
-    pub fn hashing(&self) -> Hashing {
-        self.hashing
+    pub fn hashing(&self) -> &Hashing {
+        &self.hashing
     }
 
     /// The seed of the digests.

@@ -135,8 +135,8 @@ impl CuckooFilter {
     }
 
     /// How keys become digests.
-    pub fn hashing(&self) -> Hashing {
-        self.hashing
+    pub fn hashing(&self) -> &Hashing {
+        &self.hashing
     }
 
     /// The seed of the digests.

@@ -19,7 +19,7 @@ use hashes::{
 
 use super::Payload;
 use crate::error::{Error, Result};
-use crate::hash::{digest, spread};
+use crate::hash::{Hashing, digest, spread};
 use crate::params::power;
 
 /// An array of bits, or of fingerprints. A filter that grows has several, and a key in any is maybe present.
@@ -53,7 +53,8 @@ pub struct ForeignFilter {
     keys: Keys,
     /// How the original's bytes are made, where there are several ways: Go's.
     layout: u8,
-    seed: u64,
+    /// Of the scheme it has the seed alone.
+    hashing: Hashing,
     parts: Vec<Part>,
     /// More parameters: seeds of the positions; what only a writer needs.
     note: Vec<u8>,
@@ -70,7 +71,15 @@ impl ForeignFilter {
         parts: Vec<Part>,
         note: Vec<u8>,
     ) -> Result<Self> {
-        let filter = ForeignFilter { scheme, keys, layout, seed, parts, note, bytes: Payload::default() };
+        let filter = ForeignFilter {
+            scheme,
+            keys,
+            layout,
+            hashing: seed.into(),
+            parts,
+            note,
+            bytes: Payload::default(),
+        };
         let total = filter.parts.iter().map(|part| u64::from(part.bytes)).sum::<u64>();
         let first = filter.parts.first().map_or(0, |part| usize::from(part.hashes));
         let several = filter.parts.len() > 1;
@@ -148,9 +157,14 @@ impl ForeignFilter {
         self.layout
     }
 
+    /// The seed of the scheme, and no secret.
+    pub(super) fn hashing(&self) -> &Hashing {
+        &self.hashing
+    }
+
     /// The seed of the scheme, 0 where it has none.
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.hashing.seed()
     }
 
     /// The arrays, the oldest first: one, but for a `redisbloom` that has grown.
@@ -268,7 +282,7 @@ impl ForeignFilter {
                 [h.wrapping_add(h >> 32), h >> 32, 0, 0]
             }
             Scheme::Spark1 | Scheme::Spark2 => {
-                let h1 = murmur3_x86_32(key, self.seed as u32, true);
+                let h1 = murmur3_x86_32(key, self.seed() as u32, true);
                 let h2 = sign(murmur3_x86_32(key, h1, true));
                 let times = if self.scheme == Scheme::Spark1 { 1 } else { 0x7fff_ffff };
                 [sign(h1).wrapping_mul(times).wrapping_add(h2), h2, 0, 0]
@@ -305,7 +319,7 @@ impl ForeignFilter {
             Scheme::Xxh32Pair => {
                 let half = |add: f64| {
                     // The seed is a number of JavaScript's. 0 counts as none given, and of others 32 bits do.
-                    let seed = self.seed as i64 as f64 + add;
+                    let seed = self.seed() as i64 as f64 + add;
                     let seed = if seed == 0.0 { 0x12_3456_7890 } else { seed as i64 };
                     digest(u64::from(seed as u32), key) & 0xffff_ffff
                 };
@@ -322,7 +336,7 @@ impl ForeignFilter {
 
     /// A 64-bit number, mixed with the seed.
     fn mixed(&self, key: &[u8]) -> u64 {
-        finish64(number(key).wrapping_add(self.seed))
+        finish64(number(key).wrapping_add(self.seed()))
     }
 
     fn has_fingerprint(&self, part: &Part, bytes: &[u8], key: &[u8]) -> bool {

@@ -107,17 +107,17 @@ impl Filter {
     pub(crate) fn try_clone(&self) -> Result<Self> {
         let mut copy: Filter = match self {
             Filter::Bloom(filter) => {
-                BloomFilter::shaped(filter.bits(), filter.hashes(), filter.hashing())?.into()
+                BloomFilter::shaped(filter.bits(), filter.hashes(), *filter.hashing())?.into()
             }
             Filter::Counting(filter) => {
                 let (bits, hashes) = (filter.bits(), filter.hashes());
-                CountingBloomFilter::shaped(bits, hashes, filter.counter_bits(), filter.hashing())?.into()
+                CountingBloomFilter::shaped(bits, hashes, filter.counter_bits(), *filter.hashing())?.into()
             }
             Filter::Scalable(filter) => {
-                ScalableBloomFilter::shaped(filter.plan(), filter.count(), filter.hashing())?.into()
+                ScalableBloomFilter::shaped(filter.plan(), filter.count(), *filter.hashing())?.into()
             }
             Filter::Cuckoo(filter) => {
-                CuckooFilter::shaped(filter.buckets(), filter.fingerprint_bits(), filter.hashing())?.into()
+                CuckooFilter::shaped(filter.buckets(), filter.fingerprint_bits(), *filter.hashing())?.into()
             }
             Filter::Ribbon(_) | Filter::Foreign(_) => return Err(Error::WrongKind { kind: self.name() }),
         };
@@ -148,28 +148,18 @@ impl Filter {
 
     /// How keys become the digests that this filter is asked with; of a foreign filter, its seed.
     #[inline]
-    pub fn hashing(&self) -> Hashing {
-        match self {
-            Filter::Bloom(filter) => filter.hashing(),
-            Filter::Counting(filter) => filter.hashing(),
-            Filter::Scalable(filter) => filter.hashing(),
-            Filter::Cuckoo(filter) => filter.hashing(),
-            Filter::Ribbon(filter) => filter.hashing(),
-            Filter::Foreign(filter) => filter.seed().into(),
-        }
+    pub fn hashing(&self) -> &Hashing {
+        each!(self, filter => filter.hashing())
     }
 
     /// The seed of the digests.
     pub fn seed(&self) -> u64 {
-        each!(self, filter => filter.seed())
+        self.hashing().seed()
     }
 
     /// True = maybe present, false = definitely absent.
     pub fn has(&self, key: &[u8]) -> bool {
-        match self {
-            Filter::Foreign(filter) => filter.has(key),
-            _ => self.has_digest(self.hashing().digest(key)),
-        }
+        each!(self, filter => filter.has(key))
     }
 
     /// As [`Filter::has`], for a key's digest under [`Filter::hashing`]. To a foreign filter, which

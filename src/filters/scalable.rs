@@ -175,8 +175,8 @@ impl ScalableBloomFilter {
     }
 
     /// How keys become digests.
-    pub fn hashing(&self) -> Hashing {
-        self.hashing
+    pub fn hashing(&self) -> &Hashing {
+        &self.hashing
     }
 
     /// The seed of the digests.

@@ -224,7 +224,7 @@ impl Digests {
     /// An empty batch, for adding keys to a filter. A line that gives no key is an error.
     pub fn of(filter: &Filter) -> Result<Digests> {
         let stack = filter.blob.filter();
-        let digests = Self::with(stack.base().kind(), filter.blob.profile(), stack.hashing())?;
+        let digests = Self::with(stack.base().kind(), filter.blob.profile(), *stack.hashing())?;
         Ok(Digests { strict: true, ..digests })
     }
 
