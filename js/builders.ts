@@ -188,14 +188,14 @@ export class BloomFilter extends GrowingFilter {
     return buildStream("bloom", source, options) as Promise<BloomFilter>;
   }
 
-  /** Adds every key of another filter. Throws `incompatible` unless both have the same bits, hashes and seed. */
+  /** Adds every key of another filter. Throws `incompatible` unless both have the same bits, hashes, seed and secret. */
   union(other: BloomFilter): void {
     combine(this, other, "union");
   }
 
   /**
    * Keeps the bits that both filters have, so keys that are in both stay. Throws `incompatible` unless both have the
-   * same bits, hashes and seed. The false-positive rate may be above that of a filter built from the common keys alone.
+   * same bits, hashes, seed and secret. The false-positive rate may be above that of a filter built from the common keys alone.
    */
   intersect(other: BloomFilter): void {
     combine(this, other, "intersect");
@@ -267,13 +267,13 @@ export class CountingBloomFilter extends GrowingFilter {
   }
 
   /**
-   * Adds every key of another filter as often as it is there. Throws `incompatible` unless shape and seed are equal.
+   * Adds every key of another filter as often as it is there. Throws `incompatible` unless shape, seed and secret are equal.
    */
   union(other: CountingBloomFilter): void {
     combine(this, other, "union");
   }
 
-  /** Keeps the lower of each two counters. Throws `incompatible` unless shape and seed are equal. */
+  /** Keeps the lower of each two counters. Throws `incompatible` unless shape, seed and secret are equal. */
   intersect(other: CountingBloomFilter): void {
     combine(this, other, "intersect");
   }

@@ -5,7 +5,7 @@ import type { FilterError } from "./error.js";
 import type { FeedCache } from "./feedcache.js";
 import type { Filter } from "./filter.js";
 import { Follower, type Watcher } from "./follower.js";
-import { invalidParameter, isA, requireType, secretIn } from "./input.js";
+import { invalidParameter, isA, requireType } from "./input.js";
 import type { LoadOptions } from "./load.js";
 import { feedKind, lengthOf } from "./manifest.js";
 import { Origin } from "./origin.js";
@@ -85,9 +85,8 @@ export async function openFeed(url: string | URL, options: FeedOptions): Promise
   requireType("function", { onProgress });
   requireType("number", { maxBytes });
   if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be 0 or more");
-  const secret = secretIn(options);
   const origin = await Origin.of(feedKind, url, options);
-  const follower = new Follower({ origin, secret, onProgress, maxBytes });
+  const follower = new Follower({ origin, onProgress, maxBytes });
   try {
     if (await follower.restore(signal)) follower.renew();
     else await follower.update(signal);

@@ -19,7 +19,6 @@ export interface Watcher {
 /** @internal Which feed to follow, and how. */
 export interface Source {
   origin: Origin<FeedPayload>;
-  secret: Uint8Array | undefined;
   onProgress: ((progress: { loaded: number; total: number }) => void) | undefined;
   maxBytes: number;
 }
@@ -120,6 +119,7 @@ export class Follower {
     const manifest = await unlessAborted(origin.shelf.first(), signal);
     if (manifest === undefined || lengthOf(manifest) > maxBytes) return false;
     try {
+      origin.requireSecret(manifest);
       this.place = await this.#build(manifest, signal, (file, parent) => this.#kept(manifest, file, parent, signal));
       return true;
     } catch {
@@ -244,7 +244,7 @@ export class Follower {
       if (this.#source.origin.shelf.lacks(sha256)) this.#deltas.set(sha256, whole);
       return raw;
     }
-    const base = call(() => new Incoming(bytes, this.#source.secret));
+    const base = call(() => new Incoming(bytes, this.#source.origin.secret));
     try {
       await verified(file, read, (chunk) => call(() => base.push(chunk, bytes)));
       return call(() => base.decode());

@@ -36,6 +36,8 @@ export interface Head {
   profile: "raw" | "url" | "password";
   fpr: number;
   seed: string;
+  /** The check value of the secret, if it is keyed. */
+  check?: string;
   count: number;
 }
 
@@ -48,8 +50,6 @@ export interface FeedPayload extends Head {
 export interface ShardsPayload extends Head {
   lowercase: boolean;
   sha1: boolean;
-  /** The check value of the secret, if the filter is keyed. */
-  check?: string;
   /** How many there are. */
   shards: number;
   /** The length of all shards. */
@@ -156,7 +156,7 @@ function isOurs(header: unknown, wanted: string): header is string {
 }
 
 function readHead(payload: Record<string, unknown>): Head {
-  const { version, feedId, name, generation, createdAt, expires, profile, fpr, seed, count } = payload;
+  const { version, feedId, name, generation, createdAt, expires, profile, fpr, seed, check, count } = payload;
   require(isWhole(version, 1), "version");
   if (version > 1) {
     throw new FilterError("unsupported_version", `the manifest has format version ${version}; update bloom-wasm`);
@@ -169,8 +169,9 @@ function readHead(payload: Record<string, unknown>): Head {
   require(isText(profile, /^(raw|url|password)$/), "profile");
   require(typeof fpr === "number" && fpr > 0 && fpr < 1, "fpr");
   require(isText(seed, /^(0|[1-9]\d{0,19})$/) && BigInt(seed) < 1n << 64n, "seed");
+  require(check === undefined || isText(check, /^[0-9a-f]{16}$/), "check");
   require(isWhole(count, 0), "count");
-  return { feedId, name, generation, createdAt, expires, profile, fpr, seed, count } as Head;
+  return { feedId, name, generation, createdAt, expires, profile, fpr, seed, check, count } as Head;
 }
 
 /** @internal The manifest of a feed. */
@@ -193,21 +194,25 @@ export const feedKind: Kind<FeedPayload> = {
 /** @internal The manifest of a sharded filter. */
 export const shardsKind: Kind<ShardsPayload> = {
   typ: "bloom-wasm-shards",
-  read({ profile, lowercase = false, sha1 = false, check, shards, bytes, pages: listed }) {
+  read({ profile, lowercase = false, sha1 = false, shards, bytes, pages: listed }) {
     for (const [name, flag] of Object.entries({ lowercase, sha1 }))
       require(flag === false || (flag === true && profile === "password"), name);
     require(!(lowercase && sha1), "sha1");
-    require(check === undefined || isText(check, /^[0-9a-f]{16}$/), "check");
     require(isWhole(shards, 1, 2 ** 16) && Number.isInteger(Math.log2(shards)), "shards");
     require(isWhole(bytes, 0), "bytes");
     const pages: unknown[] = isA(listed, Array) ? [...listed] : [];
     const count = shards / entriesOf({ shards });
     require(pages.length === count && pages.every((page) => isText(page, SHA256)), "pages");
-    return { lowercase, sha1, check, shards, bytes, pages } as ShardsPayload;
+    return { lowercase, sha1, shards, bytes, pages } as ShardsPayload;
   },
   // They come one by one, and each takes the place of its predecessor.
   files: () => [],
 };
+
+/** @internal The check value of a keyed filter, as WebAssembly has it. */
+export function checkOf({ check }: Head): bigint | undefined {
+  return check === undefined ? undefined : BigInt(`0x${check}`);
+}
 
 /** @internal How many shards a page lists. */
 export function entriesOf({ shards }: { shards: number }): number {

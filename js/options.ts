@@ -117,6 +117,8 @@ export function readOptions(options: AllOptions = {}) {
   else if (allowWins) throw invalidParameter("allowWins needs allow");
   const list = { profile, lowercase, sha1Hex, allow, allowWins, onSkip, onConflict };
   const secret = secretIn(options);
+  // More often an environment that lacks it than a wish for a filter that everybody can ask.
+  if (secret === undefined && "secret" in options) throw invalidParameter("secret is undefined; leave it out for none");
   return { ...list, numbers, name, seed: asSeed(seed, secret), secret, createdAt: asDate(createdAt) };
 }
 

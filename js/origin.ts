@@ -3,13 +3,14 @@
  * docs/feeds.md says what a client must do, and in which order.
  */
 
-import { Sha256 } from "./bloom_wasm.js";
+import { Sha256, shardOf } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
 import { cacheStorage, type FeedCache, requireCache, Shelf } from "./feedcache.js";
-import { concat, invalidParameter, isA, requireType } from "./input.js";
+import { concat, invalidParameter, isA, requireType, secretIn } from "./input.js";
 import { type LoadOptions, type OpenOptions, open } from "./load.js";
 import {
+  checkOf,
   type Head,
   importKeys,
   type Keys,
@@ -22,7 +23,7 @@ import {
 import { networkError, readAll, requireSignal, unlessAborted } from "./stream.js";
 
 /** @internal The options that feeds and sharded filters have in common. */
-export interface OriginOptions extends Pick<LoadOptions, "fetch"> {
+export interface OriginOptions extends Pick<LoadOptions, "fetch" | "secret"> {
   /**
    * The public key that must have signed the manifest, in base64url without padding, as `bloom-wasm feed keygen` prints
    * it; or several, one of which is enough. Null says that the manifest is unsigned.
@@ -41,6 +42,7 @@ export type Read = (take: (chunk: Uint8Array) => void) => Promise<void>;
 /** @internal Where a feed or a sharded filter comes from. */
 export class Origin<P extends Head> {
   readonly shelf: Shelf<P>;
+  readonly secret: Uint8Array | undefined;
   #url: string;
   #keys: Keys;
   #kind: Kind<P>;
@@ -55,12 +57,13 @@ export class Origin<P extends Head> {
     requireType("number", { maxAge });
     requireSignal(signal);
     if (!(maxAge >= 0)) throw invalidParameter("maxAge must be 0 or more");
+    const secret = secretIn(options);
     if (cache !== undefined) requireCache(cache);
     const address = absolute(url);
     signal?.throwIfAborted();
     const keys = await unlessAborted(importKeys(publicKey), signal);
     const store = cache === undefined ? await unlessAborted(cacheStorage(), signal) : cache;
-    return new Origin(kind, address, keys, store, fetch, maxAge);
+    return new Origin(kind, address, keys, store, secret, fetch, maxAge);
   }
 
   private constructor(
@@ -68,10 +71,12 @@ export class Origin<P extends Head> {
     url: string,
     keys: Keys,
     cache: FeedCache | null,
+    secret: Uint8Array | undefined,
     fetch: typeof globalThis.fetch | undefined,
     maxAge: number,
   ) {
     this.shelf = new Shelf(cache, url, keys, kind);
+    this.secret = secret;
     this.#url = url;
     this.#keys = keys;
     this.#kind = kind;
@@ -82,6 +87,11 @@ export class Origin<P extends Head> {
   /** Whether a generation has expired. */
   isOver({ expires, createdAt }: Head): boolean {
     return Date.now() >= Math.min(expires, createdAt + this.#maxAge);
+  }
+
+  /** Throws `secret_required` or `wrong_secret` unless the secret is that of a generation. */
+  requireSecret(head: Head): void {
+    call(() => shardOf(0, false, BigInt(head.seed), 1, checkOf(head), this.secret));
   }
 
   /** The newest manifest, which may follow the present one. */
@@ -107,6 +117,7 @@ export class Origin<P extends Head> {
         "the newest generation has expired; is the publisher, or this clock, all right?",
       );
     }
+    this.requireSecret(manifest);
     return manifest;
   }
 

@@ -5,17 +5,7 @@ import { passwordKey, urlExpressions as urlKeys } from "./bloom_wasm.js";
 import { call } from "./call.js";
 import { FilterError } from "./error.js";
 import type { FeedCache } from "./feedcache.js";
-import {
-  invalidParameter,
-  isA,
-  isBytes,
-  iterable,
-  type Key,
-  plainBytes,
-  requireType,
-  secretIn,
-  typeName,
-} from "./input.js";
+import { invalidParameter, isA, isBytes, iterable, type Key, plainBytes, requireType, typeName } from "./input.js";
 import type { LoadOptions } from "./load.js";
 import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
 import { Origin } from "./origin.js";
@@ -96,8 +86,7 @@ export async function openSharded(url: string | URL, options: ShardedOptions): P
   const { signal, maxMemory = 2 ** 25 } = Object(options) as ShardedOptions;
   requireType("number", { maxMemory });
   if (!(maxMemory >= 0)) throw invalidParameter("maxMemory must be 0 or more");
-  const secret = secretIn(options);
-  const shards = new Shards(await Origin.of(shardsKind, url, options), secret, maxMemory);
+  const shards = new Shards(await Origin.of(shardsKind, url, options), maxMemory);
   try {
     if (await shards.restore(signal)) shards.renew();
     else await shards.update(signal);

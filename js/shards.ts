@@ -7,7 +7,7 @@ import type { Part } from "./feedcache.js";
 import type { FilterInfo } from "./info.js";
 import { isA, type Key } from "./input.js";
 import { Job } from "./job.js";
-import { entriesOf, type Manifest, type ShardsPayload } from "./manifest.js";
+import { checkOf, entriesOf, type Manifest, type ShardsPayload } from "./manifest.js";
 import { collector, type Origin, verified } from "./origin.js";
 import { put } from "./scratch.js";
 import { unlessAborted } from "./stream.js";
@@ -34,7 +34,6 @@ export class Shards {
   /** There is one as soon as anybody else has the shards. */
   manifest!: Manifest<ShardsPayload>;
   #origin: Origin<ShardsPayload>;
-  #secret: Uint8Array | undefined;
   #maxMemory: number;
   /** Those that were used last at the end. */
   #parts = new Map<string, Job<Held>>();
@@ -47,9 +46,8 @@ export class Shards {
   #errors: { manifest?: FilterError; part?: FilterError } = {};
   #closed = false;
 
-  constructor(origin: Origin<ShardsPayload>, secret: Uint8Array | undefined, maxMemory: number) {
+  constructor(origin: Origin<ShardsPayload>, maxMemory: number) {
     this.#origin = origin;
-    this.#secret = secret;
     this.#maxMemory = maxMemory;
   }
 
@@ -67,18 +65,13 @@ export class Shards {
     const manifest = await unlessAborted(this.#origin.shelf.first(), signal);
     if (manifest === undefined) return false;
     try {
-      this.#put(manifest);
+      this.#origin.requireSecret(manifest);
+      this.manifest = manifest;
       return true;
     } catch {
       // The secret has changed. An update fetches what belongs to the new one, or says that it is wrong.
       return false;
     }
-  }
-
-  /** Puts a manifest in place. Throws if the secret is missing or another one. */
-  #put(manifest: Manifest<ShardsPayload>): void {
-    this.of("", manifest);
-    this.manifest = manifest;
   }
 
   /** Puts the newest generation in place, and keeps it. Returns whether it is newer than the one that was there. */
@@ -103,7 +96,7 @@ export class Shards {
   async #renew(signal: AbortSignal): Promise<boolean> {
     const manifest = await this.#origin.newest(this.manifest, signal);
     const isNewer = manifest.generation !== this.manifest?.generation;
-    if (isNewer) this.#put(manifest);
+    if (isNewer) this.manifest = manifest;
     // One after the other: an older one that is slow must not take the place of a newer one.
     if (isNewer || this.#errors.manifest) this.#written = this.#written.then(() => this.#keep(manifest));
     return isNewer;
@@ -144,10 +137,10 @@ export class Shards {
   }
 
   /** The shard of a key. */
-  of(key: Key, { profile, seed, shards, check }: ShardsPayload): number {
-    const value = check === undefined ? undefined : BigInt(`0x${check}`);
+  of(key: Key, manifest: ShardsPayload): number {
+    const { profile, seed, shards } = manifest;
     const length = put(key);
-    return call(() => shardOf(length, profile === "url", BigInt(seed), shards, value, this.#secret));
+    return call(() => shardOf(length, profile === "url", BigInt(seed), shards, checkOf(manifest), this.#origin.secret));
   }
 
   /** Hands a shard to `use`, which uses it at once. */
@@ -201,7 +194,7 @@ export class Shards {
     const kept = found && (await checked(found, part));
     const bytes = kept ?? (await this.#fetched(part, signal));
     signal.throwIfAborted();
-    const held = part.kind === "page" ? { page: new DataView(bytes.buffer) } : decoded(bytes, this.#secret);
+    const held = part.kind === "page" ? { page: new DataView(bytes.buffer) } : decoded(bytes, this.#origin.secret);
     // Nobody waits for it: a cache may be slow, or hang.
     if (!kept) void this.#told("part", shelf.keepPart(manifest, part, bytes.slice()));
     return held;

@@ -92,6 +92,8 @@ test("a secret that is none", async () => {
       await fails("invalid_parameter", run);
     }
   }
+  // An environment that lacks the secret builds nothing that everybody can ask.
+  for (const make of Object.values(makers)) await fails("invalid_parameter", () => make({ secret: undefined }));
   // What calls it with more arguments than it asked for.
   assert.ok([RibbonFilter.from(keys).toBytes()].map(decode)[0].has("key-1"));
 });
@@ -163,6 +165,7 @@ test("a keyed feed", async () => {
   await fails("secret_required", () => open());
   await fails("wrong_secret", () => open({ secret: other }));
   assert.equal(cache.entries.size, 0);
+  assert.deepEqual(site.asked(), ["feed.json", "feed.json"], "before any file");
   const feed = await open({ secret });
   assert.ok(feed.filter.has("key-1") && feed.filter.info().keyed);
   // Under another secret it goes on with what it has.

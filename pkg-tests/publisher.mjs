@@ -115,8 +115,10 @@ export class Publisher {
 
   /** The payload of the newest generation. */
   payload(changes = {}) {
-    const { profile, seed } = this.filters[0].info();
+    const { profile, seed, keyed } = this.filters[0].info();
     const now = Date.now();
+    // FORMAT.md section 4.
+    const check = keyed && this.filters[0].toBytes().slice(16, 24).reverse();
     return {
       version: 1,
       feedId: this.feedId,
@@ -127,6 +129,7 @@ export class Publisher {
       profile,
       fpr: 0.001,
       seed,
+      ...(check && { check: Buffer.from(check).toString("hex") }),
       count: 1000,
       files: this.listed,
       ...changes,

@@ -89,7 +89,7 @@ fn info_of_a_delta() {
     assert_eq!(
         info,
         serde_json::json!({
-            "kind": "delta", "parent": parent["id"], "profile": "url", "count": 5000, "byteLength": bytes.len(),
+            "kind": "delta", "parent": parent["id"], "profile": "url", "keyed": false, "count": 5000, "byteLength": bytes.len(),
             "layers": 2, "name": "hosts", "createdAt": 1_795_251_600_000_u64, "id": format!("{id:016x}"),
         })
     );

@@ -24,7 +24,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from reader import Delta, Error, apply, decode
+from reader import Delta, Error, apply, decode, derived
 
 PROFILES = {"raw": 0, "url": 1, "password": 2}
 LARGEST_MANIFEST = 2**21
@@ -138,6 +138,7 @@ class Payload:
         must(type(fpr) is float and 0 < fpr < 1)
         self.seed = int(string(members.get("seed"), "0|[1-9][0-9]{0,19}"))
         must(self.seed < 2**64)
+        self.check = int(string(members["check"], "[0-9a-f]{16}"), 16) if "check" in members else None
         self.count = whole(members.get("count"))
         self.read_rest(members)
 
@@ -146,6 +147,12 @@ class Payload:
         files = members.get("files")
         must(type(files) is list and 1 <= len(files) <= 64)
         self.files = [self.read_file(file, "delta" if i else "base") for i, file in enumerate(files)]
+
+    def check_secret(self, secret):
+        """Step 7."""
+        must(secret is not None or self.check is None, "secret_required")
+        check = None if secret is None else derived(secret, self.seed)[0]
+        must(self.check == check, "wrong_secret")
 
     @staticmethod
     def check_name(name):
@@ -263,7 +270,8 @@ def follow(folder, keys, memory, now, most_bytes, secret=None):
         must(payload.generation >= known.generation, "rollback")
         must(payload.generation > known.generation or manifest.payload == accepted.payload, "rollback")
     must(payload.expires > now, "expired")  # 6
-    must(sum(size for size, _ in payload.files) <= most_bytes, "too_large")  # 7
+    payload.check_secret(secret)
+    must(sum(size for size, _ in payload.files) <= most_bytes, "too_large")  # 8
     filter = assemble(payload, [fetch_file(folder, *file) for file in payload.files], secret)
     memory.put(manifest, payload)
     return filter

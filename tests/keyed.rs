@@ -278,14 +278,27 @@ fn the_tool_reads_a_secret_from_a_file() {
     }
     tool.refused("check @plain evil.example --secret-file @secret", "wrong_secret");
     tool.refused("build @list -o @never --secret-file @short", "invalid_parameter");
+    tool.write("word", b"correct horse b\n");
+    tool.refused("build @list -o @never --secret-file @word", "invalid_parameter");
+    tool.write("long", &[b'0'; 5000]);
+    tool.refused("build @list -o @never --secret-file @long", "invalid_parameter");
     for (args, words) in [
         ("build @list -o @never --secret-file @missing", "missing"),
+        ("build @list -o @secret --secret-file @secret", "output too"),
+        ("merge @one @two -o @secret --secret-file @secret", "output too"),
+        ("build @list -o @never --secret-file -", "not standard input"),
+        // What should be a file isn't shown.
+        (
+            "build @list -o @never --secret-file 0123456789abcdef0123456789abcdef",
+            "bloom-wasm: --secret-file takes",
+        ),
         ("build @list -o @never --kind guava --secret-file @secret", "other software"),
     ] {
         let (code, _, err) = tool.run_with(args, b"");
         assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {err}");
     }
     assert!(!tool.0.path().join("never").exists());
+    assert_eq!(tool.read("secret").len(), 33);
 }
 
 #[test]
@@ -308,8 +321,15 @@ fn a_keyed_feed() {
         tool.refused(args, "secret_required");
         tool.refused(&format!("{args} --secret-file @other"), "wrong_secret");
     }
-    // A state that was lost: the secret must still be that of the feed.
+    // A tool that doesn't know keyed feeds takes no such state.
+    let state: Value = serde_json::from_slice(&tool.read("state/state.json")).unwrap();
+    assert_eq!(state["version"], 2);
+    // A state that was lost: the secret must still be that of the feed, even if its files can't be read.
     fs::remove_dir_all(tool.0.path().join("state")).unwrap();
+    fs::create_dir(tool.0.path().join("alone")).unwrap();
+    fs::write(tool.0.path().join("alone/feed.json"), &manifest).unwrap();
+    tool.refused("feed init @alone --state @state", "secret_required");
+    tool.refused("feed init @alone --state @state --secret-file @other", "wrong_secret");
     tool.refused("feed init @public --state @state", "secret_required");
     tool.refused("feed init @public --state @state --secret-file @other", "wrong_secret");
     assert_eq!(tool.read("public/feed.json"), manifest);
@@ -337,6 +357,11 @@ fn a_keyed_sharded_filter() {
     }
     tool.done("build @keys --shards 8 -o @plain");
     tool.refused("check @plain key-7 --secret-file @secret", "wrong_secret");
+    // Nobody publishes the list by forgetting an option, or under another secret.
+    tool.refused("build @keys --shards 8 -o @sharded", "secret_required");
+    tool.refused("build @keys --shards 8 -o @sharded --secret-file @other", "wrong_secret");
+    tool.refused("build @keys --shards 8 -o @plain --secret-file @secret", "wrong_secret");
+    assert_eq!(tool.read("sharded/shards.json"), before);
 
     // Built elsewhere, of digests that follow FORMAT.md, section 3.
     let hashing = Hashing::keyed(&Secret::from(std::array::from_fn(|i| i as u8)), 5);

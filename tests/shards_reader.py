@@ -24,7 +24,7 @@ from pathlib import Path
 
 from feed_reader import LARGEST_MANIFEST, PROFILES, Payload, fetch, fetch_file, must, open_manifest, public_key
 from feed_reader import secret_file, string, whole
-from reader import Delta, Error, Ribbon, decode, derived, digest, high, little
+from reader import Delta, Error, Ribbon, decode, digest, high, little
 
 SHARDS_OF_A_PAGE = 256
 LARGEST_SHARD = 2**24
@@ -46,7 +46,6 @@ class ShardsPayload(Payload):
         self.sha1 = boolean(members.get("sha1", False))
         must(self.profile == PROFILES["password"] or not (self.lowercase or self.sha1))
         must(not (self.lowercase and self.sha1))
-        self.check = int(string(members["check"], "[0-9a-f]{16}"), 16) if "check" in members else None
         self.shards = whole(members.get("shards"), 1, 2**16)
         must(self.shards & (self.shards - 1) == 0)
         self.bytes = whole(members.get("bytes"))
@@ -86,9 +85,7 @@ class Sharded:
         must(len(text) <= LARGEST_MANIFEST, "too_large")
         _, self.payload = open_manifest(text, keys, ShardsPayload)
         must(self.payload.expires > now, "expired")  # 6
-        must(secret is not None or self.payload.check is None, "secret_required")
-        check = None if secret is None else derived(secret, self.payload.seed)[0]
-        must(self.payload.check == check, "wrong_secret")
+        self.payload.check_secret(secret)
         self.page = cache(self.read_page)
         self.shard = cache(self.read_shard)
 

@@ -132,6 +132,7 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     args.signing.require_none()?;
     output::check(&args.output)?;
     output::check_lists(&args.output, args.lists.iter().chain(&args.allow))?;
+    args.secret.check_output(&args.output)?;
     let profile = profile(&args)?;
     let kind = match args.kind {
         AnyKind::Own(kind) => kind,
@@ -276,6 +277,7 @@ pub struct MergeArgs {
 
 pub fn merge(args: MergeArgs, streams: &mut Streams) -> Result<Answer> {
     output::check(&args.output)?;
+    args.secret.check_output(&args.output)?;
     let secret = args.secret.read()?;
     let mut merged = read_blob(&args.files[0], secret.as_ref(), streams)?;
     for file in &args.files[1..] {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use super::build::{Row, allow, members, milliseconds, write, write_and_tell};
-use super::inspect::time_in_words;
+use super::inspect::{keyed_in_words, time_in_words};
 use super::secret::SecretArgs;
 use super::{Answer, Streams, grouped, keys, lists, output, rate, read_blob, read_file};
 
@@ -66,6 +66,7 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     lists::check_stdin(all().chain([&args.base]))?;
     output::check(&args.output)?;
     output::check_lists(&args.output, all().chain([&args.base]))?;
+    args.secret.check_output(&args.output)?;
     let parent = read_blob(&args.base, args.secret.read()?.as_ref(), streams)?;
     let profile = parent.profile();
     args.omitted.check(profile)?;
@@ -145,6 +146,7 @@ pub struct ApplyArgs {
 pub fn apply(args: ApplyArgs, streams: &mut Streams) -> Result<Answer> {
     lists::check_stdin([&args.file].into_iter().chain(&args.deltas))?;
     output::check(&args.output)?;
+    args.secret.check_output(&args.output)?;
     let mut blob = read_blob(&args.file, args.secret.read()?.as_ref(), streams)?;
     for path in &args.deltas {
         let name = || lists::name(path);
@@ -164,6 +166,7 @@ pub struct Info<'a> {
     /// The id of the blob that it is for, in 16 hexadecimal digits.
     parent: String,
     profile: &'static str,
+    keyed: bool,
     /// The number of different keys of the child; null if the delta changes no key.
     count: Option<u32>,
     byte_length: usize,
@@ -181,6 +184,7 @@ impl<'a> Info<'a> {
             kind: "delta",
             parent: format!("{:016x}", delta.parent()),
             profile: delta.profile().name(),
+            keyed: delta.hashing().is_keyed(),
             count: delta.count(),
             byte_length: delta.encode()?.len(),
             layers: delta.layers().len(),
@@ -200,6 +204,7 @@ impl<'a> Info<'a> {
             ("name", self.name.unwrap_or("none").to_owned()),
             ("created", self.created_at.map_or("unknown".to_owned(), time_in_words)),
             ("keys", count),
+            ("keyed", keyed_in_words(self.keyed)),
             ("layers", self.layers.to_string()),
             ("size", format!("{} bytes", grouped(self.byte_length as u64))),
             ("id", format!("{}, the checksum", self.id)),

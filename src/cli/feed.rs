@@ -103,15 +103,12 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
             let told = told.context("--lowercase and --sha1-hex go with the profile password")?;
             // The base knows, and the manifest doesn't, how passwords are compared.
             let base = read_files(&args.dir, files.iter().take(1), secret.as_ref());
-            let profile = match base {
-                Err(error) if is_of_secret(&error) => return Err(error),
-                base => base.map_or(told, |base| base.profile()),
-            };
+            let profile = base.map_or(told, |base| base.profile());
             ensure!(
                 profile == told || !(lowercase || sha1),
                 "{dir}: the passwords of this feed are compared in another way than --lowercase or --sha1-hex says"
             );
-            let hashing = new_hashing(Some(live.seed.parse()?), secret.as_ref())?;
+            let hashing = live.hashing(secret.as_ref()).context(dir.to_string())?;
             let mut state = State::new(live.feed_id, live.name, profile, live.fpr, hashing);
             state.generation = live.generation;
             state
@@ -138,11 +135,6 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
         ("wrote", args.state.join("state.json").display().to_string()),
     ])?;
     Ok(Answer::Yes)
-}
-
-/// Whether the secret is what is wrong.
-fn is_of_secret(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(crate::Error::SecretRequired | crate::Error::WrongSecret))
 }
 
 /// Make a key to sign with, and print the public key for those who follow the feed
@@ -358,11 +350,12 @@ fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         bail!("{}: none of these keys has signed it", name());
     }
     let payload = manifest.payload().with_context(name)?;
-    let blob = read_files(&args.dir, payload.files.iter(), args.secret.read()?.as_ref())?;
+    let secret = args.secret.read()?;
+    let hashing = payload.head.hashing(secret.as_ref()).with_context(name)?;
+    let blob = read_files(&args.dir, payload.files.iter(), secret.as_ref())?;
     let profile = blob.profile();
-    let fits =
-        profile.name() == payload.head.profile && blob.filter().seed().to_string() == payload.head.seed;
-    ensure!(fits, "{}: its files have another profile or seed", name());
+    let fits = profile.name() == payload.head.profile && *blob.filter().hashing() == hashing;
+    ensure!(fits, "{}: its files have another profile, seed or secret", name());
     let info = Info {
         verified: (!args.public_key.is_empty()).then_some(true),
         expired: payload.head.expires <= milliseconds(SystemTime::now())?,

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::Profile;
-use crate::hash::{Access, Secret};
+use crate::hash::{Access, Hashing, Secret};
 use crate::shards::{PAGE, Sharding};
 
 /// The most files of a feed.
@@ -78,6 +78,9 @@ pub struct Head {
     pub profile: String,
     pub fpr: f64,
     pub seed: String,
+    /// The check value of the secret, in 16 hexadecimal digits, if the filter is keyed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
     pub count: u64,
 }
 
@@ -99,9 +102,6 @@ pub struct Shards {
     pub lowercase: bool,
     #[serde(default, skip_serializing_if = "is_false")]
     pub sha1: bool,
-    /// The check value of the secret, in 16 hexadecimal digits, if the filter is keyed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<String>,
     /// The number of shards.
     pub shards: u32,
     /// The bytes of all shards together.
@@ -164,6 +164,17 @@ pub fn unhex(text: &str) -> Option<[u8; 32]> {
     bytes.try_into().ok().filter(|_| is_hex(text, 64))
 }
 
+/// The hashing that a seed and a check value stand for. It must be that of the secret.
+pub fn hashing(seed: &str, check: Option<&str>, secret: Option<&Secret>) -> Result<Hashing> {
+    let check = check.map(|check| u64::from_str_radix(check, 16)).transpose().context("a bad check value")?;
+    Ok(Access::Secret(secret).hashing(seed.parse().context("a bad seed")?, check)?)
+}
+
+/// A check value as manifests have it.
+pub fn check_of(hashing: &Hashing) -> Option<String> {
+    hashing.check().map(|check| format!("{check:016x}"))
+}
+
 /// Fails for a time that JavaScript doesn't have.
 pub fn check_expiry(time: u64) -> Result<()> {
     ensure!(time <= MAX_TIME, "a time is too late");
@@ -182,11 +193,17 @@ impl Head {
         ensure!(Profile::from_name(&self.profile, false, false).is_some(), "an unknown profile");
         ensure!(self.fpr > 0.0 && self.fpr < 1.0, "fpr is out of range");
         ensure!(self.seed.parse().is_ok_and(|seed: u64| seed.to_string() == self.seed), "a bad seed");
+        ensure!(self.check.as_ref().is_none_or(|check| is_hex(check, 16)), "a bad check");
         Ok(())
     }
 }
 
 impl Head {
+    /// How keys become digests. `secret` is there if the filter is keyed.
+    pub fn hashing(&self, secret: Option<&Secret>) -> Result<Hashing> {
+        hashing(&self.seed, self.check.as_deref(), secret)
+    }
+
     /// Whether it lasts for half of its time yet.
     pub fn is_fresh(&self, now: u64, expires_in: u64) -> bool {
         let left = self.expires.saturating_sub(now);
@@ -227,9 +244,7 @@ impl Shards {
 
     /// How the keys are spread. `secret` is there if the filter is keyed.
     pub fn sharding(&self, secret: Option<&Secret>) -> Result<Sharding> {
-        let check = self.check.as_deref().map(|check| u64::from_str_radix(check, 16)).transpose()?;
-        let hashing = Access::Secret(secret).hashing(self.head.seed.parse()?, check)?;
-        Ok(Sharding::new(self.profile()?, hashing, self.shards)?)
+        Ok(Sharding::new(self.profile()?, self.head.hashing(secret)?, self.shards)?)
     }
 }
 
@@ -240,7 +255,6 @@ impl Payload for Shards {
     fn check(&self) -> Result<()> {
         self.head.check()?;
         let pages = Sharding::new(self.profile()?, 0, self.shards)?.pages();
-        ensure!(self.check.as_ref().is_none_or(|check| is_hex(check, 16)), "a bad check");
         ensure!(!(self.lowercase && self.sha1), "lowercase and sha1 exclude each other");
         ensure!(self.pages.len() == pages, "{} shards have {pages} pages of {PAGE}", self.shards);
         ensure!(self.pages.iter().all(|page| is_hex(page, 64)), "a page has a bad sha256");

@@ -41,8 +41,9 @@ pub fn check_lists<'a>(output: &Path, lists: impl IntoIterator<Item = &'a PathBu
     Ok(())
 }
 
+/// Whether two paths lead to one file.
 #[cfg(unix)]
-fn is_same(one: &Path, other: &Path) -> bool {
+pub fn is_same(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let id = |path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
     id(one).is_some_and(|one| id(other) == Some(one))
@@ -50,7 +51,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// WASI doesn't tell which file it is. So this goes by the paths, and follows the links at their ends.
 #[cfg(not(unix))]
-fn is_same(one: &Path, other: &Path) -> bool {
+pub fn is_same(one: &Path, other: &Path) -> bool {
     let here = std::env::current_dir().unwrap_or_default();
     let place = |path| target(path).ok().map(|(file, _)| here.join(file));
     place(one).is_some_and(|one| place(other) == Some(one))

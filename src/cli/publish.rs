@@ -38,7 +38,7 @@ impl Publisher {
         let folder = Folder::open(state)?;
         let state = folder.load()?;
         // Fails for another secret than that of the feed.
-        state.hashing(secret.as_ref())?;
+        state.hashing(secret.as_ref()).with_context(|| dir.display().to_string())?;
         let live = manifest::read::<Feed>(dir)?;
         if let Some((_, live)) = &live {
             let dir = dir.display();
@@ -145,6 +145,7 @@ impl Publisher {
             profile: self.state.profile()?.name().to_owned(),
             fpr: self.state.fpr,
             seed: self.hashing()?.seed().to_string(),
+            check: manifest::check_of(&self.hashing()?),
             count: next.count(),
         };
         let payload = Feed { head, files: self.state.files.iter().map(|file| file.file.clone()).collect() };

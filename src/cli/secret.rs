@@ -1,18 +1,23 @@
 //! `--secret-file`: the secret of keyed filters. It comes from a file alone, because everybody on a machine can read
 //! the command lines of others.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
+use super::output;
 use crate::Error;
 use crate::hash::{Hashing, Secret};
+
+/// The most bytes that are read of a file: digits may stand between blanks.
+const LONGEST: u64 = 1 << 10;
 
 /// Where the secret is.
 #[derive(clap::Args)]
 pub struct SecretArgs {
-    /// A file with the secret of a keyed filter: 16 bytes, or 32 hexadecimal digits
+    /// A file with the secret of a keyed filter: 16 random bytes, or 32 hexadecimal digits
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
 }
@@ -22,15 +27,35 @@ impl SecretArgs {
         self.secret_file.is_some()
     }
 
+    /// Fails if the secret would be replaced.
+    pub fn check_output(&self, output: &Path) -> Result<()> {
+        match &self.secret_file {
+            Some(path) if output::is_same(path, output) => {
+                bail!("{}: this is the secret, and the output too", output.display())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The secret, if there is one.
     pub fn read(&self) -> Result<Option<Secret>> {
         let Some(path) = &self.secret_file else { return Ok(None) };
+        // What is shown may get into a log.
+        if path.to_str().is_some_and(|text| of_digits(text.as_bytes()).is_some()) {
+            bail!("--secret-file takes a file with the secret, not the secret itself");
+        }
+        if ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].into_iter().any(|name| path == Path::new(name))
+        {
+            bail!("--secret-file takes a file, not standard input");
+        }
         let read = || -> Result<Secret> {
-            let bytes = fs::read(path)?;
-            // No message may show any of it.
-            let secret = <[u8; 16]>::try_from(&bytes[..]).ok().or_else(|| of_digits(bytes.trim_ascii()));
-            let rule = Error::rule("a secret must have 16 bytes, or 32 hexadecimal digits");
-            Ok(secret.ok_or(rule)?.into())
+            let mut bytes = Vec::new();
+            File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
+            // Random bytes are no text; these would be a word that somebody thought of.
+            let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+            let raw = <[u8; 16]>::try_from(&bytes[..]).ok().filter(|_| !is_text);
+            let rule = Error::rule("a secret must have 16 random bytes, or 32 hexadecimal digits");
+            Ok(raw.or_else(|| of_digits(bytes.trim_ascii())).ok_or(rule)?.into())
         };
         read().with_context(|| path.display().to_string()).map(Some)
     }

@@ -143,7 +143,7 @@ impl Sharded {
             ("shards", grouped(self.shards.shards.into())),
             ("size", size_in_words(&self.shards)),
             ("seed", seed.clone()),
-            ("keyed", keyed_in_words(self.shards.check.is_some())),
+            ("keyed", keyed_in_words(self.shards.head.check.is_some())),
         ])?;
         Ok(Answer::Yes)
     }

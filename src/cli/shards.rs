@@ -19,7 +19,7 @@ use super::secret::{SecretArgs, new_hashing};
 use super::spill::{self, Batch, Spill};
 use super::{Answer, Streams, decode, feed, grouped, keys, output, rate};
 use crate::digests::{sort, subtract};
-use crate::hash::Hashing;
+use crate::hash::{Hashing, Secret};
 use crate::keys::Input;
 use crate::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding, write_page};
 use crate::{Blob, Filter, Kind, Profile, RibbonFilter, Stack};
@@ -79,8 +79,7 @@ pub fn run(args: ShardArgs, streams: &mut Streams) -> Result<Answer> {
 /// Build one shard from digests on standard input, 8 bytes each, little-endian
 ///
 /// A digest is the XXH64 of a key under the seed; Spark's xxhash64 is that with seed 42. With a secret it is the SipHash
-/// that FORMAT.md describes. Their first bits must be those
-/// of the shard. `shard index` takes the files of all shards.
+/// that FORMAT.md describes. Their first bits must be those of the shard. `shard index` takes the files of all shards.
 #[derive(clap::Args)]
 struct ShardBuildArgs {
     /// How many shards there are, a power of two up to 65536
@@ -170,8 +169,8 @@ struct IndexArgs {
 }
 
 fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
-    let mut writer = Writer::open(&args.dir, args.name.as_deref(), &args.signing)?;
     let secret = args.secret.read()?;
+    let mut writer = Writer::open(&args.dir, args.name.as_deref(), secret.as_ref(), &args.signing)?;
     Sharding::new(Profile::Raw, 0, args.shards)?;
     let mut others = (args.shards..MAX_SHARDS).map(|shard| args.dir.join(file_of_shard(shard)));
     if let Some(other) = others.find(|path| path.exists()) {
@@ -246,7 +245,8 @@ impl Made {
 
 /// Builds a sharded filter from lists.
 pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Streams) -> Result<Answer> {
-    let sharding = Sharding::new(profile, hashing(args)?, shards)?;
+    let secret = args.secret.read()?;
+    let sharding = Sharding::new(profile, hashing(args, secret.as_ref())?, shards)?;
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let key_fpr = profile.key_fpr(fpr);
     ensure!(!output::is_stdout(&args.output), "with --shards, -o is a folder");
@@ -258,7 +258,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     };
     RibbonFilter::from_digests(&mut Vec::new(), key_fpr, *sharding.hashing()).context(share)?;
     fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
-    let mut writer = Writer::open(&args.output, args.name.as_deref(), &args.signing)?;
+    let mut writer = Writer::open(&args.output, args.name.as_deref(), secret.as_ref(), &args.signing)?;
 
     let (split, mut read) = Split::read(args, &sharding, streams)?;
     let met = split.build(key_fpr, streams, |made| writer.put(made))?;
@@ -285,16 +285,15 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
 
 /// How keys become digests. A keyed filter keeps the seed that it has, so that shards with the same keys stay as they
 /// are.
-fn hashing(args: &BuildArgs) -> Result<Hashing> {
-    let secret = args.secret.read()?;
+fn hashing(args: &BuildArgs, secret: Option<&Secret>) -> Result<Hashing> {
     if secret.is_some()
         && args.seed.is_none()
         && let Ok(Some((_, live))) = manifest::read::<Shards>(&args.output)
-        && let Ok(sharding) = live.sharding(secret.as_ref())
+        && let Ok(hashing) = live.head.hashing(secret)
     {
-        return Ok(*sharding.hashing());
+        return Ok(hashing);
     }
-    new_hashing(args.seed, secret.as_ref())
+    new_hashing(args.seed, secret)
 }
 
 /// The digests of lists, split over the shards, on disk.
@@ -488,7 +487,8 @@ struct Report {
 }
 
 impl Writer {
-    fn open(dir: &Path, name: Option<&str>, signing: &SigningArgs) -> Result<Self> {
+    /// `secret` is there if the filter is keyed. It must be that of the filter which is there.
+    fn open(dir: &Path, name: Option<&str>, secret: Option<&Secret>, signing: &SigningArgs) -> Result<Self> {
         name.map_or(Ok(()), crate::format::require_name)?;
         let signers = signing.sign.iter().map(|path| feed::read_key(path)).collect::<Result<Vec<_>>>()?;
         let expires_in =
@@ -501,6 +501,9 @@ impl Writer {
             manifest::MAX_SIGNATURES
         );
         let live = manifest::read::<Shards>(dir)?;
+        if let Some((_, live)) = &live {
+            live.head.hashing(secret).with_context(|| dir.join(Shards::FILE).display().to_string())?;
+        }
         let was_signed = match &live {
             Some((text, _)) => Manifest::<Shards>::parse(text)?.is_signed(),
             None => false,
@@ -559,13 +562,13 @@ impl Writer {
             profile: sharding.profile().name().to_owned(),
             fpr,
             seed: sharding.hashing().seed().to_string(),
+            check: manifest::check_of(sharding.hashing()),
             count: self.entries.iter().map(|entry| u64::from(entry.count)).sum(),
         };
         let shards = Shards {
             head,
             lowercase,
             sha1,
-            check: sharding.hashing().check().map(|check| format!("{check:016x}")),
             shards: sharding.shards(),
             bytes: self.entries.iter().map(|entry| u64::from(entry.bytes)).sum(),
             pages: pages.iter().map(|page| sha256(page)).collect(),

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::manifest::File;
+use super::manifest::{self, File};
 use super::output;
-use crate::hash::{Access, Hashing, Secret};
+use crate::hash::{Hashing, Secret};
 use crate::{Profile, hash};
 
 const VERSION: u32 = 1;
+/// The version of keyed feeds. A tool that doesn't know them would publish their lists without the secret.
+const KEYED: u32 = 2;
 
 /// What `state.json` says.
 #[derive(Serialize, Deserialize)]
@@ -75,7 +77,7 @@ impl State {
             _ => (false, false),
         };
         State {
-            version: VERSION,
+            version: if hashing.is_keyed() { KEYED } else { VERSION },
             feed_id,
             name,
             profile: profile.name().to_owned(),
@@ -83,7 +85,7 @@ impl State {
             sha1,
             fpr,
             seed: hashing.seed().to_string(),
-            check: hashing.check().map(|check| format!("{check:016x}")),
+            check: manifest::check_of(&hashing),
             generation: 0,
             members: None,
             files: Vec::new(),
@@ -99,9 +101,7 @@ impl State {
 
     /// How keys become digests. `secret` is there if the feed is keyed.
     pub fn hashing(&self, secret: Option<&Secret>) -> Result<Hashing> {
-        let seed = self.seed.parse().context("the state has a bad seed")?;
-        let check = self.check.as_deref().map(|check| u64::from_str_radix(check, 16)).transpose();
-        Ok(Access::Secret(secret).hashing(seed, check.context("the state has a bad check")?)?)
+        manifest::hashing(&self.seed, self.check.as_deref(), secret)
     }
 
     /// The files of digests that it names.
@@ -143,7 +143,8 @@ impl Folder {
             text => text.with_context(name)?,
         };
         let state: State = serde_json::from_str(&text).with_context(name)?;
-        ensure!(state.version == VERSION, "{}: this is of another version of the tool", name());
+        let version = if state.check.is_some() { KEYED } else { VERSION };
+        ensure!(state.version == version, "{}: this is of another version of the tool", name());
         Ok(state)
     }
 
