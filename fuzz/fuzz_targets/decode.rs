@@ -82,10 +82,7 @@ fn fitted(bytes: &[u8]) -> Option<Vec<u8>> {
 
 /// A fitted blob may have a payload that its kind forbids, and no other fault.
 fn refused(blob: &[u8]) -> bool {
-    matches!(
-        read(blob.to_vec()),
-        Err(Error::InvalidParameter { .. } | Error::WrongKind { kind: "delta" })
-    )
+    matches!(read(blob.to_vec()), Err(Error::InvalidParameter { .. } | Error::WrongKind { kind: "delta" }))
 }
 
 /// A delta has one form only, and what it makes of a parent is a filter. The parent is the input's own, by its id.
