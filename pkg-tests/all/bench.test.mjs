@@ -84,7 +84,7 @@ describe("the benchmark", { skip }, () => {
     try {
       const file = join(folder, "bench.json");
       // With one round a median is the only number that there is.
-      const few = ["--quick", "--rounds", "1", "--only", "has,add,many,url,load,page"];
+      const few = ["--quick", "--rounds", "1", "--only", "has,add,many,url,keyed,load,page"];
       const args = ["--expose-gc", join(root, "bench/run.mjs"), ...few, "--json", file];
       printed = execFileSync(process.execPath, args, { encoding: "utf8" });
       result = JSON.parse(readFileSync(file));
