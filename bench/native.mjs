@@ -29,27 +29,29 @@ const GROUPS = {
   "build of digests": ["RibbonFilter", "BinaryFuse8"],
 };
 
-/** A program of benchmarks. Gives a function that runs one of them by itself: Criterion's median, in nanoseconds. */
-function criterion(program, count, folder) {
+/** A program of Criterion's benchmarks: runs those that match a pattern, and reads medians in nanoseconds. */
+function criterion(program, folder, variables) {
   const executable = cargo(program, "bench", "--manifest-path", "bench/Cargo.toml", "--bench", program, "--no-run");
-  const env = { ...process.env, BLOOM_WASM_KEYS: count, CRITERION_HOME: folder };
-  return (group, name) => {
-    execFileSync(executable, ["--bench", `^${group}/${name}$`, "--noplot"], {
-      env,
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    const estimates = JSON.parse(readFileSync(join(folder, group, name, "new/estimates.json")));
-    return estimates.median.point_estimate;
+  const env = { ...process.env, CRITERION_HOME: folder, ...variables };
+  return {
+    run: (pattern) =>
+      execFileSync(executable, ["--bench", pattern, "--noplot"], { env, stdio: ["ignore", "ignore", "pipe"] }),
+    median: (group, name) =>
+      JSON.parse(readFileSync(join(folder, group, name, "new/estimates.json"))).median.point_estimate,
   };
 }
 
 export async function native(bench) {
   const { count, rounds } = bench;
-  const median = criterion("peers", count, bench.folder());
+  const criteria = criterion("peers", bench.folder(), { BLOOM_WASM_KEYS: count });
+  const time = (group, name) => {
+    criteria.run(`^${group}/${name}$`);
+    return criteria.median(group, name) / count;
+  };
   const tables = [];
   const claims = [];
   for (const [group, names] of Object.entries(GROUPS)) {
-    const contestants = names.map((name) => ({ name, time: () => median(group, name) / count }));
+    const contestants = names.map((name) => ({ name, time: () => time(group, name) }));
     const fpr = Number(group.split(" ")[1]);
     for (const peer of group.startsWith("has 0") ? peers.filter(({ own }) => own) : []) {
       const { filter } = bench.built(peer, fpr);
@@ -81,19 +83,22 @@ export async function native(bench) {
 export async function large(bench) {
   const tables = [];
   const claims = [];
+  const kinds = ["BloomFilter", "RibbonFilter"];
+  const names = kinds.flatMap((kind) => [kind, `${kind}.has_many_digests`]);
+  const rounds = [...Array(bench.rounds).keys()];
   for (const count of [10 * bench.count, 100 * bench.count]) {
-    const median = criterion("large", count, bench.folder());
+    const variables = { BLOOM_WASM_KEYS: count, BLOOM_WASM_ROUNDS: bench.rounds };
+    const { run, median } = criterion("large", bench.folder(), variables);
+    run("^large ");
     for (const fpr of [0.01, 0.001]) {
-      const names = ["BloomFilter", "BloomFilter.has_many_digests", "RibbonFilter", "RibbonFilter.has_many_digests"];
-      const contestants = names.map((name) => ({ name, time: () => median(`large ${fpr}`, name) / 1e6 }));
-      const times = await race(contestants, bench.rounds);
+      const time = (name) => rounds.map((round) => median(`large ${fpr} ${round}`, name) / 1e6);
+      const times = Object.fromEntries(names.map((name) => [name, time(name)]));
       const keys = count.toLocaleString("en");
       tables.push(table(`Rust, ${keys} keys, has digests ${fpr}`, times, { rival: "RibbonFilter" }));
-      for (const one of ["BloomFilter", "RibbonFilter"]) {
+      for (const one of kinds) {
         const ratio = (time) => time[one] / time[`${one}.has_many_digests`];
-        claims.push(
-          claim(`${one}.has_many_digests against one by one, ${keys} keys, fpr ${fpr}`, { atLeast: 1.6 }, times, ratio),
-        );
+        const what = `${one}.has_many_digests against one by one, ${keys} keys, fpr ${fpr}`;
+        claims.push(claim(what, { atLeast: 1.6 }, times, ratio));
       }
     }
   }
