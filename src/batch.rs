@@ -18,15 +18,15 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Those of the first `count` places, up to [`BATCH`], for which `is_left` says so. Whether a place is kept is no
-    /// branch, so that `is_left` had better have none either.
+    /// The places of up to [`BATCH`] digests for which `is_left` says so. Whether a place is kept is no branch, so that
+    /// `is_left` had better have none either.
     #[inline]
-    pub(crate) fn filter(count: usize, mut is_left: impl FnMut(u8) -> bool) -> Self {
+    pub(crate) fn filter(digests: &[u64], mut is_left: impl FnMut(usize, u64) -> bool) -> Self {
         let mut left = Places { places: [0; BATCH], count: 0 };
-        for place in (0..=u8::MAX).take(count) {
+        for (place, &digest) in digests.iter().enumerate() {
             // In bounds, as no more were kept than were asked before.
-            left.places[left.count % BATCH] = place;
-            left.count += usize::from(is_left(place));
+            left.places[left.count % BATCH] = place as u8;
+            left.count += usize::from(is_left(place, digest));
         }
         left
     }

@@ -132,10 +132,11 @@ impl BloomFilter {
     /// are left.
     pub(crate) fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
         let bytes = self.as_bytes();
-        let left = Places::filter(digests.len(), |place| {
-            let x = digests[usize::from(place)].wrapping_mul(MULTIPLIER);
-            // With a single hash, the first probe twice.
-            let y = if self.hashes > 1 { x.wrapping_mul(MULTIPLIER) } else { x };
+        // With a single hash, the first probe twice.
+        let second = if self.hashes > 1 { MULTIPLIER } else { 1 };
+        let left = Places::filter(digests, |_, digest| {
+            let x = digest.wrapping_mul(MULTIPLIER);
+            let y = x.wrapping_mul(second);
             is_set(bytes, spread(x, self.bits)) & is_set(bytes, spread(y, self.bits))
         });
         let mut answers = [false; BATCH];

@@ -555,9 +555,8 @@ impl RibbonFilter {
         }
         let bytes = self.as_bytes();
         let mut found = [None; BATCH];
-        let left = Places::filter(digests.len(), |place| {
-            let place = usize::from(place);
-            found[place] = self.locate(digests[place]);
+        let left = Places::filter(digests, |place, digest| {
+            found[place] = self.locate(digest);
             found[place].is_some_and(|(stage, state, start)| stage.first_agrees(bytes, state, start))
         });
         for place in left.iter() {
