@@ -65,13 +65,22 @@ async function build(...options) {
   install(env.BLOOM_WASM_INSTALLED);
 }
 
+/**
+ * Tests the crate. Clippy looks at what cargo compiles for it: by itself it would check all crates anew, for as long as
+ * compiling them takes.
+ */
+function crateTests(options = "", variables = {}) {
+  const clippy = { RUSTC_WORKSPACE_WRAPPER: "clippy-driver", CLIPPY_ARGS: "-Dwarnings" };
+  return step(`cargo test --locked --quiet ${options}`.trim(), { ...clippy, ...variables });
+}
+
 const tiers = {
   fast: [
     async () => {
       await step("biome check --error-on-warnings");
       for (const manifest of ["Cargo.toml", "bench/Cargo.toml"])
         await step(`cargo fmt --check --manifest-path ${manifest}`);
-      await step("cargo test --locked --quiet");
+      await crateTests();
     },
     () => reader("python3 tests/reader.py"),
     async () => {
@@ -79,8 +88,6 @@ const tiers = {
       packages("www/docs");
       await step("tsc -p www");
       await packageTests("pkg-tests");
-      // Not before the crate's tests are compiled: cargo does one thing at a time.
-      await step("cargo clippy --locked --quiet -- -D warnings");
     },
   ],
   all: [
@@ -88,10 +95,9 @@ const tiers = {
       await step("cargo doc --no-deps --lib --locked --quiet", { RUSTDOCFLAGS: "-D warnings" });
       const npm = "--no-default-features --features builder --target wasm32-unknown-unknown --lib";
       await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
-      await step("cargo clippy --all-targets --locked --quiet -- -D warnings");
-      await step("cargo test --locked --quiet --tests -- --ignored");
-      await step("cargo test --locked --quiet --test hostile -- mutations noise", { MUTATIONS: 100_000 });
-      await step("cargo test --locked --quiet --test tool -- mutated_blobs", { MUTATIONS: 10_000 });
+      await crateTests("--tests -- --ignored");
+      await crateTests("--test hostile -- mutations noise", { MUTATIONS: 100_000 });
+      await crateTests("--test tool -- mutated_blobs", { MUTATIONS: 10_000 });
       await step("node scripts/instructions.mjs");
       await reader("python3 tests/reader.py --every");
     },
@@ -107,7 +113,7 @@ const tiers = {
     },
   ],
   scale: [
-    () => step("cargo test --locked --quiet --test tool", { MUTATIONS: 100_000 }),
+    () => crateTests("--test tool", { MUTATIONS: 100_000 }),
     async () => {
       await step("cargo build --release --locked --quiet");
       await build();
