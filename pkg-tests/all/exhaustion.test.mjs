@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { folder } from "../installed.mjs";
+import { folder, installed } from "../installed.mjs";
 
 const run = (source) =>
   execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
@@ -59,6 +59,23 @@ const CALLS = `
     union: () => { const copy = bloom.clone(); copy.union(bloom); copy.union(copy); return copy.equals(bloom); },
   };
 `;
+
+test("memory that runs out bit by bit is an error too", async () => {
+  const { BloomFilter, FilterError } = await installed();
+  const filter = BloomFilter.from(["a"]);
+  for (const most of [1e9, 256e6, 4e6]) {
+    const kept = [];
+    for (let bits = most; bits >= 64; bits = Math.floor(bits / 2)) {
+      const fill = () => {
+        for (;;) kept.push(new BloomFilter(bits, 1));
+      };
+      assert.throws(fill, (error) => error instanceof FilterError && error.code === "too_large");
+      assert.ok(filter.has("a") && !filter.has("b"));
+    }
+    kept.forEach((one) => one.free());
+  }
+  assert.ok(BloomFilter.from(["b"]).has("b"));
+});
 
 test("memory that runs out, in every function that allocates, is too_large, and the next call works", {
   timeout: 600_000,
