@@ -249,6 +249,9 @@ fn the_tool_reads_a_secret_from_a_file() {
     // 16 bytes are the same as their digits.
     tool.write("raw", &(0..16).collect::<Vec<u8>>());
     tool.done("verify @keyed --members @list --probes 1000 --secret-file @raw");
+    // And so are digits behind a byte order mark.
+    tool.write("marked", &["\u{feff}".as_bytes(), &tool.read("secret")].concat());
+    tool.done("verify @keyed --members @list --probes 1000 --secret-file @marked");
 
     tool.write("more", b"evil.example\nnew.example\n");
     tool.done("diff @list @more --base @keyed -o @delta --secret-file @secret");
@@ -261,6 +264,7 @@ fn the_tool_reads_a_secret_from_a_file() {
         ));
     }
     tool.done("merge @one @two -o @merged --secret-file @secret");
+    tool.done("build @list -o @random --kind bloom --capacity 9 --secret-file @secret");
 
     let all = [
         "check @keyed evil.example",
@@ -293,6 +297,8 @@ fn the_tool_reads_a_secret_from_a_file() {
             "bloom-wasm: --secret-file takes",
         ),
         ("build @list -o @never --kind guava --secret-file @secret", "other software"),
+        ("export @one -o @never --to guava", "no other software reads keyed filters"),
+        ("merge @one @random -o @never --secret-file @secret", "with one --seed"),
     ] {
         let (code, _, err) = tool.run_with(args, b"");
         assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {err}");

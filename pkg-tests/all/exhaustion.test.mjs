@@ -60,16 +60,35 @@ const CALLS = `
   };
 `;
 
-test("memory that runs out bit by bit is an error too", async () => {
-  const { BloomFilter, FilterError } = await installed();
+const { BloomFilter, FilterError } = await installed();
+const fails = (run) => assert.throws(run, (error) => error instanceof FilterError && error.code === "too_large");
+
+test("memory that runs out is an error, and every other filter still works", () => {
+  const filter = BloomFilter.from(["a"]);
+  const large = [];
+  fails(() => {
+    for (let i = 0; i < 20; i++) large.push(new BloomFilter(2 ** 32 - 1, 1));
+  });
+  assert.ok(large.length > 0);
+  // A clone shares the memory, until one of the two is changed.
+  const clone = large[0].clone();
+  for (const change of [() => clone.add("a"), () => clone.addMany(["a"]), () => clone.clear()]) fails(change);
+  assert.ok(clone.equals(large[0]) && !clone.has("a"));
+  clone.free();
+  fails(() => large[0].toBytes());
+  assert.ok(filter.has("a") && !filter.has("b") && BloomFilter.from(["b"]).has("b"));
+  large.forEach((one) => one.free());
+  new BloomFilter(2 ** 32 - 1, 1).free();
+});
+
+test("memory that runs out bit by bit is an error too", () => {
   const filter = BloomFilter.from(["a"]);
   for (const most of [1e9, 256e6, 4e6]) {
     const kept = [];
     for (let bits = most; bits >= 64; bits = Math.floor(bits / 2)) {
-      const fill = () => {
+      fails(() => {
         for (;;) kept.push(new BloomFilter(bits, 1));
-      };
-      assert.throws(fill, (error) => error instanceof FilterError && error.code === "too_large");
+      });
       assert.ok(filter.has("a") && !filter.has("b"));
     }
     kept.forEach((one) => one.free());

@@ -282,7 +282,12 @@ pub fn merge(args: MergeArgs, streams: &mut Streams) -> Result<Answer> {
     let mut merged = read_blob(&args.files[0], secret.as_ref(), streams)?;
     for file in &args.files[1..] {
         let blob = read_blob(file, secret.as_ref(), streams)?;
-        merged.combine(&blob, true).with_context(|| lists::name(file))?;
+        merged.combine(&blob, true).with_context(|| {
+            let name = lists::name(file);
+            // Each has a random seed, unless it was given.
+            let hint = if secret.is_some() { ": build keyed filters to merge with one --seed" } else { "" };
+            format!("{name}{hint}")
+        })?;
     }
     let rows = [("merged", format!("{} blobs", args.files.len()))];
     write(&merged, &args.output, args.json, &rows, &[], streams)

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use crate::interop::{self, Builder, Format, Keys, Options};
 use crate::keys::Input;
-use crate::{Blob, Kind, Profile, digests, hash};
+use crate::{Blob, Error, Kind, Profile, digests, hash};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -232,7 +232,10 @@ pub struct ExportArgs {
 
 pub fn export(args: ExportArgs, streams: &mut Streams) -> Result<Answer> {
     output::check(&args.output)?;
-    let blob = read_blob(&args.file, None, streams)?;
+    let blob = read_blob(&args.file, None, streams).map_err(|error| match error.downcast_ref() {
+        Some(Error::SecretRequired) => error.context("no other software reads keyed filters"),
+        _ => error,
+    })?;
     let filter = blob.filter().base_alone().with_context(|| lists::name(&args.file))?;
     let bytes = interop::export(filter, args.to).with_context(|| {
         format!("{}: a {} filter as {}", lists::name(&args.file), filter.name(), args.to.name())
@@ -273,7 +276,7 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
     let mut members = Vec::new();
     let take = |(text, members): &mut (Vec<u8>, Vec<u64>), input: &Input, _: keys::Place| {
         let key = all.parse(input.own())?;
-        let rule = crate::Error::InvalidKey { reason: "a key must have less than 2^32 bytes" };
+        let rule = Error::InvalidKey { reason: "a key must have less than 2^32 bytes" };
         let length = u32::try_from(key.len()).map_err(|_| rule)?;
         text.extend(length.to_le_bytes());
         text.extend_from_slice(&key);

@@ -55,7 +55,9 @@ impl SecretArgs {
             let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
             let raw = <[u8; 16]>::try_from(&bytes[..]).ok().filter(|_| !is_text);
             let rule = Error::rule("a secret must have 16 random bytes, or 32 hexadecimal digits");
-            Ok(raw.or_else(|| of_digits(bytes.trim_ascii())).ok_or(rule)?.into())
+            // Some editors put a byte order mark before the digits.
+            let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+            Ok(raw.or_else(|| of_digits(text.trim_ascii())).ok_or(rule)?.into())
         };
         read().with_context(|| path.display().to_string()).map(Some)
     }
