@@ -3,6 +3,7 @@
 //! the same for every key that is left. Imports only `error` and `vectors`.
 
 use std::array::from_fn;
+use std::hint::black_box;
 
 use crate::error::Result;
 use crate::vectors::append;
@@ -10,6 +11,19 @@ use crate::vectors::append;
 /// How many keys are asked together. Their digests and places stay in the processor's first cache, and a place fits a
 /// byte.
 pub(crate) const BATCH: usize = 256;
+
+/// From this many bytes on a filter is larger than what a processor's core has of its caches.
+const LARGE: usize = 1 << 22;
+
+/// Reads the bytes at some places of a large filter, before a pass that needs them. Nothing waits for these bytes, so the
+/// processor fetches many at once. In the pass it would wait for one key's after the other.
+#[inline]
+pub(crate) fn fetch(bytes: &[u8], places: impl Iterator<Item = usize>) {
+    if bytes.len() >= LARGE {
+        let sum = places.fold(0, |sum, place| sum ^ bytes.get(place).copied().unwrap_or_default());
+        black_box(sum);
+    }
+}
 
 /// The places of some of a batch's keys: those that are left after a pass.
 pub(crate) struct Places {

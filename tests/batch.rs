@@ -63,3 +63,30 @@ fn answers_are_those_of_one_by_one() {
         }
     }
 }
+
+/// Filters of more than 4 MiB are read ahead.
+#[test]
+#[ignore = "long: npm run test:all"]
+fn answers_of_large_filters() {
+    let members = |count: u64| (0..count).map(|i| digest(7, &i.to_le_bytes())).collect::<Vec<_>>();
+    let check = |stack: Stack, bytes: usize, count: u64| {
+        assert!(bytes > 1 << 22, "{bytes} bytes");
+        // Members, the last rows among theirs, and strangers.
+        let keys = (0..count + 200_000).step_by(7).map(|i| digest(7, &i.to_le_bytes())).collect::<Vec<_>>();
+        let answers = stack.has_many_digests(&keys).unwrap();
+        assert!(answers.iter().zip(&keys).all(|(&answer, &key)| answer == stack.has_digest(key)));
+        assert!(answers[..count as usize / 7].iter().all(|&answer| answer), "a false negative");
+    };
+    // Columns alone, both, four planes.
+    for (count, fpr) in [(5_100_000, 0.01), (3_700_000, 1e-3), (1_200_000, 2.4e-10)] {
+        let filter = RibbonFilter::from_digests(&mut members(count), fpr, 7).unwrap();
+        let bytes = filter.as_bytes().len();
+        check(filter.into(), bytes, count);
+    }
+    for hashes in [1, 2, 7] {
+        let mut filter = BloomFilter::new(40_000_000, hashes, 7).unwrap();
+        members(2_000_000).into_iter().for_each(|digest| _ = filter.add_digest(digest));
+        let bytes = filter.as_bytes().len();
+        check(filter.into(), bytes, 2_000_000);
+    }
+}

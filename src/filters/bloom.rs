@@ -4,7 +4,7 @@
 //! Probe i of a digest d is floor(x_i m / 2^64) with x_i = d M^(i+1) mod 2^64, where M is [`MULTIPLIER`]. Each probe
 //! has its own multiplier, so the k probes aren't in line as in double hashing, which misses its rate by 20 % at 2^-16.
 
-use crate::batch::{BATCH, Places};
+use crate::batch::{BATCH, Places, fetch};
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::Payload;
@@ -132,6 +132,8 @@ impl BloomFilter {
     /// are left.
     pub(crate) fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
         let bytes = self.as_bytes();
+        let probed = |digest| probes(digest, self.bits, self.hashes).map(|bit| (bit / 8) as usize);
+        fetch(bytes, digests.iter().flat_map(|&digest| probed(digest).take(2)));
         // With a single hash, the first probe twice.
         let second = if self.hashes > 1 { MULTIPLIER } else { 1 };
         let left = Places::filter(digests, |_, digest| {
@@ -139,6 +141,7 @@ impl BloomFilter {
             let y = x.wrapping_mul(second);
             is_set(bytes, spread(x, self.bits)) & is_set(bytes, spread(y, self.bits))
         });
+        fetch(bytes, left.iter().flat_map(|place| probed(digests[place]).skip(2)));
         let mut answers = [false; BATCH];
         for place in left.iter() {
             answers[place] =

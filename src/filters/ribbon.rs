@@ -16,7 +16,7 @@
 
 use std::array::from_fn;
 
-use crate::batch::{BATCH, Places};
+use crate::batch::{BATCH, Places, fetch};
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::Payload;
@@ -178,6 +178,20 @@ impl Stage {
     fn first_agrees(&self, bytes: &[u8], state: u64, start: u32) -> bool {
         let at = self.planes + start as usize;
         self.columns < 8 || sum_rows(bytes, at, self.coefficients(state)) == fingerprint(state) as u8
+    }
+
+    /// Where the rows of the first plane begin and end.
+    #[inline]
+    fn places_of_plane(&self, start: u32) -> [usize; 2] {
+        let at = self.planes + start as usize;
+        [at, at + WIDTH as usize - 1]
+    }
+
+    /// Where the columns of a key's two blocks begin, and where they end.
+    #[inline]
+    fn places_of_columns(&self, start: u32) -> [usize; 3] {
+        let (at, columns) = self.block(start / WIDTH);
+        [at, at + 8 * columns as usize, at + 16 * columns as usize]
     }
 
     /// Whether there is more than one plane.
@@ -545,20 +559,29 @@ impl RibbonFilter {
     /// As [`RibbonFilter::has_digest`], for up to [`BATCH`] digests: the first plane of each key, and the rest of those
     /// that are left.
     pub(crate) fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
+        let bytes = self.as_bytes();
+        let mut found = [None; BATCH];
+        for (found, &digest) in found.iter_mut().zip(digests) {
+            *found = self.locate(digest);
+        }
         let mut answers = [false; BATCH];
         if self.stages.first().is_none_or(|stage| stage.columns < 8) {
             // Without a plane every key is left.
-            for (answer, &digest) in answers.iter_mut().zip(digests) {
-                *answer = self.has_digest(digest);
+            fetch(
+                bytes,
+                found.iter().flatten().flat_map(|&(stage, _, start)| stage.places_of_columns(start)),
+            );
+            for (answer, found) in answers.iter_mut().zip(found) {
+                *answer = found.is_some_and(|(stage, state, start)| stage.columns_agree(bytes, state, start));
             }
             return answers;
         }
-        let bytes = self.as_bytes();
-        let mut found = [None; BATCH];
-        let left = Places::filter(digests, |place, digest| {
-            found[place] = self.locate(digest);
+        fetch(bytes, found.iter().flatten().flat_map(|&(stage, _, start)| stage.places_of_plane(start)));
+        let left = Places::filter(digests, |place, _| {
             found[place].is_some_and(|(stage, state, start)| stage.first_agrees(bytes, state, start))
         });
+        let rest = left.iter().filter_map(|place| found[place]);
+        fetch(bytes, rest.flat_map(|(stage, _, start)| stage.places_of_columns(start)));
         for place in left.iter() {
             answers[place] = found[place].is_some_and(|(stage, state, start): (&Stage, u64, u32)| {
                 !stage.has_rest(start) || stage.rest_agrees(bytes, state, start, 1)
