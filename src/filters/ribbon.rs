@@ -560,24 +560,20 @@ impl RibbonFilter {
     /// that are left.
     pub(crate) fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
         let bytes = self.as_bytes();
-        let mut found = [None; BATCH];
-        for (found, &digest) in found.iter_mut().zip(digests) {
-            *found = self.locate(digest);
-        }
+        let located = digests.iter().filter_map(|&digest| self.locate(digest));
         let mut answers = [false; BATCH];
         if self.stages.first().is_none_or(|stage| stage.columns < 8) {
             // Without a plane every key is left.
-            fetch(
-                bytes,
-                found.iter().flatten().flat_map(|&(stage, _, start)| stage.places_of_columns(start)),
-            );
-            for (answer, found) in answers.iter_mut().zip(found) {
-                *answer = found.is_some_and(|(stage, state, start)| stage.columns_agree(bytes, state, start));
+            fetch(bytes, located.flat_map(|(stage, _, start)| stage.places_of_columns(start)));
+            for (answer, &digest) in answers.iter_mut().zip(digests) {
+                *answer = self.has_digest(digest);
             }
             return answers;
         }
-        fetch(bytes, found.iter().flatten().flat_map(|&(stage, _, start)| stage.places_of_plane(start)));
-        let left = Places::filter(digests, |place, _| {
+        fetch(bytes, located.flat_map(|(stage, _, start)| stage.places_of_plane(start)));
+        let mut found = [None; BATCH];
+        let left = Places::filter(digests, |place, digest| {
+            found[place] = self.locate(digest);
             found[place].is_some_and(|(stage, state, start)| stage.first_agrees(bytes, state, start))
         });
         let rest = left.iter().filter_map(|place| found[place]);
