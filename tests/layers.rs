@@ -71,21 +71,10 @@ fn update(stack: &mut Stack, update: Update) -> usize {
 
 #[test]
 fn every_size() {
-    check_sizes([30, 30, 30, 30, 10, 1]);
-}
-
-#[test]
-#[ignore = "long: npm run test:all"]
-fn every_size_more_often() {
-    check_sizes([300, 300, 300, 300, 40, 3]);
-}
-
-/// Updates as many lists of each size as are asked for: 0, 1, 2, 10, 1000 and 50,000 keys.
-fn check_sizes(lists: [u64; 6]) {
     let sizes = [0, 1, 2, 10, 1000, 50_000];
     let (mut back, mut removals) = (0, 0);
     for (i, size) in sizes.into_iter().enumerate() {
-        for seed in 0..lists[i] {
+        for seed in 0..[300, 300, 300, 300, 40, 3][i] {
             let mut random = Random(seed << 32 | size << 8);
             let mut live = keys(seed << 32..(seed << 32) + size);
             let mut stack = ribbon(&live, [0.5, 0.1, 0.01, 1e-3][seed as usize % 4]);

@@ -69,7 +69,6 @@ fn check_sizes(counts: &[u64]) {
 }
 
 #[test]
-#[ignore = "long: npm run test:all"]
 fn every_rate() {
     for fpr in
         [0.999, 0.9, 0.7, 0.5, 0.49, 0.3, 0.25, 0.1, 0.05, 1.0 / 64.0, 0.004, 1e-5, 1e-7, 1e-9, 2.4e-10]

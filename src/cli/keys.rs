@@ -68,16 +68,17 @@ fn is_suffix(input: &Input) -> bool {
     if input.own().len() != host.len() + 1 {
         return false;
     }
-    let parent = host.iter().position(|&byte| byte == b'.').map_or(&b""[..], |dot| &host[dot..]);
+    let Ok(host) = str::from_utf8(host) else { return false };
+    let parent = host.find('.').map_or("", |dot| &host[dot..]);
     match suffix(host) {
-        Some(psl::Type::Private) => suffix(&[b"no-such-name", parent].concat()).is_none(),
+        Some(psl2::Type::Private) => suffix(&format!("no-such-name{parent}")).is_none(),
         suffix => suffix.is_some(),
     }
 }
 
 /// Who made the rule that makes a host a public suffix; none if it isn't one.
-fn suffix(host: &[u8]) -> Option<psl::Type> {
-    psl::suffix(host).filter(|suffix| suffix.as_bytes() == host)?.typ()
+fn suffix(host: &str) -> Option<psl2::Type> {
+    psl2::lookup(host).filter(psl2::Domain::is_public_suffix)?.typ()
 }
 
 /// What the lists contained besides keys.
