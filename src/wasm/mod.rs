@@ -20,6 +20,7 @@ mod sha256;
 mod shards;
 
 use std::arch::wasm32::memory_size;
+use std::cell::Cell;
 use std::io::Write;
 
 use js_sys::Uint8Array;
@@ -61,18 +62,27 @@ fn start() {
     std::hint::black_box(js_sys::Object::new());
 }
 
+thread_local! {
+    /// The pages that memory had when [`headroom`] was made last.
+    static PAGES: Cell<usize> = const { Cell::new(0) };
+}
+
 /// Makes sure that a few hundred bytes are free: wasm-bindgen needs them for an instance of a class, and serde for a
 /// cache, and both abort without them. A long scratch whose key was never used is freed first.
 ///
-/// Memory grows by a sixteenth if possible. V8 collects all garbage whenever memory grows. If it grew page by page,
-/// making many small filters would get slower and slower. Memory that isn't used stays untouched.
+/// Memory grows by a sixteenth if possible, unless it has just grown by that for a large filter. V8 collects all garbage
+/// whenever memory grows. If it grew page by page, making many small filters would get slower and slower. Memory that
+/// isn't used stays untouched.
 fn headroom() -> Result<()> {
     scratch::give_back();
+    let pages = memory_size::<0>();
+    let grown = pages - PAGES.get();
     let mut room = Vec::<u8>::new();
-    if room.try_reserve_exact(memory_size::<0>() << 12).is_err() {
+    if grown > pages / 16 || room.try_reserve_exact(pages << 12).is_err() {
         reserve(&mut room, 4096)?;
     }
     std::hint::black_box(room);
+    PAGES.set(memory_size::<0>());
     Ok(())
 }
 
