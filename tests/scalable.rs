@@ -183,6 +183,7 @@ fn measure_all(fpr: f64) {
         measure(1000, if tightening < 0.8 { 25 } else { 50 }, fpr, 1, tightening, false);
     }
     measure(500, 1000, fpr, 2, 0.8, true);
+    measure(500, 200, fpr, 4, 0.5, true);
 }
 
 #[test]
