@@ -322,6 +322,80 @@ test("a parser of URLs that somebody else put in place may throw what it likes",
   assert.equal(out, "false true true\n".repeat(6));
 });
 
+test("a URL of megabytes is asked as a short one is, however it is written", () => {
+  const list = ["evil.example", "xn--80ak6aa92e.com"];
+  const filter = RibbonFilter.from(list, { profile: "url", fpr: 1e-8 });
+  const starts = [
+    "http://evil.example/",
+    "HTTP://EVIL.example:80/%2e/",
+    "http:\\\\evil.example\\",
+    "evil.example/",
+    "http://a:b@ev\u{ad}il.example/",
+    "http://\u{ff45}vil.example/",
+    "https://\u0430\u0440\u0440\u04cf\u0435.com/",
+    // Capitals that Node 20 doesn't know.
+    "https://\u0410\u0420\u0420\u04c0\u0415.com/",
+  ];
+  // WebAssembly doesn't keep more than 4 MiB for a key.
+  const kept = 4 << 20;
+  for (const { decode, canonicalizeUrl, urlExpressions } of [node, page]) {
+    const read = decode(filter.toBytes());
+    starts.forEach((start, i) => {
+      const short = read.matchUrl(start);
+      assert.ok(list.includes(short?.slice(0, -1)), `${start}: ${short}`);
+      // One letter less is kept.
+      const long = `${start}#${"a".repeat(kept - start.length - (i % 2))}`;
+      assert.equal(read.matchUrl(long), short, long.slice(0, 50));
+      assert.equal(read.hasUrl(long), true, long.slice(0, 50));
+      assert.equal(canonicalizeUrl(long), canonicalizeUrl(start));
+      assert.deepEqual(urlExpressions(long), urlExpressions(start));
+    });
+    for (const start of starts.slice(0, 2)) {
+      assert.equal(read.hasUrl(`${start}?${"\u00e9".repeat(kept / 2)}`), true, start);
+      assert.equal(read.hasUrl(`${start}${"a".repeat(2 * kept)}`), true, start);
+    }
+  }
+});
+
+test("a host that no browser opens isn't parsed, in which every character may be another", () => {
+  // A parser that is given one would be heard of: it takes a second for 50,000 characters.
+  const { URL } = globalThis;
+  let longest = 0;
+  const different = Array.from({ length: 20_000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join("");
+  const escaped = (text) => encodeURIComponent(text).toLowerCase();
+  const filter = RibbonFilter.from(["evil.example", "192.0.2.7"], { profile: "url", fpr: 1e-8 });
+  globalThis.URL = class extends URL {
+    constructor(text) {
+      const [, host] = /^\w+:\/*([^/?#]*)/.exec(text);
+      longest = Math.max(longest, host.replaceAll(/[\u00ad0]|%c2%ad/g, "").length);
+      super(text);
+    }
+  };
+  try {
+    for (const host of [
+      different,
+      escaped(different),
+      different.replaceAll(/./gu, "$&\u00ad"),
+      different.replaceAll(/./gu, "$&%c2%ad"),
+      `xn--${"z9a".repeat(10_000)}`,
+    ]) {
+      for (const { decode } of [node, page]) {
+        const read = decode(filter.toBytes());
+        assert.equal(read.hasUrl(host), false);
+        assert.equal(read.hasUrl(`HTTP://${host}/`), false);
+        assert.equal(read.matchUrl(`http://${host}.evil.example/`), "evil.example/");
+      }
+    }
+    assert.ok(longest < 1000, `${longest} characters`);
+    // Zeros before a number may be many.
+    for (const zeros of ["0", "\uff10", "\u{1d7ce}", "\u2070\u00ad"]) {
+      assert.equal(filter.matchUrl(`http://${zeros.repeat(5000)}30000001007/`), "192.0.2.7/", zeros);
+    }
+  } finally {
+    globalThis.URL = URL;
+  }
+});
+
 // `LENGTH` asks for longer ones, in characters.
 test("hostile URLs end soon, and leave no trace", () => {
   const length = Number(process.env.LENGTH ?? 50_000);

@@ -229,6 +229,83 @@ fn second_readings_where_the_parser_knows_no_such_character() {
     }
 }
 
+/// A parser with older tables, which don't know some characters.
+struct Older<'a>(&'a [char]);
+
+impl Platform for Older<'_> {
+    fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>, Error> {
+        if text.contains(self.0) { Ok(None) } else { Native.parse_url(text) }
+    }
+
+    fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>, Error> {
+        Native.normalize(text, lowercase)
+    }
+}
+
+/// Beside a letter that the parser refuses, every character is what the parser makes of it, and so is an entry of a list.
+#[test]
+#[ignore = "long: npm run test:all"]
+fn labels_that_older_parsers_refuse() {
+    let (old, newer) = ('ა', '\u{A7CD}');
+    let mut found = 0;
+    for char in '\u{80}'..=char::MAX {
+        for (label, unknown) in [
+            (format!("{newer}{char}Y"), newer),
+            (format!("{char}{newer}"), newer),
+            (format!("{old}{char}Y"), old),
+        ] {
+            let input = format!("http://{label}.com/");
+            let Some(there) = Native.parse_url(&input).unwrap() else { continue };
+            let expected = canonicalize(&there).unwrap();
+            let readings = url::readings(&Older(&[unknown]), input.as_bytes()).unwrap();
+            assert!(readings.iter().any(|url| Some(url) == expected.as_ref()), "U+{:04X}", u32::from(char));
+            // Of an old letter nobody would know that it isn't a newer one.
+            assert!(unknown == old || readings.canonical() == expected.as_ref(), "U+{:04X}", u32::from(char));
+            found += 1;
+        }
+    }
+    assert!(found > 400_000, "{found}");
+}
+
+/// A host that no browser opens isn't given to a parser, which may take minutes for it; one with zeros before it is.
+#[test]
+fn long_hosts_are_not_parsed() {
+    struct Short;
+
+    impl Platform for Short {
+        fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>, Error> {
+            assert!(text.chars().filter(|char| !char.is_ascii()).count() < 1000, "{} bytes", text.len());
+            Native.parse_url(text)
+        }
+
+        fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>, Error> {
+            Native.normalize(text, lowercase)
+        }
+    }
+
+    let different: Vec<char> = ('\u{4E00}'..'\u{9FA0}').collect();
+    let joined = |with: &str| different.iter().map(|char| format!("{char}{with}")).collect::<String>();
+    let escaped = text(joined("").bytes().map(|byte| format!("%{byte:02x}")).collect::<String>().as_bytes());
+    for host in
+        [joined(""), joined("\u{AD}"), joined("%C2%AD"), escaped, format!("xn--{}", "z9a".repeat(100_000))]
+    {
+        for input in [host.clone(), format!("http://{host}/"), format!("HTTP:\\\\u:p@{host}.evil.com:80\\a")]
+        {
+            let readings = url::readings(&Short, input.as_bytes()).unwrap();
+            assert!(readings.keys().count() <= 60);
+            let is_evil = readings.keys().any(|key| key == b"evil.com/");
+            assert_eq!(is_evil, input.contains("evil"), "{}", &input[..20]);
+        }
+    }
+    for zeros in ["0".repeat(5000), "𝟎".repeat(5000), "0x".to_owned() + &"０".repeat(5000)] {
+        let host = format!("{zeros}{}", if zeros.contains('x') { "C0000207" } else { "30000001007" });
+        for input in [host.clone(), format!("http:\\\\{host}:80\\"), format!("http://a@{host}/")] {
+            let readings = url::readings(&Native, input.as_bytes()).unwrap();
+            assert!(readings.keys().any(|key| key == b"192.0.2.7/"), "{}", &input[..20]);
+        }
+    }
+}
+
 #[test]
 fn bytes_that_are_no_text() {
     let url = |input: &[u8]| text(parse(input).unwrap().as_bytes());

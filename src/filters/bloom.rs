@@ -219,6 +219,7 @@ pub(super) fn probes(digest: u64, bits: u32, hashes: u32) -> impl Iterator<Item 
 /// Whether a bit is 1.
 #[inline]
 fn is_set(bytes: &[u8], bit: u32) -> bool {
+    debug_assert!((bit / 8) < bytes.len() as u32, "a decoded filter has all of its bits");
     bytes.get((bit / 8) as usize).is_some_and(|byte| byte & 1 << (bit % 8) != 0)
 }
 

@@ -281,6 +281,7 @@ impl CountingBloomFilter {
 
     fn counter(&self, position: u32) -> u8 {
         let (byte, shift) = self.place(position);
+        debug_assert!(byte < self.counters.len(), "a decoded filter has all of its counters");
         self.counters.get(byte).map_or(0, |byte| byte >> shift & self.max())
     }
 

@@ -308,6 +308,7 @@ impl CuckooFilter {
     #[inline]
     fn get(&self, slot: u64) -> u32 {
         let (at, shift) = self.offset(slot);
+        debug_assert!(at + 8 <= self.bytes.len(), "a decoded filter has all of its slots");
         let word = self
             .bytes
             .get(at..)

@@ -355,6 +355,7 @@ impl ForeignFilter {
                 (start + u64::from(j) * segment) ^ turn
             };
             let at = place as usize * width;
+            debug_assert!(at + width <= bytes.len(), "a decoded filter has all of its fingerprints");
             sum ^= number(bytes.get(at..at + width).unwrap_or_default());
         }
         sum == 0

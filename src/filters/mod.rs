@@ -306,6 +306,7 @@ impl Deref for Payload {
 
     #[inline]
     fn deref(&self) -> &[u8] {
+        debug_assert!(self.start <= self.bytes.len());
         self.bytes.get(self.start..).unwrap_or_default()
     }
 }

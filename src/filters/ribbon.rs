@@ -148,6 +148,7 @@ impl Stage {
     #[inline]
     fn bumps(&self, start: u32) -> bool {
         let threshold = self.thresholds.get((start / BUCKET) as usize);
+        debug_assert!(threshold.is_some() || self.thresholds.is_empty(), "a bucket without its threshold");
         threshold.is_some_and(|&threshold| start % BUCKET < threshold.into())
     }
 

@@ -113,7 +113,10 @@ impl<'a> Input<'a> {
     }
 
     /// The key that a list holds.
+    ///
+    /// # Panics
+    /// For a URL without keys, which neither [`parse`](Self::parse) nor [`Rules`](list::Rules) give.
     pub fn own(&self) -> &[u8] {
-        self.keys().next().unwrap_or_default()
+        self.keys().next().expect("an input has a key")
     }
 }

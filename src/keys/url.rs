@@ -2,13 +2,16 @@
 //! a crate's, comes first: it maps international hosts and says where a browser would go.
 
 mod address;
+mod punycode;
 mod second;
+mod unicode;
 
 use std::borrow::Cow;
+use std::str::Utf8Chunk;
 
 pub(super) use self::address::is_address;
 use self::address::{compress, ipv4, ipv6, number, value};
-use self::second::second_reading;
+use self::second::{has_long_label, second_reading};
 use super::Platform;
 use crate::error::{Error, Result};
 use crate::vectors::{append, copied, push, reserve};
@@ -142,7 +145,7 @@ impl<'a> Iterator for Expressions<'a> {
         }
         let (start, end) = (*self.starts.get(self.host)?, *self.ends.get(self.path)?);
         self.path += 1;
-        self.text.get(start..end)
+        Some(&self.text[start..end])
     }
 }
 
@@ -186,11 +189,7 @@ impl<'a> Readings<'a> {
 /// # Errors
 /// [`Error::TooLarge`] without the memory.
 pub fn parse<'a>(platform: &impl Platform, input: impl Into<Cow<'a, [u8]>>) -> Result<Option<Canonical<'a>>> {
-    let input = input.into();
-    match plain_parts(&input) {
-        Some(parts) => Ok(Some(Canonical { text: input, parts })),
-        None => Ok(parse_cleaned(platform, &cleaned(&input)?)?.0),
-    }
+    Ok(readings(platform, input)?.canonical)
 }
 
 /// What a URL, a host or a host with a path is looked up by.
@@ -209,15 +208,25 @@ fn other_readings(platform: &impl Platform, input: &[u8]) -> Result<Readings<'st
     let input = cleaned(input)?;
     let (canonical, refused) = parse_cleaned(platform, &input)?;
     let second = second_reading(platform, &input, refused)?;
-    Ok(Readings { second: second.filter(|second| canonical.as_ref() != Some(second)), canonical })
+    Ok(match second {
+        // So that lists are the same wherever they are read.
+        Some(second) if refused && second.is_international => second.url.into(),
+        second => {
+            let second = second.map(|second| second.url).filter(|second| canonical.as_ref() != Some(second));
+            Readings { canonical, second }
+        }
+    })
 }
 
 fn cleaned(input: &[u8]) -> Result<Cow<'_, [u8]>> {
     Ok(if input.iter().any(|&byte| byte <= b' ') { clean(input)?.into() } else { input.into() })
 }
 
-/// The canonical form of [cleaned](clean) bytes, and whether the parser refused them.
+/// The canonical form of [cleaned](clean) bytes, and whether the parser refused them, or wasn't asked.
 fn parse_cleaned(platform: &impl Platform, input: &[u8]) -> Result<(Option<Canonical<'static>>, bool)> {
+    if has_long_label(input)? {
+        return Ok((canonicalize(copied(input)?)?, true));
+    }
     if scheme(input).is_none() {
         // A host, as most lines of lists are.
         let mut http = joined("http://", input)?;
@@ -260,14 +269,16 @@ fn utf8(input: &[u8]) -> Result<Cow<'_, str>> {
     if let Ok(text) = str::from_utf8(input) {
         return Ok(text.into());
     }
-    let mut text = Vec::new();
+    let escaped = |chunk: Utf8Chunk| chunk.valid().len() + 3 * chunk.invalid().len();
+    let mut text = String::new();
+    text.try_reserve_exact(input.utf8_chunks().map(escaped).sum()).map_err(|_| too_large(input))?;
     for chunk in input.utf8_chunks() {
-        append(&mut text, chunk.valid().as_bytes())?;
+        text.push_str(chunk.valid());
         for byte in chunk.invalid() {
-            append(&mut text, &[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]])?;
+            text.extend(['%', HEX[usize::from(byte >> 4)].into(), HEX[usize::from(byte & 15)].into()]);
         }
     }
-    Ok(String::from_utf8(text).unwrap_or_default().into())
+    Ok(text.into())
 }
 
 /// The canonical form of a parsed URL's `href`, or of [cleaned](clean) bytes that the WHATWG parser refused. `None` if

@@ -342,7 +342,7 @@ impl Digests {
 
 /// A text, which is short.
 pub(super) fn name(text: &JsString) -> Result<String> {
-    Ok(String::from_utf8(utf8(text)?).unwrap_or_default())
+    String::from_utf8(utf8(text)?).map_err(|_| Error::rule("a text must be UTF-8"))
 }
 
 /// The lines of a batch that give no key.

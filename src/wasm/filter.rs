@@ -29,10 +29,12 @@ impl Filter {
         Ok(Filter { blob })
     }
 
-    /// Fails unless the filter has this profile.
-    fn require(&self, wanted: &'static str) -> Result<()> {
-        let found = self.blob.profile().name();
-        if found == wanted { Ok(()) } else { Err(Error::WrongProfile { found, wanted }) }
+    /// Fails unless the keys are URLs.
+    fn require_urls(&self) -> Result<()> {
+        match self.blob.profile() {
+            Profile::Url => Ok(()),
+            other => Err(Error::WrongProfile { found: other.name(), wanted: Profile::Url.name() }),
+        }
     }
 }
 
@@ -103,7 +105,7 @@ impl Filter {
     /// Whether a key of the URL in the first `length` bytes of the scratch is maybe present.
     #[wasm_bindgen(js_name = hasUrl)]
     pub fn has_url(&self, length: usize) -> Result<bool> {
-        self.require("url")?;
+        self.require_urls()?;
         let found = |url: &Canonical| url.expressions().any(|key| self.blob.filter().has(key)).then_some(());
         Ok(find(length, found)?.is_some())
     }
@@ -111,15 +113,17 @@ impl Filter {
     /// The first key of the URL in the first `length` bytes of the scratch that is maybe present.
     #[wasm_bindgen(js_name = matchUrl)]
     pub fn match_url(&self, length: usize) -> Result<Option<JsString>> {
-        self.require("url")?;
+        self.require_urls()?;
         find(length, |url| url.expressions().find(|key| self.blob.filter().has(key)).map(ascii))
     }
 
     /// Whether a password is maybe present.
     #[wasm_bindgen(js_name = hasPassword)]
     pub fn has_password(&self, password: &JsString) -> Result<bool> {
-        self.require("password")?;
-        let Profile::Password { lowercase, sha1 } = self.blob.profile() else { return Ok(false) };
+        let profile = self.blob.profile();
+        let Profile::Password { lowercase, sha1 } = profile else {
+            return Err(Error::WrongProfile { found: profile.name(), wanted: "password" });
+        };
         let typed = utf8(password)?;
         let key = password::key(&Runtime, &typed, lowercase, sha1)?;
         Ok(self.blob.filter().has(&key))
@@ -213,14 +217,18 @@ fn readings(length: usize) -> Result<Readings<'static>> {
 
 /// What `run` finds first in a reading of the URL in the first `length` bytes of the scratch.
 fn find<T>(length: usize, run: impl Fn(&Canonical) -> Option<T>) -> Result<Option<T>> {
-    // Most URLs are canonical already.
-    match scratch::with(length, |text| url::plain(text).map(|url| run(&url))) {
-        Some(found) => Ok(found),
-        None => Ok(readings(length)?.iter().find_map(run)),
+    // Most URLs are canonical already. The others are copied, because the runtime is called meanwhile.
+    let found = scratch::with(length, |text| match url::plain(text) {
+        Some(url) => Ok(run(&url)),
+        None => Err(copied(text)),
+    });
+    match found {
+        Ok(found) => Ok(found),
+        Err(text) => Ok(url::readings(&Runtime, text?)?.iter().find_map(run)),
     }
 }
 
 /// A text of ASCII.
 pub(super) fn ascii(text: &[u8]) -> JsString {
-    str::from_utf8(text).unwrap_or_default().into()
+    str::from_utf8(text).unwrap_or_else(|_| wasm_bindgen::throw_str("a key of a URL isn't ASCII")).into()
 }

@@ -29,11 +29,18 @@ pub fn scratch(length: usize) -> Result<usize> {
     })
 }
 
-/// Calls `run` with the first `length` bytes of the scratch.
+/// Calls `run` with the first `length` bytes of the scratch. JavaScript wrote them for one reading only: afterwards a
+/// long scratch is freed. A second reading throws what ends all use of the module, since no answer to it can be right.
 pub fn with<T>(length: usize, run: impl FnOnce(&[u8]) -> T) -> T {
-    let answer = SCRATCH.with_borrow(|scratch| run(scratch.get(..length).unwrap_or_default()));
+    let answer = SCRATCH.with_borrow(|scratch| scratch.get(..length).map(run));
     give_back();
-    answer
+    answer.unwrap_or_else(|| unwritten())
+}
+
+/// Not a panic, which WebAssembly would end without a word.
+#[cold]
+fn unwritten() -> ! {
+    wasm_bindgen::throw_str("there are fewer bytes in the scratch than were said to be")
 }
 
 /// Frees a scratch that is too long to be kept. JavaScript keeps no view of such a scratch.
@@ -47,10 +54,11 @@ pub fn give_back() {
 
 /// The `count` keys in a text that begins with their lengths (u32, little-endian).
 pub fn keys(text: &[u8], count: usize) -> impl Iterator<Item = &[u8]> {
-    let (lengths, mut rest) = text.split_at_checked(4 * count).unwrap_or_default();
-    lengths.as_chunks().0.iter().map_while(move |&length| {
-        let (key, after) = rest.split_at_checked(u32::from_le_bytes(length) as usize)?;
+    let (lengths, mut rest) = text.split_at_checked(4 * count).unwrap_or_else(|| unwritten());
+    lengths.as_chunks().0.iter().map(move |&length| {
+        let (key, after) =
+            rest.split_at_checked(u32::from_le_bytes(length) as usize).unwrap_or_else(|| unwritten());
         rest = after;
-        Some(key)
+        key
     })
 }
