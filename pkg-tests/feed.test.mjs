@@ -16,6 +16,7 @@ import {
   serve,
   sha256,
   signature,
+  webLocks,
 } from "./publisher.mjs";
 
 const { FilterError, RibbonFilter, decode, openFeed } = await installed();
@@ -1514,33 +1515,6 @@ async function withLocks(locks, run) {
     if (before) Object.defineProperty(globalThis, "navigator", before);
     else delete globalThis.navigator;
   }
-}
-
-/** Web Locks, in as much as one process needs them; `held` has the names of those that are held. */
-function webLocks() {
-  const queues = new Map();
-  const held = new Set();
-  return {
-    held,
-    async request(name, { signal }, run) {
-      const last = queues.get(name);
-      const { opened, open } = gate();
-      queues.set(name, opened);
-      try {
-        signal.throwIfAborted();
-        await Promise.race([
-          last,
-          new Promise((_, fail) => signal.addEventListener("abort", () => fail(signal.reason))),
-        ]);
-        signal.throwIfAborted();
-        held.add(name);
-        return await run();
-      } finally {
-        held.delete(name);
-        Promise.resolve(last).then(open);
-      }
-    },
-  };
 }
 
 for (const fails of [false, true]) {
