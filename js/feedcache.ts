@@ -204,8 +204,10 @@ export class Shelf<P extends Head> {
   async keepFile(manifest: Manifest<P>, { sha256 }: SignedFile, bytes: () => Uint8Array | undefined): Promise<void> {
     if (this.#cache === null || this.#files.has(sha256)) return;
     await quietly(async () => {
+      // Now, since its filter may be freed soon.
+      const own = bytes();
       await this.#begin(manifest);
-      await this.#put(manifest, sha256, bytes());
+      await this.#put(manifest, sha256, own);
     });
   }
 

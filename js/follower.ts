@@ -209,12 +209,9 @@ export class Follower {
     let before = 0;
     this.place = await this.#build(manifest, signal, async (file, parent) => {
       const onLoaded = (loaded: number) => onProgress?.({ loaded: before + loaded, total });
-      let raw = await this.#kept(manifest, file, parent, signal, onLoaded);
-      if (raw === undefined) {
-        raw = await this.#fetched(file, parent, signal, onLoaded);
-        const keep = () => this.#source.origin.shelf.keepFile(manifest, file, () => this.#bytesOf(file));
-        this.#written = this.#written.then(keep);
-      }
+      const raw =
+        (await this.#kept(manifest, file, parent, signal, onLoaded)) ??
+        (await this.#fetched(file, parent, signal, onLoaded));
       before += file.bytes;
       return raw;
     });
@@ -242,6 +239,9 @@ export class Follower {
       const raw = await make(file, raws.at(-1));
       if (raw === undefined) throw new FilterError("cache", "the cache lacks a file");
       raws.push(raw);
+      const { shelf } = this.#source.origin;
+      const keep = () => shelf.keepFile(manifest, file, () => this.#bytesOf(file));
+      if (!shelf.holds(file.sha256)) this.#written = this.#written.then(keep);
     }
     signal.throwIfAborted();
     const raw = raws.at(-1)!;

@@ -1788,6 +1788,38 @@ test("a client that comes anew and ends at each fault has all files at last", as
   assert.equal(cache.entries.size, 2 + 5);
 });
 
+test("a client whose time is up after each file has all of them at last", async () => {
+  for (const cache of [null, memoryCache()]) {
+    const { publisher, site, open } = await published();
+    let feed = await open({ cache });
+    publisher.base(bases.b).delta("second").delta("third");
+    for (const { sha256: file } of publisher.listed) {
+      const stop = new AbortController();
+      const reason = new Error("time is up");
+      site.fault = (path, response) => {
+        if (path !== file) return false;
+        response.writeHead(200).write("x", () => stop.abort(reason));
+        return true;
+      };
+      site.asked();
+      await assert.rejects(feed.update({ signal: stop.signal }), reason);
+      const before = publisher.listed[publisher.listed.findIndex(({ sha256 }) => sha256 === file) - 1];
+      assert.deepEqual(site.asked(), ["feed.json", ...(before ? [before.sha256] : []), file]);
+      answers(feed, 1);
+      if (!cache) continue;
+      feed.close();
+      // What had arrived is put all the same.
+      while (before && !cache.entries.has(publisher.kept(before.sha256))) await new Promise(setImmediate);
+      feed = await open({ cache });
+    }
+    site.fault = undefined;
+    assert.equal(await feed.update(), true);
+    answers(feed, 4, { name: "third", which: "b" });
+    assert.deepEqual(site.asked().slice(-2), ["feed.json", publisher.listed[2].sha256]);
+    feed.close();
+  }
+});
+
 test("the files of a generation that never came into place leave the cache", async () => {
   const { publisher, site, open } = await published();
   const cache = memoryCache();
