@@ -45,8 +45,8 @@ export interface UpdateOptions {
   /** Stops waiting, and the transfer too if nobody else waits for it. The promise then rejects with its reason. */
   signal?: AbortSignal;
   /**
-   * How often an alarm or a timer of yours calls this, in milliseconds, at least 1000. After failures in a row, this then
-   * rejects with the last error, and asks nobody, until twice that time has passed, then four and eight times, as
+   * How often an alarm or a timer of yours calls this, in milliseconds, at least 1000. After failures in a row, this
+   * then rejects with the last error, and asks nobody, until twice that time has passed, then four and eight times, as
    * {@link Feed.watch} waits. That is remembered for as long as the feed is open. Without it, the host is always asked.
    */
   every?: number;

@@ -76,7 +76,7 @@ export class Shelf<P extends Head> {
     return this.#cache !== null;
   }
 
-  /** A name that no other feed has, and nobody who trusts other keys. Any feed may say that it has an unsigned one's id. */
+  /** A name that no other feed has, and nobody who trusts other keys. Unsigned feeds may claim any id: their URL counts. */
   #name(kind: "feed" | "manifest" | "next" | "file" | Part["kind"], ...of: string[]): string {
     const { names } = this.#keys;
     const hash = call(() => new Sha256());
@@ -281,11 +281,11 @@ export class Shelf<P extends Head> {
     const files = [old, mine, next].flatMap((manifest) => this.#hashes(manifest));
     await this.#remove(feedId, [...this.#files, ...files], [kept, isAhead ? next : undefined]);
     if (isAhead) return;
-    await this.#cache?.delete(this.#name("next", feedId));
+    if (next) await this.#cache?.delete(this.#name("next", feedId));
     if (!kept && (await this.#feedId()) === feedId) await this.#cache?.delete(this.#pointer);
   }
 
-  /** Removes all that is there of the feed, which may have been found here with another id. If that fails, throws `cache`. */
+  /** Removes all that is there of the feed, which these keys may have found with another id. Or throws `cache`. */
   async forget(feedId: string): Promise<void> {
     try {
       for (const id of new Set([feedId, await this.#feedId()])) if (id !== undefined) await this.#forget(id);
