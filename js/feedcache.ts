@@ -76,7 +76,7 @@ export class Shelf<P extends Head> {
     return this.#cache !== null;
   }
 
-  /** A name that no other feed has, and nobody who trusts other keys. Unsigned feeds may claim any id: their URL counts. */
+  /** A name that no other feed has, and nobody who trusts other keys. An unsigned feed may claim any id, but no URL. */
   #name(kind: "feed" | "manifest" | "next" | "file" | Part["kind"], ...of: string[]): string {
     const { names } = this.#keys;
     const hash = call(() => new Sha256());
