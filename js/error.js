@@ -34,7 +34,7 @@ export const errorCodes = /** @type {const} */ ([
   "wrong_feed", // there is another feed, or sharded filter, at this URL than the first time
   "rollback", // the generation is older than one that was accepted before
   "expired", // the newest generation has expired
-  "cache", // the cache could not keep something; only as a `cacheError`
+  "cache", // the cache could not keep something, as a `cacheError`, or not forget it
   "wasm_load", // the WebAssembly module could not be started, or was stopped in the middle of a call
 ]);
 

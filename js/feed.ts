@@ -40,6 +40,18 @@ export interface WatchOptions {
   onError?: (error: unknown) => void;
 }
 
+/** The options of {@link Feed.update}. */
+export interface UpdateOptions {
+  /** Stops waiting, and the transfer too if nobody else waits for it. The promise then rejects with its reason. */
+  signal?: AbortSignal;
+  /**
+   * How often an alarm or a timer of yours calls this, in milliseconds, at least 1000. After failures in a row, this
+   * then rejects with the last error, and asks nobody, until twice that time has passed, then four and eight times, as
+   * {@link Feed.watch} waits. That is remembered for as long as the feed is open. Without it, the host is always asked.
+   */
+  every?: number;
+}
+
 /** A description of a feed: a plain object that can go into JSON. */
 export interface FeedInfo {
   /** What tells feeds apart: 32 hexadecimal digits. */
@@ -78,7 +90,8 @@ export interface FeedInfo {
  *
  * An update takes the memory of the new filter beside the old one, and at most 512 KiB; the two share what their files
  * have in common. WebAssembly's memory contains this, and grows by at least a sixteenth. Each new file takes its length
- * once more while it is put into the cache.
+ * once more while it is put into the cache. After an update that failed, what it had made of whole files stays for the
+ * next one.
  */
 export async function openFeed(url: string | URL, options: FeedOptions): Promise<Feed> {
   const { signal, onProgress, maxBytes = Infinity } = Object(options) as FeedOptions;
@@ -149,13 +162,25 @@ export class Feed {
    * Fetches what is new. Resolves with true once a newer generation is in place, and with false if there is none.
    *
    * If it fails, the generation in place stays, and the promise rejects with the codes of {@link openFeed}, or with
-   * `freed` if the feed was closed. An update that is under way is joined. The signal ends only this wait, and the
-   * transfer too if nobody else waits for it.
+   * `freed` if the feed was closed. What had arrived whole by then isn't fetched again. An update that is under way is
+   * joined. The signal ends only this wait, and the transfer too if nobody else waits for it.
    */
-  async update(options?: { signal?: AbortSignal }): Promise<boolean> {
-    const { signal } = Object(options) as { signal?: AbortSignal };
+  async update(options?: UpdateOptions): Promise<boolean> {
+    const { signal, every } = Object(options) as UpdateOptions;
     requireSignal(signal);
-    return this.#follower.update(signal);
+    if (every === undefined) return this.#follower.update(signal);
+    requireEvery(every);
+    return this.#follower.updateEvery(every, signal);
+  }
+
+  /**
+   * Closes the feed, and removes all that the cache holds of it. With `publicKey`, it stays open, and this removes what
+   * is there for those keys instead, such as the keys that were trusted before a change. What goes, too, is the floor
+   * against a rollback. Rejects with `cache` if the cache can't remove it all.
+   */
+  async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
+    const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
+    return this.#follower.forget(publicKey);
   }
 
   /**
@@ -167,13 +192,10 @@ export class Feed {
   watch(options: WatchOptions): () => void {
     const { every, onUpdate, onError } = Object(options) as WatchOptions;
     requireType("function", { onUpdate, onError });
-    if (!(typeof every === "number" && every >= 1000 && every < Infinity)) {
-      throw invalidParameter("every must be a number of milliseconds, at least 1000");
-    }
+    requireEvery(every);
     const follower = this.#follower;
     follower.requireOpen();
     const stop = new AbortController();
-    let failures = 0;
     let timer: ReturnType<typeof setTimeout>;
     const watcher: Watcher = {
       updated: () => onUpdate && later(() => onUpdate(this)),
@@ -187,7 +209,7 @@ export class Feed {
     /** Calls a callback, unless the watching has ended by then. What it throws ends nothing of ours. */
     const later = (run: () => void) => queueMicrotask(() => stop.signal.aborted || run());
     const wait = () => {
-      const milliseconds = every * 2 ** Math.min(failures, 3) * (0.9 + Math.random() / 5);
+      const milliseconds = follower.pause(every) * (0.9 + Math.random() / 5);
       timer = setTimeout(update, Math.min(milliseconds, 2 ** 31 - 1));
       // In Node and Bun it is an object. Deno has numbers.
       Object(timer).unref?.();
@@ -196,9 +218,7 @@ export class Feed {
     const update = async () => {
       try {
         await follower.update(stop.signal);
-        failures = 0;
       } catch (error) {
-        failures++;
         watcher.failed(error);
       }
       if (!stop.signal.aborted) wait();
@@ -224,3 +244,8 @@ export class Feed {
 
 /** `using feed = ...` closes it at the end of the block, where the runtime knows `Symbol.dispose`. */
 export interface Feed extends Disposable {}
+
+function requireEvery(every: number): void {
+  if (typeof every === "number" && every >= 1000 && every < Infinity) return;
+  throw invalidParameter("every must be a number of milliseconds, at least 1000");
+}

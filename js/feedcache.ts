@@ -58,25 +58,30 @@ export interface Part extends SignedFile {
 /** @internal What a cache keeps of the feed or sharded filter at a URL, for those who trust these keys. */
 export class Shelf<P extends Head> {
   #cache: FeedCache | null;
+  #url: string;
   #keys: Keys;
   #kind: Kind<P>;
-  /** The name of the feed's id. */
-  #pointer: string;
-  /** The hashes of the files that are known to be there. */
+  /** The hashes of the files that were there when they were looked for last. */
   #files = new Set<string>();
 
   constructor(cache: FeedCache | null, url: string, keys: Keys, kind: Kind<P>) {
     this.#cache = cache;
+    this.#url = url.replace(/#.*/s, "");
     this.#keys = keys;
     this.#kind = kind;
-    this.#pointer = this.#name("feed", url.replace(/#.*/s, ""));
   }
 
-  /** A name that no other feed has, and nobody who trusts other keys. */
-  #name(kind: "feed" | "manifest" | "file" | Part["kind"], ...of: string[]): string {
+  /** Whether there is a cache. */
+  get keeps(): boolean {
+    return this.#cache !== null;
+  }
+
+  /** A name that no other feed has, and nobody who trusts other keys. An unsigned feed may claim any id, but no URL. */
+  #name(kind: "feed" | "manifest" | "next" | "file" | Part["kind"], ...of: string[]): string {
+    const { names } = this.#keys;
     const hash = call(() => new Sha256());
     try {
-      const text = new TextEncoder().encode([kind, ...of, ...this.#keys.names].join("\n"));
+      const text = new TextEncoder().encode([kind, ...of, ...(names.length > 0 ? names : [this.#url])].join("\n"));
       call(() => hash.update(text));
       return `${kind}-${call(() => hash.finish())}`;
     } finally {
@@ -84,15 +89,20 @@ export class Shelf<P extends Head> {
     }
   }
 
-  /** Bytes that may be anything. A cache that fails has none. */
+  /** The name of the feed's id. */
+  get #pointer(): string {
+    return this.#name("feed", this.#url);
+  }
+
+  /** Bytes that may be anything. Throws what the cache throws. */
   async #get(name: string, most: number): Promise<Uint8Array | undefined> {
+    const bytes: unknown = await this.#cache?.get(name);
     try {
-      const bytes: unknown = await this.#cache?.get(name);
-      if (isBytes(bytes)) {
-        const plain = plainBytes(bytes);
-        if (plain.length <= most) return plain;
-      }
-    } catch {}
+      const plain = isBytes(bytes) ? plainBytes(bytes) : undefined;
+      if (plain && plain.length <= most) return plain;
+    } catch {
+      // They are no bytes any more.
+    }
     return undefined;
   }
 
@@ -103,28 +113,37 @@ export class Shelf<P extends Head> {
     return /^[0-9a-f]{32}$/.test(text) ? text : undefined;
   }
 
-  /** The manifest of the feed that was first seen at the URL. */
-  async first(): Promise<Manifest<P> | undefined> {
-    const feedId = await this.#feedId();
-    return feedId === undefined ? undefined : this.manifest(feedId);
-  }
-
-  /** The manifest with the highest generation of a feed. */
-  async manifest(feedId: string): Promise<Manifest<P> | undefined> {
-    const bytes = await this.#get(this.#name("manifest", feedId), LONGEST);
+  /** The manifest of a feed that is kept, or the next one, whose files have begun to arrive. */
+  async #manifest(kind: "manifest" | "next", feedId: string): Promise<Manifest<P> | undefined> {
+    const bytes = await this.#get(this.#name(kind, feedId), LONGEST);
     if (bytes === undefined) return undefined;
     const manifest = await readManifest(bytes.slice(), this.#keys, this.#kind).catch(() => undefined);
     return manifest?.feedId === feedId ? manifest : undefined;
   }
 
-  /** What may be a file of a feed. */
-  file({ feedId }: Head, { sha256, bytes }: SignedFile): Promise<Uint8Array | undefined> {
-    return this.#get(this.#name("file", feedId, sha256), bytes);
+  async #first(): Promise<Manifest<P> | undefined> {
+    const feedId = await this.#feedId();
+    return feedId === undefined ? undefined : this.#manifest("manifest", feedId);
   }
 
-  /** What may be a page or a shard. */
+  /** The manifest of the feed that was first seen at the URL. A cache that fails has none. */
+  first(): Promise<Manifest<P> | undefined> {
+    return this.#first().catch(() => undefined);
+  }
+
+  /** The manifest with the highest generation of a feed. A cache that fails has none. */
+  manifest(feedId: string): Promise<Manifest<P> | undefined> {
+    return this.#manifest("manifest", feedId).catch(() => undefined);
+  }
+
+  /** What may be a file of a feed. A cache that fails has none. */
+  file({ feedId }: Head, { sha256, bytes }: SignedFile): Promise<Uint8Array | undefined> {
+    return this.#get(this.#name("file", feedId, sha256), bytes).catch(() => undefined);
+  }
+
+  /** What may be a page or a shard. A cache that fails has none. */
   part({ feedId }: Head, { kind, index, bytes }: Part): Promise<Uint8Array | undefined> {
-    return this.#get(this.#name(kind, feedId, String(index)), bytes);
+    return this.#get(this.#name(kind, feedId, String(index)), bytes).catch(() => undefined);
   }
 
   /** Keeps a page or a shard in place of that of another generation. If that fails, throws `cache`. */
@@ -141,47 +160,170 @@ export class Shelf<P extends Head> {
     this.#files.add(sha256);
   }
 
-  /** Whether the file of this hash must still be put. */
-  lacks(sha256: string): boolean {
-    return this.#cache !== null && !this.#files.has(sha256);
+  /** Whether the file of this hash was there when it was looked for last. */
+  holds(sha256: string): boolean {
+    return this.#files.has(sha256);
+  }
+
+  #hashes(manifest: Manifest<P> | undefined): string[] {
+    return manifest ? this.#kind.files(manifest).map(({ sha256 }) => sha256) : [];
+  }
+
+  /** Removes those files of a feed that none of some manifests names. */
+  async #remove(feedId: string, files: Iterable<string>, manifests: (Manifest<P> | undefined)[]): Promise<void> {
+    const named = new Set(manifests.flatMap((manifest) => this.#hashes(manifest)));
+    for (const sha256 of new Set(files)) {
+      if (named.has(sha256)) continue;
+      this.#files.delete(sha256);
+      await this.#cache?.delete(this.#name("file", feedId, sha256));
+    }
+  }
+
+  /** Writes down whose files come next, so that they are found again even if nobody comes to an end with them. */
+  async #begin(manifest: Manifest<P>): Promise<void> {
+    const { feedId, source, signed } = manifest;
+    const next = await this.#manifest("next", feedId);
+    if (next?.signed === signed) return;
+    const kept = await this.#manifest("manifest", feedId);
+    await this.#remove(feedId, this.#hashes(next), [manifest, kept]);
+    await this.#point(feedId);
+    await this.#cache?.put(this.#name("next", feedId), source);
+  }
+
+  /** Binds the URL to a feed. That holds once its manifest is kept. */
+  async #point(feedId: string): Promise<void> {
+    const present = await this.#feedId();
+    if (present === feedId) return;
+    if (present !== undefined && (await this.#manifest("manifest", present))) {
+      throw new FilterError("wrong_feed", `another tab has found the feed ${present} at this URL`);
+    }
+    await this.#cache?.put(this.#pointer, new TextEncoder().encode(feedId));
+  }
+
+  /** Keeps a file of a generation that isn't whole yet. If it can't, {@link keep} will say so. */
+  async keepFile(manifest: Manifest<P>, { sha256 }: SignedFile, bytes: () => Uint8Array | undefined): Promise<void> {
+    if (this.#cache === null || this.#files.has(sha256)) return;
+    await quietly(async () => {
+      // Now, since its filter may be freed soon.
+      const own = bytes();
+      await this.#begin(manifest);
+      await this.#put(manifest, sha256, own);
+    });
+  }
+
+  async #put({ feedId }: Head, sha256: string, bytes: Uint8Array | undefined): Promise<void> {
+    if (bytes === undefined) throw new FilterError("cache", `nobody has the file ${sha256} any more`);
+    await this.#cache?.put(this.#name("file", feedId, sha256), bytes);
+    this.#files.add(sha256);
   }
 
   /**
    * Keeps a new generation in place of an old one, whose files it then removes. If that fails, it removes what it has
    * put, so that the old one stays whole, and throws `cache`. If another tab has kept a newer one, that stays.
    */
-  async keep(manifest: Manifest<P>, bytesOf: (sha256: string) => Uint8Array): Promise<void> {
+  async keep(manifest: Manifest<P>, bytesOf: (sha256: string) => Uint8Array | undefined): Promise<void> {
     const cache = this.#cache;
     if (cache === null) return;
-    const { feedId, source } = manifest;
-    const old = await this.manifest(feedId);
-    if (old && old.generation > manifest.generation) return;
-    const hashesOf = (its: P) => new Set(this.#kind.files(its).map(({ sha256 }) => sha256));
-    const files = hashesOf(manifest);
-    const oldFiles = old ? hashesOf(old) : new Set<string>();
-    const nameOf = (sha256: string) => this.#name("file", feedId, sha256);
-    const undo: (() => Promise<void>)[] = [];
-    const put = async (name: string, bytes: Uint8Array, before?: Uint8Array) => {
-      undo.push(() => (before ? cache.put(name, before) : cache.delete(name)));
-      await cache.put(name, bytes);
-    };
+    const { feedId, source, generation, signed } = manifest;
+    const name = this.#name("manifest", feedId);
     try {
-      for (const sha256 of files) {
-        if (this.#files.has(sha256)) continue;
-        // One of the old files that was damaged is mended in either case.
-        if (oldFiles.has(sha256)) await cache.put(nameOf(sha256), bytesOf(sha256));
-        else await put(nameOf(sha256), bytesOf(sha256));
-      }
-      await put(this.#name("manifest", feedId), source, old?.source);
-      if ((await this.#feedId()) !== feedId) await put(this.#pointer, new TextEncoder().encode(feedId));
+      const old = await this.#manifest("manifest", feedId);
+      const files = await this.#putFiles(manifest, old, bytesOf).then(
+        () => undefined,
+        (cause: unknown) => ({ cause }),
+      );
+      await alone(name, async () => {
+        // Another tab may have gone on meanwhile.
+        const kept = await this.#manifest("manifest", feedId);
+        if (kept && kept.generation > generation) return;
+        try {
+          if (files) throw files.cause;
+          if (kept?.generation === generation && kept.signed !== signed) {
+            throw new FilterError("rollback", "another tab has found another payload of the same generation");
+          }
+          await this.#point(feedId);
+          // At last, since nothing needs to be undone after it.
+          await cache.put(name, source);
+        } catch (cause) {
+          await quietly(() => this.#tidy(manifest, old));
+          throw cause;
+        }
+      });
+      await quietly(() => this.#tidy(manifest, old));
     } catch (cause) {
-      for (const back of undo) await quietly(back);
       throw new FilterError("cache", "the cache could not keep the newest generation; is it full?", { cause });
     }
-    for (const sha256 of [...this.#files, ...oldFiles]) {
-      if (!files.has(sha256)) await quietly(() => cache.delete(nameOf(sha256)));
+  }
+
+  /** Puts the files that aren't there. */
+  async #putFiles(
+    manifest: Manifest<P>,
+    old: Manifest<P> | undefined,
+    bytesOf: (sha256: string) => Uint8Array | undefined,
+  ): Promise<void> {
+    if (old && old.generation > manifest.generation) return;
+    const { feedId } = manifest;
+    // Another tab may have removed what neither of these names.
+    const named = new Set([...this.#hashes(old), ...this.#hashes(await this.#manifest("next", feedId))]);
+    for (const sha256 of new Set(this.#hashes(manifest))) {
+      if (this.#files.has(sha256) && named.has(sha256)) continue;
+      await this.#begin(manifest);
+      await this.#put(manifest, sha256, bytesOf(sha256));
     }
-    this.#files = files;
+  }
+
+  /** Removes what the manifest that is kept doesn't name, unless another tab has begun a newer one. */
+  async #tidy(mine: Manifest<P>, old: Manifest<P> | undefined): Promise<void> {
+    const { feedId } = mine;
+    const kept = await this.#manifest("manifest", feedId);
+    const next = await this.#manifest("next", feedId);
+    const isAhead = next && next.generation > Math.max(mine.generation, kept?.generation ?? 0);
+    const files = [old, mine, next].flatMap((manifest) => this.#hashes(manifest));
+    await this.#remove(feedId, [...this.#files, ...files], [kept, isAhead ? next : undefined]);
+    if (isAhead) return;
+    if (next) await this.#cache?.delete(this.#name("next", feedId));
+    if (!kept && (await this.#feedId()) === feedId) await this.#cache?.delete(this.#pointer);
+  }
+
+  /** Removes all that is there of the feed, which these keys may have found with another id. Or throws `cache`. */
+  async forget(feedId: string): Promise<void> {
+    try {
+      for (const id of new Set([feedId, await this.#feedId()])) if (id !== undefined) await this.#forget(id);
+      await this.#cache?.delete(this.#pointer);
+    } catch (cause) {
+      throw new FilterError("cache", "the cache could not remove all of the feed", { cause });
+    }
+  }
+
+  async #forget(feedId: string): Promise<void> {
+    for (const kind of ["next", "manifest"] as const) {
+      const manifest = await this.#manifest(kind, feedId);
+      await this.#remove(feedId, [...this.#files, ...this.#hashes(manifest)], []);
+      for (const [part, count] of manifest ? this.#kind.parts(manifest) : [])
+        for (let i = 0; i < count; i++) await this.#cache?.delete(this.#name(part, feedId, String(i)));
+      await this.#cache?.delete(this.#name(kind, feedId));
+    }
+  }
+}
+
+/** The longest wait for a lock, in milliseconds. */
+const PATIENCE = 5000;
+
+/** Runs while no other page of this origin runs what has the same name, where there are locks that may be used. */
+async function alone(name: string, run: () => Promise<void>): Promise<void> {
+  const locks = globalThis.navigator?.locks;
+  if (!locks) return run();
+  let hasBegun = false;
+  const begin = () => {
+    hasBegun = true;
+    return run();
+  };
+  try {
+    await locks.request(`bloom-wasm ${name}`, { signal: AbortSignal.timeout(PATIENCE) }, begin);
+  } catch (error) {
+    // A page without an origin of its own has locks, and may not use them.
+    if (hasBegun || Object(error).name !== "SecurityError") throw error;
+    await run();
   }
 }
 

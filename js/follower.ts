@@ -23,11 +23,16 @@ export interface Source {
   maxBytes: number;
 }
 
-/** A generation that is whole. */
-interface Place {
-  manifest: Manifest<FeedPayload>;
+/** The first files of a generation. */
+interface Beginning {
+  files: FeedFile[];
   /** The filter after each file. The next generation goes on from one of them. */
   raws: RawFilter[];
+}
+
+/** A generation that is whole. */
+interface Place extends Beginning {
+  manifest: Manifest<FeedPayload>;
   filter: Filter;
   estimatedFpr: number;
 }
@@ -42,10 +47,15 @@ export class Follower {
   /** The update that others may join. */
   #job: Job<boolean> | undefined;
   #closed = false;
+  #isFreed = false;
+  /** What there is of a generation that isn't whole: if an update fails, the next one goes on from there. */
+  #begun: Beginning = { files: [], raws: [] };
   /** Settles once nothing is being written into the cache. */
   #written: Promise<void> = Promise.resolve();
-  /** The deltas in place that the cache lacks. */
+  /** The deltas that are in place or begun, until the cache has them and the manifest that names them. */
   #deltas = new Map<string, Uint8Array>();
+  /** The updates in a row that have failed: how many, and of the last one the error and when it began. */
+  #failed: { count: number; error?: unknown; at: number } = { count: 0, at: 0 };
 
   constructor(source: Source) {
     this.#source = source;
@@ -74,6 +84,33 @@ export class Follower {
     return this.#join((stopped) => this.#update(stopped), signal);
   }
 
+  /** As {@link update}, for who asks that often. After failures it rejects with the last error until it is time. */
+  async updateEvery(every: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const { count, error, at } = this.#failed;
+    const since = Date.now() - at;
+    // An alarm may come a little early. A clock may have been set back.
+    const isEarly = count > 0 && since >= 0 && since < 0.9 * this.pause(every);
+    if (isEarly && !this.isUpdating && !this.#closed) throw error;
+    return this.update(signal);
+  }
+
+  /** How long to wait for the next update, of one who asks that often. */
+  pause(every: number): number {
+    return every * 2 ** Math.min(this.#failed.count, 3);
+  }
+
+  /** Removes what the cache has for other keys, or closes the feed and removes all that it has for its own. */
+  async forget(publicKey?: string | string[] | null): Promise<void> {
+    const { origin } = this.#source;
+    const { feedId } = this.place.manifest;
+    const other = publicKey === undefined ? undefined : await origin.shelfOf(publicKey);
+    if (other) return other.forget(feedId);
+    this.close();
+    await this.#job?.ended;
+    await this.#written;
+    await origin.shelf.forget(feedId);
+  }
+
   /** Begins an update. Nobody waits for it yet, so whoever joins it and gives up stops it. */
   renew(): void {
     this.#begin((stopped) => this.#update(stopped));
@@ -85,7 +122,10 @@ export class Follower {
     for (const watcher of this.watchers) watcher.stop();
     this.#job?.stop(closed());
     // An update under way still uses them.
-    const free = () => this.place?.raws.forEach(release);
+    const free = () => {
+      this.#isFreed = true;
+      new Set([...(this.place?.raws ?? []), ...this.#begun.raws]).forEach(release);
+    };
     if (this.#job) this.#job.ended.then(free);
     else free();
   }
@@ -108,7 +148,9 @@ export class Follower {
         stopped.throwIfAborted();
         return await run(stopped);
       } finally {
-        this.#forgetDeltas();
+        // An older one, whose files are of no use any more.
+        const names = new Set([this.place, this.#begun].flatMap((its) => its?.files.map(({ sha256 }) => sha256) ?? []));
+        for (const name of this.#deltas.keys()) if (!names.has(name)) this.#deltas.delete(name);
       }
     });
     return this.#job;
@@ -121,6 +163,7 @@ export class Follower {
     try {
       origin.requireSecret(manifest);
       this.place = await this.#build(manifest, signal, (file, parent) => this.#kept(manifest, file, parent, signal));
+      this.#deltas.clear();
       return true;
     } catch {
       // An update will say why, or fetch what is missing.
@@ -130,6 +173,23 @@ export class Follower {
   }
 
   async #update(signal: AbortSignal): Promise<boolean> {
+    const at = Date.now();
+    let isNewer = false;
+    try {
+      isNewer = await this.#renewed(signal);
+      this.#failed = { count: 0, at };
+      return isNewer;
+    } catch (error) {
+      this.#failed = { count: this.#failed.count + 1, error, at };
+      throw error;
+    } finally {
+      // Writing can't be stopped. If it hangs, the next update goes on all the same, but for its own writing.
+      if (isNewer || this.cacheError) this.#written = this.#written.then(() => this.#keep());
+      await unlessAborted(this.#written, signal).catch(() => {});
+    }
+  }
+
+  async #renewed(signal: AbortSignal): Promise<boolean> {
     const { origin, maxBytes } = this.#source;
     const present = this.place?.manifest;
     const manifest = await origin.newest(present, signal);
@@ -138,9 +198,6 @@ export class Follower {
     if (manifest.generation === present?.generation) return false;
     await this.#replace(manifest, signal);
     for (const { updated } of this.watchers) updated();
-    // Writing can't be stopped. If it hangs, the next update goes on all the same, but for its own writing.
-    this.#written = this.#written.then(() => this.#keep());
-    await unlessAborted(this.#written, signal).catch(() => {});
     return true;
   }
 
@@ -148,7 +205,7 @@ export class Follower {
   async #replace(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<void> {
     const old = this.place?.raws ?? [];
     const { onProgress } = this.#source;
-    const total = lengthOf({ files: manifest.files.slice(common(manifest, this.place?.manifest)) });
+    const total = lengthOf({ files: manifest.files.slice(this.#present(manifest).length) });
     let before = 0;
     this.place = await this.#build(manifest, signal, async (file, parent) => {
       const onLoaded = (loaded: number) => onProgress?.({ loaded: before + loaded, total });
@@ -161,34 +218,42 @@ export class Follower {
     for (const raw of old) if (!this.place.raws.includes(raw)) release(raw);
   }
 
-  /** Builds a generation from the files in place that are still the first ones, and the others. */
+  /** The filters of the first files of a generation, as many as there are. */
+  #present({ files }: FeedPayload): RawFilter[] {
+    const [placed, begun] = [this.place, this.#begun].map((its) => its?.raws.slice(0, common(files, its.files)) ?? []);
+    return begun!.length > placed!.length ? begun! : placed!;
+  }
+
+  /** Builds a generation from the first files that are there, and the others. */
   async #build(
     manifest: Manifest<FeedPayload>,
     signal: AbortSignal,
     make: (file: FeedFile, parent: RawFilter | undefined) => Promise<RawFilter | undefined>,
   ): Promise<Place> {
     const { files, profile, seed } = manifest;
-    const start = common(manifest, this.place?.manifest);
-    const raws = this.place?.raws.slice(0, start) ?? [];
-    try {
-      for (const file of files.slice(start)) {
-        const raw = await make(file, raws.at(-1));
-        if (raw === undefined) throw new FilterError("cache", "the cache lacks a file");
-        raws.push(raw);
-      }
-      signal.throwIfAborted();
-      const raw = raws.at(-1)!;
-      const info = call(() => raw.info());
-      if (info.profile !== profile || info.seed !== seed) {
-        throw new FilterError("not_a_feed", "the files have another profile or seed than the manifest says");
-      }
-      const unchanged = raw === this.place?.raws.at(-1);
-      const filter = unchanged && !isFreed(this.place.filter) ? this.place.filter : hold(call(() => raw.clone()));
-      return { manifest, raws, filter, estimatedFpr: call(() => raw.estimatedFpr) };
-    } catch (error) {
-      raws.slice(start).forEach(release);
-      throw error;
+    const raws = this.#present(manifest);
+    const useful = new Set([...raws, ...(this.place?.raws ?? [])]);
+    for (const raw of this.#begun.raws) if (!useful.has(raw)) release(raw);
+    this.#begun = { files, raws };
+    for (const file of files.slice(raws.length)) {
+      const raw = await make(file, raws.at(-1));
+      if (raw === undefined) throw new FilterError("cache", "the cache lacks a file");
+      raws.push(raw);
+      const { shelf } = this.#source.origin;
+      const keep = () => shelf.keepFile(manifest, file, () => this.#bytesOf(file));
+      if (!shelf.holds(file.sha256)) this.#written = this.#written.then(keep);
     }
+    signal.throwIfAborted();
+    const raw = raws.at(-1)!;
+    const info = call(() => raw.info());
+    if (info.profile !== profile || info.seed !== seed) {
+      throw new FilterError("not_a_feed", "the files have another profile or seed than the manifest says");
+    }
+    const unchanged = raw === this.place?.raws.at(-1);
+    const filter = unchanged && !isFreed(this.place.filter) ? this.place.filter : hold(call(() => raw.clone()));
+    const place = { manifest, files, raws, filter, estimatedFpr: call(() => raw.estimatedFpr) };
+    this.#begun = { files: [], raws: [] };
+    return place;
   }
 
   /** The filter that a file of the cache makes. Undefined if there is none or it is damaged. */
@@ -241,7 +306,7 @@ export class Follower {
       const { whole, take } = collector(bytes);
       await verified(file, read, take);
       const raw = call(() => parent!.apply(whole));
-      if (this.#source.origin.shelf.lacks(sha256)) this.#deltas.set(sha256, whole);
+      if (this.#source.origin.shelf.keeps) this.#deltas.set(sha256, whole);
       return raw;
     }
     const base = call(() => new Incoming(bytes, this.#source.origin.secret));
@@ -253,16 +318,28 @@ export class Follower {
     }
   }
 
+  /** The bytes of a file that is in place or begun. The blob of a filter has one form only. */
+  #bytesOf({ kind, sha256 }: FeedFile): Uint8Array | undefined {
+    if (kind === "delta") return this.#deltas.get(sha256);
+    const raw = [this.place, this.#begun].find((its) => its?.files[0]?.sha256 === sha256)?.raws[0];
+    return this.#isFreed || raw === undefined ? undefined : call(() => raw.toBytes());
+  }
+
   /** Lets the cache keep the generation in place. If it can't, it still has the old one. */
   async #keep(): Promise<void> {
-    const { manifest, raws } = this.place;
+    // Its filters are freed.
+    if (this.#isFreed) return;
+    const { manifest, files, raws } = this.place;
+    const { shelf } = this.#source.origin;
     const deltas = new Map(this.#deltas);
     let base: RawFilter | undefined;
     try {
       // The next update may release its own.
       base = call(() => raws[0]!.clone());
-      // The blob of a filter has one form only.
-      await this.#source.origin.shelf.keep(manifest, (sha256) => deltas.get(sha256) ?? call(() => base!.toBytes()));
+      const bytesOf = (sha256: string) =>
+        sha256 === files[0]!.sha256 ? call(() => base!.toBytes()) : deltas.get(sha256);
+      await shelf.keep(manifest, bytesOf);
+      for (const { sha256 } of files) if (shelf.holds(sha256)) this.#deltas.delete(sha256);
       this.cacheError = undefined;
     } catch (error) {
       this.cacheError = error as FilterError;
@@ -271,19 +348,12 @@ export class Follower {
       release(base);
     }
   }
-
-  #forgetDeltas(): void {
-    const names = new Set(this.place?.manifest.files.map(({ sha256 }) => sha256));
-    for (const name of this.#deltas.keys()) {
-      if (!names.has(name) || !this.#source.origin.shelf.lacks(name)) this.#deltas.delete(name);
-    }
-  }
 }
 
-/** How many files at the beginning are those in place. */
-function common({ files }: FeedPayload, present: FeedPayload | undefined): number {
+/** How many files at the beginning are the same. */
+function common(files: FeedFile[], present: FeedFile[]): number {
   const differs = files.findIndex(({ sha256, bytes }, i) => {
-    const its = present?.files[i];
+    const its = present[i];
     return its?.sha256 !== sha256 || its.bytes !== bytes;
   });
   return differs < 0 ? files.length : differs;

@@ -74,6 +74,8 @@ export interface Kind<P extends Head> {
   read(payload: Record<string, unknown>): Omit<P, keyof Head>;
   /** The files that a cache holds together with the manifest, and drops with it. */
   files(payload: P): SignedFile[];
+  /** The parts that a cache holds one by one: how many there are of each kind. */
+  parts(payload: P): ["page" | "shard", number][];
 }
 
 /** @internal The length of all files. */
@@ -189,6 +191,7 @@ export const feedKind: Kind<FeedPayload> = {
     return { files } as FeedPayload;
   },
   files: ({ files }) => files,
+  parts: () => [],
 };
 
 /** @internal The manifest of a sharded filter. */
@@ -207,6 +210,10 @@ export const shardsKind: Kind<ShardsPayload> = {
   },
   // They come one by one, and each takes the place of its predecessor.
   files: () => [],
+  parts: ({ pages, shards }) => [
+    ["page", pages.length],
+    ["shard", shards],
+  ],
 };
 
 /** @internal The check value of a keyed filter, as WebAssembly has it. */

@@ -46,6 +46,7 @@ export class Origin<P extends Head> {
   #url: string;
   #keys: Keys;
   #kind: Kind<P>;
+  #cache: FeedCache | null;
   #fetch: typeof globalThis.fetch | undefined;
   #maxAge: number;
 
@@ -80,6 +81,7 @@ export class Origin<P extends Head> {
     this.#url = url;
     this.#keys = keys;
     this.#kind = kind;
+    this.#cache = cache;
     this.#fetch = fetch;
     this.#maxAge = maxAge;
   }
@@ -92,6 +94,13 @@ export class Origin<P extends Head> {
   /** Throws `secret_required` or `wrong_secret` unless the secret is that of a generation. */
   requireSecret(head: Head): void {
     call(() => shardOf(0, false, BigInt(head.seed), 1, checkOf(head), this.secret));
+  }
+
+  /** What the cache keeps for other keys. Undefined if they are the same. */
+  async shelfOf(publicKey: string | string[] | null): Promise<Shelf<P> | undefined> {
+    const keys = await importKeys(publicKey);
+    const isSame = keys.names.join() === this.#keys.names.join();
+    return isSame ? undefined : new Shelf(this.#cache, this.#url, keys, this.#kind);
   }
 
   /** The newest manifest, which may follow the present one. */

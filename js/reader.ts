@@ -2,7 +2,7 @@
 
 export type { ErrorCode } from "./error.js";
 export { FilterError } from "./error.js";
-export type { FeedInfo, FeedOptions, WatchOptions } from "./feed.js";
+export type { FeedInfo, FeedOptions, UpdateOptions, WatchOptions } from "./feed.js";
 export { Feed, openFeed } from "./feed.js";
 export type { FeedCache } from "./feedcache.js";
 export type { DecodeOptions } from "./filter.js";

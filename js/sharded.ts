@@ -220,6 +220,16 @@ export class ShardedFilter {
     return this.#shards.update(signalOf(options));
   }
 
+  /**
+   * Closes it, and removes all that the cache holds of it. With `publicKey`, it stays open, and this removes what is
+   * there for those keys instead, such as the keys that were trusted before a change. What goes, too, is the floor
+   * against a rollback. Rejects with `cache` if the cache can't remove it all.
+   */
+  async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
+    const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
+    return this.#shards.forget(publicKey);
+  }
+
   /** Frees the memory, and ends what is under way. Questions reject with `freed` from then on. */
   close(): void {
     this.#shards.close();

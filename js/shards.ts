@@ -42,6 +42,8 @@ export class Shards {
   #job: Job<boolean> | undefined;
   /** Settles once no manifest is being written into the cache. */
   #written: Promise<void> = Promise.resolve();
+  /** Settles once no part is being written into it. */
+  #partsWritten: Promise<unknown> = Promise.resolve();
   /** Why the cache lacks the manifest, or the last part. */
   #errors: { manifest?: FilterError; part?: FilterError } = {};
   #closed = false;
@@ -196,7 +198,10 @@ export class Shards {
     signal.throwIfAborted();
     const held = part.kind === "page" ? { page: new DataView(bytes.buffer) } : decoded(bytes, this.#origin.secret);
     // Nobody waits for it: a cache may be slow, or hang.
-    if (!kept) void this.#told("part", shelf.keepPart(manifest, part, bytes.slice()));
+    if (!kept) {
+      const keeping = this.#told("part", shelf.keepPart(manifest, part, bytes.slice()));
+      this.#partsWritten = Promise.all([this.#partsWritten, keeping]);
+    }
     return held;
   }
 
@@ -221,6 +226,17 @@ export class Shards {
 
   #requireOpen(): void {
     if (this.#closed) throw closed();
+  }
+
+  /** Removes what the cache has for other keys, or closes the sharded filter and removes all that it has for its own. */
+  async forget(publicKey?: string | string[] | null): Promise<void> {
+    const { feedId } = this.manifest;
+    const other = publicKey === undefined ? undefined : await this.#origin.shelfOf(publicKey);
+    if (other) return other.forget(feedId);
+    this.close();
+    await Promise.all([this.#job?.ended, ...Array.from(this.#parts.values(), ({ ended }) => ended)]);
+    await Promise.all([this.#written, this.#partsWritten]);
+    await this.#origin.shelf.forget(feedId);
   }
 
   close(): void {

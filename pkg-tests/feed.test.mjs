@@ -16,6 +16,7 @@ import {
   serve,
   sha256,
   signature,
+  webLocks,
 } from "./publisher.mjs";
 
 const { FilterError, RibbonFilter, decode, openFeed } = await installed();
@@ -1231,8 +1232,9 @@ test("a put that hangs holds up nothing but the cache", async () => {
   });
   const stop = new AbortController();
   const reason = new Error("enough");
+  const isThird = new Promise((resolve) => feed.watch({ every: 1e6, onUpdate: resolve }));
   const updating = feed.update({ signal: stop.signal });
-  await hung;
+  await Promise.all([hung, isThird]);
   stop.abort(reason);
   await assert.rejects(updating, reason);
   answers(feed, 3, { name: "third", which: "b" });
@@ -1456,6 +1458,464 @@ test("a feed in a folder, by a file: URL", async () => {
   assert.equal(await feed.update(), true);
   writeFileSync(join(home, publisher.listed[1].sha256), "damaged");
   await fails("integrity", openFeed(pathToFileURL(join(home, "feed.json")), { publicKey }));
+});
+
+test("unsigned feeds that claim one feedId keep apart what they have, and change nothing of a signed one", async () => {
+  const [one, two] = [await published("a"), await published("b")];
+  for (const { publisher } of [one, two]) publisher.signers = [];
+  one.publisher.publish();
+  Object.assign(two.publisher, { feedId: one.publisher.feedId, generation: 9 }).publish();
+  const cache = memoryCache();
+  const unsigned = { cache, publicKey: null };
+  const first = await one.open(unsigned);
+  answers(await two.open(unsigned), 10, { which: "b" });
+  const offline = { ...unsigned, fetch: () => Promise.reject(new TypeError("offline")) };
+  answers(await one.open(offline), 2, { which: "a" });
+  one.publisher.delta("third");
+  assert.equal(await first.update(), true);
+  assert.equal(first.cacheError, undefined);
+  answers(await one.open(offline), 3, { name: "third" });
+  answers(await two.open(offline), 10, { which: "b" });
+  // The hash of a URL makes no other feed.
+  answers(await openFeed(`${one.site.url}#part`, offline), 3);
+});
+
+/** The generation of the manifest in a cache. */
+function floorOf({ entries }) {
+  const [, bytes] = [...entries].find(([name]) => name.startsWith("manifest-")) ?? [];
+  return bytes ? JSON.parse(Buffer.from(JSON.parse(Buffer.from(bytes)).payload, "base64url")).generation : 0;
+}
+
+/** The view of a cache that one tab has. `fault` is called as that of the cache. */
+function tab(cache) {
+  const view = { fault: undefined };
+  for (const method of ["get", "put", "delete"]) {
+    view[method] = async (name, bytes) => {
+      await view.fault?.(method, name);
+      return cache[method](name, bytes);
+    };
+  }
+  return view;
+}
+
+/** Something that others wait for, and what lets them go on. */
+function gate() {
+  let open;
+  const opened = new Promise((resolve) => (open = resolve));
+  return { opened, open };
+}
+
+/** Runs with `navigator.locks` as given. */
+async function withLocks(locks, run) {
+  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true });
+  try {
+    return await run();
+  } finally {
+    if (before) Object.defineProperty(globalThis, "navigator", before);
+    else delete globalThis.navigator;
+  }
+}
+
+for (const fails of [false, true]) {
+  test(`a tab whose put is slow${fails ? " and fails" : ""} doesn't set back what another has kept meanwhile`, async () => {
+    for (const start of ["empty", "filled"]) {
+      for (let n = 0; ; n++) {
+        const { publisher, open } = await published();
+        const cache = memoryCache();
+        const slow = tab(cache);
+        if (start === "filled") await open({ cache: slow });
+        publisher.base(bases.b).delta("slow");
+        const [hung, goOn] = [gate(), gate()];
+        let puts = 0;
+        // While the manifest itself is being put, only a lock helps: that is the next test.
+        slow.fault = async (method, name) => {
+          if (method !== "put" || name.startsWith("manifest-") || puts++ !== n) return;
+          hung.open();
+          await goOn.opened;
+          if (fails) throw new DOMException("no room", "QuotaExceededError");
+        };
+        const one = open({ cache: slow }).then(async (feed) => {
+          if (start === "filled") await feed.update(); // the one behind
+          return feed;
+        });
+        const ended = Symbol();
+        if ((await Promise.race([hung.opened, one.then(() => ended)])) === ended) {
+          assert.ok(n >= 2, "nothing was put");
+          break;
+        }
+        publisher.base(bases.a).delta("ahead");
+        const two = await open({ cache });
+        await two.update();
+        assert.equal(floorOf(cache), publisher.generation);
+        goOn.open();
+        await one;
+        assert.equal(floorOf(cache), publisher.generation, `${start}, put ${n}`);
+        // It is whole, and nothing else is there.
+        const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
+        answers(offline, publisher.generation, { name: "ahead" });
+        assert.equal(cache.entries.size, 4, [...cache.entries.keys()].join());
+        // The slow one has its own generation, and goes on from there.
+        assert.equal((await one).cacheError, undefined);
+        publisher.delta("after");
+        assert.equal(await (await one).update(), true);
+        assert.equal(floorOf(cache), publisher.generation);
+      }
+    }
+  });
+}
+
+test("the manifest is put under a lock, which is held for nothing else", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const locks = webLocks();
+  const under = [];
+  cache.fault = (method, name) => void (locks.held.size > 0 && under.push(`${method} ${name.split("-")[0]}`));
+  await withLocks(locks, async () => {
+    const fetched = (...args) => (assert.equal(locks.held.size, 0), fetch(...args));
+    const feed = await open({ cache, fetch: fetched });
+    publisher.base(bases.b).delta("second");
+    under.length = 0;
+    assert.equal(await feed.update(), true);
+    assert.equal(under.at(-1), "put manifest");
+    assert.ok(
+      under.slice(0, -1).every((call) => /^get (manifest|feed)$/.test(call)),
+      under.join(),
+    );
+    assert.equal(feed.cacheError, undefined);
+  });
+});
+
+test("while one tab puts a manifest, another waits with its own", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const slow = tab(cache);
+  await withLocks(webLocks(), async () => {
+    const [one, two] = [await open({ cache: slow }), await open({ cache })];
+    await Promise.all([one.update(), two.update()]);
+    publisher.delta("slow");
+    const [hung, goOn] = [gate(), gate()];
+    slow.fault = async (method, name) => {
+      if (method !== "put" || !name.startsWith("manifest-")) return;
+      hung.open();
+      await goOn.opened;
+    };
+    const updating = one.update();
+    await hung.opened;
+    publisher.delta("ahead");
+    const inPlace = new Promise((resolve) => two.watch({ every: 1e6, onUpdate: resolve }));
+    const going = two.update();
+    await inPlace;
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    goOn.open();
+    assert.deepEqual(await Promise.all([updating, going]), [true, true]);
+    assert.equal(floorOf(cache), 3);
+    assert.deepEqual([one.cacheError, two.cacheError], [undefined, undefined]);
+    two.close();
+  });
+});
+
+test("a lock that isn't free within five seconds is a cacheError, until the next update", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const locks = webLocks();
+  await withLocks(locks, async () => {
+    const feed = await open({ cache });
+    publisher.delta("second");
+    const taken = gate();
+    const { request } = locks;
+    let name;
+    locks.request = (its, ...args) => ((name = its), request(its, ...args));
+    await feed.update();
+    publisher.delta("third");
+    const holding = request(name, { signal: new AbortController().signal }, () => taken.opened);
+    const timeout = mock.method(AbortSignal, "timeout", (milliseconds) => {
+      assert.equal(milliseconds, 5000);
+      return AbortSignal.abort(new DOMException("too long", "TimeoutError"));
+    });
+    try {
+      assert.equal(await feed.update(), true);
+    } finally {
+      timeout.mock.restore();
+    }
+    answers(feed, 3, { name: "third" });
+    assert.equal(feed.cacheError.code, "cache");
+    assert.equal(feed.cacheError.cause.name, "TimeoutError");
+    assert.equal(floorOf(cache), 2);
+    taken.open();
+    await holding;
+    assert.equal(await feed.update(), false);
+    assert.equal(feed.cacheError, undefined);
+    assert.equal(floorOf(cache), 3);
+  });
+  // A page without an origin has locks that it may not use.
+  const request = () => Promise.reject(new DOMException("not here", "SecurityError"));
+  await withLocks({ request }, async () => {
+    const feed = await open({ cache });
+    publisher.delta("fourth");
+    assert.equal(await feed.update(), true);
+    assert.equal(feed.cacheError, undefined);
+    assert.equal(floorOf(cache), 4);
+  });
+});
+
+test("a cache that can't be read isn't written over", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const broken = tab(cache);
+  const feed = await open({ cache: broken });
+  publisher.delta("second");
+  const other = await open({ cache });
+  await other.update();
+  publisher.delta("third");
+  const third = publisher.manifest;
+  publisher.delta("fourth");
+  assert.equal(await other.update(), true);
+  // An edge that is behind, and a store whose reads fail.
+  publisher.manifest = third;
+  broken.fault = (method) => {
+    if (method === "get") throw new Error("no");
+  };
+  await feed.update();
+  assert.equal(feed.generation, 3);
+  assert.equal(feed.cacheError.code, "cache");
+  assert.equal(floorOf(cache), 4);
+});
+
+test("two payloads of one generation: what the cache has stays, and that is said", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const slow = tab(cache);
+  const [hung, goOn] = [gate(), gate()];
+  publisher.publish();
+  slow.fault = async (method) => {
+    if (method !== "put") return;
+    hung.open();
+    await goOn.opened;
+  };
+  const one = open({ cache: slow });
+  await hung.opened;
+  publisher.generation--;
+  publisher.base(bases.b);
+  await open({ cache });
+  const kept = new Map(cache.entries);
+  goOn.open();
+  const feed = await one;
+  answers(feed, 2);
+  assert.equal(feed.cacheError?.code, "cache");
+  assert.deepEqual(cache.entries, kept);
+  await fails("rollback", feed.update());
+});
+
+test("what the cache couldn't keep is put again by the next update, newer or not, online or not", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const cache = memoryCache();
+  for (const end of ["false", "newer", "offline"]) {
+    cache.entries.clear();
+    cache.fault = (method) => {
+      if (method === "put") throw new DOMException("no room", "QuotaExceededError");
+    };
+    const feed = await open({ cache });
+    const full = feed.cacheError;
+    assert.equal(full.code, "cache");
+    await feed.update();
+    assert.equal(feed.cacheError.code, "cache");
+    cache.fault = undefined;
+    site.asked();
+    if (end === "newer") publisher.delta("more", 1);
+    if (end === "offline") site.fault = (_, response) => (response.destroy(), true);
+    if (end === "offline") await fails("network", feed.update());
+    else assert.equal(await feed.update(), end === "newer");
+    site.fault = undefined;
+    assert.equal(feed.cacheError, undefined);
+    assert.equal(site.asked().length, end === "newer" ? 2 : 1);
+    const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
+    answers(offline, publisher.generation, { name: publisher.filters.at(-1).info().name });
+    feed.close();
+  }
+});
+
+test("one delta that can't be had: all other files are fetched once, with a cache or without, across restarts", async () => {
+  for (const kind of ["no cache", "cache", "restarts"]) {
+    const { publisher, site, open } = await published();
+    const cache = kind === "no cache" ? null : memoryCache();
+    let feed = await open({ cache });
+    publisher.base(bases.b).delta("second").delta("third");
+    const [base, second, third] = publisher.listed.map(({ sha256 }) => sha256);
+    site.fault = (path, response) => path === third && (response.writeHead(404).end(), true);
+    site.asked();
+    for (let i = 0; i < 3; i++) {
+      if (kind === "restarts") {
+        feed.close();
+        feed = await open({ cache });
+      }
+      await fails("http", feed.update());
+      answers(feed, 1);
+      const asked = site.asked();
+      assert.deepEqual(asked, i === 0 ? ["feed.json", base, second, third] : ["feed.json", third], kind);
+    }
+    // The host goes on.
+    site.fault = undefined;
+    publisher.delta("fourth", 1);
+    assert.equal(await feed.update(), true);
+    answers(feed, 5, { name: "fourth", which: "b" });
+    assert.deepEqual(site.asked(), ["feed.json", publisher.listed[2].sha256], kind);
+    assert.equal(feed.cacheError, undefined);
+    feed.close();
+    if (!cache) continue;
+    assert.equal(cache.entries.size, 5);
+    const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
+    answers(offline, 5, { name: "fourth", which: "b" });
+  }
+});
+
+test("a client that comes anew and ends at each fault has all files at last", async () => {
+  const { publisher, site, open } = await published();
+  for (let i = 2; i < 6; i++) publisher.delta(`delta ${i}`);
+  const cache = memoryCache();
+  const had = new Set();
+  for (const { sha256: file } of publisher.listed) {
+    site.fault = (path, response) => path === file && (response.destroy(), true);
+    await fails("network", open({ cache }));
+    const asked = site.asked().slice(1);
+    assert.ok(!asked.some((path) => had.has(path)), "a file was fetched twice");
+    for (const path of asked) if (path !== file) had.add(path);
+  }
+  site.fault = undefined;
+  answers(await open({ cache }), 5);
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed.at(-1).sha256]);
+  assert.equal(cache.entries.size, 2 + 5);
+});
+
+test("a client whose time is up after each file has all of them at last", async () => {
+  for (const cache of [null, memoryCache()]) {
+    const { publisher, site, open } = await published();
+    let feed = await open({ cache });
+    publisher.base(bases.b).delta("second").delta("third");
+    for (const { sha256: file } of publisher.listed) {
+      const stop = new AbortController();
+      const reason = new Error("time is up");
+      site.fault = (path, response) => {
+        if (path !== file) return false;
+        response.writeHead(200).write("x", () => stop.abort(reason));
+        return true;
+      };
+      site.asked();
+      await assert.rejects(feed.update({ signal: stop.signal }), reason);
+      const before = publisher.listed[publisher.listed.findIndex(({ sha256 }) => sha256 === file) - 1];
+      assert.deepEqual(site.asked(), ["feed.json", ...(before ? [before.sha256] : []), file]);
+      answers(feed, 1);
+      if (!cache) continue;
+      feed.close();
+      // What had arrived is put all the same.
+      while (before && !cache.entries.has(publisher.kept(before.sha256))) await new Promise(setImmediate);
+      feed = await open({ cache });
+    }
+    site.fault = undefined;
+    assert.equal(await feed.update(), true);
+    answers(feed, 4, { name: "third", which: "b" });
+    assert.deepEqual(site.asked().slice(-2), ["feed.json", publisher.listed[2].sha256]);
+    feed.close();
+  }
+});
+
+test("the files of a generation that never came into place leave the cache", async () => {
+  const { publisher, site, open } = await published();
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  for (const which of ["b", "a"]) {
+    publisher.base(RibbonFilter.from(keysOf(which), { name: `lost ${which}` })).delta("lost");
+    const lost = publisher.listed[1].sha256;
+    site.fault = (path, response) => path === lost && (response.writeHead(404).end(), true);
+    await fails("http", feed.update());
+    // The base that is in place, and that which is on its way, but not the one before.
+    assert.equal([...cache.entries.keys()].filter((name) => name.startsWith("file-")).length, 2);
+    assert.ok(cache.entries.has(publisher.kept(publisher.listed[0].sha256)));
+  }
+  site.fault = undefined;
+  publisher.base(bases.b);
+  assert.equal(await feed.update(), true);
+  assert.equal(cache.entries.size, 3);
+  answers(await open({ cache }), publisher.generation, { which: "b" });
+});
+
+test("what a cache holds of a feed is forgotten, for its own keys or others", async () => {
+  const { publisher, site, open } = await published();
+  const [old, next] = [publisher.key, keyPair()];
+  publisher.signers = [old, next];
+  publisher.delta("second");
+  const other = await published("b");
+  const cache = memoryCache();
+  await other.open({ cache });
+  const others = new Map(cache.entries);
+  const before = await open({ cache });
+  // It has begun another generation too.
+  publisher.base(bases.b).delta("third");
+  site.fault = (path, response) => path === publisher.listed[1].sha256 && (response.writeHead(404).end(), true);
+  await fails("http", before.update());
+  before.close();
+  site.fault = undefined;
+  const feed = await open({ cache, publicKey: next.publicKey });
+  await feed.forget({ publicKey: old.publicKey });
+  const mine = [...cache.entries.keys()].filter((name) => !others.has(name));
+  assert.equal(mine.length, 4);
+  const offline = { cache, fetch: () => Promise.reject(new TypeError("offline")) };
+  await fails("network", open(offline));
+  answers(await open({ ...offline, publicKey: next.publicKey }), 4, { name: "third", which: "b" });
+  // It stays open.
+  publisher.delta("fifth");
+  assert.equal(await feed.update(), true);
+  assert.equal(feed.cacheError, undefined);
+  for (const publicKey of ["", [], 5, "A".repeat(42)]) await fails("invalid_parameter", feed.forget({ publicKey }));
+  cache.fault = (method) => {
+    if (method === "delete") throw new Error("no");
+  };
+  await fails("cache", feed.forget());
+  cache.fault = undefined;
+  await feed.forget();
+  assert.deepEqual(cache.entries, others);
+  await fails("freed", feed.update());
+  await feed.forget();
+  answers(feed, 5, { name: "fifth", which: "b" });
+  const none = await open({ cache: null, publicKey: next.publicKey });
+  await none.forget();
+});
+
+test("update with `every` leaves a host that fails alone for longer and longer, and says why", async () => {
+  const { publisher, site, feed } = await watched();
+  const now = Date.now();
+  const at = (minutes, run) => during(now + minutes * 60_000, run);
+  const every = 30 * 60_000;
+  for (const wrong of [0, 999, "1000", NaN, Infinity, null])
+    await fails("invalid_parameter", feed.update({ every: wrong }), String(wrong));
+  publisher.publish({ expires: now + 100 * HOUR });
+  await at(0, () => feed.update({ every }));
+  site.down = true;
+  let error;
+  const asked = [];
+  // An alarm each half hour, which comes a little early or late.
+  for (let alarm = 1; alarm <= 30; alarm++) {
+    const before = site.asked;
+    const told = await at(30 * alarm + (alarm % 3) - 1, () => fails("network", feed.update({ every })));
+    if (site.asked > before) asked.push(alarm);
+    else assert.equal(told, error);
+    error = told;
+  }
+  assert.deepEqual(asked, [1, 3, 7, 15, 23]);
+  // Whoever doesn't say how often it asks is always obeyed.
+  site.down = false;
+  const { asked: sofar } = site;
+  publisher.publish({ expires: now + 100 * HOUR });
+  assert.equal(await at(901, () => feed.update()), true);
+  assert.equal(site.asked, sofar + 1);
+  assert.equal(await at(902, () => feed.update({ every })), false);
+  // A clock that was set back holds nothing up.
+  site.down = true;
+  await at(903, () => fails("network", feed.update({ every })));
+  site.down = false;
+  assert.equal(await at(-5000, () => feed.update({ every })), false);
+  feed.close();
 });
 
 /** Runs a script that has `generations`: manifests, and `files`, all of one publisher, and WebAssembly's `memory`. */

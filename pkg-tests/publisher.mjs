@@ -302,3 +302,31 @@ export function memoryCache() {
     },
   };
 }
+
+/** Web Locks, in as much as one process needs them; `held` has the names of those that are held. */
+export function webLocks() {
+  const queues = new Map();
+  const held = new Set();
+  return {
+    held,
+    async request(name, { signal }, run) {
+      const last = queues.get(name);
+      let open;
+      const opened = new Promise((resolve) => (open = resolve));
+      queues.set(name, opened);
+      try {
+        signal.throwIfAborted();
+        await Promise.race([
+          last,
+          new Promise((_, fail) => signal.addEventListener("abort", () => fail(signal.reason))),
+        ]);
+        signal.throwIfAborted();
+        held.add(name);
+        return await run();
+      } finally {
+        held.delete(name);
+        Promise.resolve(last).then(open);
+      }
+    },
+  };
+}

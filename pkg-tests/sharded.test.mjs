@@ -667,6 +667,58 @@ test("a manifest that the cache couldn't keep is put again, and told until then"
   assert.ok([...cache.entries.keys()].some((name) => name.startsWith("manifest-")));
 });
 
+test("unsigned sharded filters that claim one feedId keep apart what they have", async () => {
+  const [one, two] = [await published(4), await published(4, strangers)];
+  for (const { publisher } of [one, two]) publisher.signers = [];
+  one.publisher.publish();
+  Object.assign(two.publisher, { feedId: one.publisher.feedId, generation: 9 }).publish();
+  const cache = memoryCache();
+  const unsigned = { cache, publicKey: null };
+  const first = await one.open(unsigned);
+  assert.ok((await first.hasMany(members)).every((answer) => answer === 1));
+  const second = await two.open(unsigned);
+  assert.ok((await second.hasMany(strangers)).every((answer) => answer === 1));
+  const offline = { ...unsigned, fetch: () => Promise.reject(new Error("offline")) };
+  for (const [{ open }, generation, keys] of [
+    [one, 2, members],
+    [two, 10, strangers],
+  ]) {
+    const again = await open(offline);
+    assert.equal(again.generation, generation);
+    assert.ok((await again.hasMany(keys)).every((answer) => answer === 1));
+  }
+  one.publisher.publish();
+  assert.equal(await first.update(), true);
+  assert.equal(first.cacheError, undefined);
+});
+
+test("what a cache holds of a sharded filter is forgotten, for its own keys or others", async () => {
+  const { publisher, open } = await published(16);
+  const [old, next] = [publisher.key, keyPair()];
+  publisher.signers = [old, next];
+  publisher.publish();
+  const other = await published(4);
+  const cache = memoryCache();
+  await (await other.open({ cache })).hasMany(members);
+  await new Promise((resolve) => setImmediate(resolve));
+  const others = new Map(cache.entries);
+  const before = await open({ cache });
+  await before.hasMany(members);
+  const filter = await open({ cache, publicKey: next.publicKey });
+  await before.forget();
+  assert.equal(cache.entries.size, others.size + 2);
+  await fails("freed", before.has(members[0]));
+  await (await open({ cache })).hasMany(members);
+  await filter.forget({ publicKey: old.publicKey });
+  assert.equal(cache.entries.size, others.size + 2);
+  assert.equal(await filter.has(members[0]), true);
+  await fails("invalid_parameter", filter.forget({ publicKey: 5 }));
+  // Also what is being put.
+  const asked = filter.hasMany(members).catch(() => {});
+  await Promise.all([asked, filter.forget()]);
+  assert.deepEqual(cache.entries, others);
+});
+
 test("memory is given back also if the first caller has left", async () => {
   const { publisher, site, open } = await published(2);
   const filter = await open({ maxMemory: 0 });

@@ -211,6 +211,71 @@ test("Chromium: Cache Storage and IndexedDB", { skip: noChromium, timeout: 10 * 
   }
 });
 
+test("Chromium: of two tabs, the one whose put is slow doesn't set the cache back", {
+  skip: noChromium,
+  timeout: 10 * PATIENCE,
+}, async () => {
+  writeFileSync(join(home, "tab.mjs"), 'export * from "bloom-wasm/reader";');
+  writeFileSync(
+    join(home, "tab.html"),
+    '<!doctype html><script type="module">import { openFeed } from "./tab.js"; globalThis.openFeed = openFeed;</script>',
+  );
+  const options = { bundle: true, format: "esm", conditions: ["browser"] };
+  await build({ ...options, entryPoints: [join(home, "tab.mjs")], outfile: join(home, "tab.js") });
+  const browser = await playwright();
+  try {
+    // A file is slow before the last look, and the manifest after it, under the lock.
+    for (const slow of ["file-", "manifest-"]) {
+      const publisher = new Publisher(base);
+      const site = await serve(publisher);
+      after(() => site.close());
+      const context = await browser.newContext();
+      const tab = async () => {
+        const page = await newPage(context);
+        await page.goto(at("feeds/tab.html"));
+        await page.waitForFunction(() => globalThis.openFeed);
+        await page.evaluate(
+          async ([url, publicKey]) => {
+            globalThis.feed = await globalThis.openFeed(url, { publicKey });
+          },
+          [site.url, publisher.key.publicKey],
+        );
+        return page;
+      };
+      const [one, two] = [await tab(), await tab()];
+      for (const page of [one, two]) assert.equal(await page.evaluate(() => globalThis.feed.update()), false);
+      publisher.delta("second");
+      await one.evaluate((slow) => {
+        const { put } = Cache.prototype;
+        return new Promise((hung) => {
+          Cache.prototype.put = async function (address, response) {
+            if (address.includes(`/${slow}`)) await new Promise((resolve) => hung((globalThis.goOn = resolve)));
+            return put.call(this, address, response);
+          };
+          globalThis.updating = globalThis.feed.update();
+        }).then(() => {});
+      }, slow);
+      publisher.delta("third");
+      await two.evaluate(() => {
+        globalThis.updating = globalThis.feed.update();
+      });
+      await two.waitForFunction(() => globalThis.feed.generation === 3);
+      if (slow === "file-") await two.evaluate(() => globalThis.updating);
+      await one.evaluate(() => globalThis.goOn());
+      for (const page of [one, two]) {
+        const told = await page.evaluate(async () => [await globalThis.updating, globalThis.feed.cacheError?.message]);
+        assert.deepEqual(told, [true, undefined]);
+      }
+      site.fault = (_, response) => (response.destroy(), true);
+      const kept = await (await tab()).evaluate(() => globalThis.feed.generation);
+      assert.equal(kept, 3, slow);
+      await context.close();
+    }
+  } finally {
+    await browser.close();
+  }
+});
+
 const packages = setup.installed("miniflare-4.20260426.0", ["miniflare@4.20260426.0"]);
 test("Cloudflare's workerd: Cache Storage and KV, before and after fetch knows the option cache", {
   skip: !packages && setup.NOT_INSTALLED,

@@ -1,0 +1,313 @@
+/**
+ * Feeds under chaos: six clients, three each of two origins, share one cache, while the hosts go on and everything
+ * fails now and then. Both origins claim the same feedId, and one client of each looks at no signature. `ROUNDS=10000`
+ * makes it longer, and `SEED=N` repeats its random choices.
+ */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { installed } from "../installed.mjs";
+import { keyPair, manifest, memoryCache, sha256, ToolPublisher, webLocks } from "../publisher.mjs";
+
+const { FilterError, openFeed } = await installed();
+const ROUNDS = Number(process.env.ROUNDS ?? 500);
+const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 32);
+
+/** Random numbers from 0 to 1: mulberry32. */
+let state = SEED;
+function random() {
+  state = (state + 0x6d2b79f5) | 0;
+  let t = Math.imul(state ^ (state >>> 15), 1 | state);
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+}
+const below = (n) => Math.floor(random() * n);
+/** Whether something that happens so often happens now. */
+const chance = (share) => random() < share && !isQuiet;
+let isQuiet = false;
+
+/** Lets others go on, a few times. */
+async function turns(n) {
+  for (let i = 0; i < n; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const FEED_ID = "f".repeat(32);
+
+const work = mkdtempSync(join(tmpdir(), "bloom-wasm-chaos-"));
+after(() => rmSync(work, { recursive: true, force: true }));
+
+/** A feed whose list changes, at a host that may serve any of its last manifests. */
+class Host {
+  publisher = new ToolPublisher(work);
+  live = Array.from({ length: 1000 }, (_, i) => `host-${i}.example`);
+  made = this.live.length;
+  /** By generation: the manifest, its files, and the keys of all hosts on the list, as lines. */
+  generations = [undefined];
+
+  key = keyPair();
+
+  constructor(name) {
+    this.url = `https://${name}.example/feed.json`;
+    this.publish();
+  }
+
+  publish() {
+    for (let i = 1 + below(30); i > 0; i--) this.live.splice(below(this.live.length), 1);
+    while (this.live.length < 1000) this.live.push(`host-${this.made++}.example`);
+    this.publisher.publish(...this.live);
+    const payload = JSON.parse(Buffer.from(JSON.parse(this.publisher.manifest).payload, "base64url"));
+    assert.equal(payload.generation, this.generations.length);
+    payload.feedId = FEED_ID;
+    const lines = Buffer.from(this.live.map((host) => `${host}/\n`).join(""));
+    this.generations.push({ source: manifest(payload, [this.key]), files: payload.files, lines });
+  }
+
+  get newest() {
+    return this.generations.length - 1;
+  }
+}
+
+/** What the cache of all clients has. No manifest in it may ever go back, or be removed. */
+const store = memoryCache();
+const floors = new Map();
+/** How often each name was removed. */
+const removals = new Map();
+const generationOf = (bytes) => JSON.parse(Buffer.from(JSON.parse(Buffer.from(bytes)).payload, "base64url")).generation;
+store.fault = (method, name) => {
+  if (method === "delete" && name.startsWith("manifest-")) wrong ??= "a floor was removed";
+};
+
+/** What a cache or a host has seen that must not be. Thrown there, it would only be one more fault. */
+let wrong;
+
+/** How often everything happened. */
+const counts = {};
+const happened = (what) => void (counts[what] = (counts[what] ?? 0) + 1);
+
+class Client {
+  fetched = 0;
+
+  constructor(host, publicKey) {
+    this.host = host;
+    this.publicKey = publicKey;
+    this.begin();
+  }
+
+  /** A tab that is new. Of the tab before, nothing comes through any more if it was killed. */
+  begin() {
+    this.feed = undefined;
+    this.last = 0;
+    this.tab = { isKilled: false, files: new Map(), allowed: 0, fetched: 0, isBlind: false };
+  }
+
+  /** The cache as this tab sees it: slow, and failing now and then. */
+  cache(tab = this.tab) {
+    const fails = async (share) => {
+      await turns(below(4));
+      if (tab.isKilled) throw new Error("killed");
+      if (chance(share)) throw new Error("the cache fails");
+    };
+    return {
+      get: async (name) => {
+        await fails(0.01).catch((error) => {
+          happened("get failed");
+          tab.isBlind = true;
+          throw error;
+        });
+        return store.get(name);
+      },
+      put: async (name, bytes) => {
+        const own = bytes.slice();
+        if (chance(0.3)) await turns(below(300));
+        await fails(0.04).catch((error) => {
+          happened("put failed");
+          throw error;
+        });
+        if (name.startsWith("manifest-")) {
+          const generation = generationOf(own);
+          const floor = floors.get(name) ?? 0;
+          if (generation < floor) wrong ??= `the floor goes back from ${floor} to ${generation}`;
+          floors.set(name, generation);
+        }
+        await store.put(name, own);
+      },
+      delete: async (name) => {
+        await fails(0.02);
+        removals.set(name, (removals.get(name) ?? 0) + 1);
+        return store.delete(name);
+      },
+    };
+  }
+
+  /** The host as this tab sees it. Counts the files that arrive whole and right. */
+  fetch(tab = this.tab) {
+    return async (url, { signal }) => {
+      const path = url.split("/").at(-1);
+      const { host } = this;
+      await turns(below(6));
+      signal.throwIfAborted();
+      const fault = chance(0.25) ? ["down", "missing", "cut", "short", "damaged", "hangs"][below(6)] : undefined;
+      if (fault) happened(fault);
+      if (fault === "down") throw new TypeError("fetch failed");
+      if (fault === "missing") return new Response("no", { status: [404, 503][below(2)] });
+      if (fault === "hangs") {
+        await turns(100);
+        throw new TypeError("timed out");
+      }
+      const isManifest = path === "feed.json";
+      let bytes;
+      if (isManifest) {
+        // An edge may be behind.
+        const generation = Math.max(1, host.newest - (chance(0.4) ? below(4) : 0));
+        bytes = host.generations[generation].source;
+        if (!fault) this.told(tab, host.generations[generation]);
+      } else {
+        bytes = host.publisher.files.get(path);
+        // It was there when the tab was told of it, and still is.
+        const wasThere = tab.files.get(path) === (removals.get(this.name("file", path)) ?? 0);
+        if (wasThere && !tab.isBlind) wrong ??= "a file was fetched that the cache has";
+      }
+      let sent = new Uint8Array(bytes);
+      // No manifest is ASCII then: an unsigned one may say anything else.
+      if (fault === "damaged") sent[below(sent.length)] ^= 0x80;
+      if (fault === "short") sent = sent.subarray(0, below(sent.length));
+      const ends = fault === "cut" ? below(sent.length) : sent.length;
+      const size = 1 + below(sent.length);
+      let at = 0;
+      const body = new ReadableStream(
+        {
+          pull: async (controller) => {
+            await turns(below(3));
+            if (at < ends) return controller.enqueue(sent.slice(at, (at = Math.min(at + size, ends))));
+            if (fault === "cut") return controller.error(new TypeError("terminated"));
+            controller.close();
+            if (isManifest || fault) return;
+            assert.equal(sha256(sent), path);
+            tab.fetched += sent.length;
+            this.fetched += sent.length;
+            happened("files");
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      return new Response(body);
+    };
+  }
+
+  /**
+   * A tab turns to a generation. It may fetch each of its files once, except those that it has been able to fetch for
+   * the generation it turned to last.
+   */
+  told(tab, { files }) {
+    for (const { sha256, bytes } of files) if (!tab.files.has(sha256)) tab.allowed += bytes;
+    const there = (name) => (store.entries.has(name) ? (removals.get(name) ?? 0) : undefined);
+    tab.files = new Map(files.map(({ sha256 }) => [sha256, there(this.name("file", sha256))]));
+  }
+
+  /** Opens the feed, or brings it up to date, or ends. */
+  async act() {
+    const { tab, host } = this;
+    if (this.feed && chance(0.1)) {
+      tab.isKilled = random() < 0.5;
+      happened(tab.isKilled ? "killed" : "closed");
+      this.feed.close();
+      this.begin();
+      return;
+    }
+    const stop = new AbortController();
+    if (chance(0.15)) turns(1 + below(60)).then(() => stop.abort());
+    const { signal } = stop;
+    try {
+      if (this.feed) await this.feed.update({ signal });
+      else {
+        const options = { publicKey: this.publicKey, cache: this.cache(), fetch: this.fetch(), signal };
+        const floor = floors.get(this.name("manifest")) ?? 0;
+        this.feed = await openFeed(host.url, options);
+        if (!tab.isBlind) assert.ok(this.feed.generation >= floor, "a floor was forgotten");
+        happened("opened");
+      }
+      happened("updated");
+    } catch (error) {
+      const isExpected = error === signal.reason || error instanceof FilterError;
+      if (!isExpected || error.code === "wrong_feed") throw error;
+      happened(error === signal.reason ? "aborted" : error.code);
+      if (!this.feed) this.begin();
+    }
+    this.check();
+  }
+
+  /** A name in the cache. docs/feeds.md has it. */
+  name(kind, ...of) {
+    return `${kind}-${sha256([kind, FEED_ID, ...of, this.publicKey ?? this.host.url].join("\n"))}`;
+  }
+
+  check() {
+    const { feed, tab, host } = this;
+    assert.equal(wrong, undefined);
+    assert.ok(tab.fetched <= tab.allowed, `${tab.fetched} bytes were fetched, of ${tab.allowed} that were needed`);
+    if (!feed) return;
+    assert.ok(feed.generation >= this.last, `generation ${feed.generation} after ${this.last}`);
+    this.last = feed.generation;
+    const answers = feed.filter.hasLines(host.generations[feed.generation].lines);
+    assert.ok(
+      answers.every((answer) => answer === 1),
+      `a member of generation ${feed.generation} is denied`,
+    );
+  }
+}
+
+test(`feeds under chaos, ${ROUNDS} rounds`, { timeout: 7_200_000 }, async () => {
+  const hosts = [new Host("one"), new Host("two")];
+  const clients = hosts.flatMap((host) =>
+    [host.key.publicKey, host.key.publicKey, null].map((key) => new Client(host, key)),
+  );
+  Object.defineProperty(globalThis, "navigator", { value: { locks: webLocks() }, configurable: true });
+  let failed = false;
+  try {
+    // Each at its own pace, and all end at the first error.
+    const live = async (client, i) => {
+      for (let round = 0; round < ROUNDS && !failed; round++) {
+        // Several at once, so that tabs behind several edges go on to different ones.
+        for (let n = i === 0 && chance(0.1) ? 3 : 0; n > 0; n--) for (const host of hosts) host.publish();
+        await client.act();
+      }
+    };
+    const fail = (error) => {
+      failed = true;
+      throw error;
+    };
+    await Promise.all(clients.map((client, i) => live(client, i).catch(fail)));
+    // All is well again.
+    isQuiet = true;
+    await Promise.all(clients.map((client) => client.act()));
+    for (const client of clients) await client.feed.update();
+    for (const { feed, host } of clients) {
+      assert.equal(feed.generation, host.newest);
+      assert.equal(feed.cacheError, undefined);
+    }
+    for (const client of clients) {
+      const { host, fetched } = client;
+      client.feed.close();
+      client.begin();
+      const fetch = () => Promise.reject(new TypeError("offline"));
+      client.feed = await openFeed(host.url, { publicKey: client.publicKey, cache: client.cache(), fetch });
+      assert.equal(client.feed.generation, host.newest);
+      client.check();
+      // All generations as a whole, and the largest once more.
+      const weights = host.generations.slice(1).map(({ files }) => files.reduce((sum, { bytes }) => sum + bytes, 0));
+      const most = weights.reduce((sum, bytes) => sum + bytes, Math.max(...weights));
+      assert.ok(fetched <= most, `${fetched} bytes, of generations that weigh ${most}`);
+    }
+    const published = hosts.map(({ newest }) => newest).join(" and ");
+    console.log(`chaos: ${published} generations; seed ${SEED}; ${JSON.stringify(counts)}`);
+    for (const what of ["killed", "closed", "rollback", "put failed", "get failed", "aborted", "damaged"])
+      assert.ok(ROUNDS < 100 || counts[what] > 0, `never: ${what}`);
+  } catch (error) {
+    console.log(`chaos: SEED=${SEED}`);
+    throw error;
+  } finally {
+    delete globalThis.navigator;
+  }
+});
