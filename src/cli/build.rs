@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::foreign::{self, AnyKind};
+use super::guard::GuardArgs;
 use super::secret::{SecretArgs, new_hashing};
 use super::show::quoted;
 use super::{Answer, Streams, grouped, keys, lists, output, rate, read_blob, shards, show, unless_closed};
@@ -82,6 +83,8 @@ pub struct BuildArgs {
     #[arg(long, value_name = "N")]
     shards: Option<u32>,
     #[command(flatten)]
+    pub guard: GuardArgs,
+    #[command(flatten)]
     pub signing: shards::SigningArgs,
     #[command(flatten)]
     pub foreign: foreign::BuildingArgs,
@@ -130,8 +133,9 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
         return shards::build(&args, shards, profile(&args)?, streams);
     }
     args.signing.require_none()?;
+    args.guard.require_none()?;
     output::check(&args.output)?;
-    output::check_lists(&args.output, args.lists.iter().chain(&args.allow))?;
+    output::check_inputs("a list", args.lists.iter().chain(&args.allow), &args.output)?;
     args.secret.check_output(&args.output)?;
     let profile = profile(&args)?;
     let kind = match args.kind {

@@ -12,6 +12,7 @@ use ed25519_dalek::{SigningKey, VerifyingKey};
 use serde::Serialize;
 
 use super::build::{Keys, Row, allow, members, milliseconds};
+use super::guard::{GuardArgs, Lines};
 use super::inspect::time_in_words;
 use super::manifest::{self, Feed, File, Head, Manifest, Payload};
 use super::publish::{Next, Publisher, include_fpr, read_files};
@@ -203,6 +204,8 @@ struct PublishArgs {
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]
+    guard: GuardArgs,
+    #[command(flatten)]
     secret: SecretArgs,
     /// Print what was done as JSON
     #[arg(long)]
@@ -241,8 +244,16 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         bail!("the feed was signed until now, and clients expect it; give --sign, or --unsigned");
     }
 
-    let (members, allowed, mut rows) = args.read(&publisher, streams)?;
-    let next = Next::of(&publisher, members, allowed)?;
+    let (members, allowed, lines, mut rows) = args.read(&publisher, streams)?;
+    let next = Next::of(&publisher, members, allowed, lines)?;
+    if let Err(refusal) = args.check(&next, &publisher) {
+        // A list that is wrong for days is no reason for clients to lose the one that they have.
+        let renewed = publisher.renew(&signers, expires_in).with_context(|| format!("{refusal:#}"))?;
+        let generation = publisher.state.generation;
+        let words =
+            if renewed { "; the old list was signed anew as generation" } else { "; this stays generation" };
+        bail!("{refusal:#}{words} {generation}");
+    }
     let made = next.make(&publisher)?;
     let published = publisher.publish(&next, made.as_ref(), &signers, expires_in)?;
     publisher.prune(grace)?;
@@ -266,8 +277,13 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
 }
 
 impl PublishArgs {
-    /// The digests of the members and of the allowed keys, sorted, and what is to be said of the lists.
-    fn read(&self, publisher: &Publisher, streams: &mut Streams) -> Result<(Vec<u64>, Vec<u64>, Vec<Row>)> {
+    /// The digests of the members and of the allowed keys, sorted, how the lists were read, and what is to be said of
+    /// them.
+    fn read(
+        &self,
+        publisher: &Publisher,
+        streams: &mut Streams,
+    ) -> Result<(Vec<u64>, Vec<u64>, Lines, Vec<Row>)> {
         let (profile, hashing) = (publisher.state.profile()?, publisher.hashing()?);
         self.omitted.check(profile)?;
         let (mut members, met) = members(&self.lists, profile, hashing, &self.omitted, streams)?;
@@ -281,10 +297,16 @@ impl PublishArgs {
             sort(&mut allowed)?;
             rows.push(("allowed", words));
         }
-        if members.is_empty() && !self.allow_empty {
-            bail!("the lists gave no key, so nothing was published; --allow-empty removes every key");
+        Ok((members, allowed, met.lines(), rows))
+    }
+
+    /// Fails for lists that are more likely an error than what is wanted.
+    fn check(&self, next: &Next, publisher: &Publisher) -> Result<()> {
+        match next.count() {
+            0 if self.allow_empty => Ok(()),
+            0 => bail!("the lists gave no key, so nothing was published; --allow-empty removes every key"),
+            _ => self.guard.check(&next.change(publisher)),
         }
-        Ok((members, allowed, rows))
     }
 }
 
