@@ -354,6 +354,31 @@ fn options_reach_the_blob() {
 }
 
 #[test]
+fn a_dash_is_standard_input_to_check_too() {
+    with_filter(|folder| {
+        let keys = b"good.example\nevil.example\n";
+        for args in [&["check", "f.bloom", "-"][..], &["check", "f.bloom"], &["check", "f.bloom", "--", "-"]]
+        {
+            let output = run(folder, args, keys);
+            assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "evil.example\n"), "{args:?}");
+        }
+        for (args, words) in [
+            (&["check", "f.bloom", "evil.example", "-"][..], "goes with no other keys"),
+            (&["check", "f.bloom", "-", "-"], "goes with no other keys"),
+            (&["check", "-", "-"], "can't be both"),
+        ] {
+            let output = run(folder, args, keys);
+            let said = text(&output.stderr);
+            assert!(output.status.code() == Some(2) && said.contains(words), "{args:?}: {said}");
+            assert!(output.stdout.is_empty() && said.lines().count() == 1, "{args:?}: {said}");
+        }
+        // The key itself.
+        assert!(run(folder, &["build", "-o", "dash"], b"-\n").status.success());
+        assert_eq!(text(&run(folder, &["check", "dash", "-"], b"a\n-\n").stdout), "-\n");
+    });
+}
+
+#[test]
 fn check_prints_what_is_maybe_present() {
     with_filter(|folder| {
         let output = run(folder, &["check", "f.bloom", "good.example", "evil.example"], b"");

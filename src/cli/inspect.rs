@@ -192,7 +192,7 @@ fn layers_in_words(stack: &Stack) -> String {
 pub struct CheckArgs {
     /// The blob, or the folder of a sharded filter
     file: PathBuf,
-    /// Keys; if there are none, the lines of standard input, gzipped or not
+    /// Keys; - alone, or none, for the lines of standard input, gzipped or not
     #[arg(allow_negative_numbers = true)]
     keys: Vec<String>,
     #[command(flatten)]
@@ -200,8 +200,12 @@ pub struct CheckArgs {
 }
 
 pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
-    if args.file.as_os_str() == "-" && args.keys.is_empty() {
+    let reads_lines = args.keys.is_empty() || args.keys == ["-"];
+    if args.file.as_os_str() == "-" && reads_lines {
         bail!("standard input can't be both the blob and the keys");
+    }
+    if !reads_lines && args.keys.iter().any(|key| key == "-") {
+        bail!("- is standard input, and goes with no other keys; the key - can be one of its lines");
     }
     let secret = args.secret.read()?;
     let mut asked = if args.file.is_dir() {
@@ -228,7 +232,7 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
         Err(_) if block.len() > 1 => block.chunks(1).try_for_each(|line| show(line, asked.has_each(line)?)),
         answers => show(block, answers?),
     };
-    if args.keys.is_empty() {
+    if reads_lines {
         let mut input = lists::text(input).context("standard input")?;
         let mut text = Vec::new();
         let mut first = true;
