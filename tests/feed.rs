@@ -732,6 +732,11 @@ fn waiting(folder: &TempDir) -> (std::process::Child, fs::File) {
     (child, writer)
 }
 
+#[cfg(unix)]
+fn signal(child: &std::process::Child, name: &str) {
+    assert!(Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap().success());
+}
+
 #[test]
 #[cfg(unix)]
 fn a_run_that_lost_its_lock_changes_nothing() {
@@ -744,9 +749,11 @@ fn a_run_that_lost_its_lock_changes_nothing() {
     let (child, list) = waiting(&folder);
     publish_refused(&folder, 1, "", "another run");
     // It stands still for so long that another run takes its place, and is done.
+    signal(&child, "STOP");
     age(&lock, 61);
     write_list(&folder, 0..120);
     publish(&folder, 1, "");
+    signal(&child, "CONT");
     let before = (verify(&folder), state());
     let keys: String = (0..110).map(|i| key(i) + "\n").collect();
     let lost = |child: std::process::Child, mut list: fs::File| {
@@ -771,13 +778,12 @@ fn a_signal_takes_the_lock_away_and_kill_9_does_not() {
     let folder = feed("");
     write_list(&folder, 0..10);
     let lock = folder.path().join("state/feed.lock");
-    for (signal, left) in [("INT", false), ("TERM", false), ("HUP", false), ("KILL", true)] {
+    for (name, left) in [("INT", false), ("TERM", false), ("HUP", false), ("KILL", true)] {
         let (mut child, _list) = waiting(&folder);
         assert!(lock.exists());
-        let kill = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
-        assert!(kill.unwrap().success());
+        signal(&child, name);
         assert_eq!(child.wait().unwrap().code(), None);
-        assert_eq!(lock.exists(), left, "{signal}");
+        assert_eq!(lock.exists(), left, "{name}");
     }
     publish_refused(&folder, 0, "", "if that was killed, the next can begin in ");
     age(&lock, 61);
