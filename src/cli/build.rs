@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use crate::hash::Hashing;
 use crate::keys::Input;
 use crate::keys::list::{Allowlist, Conflict, remove_conflicts};
+use crate::vectors::append;
 use crate::{Blob, Filter, Info, Kind, Profile, Recipe, Stack, digests};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
@@ -210,7 +211,7 @@ pub fn members(
         Ok(())
     };
     let met = keys::for_each(lists, profile, omitted, streams, Vec::new, digest, |digests| {
-        members.extend(digests)
+        append(&mut members, &digests)
     })?;
     Ok((members, met))
 }
@@ -240,7 +241,7 @@ pub fn allow(
     };
     let met = keys::for_each(lists, profile, &keys::Omitted::none(), streams, new, take, |(more, later)| {
         read += more;
-        allowlist.merge(later);
+        allowlist.merge(later)
     })?;
     let (allowed, conflicts) = allowlist.finish()?;
     remove_conflicts(members, &conflicts)?;

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use crate::info::Parameter;
 use crate::keys::native::Native;
 use crate::keys::{Input, lines};
+use crate::vectors::append;
 use crate::{Blob, Delta, Filter, Info, Kind, LayerKind, Profile, Stack, hash};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -237,7 +238,9 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
         let mut text = Vec::new();
         let mut first = true;
         loop {
-            while text.len() < block && input.read_until(b'\n', &mut text).context("standard input")? > 0 {}
+            while text.len() < block
+                && lists::read_question(&mut input, &mut text).context("standard input")? > 0
+            {}
             if text.is_empty() {
                 break;
             }
@@ -362,7 +365,7 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         |(more, missing, digests)| {
             count += more;
             false_negatives += missing;
-            members.extend(digests);
+            append(&mut members, &digests)
         },
     )?;
     members.sort_unstable();
@@ -509,6 +512,7 @@ fn listed_probes(
         |(more, found)| {
             probes += more;
             hits += found;
+            Ok(())
         },
     )?;
     Ok((probes, hits, met))

@@ -170,22 +170,23 @@ pub fn for_each<T: Send>(
     streams: &mut Streams,
     new: impl Fn() -> T + Sync,
     take: impl Fn(&mut T, &Input, Place) -> crate::error::Result<()> + Sync,
-    mut merge: impl FnMut(T),
+    mut merge: impl FnMut(T) -> crate::error::Result<()>,
 ) -> Result<Met> {
     let rules = list::Rules { profile, min_length: omitted.min_length, min_count: omitted.min_count };
     let mut met = Met::default();
     let collect = |chunk: &lists::Chunk| {
         let (mut taken, mut met) = (new(), Met::default());
         chunk.for_each_line(|line, place| {
-            let plain = matches!(profile, Profile::Password { sha1: false, .. });
-            met.not_utf8 += u64::from(plain && str::from_utf8(line).is_err());
+            let kept =
+                matches!(profile, Profile::Password { sha1: false, .. }) && line.len() <= list::MAX_LINE;
+            met.not_utf8 += u64::from(kept && str::from_utf8(line).is_err());
             // In a list of URLs, a line without an entry is a comment.
             let mut comment = profile == Profile::Url;
             if profile == Profile::Raw && line.starts_with(b"#") {
                 met.comments += 1;
                 return Ok(());
             }
-            rules.read(&Native, line, &mut |input| {
+            rules.read_line(&Native, line, &mut |input| {
                 comment = false;
                 match input {
                     Ok(input) if !omitted.allow_suffixes && is_suffix(&input) => {
@@ -205,8 +206,8 @@ pub fn for_each<T: Send>(
         Ok((taken, met))
     };
     lists::for_each_chunk(paths, streams.input, collect, |(taken, more)| {
-        merge(taken);
         met.merge(more);
+        merge(taken)
     })?;
     met.notices.print(streams);
     Ok(met)

@@ -14,6 +14,7 @@ use super::output;
 use super::state::{Folder, Published, State, Unlisted};
 use crate::digests::{sort, strangers};
 use crate::hash::{Hashing, Secret};
+use crate::vectors::{append, copied};
 use crate::{Blob, Delta, Kind, Profile, Stack, Update};
 
 /// The most deltas over a base. Each makes a query a little slower.
@@ -300,7 +301,8 @@ impl Next {
         let (profile, hashing) = (state.profile()?, publisher.hashing()?);
         let fpr = profile.key_fpr(state.fpr) * BASE_SHARE;
         let allowed = (!self.allowed.is_empty()).then_some(&self.allowed[..]);
-        let stack = Stack::build(Kind::Ribbon.into(), &mut self.members.clone(), allowed, fpr, hashing)?;
+        let mut members = copied(&self.members)?;
+        let stack = Stack::build(Kind::Ribbon.into(), &mut members, allowed, fpr, hashing)?;
         let mut blob = Blob::new(profile, stack);
         blob.describe(state.name.clone(), None)?;
         let bytes = blob.encode()?;
@@ -327,9 +329,9 @@ impl Next {
 
     /// The keys that were removed since the file before the one with the number `keep`.
     fn all_removed(&self, Publisher { state, folder, .. }: &Publisher, keep: usize) -> Result<Vec<u64>> {
-        let mut removed = self.removed.clone();
+        let mut removed = copied(&self.removed)?;
         for digests in state.files[keep..].iter().filter_map(|file| file.removed.as_ref()) {
-            removed.extend(folder.read(digests)?);
+            append(&mut removed, &folder.read(digests)?)?;
         }
         sort(&mut removed)?;
         Ok(strangers(&removed, &self.members, &|_| true)?)

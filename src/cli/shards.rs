@@ -24,6 +24,7 @@ use crate::digests::{sort, subtract};
 use crate::hash::{Hashing, Secret};
 use crate::keys::Input;
 use crate::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding, write_page};
+use crate::vectors::copied;
 use crate::{Blob, Filter, Kind, Profile, RibbonFilter, Stack};
 
 /// How many keys are built at once, on all cores: it bounds the memory.
@@ -126,9 +127,8 @@ fn build_shard(args: ShardBuildArgs, streams: &mut Streams) -> Result<Answer> {
     ensure!(args.index < args.shards, "--index must be below --shards");
     let mut bytes = Vec::new();
     streams.input.read_to_end(&mut bytes).context("standard input")?;
-    let (digests, rest) = bytes.as_chunks();
-    ensure!(rest.is_empty(), "standard input ends within a digest");
-    let mut digests: Vec<u64> = digests.iter().map(|digest| u64::from_le_bytes(*digest)).collect();
+    ensure!(bytes.len().is_multiple_of(8), "standard input ends within a digest");
+    let mut digests = spill::from_bytes(&bytes)?;
     drop(bytes);
     if let Some(digest) = digests.iter().find(|digest| sharding.shard_of_digest(**digest) != args.index) {
         bail!("the digest {digest:016x} belongs to shard {}", sharding.shard_of_digest(*digest));
@@ -352,6 +352,7 @@ impl<'a> Split<'a> {
         let met = keys::for_each(&args.lists, profile, &args.omitted, streams, new, take, |batch| {
             keys += batch.len();
             members.extend(batch);
+            Ok(())
         })?;
         args.require_keys(keys)?;
         let take = |(all, own): &mut (Batch, Batch), input: &Input, _: keys::Place| {
@@ -374,6 +375,7 @@ impl<'a> Split<'a> {
                 if args.allow_wins {
                     won.extend(own);
                 }
+                Ok(())
             },
         )?;
         let is_given = !args.allow.is_empty();
@@ -461,7 +463,7 @@ impl Part {
     /// Builds the shard with this place in the part.
     fn make(&self, sharding: &Sharding, key_fpr: f64, first: u32, place: usize) -> Result<(Made, Both)> {
         let sorted = |part: &spill::Part| -> Result<Vec<u64>> {
-            let mut digests = part[place].clone();
+            let mut digests = copied(&part[place])?;
             sort(&mut digests)?;
             Ok(digests)
         };

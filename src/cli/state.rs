@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::guard::Lines;
 use super::lock::Lock;
 use super::manifest::{self, File};
-use super::output;
+use super::{output, spill};
 use crate::hash::{Hashing, Secret};
 use crate::{Profile, hash};
 
@@ -166,7 +166,7 @@ impl Folder {
 
     /// Writes sorted digests.
     pub fn write(&self, name: String, digests: &[u64]) -> Result<Digests> {
-        let bytes: Vec<u8> = digests.iter().flat_map(|digest| digest.to_le_bytes()).collect();
+        let bytes = spill::to_bytes(digests)?;
         output::write(&self.path.join(&name), &bytes, || self.check())?;
         Ok(Digests { name, checksum: checksum(&bytes) })
     }
@@ -176,7 +176,7 @@ impl Folder {
         let path = self.path.join(&digests.name);
         let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
         ensure!(checksum(&bytes) == digests.checksum, "{}: this file is damaged", path.display());
-        Ok(bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+        Ok(spill::from_bytes(&bytes)?)
     }
 
     /// Removes them. It doesn't matter if that fails.
