@@ -466,6 +466,43 @@ test("a full disk leaves the old file", { skip: windows }, (t) => {
   }
 });
 
+test("a list that is too long for its memory is an error, however far it gets", { skip: windows }, () => {
+  const work = fresh("memory");
+  const list = (from, to) => Array.from({ length: to - from }, (_, i) => `${from + i}\n`).join("");
+  fs.writeFileSync(join(work, "list"), list(0, 1_000_000));
+  fs.writeFileSync(join(work, "old"), list(1000, 1_000_000));
+  const tool = (...args) => execFileSync(native, args, { cwd: work, env });
+  tool("build", "old", "-o", "old.bloom");
+  tool("feed", "init", "public", "--state", "state");
+  const commands = [
+    "build list -o out",
+    "build list -o out --allow old",
+    "build list -o out --kind guava",
+    "build list -o out --shards 4",
+    "verify old.bloom --members list --absent old",
+    "diff old list --base old.bloom -o delta",
+    "feed publish public list --state state",
+  ];
+  for (const command of commands) {
+    let refused = 0;
+    // In pages of 64 KiB. The least is little more than what the tool itself takes.
+    for (const pages of [120, 250, 400, 500, 600]) {
+      const options = [`--wasm-max-mem-pages=${pages}`, join(folder, "node_modules/bloom-wasm/dist/tool.js")];
+      const { status, stderr } = spawnSync(process.execPath, [...options, ...command.split(" ")], {
+        cwd: work,
+        encoding: "utf8",
+      });
+      if (status === 2) {
+        assert.match(stderr, /^bloom-wasm: .*there is no room for \d+ bytes.*\n$/, `${command}: ${pages}`);
+        refused++;
+      } else assert.ok(status === 0 || command.startsWith("verify"), `${command}: ${pages}: ${stderr}`);
+      fs.rmSync(join(work, "out"), { recursive: true, force: true });
+    }
+    assert.ok(refused > 1, command);
+  }
+  assert.ok(!fs.existsSync(join(work, "state/feed.lock")));
+});
+
 test("npx finds it where there is no Rust", { skip: windows }, () => {
   const npx = join(dirname(fs.realpathSync(process.execPath)), "npx");
   const ran = (command, ...args) => spawnSync(command, args, { cwd: folder, env, encoding: "utf8" });
