@@ -244,7 +244,7 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         bail!("the feed was signed until now, and clients expect it; give --sign, or --unsigned");
     }
 
-    let (members, allowed, lines, mut rows) = args.read(&publisher, streams)?;
+    let Read { members, allowed, lines, mut rows } = args.read(&publisher, streams)?;
     let next = Next::of(&publisher, members, allowed, lines)?;
     if let Err(refusal) = args.check(&next, &publisher) {
         // A list that is wrong for days is no reason for clients to lose the one that they have.
@@ -276,14 +276,19 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
+/// What the lists hold.
+struct Read {
+    /// The digests of the members and of the allowed keys, sorted.
+    members: Vec<u64>,
+    allowed: Vec<u64>,
+    /// How the members' lines were read.
+    lines: Lines,
+    /// What is to be said of the lists.
+    rows: Vec<Row>,
+}
+
 impl PublishArgs {
-    /// The digests of the members and of the allowed keys, sorted, how the lists were read, and what is to be said of
-    /// them.
-    fn read(
-        &self,
-        publisher: &Publisher,
-        streams: &mut Streams,
-    ) -> Result<(Vec<u64>, Vec<u64>, Lines, Vec<Row>)> {
+    fn read(&self, publisher: &Publisher, streams: &mut Streams) -> Result<Read> {
         let (profile, hashing) = (publisher.state.profile()?, publisher.hashing()?);
         self.omitted.check(profile)?;
         let (mut members, met) = members(&self.lists, profile, hashing, &self.omitted, streams)?;
@@ -297,7 +302,7 @@ impl PublishArgs {
             sort(&mut allowed)?;
             rows.push(("allowed", words));
         }
-        Ok((members, allowed, met.lines(), rows))
+        Ok(Read { members, allowed, lines: met.lines(), rows })
     }
 
     /// Fails for lists that are more likely an error than what is wanted.
