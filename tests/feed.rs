@@ -520,7 +520,7 @@ fn what_does_not_go_together_is_refused() {
     refused(&folder, "feed publish @public @list --state @state --allow-suffixes", "--allow-suffixes");
     write(&folder, "list", "# nothing\n");
     write(&folder, "list", "");
-    refused(&folder, "feed publish @public @list --state @state", "--allow-empty");
+    refused(&folder, "feed publish @public @list --state @state", "--allow-empty removes every key\n");
     assert!(!folder.path().join("public/feed.json").exists());
     done(&folder, "feed publish @public @list --state @state --allow-empty");
     refused(&folder, "feed verify @state", "feed.json");

@@ -249,10 +249,13 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     if let Err(refusal) = args.check(&next, &publisher) {
         // A list that is wrong for days is no reason for clients to lose the one that they have.
         let renewed = publisher.renew(&signers, expires_in).with_context(|| format!("{refusal:#}"))?;
-        let generation = publisher.state.generation;
-        let words =
-            if renewed { "; the old list was signed anew as generation" } else { "; this stays generation" };
-        bail!("{refusal:#}{words} {generation}");
+        match publisher.state.generation {
+            0 => return Err(refusal),
+            generation if renewed => {
+                bail!("{refusal:#}; the old list was signed anew as generation {generation}")
+            }
+            generation => bail!("{refusal:#}; this stays generation {generation}"),
+        }
     }
     let made = next.make(&publisher)?;
     let published = publisher.publish(&next, made.as_ref(), &signers, expires_in)?;
