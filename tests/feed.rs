@@ -808,7 +808,7 @@ fn a_killed_publisher_leaves_a_whole_feed() {
     assert!(spawn(&folder, args).wait().unwrap().success());
     let whole = begun.elapsed();
     // The generation in place, and the first key of its list.
-    let (mut killed, mut last) = (0, (1, 0));
+    let (mut killed, mut taking_over, mut last) = (0, 0, (1, 0));
     for i in 0..50 {
         let from = 10 * i + 10;
         write_list(&folder, from..50_000 + from);
@@ -817,11 +817,11 @@ fn a_killed_publisher_leaves_a_whole_feed() {
         std::thread::sleep(whole.mul_f64(f64::from(i + 1) / 40.0));
         child.kill().unwrap();
         killed += u32::from(!child.wait().unwrap().success());
-        // Not to wait until it counts as dead.
-        let lock = folder.path().join("state/feed.lock");
-        if lock.exists() {
-            age(&lock, 61);
-        }
+        // Not to wait until it counts as dead. It may have been killed while it took the place of the one before.
+        let files = fs::read_dir(folder.path().join("state")).unwrap().map(|entry| entry.unwrap().path());
+        let locks: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "lock")).collect();
+        taking_over += u32::from(locks.len() > 1);
+        locks.iter().for_each(|lock| age(lock, 61));
         let generation = verify(&folder)["generation"].as_u64().unwrap();
         if generation != last.0 {
             assert!(generation > last.0);
@@ -831,7 +831,8 @@ fn a_killed_publisher_leaves_a_whole_feed() {
         check(&read(&folder), last.1..50_000 + last.1, removed, 1e-3);
     }
     assert!(killed >= 10, "only {killed} were killed in time");
-    assert!(spawn(&folder, args).wait().unwrap().success());
+    println!("{taking_over} of {killed} were killed while they took over the lock");
+    done(&folder, args);
     check(&read(&folder), 500..50_500, 0..500, 1e-3);
     let named = verify(&folder)["files"].as_array().unwrap().len();
     // Everything else goes, even what killed runs wrote.
