@@ -1,11 +1,11 @@
-import { unlinkSync } from "node:fs";
+import { unlinkSync, utimesSync } from "node:fs";
 
 /** The longest path that there is, in bytes: 32,767 UTF-16 units, on Windows. */
 const LONGEST = 3 * 32_767;
 
 /**
  * The temporary file that there is, as both threads know it. A signal takes it away, or waits until it has its final
- * name.
+ * name. The lock of src/cli/lock.rs is another such file; whoever holds the temporary file holds both.
  */
 export class Temporary {
   /** Whether somebody holds it, and the length of the path; 0 for none. */
@@ -35,12 +35,24 @@ export class Temporary {
     this.#state[1] = path?.length ?? 0;
   }
 
+  get path() {
+    return Buffer.from(this.#path.subarray(0, this.#state[1]));
+  }
+
   remove() {
-    if (this.#state[1] === 0) return;
-    try {
-      unlinkSync(Buffer.from(this.#path.subarray(0, this.#state[1])));
-    } catch {
-      // It is gone already.
-    }
+    if (this.#state[1] > 0) attempt(() => unlinkSync(this.path));
+  }
+
+  /** Gives it the time that it is now. */
+  renew() {
+    if (this.#state[1] > 0) attempt(() => utimesSync(this.path, new Date(), new Date()));
+  }
+}
+
+function attempt(/** @type {() => void} */ run) {
+  try {
+    run();
+  } catch {
+    // It is gone already.
   }
 }

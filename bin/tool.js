@@ -10,6 +10,9 @@ import { watch } from "./signals.js";
 import { Temporary } from "./temporary.js";
 import { start } from "./wasi.js";
 
+/** How often a lock is renewed, in milliseconds: as BEAT in src/cli/lock.rs. */
+const BEAT = 5_000;
+
 /** @param {string} line */
 function fail(line) {
   console.error(`bloom-wasm: ${line}`);
@@ -39,23 +42,31 @@ function environment() {
 }
 
 if (isMainThread) {
-  const temporary = new Temporary();
-  watch(temporary);
+  const [temporary, lock] = [new Temporary(), new Temporary()];
+  watch(temporary, lock);
+  const beat = () => {
+    temporary.hold();
+    lock.renew();
+    temporary.letGo();
+  };
+  setInterval(beat, BEAT).unref();
   const worker = new Worker(new URL(import.meta.url), {
-    workerData: { args: args(), environment: { ...environment() }, temporary: temporary.shared },
+    workerData: { args: args(), environment: { ...environment() }, temporary: temporary.shared, lock: lock.shared },
     // Else this thread would open both, and a pipe that it opens no longer waits for its reader.
     stdout: true,
     stderr: true,
   });
   worker.on("error", ({ message }) => {
     temporary.remove();
+    lock.remove();
     fail(message);
   });
   worker.on("exit", (code) => {
     process.exitCode ??= code;
   });
 } else {
-  const { args, environment, temporary } = workerData;
+  const { args, environment } = workerData;
+  const [temporary, lock] = [workerData.temporary, workerData.lock].map((shared) => new Temporary(shared));
   const tool = new WebAssembly.Module(readFileSync(new URL("tool.wasm", import.meta.url)));
-  process.exit(start(tool, [Buffer.from("bloom-wasm"), ...args], environment, new Temporary(temporary)));
+  process.exit(start(tool, [Buffer.from("bloom-wasm"), ...args], environment, temporary, lock));
 }

@@ -74,8 +74,9 @@ function waiting(/** @type {() => number} */ run) {
  * @param {Uint8Array[]} args
  * @param {Record<string, string | undefined>} environment
  * @param {import("./temporary.js").Temporary} temporary Gets to know each new file until it is renamed or removed.
+ * @param {import("./temporary.js").Temporary} lock Gets to know a new file whose name ends in `.lock`.
  */
-export function start(module, args, environment, temporary) {
+export function start(module, args, environment, temporary, lock) {
   const folder = toWasi(fs.realpathSync.native(".", "buffer").toString("latin1"));
   const variables = Object.entries({ ...environment, PWD: undefined }).filter(([, value]) => value !== undefined);
   const lists = {
@@ -218,7 +219,7 @@ export function start(module, args, environment, temporary) {
       try {
         // It gets its rights with its name.
         count(fd, fs.openSync(name, flags, 0o600) + 1);
-        temporary.set(name);
+        (name.toString("latin1").endsWith(".lock") ? lock : temporary).set(name);
       } finally {
         temporary.letGo();
       }
@@ -238,13 +239,22 @@ export function start(module, args, environment, temporary) {
         }
         fs.chmodSync(from, there ? there.mode : 0o666 & ~process.umask());
         fs.renameSync(from, to);
-        temporary.set(undefined);
+        if (lock.path.equals(from)) lock.set(to);
+        else temporary.set(undefined);
       } finally {
         temporary.letGo();
       }
     },
     path_unlink_file(_folder, start, length) {
-      fs.unlinkSync(path(start, length));
+      const name = path(start, length);
+      temporary.hold();
+      try {
+        fs.unlinkSync(name);
+        // From now on it may be another run's.
+        if (lock.path.equals(name)) lock.set(undefined);
+      } finally {
+        temporary.letGo();
+      }
     },
   };
 

@@ -55,6 +55,8 @@ async function pushAsync(list: List, source: AsyncIterable<Key>, { signal, onPro
 }
 
 const LF = 10;
+/** A little more than the longest line that gives a key (`MAX_LINE` in src/keys/list.rs): Rust sees that it is longer. */
+const TOO_LONG = 2 ** 20 + 8;
 const BOM = [0xef, 0xbb, 0xbf];
 
 async function pushStream(
@@ -62,7 +64,8 @@ async function pushStream(
   source: ReadableStream<Uint8Array>,
   { signal, onProgress }: StreamOptions,
 ): Promise<void> {
-  let line: Uint8Array[] = []; // the pieces of a line whose end has not arrived yet
+  let line: Uint8Array[] = []; // the pieces of a line whose end has not arrived yet, or enough of them
+  let held = 0; // their length
   let loaded = 0;
   let first = true;
   const pushLines = (text: Uint8Array) => {
@@ -74,9 +77,12 @@ async function pushStream(
     if (end > 0) {
       pushLines(concat([...line, chunk.subarray(0, end)]));
       line = [];
+      held = 0;
     }
     // A copy, because the caller may reuse the array.
-    line.push(chunk.slice(end));
+    const rest = chunk.slice(end, end + TOO_LONG - held);
+    held += rest.length;
+    if (rest.length > 0) line.push(rest);
     onProgress?.({ loaded: (loaded += chunk.byteLength) });
   });
   pushLines(concat(line));

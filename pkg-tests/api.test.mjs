@@ -318,6 +318,48 @@ test("the formulas", () => {
   assert.equal(filter.info().bits, 9_585_059);
 });
 
+test("a line of a text that is too long is skipped, and never held", async () => {
+  const expected = BloomFilter.from(["first", "last"]);
+  const skipped = [];
+  const onSkip = (skip) => skipped.push(skip);
+  const long = new Uint8Array(2 ** 20 + 1).fill(120);
+  async function* endless() {
+    yield encode("first\n");
+    for (let i = 0; i < 40; i++) yield long;
+    for (let i = 0; i < 1000; i++) yield encode("x");
+    yield encode("x\nlast");
+  }
+  const built = await BloomFilter.fromStream(ReadableStream.from(endless()), { onSkip });
+  assert.ok(built.equals(expected));
+  assert.deepEqual(
+    skipped.map(({ reason }) => reason),
+    ["too_long"],
+  );
+  assert.ok(skipped[0].key.length < 2 ** 20 + 100);
+  // To the byte, with all that may be around it.
+  const text = (...parts) => encode(parts.join(""));
+  const key = "x".repeat(2 ** 20);
+  const both = BloomFilter.from([key, "last"]);
+  for (const bytes of [
+    text(key, "\nlast"),
+    text("\ufeff", key, "\r\nlast"),
+    text("last\n", key),
+    text(key, "x\n", key, "\nlast\n", key, "x"),
+  ]) {
+    for (const size of [2 ** 16, 2 ** 20 + 8, 2 ** 23]) {
+      const chunks = [];
+      for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.slice(at, at + size));
+      assert.ok((await BloomFilter.fromStream(ReadableStream.from(chunks))).equals(both));
+    }
+  }
+  // Where nothing may be skipped, it is refused whole; and a key that comes as a key may be as long as it likes.
+  const filter = BloomFilter.from(["first", "last"]);
+  assert.throws(() => filter.addLines(text("new\n", key, "x\n")), { code: "invalid_key" });
+  assert.ok(filter.equals(expected));
+  assert.equal(filter.add(`${key}x`), true);
+  assert.ok(BloomFilter.from([`${key}x`]).has(`${key}x`));
+});
+
 test("streams of bytes and of keys", async () => {
   const text = encode("alpha\nbeta\r\n\nключ\nlast");
   const expected = BloomFilter.from(["alpha", "beta", "ключ", "last"]);

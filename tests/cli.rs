@@ -107,6 +107,91 @@ fn packed(text: &[u8]) -> Vec<u8> {
     gz.finish().unwrap()
 }
 
+/// What has no line ends is counted as skipped, and what comes after it is read.
+#[test]
+fn a_line_that_is_too_long_is_skipped() {
+    const LONGEST: usize = 1 << 20;
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let long = |length: usize| "x".repeat(length);
+    let hash = "5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8";
+    for (options, first, last) in [
+        (&[][..], "first", "last"),
+        (&["--profile", "url"], "first.example", "last.example"),
+        (&["--profile", "password"], "first", "last"),
+        (&["--profile", "password", "--sha1-hex"], hash, "0000000000000000000000000000000000000001"),
+    ] {
+        let (expected, ..) = build(folder, options, format!("{first}\n{last}").as_bytes());
+        for (length, end) in [(LONGEST + 1, "\n"), (LONGEST + 6, "\r\n"), (5 * LONGEST + 7, "\r\n")] {
+            // The line after it keeps its number.
+            let text = format!("{first}\n{}{end}{last}", long(length));
+            for text in [text.as_bytes(), &packed(text.as_bytes())] {
+                let (blob, said, warned) = build(folder, options, text);
+                assert_eq!(blob, expected, "{options:?}, {length}");
+                assert!(said.contains("2 keys, 1 skipped (longer than 1 MiB)"), "{said}");
+                assert!(
+                    warned.starts_with("standard input:2: skipped, longer than 1 MiB: \"xxx"),
+                    "{warned}"
+                );
+                assert_eq!(warned.lines().count(), 1, "{}", warned.len());
+            }
+        }
+    }
+    // To the byte, whatever is around it: these are keys.
+    let is_key = |text: &str, key: &str| {
+        let (blob, said, _) = build(folder, &[], text.as_bytes());
+        assert!(blob == blob_of(Profile::Raw, 1e-3, &[key.as_bytes(), b"last"]), "{said}");
+    };
+    let key = &long(LONGEST);
+    for (before, after) in [("", "\n"), ("", "\r\n"), ("\u{feff}", "\r\n"), ("\n", "\n"), ("last\n", "\r\n")]
+    {
+        is_key(&format!("{before}{key}{after}last"), key);
+    }
+    is_key(&format!("last\n{key}"), key);
+    // And these not: no part of them is.
+    let (last, ..) = build(folder, &[], b"last\n");
+    for text in [
+        format!("\u{feff}{key}x\r\nlast"),
+        format!("{key}x\nlast"),
+        format!("last\n{key}x"),
+        format!("last\n{key}{key}"),
+        format!("last\n{key}{key}\n"),
+        // What is cut off would be a carriage return.
+        format!("{key}xxxxxxx\r\r\r\nlast"),
+    ] {
+        let (blob, said, _) = build(folder, &[], text.as_bytes());
+        assert!(blob == last && said.contains("1 skipped"), "{said}");
+    }
+    // The numbers of the lines after several of them.
+    let text = format!("{key}x\n{key}x\n{key}{key}\nevil[.]com\n");
+    let (_, _, warned) = build(folder, &["--profile", "url", "--allow-empty"], text.as_bytes());
+    assert!(warned.lines().last().unwrap().starts_with("standard input:4: skipped, not a URL"), "{warned}");
+}
+
+/// A question is never answered by halves. It may be far longer than an entry of a list.
+#[test]
+fn a_question_may_be_long_and_is_refused_if_it_is_longer_than_any() {
+    with_filter(|folder| {
+        let ask = |text: &[u8]| {
+            let output = run(folder, &["check", "f.bloom"], text);
+            (output.status.code(), output.stdout, text_of(output.stderr))
+        };
+        run(folder, &["build", "list", "-o", "f.bloom", "--profile", "url"], b"");
+        let url = format!("http://EVIL.example/?{}", "é".repeat(3_000_000));
+        let (code, out, _) = ask(format!("good.example\n{url}\nbad.example\n").as_bytes());
+        assert!(code == Some(0) && out == format!("{url}\nbad.example\n").as_bytes());
+        let (code, _, said) = ask(&[&b"evil.example/"[..], &vec![b'x'; 1 << 26]].concat());
+        assert_eq!(
+            (code, said.as_str()),
+            (Some(2), "bloom-wasm: standard input: a line is longer than 64 MiB\n")
+        );
+    });
+}
+
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
 #[test]
 fn zeros_after_a_gzip_file_are_no_keys_and_garbage_is_refused() {
     let folder = TempDir::new().unwrap();
@@ -351,6 +436,31 @@ fn options_reach_the_blob() {
         (&"18446744073709551615".into(), &12.into(), &"n".into())
     );
     assert_eq!(json["byteLength"], fs::metadata(folder.join("out")).unwrap().len());
+}
+
+#[test]
+fn a_dash_is_standard_input_to_check_too() {
+    with_filter(|folder| {
+        let keys = b"good.example\nevil.example\n";
+        for args in [&["check", "f.bloom", "-"][..], &["check", "f.bloom"], &["check", "f.bloom", "--", "-"]]
+        {
+            let output = run(folder, args, keys);
+            assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "evil.example\n"), "{args:?}");
+        }
+        for (args, words) in [
+            (&["check", "f.bloom", "evil.example", "-"][..], "goes with no other keys"),
+            (&["check", "f.bloom", "-", "-"], "goes with no other keys"),
+            (&["check", "-", "-"], "can't be both"),
+        ] {
+            let output = run(folder, args, keys);
+            let said = text(&output.stderr);
+            assert!(output.status.code() == Some(2) && said.contains(words), "{args:?}: {said}");
+            assert!(output.stdout.is_empty() && said.lines().count() == 1, "{args:?}: {said}");
+        }
+        // The key itself.
+        assert!(run(folder, &["build", "-o", "dash"], b"-\n").status.success());
+        assert_eq!(text(&run(folder, &["check", "dash", "-"], b"a\n-\n").stdout), "-\n");
+    });
 }
 
 #[test]

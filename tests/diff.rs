@@ -149,6 +149,50 @@ fn an_allowlist_that_wins() {
 }
 
 #[test]
+fn a_list_that_shrinks_gives_no_delta() {
+    let folder = days();
+    let write = |text: String| fs::write(folder.path().join("new.txt"), text).unwrap();
+    let diff = "diff @0.txt @new.txt --base @0.bloom -o @x";
+    // What a host sends, with status 200, while it is being repaired; one of its words could be a host.
+    write("<!doctype html>\n<title>Maintenance</title>\nlocalhost\n".to_owned());
+    let (code, _, err) = tool(&folder, diff);
+    let last = err.lines().last().unwrap_or_default();
+    assert!(
+        code == 2 && last.contains("5,000 of 5,000 keys") && last.contains("--max-removed 100%"),
+        "{err}"
+    );
+    for (range, words) in [(0..3334, "1,666 of 5,000"), (1251..9000, "1,251 of 5,000")] {
+        write(hosts(range));
+        refused(&folder, diff, words);
+    }
+    assert!(!folder.path().join("x").exists());
+    write(hosts(1250..5000));
+    assert!(done(&folder, diff).contains("1,250 removed"));
+    write(hosts(0..10));
+    refused(&folder, &format!("{diff} --max-removed 99%"), "at most 99%");
+    assert!(done(&folder, &format!("{diff} --max-removed 99.8%")).contains("4,990 removed"));
+    // As many keys as before, and as many lines that are none.
+    write(hosts(0..5000) + &"not a host\n".repeat(5000));
+    let (code, _, err) = tool(&folder, diff);
+    assert!(code == 2 && err.contains("50% of the lines give no key, and 0% gave none before"), "{err}");
+    done(&folder, &format!("{diff} --max-removed 100%"));
+    // If the old list has them too, that is how this list is.
+    fs::copy(folder.path().join("new.txt"), folder.path().join("0.txt")).unwrap();
+    done(&folder, diff);
+}
+
+#[test]
+fn an_output_is_no_input() {
+    let folder = days();
+    done(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta");
+    let before = read(&folder, "1.delta");
+    refused(&folder, "apply @0.bloom @1.delta -o @1.delta", "the output too");
+    assert_eq!(read(&folder, "1.delta"), before);
+    done(&folder, "apply @0.bloom @1.delta -o @0.bloom");
+    done(&folder, "verify @0.bloom --members @1.txt --probes 10");
+}
+
+#[test]
 fn what_does_not_go_together_is_refused() {
     let folder = days();
     done(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta");

@@ -224,7 +224,7 @@ fn a_time_of_any_length() {
     let first = names(&folder);
     write_list(&folder, 1000..2000);
     // In milliseconds, both are a little more than 2^64.
-    publish(&folder, 1, "--grace 18446744073709552s");
+    publish(&folder, 1, "--grace 18446744073709552s --max-removed 100%");
     publish(&folder, 2, "--grace 18446744073709552s");
     assert!(first.is_subset(&names(&folder)));
     let args = "feed publish @public @list --state @state --sign @key --expires-in 18446744073709552s";
@@ -520,7 +520,7 @@ fn what_does_not_go_together_is_refused() {
     refused(&folder, "feed publish @public @list --state @state --allow-suffixes", "--allow-suffixes");
     write(&folder, "list", "# nothing\n");
     write(&folder, "list", "");
-    refused(&folder, "feed publish @public @list --state @state", "--allow-empty");
+    refused(&folder, "feed publish @public @list --state @state", "--allow-empty removes every key\n");
     assert!(!folder.path().join("public/feed.json").exists());
     done(&folder, "feed publish @public @list --state @state --allow-empty");
     refused(&folder, "feed verify @state", "feed.json");
@@ -529,14 +529,264 @@ fn what_does_not_go_together_is_refused() {
     refused(&folder, "feed publish @public @list --state @state --allow-empty", "not a manifest");
 }
 
+/// Publishes the list, which must be refused with these words in the only line. Returns that line.
+fn publish_refused(folder: &TempDir, hours: u32, options: &str, words: &str) -> String {
+    let at = format!("--created-at 2099-01-{:02}T{:02}:00:00Z {options}", hours / 24 + 1, hours % 24);
+    let args = format!("feed publish @public @list --state @state --sign @key {}", at.trim_end());
+    let (code, out, err) = tool(folder, &args);
+    assert!(code == 2 && out.is_empty() && err.contains(words), "{args}: {out}{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+    err
+}
+
+/// What a host sends, with status 200, while it is being repaired.
+const PAGE: &str = "<!doctype html>\n<title>Maintenance</title>\n<p>We will be back soon.</p>\n";
+
+#[test]
+fn a_list_that_shrinks_is_not_published() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    let before = files(&folder);
+    write(&folder, "list", PAGE);
+    let said = publish_refused(&folder, 1, "", "1,000 of 1,000 keys");
+    assert!(said.contains("--max-removed 100%"), "{said}");
+    assert_eq!(files(&folder), before);
+    // A third of it, and one key more than a quarter.
+    for left in [667, 749] {
+        write_list(&folder, 0..left);
+        publish_refused(&folder, 1, "", "--max-removed");
+        // Keys that are new don't make up for it.
+        write_list(&folder, (0..left).chain(5000..6000));
+        publish_refused(&folder, 1, "", "--max-removed");
+    }
+    assert_eq!(files(&folder), before);
+    write_list(&folder, 0..750);
+    assert_eq!(publish(&folder, 2, "")["removed"], 250);
+    write_list(&folder, 0..100);
+    publish_refused(&folder, 3, "--max-removed 80%", "at most 80%");
+    publish_refused(&folder, 3, "--max-removed 0.9", "such as 50%");
+    assert_eq!(publish(&folder, 3, "--max-removed 87%")["removed"], 650);
+    write_list(&folder, 50..99);
+    publish_refused(&folder, 4, "", "51 of 100 keys");
+    publish(&folder, 4, "--max-removed 100%");
+    // So few may change as a whole.
+    write_list(&folder, 1000..1010);
+    publish(&folder, 5, "");
+    check(&read(&folder), 1000..1010, 0..1000, 1e-3);
+}
+
+#[test]
+fn clients_keep_the_old_list_while_the_new_one_is_refused() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    let before = files(&folder);
+    for (text, words) in [(PAGE, "--max-removed"), ("", "--allow-empty")] {
+        write(&folder, "list", text);
+        publish_refused(&folder, 83, "", words);
+        assert_eq!(files(&folder), before);
+    }
+    // Halfway to the end it is signed anew, with the keys that it had.
+    let mut last = 1;
+    for (hours, text) in [(84, PAGE), (84 + 84, ""), (84 + 84 + 84, PAGE)] {
+        write(&folder, "list", text);
+        last += 1;
+        publish_refused(&folder, hours, "", &format!("signed anew as generation {last}\n"));
+        publish_refused(&folder, hours + 1, "", &format!("stays generation {last}\n"));
+        let info = verify(&folder);
+        assert_eq!((&info["generation"], &info["count"]), (&last.into(), &1000.into()));
+        assert_eq!(
+            info["expires"].as_u64().unwrap() - info["createdAt"].as_u64().unwrap(),
+            7 * 24 * 3_600_000
+        );
+        check(&read(&folder), 0..1000, 0..0, 1e-3);
+    }
+    let without_manifest = |mut files: BTreeMap<String, Vec<u8>>| files.remove("feed.json").map(|_| files);
+    assert_eq!(without_manifest(files(&folder)), without_manifest(before));
+    // The list is back.
+    write_list(&folder, 10..1000);
+    let report = publish(&folder, 254, "");
+    assert_eq!((&report["added"], &report["removed"]), (&0.into(), &10.into()));
+    check(&read(&folder), 10..1000, 0..10, 1e-3);
+    // An empty list is another matter, with an option of its own.
+    write(&folder, "list", "");
+    publish_refused(&folder, 255, "--max-removed 100%", "--allow-empty");
+    assert_eq!(publish(&folder, 255, "--allow-empty")["removed"], 990);
+}
+
+#[test]
+fn a_list_of_which_more_lines_are_skipped_is_not_published() {
+    let folder = feed("--profile url");
+    let hosts = |keys: u32, rules: u32| {
+        let hosts = (0..keys).map(|i| format!("||host-{i}.example^\n"));
+        let rules = (0..rules).map(|i| format!("||host-{i}.example^$script\n"));
+        write(&folder, "list", hosts.chain(rules).collect::<String>());
+    };
+    let refused = |hours| {
+        let args = format!(
+            "feed publish @public @list --state @state --sign @key --created-at 2099-01-01T{hours:02}:00:00Z"
+        );
+        let (code, _, err) = tool(&folder, &args);
+        assert!(
+            code == 2 && err.contains("of the lines give no key") && err.contains("--max-removed"),
+            "{err}"
+        );
+        // After the ten that are always shown.
+        assert_eq!(err.lines().count(), 12, "{err}");
+    };
+    // An adblock list skips most of its lines, always.
+    hosts(1000, 9000);
+    publish(&folder, 0, "");
+    hosts(1010, 9100);
+    assert_eq!(publish(&folder, 1, "")["added"], 10);
+    hosts(1010, 0);
+    publish(&folder, 2, "");
+    let report = publish(&folder, 3, "");
+    assert_eq!(report["published"], false);
+    // Nothing was signed, so this is still compared with what was.
+    hosts(1010, 9100);
+    publish(&folder, 4, "");
+    hosts(1020, 0);
+    publish(&folder, 5, "");
+    let before = files(&folder);
+    hosts(1030, 9100);
+    refused(6);
+    assert_eq!(files(&folder), before);
+    publish(&folder, 7, "--max-removed 100%");
+    hosts(1040, 9100);
+    publish(&folder, 8, "");
+}
+
+/// What is known of the last generation is its number of keys.
+#[test]
+fn a_list_that_shrinks_is_not_published_when_the_state_was_lost() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    let path = |name: &str| folder.path().join(name);
+    let members = fs::read_dir(path("state")).unwrap().map(|entry| entry.unwrap().path());
+    let members = members.into_iter().find(|path| path.display().to_string().contains("members-")).unwrap();
+    fs::write(members, "damaged").unwrap();
+    write_list(&folder, 0..500);
+    publish_refused(&folder, 1, "", "500 of 1,000 keys");
+    fs::remove_dir_all(path("state")).unwrap();
+    done(&folder, "feed init @public --state @state");
+    publish_refused(&folder, 1, "", "500 of 1,000 keys");
+    write_list(&folder, 0..900);
+    publish(&folder, 1, "");
+    check(&read(&folder), 0..900, 900..1000, 1e-3);
+}
+
+#[test]
+fn a_state_that_misses_something_is_refused() {
+    let folder = feed("");
+    write_list(&folder, 0..10);
+    publish(&folder, 0, "");
+    let path = folder.path().join("state/state.json");
+    let text = fs::read_to_string(&path).unwrap();
+    for field in ["members", "lines"] {
+        let mut state: serde_json::Map<String, Value> = serde_json::from_str(&text).unwrap();
+        state.remove(field).expect("it is there");
+        fs::write(&path, serde_json::to_string(&state).unwrap()).unwrap();
+        publish_refused(&folder, 1, "", &format!("missing field `{field}`"));
+    }
+}
+
+/// Gives a lock the time of one whose run was killed so many seconds ago.
+fn age(lock: &Path, seconds: u64) {
+    let then = std::time::SystemTime::now() - std::time::Duration::from_secs(seconds);
+    fs::File::options().write(true).open(lock).unwrap().set_modified(then).unwrap();
+}
+
 #[test]
 fn one_run_at_a_time() {
     let folder = feed("");
     write_list(&folder, 0..10);
-    let lock = fs::File::open(folder.path().join("state/lock")).unwrap();
-    lock.lock().unwrap();
-    refused(&folder, "feed publish @public @list --state @state", "another run");
-    drop(lock);
+    let lock = folder.path().join("state/feed.lock");
+    assert!(!lock.exists());
+    fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
+    let before = names(&folder);
+    for seconds in [0, 50] {
+        age(&lock, seconds);
+        publish_refused(&folder, 0, "", "another run writes here just now");
+    }
+    assert_eq!(names(&folder), before);
+    age(&lock, 61);
+    publish(&folder, 0, "");
+    assert!(!lock.exists());
+    publish(&folder, 0, "");
+}
+
+/// A run that waits for its list, which is a pipe, and that has the lock.
+#[cfg(unix)]
+fn waiting(folder: &TempDir) -> (std::process::Child, fs::File) {
+    let pipe = folder.path().join("pipe");
+    let _ = fs::remove_file(&pipe);
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let args = arguments(folder, "feed publish @public @pipe --state @state --sign @key --expires-in 36500d");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bloom-wasm"));
+    let child = command.args(&args[1..]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // Comes to an end when the run has opened the other one.
+    let writer = fs::File::options().write(true).open(pipe).unwrap();
+    (child, writer)
+}
+
+#[cfg(unix)]
+fn signal(child: &std::process::Child, name: &str) {
+    assert!(Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_run_that_lost_its_lock_changes_nothing() {
+    use std::io::Write;
+    let folder = feed("");
+    write_list(&folder, 0..100);
+    publish(&folder, 0, "");
+    let lock = folder.path().join("state/feed.lock");
+    let state = || fs::read(folder.path().join("state/state.json")).unwrap();
+    let (child, list) = waiting(&folder);
+    publish_refused(&folder, 1, "", "another run");
+    // It stands still for so long that another run takes its place, and is done.
+    signal(&child, "STOP");
+    age(&lock, 61);
+    write_list(&folder, 0..120);
+    publish(&folder, 1, "");
+    signal(&child, "CONT");
+    let before = (verify(&folder), state());
+    let keys: String = (0..110).map(|i| key(i) + "\n").collect();
+    let lost = |child: std::process::Child, mut list: fs::File| {
+        list.write_all(keys.as_bytes()).unwrap();
+        drop(list);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains("another took its place"), "{said}");
+        assert_eq!((verify(&folder), state()), before);
+    };
+    lost(child, list);
+    // Another has it just now, and keeps it.
+    let (child, list) = waiting(&folder);
+    fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
+    lost(child, list);
+    assert!(lock.exists());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_signal_takes_the_lock_away_and_kill_9_does_not() {
+    let folder = feed("");
+    write_list(&folder, 0..10);
+    let lock = folder.path().join("state/feed.lock");
+    for (name, left) in [("INT", false), ("TERM", false), ("HUP", false), ("KILL", true)] {
+        let (mut child, _list) = waiting(&folder);
+        assert!(lock.exists());
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), None);
+        assert_eq!(lock.exists(), left, "{name}");
+    }
+    publish_refused(&folder, 0, "", "if that was killed, the next can begin in ");
+    age(&lock, 61);
     publish(&folder, 0, "");
 }
 
@@ -558,7 +808,7 @@ fn a_killed_publisher_leaves_a_whole_feed() {
     assert!(spawn(&folder, args).wait().unwrap().success());
     let whole = begun.elapsed();
     // The generation in place, and the first key of its list.
-    let (mut killed, mut last) = (0, (1, 0));
+    let (mut killed, mut taking_over, mut last) = (0, 0, (1, 0));
     for i in 0..50 {
         let from = 10 * i + 10;
         write_list(&folder, from..50_000 + from);
@@ -567,6 +817,11 @@ fn a_killed_publisher_leaves_a_whole_feed() {
         std::thread::sleep(whole.mul_f64(f64::from(i + 1) / 40.0));
         child.kill().unwrap();
         killed += u32::from(!child.wait().unwrap().success());
+        // Not to wait until it counts as dead. It may have been killed while it took the place of the one before.
+        let files = fs::read_dir(folder.path().join("state")).unwrap().map(|entry| entry.unwrap().path());
+        let locks: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "lock")).collect();
+        taking_over += u32::from(locks.len() > 1);
+        locks.iter().for_each(|lock| age(lock, 61));
         let generation = verify(&folder)["generation"].as_u64().unwrap();
         if generation != last.0 {
             assert!(generation > last.0);
@@ -576,7 +831,8 @@ fn a_killed_publisher_leaves_a_whole_feed() {
         check(&read(&folder), last.1..50_000 + last.1, removed, 1e-3);
     }
     assert!(killed >= 10, "only {killed} were killed in time");
-    assert!(spawn(&folder, args).wait().unwrap().success());
+    println!("{taking_over} of {killed} were killed while they took over the lock");
+    done(&folder, args);
     check(&read(&folder), 500..50_500, 0..500, 1e-3);
     let named = verify(&folder)["files"].as_array().unwrap().len();
     // Everything else goes, even what killed runs wrote.

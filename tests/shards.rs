@@ -324,6 +324,64 @@ fn signatures() {
 }
 
 #[test]
+fn a_list_that_shrinks_is_not_published() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path().join("out");
+    let build = "build @list --shards 4 -o @out";
+    write(&folder, "list", keys(0..1000));
+    done(&folder, build);
+    let (before, there) = (payload(&dir), files(&dir));
+    write(&folder, "list", ["<!doctype html>".to_owned(), "<title>Maintenance</title>".to_owned()]);
+    refused(&folder, build, "998 of 1,000 keys would be removed, and at most 25% may be");
+    write(&folder, "list", keys(0..749));
+    refused(&folder, build, "--max-removed 100%");
+    assert_eq!(files(&dir), there);
+    // Enough lines, but few keys.
+    write(&folder, "list", keys(0..500).chain(keys(0..500)));
+    refused(&folder, build, "500 of 1,000 keys");
+    assert_eq!(payload(&dir), before);
+    refused(&folder, &format!("{build} --max-removed 40%"), "at most 40%");
+    refused(&folder, "build @list -o @blob --max-removed 40%", "goes with --shards");
+    write(&folder, "list", keys(0..750));
+    done(&folder, build);
+    write(&folder, "list", []);
+    refused(&folder, &format!("{build} --max-removed 100%"), "--allow-empty");
+    done(&folder, &format!("{build} --allow-empty"));
+    assert_eq!(payload(&dir)["count"], 0);
+
+    // The same for shards that were built elsewhere.
+    write(&folder, "list", keys(0..1000));
+    done(&folder, build);
+    let shard = |keys: std::ops::Range<u32>| {
+        let digests = keys.map(|i| hash::digest(0, format!("key-{i}").as_bytes()));
+        let bytes: Vec<u8> = digests.flat_map(u64::to_le_bytes).collect();
+        assert_eq!(tool_with(&folder, "shard build --shards 1 --index 0 -o @out", &bytes).0, 0);
+    };
+    shard(0..700);
+    refused(&folder, "shard index @out --shards 1", "300 of 1,000 keys");
+    done(&folder, "shard index @out --shards 1 --max-removed 30%");
+    assert_eq!(payload(&dir)["count"], 700);
+}
+
+#[test]
+fn one_run_at_a_time() {
+    let folder = TempDir::new().unwrap();
+    write(&folder, "list", keys(0..10));
+    done(&folder, "build @list --shards 1 -o @out");
+    done(&folder, "shard build --shards 1 --index 0 -o @out");
+    let lock = folder.path().join("out/shards.lock");
+    assert!(!lock.exists());
+    let before = files(&folder.path().join("out"));
+    fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
+    refused(&folder, "build @list --shards 1 -o @out", "another run writes here just now");
+    refused(&folder, "shard index @out --shards 1", "another run writes here just now");
+    let then = std::time::SystemTime::now() - std::time::Duration::from_secs(61);
+    fs::File::options().write(true).open(&lock).unwrap().set_modified(then).unwrap();
+    done(&folder, "build @list --shards 1 -o @out");
+    assert_eq!(files(&folder.path().join("out")), before);
+}
+
+#[test]
 fn errors() {
     let folder = TempDir::new().unwrap();
     write(&folder, "list", keys(0..100));

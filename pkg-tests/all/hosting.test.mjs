@@ -23,7 +23,12 @@ function script(workflow, step) {
 
 /** Runs a script as the runner does, with programs of ours in place of those that need the network. */
 function run(source, variables) {
-  const env = { PATH: `${at("bin")}:${process.env.PATH}`, RUNNER_TEMP: at("temporary"), ...variables };
+  const env = {
+    PATH: `${at("bin")}:${process.env.PATH}`,
+    RUNNER_TEMP: at("temporary"),
+    GITHUB_OUTPUT: at("output"),
+    ...variables,
+  };
   return execFileSync("bash", ["-e", "-c", source], {
     cwd: home,
     env,
@@ -78,6 +83,18 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   cpSync(at("old"), at("feed"), { recursive: true });
   publish([...many, "fourth.test"]);
   await has("fourth.test", 4);
+
+  // A list that is refused fails the step, and the steps that deploy still run: the old one may be signed anew.
+  writeFileSync(at("output"), "");
+  assert.throws(() => publish(["one.example"]), { status: 2, stderr: /--max-removed/ });
+  assert.equal(readFileSync(at("output"), "utf8"), "whole=true\n");
+  // But not if the files of the manifest aren't there.
+  rmSync(at("feed"), { recursive: true });
+  writeFileSync(at("output"), "");
+  assert.throws(() => publish(["one.example"]), { stderr: /--max-removed/ });
+  assert.equal(readFileSync(at("output"), "utf8"), "");
+  rmSync(at("feed"), { recursive: true });
+  cpSync(at("old"), at("feed"), { recursive: true });
 
   // A second feed is begun neither by accident nor by the wrong button.
   rmSync(at("live/feed.json"));

@@ -205,22 +205,25 @@ const scripts = [
   "tool build list -o out; printf 'b\\nnew\\n' > new; tool diff list new --base out -o delta; tool apply out delta -o out",
   "tool build list -o out; tool diff list - --base out -o - --json < many | tool apply out - -o old --json; tool info old",
   "tool apply ribbon.bloom ribbon.delta -o old; tool info ribbon.delta; tool info ribbon.delta --json",
+  "tool build many -o out; tool diff many list --base out -o delta; tool diff many list --base out -o delta --max-removed 100%",
+  "tool apply ribbon.bloom ribbon.delta -o ribbon.delta; tool check ribbon.bloom - < many; tool check ribbon.bloom a -",
   "tool apply bloom.bloom ribbon.delta -o old; tool apply ribbon.bloom cut.bloom -o old; tool check ribbon.delta a",
-  // Feeds. A native lock stays; there is none in WASI.
+  // Feeds.
   "tool feed; tool feed --help; tool feed publish --help",
   "tool feed verify feed --public-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify feed --json",
   "tool feed verify feed --public-key 2qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify folder",
   "tool feed keygen -o key; tool feed keygen -o new > out; head -c 27 new; printf '' > new; printf '' > out",
-  "tool feed init feed --state made/state; tool feed init feed --state made/state; rm -f made/state/lock",
+  "tool feed init feed --state made/state; tool feed init feed --state made/state",
   `tool feed init feed --state state
   tool feed publish feed list --state state --sign key --created-at 2026-12-01T00:00:00Z --allow allow
   tool feed publish feed list --state state --sign key --created-at 2026-12-01T01:00:00Z --allow allow
   printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-02T00:00:00Z --grace 0s
   tool feed publish feed many --state state --created-at 2026-12-03T00:00:00Z --json
-  tool feed verify feed; cat feed/feed.json state/state.json; rm -f state/lock`,
+  printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-09T00:00:00Z; echo $?
+  tool feed verify feed; cat feed/feed.json state/state.json`,
   // Only the manifest has the time, and an id of its own.
   `tool build many --shards 4 --allow allow -o sharded > out; tool check sharded < many | tail -n 3
-  tool verify sharded --members many --probes 1000; rm sharded/shards.json; tool info sharded; printf '' > out`,
+  tool verify sharded --members many --probes 1000; tool build list --shards 4 -o sharded; rm sharded/shards.json; tool info sharded; printf '' > out`,
   `mkdir parts; tool shard build --shards 1 --index 0 -o parts < /dev/null
   tool shard index parts --shards 1 > out; tool check parts a; rm parts/shards.json; printf '' > out`,
   "cat bloom.bloom | tool merge - bloom.bloom -o old --json",
@@ -292,6 +295,137 @@ describe("killed, the old file stays", { skip: windows }, () => {
   }
 });
 
+describe("one lock for both tools", { skip: windows, concurrency: true }, () => {
+  const tools = { native, npx };
+  const publish = (list) => ["feed", "publish", "feed", list, "--state", "state", "--sign", "key", "--json"];
+
+  /** A folder with a feed of 200 keys, whose first generation the native tool has made. */
+  function begun(name) {
+    const work = fresh(name);
+    const tool = (...args) => execFileSync(native, args, { cwd: work, env });
+    fs.rmSync(join(work, "feed"), { recursive: true });
+    tool("feed", "init", "feed", "--state", "state");
+    write(work, "list", 0);
+    tool(...publish("list"));
+    return { work, lock: join(work, "state/feed.lock"), state: () => files(join(work, "state")) };
+  }
+
+  const write = (work, name, more) =>
+    fs.writeFileSync(join(work, name), Array.from({ length: 200 + more }, (_, i) => `key-${i}\n`).join(""));
+  const generation = (work) => {
+    const { payload } = JSON.parse(fs.readFileSync(join(work, "feed/feed.json"), "utf8"));
+    return JSON.parse(Buffer.from(payload, "base64url").toString()).generation;
+  };
+  const age = (lock, seconds) => fs.utimesSync(lock, new Date(), new Date(Date.now() - seconds * 1000));
+
+  function once(command, work, list) {
+    return spawnSync(command, publish(list), { cwd: work, env, encoding: "utf8" });
+  }
+
+  /** A run that has the lock and waits for its list, which comes by `writer`. */
+  async function waiting(command, work) {
+    const pipe = join(work, "pipe");
+    fs.rmSync(pipe, { force: true });
+    execFileSync("mkfifo", [pipe]);
+    const child = started(command, work, publish("pipe"));
+    let said = "";
+    child.stderr.on("data", (data) => {
+      said += data;
+    });
+    // Comes to an end when the tool has opened the other one.
+    const writer = await fs.promises.open(pipe, "w");
+    return { child, writer, said: () => said };
+  }
+
+  for (const [first, second] of [
+    ["native", "npx"],
+    ["npx", "native"],
+    ["npx", "npx"],
+  ]) {
+    test(`${first} has it, and ${second} comes`, async () => {
+      const { work, lock, state } = begun(`lock-${first}-${second}`);
+      const { child, writer, said } = await waiting(tools[first], work);
+      const before = state();
+      const refused = once(tools[second], work, "list");
+      assert.equal(refused.status, 2);
+      assert.match(refused.stderr, /^bloom-wasm: .*: another run writes here just now.*\n$/);
+      assert.deepEqual(state(), before);
+
+      // The first stands still for so long that the second takes its place.
+      child.kill("SIGSTOP");
+      age(lock, 61);
+      write(work, "list", 1);
+      assert.equal(once(tools[second], work, "list").status, 0);
+      child.kill("SIGCONT");
+      assert.ok(!fs.existsSync(lock));
+      const after = [state(), files(join(work, "feed"))];
+      await writer.writeFile(fs.readFileSync(join(work, "many")));
+      await writer.close();
+      assert.deepEqual(await child.ended, { code: 2, signal: null });
+      assert.match(said(), /another took its place\n$/);
+      assert.deepEqual([state(), files(join(work, "feed"))], after);
+      assert.equal(generation(work), 2);
+    });
+  }
+
+  for (const [name, command] of Object.entries(tools)) {
+    test(`${name} shows that it goes on`, { timeout: 60_000 }, async () => {
+      const { work, lock } = begun(`lock-beat-${name}`);
+      const { child, writer } = await waiting(command, work);
+      age(lock, 50);
+      // Every five seconds.
+      while (Date.now() - fs.statSync(lock).mtimeMs > 40_000) await new Promise((later) => setTimeout(later, 50));
+      await writer.writeFile(fs.readFileSync(join(work, "list")));
+      await writer.close();
+      assert.deepEqual(await child.ended, { code: 0, signal: null });
+      assert.ok(!fs.existsSync(lock));
+    });
+
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"]) {
+      test(`${name}, ${signal}`, async () => {
+        const { work, lock } = begun(`lock-${name}-${signal}`);
+        const { child, writer } = await waiting(command, work);
+        child.kill(signal);
+        assert.deepEqual(await child.ended, { code: null, signal });
+        await writer.close();
+        assert.equal(fs.existsSync(lock), signal === "SIGKILL");
+        if (signal !== "SIGKILL") return;
+        for (const other of [native, npx])
+          assert.match(once(other, work, "list").stderr, /if that was killed, the next can begin in \d+ seconds\n$/);
+        age(lock, 61);
+        assert.equal(once(name === "npx" ? native : npx, work, "list").status, 0);
+        assert.ok(!fs.existsSync(lock));
+      });
+    }
+  }
+
+  test("of those that begin at once, each that succeeds has signed a generation of its own", async () => {
+    const { work, lock } = begun("lock-at-once");
+    let expected = 1;
+    for (let round = 0; round < 8; round++) {
+      // Once it is free, and then the lock of a run that was killed lies there.
+      if (round % 2) {
+        fs.writeFileSync(lock, "0123456789abcdef0123456789abcdef");
+        age(lock, 61);
+      }
+      const runs = [npx, npx, native, npx, native].map((command, i) => {
+        write(work, `list-${i}`, 10 * round + i + 1);
+        return started(command, work, publish(`list-${i}`)).ended;
+      });
+      const codes = (await Promise.all(runs)).map(({ code }) => code);
+      assert.ok(
+        codes.every((code) => code === 0 || code === 2),
+        codes.join(),
+      );
+      const done = codes.filter((code) => code === 0).length;
+      assert.ok(done > 0);
+      expected += done;
+      assert.equal(generation(work), expected, codes.join());
+      assert.ok(!fs.existsSync(lock));
+    }
+  });
+});
+
 test("a signal ends it even as the first process of a container", { skip: windows, timeout: 20_000 }, async (t) => {
   const contained = ["unshare", "--pid", "--fork", "--kill-child"];
   if (spawnSync(contained[0], [...contained.slice(1), "true"]).status !== 0)
@@ -330,6 +464,43 @@ test("a full disk leaves the old file", { skip: windows }, (t) => {
   } finally {
     execFileSync("umount", [disk]);
   }
+});
+
+test("a list that is too long for its memory is an error, however far it gets", { skip: windows }, () => {
+  const work = fresh("memory");
+  const list = (from, to) => Array.from({ length: to - from }, (_, i) => `${from + i}\n`).join("");
+  fs.writeFileSync(join(work, "list"), list(0, 1_000_000));
+  fs.writeFileSync(join(work, "old"), list(1000, 1_000_000));
+  const tool = (...args) => execFileSync(native, args, { cwd: work, env });
+  tool("build", "old", "-o", "old.bloom");
+  tool("feed", "init", "public", "--state", "state");
+  const commands = [
+    "build list -o out",
+    "build list -o out --allow old",
+    "build list -o out --kind guava",
+    "build list -o out --shards 4",
+    "verify old.bloom --members list --absent old",
+    "diff old list --base old.bloom -o delta",
+    "feed publish public list --state state",
+  ];
+  for (const command of commands) {
+    let refused = 0;
+    // In pages of 64 KiB. The least is little more than what the tool itself takes.
+    for (const pages of [120, 250, 400, 500, 600]) {
+      const options = [`--wasm-max-mem-pages=${pages}`, join(folder, "node_modules/bloom-wasm/dist/tool.js")];
+      const { status, stderr } = spawnSync(process.execPath, [...options, ...command.split(" ")], {
+        cwd: work,
+        encoding: "utf8",
+      });
+      if (status === 2) {
+        assert.match(stderr, /^bloom-wasm: .*there is no room for \d+ bytes.*\n$/, `${command}: ${pages}`);
+        refused++;
+      } else assert.ok(status === 0 || command.startsWith("verify"), `${command}: ${pages}: ${stderr}`);
+      fs.rmSync(join(work, "out"), { recursive: true, force: true });
+    }
+    assert.ok(refused > 1, command);
+  }
+  assert.ok(!fs.existsSync(join(work, "state/feed.lock")));
 });
 
 test("npx finds it where there is no Rust", { skip: windows }, () => {

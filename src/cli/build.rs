@@ -6,12 +6,14 @@ use std::time::SystemTime;
 use crate::hash::Hashing;
 use crate::keys::Input;
 use crate::keys::list::{Allowlist, Conflict, remove_conflicts};
+use crate::vectors::append;
 use crate::{Blob, Filter, Info, Kind, Profile, Recipe, Stack, digests};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::Serialize;
 
 use super::foreign::{self, AnyKind};
+use super::guard::GuardArgs;
 use super::secret::{SecretArgs, new_hashing};
 use super::show::quoted;
 use super::{Answer, Streams, grouped, keys, lists, output, rate, read_blob, shards, show, unless_closed};
@@ -82,6 +84,8 @@ pub struct BuildArgs {
     #[arg(long, value_name = "N")]
     shards: Option<u32>,
     #[command(flatten)]
+    pub guard: GuardArgs,
+    #[command(flatten)]
     pub signing: shards::SigningArgs,
     #[command(flatten)]
     pub foreign: foreign::BuildingArgs,
@@ -130,8 +134,9 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
         return shards::build(&args, shards, profile(&args)?, streams);
     }
     args.signing.require_none()?;
+    args.guard.require_none()?;
     output::check(&args.output)?;
-    output::check_lists(&args.output, args.lists.iter().chain(&args.allow))?;
+    output::check_inputs("a list", args.lists.iter().chain(&args.allow), &args.output)?;
     args.secret.check_output(&args.output)?;
     let profile = profile(&args)?;
     let kind = match args.kind {
@@ -206,7 +211,7 @@ pub fn members(
         Ok(())
     };
     let met = keys::for_each(lists, profile, omitted, streams, Vec::new, digest, |digests| {
-        members.extend(digests)
+        append(&mut members, &digests)
     })?;
     Ok((members, met))
 }
@@ -236,7 +241,7 @@ pub fn allow(
     };
     let met = keys::for_each(lists, profile, &keys::Omitted::none(), streams, new, take, |(more, later)| {
         read += more;
-        allowlist.merge(later);
+        allowlist.merge(later)
     })?;
     let (allowed, conflicts) = allowlist.finish()?;
     remove_conflicts(members, &conflicts)?;

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use super::build::{Row, allow, members, milliseconds, write, write_and_tell};
+use super::guard::{Change, GuardArgs};
 use super::inspect::{keyed_in_words, time_in_words};
 use super::secret::SecretArgs;
 use super::{Answer, Streams, grouped, keys, lists, output, rate, read_blob, read_file};
@@ -48,6 +49,8 @@ pub struct DiffArgs {
     /// Make a delta even if no line of the new list is a key: it removes every key
     #[arg(long)]
     allow_empty: bool,
+    #[command(flatten)]
+    guard: GuardArgs,
     /// A name for people, kept in the blob that results; otherwise that of the base
     #[arg(long)]
     name: Option<String>,
@@ -65,7 +68,7 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let all = || [&args.old, &args.new].into_iter().chain(&args.allow);
     lists::check_stdin(all().chain([&args.base]))?;
     output::check(&args.output)?;
-    output::check_lists(&args.output, all().chain([&args.base]))?;
+    output::check_inputs("a list", all().chain([&args.base]), &args.output)?;
     args.secret.check_output(&args.output)?;
     let parent = read_blob(&args.base, args.secret.read()?.as_ref(), streams)?;
     let profile = parent.profile();
@@ -90,7 +93,7 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
         rows.push(("allowed", words));
     }
     sort(&mut allowed)?;
-    let (mut old, _) = members(from_ref(&args.old), profile, hashing, &args.omitted, streams)?;
+    let (mut old, old_met) = members(from_ref(&args.old), profile, hashing, &args.omitted, streams)?;
     sort(&mut old)?;
     let denied = |digest: &u64| !parent.filter().has_digest(*digest);
     // Those that an allowlist took out of the base.
@@ -101,6 +104,10 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
         bail!("{base} denies {} keys of {old}, so it isn't the blob of that list", grouped(lost));
     }
     let removed = strangers(&old, &live, &|_| true)?;
+    if !(live.is_empty() && args.allow_empty) {
+        let [before, removed] = [&old, &removed].map(|digests| digests.len() as u64);
+        args.guard.check(&Change { before, removed, lines: Some([old_met.lines(), met.lines()]) })?;
+    }
     let added = live.len() - (old.len() - removed.len());
     child.filter_mut().update(Update { live: &live, removed: &removed, allowed: &allowed, fpr })?;
     child.describe(args.name.or(parent.name().map(str::to_owned)), created_at)?;
@@ -146,6 +153,8 @@ pub struct ApplyArgs {
 pub fn apply(args: ApplyArgs, streams: &mut Streams) -> Result<Answer> {
     lists::check_stdin([&args.file].into_iter().chain(&args.deltas))?;
     output::check(&args.output)?;
+    // The blob may well be replaced by what it becomes.
+    output::check_inputs("a delta", &args.deltas, &args.output)?;
     args.secret.check_output(&args.output)?;
     let mut blob = read_blob(&args.file, args.secret.read()?.as_ref(), streams)?;
     for path in &args.deltas {

@@ -12,6 +12,7 @@ use ed25519_dalek::{SigningKey, VerifyingKey};
 use serde::Serialize;
 
 use super::build::{Keys, Row, allow, members, milliseconds};
+use super::guard::{GuardArgs, Lines};
 use super::inspect::time_in_words;
 use super::manifest::{self, Feed, File, Head, Manifest, Payload};
 use super::publish::{Next, Publisher, include_fpr, read_files};
@@ -203,6 +204,8 @@ struct PublishArgs {
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]
+    guard: GuardArgs,
+    #[command(flatten)]
     secret: SecretArgs,
     /// Print what was done as JSON
     #[arg(long)]
@@ -241,8 +244,19 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         bail!("the feed was signed until now, and clients expect it; give --sign, or --unsigned");
     }
 
-    let (members, allowed, mut rows) = args.read(&publisher, streams)?;
-    let next = Next::of(&publisher, members, allowed)?;
+    let Read { members, allowed, lines, mut rows } = args.read(&publisher, streams)?;
+    let next = Next::of(&publisher, members, allowed, lines)?;
+    if let Err(refusal) = args.check(&next, &publisher) {
+        // A list that is wrong for days is no reason for clients to lose the one that they have.
+        let renewed = publisher.renew(&signers, expires_in).with_context(|| format!("{refusal:#}"))?;
+        match publisher.state.generation {
+            0 => return Err(refusal),
+            generation if renewed => {
+                bail!("{refusal:#}; the old list was signed anew as generation {generation}")
+            }
+            generation => bail!("{refusal:#}; this stays generation {generation}"),
+        }
+    }
     let made = next.make(&publisher)?;
     let published = publisher.publish(&next, made.as_ref(), &signers, expires_in)?;
     publisher.prune(grace)?;
@@ -265,9 +279,19 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
+/// What the lists hold.
+struct Read {
+    /// The digests of the members and of the allowed keys, sorted.
+    members: Vec<u64>,
+    allowed: Vec<u64>,
+    /// How the members' lines were read.
+    lines: Lines,
+    /// What is to be said of the lists.
+    rows: Vec<Row>,
+}
+
 impl PublishArgs {
-    /// The digests of the members and of the allowed keys, sorted, and what is to be said of the lists.
-    fn read(&self, publisher: &Publisher, streams: &mut Streams) -> Result<(Vec<u64>, Vec<u64>, Vec<Row>)> {
+    fn read(&self, publisher: &Publisher, streams: &mut Streams) -> Result<Read> {
         let (profile, hashing) = (publisher.state.profile()?, publisher.hashing()?);
         self.omitted.check(profile)?;
         let (mut members, met) = members(&self.lists, profile, hashing, &self.omitted, streams)?;
@@ -281,10 +305,16 @@ impl PublishArgs {
             sort(&mut allowed)?;
             rows.push(("allowed", words));
         }
-        if members.is_empty() && !self.allow_empty {
-            bail!("the lists gave no key, so nothing was published; --allow-empty removes every key");
+        Ok(Read { members, allowed, lines: met.lines(), rows })
+    }
+
+    /// Fails for lists that are more likely an error than what is wanted.
+    fn check(&self, next: &Next, publisher: &Publisher) -> Result<()> {
+        match next.count() {
+            0 if self.allow_empty => Ok(()),
+            0 => bail!("the lists gave no key, so nothing was published; --allow-empty removes every key"),
+            _ => self.guard.check(&next.change(publisher)),
         }
-        Ok((members, allowed, rows))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use crate::interop::{self, Builder, Format, Keys, Options};
 use crate::keys::Input;
+use crate::vectors::append;
 use crate::{Blob, Error, Kind, Profile, digests, hash};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
@@ -291,8 +292,8 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
         Default::default,
         take,
         |(more, digests)| {
-            text.extend(more);
-            members.extend(digests);
+            append(&mut text, &more)?;
+            append(&mut members, &digests)
         },
     )?;
     let keys = members.len() as u64;

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use crate::info::Parameter;
 use crate::keys::native::Native;
 use crate::keys::{Input, lines};
+use crate::vectors::append;
 use crate::{Blob, Delta, Filter, Info, Kind, LayerKind, Profile, Stack, hash};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -192,7 +193,7 @@ fn layers_in_words(stack: &Stack) -> String {
 pub struct CheckArgs {
     /// The blob, or the folder of a sharded filter
     file: PathBuf,
-    /// Keys; if there are none, the lines of standard input, gzipped or not
+    /// Keys; - alone, or none, for the lines of standard input, gzipped or not
     #[arg(allow_negative_numbers = true)]
     keys: Vec<String>,
     #[command(flatten)]
@@ -200,8 +201,12 @@ pub struct CheckArgs {
 }
 
 pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
-    if args.file.as_os_str() == "-" && args.keys.is_empty() {
+    let reads_lines = args.keys.is_empty() || args.keys == ["-"];
+    if args.file.as_os_str() == "-" && reads_lines {
         bail!("standard input can't be both the blob and the keys");
+    }
+    if !reads_lines && args.keys.iter().any(|key| key == "-") {
+        bail!("- is standard input, and goes with no other keys; the key - can be one of its lines");
     }
     let secret = args.secret.read()?;
     let mut asked = if args.file.is_dir() {
@@ -228,12 +233,14 @@ pub fn check(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
         Err(_) if block.len() > 1 => block.chunks(1).try_for_each(|line| show(line, asked.has_each(line)?)),
         answers => show(block, answers?),
     };
-    if args.keys.is_empty() {
+    if reads_lines {
         let mut input = lists::text(input).context("standard input")?;
         let mut text = Vec::new();
         let mut first = true;
         loop {
-            while text.len() < block && input.read_until(b'\n', &mut text).context("standard input")? > 0 {}
+            while text.len() < block
+                && lists::read_question(&mut input, &mut text).context("standard input")? > 0
+            {}
             if text.is_empty() {
                 break;
             }
@@ -358,7 +365,7 @@ pub fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         |(more, missing, digests)| {
             count += more;
             false_negatives += missing;
-            members.extend(digests);
+            append(&mut members, &digests)
         },
     )?;
     members.sort_unstable();
@@ -505,6 +512,7 @@ fn listed_probes(
         |(more, found)| {
             probes += more;
             hits += found;
+            Ok(())
         },
     )?;
     Ok((probes, hits, met))

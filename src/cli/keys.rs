@@ -9,6 +9,7 @@ use crate::keys::url::Canonical;
 use crate::keys::{Input, Skip, list};
 use anyhow::{Result, bail};
 
+use super::guard::Lines;
 use super::show::quoted;
 use super::{Streams, grouped, lists};
 
@@ -86,6 +87,7 @@ fn suffix(host: &str) -> Option<psl2::Type> {
 pub struct Met {
     comments: u64,
     not_utf8: u64,
+    lines: Lines,
     /// The number of skipped lines for each reason, in words.
     skipped: BTreeMap<&'static str, u64>,
     notices: Notices,
@@ -117,6 +119,7 @@ impl Met {
         *self.skipped.entry(skip.words()).or_default() += 1;
         // Nobody needs to see what they asked to leave out.
         if !matches!(skip, Skip::TooShort | Skip::TooRare) {
+            self.lines.skipped += 1;
             self.notices.push(|| format!("{}: skipped, {}: {}", place(), skip.words(), quoted(line)));
         }
     }
@@ -125,6 +128,8 @@ impl Met {
     fn merge(&mut self, later: Met) {
         self.comments += later.comments;
         self.not_utf8 += later.not_utf8;
+        self.lines.keys += later.lines.keys;
+        self.lines.skipped += later.lines.skipped;
         for (reason, count) in later.skipped {
             *self.skipped.entry(reason).or_default() += count;
         }
@@ -132,6 +137,11 @@ impl Met {
             self.notices.push(|| line);
         }
         self.notices.more += later.notices.more;
+    }
+
+    /// How many entries gave keys, and how many none.
+    pub fn lines(&self) -> Lines {
+        self.lines
     }
 
     /// A summary in words, each part after a comma.
@@ -160,28 +170,32 @@ pub fn for_each<T: Send>(
     streams: &mut Streams,
     new: impl Fn() -> T + Sync,
     take: impl Fn(&mut T, &Input, Place) -> crate::error::Result<()> + Sync,
-    mut merge: impl FnMut(T),
+    mut merge: impl FnMut(T) -> crate::error::Result<()>,
 ) -> Result<Met> {
     let rules = list::Rules { profile, min_length: omitted.min_length, min_count: omitted.min_count };
     let mut met = Met::default();
     let collect = |chunk: &lists::Chunk| {
         let (mut taken, mut met) = (new(), Met::default());
         chunk.for_each_line(|line, place| {
-            let plain = matches!(profile, Profile::Password { sha1: false, .. });
-            met.not_utf8 += u64::from(plain && str::from_utf8(line).is_err());
+            let kept =
+                matches!(profile, Profile::Password { sha1: false, .. }) && line.len() <= list::MAX_LINE;
+            met.not_utf8 += u64::from(kept && str::from_utf8(line).is_err());
             // In a list of URLs, a line without an entry is a comment.
             let mut comment = profile == Profile::Url;
             if profile == Profile::Raw && line.starts_with(b"#") {
                 met.comments += 1;
                 return Ok(());
             }
-            rules.read(&Native, line, &mut |input| {
+            rules.read_line(&Native, line, &mut |input| {
                 comment = false;
                 match input {
                     Ok(input) if !omitted.allow_suffixes && is_suffix(&input) => {
                         met.skip(Skip::PublicSuffix, line, place);
                     }
-                    Ok(input) => take(&mut taken, &input, place)?,
+                    Ok(input) => {
+                        met.lines.keys += 1;
+                        take(&mut taken, &input, place)?;
+                    }
                     Err(skip) => met.skip(skip, line, place),
                 }
                 Ok(())
@@ -192,8 +206,8 @@ pub fn for_each<T: Send>(
         Ok((taken, met))
     };
     lists::for_each_chunk(paths, streams.input, collect, |(taken, more)| {
-        merge(taken);
         met.merge(more);
+        merge(taken)
     })?;
     met.notices.print(streams);
     Ok(met)

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use crate::keys::lines::trim;
+use crate::keys::list::MAX_LINE;
 use anyhow::{Context, Result, bail};
 use flate2::bufread::GzDecoder;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -24,7 +25,7 @@ pub fn for_each_chunk<T: Send>(
     paths: &[PathBuf],
     input: &mut (dyn Read + Send),
     map: impl Fn(&Chunk) -> Result<T> + Sync,
-    mut merge: impl FnMut(T),
+    mut merge: impl FnMut(T) -> crate::error::Result<()>,
 ) -> Result<()> {
     let bar = progress_bar(paths);
     let mut chunks = Chunks { paths: paths.iter(), input: Some(input), bar: &bar, list: None };
@@ -34,7 +35,7 @@ pub fn for_each_chunk<T: Send>(
     while !batch.is_empty() {
         let (next, made) = rayon::join(&mut read, || batch.par_iter().map(&map).collect::<Vec<_>>());
         for made in made {
-            merge(made?);
+            merge(made?)?;
         }
         batch = next?;
     }
@@ -90,7 +91,7 @@ impl<'a> Iterator for Chunks<'a> {
                 let (path, line) = (*path, *next);
                 let mut text = Vec::with_capacity(CHUNK + 1024);
                 let read = reader.take(CHUNK as u64).read_to_end(&mut text);
-                let read = read.and_then(|_| reader.read_until(b'\n', &mut text));
+                let read = read.and_then(|_| end_line(reader, &mut text));
                 *next += line_ends(&text);
                 if let Err(error) = read {
                     return Some(Err(error).with_context(|| place(path, *next)));
@@ -116,6 +117,34 @@ impl<'a> Chunks<'a> {
         };
         text(self.bar.wrap_read(file))
     }
+}
+
+/// Reads on to the end of the line that a text ends with. Of a line that is too long for a key, only the beginning is
+/// kept: so much that it is still too long without a byte order mark and the end of the line.
+fn end_line(reader: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<()> {
+    let start = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let room = (start + MAX_LINE + 8).saturating_sub(text.len());
+    if !text.is_empty() && start == text.len() {
+        return Ok(());
+    }
+    reader.by_ref().take(room as u64).read_until(b'\n', text)?;
+    if text.len() - start >= MAX_LINE + 8 && !text.ends_with(b"\n") && reader.skip_until(b'\n')? > 0 {
+        text.push(b'\n');
+    }
+    Ok(())
+}
+
+/// Reads a line to ask about, which may be far longer than one of a list. Returns its length with its end.
+///
+/// # Errors
+/// If it is longer than any question: it isn't answered by halves.
+pub fn read_question(reader: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<usize> {
+    const MAX: usize = 1 << 26;
+    let length = reader.by_ref().take(MAX as u64 + 1).read_until(b'\n', text)?;
+    if length > MAX && !text.ends_with(b"\n") {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is longer than 64 MiB"));
+    }
+    Ok(length)
 }
 
 /// How many lines end in a text. The sums are single bytes, because a processor adds dozens of those at once.

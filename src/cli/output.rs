@@ -28,14 +28,18 @@ pub fn check(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Fails if a list is the file that would be replaced.
-pub fn check_lists<'a>(output: &Path, lists: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+/// Fails if one of the inputs is the file that would be replaced. `what` they are is "a list", say.
+pub fn check_inputs<'a>(
+    what: &str,
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+    output: &Path,
+) -> Result<()> {
     if is_stdout(output) || !output.is_file() {
         return Ok(());
     }
-    for list in lists {
-        if list.as_os_str() != "-" && is_same(list, output) {
-            bail!("{}: this is a list, and the output too", output.display());
+    for input in inputs {
+        if input.as_os_str() != "-" && is_same(input, output) {
+            bail!("{}: this is {what}, and the output too", output.display());
         }
     }
     Ok(())
@@ -166,7 +170,7 @@ fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>) -> io::Result<N
     }
     let mut path = lock();
     #[cfg(unix)]
-    signals::watch()?;
+    watch_signals()?;
     let mut temporary = builder.tempfile_in(folder(file)).map_err(plain)?;
     *path = Some(temporary.path().to_owned());
     drop(path);
@@ -198,6 +202,9 @@ fn lock() -> std::sync::MutexGuard<'static, Option<PathBuf>> {
 }
 
 #[cfg(unix)]
+pub use signals::watch_signals;
+
+#[cfg(unix)]
 mod signals {
     use std::sync::Once;
     use std::{fs, io, thread};
@@ -206,8 +213,8 @@ mod signals {
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
-    /// From the first call on, a signal that ends the program removes the temporary file first.
-    pub fn watch() -> io::Result<()> {
+    /// From the first call on, a signal that ends the program first removes the temporary file, and then the lock.
+    pub fn watch_signals() -> io::Result<()> {
         static WATCHES: Once = Once::new();
         let mut done = Ok(());
         WATCHES.call_once(|| {
@@ -219,6 +226,7 @@ mod signals {
                         if let Some(path) = &*path {
                             let _ = fs::remove_file(path);
                         }
+                        crate::cli::lock::remove_held();
                         let _ = emulate_default_handler(signal);
                     }
                 });

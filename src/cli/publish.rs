@@ -8,11 +8,13 @@ use anyhow::{Context, Result, bail, ensure};
 use ed25519_dalek::SigningKey;
 
 use super::decode;
+use super::guard::{Change, Lines};
 use super::manifest::{self, Feed, File, FileKind, Head, Manifest, Payload};
 use super::output;
 use super::state::{Folder, Published, State, Unlisted};
 use crate::digests::{sort, strangers};
 use crate::hash::{Hashing, Secret};
+use crate::vectors::{append, copied};
 use crate::{Blob, Delta, Kind, Profile, Stack, Update};
 
 /// The most deltas over a base. Each makes a query a little slower.
@@ -63,6 +65,21 @@ impl Publisher {
     /// When the manifest in place expires, in milliseconds since 1970; 0 if there is none.
     pub fn expires(&self) -> u64 {
         self.live.as_ref().map_or(0, |(_, live)| live.head.expires)
+    }
+
+    /// How many keys the last generation has, by its manifest.
+    fn last_count(&self) -> u64 {
+        let last = Manifest::<Feed>::parse(&self.state.manifest).and_then(|manifest| manifest.payload()).ok();
+        let last = last.as_ref().or(self.live.as_ref().map(|(_, live)| live));
+        last.map_or(0, |last| last.head.count)
+    }
+
+    /// Signs the list of the last generation anew if that is about to expire, since the next list was refused. Returns
+    /// whether there is a new generation.
+    pub fn renew(&mut self, signers: &[SigningKey], expires_in: u64) -> Result<bool> {
+        let Some(members) = &self.state.members else { return Ok(false) };
+        let (members, lines) = (self.folder.read(members)?, self.state.lines);
+        self.publish(&Next { members, lines, ..Next::default() }, None, signers, expires_in)
     }
 
     /// Puts the next generation in place, unless the one that is there has nothing to be changed. First comes the new
@@ -155,14 +172,16 @@ impl Publisher {
         if next.changes() > 0 || self.state.members.is_none() {
             self.state.members = Some(self.folder.write(format!("members-{generation}"), &next.members)?);
         }
+        self.state.lines = next.lines;
         self.folder.save(&self.state)?;
-        output::write(&self.dir.join(Feed::FILE), text.as_bytes(), || Ok(()))?;
+        output::write(&self.dir.join(Feed::FILE), text.as_bytes(), || self.folder.check())?;
         self.live = Some((text, payload));
         Ok(())
     }
 
     /// Deletes the files that have been unlisted for `grace` milliseconds.
     pub fn prune(&mut self, grace: u64) -> Result<()> {
+        self.folder.check()?;
         let State { unlisted, .. } = &mut self.state;
         let before = unlisted.len();
         unlisted.retain(|Unlisted { sha256, since }| {
@@ -176,9 +195,12 @@ impl Publisher {
 }
 
 /// What the next generation holds.
+#[derive(Default)]
 pub struct Next {
     members: Vec<u64>,
     allowed: Vec<u64>,
+    /// How the lists were read.
+    lines: Option<Lines>,
     pub added: u64,
     /// Members of the last generation that are none any more.
     pub removed: Vec<u64>,
@@ -197,9 +219,9 @@ pub struct Made {
 
 impl Next {
     /// `members` and `allowed` are sorted, and have no digest in common.
-    pub fn of(publisher: &Publisher, members: Vec<u64>, allowed: Vec<u64>) -> Result<Self> {
+    pub fn of(publisher: &Publisher, members: Vec<u64>, allowed: Vec<u64>, lines: Lines) -> Result<Self> {
         let Publisher { dir, folder, state, .. } = publisher;
-        let mut next = Next { members, allowed, added: 0, removed: Vec::new(), unusable: None };
+        let mut next = Next { members, allowed, lines: Some(lines), ..Next::default() };
         let old = match &state.members {
             Some(old) => folder.read(old),
             None => Ok(Vec::new()),
@@ -219,6 +241,17 @@ impl Next {
             next.unusable = Some("it is the first".to_owned());
         }
         Ok(next)
+    }
+
+    /// What becomes of the list of the last generation.
+    pub fn change(&self, publisher: &Publisher) -> Change {
+        let (count, kept) = (self.count(), self.count() - self.added);
+        let counts = match publisher.last_count() {
+            // Those that aren't known one by one, since the state or a part of it was lost.
+            last if kept + (self.removed.len() as u64) < last => Change::of_counts(last, count),
+            last => Change { before: last, removed: self.removed.len() as u64, lines: None },
+        };
+        Change { lines: publisher.state.lines.zip(self.lines).map(|(old, new)| [old, new]), ..counts }
     }
 
     /// The number of members.
@@ -268,7 +301,8 @@ impl Next {
         let (profile, hashing) = (state.profile()?, publisher.hashing()?);
         let fpr = profile.key_fpr(state.fpr) * BASE_SHARE;
         let allowed = (!self.allowed.is_empty()).then_some(&self.allowed[..]);
-        let stack = Stack::build(Kind::Ribbon.into(), &mut self.members.clone(), allowed, fpr, hashing)?;
+        let mut members = copied(&self.members)?;
+        let stack = Stack::build(Kind::Ribbon.into(), &mut members, allowed, fpr, hashing)?;
         let mut blob = Blob::new(profile, stack);
         blob.describe(state.name.clone(), None)?;
         let bytes = blob.encode()?;
@@ -295,9 +329,9 @@ impl Next {
 
     /// The keys that were removed since the file before the one with the number `keep`.
     fn all_removed(&self, Publisher { state, folder, .. }: &Publisher, keep: usize) -> Result<Vec<u64>> {
-        let mut removed = self.removed.clone();
+        let mut removed = copied(&self.removed)?;
         for digests in state.files[keep..].iter().filter_map(|file| file.removed.as_ref()) {
-            removed.extend(folder.read(digests)?);
+            append(&mut removed, &folder.read(digests)?)?;
         }
         sort(&mut removed)?;
         Ok(strangers(&removed, &self.members, &|_| true)?)

@@ -171,6 +171,7 @@ impl Sharded {
         let met = keys::for_each(members, sharding.profile(), omitted, streams, new, take, |batch| {
             measured.members += batch.len();
             spill.extend(batch);
+            Ok(())
         })?;
         measured.met = met;
         let fpr = sharding.profile().key_fpr(self.shards.head.fpr);

@@ -13,7 +13,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::build::{BuildArgs, Keys, Row, milliseconds};
+use super::guard::{Change, GuardArgs};
 use super::inspect::time_in_words;
+use super::lock::Lock;
 use super::manifest::{self, Head, Manifest, Payload, Shards, hex, sha256, unhex};
 use super::secret::{SecretArgs, new_hashing};
 use super::spill::{self, Batch, Spill};
@@ -22,6 +24,7 @@ use crate::digests::{sort, subtract};
 use crate::hash::{Hashing, Secret};
 use crate::keys::Input;
 use crate::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding, write_page};
+use crate::vectors::copied;
 use crate::{Blob, Filter, Kind, Profile, RibbonFilter, Stack};
 
 /// How many keys are built at once, on all cores: it bounds the memory.
@@ -124,9 +127,8 @@ fn build_shard(args: ShardBuildArgs, streams: &mut Streams) -> Result<Answer> {
     ensure!(args.index < args.shards, "--index must be below --shards");
     let mut bytes = Vec::new();
     streams.input.read_to_end(&mut bytes).context("standard input")?;
-    let (digests, rest) = bytes.as_chunks();
-    ensure!(rest.is_empty(), "standard input ends within a digest");
-    let mut digests: Vec<u64> = digests.iter().map(|digest| u64::from_le_bytes(*digest)).collect();
+    ensure!(bytes.len().is_multiple_of(8), "standard input ends within a digest");
+    let mut digests = spill::from_bytes(&bytes)?;
     drop(bytes);
     if let Some(digest) = digests.iter().find(|digest| sharding.shard_of_digest(**digest) != args.index) {
         bail!("the digest {digest:016x} belongs to shard {}", sharding.shard_of_digest(*digest));
@@ -159,6 +161,8 @@ struct IndexArgs {
     /// The number of this generation, if not the next
     #[arg(long, value_name = "N")]
     generation: Option<u64>,
+    #[command(flatten)]
+    guard: GuardArgs,
     #[command(flatten)]
     signing: SigningArgs,
     #[command(flatten)]
@@ -193,6 +197,7 @@ fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
         writer.write(&hex(&entry.sha256), &blob.encode()?)?;
     }
     let (sharding, fpr) = first.context("there is no shard")?;
+    writer.check(&args.guard, writer.count())?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let report = writer.publish(&sharding, fpr, args.name, created_at, args.generation)?;
     // Only now, so that a run that failed can be repeated.
@@ -261,7 +266,14 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     let mut writer = Writer::open(&args.output, args.name.as_deref(), secret.as_ref(), &args.signing)?;
 
     let (split, mut read) = Split::read(args, &sharding, streams)?;
+    // Before hours of work; repeated keys are known only after it.
+    let check = |writer: &Writer, keys| match keys {
+        0 if args.allow_empty => Ok(()),
+        _ => writer.check(&args.guard, keys),
+    };
+    check(&writer, read.keys)?;
     let met = split.build(key_fpr, streams, |made| writer.put(made))?;
+    check(&writer, writer.count())?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let report = writer.publish(&sharding, fpr, args.name.clone(), created_at, None)?;
 
@@ -340,6 +352,7 @@ impl<'a> Split<'a> {
         let met = keys::for_each(&args.lists, profile, &args.omitted, streams, new, take, |batch| {
             keys += batch.len();
             members.extend(batch);
+            Ok(())
         })?;
         args.require_keys(keys)?;
         let take = |(all, own): &mut (Batch, Batch), input: &Input, _: keys::Place| {
@@ -362,6 +375,7 @@ impl<'a> Split<'a> {
                 if args.allow_wins {
                     won.extend(own);
                 }
+                Ok(())
             },
         )?;
         let is_given = !args.allow.is_empty();
@@ -449,7 +463,7 @@ impl Part {
     /// Builds the shard with this place in the part.
     fn make(&self, sharding: &Sharding, key_fpr: f64, first: u32, place: usize) -> Result<(Made, Both)> {
         let sorted = |part: &spill::Part| -> Result<Vec<u64>> {
-            let mut digests = part[place].clone();
+            let mut digests = copied(&part[place])?;
             sort(&mut digests)?;
             Ok(digests)
         };
@@ -468,6 +482,7 @@ impl Part {
 /// Writes the folder of a sharded filter: shards, then pages, then the manifest.
 struct Writer {
     dir: PathBuf,
+    lock: Lock,
     signers: Vec<SigningKey>,
     expires_in: u64,
     live: Option<(String, Shards)>,
@@ -490,6 +505,7 @@ impl Writer {
     /// `secret` is there if the filter is keyed. It must be that of the filter which is there.
     fn open(dir: &Path, name: Option<&str>, secret: Option<&Secret>, signing: &SigningArgs) -> Result<Self> {
         name.map_or(Ok(()), crate::format::require_name)?;
+        let lock = Lock::new(dir.join("shards.lock"))?;
         let signers = signing.sign.iter().map(|path| feed::read_key(path)).collect::<Result<Vec<_>>>()?;
         let expires_in =
             u64::try_from(signing.expires_in.unwrap_or(EXPIRES_IN).as_millis()).unwrap_or(u64::MAX);
@@ -511,7 +527,18 @@ impl Writer {
         if was_signed && signers.is_empty() && !signing.unsigned {
             bail!("the filter was signed until now, and clients expect it; give --sign, or --unsigned");
         }
-        Ok(Writer { dir: dir.to_owned(), signers, expires_in, live, entries: Vec::new() })
+        Ok(Writer { dir: dir.to_owned(), lock, signers, expires_in, live, entries: Vec::new() })
+    }
+
+    /// How many keys the shards have.
+    fn count(&self) -> u64 {
+        self.entries.iter().map(|entry| u64::from(entry.count)).sum()
+    }
+
+    /// Fails if that is too few after those of the last generation.
+    fn check(&self, guard: &GuardArgs, keys: u64) -> Result<()> {
+        let before = self.live.as_ref().map_or(0, |(_, live)| live.head.count);
+        guard.check(&Change::of_counts(before, keys))
     }
 
     /// Writes the next shard, unless it is there already.
@@ -563,7 +590,7 @@ impl Writer {
             fpr,
             seed: sharding.hashing().seed().to_string(),
             check: manifest::check_of(sharding.hashing()),
-            count: self.entries.iter().map(|entry| u64::from(entry.count)).sum(),
+            count: self.count(),
         };
         let shards = Shards {
             head,
@@ -586,7 +613,7 @@ impl Writer {
             return Ok(Report { shards: live.clone(), published: false, dir });
         }
         let text = Manifest::sign(&shards, &self.signers)?.text()?;
-        output::write(&self.dir.join(Shards::FILE), text.as_bytes(), || Ok(()))?;
+        output::write(&self.dir.join(Shards::FILE), text.as_bytes(), || self.lock.check())?;
         Ok(Report { shards, published: true, dir })
     }
 }

@@ -3,7 +3,11 @@
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
+use crate::error::Result;
 use crate::shards::Sharding;
+#[cfg(target_os = "wasi")]
+use crate::vectors::append;
+use crate::vectors::reserve;
 
 /// Into how many files the digests go, at most. Each is then read as a whole.
 const FILES: u32 = 64;
@@ -26,13 +30,44 @@ fn scratch(folder: &Path) -> io::Result<Scratch> {
     tempfile::tempfile_in(folder)
 }
 
-/// WASI has no files without a name, and no list there is longer than memory.
+/// WASI has no files without a name, so a list there isn't longer than memory.
 #[cfg(target_os = "wasi")]
-type Scratch = io::Cursor<Vec<u8>>;
+type Scratch = Memory;
 
 #[cfg(target_os = "wasi")]
 fn scratch(_: &Path) -> io::Result<Scratch> {
     Ok(Scratch::default())
+}
+
+/// A file in memory, which is written to its end before it is read. If there is no memory, writing fails.
+#[cfg(target_os = "wasi")]
+#[derive(Default)]
+struct Memory(io::Cursor<Vec<u8>>);
+
+#[cfg(target_os = "wasi")]
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        append(self.0.get_mut(), bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "wasi")]
+impl Read for Memory {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+#[cfg(target_os = "wasi")]
+impl Seek for Memory {
+    fn seek(&mut self, place: io::SeekFrom) -> io::Result<u64> {
+        self.0.seek(place)
+    }
 }
 
 /// Digests on their way into a [`Spill`]. Each thread fills its own.
@@ -99,7 +134,11 @@ impl Spill {
             failed.take().unwrap_or(Ok(()))?;
             let mut file = file.into_inner().map_err(|error| error.into_error())?;
             file.rewind()?;
-            let mut part: Part = counts.iter().map(|&count| Vec::with_capacity(count)).collect();
+            let room = |&count| {
+                let mut room = Vec::new();
+                reserve(&mut room, count).map_err(io::Error::other).map(|()| room)
+            };
+            let mut part = counts.iter().map(room).collect::<io::Result<Part>>()?;
             let mut file = BufReader::with_capacity(1 << 16, file);
             let mut record = [0; RECORD];
             for _ in 0..counts.iter().sum() {
@@ -110,6 +149,22 @@ impl Spill {
             Ok(part)
         })
     }
+}
+
+/// Digests as they lie in files: 8 bytes each, little-endian.
+pub fn to_bytes(digests: &[u64]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reserve(&mut bytes, digests.len().saturating_mul(8))?;
+    bytes.extend(digests.iter().flat_map(|digest| digest.to_le_bytes()));
+    Ok(bytes)
+}
+
+/// The digests of whole files.
+pub fn from_bytes(bytes: &[u8]) -> Result<Vec<u64>> {
+    let mut digests = Vec::new();
+    reserve(&mut digests, bytes.len() / 8)?;
+    digests.extend(bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+    Ok(digests)
 }
 
 /// The number of a shard, and a digest.

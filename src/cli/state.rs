@@ -1,15 +1,17 @@
 //! What the publisher of a feed remembers from one run to the next, in a folder of its own: the digests of all members,
 //! those that each delta removed, and what was published.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
+use super::guard::Lines;
+use super::lock::Lock;
 use super::manifest::{self, File};
-use super::output;
+use super::{output, spill};
 use crate::hash::{Hashing, Secret};
 use crate::{Profile, hash};
 
@@ -34,8 +36,12 @@ pub struct State {
     check: Option<String>,
     /// The generation that was published last; 0 for none.
     pub generation: u64,
-    /// The members after it.
+    /// The members after it. Like `lines`, it must be there, if only as null: what is missing isn't the first run.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub members: Option<Digests>,
+    /// How its lists were read.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub lines: Option<Lines>,
     pub files: Vec<Published>,
     /// Files of the feed that its manifest doesn't name.
     pub unlisted: Vec<Unlisted>,
@@ -88,6 +94,7 @@ impl State {
             check: manifest::check_of(&hashing),
             generation: 0,
             members: None,
+            lines: None,
             files: Vec::new(),
             unlisted: Vec::new(),
             manifest: String::new(),
@@ -114,14 +121,18 @@ impl State {
 /// The folder of a state, which only one run at a time may use.
 pub struct Folder {
     path: PathBuf,
-    _lock: Lock,
+    lock: Lock,
 }
 
 impl Folder {
     /// Locks the folder.
     pub fn open(path: &Path) -> Result<Self> {
-        let _lock = Lock::new(&path.join("lock")).with_context(|| path.display().to_string())?;
-        Ok(Folder { path: path.to_owned(), _lock })
+        Ok(Folder { path: path.to_owned(), lock: Lock::new(path.join("feed.lock"))? })
+    }
+
+    /// Fails if another run has taken the lock over.
+    pub fn check(&self) -> Result<()> {
+        self.lock.check()
     }
 
     fn json(&self) -> PathBuf {
@@ -150,13 +161,13 @@ impl Folder {
 
     pub fn save(&self, state: &State) -> Result<()> {
         let text = serde_json::to_string_pretty(state)? + "\n";
-        output::write(&self.json(), text.as_bytes(), || Ok(()))
+        output::write(&self.json(), text.as_bytes(), || self.check())
     }
 
     /// Writes sorted digests.
     pub fn write(&self, name: String, digests: &[u64]) -> Result<Digests> {
-        let bytes: Vec<u8> = digests.iter().flat_map(|digest| digest.to_le_bytes()).collect();
-        output::write(&self.path.join(&name), &bytes, || Ok(()))?;
+        let bytes = spill::to_bytes(digests)?;
+        output::write(&self.path.join(&name), &bytes, || self.check())?;
         Ok(Digests { name, checksum: checksum(&bytes) })
     }
 
@@ -165,7 +176,7 @@ impl Folder {
         let path = self.path.join(&digests.name);
         let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
         ensure!(checksum(&bytes) == digests.checksum, "{}: this file is damaged", path.display());
-        Ok(bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+        Ok(spill::from_bytes(&bytes)?)
     }
 
     /// Removes them. It doesn't matter if that fails.
@@ -176,57 +187,4 @@ impl Folder {
 
 fn checksum(bytes: &[u8]) -> String {
     format!("{:016x}", hash::digest(0, bytes))
-}
-
-const IN_USE: &str = "another run publishes this feed just now";
-
-/// Kept until the run ends, however it ends.
-#[cfg(not(target_os = "wasi"))]
-struct Lock {
-    _file: fs::File,
-}
-
-#[cfg(not(target_os = "wasi"))]
-impl Lock {
-    fn new(path: &Path) -> Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Lock { _file: file }),
-            Err(fs::TryLockError::WouldBlock) => bail!(IN_USE),
-            Err(fs::TryLockError::Error(error)) => Err(error.into()),
-        }
-    }
-}
-
-/// WASI has no locks. So this is a file that is there while a run lasts. If a run was killed, it stays.
-#[cfg(target_os = "wasi")]
-struct Lock {
-    path: PathBuf,
-}
-
-#[cfg(target_os = "wasi")]
-impl Lock {
-    fn new(path: &Path) -> Result<Self> {
-        /// After so long, nobody can be publishing any more.
-        const OLD: std::time::Duration = std::time::Duration::from_secs(600);
-        let path = path.with_extension("npx");
-        let age = fs::metadata(&path).and_then(|there| there.modified()).map(|since| since.elapsed());
-        if age.is_ok_and(|age| age.is_ok_and(|age| age > OLD)) {
-            fs::remove_file(&path)?;
-        }
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(_) => Ok(Lock { path }),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                bail!("{IN_USE}, or was killed in the last ten minutes; {} tells", path.display())
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-#[cfg(target_os = "wasi")]
-impl Drop for Lock {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-    }
 }

@@ -6,7 +6,11 @@ use crate::digests::{sort, subtract};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::profile::Profile;
-use crate::vectors::{copied, push, zeroed};
+use crate::vectors::{append, copied, push, zeroed};
+
+/// The most bytes of a line, without its end. Lists come from elsewhere, and what has no line ends would be read until
+/// the memory is full.
+pub const MAX_LINE: usize = 1 << 20;
 
 /// How the lines of a list become keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,6 +44,19 @@ impl Rules {
         Error::unless(self.min_length == 0 || passwords, "only passwords can have a minimum length")?;
         Error::unless(self.min_length == 0 || !hashes, "a hash doesn't tell how long its password is")?;
         Error::unless(self.min_count == 0 || hashes, "only a list of hashes can have a minimum count")
+    }
+
+    /// Like [`Rules::read`], for a line of a text: one of more than [`MAX_LINE`] bytes is skipped.
+    ///
+    /// # Errors
+    /// Those of `take`, and [`Error::TooLarge`] without the memory.
+    pub fn read_line(
+        &self,
+        platform: &impl Platform,
+        line: &[u8],
+        take: &mut dyn FnMut(Result<Input, Skip>) -> Result<()>,
+    ) -> Result<()> {
+        if line.len() > MAX_LINE { take(Err(Skip::TooLong)) } else { self.read(platform, line, take) }
     }
 
     /// Hands each key in a line to `take`, or the reason why there is none. For a comment in a list of URLs, `take`
@@ -128,9 +145,12 @@ impl<P> Allowlist<P> {
     }
 
     /// Appends the list from later lines.
-    pub fn merge(&mut self, later: Self) {
-        self.digests.extend(later.digests);
-        self.conflicts.extend(later.conflicts);
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory.
+    pub fn merge(&mut self, later: Self) -> Result<()> {
+        append(&mut self.digests, &later.digests)?;
+        later.conflicts.into_iter().try_for_each(|conflict| push(&mut self.conflicts, conflict))
     }
 
     /// The allowed digests, and the conflicts: each key once, in the order of the list.

@@ -41,6 +41,8 @@ pub enum Skip {
     PublicSuffix,
     /// Not a SHA-1 in hexadecimal.
     NotAHash,
+    /// A line of more than [`MAX_LINE`](list::MAX_LINE) bytes.
+    TooLong,
     /// A password that is shorter than asked for.
     TooShort,
     /// A password that was seen less often than asked for.
@@ -49,7 +51,7 @@ pub enum Skip {
 
 impl Skip {
     /// The reason's name, which is API: `"not_checkable"`, `"pattern"`, `"local"`, `"public_suffix"`, `"not_a_hash"`,
-    /// `"too_short"` or `"too_rare"`.
+    /// `"too_long"`, `"too_short"` or `"too_rare"`.
     pub fn code(self) -> &'static str {
         match self {
             Skip::NotCheckable => "not_checkable",
@@ -57,6 +59,7 @@ impl Skip {
             Skip::Local => "local",
             Skip::PublicSuffix => "public_suffix",
             Skip::NotAHash => "not_a_hash",
+            Skip::TooLong => "too_long",
             Skip::TooShort => "too_short",
             Skip::TooRare => "too_rare",
         }
@@ -70,6 +73,7 @@ impl Skip {
             Skip::Local => "this computer's own name",
             Skip::PublicSuffix => "a public suffix; --allow-suffixes keeps it",
             Skip::NotAHash => "not a SHA-1 in hexadecimal",
+            Skip::TooLong => "longer than 1 MiB",
             Skip::TooShort => "below the minimum length",
             Skip::TooRare => "below the minimum count",
         }

@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 use crate::filters::{BloomFilter, CountingBloomFilter, CuckooFilter, Filter as AnyFilter};
 use crate::format::{Blob, require_name};
 use crate::hash::Hashing;
-use crate::keys::Skip;
 use crate::keys::lines::lines;
 use crate::keys::list::{Allowlist, Conflict, Rules, remove_conflicts};
+use crate::keys::{Input, Skip};
 use crate::kind::{Kind, Recipe};
 use crate::layers::Stack;
 use crate::params;
@@ -165,12 +165,12 @@ pub struct Digests {
 }
 
 impl Digests {
-    /// Takes the keys in a line.
-    fn read(&mut self, line: &[u8], skipped: &mut Skipped) -> Result<()> {
+    /// Takes the keys in a line: of a text, or one that is a key as a whole.
+    fn read(&mut self, line: &[u8], of_text: bool, skipped: &mut Skipped) -> Result<()> {
         let Digests { hashing, rules, members, allowlist, strict, .. } = self;
         let index = skipped.read;
         skipped.read += 1;
-        rules.read(&Runtime, line, &mut |input| match (input, &mut *allowlist) {
+        let take = &mut |input: Result<Input, Skip>| match (input, &mut *allowlist) {
             (Ok(input), None) => push(members, hashing.digest(input.own())),
             (Ok(input), Some(allowlist)) => allowlist.push(members, &input, || ()),
             (Err(skip), _) if *strict => Err(no_key(skip)),
@@ -179,7 +179,8 @@ impl Digests {
                 skipped.lines.push(&serialize(&line)?);
                 Ok(())
             }
-        })
+        };
+        if of_text { rules.read_line(&Runtime, line, take) } else { rules.read(&Runtime, line, take) }
     }
 
     fn with(kind: Kind, profile: Profile, hashing: Hashing) -> Result<Digests> {
@@ -286,16 +287,17 @@ impl Digests {
         // A copy, because the runtime may be called meanwhile.
         let text = scratch::with(length, copied)?;
         let mut skipped = Skipped::default();
-        scratch::keys(&text, count).try_for_each(|line| self.read(line, &mut skipped))?;
+        scratch::keys(&text, count).try_for_each(|line| self.read(line, false, &mut skipped))?;
         Ok(skipped.lines)
     }
 
-    /// Like `pushKeys`, for each line of a UTF-8 text that isn't blank.
+    /// Like `pushKeys`, for each line of a UTF-8 text that isn't blank. Lines may be too long.
     #[wasm_bindgen(js_name = pushLines)]
     pub fn push_lines(&mut self, text: &Uint8Array) -> Result<Array> {
         let mut skipped = Skipped::default();
         each_chunk(text, |chunk| {
-            lines(chunk).filter(|line| !line.is_empty()).try_for_each(|line| self.read(line, &mut skipped))
+            let mut lines = lines(chunk).filter(|line| !line.is_empty());
+            lines.try_for_each(|line| self.read(line, true, &mut skipped))
         })?;
         Ok(skipped.lines)
     }
