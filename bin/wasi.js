@@ -22,6 +22,7 @@ const ERRORS = `
 /** The one folder that is open from the start: `/`. Files that are opened have the host's numbers, and one more. */
 const ROOT = 3;
 const CREATE = 1;
+const DIRECTORY = 2;
 const EXCLUSIVE = 4;
 const TRUNCATE = 8;
 const APPEND = 1;
@@ -43,7 +44,7 @@ class Exit {
 const error = (/** @type {string} */ code) => Object.assign(new Error(code), { code });
 
 /** What kind of file that is. WASI has no word for a pipe. */
-function fileType(/** @type {fs.BigIntStats} */ stats) {
+function fileType(/** @type {fs.BigIntStats | fs.Dirent<Buffer>} */ stats) {
   if (stats.isBlockDevice()) return 1;
   if (stats.isCharacterDevice()) return TERMINAL;
   if (stats.isDirectory()) return 3;
@@ -95,6 +96,8 @@ export function start(module, args, environment, temporary, lock) {
   const path = (/** @type {number} */ start, /** @type {number} */ length) =>
     Buffer.from(toHost(Buffer.from(bytes(start, length)).toString("latin1"), folder), "latin1");
   const file = (/** @type {number} */ fd) => (fd < ROOT ? fd : fd - 1);
+  /** The paths of open folders, and what was in them when they were first read. */
+  const folders = /** @type {Map<number, { name: Buffer, entries: fs.Dirent<Buffer>[] }>} */ (new Map());
   /** The pieces of memory that a call reads into, or writes. */
   const pieces = (/** @type {number} */ start, /** @type {number} */ count) =>
     Array.from({ length: count }, (_, i) =>
@@ -192,11 +195,31 @@ export function start(module, args, environment, temporary, lock) {
     },
     fd_close(fd) {
       fs.closeSync(file(fd));
+      folders.delete(fd);
+    },
+    fd_readdir(fd, start, room, cookie, used) {
+      const folder = folders.get(fd);
+      if (!folder) throw error("ENOTDIR");
+      if (cookie === 0n) folder.entries = fs.readdirSync(folder.name, { encoding: "buffer", withFileTypes: true });
+      const entries = folder.entries.slice(Number(cookie)).map((entry, i) => {
+        const head = Buffer.alloc(24);
+        head.writeBigUInt64LE(cookie + BigInt(i) + 1n, 0);
+        head.writeUInt32LE(entry.name.length, 16);
+        head.writeUInt8(fileType(entry), 20);
+        return Buffer.concat([head, entry.name]);
+      });
+      // The last one may be cut short: then the next call begins with it.
+      const all = Buffer.concat(entries).subarray(0, room);
+      bytes(start, all.length).set(all);
+      count(used, all.length);
     },
 
-    path_filestat_get(_folder, flags, start, length, result) {
+    path_filestat_get(folder, flags, start, length, result) {
       const stat = flags & FOLLOW ? fs.statSync : fs.lstatSync;
-      stats(result, stat(path(start, length), { bigint: true }));
+      // The library asks for what fd_readdir has named.
+      const within = folders.get(folder)?.name;
+      const name = within ? Buffer.concat([within, Buffer.from("/"), bytes(start, length)]) : path(start, length);
+      stats(result, stat(name, { bigint: true }));
     },
     path_create_directory(_folder, start, length) {
       fs.mkdirSync(path(start, length));
@@ -214,7 +237,11 @@ export function start(module, args, environment, temporary, lock) {
       if (how & EXCLUSIVE) flags |= O_EXCL;
       if (how & TRUNCATE) flags |= O_TRUNC;
       if (mode & APPEND) flags |= O_APPEND;
-      if (!(how & EXCLUSIVE)) return count(fd, fs.openSync(name, flags) + 1);
+      if (!(how & EXCLUSIVE)) {
+        const opened = fs.openSync(name, flags) + 1;
+        if (how & DIRECTORY) folders.set(opened, { name, entries: [] });
+        return count(fd, opened);
+      }
       temporary.hold();
       try {
         // It gets its rights with its name.
@@ -224,7 +251,10 @@ export function start(module, args, environment, temporary, lock) {
         temporary.letGo();
       }
     },
-    /** WASI has no modes: what takes a file's place takes over its mode and its owner, too. */
+    /**
+     * WASI has no modes: what takes a file's place takes over its mode and its owner, too. But what only its owner may
+     * read stays so.
+     */
     path_rename(_from, start, length, _to, newStart, newLength) {
       const [from, to] = [path(start, length), path(newStart, newLength)];
       const there = fs.statSync(to, { throwIfNoEntry: false });
@@ -237,7 +267,8 @@ export function start(module, args, environment, temporary, lock) {
             // Whoever may not give a file away keeps it.
           }
         }
-        fs.chmodSync(from, there ? there.mode : 0o666 & ~process.umask());
+        if (!/(^|\/)\.bloom-wasm-private-[^/]*$/.test(String(from)))
+          fs.chmodSync(from, there ? there.mode : 0o666 & ~process.umask());
         fs.renameSync(from, to);
         if (lock.path.equals(from)) lock.set(to);
         else temporary.set(undefined);

@@ -334,12 +334,12 @@ fn a_keyed_feed() {
     fs::remove_dir_all(tool.0.path().join("state")).unwrap();
     fs::create_dir(tool.0.path().join("alone")).unwrap();
     fs::write(tool.0.path().join("alone/feed.json"), &manifest).unwrap();
-    tool.refused("feed init @alone --state @state", "secret_required");
-    tool.refused("feed init @alone --state @state --secret-file @other", "wrong_secret");
-    tool.refused("feed init @public --state @state", "secret_required");
-    tool.refused("feed init @public --state @state --secret-file @other", "wrong_secret");
+    tool.refused("feed init @alone --state @state --trust-unsigned", "secret_required");
+    tool.refused("feed init @alone --state @state --trust-unsigned --secret-file @other", "wrong_secret");
+    tool.refused("feed init @public --state @state --trust-unsigned", "secret_required");
+    tool.refused("feed init @public --state @state --trust-unsigned --secret-file @other", "wrong_secret");
     assert_eq!(tool.read("public/feed.json"), manifest);
-    tool.done("feed init @public --state @state --secret-file @secret");
+    tool.done("feed init @public --state @state --trust-unsigned --secret-file @secret");
     tool.done("feed publish @public @list --state @state --secret-file @secret");
     tool.done("feed verify @public --secret-file @secret");
 }

@@ -390,3 +390,131 @@ fn a_signal_that_is_to_be_ignored_is() {
         assert_eq!(fs::read(folder.join("out")).unwrap(), blob);
     });
 }
+
+/// The names in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    names
+}
+
+/// A feed with a base and a delta.
+fn feed(folder: &Path) {
+    succeeds(folder, "seq 3000 > list; tool feed init public --state made/state");
+    succeeds(folder, "tool feed publish public list --state made/state");
+    succeeds(folder, "seq 2990 > list; tool feed publish public list --state made/state");
+}
+
+#[test]
+fn the_state_is_for_its_owner_alone() {
+    with_list(|folder, _| {
+        feed(folder);
+        let state = folder.join("made/state");
+        // What was readable, by an accident, isn't after the next run.
+        fs::set_permissions(state.join("state.json"), Permissions::from_mode(0o644)).unwrap();
+        succeeds(folder, "seq 2980 > list; tool feed publish public list --state made/state");
+        let remembered: Vec<_> = names(&state).into_iter().filter(|name| !name.starts_with("lock")).collect();
+        assert_eq!(remembered.len(), 3, "{remembered:?}");
+        for name in remembered {
+            assert_eq!(mode(&state.join(&name)), 0o600, "{name}");
+        }
+        // WASI's folders have no modes.
+        if std::env::var_os("BLOOM_WASM_TOOL").is_none() {
+            assert_eq!(mode(&state), 0o700);
+        }
+        // What is published is for everybody.
+        for name in names(&folder.join("public")) {
+            assert_ne!(mode(&folder.join("public").join(&name)) & 0o044, 0, "{name}");
+        }
+    });
+}
+
+/// As a run leaves it that was killed between writing a file and giving it its name, or before the state names it.
+#[test]
+fn what_killed_runs_left_is_cleared_away() {
+    with_list(|folder, _| {
+        feed(folder);
+        succeeds(folder, "tool build list --shards 2 -o shards");
+        // What others write just now into the same folder stays.
+        succeeds(folder, "cd public; touch .bloom-wasm-Xyz123 .htaccess members-1; cp .b* .h* m* ../shards");
+        succeeds(folder, "touch made/state/notes made/state/members-old");
+        let folders = ["public", "made/state", "shards"].map(|name| folder.join(name));
+        let before = folders.each_ref().map(|folder| names(folder));
+        succeeds(folder, "touch public/.bloom-wasm-own-Abc123 shards/.bloom-wasm-own-Abc123");
+        let left = "touch .bloom-wasm-private-Abc123 members-7 removed-0123456789abcdef";
+        succeeds(folder, &format!("cd made/state; {left}"));
+        // Also by a run that publishes nothing.
+        assert!(succeeds(folder, "tool feed publish public list --state made/state").contains("unchanged"));
+        assert!(succeeds(folder, "tool build list --shards 2 -o shards").contains("unchanged"));
+        assert_eq!(folders.each_ref().map(|folder| names(folder)), before);
+        fs::remove_file(folder.join("public/.bloom-wasm-Xyz123")).unwrap();
+    });
+}
+
+/// The exit code of a command that must come to an end.
+fn ends(folder: &Path, script: &str) -> i32 {
+    let mut child = shell(folder, &format!("exec {:?} {script}", tool()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let id = child.id().to_string();
+    let (ended, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || ended.send(child.wait().unwrap().code()));
+    let code = end.recv_timeout(std::time::Duration::from_secs(60));
+    if code.is_err() {
+        Command::new("kill").args(["-KILL", &id]).status().unwrap();
+    }
+    code.unwrap_or_else(|_| panic!("{script} hangs")).unwrap()
+}
+
+/// A pipe that nobody writes to has the name of a file.
+#[test]
+fn a_pipe_in_the_place_of_a_file_holds_nothing_up() {
+    with_list(|folder, _| {
+        feed(folder);
+        let pipe = |path: &Path| {
+            fs::remove_file(path).unwrap();
+            assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+        };
+        let publish = "feed publish public list --state made/state";
+        let is_file = |name: &String| name.len() == 64;
+        for name in names(&folder.join("public")).into_iter().filter(is_file) {
+            pipe(&folder.join("public").join(name));
+        }
+        assert_eq!(ends(folder, "feed verify public"), 2);
+        // A new base; and then the same once more, in its place.
+        assert_eq!(ends(folder, publish), 0);
+        assert_eq!(ends(folder, "feed verify public"), 0);
+        let manifest = fs::read_to_string(folder.join("public/feed.json")).unwrap();
+        let is_regular = |name: &String| fs::metadata(folder.join("public").join(name)).unwrap().is_file();
+        let files: Vec<_> = names(&folder.join("public")).into_iter().filter(is_file).collect();
+        let base = files.into_iter().find(is_regular).unwrap();
+        pipe(&folder.join("public").join(&base));
+        assert_eq!(ends(folder, publish), 0);
+        assert!(is_regular(&base));
+        assert_ne!(fs::read_to_string(folder.join("public/feed.json")).unwrap(), manifest);
+        assert_eq!(ends(folder, "feed verify public"), 0);
+        let state = folder.join("made/state");
+        pipe(&state.join(names(&state).into_iter().find(|name| name.starts_with("members-")).unwrap()));
+        assert_eq!(ends(folder, publish), 0);
+        for file in ["public/feed.json", "made/state/state.json"] {
+            pipe(&folder.join(file));
+            assert_eq!(ends(folder, publish), 2, "{file}");
+        }
+        assert_eq!(ends(folder, "feed verify public"), 2);
+
+        succeeds(folder, "tool build list --shards 2 -o shards");
+        for name in names(&folder.join("shards")) {
+            pipe(&folder.join("shards").join(name));
+        }
+        let build = "build list --shards 2 -o shards";
+        assert_eq!(ends(folder, "check shards 1"), 2);
+        assert_eq!(ends(folder, build), 2);
+        fs::remove_file(folder.join("shards/shards.json")).unwrap();
+        assert_eq!(ends(folder, build), 0);
+        assert_eq!(ends(folder, "check shards 1"), 0);
+    });
+}

@@ -12,7 +12,8 @@ import { build } from "esbuild";
 import * as setup from "../../scripts/setup.mjs";
 import { newPage, noChromium, PATIENCE, playwright } from "../browsers.mjs";
 import { folder, installed } from "../installed.mjs";
-import { adapter, Publisher, serve } from "../publisher.mjs";
+import { refused } from "../manifests.mjs";
+import { adapter, manifest, Publisher, serve } from "../publisher.mjs";
 import { commands } from "../runtimes/commands.mjs";
 import { skipped } from "../runtimes/table.mjs";
 import { at } from "../site.mjs";
@@ -108,6 +109,28 @@ test("the tool publishes, and a client follows it to the key", async () => {
   const info = feeds[0].info();
   assert.deepEqual([info.name, info.count, info.profile], ["by the tool", listed(40).length, "raw"]);
   await assert.rejects(openFeed(url, { ...options, publicKey }), { code: "signature" });
+});
+
+test(`\`feed verify\` refuses the ${refused.length} manifests that clients refuse`, () => {
+  const work = join(folder, "refused");
+  const publisher = new Publisher(base).delta("second");
+  mkdirSync(work, { recursive: true });
+  for (const [name, bytes] of publisher.files) writeFileSync(join(work, name), bytes);
+  const verify = (bytes) => {
+    writeFileSync(join(work, "feed.json"), bytes);
+    const args = ["feed", "verify", work, `--public-key=${publisher.key.publicKey}`];
+    return spawnSync(join(setup.root, "target/release/bloom-wasm"), args, { encoding: "utf8" });
+  };
+  assert.equal(verify(publisher.manifest).status, 0);
+  // What is as long as allowed.
+  const longest = JSON.stringify(publisher.payload()).padEnd(2 ** 20);
+  assert.equal(verify(manifest(longest, [publisher.key])).status, 0);
+  for (const [code, make, what = make.toString()] of refused) {
+    const { status, stderr } = verify(make(publisher));
+    // It has nothing to remember.
+    if (["wrong_feed", "rollback"].includes(code)) continue;
+    assert.equal(status, code === "expired" ? 1 : 2, `${what}: ${stderr}`);
+  }
 });
 
 const python = setup.pythonPackages("feeds", ["cryptography==50.0.2", "xxhash==4.1.0"]);

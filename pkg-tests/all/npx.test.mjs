@@ -26,7 +26,7 @@ const here = fs.mkdtempSync(join(tmpdir(), "bloom-wasm-npx-"));
 after(() => fs.rmSync(here, { recursive: true }));
 const programs = join(here, "bin");
 fs.mkdirSync(programs);
-for (const name of "sh node env cat head printf ln mkdir mkfifo chmod echo rm true".split(" ")) {
+for (const name of "sh node env cat head printf ln mkdir mkfifo chmod echo rm sed true".split(" ")) {
   const path =
     name === "node" ? process.execPath : execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" });
   fs.symlinkSync(path.trim().startsWith("/") ? path.trim() : `/bin/${name}`, join(programs, name));
@@ -208,19 +208,22 @@ const scripts = [
   "tool build many -o out; tool diff many list --base out -o delta; tool diff many list --base out -o delta --max-removed 100%",
   "tool apply ribbon.bloom ribbon.delta -o ribbon.delta; tool check ribbon.bloom - < many; tool check ribbon.bloom a -",
   "tool apply bloom.bloom ribbon.delta -o old; tool apply ribbon.bloom cut.bloom -o old; tool check ribbon.delta a",
-  // Feeds.
+  // Feeds. WASI's folders have no modes.
   "tool feed; tool feed --help; tool feed publish --help",
   "tool feed verify feed --public-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify feed --json",
   "tool feed verify feed --public-key 2qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify folder",
   "tool feed keygen -o key; tool feed keygen -o new > out; head -c 27 new; printf '' > new; printf '' > out",
-  "tool feed init feed --state made/state; tool feed init feed --state made/state",
-  `tool feed init feed --state state
+  "tool feed init feed --state made/state; tool feed init feed --state made/state; chmod 755 made/state",
+  `tool feed init feed --state made/state --sign key > out; tool feed init feed --state made/state --sign key
+  rm -f made/state/state.json; chmod 755 made/state; printf '' > out`,
+  `tool feed init feed --state state --public-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo > /dev/null
+  sed -i 's/"generation": [0-9]*/"generation": 5/' state/state.json
   tool feed publish feed list --state state --sign key --created-at 2026-12-01T00:00:00Z --allow allow
   tool feed publish feed list --state state --sign key --created-at 2026-12-01T01:00:00Z --allow allow
   printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-02T00:00:00Z --grace 0s
   tool feed publish feed many --state state --created-at 2026-12-03T00:00:00Z --json
   printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-09T00:00:00Z; echo $?
-  tool feed verify feed; cat feed/feed.json state/state.json`,
+  tool feed verify feed; cat feed/feed.json state/state.json; chmod 755 state`,
   // Only the manifest has the time, and an id of its own.
   `tool build many --shards 4 --allow allow -o sharded > out; tool check sharded < many | tail -n 3
   tool verify sharded --members many --probes 1000; tool build list --shards 4 -o sharded; rm sharded/shards.json; tool info sharded; printf '' > out`,

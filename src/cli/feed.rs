@@ -18,6 +18,7 @@ use super::manifest::{self, Feed, File, Head, Manifest, Payload};
 use super::publish::{Next, Publisher, include_fpr, read_files};
 use super::secret::{SecretArgs, new_hashing};
 use super::state::{Folder, State};
+use super::trust::{self, KeyArgs, Live};
 use super::{Answer, Streams, grouped, keys, lists, output, rate};
 use crate::Profile;
 use crate::digests::sort;
@@ -48,8 +49,9 @@ pub fn run(args: FeedArgs, streams: &mut Streams) -> Result<Answer> {
 
 /// Begin a feed, or go on with one whose state was lost
 ///
-/// If the folder has a manifest already, the feed keeps its id, its description and its generations. Its next
-/// generation has a new base.
+/// If the folder has a manifest already, the feed keeps its id and its description. Its generations go on from the
+/// higher of the manifest's and the seconds since 1970, and the next one has a new base. Give the key that has signed
+/// that manifest.
 #[derive(clap::Args)]
 struct InitArgs {
     /// The folder of the feed, which is served
@@ -78,12 +80,14 @@ struct InitArgs {
     /// A name for people, kept in the manifest
     #[arg(long)]
     name: Option<String>,
+    #[command(flatten)]
+    keys: KeyArgs,
 }
 
 fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
-    for folder in [&args.dir, &args.state] {
-        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    }
+    let trust = args.keys.read()?;
+    fs::create_dir_all(&args.dir).with_context(|| args.dir.display().to_string())?;
+    Folder::create(&args.state)?;
     if let (Ok(dir), Ok(state)) = (args.dir.canonicalize(), args.state.canonicalize()) {
         ensure!(!state.starts_with(dir), "the state must not lie in the folder that is served");
     }
@@ -91,8 +95,10 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
     let folder = Folder::open(&args.state)?;
     ensure!(!folder.has_state()?, "{}: there is the state of a feed here already", args.state.display());
     let (lowercase, sha1) = (args.lowercase, args.sha1_hex);
-    let state = match manifest::read::<Feed>(&args.dir)? {
-        Some((_, Feed { head: live, files })) => {
+    let live = trust.judge::<Feed>(manifest::read_bytes::<Feed>(&args.dir)?, None);
+    let live = live.with_context(|| format!("{}: there is a feed here already", args.dir.display()))?;
+    let state = match live {
+        Live::Believed(_, Feed { head: live, files }) => {
             let given =
                 [args.fpr.is_some(), args.profile.is_some(), args.seed.is_some(), args.name.is_some()];
             let dir = args.dir.display();
@@ -111,10 +117,11 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
             );
             let hashing = live.hashing(secret.as_ref()).context(dir.to_string())?;
             let mut state = State::new(live.feed_id, live.name, profile, live.fpr, hashing);
-            state.generation = live.generation;
+            state.generation = live.generation.max(trust::least_generation()?);
             state
         }
-        None => {
+        Live::Strange(why) => return Err(why),
+        Live::None => {
             let profile = args.profile.unwrap_or(Keys::Raw).with(lowercase, sha1);
             let profile = profile.context("--lowercase and --sha1-hex need --profile password")?;
             let fpr = args.fpr.unwrap_or(profile.default_fpr());
@@ -177,9 +184,8 @@ struct PublishArgs {
     /// The folder that `feed init` made
     #[arg(long, value_name = "DIR")]
     state: PathBuf,
-    /// A secret key to sign with; can be repeated
-    #[arg(long, value_name = "KEY")]
-    sign: Vec<PathBuf>,
+    #[command(flatten)]
+    keys: KeyArgs,
     /// Publish a feed without a signature that had one before
     #[arg(long, conflicts_with = "sign")]
     unsigned: bool,
@@ -234,21 +240,25 @@ struct Report {
 
 fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     lists::check_stdin(args.lists.iter().chain(&args.allow))?;
-    let signers = args.sign.iter().map(|path| read_key(path)).collect::<Result<Vec<_>>>()?;
+    let trust = args.keys.read_to_sign()?;
+    let signs = !trust.signers.is_empty();
     let now = milliseconds(args.created_at.unwrap_or_else(SystemTime::now))?;
     let [expires_in, grace] =
         [args.expires_in, args.grace].map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     ensure!(expires_in > 0, "--expires-in must be longer than that");
-    let mut publisher = Publisher::open(&args.dir, &args.state, args.secret.read()?, now)?;
-    if publisher.is_signed() && signers.is_empty() && !args.unsigned {
+    let mut publisher = Publisher::open(&args.dir, &args.state, args.secret.read()?, trust, now)?;
+    if publisher.is_signed()? && !signs && !args.unsigned {
         bail!("the feed was signed until now, and clients expect it; give --sign, or --unsigned");
+    }
+    if let Some(why) = publisher.strange.take() {
+        streams.warn(&format!("not believed: {why:#}"));
     }
 
     let Read { members, allowed, lines, mut rows } = args.read(&publisher, streams)?;
     let next = Next::of(&publisher, members, allowed, lines)?;
     if let Err(refusal) = args.check(&next, &publisher) {
         // A list that is wrong for days is no reason for clients to lose the one that they have.
-        let renewed = publisher.renew(&signers, expires_in).with_context(|| format!("{refusal:#}"))?;
+        let renewed = publisher.renew(expires_in).with_context(|| format!("{refusal:#}"))?;
         match publisher.state.generation {
             0 => return Err(refusal),
             generation if renewed => {
@@ -258,7 +268,7 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         }
     }
     let made = next.make(&publisher)?;
-    let published = publisher.publish(&next, made.as_ref(), &signers, expires_in)?;
+    let published = publisher.publish(&next, made.as_ref(), expires_in)?;
     publisher.prune(grace)?;
 
     let state = &publisher.state;
@@ -371,11 +381,10 @@ struct Info {
 }
 
 fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
-    let path = args.dir.join(Feed::FILE);
-    let name = || path.display().to_string();
-    let manifest =
-        fs::read_to_string(&path).map_err(Into::into).and_then(|text| Manifest::<Feed>::parse(&text));
-    let manifest = manifest.with_context(name)?;
+    let name = || args.dir.join(Feed::FILE).display().to_string();
+    let bytes =
+        manifest::read_bytes::<Feed>(&args.dir)?.context("there is no such file").with_context(name)?;
+    let manifest = Manifest::<Feed>::parse(&bytes).with_context(name)?;
     if !args.public_key.is_empty() && !args.public_key.iter().any(|key| manifest.is_signed_by(key)) {
         bail!("{}: none of these keys has signed it", name());
     }

@@ -2,16 +2,16 @@
 
 use std::marker::PhantomData;
 use std::path::Path;
-use std::{fs, io};
 
 use anyhow::{Context, Result, bail, ensure};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::read_regular;
 use crate::Profile;
 use crate::hash::{Access, Hashing, Secret};
 use crate::shards::{PAGE, Sharding};
@@ -37,6 +37,8 @@ pub trait Payload: Serialize + DeserializeOwned {
     const FILE: &'static str;
     /// The `typ` of its signatures.
     const TYPE: &'static str;
+
+    fn head(&self) -> &Head;
 
     /// Fails unless it is one as docs/feeds.md describes it.
     fn check(&self) -> Result<()>;
@@ -70,7 +72,7 @@ struct Header {
 pub struct Head {
     pub version: u32,
     pub feed_id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub generation: u64,
     pub created_at: u64,
@@ -79,7 +81,7 @@ pub struct Head {
     pub fpr: f64,
     pub seed: String,
     /// The check value of the secret, in 16 hexadecimal digits, if the filter is keyed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
     pub count: u64,
 }
@@ -89,6 +91,7 @@ pub struct Head {
 pub struct Feed {
     #[serde(flatten)]
     pub head: Head,
+    #[serde(deserialize_with = "objects")]
     pub files: Vec<File>,
 }
 
@@ -114,6 +117,20 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+/// A text that may be missing, but not null.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
+}
+
+/// Serde would also take an array for a struct.
+fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let objects = Vec::<Map<String, Value>>::deserialize(deserializer)?;
+    objects
+        .into_iter()
+        .map(|object| T::deserialize(Value::Object(object)).map_err(D::Error::custom))
+        .collect()
+}
+
 /// A file of a feed.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct File {
@@ -124,10 +141,23 @@ pub struct File {
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", try_from = "String")]
 pub enum FileKind {
     Base,
     Delta,
+}
+
+/// Serde would also take an object with the name of the kind.
+impl TryFrom<String> for FileKind {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        match &name[..] {
+            "base" => Ok(FileKind::Base),
+            "delta" => Ok(FileKind::Delta),
+            _ => Err("an unknown kind of file"),
+        }
+    }
 }
 
 impl File {
@@ -216,6 +246,10 @@ impl Payload for Feed {
     const FILE: &'static str = "feed.json";
     const TYPE: &'static str = "bloom-wasm-feed";
 
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
     fn check(&self) -> Result<()> {
         self.head.check()?;
         ensure!((1..=MAX_FILES).contains(&self.files.len()), "it must have 1 to {MAX_FILES} files");
@@ -252,6 +286,10 @@ impl Payload for Shards {
     const FILE: &'static str = "shards.json";
     const TYPE: &'static str = "bloom-wasm-shards";
 
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
     fn check(&self) -> Result<()> {
         self.head.check()?;
         let pages = Sharding::new(self.profile()?, 0, self.shards)?.pages();
@@ -269,7 +307,7 @@ impl<P: Payload> Manifest<P> {
         payload.check()?;
         ensure!(keys.len() <= MAX_SIGNATURES, "a manifest has at most {MAX_SIGNATURES} signatures");
         let payload = encode(payload)?;
-        ensure!(payload.len() / 4 * 3 <= MAX_PAYLOAD, "the manifest is too long");
+        require_short(&payload)?;
         let header = Header { alg: ALGORITHM.into(), typ: P::TYPE.into() };
         let protected = encode(&header)?;
         let signed = |key: &SigningKey| {
@@ -282,9 +320,9 @@ impl<P: Payload> Manifest<P> {
     }
 
     /// Reads one, with whatever signatures it has.
-    pub fn parse(text: &str) -> Result<Self> {
-        ensure!(text.len() <= MAX_LENGTH, "this is longer than any manifest");
-        let manifest: Manifest<P> = serde_json::from_str(text).context("this is not a manifest")?;
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        ensure!(bytes.len() <= MAX_LENGTH, "this is longer than any manifest");
+        let manifest: Manifest<P> = object(bytes)?;
         ensure!(manifest.signatures.len() <= MAX_SIGNATURES, "more than {MAX_SIGNATURES} signatures");
         Ok(manifest)
     }
@@ -295,7 +333,7 @@ impl<P: Payload> Manifest<P> {
     }
 
     pub fn payload(&self) -> Result<P> {
-        ensure!(self.payload.len() / 4 * 3 <= MAX_PAYLOAD, "the payload is longer than {MAX_PAYLOAD} bytes");
+        require_short(&self.payload)?;
         // Before the other fields, which a later version may not have.
         #[derive(Deserialize)]
         struct Versioned {
@@ -317,7 +355,9 @@ impl<P: Payload> Manifest<P> {
     /// Whether one of the signatures is by this key.
     pub fn is_signed_by(&self, key: &VerifyingKey) -> bool {
         self.signatures.iter().any(|signed| {
-            let Ok(Signed { protected, signature }) = Signed::deserialize(signed) else { return false };
+            // Serde would also take an array.
+            let signed = signed.as_object().and(Signed::deserialize(signed).ok());
+            let Some(Signed { protected, signature }) = signed else { return false };
             let signature = Base64UrlUnpadded::decode_vec(&signature).ok();
             let signature = signature.and_then(|bytes| Signature::from_slice(&bytes).ok());
             let message = format!("{protected}.{}", self.payload);
@@ -342,18 +382,25 @@ fn is_ours(protected: &str, typ: &str) -> bool {
     })
 }
 
-/// The manifest in a folder as it lies there, and its payload; none if there isn't one.
-pub fn read<P: Payload>(dir: &Path) -> Result<Option<(String, P)>> {
+/// The manifest in a folder as it lies there; none if there isn't one.
+pub fn read_bytes<P: Payload>(dir: &Path) -> Result<Option<Vec<u8>>> {
     let path = dir.join(P::FILE);
-    let name = || path.display().to_string();
-    match fs::read_to_string(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        text => {
-            let text = text.with_context(name)?;
-            let payload = Manifest::parse(&text).and_then(|manifest| manifest.payload());
-            Ok(Some((text, payload.with_context(name)?)))
-        }
-    }
+    let is_there = path.try_exists().with_context(|| path.display().to_string())?;
+    is_there.then(|| read_regular(&path, MAX_LENGTH as u64)).transpose()
+}
+
+/// What the manifest in a folder says, whoever signed it; none if there isn't one.
+pub fn read<P: Payload>(dir: &Path) -> Result<Option<P>> {
+    let read = |bytes: Vec<u8>| Manifest::<P>::parse(&bytes)?.payload();
+    let name = || dir.join(P::FILE).display().to_string();
+    read_bytes::<P>(dir)?.map(|bytes| read(bytes).with_context(name)).transpose()
+}
+
+/// Fails for a payload, in base64url, that is longer than any.
+fn require_short(payload: &str) -> Result<()> {
+    let bytes = payload.len() / 4 * 3 + (payload.len() % 4).saturating_sub(1);
+    ensure!(bytes <= MAX_PAYLOAD, "the payload is longer than {MAX_PAYLOAD} bytes");
+    Ok(())
 }
 
 fn encode(value: &impl Serialize) -> Result<String> {
@@ -362,7 +409,13 @@ fn encode(value: &impl Serialize) -> Result<String> {
 
 fn decode<T: DeserializeOwned>(text: &str) -> Result<T> {
     let json = Base64UrlUnpadded::decode_vec(text).ok().context("this is not a manifest: bad base64url")?;
-    serde_json::from_slice(&json).context("this is not a manifest")
+    object(&json)
+}
+
+/// Reads a JSON object. Serde would also take an array for a struct.
+fn object<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
+    let object: Map<String, Value> = serde_json::from_slice(json).context("this is not a manifest")?;
+    T::deserialize(Value::Object(object)).context("this is not a manifest")
 }
 
 /// A public key as it is printed: 32 bytes in base64url without padding.

@@ -20,15 +20,17 @@ mod shards;
 mod show;
 mod spill;
 mod state;
+mod trust;
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::Blob;
 use crate::hash::Secret;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use show::{grouped, rate};
@@ -183,13 +185,26 @@ fn decode(bytes: Vec<u8>, secret: Option<&Secret>) -> crate::error::Result<Blob>
     }
 }
 
+/// Reads a file of a folder, and no more than `most` bytes and one. A pipe could hold up the tool for ever, and a device
+/// has no end.
+fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let read = || -> Result<Vec<u8>> {
+        let file = fs::metadata(path)?;
+        ensure!(file.is_file(), "this is not a file");
+        let mut bytes = Vec::new();
+        fs::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().with_context(|| path.display().to_string())
+}
+
 /// Reads a file; `-` is standard input.
 fn read_file(path: &Path, streams: &mut Streams) -> Result<Vec<u8>> {
     let bytes = if path == Path::new("-") {
         let mut bytes = Vec::new();
         streams.input.read_to_end(&mut bytes).map(|_| bytes)
     } else {
-        std::fs::read(path)
+        fs::read(path)
     };
     bytes.with_context(|| lists::name(path))
 }

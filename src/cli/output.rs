@@ -122,17 +122,75 @@ fn with_slashes(path: &str) -> String {
     path[..start].to_owned() + &path[start..].replace('\\', "/")
 }
 
+/// Whose a file is.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Any,
+    /// A file that a run publishes or remembers. Its folder is for one run at a time.
+    Own,
+    /// The same, and nobody else may read it.
+    Private,
+}
+
+/// How the names of temporary files begin.
+fn prefix(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Any => ".bloom-wasm-",
+        Kind::Own => ".bloom-wasm-own-",
+        // bin/wasi.js knows it: WASI has no modes.
+        Kind::Private => ".bloom-wasm-private-",
+    }
+}
+
 /// Writes a file. `report` runs before the file is put in its place. If it fails, nothing has changed.
 pub fn write(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> Result<()> {
+    put(path, bytes, Kind::Any, report)
+}
+
+/// Writes a file into a folder that is for one run at a time: [`clear`] finds what is left if the run is killed.
+pub fn publish(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> Result<()> {
+    put(path, bytes, Kind::Own, report)
+}
+
+/// The same for a file that nobody else may read.
+pub fn remember(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> Result<()> {
+    put(path, bytes, Kind::Private, report)
+}
+
+/// Removes from a folder what runs left that were killed.
+pub fn clear(folder: &Path) -> Result<()> {
+    remove(folder, |name| [Kind::Own, Kind::Private].into_iter().any(|kind| name.starts_with(prefix(kind))))
+}
+
+/// Removes some files of a folder.
+pub fn remove(folder: &Path, is_left: impl Fn(&str) -> bool) -> Result<()> {
+    let remove = || -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_name().to_str().is_some_and(&is_left) && entry.file_type()?.is_file() {
+                match fs::remove_file(entry.path()) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    removed => removed?,
+                }
+            }
+        }
+        Ok(())
+    };
+    remove().with_context(|| folder.display().to_string())
+}
+
+fn put(path: &Path, bytes: &[u8], kind: Kind, report: impl FnOnce() -> Result<()>) -> Result<()> {
     let name = || path.display().to_string();
     let (file, there) = target(path)?;
-    if there.as_ref().is_some_and(|there| !there.is_file()) || is_descriptor(&file) {
+    let is_device = there.as_ref().is_some_and(|there| !there.is_file()) || is_descriptor(&file);
+    if kind == Kind::Any && is_device {
         // A device, a pipe or an open file: replacing it would be a surprise.
         let mut device = OpenOptions::new().append(true).open(path).with_context(name)?;
         report()?;
         return device.write_all(bytes).with_context(name);
     }
-    let temporary = temporary(&file, bytes, there).with_context(name)?;
+    let there = there.filter(|there| there.is_file());
+    let temporary = temporary(&file, bytes, there, kind).with_context(name)?;
     report()?;
     let mut path = lock();
     temporary.persist(&file).map_err(|error| error.error).with_context(name)?;
@@ -160,11 +218,11 @@ pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Writes the bytes to a temporary file beside the final one, with the owner and the mode of the file it will replace.
-fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>) -> io::Result<NamedTempFile> {
+fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>, kind: Kind) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".bloom-wasm-");
+    builder.prefix(prefix(kind));
     #[cfg(unix)]
-    if there.is_none() {
+    if there.is_none() && kind != Kind::Private {
         // The mode of an ordinary file, less the umask. The crate's default mode is for secrets.
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     }
@@ -185,7 +243,9 @@ fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>) -> io::Result<N
             use std::os::unix::fs::{MetadataExt, fchown};
             fchown(temporary.as_file(), Some(there.uid()), Some(there.gid()))
         };
-        temporary.as_file().set_permissions(there.permissions())?;
+        if kind != Kind::Private {
+            temporary.as_file().set_permissions(there.permissions())?;
+        }
     }
     temporary.as_file().sync_all()?;
     Ok(temporary)

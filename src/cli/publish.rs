@@ -4,14 +4,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
-use ed25519_dalek::SigningKey;
+use anyhow::{Context, Result, bail};
 
 use super::decode;
 use super::guard::{Change, Lines};
 use super::manifest::{self, Feed, File, FileKind, Head, Manifest, Payload};
-use super::output;
 use super::state::{Folder, Published, State, Unlisted};
+use super::trust::{self, Live, Trust};
+use super::{output, read_regular};
 use crate::digests::{sort, strangers};
 use crate::hash::{Hashing, Secret};
 use crate::vectors::{append, copied};
@@ -29,24 +29,31 @@ pub struct Publisher {
     pub state: State,
     /// The secret, if the feed is keyed.
     pub secret: Option<Secret>,
-    /// The manifest in the folder, and its payload.
+    /// The manifest in the folder, and its payload, if it is to be believed.
     live: Option<(String, Feed)>,
+    /// Why the manifest in the folder isn't to be believed.
+    pub strange: Option<anyhow::Error>,
+    trust: Trust,
     /// In milliseconds since 1970.
     now: u64,
 }
 
 impl Publisher {
-    pub fn open(dir: &Path, state: &Path, secret: Option<Secret>, now: u64) -> Result<Self> {
+    pub fn open(dir: &Path, state: &Path, secret: Option<Secret>, trust: Trust, now: u64) -> Result<Self> {
         let folder = Folder::open(state)?;
         let state = folder.load()?;
         // Fails for another secret than that of the feed.
         state.hashing(secret.as_ref()).with_context(|| dir.display().to_string())?;
-        let live = manifest::read::<Feed>(dir)?;
-        if let Some((_, live)) = &live {
-            let dir = dir.display();
-            ensure!(live.head.feed_id == state.feed_id, "{dir}: this is another feed than that of the state");
-        }
-        Ok(Publisher { dir: dir.to_owned(), folder, state, secret, live, now })
+        let name = || dir.join(Feed::FILE).display().to_string();
+        let live = manifest::read_bytes::<Feed>(dir)?;
+        let (live, strange) = match trust.judge::<Feed>(live, Some(&state)).with_context(name)? {
+            Live::None => (None, None),
+            Live::Believed(text, live) => (Some((text, live)), None),
+            Live::Strange(why) => (None, Some(why.context(name()))),
+        };
+        folder.clear(&state)?;
+        output::clear(dir)?;
+        Ok(Publisher { dir: dir.to_owned(), folder, state, secret, live, strange, trust, now })
     }
 
     /// How keys become digests.
@@ -55,11 +62,11 @@ impl Publisher {
     }
 
     /// Whether the manifest that is in place has a signature, or the last one that this state knows.
-    pub fn is_signed(&self) -> bool {
-        let is_signed =
-            |text: &String| Manifest::<Feed>::parse(text).is_ok_and(|manifest| manifest.is_signed());
+    pub fn is_signed(&self) -> Result<bool> {
+        let is_signed = |text: &String| Ok(Manifest::<Feed>::parse(text.as_bytes())?.is_signed());
         // A state that was lost knows no manifest, but the folder has one.
-        is_signed(&self.state.manifest) || self.live.as_ref().is_some_and(|(text, _)| is_signed(text))
+        let live = self.live.as_ref().map_or(Ok::<_, anyhow::Error>(false), |(text, _)| is_signed(text))?;
+        Ok(live || self.state.is_signed()?.unwrap_or(false))
     }
 
     /// When the manifest in place expires, in milliseconds since 1970; 0 if there is none.
@@ -69,38 +76,36 @@ impl Publisher {
 
     /// How many keys the last generation has, by its manifest.
     fn last_count(&self) -> u64 {
-        let last = Manifest::<Feed>::parse(&self.state.manifest).and_then(|manifest| manifest.payload()).ok();
+        let last = Manifest::<Feed>::parse(self.state.manifest.as_bytes());
+        let last = last.and_then(|manifest| manifest.payload()).ok();
         let last = last.as_ref().or(self.live.as_ref().map(|(_, live)| live));
         last.map_or(0, |last| last.head.count)
     }
 
     /// Signs the list of the last generation anew if that is about to expire, since the next list was refused. Returns
     /// whether there is a new generation.
-    pub fn renew(&mut self, signers: &[SigningKey], expires_in: u64) -> Result<bool> {
-        let Some(members) = &self.state.members else { return Ok(false) };
+    pub fn renew(&mut self, expires_in: u64) -> Result<bool> {
+        // If the state is an old copy, its list is older than the one that clients have.
+        let is_old = self.live.as_ref().is_some_and(|(text, _)| *text != self.state.manifest);
+        let members = self.state.members.as_ref().filter(|_| !is_old);
+        let Some(members) = members else { return Ok(false) };
         let (members, lines) = (self.folder.read(members)?, self.state.lines);
-        self.publish(&Next { members, lines, ..Next::default() }, None, signers, expires_in)
+        self.publish(&Next { members, lines, ..Next::default() }, None, expires_in)
     }
 
     /// Puts the next generation in place, unless the one that is there has nothing to be changed. First comes the new
     /// file, then the state, then the manifest: so a run that ends in between leaves a whole feed, and is made up for
     /// by the next. Returns whether there is a new generation.
-    pub fn publish(
-        &mut self,
-        next: &Next,
-        made: Option<&Made>,
-        signers: &[SigningKey],
-        expires_in: u64,
-    ) -> Result<bool> {
+    pub fn publish(&mut self, next: &Next, made: Option<&Made>, expires_in: u64) -> Result<bool> {
         let before = self.state.digests();
         if let Some(made) = made {
             self.place(next, made)?;
         }
         let is_live = self.live.as_ref().is_some_and(|(text, _)| *text == self.state.manifest);
         self.unlist(if is_live { None } else { self.live.as_ref().map(|(_, live)| live.clone()) });
-        let published = made.is_some() || !is_live || !self.is_fresh(signers, expires_in);
+        let published = made.is_some() || !is_live || !self.is_fresh(expires_in);
         if published {
-            self.sign(next, signers, expires_in)?;
+            self.sign(next, expires_in)?;
         }
         // From here on everything is published, and what is left over only takes room.
         let after = self.state.digests();
@@ -117,7 +122,7 @@ impl Publisher {
         // If the run ends here, a later one deletes the file.
         self.state.unlisted.push(Unlisted { sha256: sha256.clone(), since: self.now });
         self.folder.save(&self.state)?;
-        output::write(&self.dir.join(&sha256), &made.bytes, || Ok(()))?;
+        output::publish(&self.dir.join(&sha256), &made.bytes, || self.folder.check())?;
         if file.file.kind == FileKind::Delta {
             let removed = next.all_removed(self, made.keep)?;
             file.removed = Some(self.folder.write(format!("removed-{}", &sha256[..16]), &removed)?);
@@ -141,17 +146,18 @@ impl Publisher {
     }
 
     /// Whether the manifest in place lasts for half of its time yet, and is signed by just these keys.
-    fn is_fresh(&self, signers: &[SigningKey], expires_in: u64) -> bool {
+    fn is_fresh(&self, expires_in: u64) -> bool {
         self.live.as_ref().is_some_and(|(text, live)| {
             live.head.is_fresh(self.now, expires_in)
-                && Manifest::<Feed>::parse(text).is_ok_and(|manifest| manifest.has_signers(signers))
+                && Manifest::<Feed>::parse(text.as_bytes())
+                    .is_ok_and(|manifest| manifest.has_signers(&self.trust.signers))
         })
     }
 
     /// Writes the state and the manifest of the next generation.
-    fn sign(&mut self, next: &Next, signers: &[SigningKey], expires_in: u64) -> Result<()> {
+    fn sign(&mut self, next: &Next, expires_in: u64) -> Result<()> {
         let live = self.live.as_ref().map_or(0, |(_, live)| live.head.generation);
-        let generation = self.state.generation.max(live) + 1;
+        let generation = trust::next(self.state.generation.max(live))?;
         let head = Head {
             version: manifest::VERSION,
             feed_id: self.state.feed_id.clone(),
@@ -166,7 +172,7 @@ impl Publisher {
             count: next.count(),
         };
         let payload = Feed { head, files: self.state.files.iter().map(|file| file.file.clone()).collect() };
-        let text = Manifest::sign(&payload, signers)?.text()?;
+        let text = Manifest::sign(&payload, &self.trust.signers)?.text()?;
         self.state.manifest = text.clone();
         self.state.generation = generation;
         if next.changes() > 0 || self.state.members.is_none() {
@@ -174,7 +180,7 @@ impl Publisher {
         }
         self.state.lines = next.lines;
         self.folder.save(&self.state)?;
-        output::write(&self.dir.join(Feed::FILE), text.as_bytes(), || self.folder.check())?;
+        output::publish(&self.dir.join(Feed::FILE), text.as_bytes(), || self.folder.check())?;
         self.live = Some((text, payload));
         Ok(())
     }
@@ -375,7 +381,7 @@ pub fn include_fpr(profile: Profile, fpr: f64) -> f64 {
 /// The bytes of a file that is as it was published.
 fn read_file(dir: &Path, file: &File) -> Result<Vec<u8>> {
     let path = dir.join(&file.sha256);
-    let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+    let bytes = read_regular(&path, file.bytes)?;
     if File::new(file.kind, &bytes) != *file {
         bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
     }

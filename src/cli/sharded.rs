@@ -1,7 +1,6 @@
 //! Asking the folder of a sharded filter, for `info`, `check` and `verify`.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -10,10 +9,10 @@ use super::inspect::{keyed_in_words, time_in_words};
 use super::manifest::{self, Head, Payload, Shards, hex, sha256};
 use super::shards::{ribbon, size_in_words};
 use super::spill::{Batch, Spill};
-use super::{Answer, Streams, decode, grouped, keys, rate};
+use super::{Answer, Streams, decode, grouped, keys, rate, read_regular};
 use crate::hash::Secret;
 use crate::keys::Input;
-use crate::shards::{Entry, Sharding, read_page};
+use crate::shards::{Entry, PAGE, Sharding, read_page};
 use crate::{Blob, Profile, hash};
 
 /// A folder that is asked. A shard is read when it is first needed.
@@ -28,6 +27,8 @@ pub struct Sharded {
     held: u64,
 }
 
+/// The bytes of a whole page.
+const LONGEST_PAGE: u64 = 40 * PAGE as u64;
 /// How many bytes of shards stay in memory.
 const HELD: u64 = 256 << 20;
 
@@ -41,7 +42,7 @@ impl Sharded {
                 Shards::FILE
             )
         };
-        let (_, shards) = manifest::read::<Shards>(dir)?.with_context(none)?;
+        let shards = manifest::read::<Shards>(dir)?.with_context(none)?;
         let sharding =
             shards.sharding(secret.as_ref()).with_context(|| dir.join(Shards::FILE).display().to_string())?;
         Ok(Sharded {
@@ -58,8 +59,7 @@ impl Sharded {
     /// A file whose name is its hash.
     fn read(&self, name: &str, bytes: Option<u32>) -> Result<Vec<u8>> {
         let path = self.dir.join(name);
-        let context = || path.display().to_string();
-        let found = fs::read(&path).with_context(context)?;
+        let found = read_regular(&path, bytes.map_or(LONGEST_PAGE, u64::from))?;
         if sha256(&found) != name || bytes.is_some_and(|bytes| found.len() != bytes as usize) {
             bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
         }

@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Subcommand;
-use ed25519_dalek::SigningKey;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -19,7 +18,8 @@ use super::lock::Lock;
 use super::manifest::{self, Head, Manifest, Payload, Shards, hex, sha256, unhex};
 use super::secret::{SecretArgs, new_hashing};
 use super::spill::{self, Batch, Spill};
-use super::{Answer, Streams, decode, feed, grouped, keys, output, rate};
+use super::trust::{self, KeyArgs, Live, Trust};
+use super::{Answer, Streams, decode, grouped, keys, output, rate, read_regular};
 use crate::digests::{sort, subtract};
 use crate::hash::{Hashing, Secret};
 use crate::keys::Input;
@@ -38,9 +38,8 @@ const EXPIRES_IN: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// How a manifest is signed, and how long it lasts.
 #[derive(clap::Args)]
 pub struct SigningArgs {
-    /// A secret key to sign the manifest with, with --shards; can be repeated
-    #[arg(long, value_name = "KEY")]
-    sign: Vec<PathBuf>,
+    #[command(flatten)]
+    keys: KeyArgs,
     /// Publish without a signature what had one before
     #[arg(long, conflicts_with = "sign")]
     unsigned: bool,
@@ -52,11 +51,33 @@ pub struct SigningArgs {
 impl SigningArgs {
     /// Fails if there is any.
     pub fn require_none(&self) -> Result<()> {
-        if !self.sign.is_empty() || self.unsigned || self.expires_in.is_some() {
-            bail!("--sign, --unsigned and --expires-in go with --shards");
+        if self.keys.any() || self.unsigned || self.expires_in.is_some() {
+            bail!("--sign, --public-key, --trust-unsigned, --unsigned and --expires-in go with --shards");
         }
         Ok(())
     }
+
+    /// Takes the lock of the folder, and reads the keys and the manifest in it. There is no state, so nothing else says
+    /// how the filter goes on.
+    fn read(&self, dir: &Path) -> Result<Known> {
+        let trust = self.keys.read_to_sign()?;
+        let lock = Lock::new(dir.join("shards.lock"))?;
+        let name = || dir.join(Shards::FILE).display().to_string();
+        let live = match trust.judge(manifest::read_bytes::<Shards>(dir)?, None).with_context(name)? {
+            Live::Believed(text, live) => Some((text, live)),
+            Live::None => None,
+            Live::Strange(why) => return Err(why.context(name())),
+        };
+        Ok(Known { lock, trust, live })
+    }
+}
+
+/// What is known of a folder before it is written to.
+struct Known {
+    lock: Lock,
+    trust: Trust,
+    /// The manifest in it, and its payload.
+    live: Option<(String, Shards)>,
 }
 
 /// Build a sharded filter elsewhere: each shard by itself, and then the folder
@@ -136,7 +157,7 @@ fn build_shard(args: ShardBuildArgs, streams: &mut Streams) -> Result<Answer> {
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let made = Made::new(&sharding, profile.key_fpr(fpr), args.index, &mut digests, None)?;
     let path = args.output.join(file_of_shard(args.index));
-    output::write(&path, &made.bytes, || Ok(()))?;
+    output::publish(&path, &made.bytes, || Ok(()))?;
     let row = ("wrote", format!("{}, {} keys", path.display(), grouped(made.entry.count.into())));
     super::unless_closed(streams.print_rows(&[row]))?;
     Ok(Answer::Yes)
@@ -159,7 +180,7 @@ struct IndexArgs {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     created_at: Option<SystemTime>,
     /// The number of this generation, if not the next
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=trust::MAX_GENERATION))]
     generation: Option<u64>,
     #[command(flatten)]
     guard: GuardArgs,
@@ -174,7 +195,8 @@ struct IndexArgs {
 
 fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     let secret = args.secret.read()?;
-    let mut writer = Writer::open(&args.dir, args.name.as_deref(), secret.as_ref(), &args.signing)?;
+    let known = args.signing.read(&args.dir)?;
+    let mut writer = Writer::open(&args.dir, args.name.as_deref(), secret.as_ref(), &args.signing, known)?;
     Sharding::new(Profile::Raw, 0, args.shards)?;
     let mut others = (args.shards..MAX_SHARDS).map(|shard| args.dir.join(file_of_shard(shard)));
     if let Some(other) = others.find(|path| path.exists()) {
@@ -184,7 +206,7 @@ fn index(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     for shard in 0..args.shards {
         let path = args.dir.join(file_of_shard(shard));
         let name = || path.display().to_string();
-        let bytes = fs::read(&path).with_context(name)?;
+        let bytes = read_regular(&path, MAX_SHARD.into())?;
         let entry = entry_of(&bytes).with_context(name)?;
         let blob = decode(bytes, secret.as_ref()).with_context(name)?;
         let filter = ribbon(&blob).with_context(name)?;
@@ -251,10 +273,12 @@ impl Made {
 /// Builds a sharded filter from lists.
 pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Streams) -> Result<Answer> {
     let secret = args.secret.read()?;
-    let sharding = Sharding::new(profile, hashing(args, secret.as_ref())?, shards)?;
+    ensure!(!output::is_stdout(&args.output), "with --shards, -o is a folder");
+    fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
+    let known = args.signing.read(&args.output)?;
+    let sharding = Sharding::new(profile, hashing(args, secret.as_ref(), known.live.as_ref())?, shards)?;
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let key_fpr = profile.key_fpr(fpr);
-    ensure!(!output::is_stdout(&args.output), "with --shards, -o is a folder");
     // Reports what is impossible before hours of reading.
     let share = if key_fpr < fpr {
         format!("a key gets {} of --fpr", rate(key_fpr / fpr))
@@ -262,8 +286,8 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
         "--fpr".to_owned()
     };
     RibbonFilter::from_digests(&mut Vec::new(), key_fpr, *sharding.hashing()).context(share)?;
-    fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
-    let mut writer = Writer::open(&args.output, args.name.as_deref(), secret.as_ref(), &args.signing)?;
+    let name = args.name.as_deref();
+    let mut writer = Writer::open(&args.output, name, secret.as_ref(), &args.signing, known)?;
 
     let (split, mut read) = Split::read(args, &sharding, streams)?;
     // Before hours of work; repeated keys are known only after it.
@@ -297,15 +321,13 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
 
 /// How keys become digests. A keyed filter keeps the seed that it has, so that shards with the same keys stay as they
 /// are.
-fn hashing(args: &BuildArgs, secret: Option<&Secret>) -> Result<Hashing> {
-    if secret.is_some()
-        && args.seed.is_none()
-        && let Ok(Some((_, live))) = manifest::read::<Shards>(&args.output)
-        && let Ok(hashing) = live.head.hashing(secret)
-    {
-        return Ok(hashing);
+fn hashing(args: &BuildArgs, secret: Option<&Secret>, live: Option<&(String, Shards)>) -> Result<Hashing> {
+    match live {
+        Some((_, live)) if secret.is_some() && args.seed.is_none() => {
+            live.head.hashing(secret).with_context(|| args.output.join(Shards::FILE).display().to_string())
+        }
+        _ => new_hashing(args.seed, secret),
     }
-    new_hashing(args.seed, secret)
 }
 
 /// The digests of lists, split over the shards, on disk.
@@ -483,8 +505,9 @@ impl Part {
 struct Writer {
     dir: PathBuf,
     lock: Lock,
-    signers: Vec<SigningKey>,
+    trust: Trust,
     expires_in: u64,
+    /// The manifest in the folder, and its payload.
     live: Option<(String, Shards)>,
     entries: Vec<Entry>,
 }
@@ -503,31 +526,33 @@ struct Report {
 
 impl Writer {
     /// `secret` is there if the filter is keyed. It must be that of the filter which is there.
-    fn open(dir: &Path, name: Option<&str>, secret: Option<&Secret>, signing: &SigningArgs) -> Result<Self> {
+    fn open(
+        dir: &Path,
+        name: Option<&str>,
+        secret: Option<&Secret>,
+        signing: &SigningArgs,
+        known: Known,
+    ) -> Result<Self> {
         name.map_or(Ok(()), crate::format::require_name)?;
-        let lock = Lock::new(dir.join("shards.lock"))?;
-        let signers = signing.sign.iter().map(|path| feed::read_key(path)).collect::<Result<Vec<_>>>()?;
+        let Known { lock, trust, live } = known;
         let expires_in =
             u64::try_from(signing.expires_in.unwrap_or(EXPIRES_IN).as_millis()).unwrap_or(u64::MAX);
         ensure!(expires_in > 0, "--expires-in must be longer than that");
         manifest::check_expiry(milliseconds(SystemTime::now())?.saturating_add(expires_in))?;
         ensure!(
-            signers.len() <= manifest::MAX_SIGNATURES,
+            trust.signers.len() <= manifest::MAX_SIGNATURES,
             "--sign can be repeated {} times",
             manifest::MAX_SIGNATURES
         );
-        let live = manifest::read::<Shards>(dir)?;
-        if let Some((_, live)) = &live {
+        if let Some((text, live)) = &live {
             live.head.hashing(secret).with_context(|| dir.join(Shards::FILE).display().to_string())?;
+            let was_signed = Manifest::<Shards>::parse(text.as_bytes())?.is_signed();
+            if was_signed && trust.signers.is_empty() && !signing.unsigned {
+                bail!("the filter was signed until now, and clients expect it; give --sign, or --unsigned");
+            }
         }
-        let was_signed = match &live {
-            Some((text, _)) => Manifest::<Shards>::parse(text)?.is_signed(),
-            None => false,
-        };
-        if was_signed && signers.is_empty() && !signing.unsigned {
-            bail!("the filter was signed until now, and clients expect it; give --sign, or --unsigned");
-        }
-        Ok(Writer { dir: dir.to_owned(), lock, signers, expires_in, live, entries: Vec::new() })
+        output::clear(dir)?;
+        Ok(Writer { dir: dir.to_owned(), lock, trust, expires_in, live, entries: Vec::new() })
     }
 
     /// How many keys the shards have.
@@ -552,8 +577,8 @@ impl Writer {
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.dir.join(name);
         let is_there = fs::metadata(&path).is_ok_and(|there| there.len() == bytes.len() as u64)
-            && fs::read(&path).is_ok_and(|there| there == bytes);
-        if is_there { Ok(()) } else { output::write(&path, bytes, || Ok(())) }
+            && read_regular(&path, bytes.len() as u64).is_ok_and(|there| there == bytes);
+        if is_there { Ok(()) } else { output::publish(&path, bytes, || self.lock.check()) }
     }
 
     /// Writes the pages and the manifest.
@@ -575,8 +600,20 @@ impl Writer {
         let last = live.map_or(0, |live| live.head.generation);
         // Then it is published even if nothing has changed.
         let asked = generation.is_some();
-        let generation = generation.unwrap_or(last + 1);
+        let generation = match generation {
+            Some(generation) => generation,
+            // The manifest that is there may be an old one, which a host has put back.
+            None if last > 0 && !self.trust.signers.is_empty() => {
+                trust::next(last)?.max(trust::least_generation()?)
+            }
+            None => trust::next(last)?,
+        };
         ensure!(generation > last, "--generation must be more than {last}, the one that is there");
+        ensure!(
+            generation <= trust::MAX_GENERATION,
+            "--generation must be at most {}",
+            trust::MAX_GENERATION
+        );
         let created_at = created_at.unwrap_or(now);
         let (lowercase, sha1) = sharding.profile().password();
         let head = Head {
@@ -608,12 +645,12 @@ impl Writer {
             && !asked
             && shards.is_as(live)
             && live.head.is_fresh(now, self.expires_in)
-            && Manifest::<Shards>::parse(text)?.has_signers(&self.signers)
+            && Manifest::<Shards>::parse(text.as_bytes())?.has_signers(&self.trust.signers)
         {
             return Ok(Report { shards: live.clone(), published: false, dir });
         }
-        let text = Manifest::sign(&shards, &self.signers)?.text()?;
-        output::write(&self.dir.join(Shards::FILE), text.as_bytes(), || self.lock.check())?;
+        let text = Manifest::sign(&shards, &self.trust.signers)?.text()?;
+        output::publish(&self.dir.join(Shards::FILE), text.as_bytes(), || self.lock.check())?;
         Ok(Report { shards, published: true, dir })
     }
 }

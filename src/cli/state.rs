@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::guard::Lines;
 use super::lock::Lock;
-use super::manifest::{self, File};
-use super::{output, spill};
+use super::manifest::{self, Feed, File, Manifest};
+use super::{output, read_regular, spill};
 use crate::hash::{Hashing, Secret};
 use crate::{Profile, hash};
 
@@ -111,11 +111,32 @@ impl State {
         manifest::hashing(&self.seed, self.check.as_deref(), secret)
     }
 
+    /// Whether the manifest that was published last has a signature; none if it isn't known.
+    pub fn is_signed(&self) -> Result<Option<bool>> {
+        let manifest = Some(&self.manifest).filter(|manifest| !manifest.is_empty());
+        let manifest = manifest.map(|manifest| Manifest::<Feed>::parse(manifest.as_bytes())).transpose();
+        Ok(manifest.context("the manifest in the state")?.map(|manifest| manifest.is_signed()))
+    }
+
+    /// Whether all files that it names lie in the two folders: they are going to be deleted.
+    fn has_plain_names(&self) -> bool {
+        let files = self.files.iter().map(|published| &published.file.sha256);
+        let mut published = files.chain(self.unlisted.iter().map(|unlisted| &unlisted.sha256));
+        published.all(|sha256| manifest::unhex(sha256).is_some())
+            && self.digests().iter().all(|digests| is_digests(&digests.name))
+    }
+
     /// The files of digests that it names.
     pub fn digests(&self) -> Vec<Digests> {
         let removed = self.files.iter().filter_map(|published| published.removed.clone());
         self.members.iter().cloned().chain(removed).collect()
     }
+}
+
+/// Whether a file of digests has this name.
+fn is_digests(name: &str) -> bool {
+    let rest = ["members-", "removed-"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
+    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// The folder of a state, which only one run at a time may use.
@@ -125,6 +146,22 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// Makes the folder, for nobody else to read.
+    pub fn create(path: &Path) -> Result<()> {
+        let name = || path.display().to_string();
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).with_context(name)?;
+        }
+        #[cfg(unix)]
+        let created = std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700).create(path);
+        #[cfg(not(unix))]
+        let created = fs::create_dir(path);
+        match created {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            created => created.with_context(name),
+        }
+    }
+
     /// Locks the folder.
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Folder { path: path.to_owned(), lock: Lock::new(path.join("feed.lock"))? })
@@ -147,34 +184,41 @@ impl Folder {
 
     pub fn load(&self) -> Result<State> {
         let name = || self.json().display().to_string();
-        let text = match fs::read_to_string(self.json()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                bail!("{}: there is no state of a feed here; `feed init` makes one", self.path.display())
-            }
-            text => text.with_context(name)?,
-        };
-        let state: State = serde_json::from_str(&text).with_context(name)?;
+        if !self.has_state()? {
+            bail!("{}: there is no state of a feed here; `feed init` makes one", self.path.display());
+        }
+        let text = read_regular(&self.json(), u64::MAX)?;
+        let state: State = serde_json::from_slice(&text).with_context(name)?;
         let version = if state.check.is_some() { KEYED } else { VERSION };
         ensure!(state.version == version, "{}: this is of another version of the tool", name());
+        ensure!(state.has_plain_names(), "{}: it names files that no feed has", name());
         Ok(state)
+    }
+
+    /// Removes what runs left that were killed.
+    pub fn clear(&self, state: &State) -> Result<()> {
+        output::clear(&self.path)?;
+        let named = state.digests();
+        let is_left = |name: &str| is_digests(name) && named.iter().all(|digests| digests.name != name);
+        output::remove(&self.path, is_left)
     }
 
     pub fn save(&self, state: &State) -> Result<()> {
         let text = serde_json::to_string_pretty(state)? + "\n";
-        output::write(&self.json(), text.as_bytes(), || self.check())
+        output::remember(&self.json(), text.as_bytes(), || self.check())
     }
 
     /// Writes sorted digests.
     pub fn write(&self, name: String, digests: &[u64]) -> Result<Digests> {
         let bytes = spill::to_bytes(digests)?;
-        output::write(&self.path.join(&name), &bytes, || self.check())?;
+        output::remember(&self.path.join(&name), &bytes, || self.check())?;
         Ok(Digests { name, checksum: checksum(&bytes) })
     }
 
     /// Reads them.
     pub fn read(&self, digests: &Digests) -> Result<Vec<u64>> {
         let path = self.path.join(&digests.name);
-        let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+        let bytes = read_regular(&path, u64::MAX)?;
         ensure!(checksum(&bytes) == digests.checksum, "{}: this file is damaged", path.display());
         Ok(spill::from_bytes(&bytes)?)
     }
