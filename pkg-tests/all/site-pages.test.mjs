@@ -273,6 +273,14 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     }
   });
 
+  test("says what needs JavaScript where there is none", async () => {
+    for (const path of sections) {
+      const page = await open(browser, path, { javaScriptEnabled: false });
+      await shows(page, "noscript, noscript *", /needs JavaScript/);
+      await page.context().close();
+    }
+  });
+
   test("is reached from the page that a host sends for an address at any depth", async () => {
     const page = await open(browser, "404.html");
     for (const path of ["none", "none/", "docs/none.html", "docs/api/none/none"]) {
