@@ -36,10 +36,10 @@ const feeds = [
   { name: "each minute, 20 keys", every: 1, changes: 20, slow: HOUR / 2, publishes: 120 },
 ];
 
-/** What is paid for a month in US dollars, as listed on 2026-11-23: https://developers.cloudflare.com/r2/pricing/ */
+/** What a month costs in US dollars, by the public list of August 2026: https://developers.cloudflare.com/r2/pricing/ */
 const r2 = ({ requests }) => Math.max(0, requests - 10e6) * 0.36e-6; // reads; the first ten million are free
 
-/** https://aws.amazon.com/cloudfront/pricing/pay-as-you-go/, for North America and Europe. */
+/** https://aws.amazon.com/cloudfront/pricing/, for North America. */
 function cloudFront({ requests, bytes }) {
   const tiers = [
     [1e12, 0],

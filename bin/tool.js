@@ -38,7 +38,31 @@ function environment() {
   return terminal?.columns ? { ...process.env, COLUMNS: `${terminal.columns}` } : process.env;
 }
 
-if (isMainThread) {
+/** The tool, in this thread. */
+function run(
+  /** @type {Uint8Array[]} */ args,
+  /** @type {NodeJS.ProcessEnv} */ environment,
+  temporary = new Temporary(),
+) {
+  const tool = new WebAssembly.Module(readFileSync(new URL("tool.wasm", import.meta.url)));
+  process.exit(start(tool, [Buffer.from("bloom-wasm"), ...args], environment, temporary));
+}
+
+/** Whether the current folder is there. Node starts no other thread where it was deleted. */
+function isSomewhere() {
+  try {
+    return process.cwd() !== "";
+  } catch {
+    return false;
+  }
+}
+
+if (!isMainThread) {
+  const { args, environment, temporary } = workerData;
+  run(args, environment, new Temporary(temporary));
+} else if (!isSomewhere()) {
+  run(args(), environment());
+} else {
   const temporary = new Temporary();
   watch(temporary);
   const worker = new Worker(new URL(import.meta.url), {
@@ -54,8 +78,4 @@ if (isMainThread) {
   worker.on("exit", (code) => {
     process.exitCode ??= code;
   });
-} else {
-  const { args, environment, temporary } = workerData;
-  const tool = new WebAssembly.Module(readFileSync(new URL("tool.wasm", import.meta.url)));
-  process.exit(start(tool, [Buffer.from("bloom-wasm"), ...args], environment, new Temporary(temporary)));
 }

@@ -67,6 +67,16 @@ function waiting(/** @type {() => number} */ run) {
   }
 }
 
+/** The current folder, as WASI has it. If it was deleted, any name will do: what is looked for in it isn't there. */
+function currentFolder() {
+  try {
+    return toWasi(fs.realpathSync.native(".", "buffer").toString("latin1"));
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== "ENOENT") throw error;
+    return "/(deleted)";
+  }
+}
+
 /**
  * Runs a program to its end, and returns its exit code.
  *
@@ -76,7 +86,7 @@ function waiting(/** @type {() => number} */ run) {
  * @param {import("./temporary.js").Temporary} temporary Gets to know each new file until it is renamed or removed.
  */
 export function start(module, args, environment, temporary) {
-  const folder = toWasi(fs.realpathSync.native(".", "buffer").toString("latin1"));
+  const folder = currentFolder();
   const variables = Object.entries({ ...environment, PWD: undefined }).filter(([, value]) => value !== undefined);
   const lists = {
     args,

@@ -28,7 +28,7 @@ const ENTRIES = {
     feature: "builder",
     export: "digests_build",
     exports: "index",
-    limits: { wasm: 102_800, javascript: 20_200 },
+    limits: { wasm: 102_900, javascript: 20_200 },
   },
   reader: {
     feature: "reader",

@@ -276,7 +276,9 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
   test("says what needs JavaScript where there is none", async () => {
     for (const path of sections) {
       const page = await open(browser, path, { javaScriptEnabled: false });
-      await shows(page, "noscript, noscript *", /needs JavaScript/);
+      const word = page.locator("noscript").first();
+      await word.waitFor();
+      assert.match(await word.textContent(), /needs JavaScript/, path);
       await page.context().close();
     }
   });
