@@ -41,7 +41,32 @@ function environment() {
   return terminal?.columns ? { ...process.env, COLUMNS: `${terminal.columns}` } : process.env;
 }
 
-if (isMainThread) {
+/** The tool, in this thread. */
+function run(
+  /** @type {Uint8Array[]} */ args,
+  /** @type {NodeJS.ProcessEnv} */ environment,
+  temporary = new Temporary(),
+  lock = new Temporary(),
+) {
+  const tool = new WebAssembly.Module(readFileSync(new URL("tool.wasm", import.meta.url)));
+  process.exit(start(tool, [Buffer.from("bloom-wasm"), ...args], environment, temporary, lock));
+}
+
+/** Whether the current folder is there. Node starts no other thread where it was deleted. */
+function isSomewhere() {
+  try {
+    return process.cwd() !== "";
+  } catch {
+    return false;
+  }
+}
+
+if (!isMainThread) {
+  const { args, environment, temporary, lock } = workerData;
+  run(args, environment, new Temporary(temporary), new Temporary(lock));
+} else if (!isSomewhere()) {
+  run(args(), environment());
+} else {
   const [temporary, lock] = [new Temporary(), new Temporary()];
   watch(temporary, lock);
   const beat = () => {
@@ -64,9 +89,4 @@ if (isMainThread) {
   worker.on("exit", (code) => {
     process.exitCode ??= code;
   });
-} else {
-  const { args, environment } = workerData;
-  const [temporary, lock] = [workerData.temporary, workerData.lock].map((shared) => new Temporary(shared));
-  const tool = new WebAssembly.Module(readFileSync(new URL("tool.wasm", import.meta.url)));
-  process.exit(start(tool, [Buffer.from("bloom-wasm"), ...args], environment, temporary, lock));
 }

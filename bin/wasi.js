@@ -68,6 +68,16 @@ function waiting(/** @type {() => number} */ run) {
   }
 }
 
+/** The current folder, as WASI has it. If it was deleted, any name will do: what is looked for in it isn't there. */
+function currentFolder() {
+  try {
+    return toWasi(fs.realpathSync.native(".", "buffer").toString("latin1"));
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== "ENOENT") throw error;
+    return "/(deleted)";
+  }
+}
+
 /**
  * Runs a program to its end, and returns its exit code.
  *
@@ -78,7 +88,7 @@ function waiting(/** @type {() => number} */ run) {
  * @param {import("./temporary.js").Temporary} lock Gets to know a new file whose name ends in `.lock`.
  */
 export function start(module, args, environment, temporary, lock) {
-  const folder = toWasi(fs.realpathSync.native(".", "buffer").toString("latin1"));
+  const folder = currentFolder();
   const variables = Object.entries({ ...environment, PWD: undefined }).filter(([, value]) => value !== undefined);
   const lists = {
     args,

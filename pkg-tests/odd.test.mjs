@@ -91,3 +91,9 @@ test("bytes that are shared, or that may grow and shrink", async () => {
     );
   }
 });
+
+test("structuredClone makes an empty object of a filter, and its bytes come through, as README says", () => {
+  const filter = RibbonFilter.from(["a"]);
+  assert.deepEqual(structuredClone(filter), {});
+  assert.equal(decode(structuredClone(filter.toBytes())).has("a"), true);
+});

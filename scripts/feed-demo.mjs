@@ -28,7 +28,7 @@ async function feed(...args) {
 async function serve(port) {
   const server = createServer(({ url }, response) => {
     const name = /^\/(feed\.json|[0-9a-f]{64})$/.exec(url)?.[1];
-    const lasting = name === "feed.json" ? "no-cache" : "public, max-age=31536000, immutable";
+    const lasting = name === "feed.json" ? "public, max-age=0, s-maxage=60" : "public, max-age=31536000, immutable";
     response.setHeader("Access-Control-Allow-Origin", "*");
     try {
       const bytes = readFileSync(join(folder, "public", name));

@@ -832,6 +832,59 @@ fn filters_that_are_too_large() {
     assert_eq!(made(Format::RedisBloom, &Options::default(), 1 << 40), "invalid_parameter");
 }
 
+/// As editors and shells of Windows save it.
+#[test]
+fn a_byte_order_mark_before_json() {
+    let mut formats = Vec::new();
+    for file in small_files().iter().filter(|file| matches!(file.bytes[0], b'{' | b'[')) {
+        let plain = try_read(file, &file.bytes).unwrap();
+        for before in ["\u{feff}", "\u{feff} \r\n"] {
+            assert_eq!(
+                try_read(file, &[before.as_bytes(), &file.bytes].concat()),
+                Ok(plain.clone()),
+                "{}",
+                file.name
+            );
+        }
+        let twice = ["\u{feff}\u{feff}".as_bytes(), &file.bytes].concat();
+        assert!(try_read(file, &twice).is_err(), "{}", file.name);
+        formats.push(file.format);
+    }
+    for format in
+        [Format::GoBloom, Format::NpmBloomfilter, Format::NpmBloomFilters, Format::Xor, Format::BinaryFuse]
+    {
+        assert!(formats.contains(&format), "{format:?}");
+    }
+}
+
+/// Each limit of other software is named.
+#[test]
+fn limits_of_other_software() {
+    let reason = |format, options: &Options, fpr| {
+        let error = Builder::new(format, options, 10, fpr).unwrap_err();
+        assert_eq!(error.code(), "invalid_parameter");
+        error.to_string()
+    };
+    let hashes = |hashes| Options { bits: Some(1000), hashes: Some(hashes), ..Options::default() };
+    for error in [
+        reason(Format::Guava, &hashes(256), 0.01),
+        reason(Format::Guava, &Options::default(), 1e-80),
+        reason(Format::Guava, &Options { layout: Some("mitz-32".into()), ..hashes(1024) }, 0.01),
+    ] {
+        assert!(error.contains("guava") && error.contains("255 hashes"), "{error}");
+    }
+    Builder::new(Format::Guava, &hashes(255), 10, 0.01).unwrap();
+    for layout in [None, Some("v1")] {
+        for seed in [0, 7] {
+            let options = Options { seed: Some(seed), layout: layout.map(Into::into), ..Options::default() };
+            let error = reason(Format::Spark, &options, 0.01);
+            assert!(error.contains("seed") && error.contains("v2"), "{error}");
+        }
+    }
+    let options = Options { seed: Some(-7), layout: Some("v2".into()), ..Options::default() };
+    Builder::new(Format::Spark, &options, 10, 0.01).unwrap();
+}
+
 /// What our own kinds can and a foreign filter can't says so, and no answer is wrong.
 #[test]
 fn what_a_foreign_filter_can_not() {

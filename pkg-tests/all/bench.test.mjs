@@ -187,3 +187,36 @@ test("README's table is that of docs/bench.json, whose filters are such as it pr
   for (const name of ALL) assert.ok(rows.includes(`\n| ${name} | `), name);
   checkFilters(kept);
 });
+
+test("what a feed costs: the docs have the tables that bench/feed.mjs prints, and each row adds up", () => {
+  const options = { cwd: root, encoding: "utf8" };
+  const args = ["bench/feed.mjs", "--keys", "2400", "--publishes", "2"];
+  const printed = execFileSync(process.execPath, args, options);
+  const number = (cell) => Number(cell.replace(/[$,]|\D+$/g, ""));
+  const near = (found, expected, what) =>
+    assert.ok(Math.abs(found - expected) <= 0.12 * expected + 0.5, `${what}: ${found}, ${expected}`);
+  for (const text of [printed, readFileSync(join(root, "docs/feeds.md"), "utf8")]) {
+    const tables = [...text.matchAll(/^\| (clients \|.*) \|\n.*\n((?:\|.*\n)+)/gm)];
+    assert.equal(tables.length, 4);
+    for (const [, head, body] of tables) {
+      assert.match(head, /^clients \| requests a second \| millions a month \| bytes a month \| GitHub Pages \| R2 \|/);
+      const rows = body.trim().split("\n");
+      assert.equal(rows.length, 5);
+      for (const [at, row] of rows.entries()) {
+        const [clients, aSecond, millions, bytes, pages, r2, cloudFront] = row.slice(2, -2).split(" | ");
+        assert.equal(number(clients), 10 ** (at + 3));
+        near(number(aSecond) * 3600 * 24 * 30, number(millions) * 1e6, row);
+        const unit = { MB: 1e-3, GB: 1, TB: 1e3, PB: 1e6 }[bytes.split(" ")[1]];
+        const gigabytes = number(bytes) * unit;
+        // Numbers have two digits, and so a hundred may be more.
+        if (Math.abs(gigabytes - 100) > 5) assert.equal(pages === "$0", gigabytes < 100, row);
+        near(number(r2), Math.max(0, number(millions) - 10) * 0.36, row);
+        // A gigabyte costs 2 to 8.5 cents, after a thousand, and a million requests one dollar, after ten.
+        const [least, most] = [0.02, 0.085].map((price) => Math.max(0, gigabytes - 1000) * price);
+        const asked = Math.max(0, number(millions) - 10);
+        assert.ok(number(cloudFront) >= 0.88 * (asked + least) - 0.5, row);
+        assert.ok(number(cloudFront) <= 1.12 * (asked + most) + 0.5, row);
+      }
+    }
+  }
+});

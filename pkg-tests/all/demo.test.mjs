@@ -53,7 +53,7 @@ test("it publishes again and again, also what is typed, and leaves nothing behin
   // Pages and extensions may fetch it, and nothing else is served.
   const response = await fetch(url);
   assert.equal(response.headers.get("access-control-allow-origin"), "*");
-  assert.equal(response.headers.get("cache-control"), "no-cache");
+  assert.equal(response.headers.get("cache-control"), "public, max-age=0, s-maxage=60");
   for (const path of ["/", "/feed.key", "/../feed.key", "/%2e%2e/feed.key"])
     assert.equal((await fetch(new URL(path, url))).status, 404);
   assert.equal(left().length, 1);

@@ -176,6 +176,9 @@ test("the step for S3 and R2 uploads the files first, then the manifest, and del
   const [files, manifest, rest] = commands;
   assert.match(files, /^s3 sync feed\/public s3:\/\/lists .*--exclude feed.json .*max-age=31536000, immutable/);
   assert.doesNotMatch(files, /--delete/);
-  assert.match(manifest, /^s3 cp feed\/public\/feed.json s3:\/\/lists\/feed.json --cache-control no-cache/);
+  assert.match(
+    manifest,
+    /^s3 cp feed\/public\/feed.json s3:\/\/lists\/feed.json --cache-control public, max-age=0, s-maxage=60 /,
+  );
   assert.match(rest, /^s3 sync .*--exclude feed.json --delete$/);
 });

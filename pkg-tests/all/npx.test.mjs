@@ -120,6 +120,9 @@ const scripts = [
   "tool build list -o out --fpr 2",
   "tool build list -o out --allow-suffixes",
   'tool check bloom.bloom "$(printf "\\377")"',
+  // Where there is no current folder any more.
+  'mkdir gone; cd gone; rm -r "$OLDPWD/gone"; tool --version; tool info x; tool check x key',
+  'mkdir gone; cd gone; rm -r "$OLDPWD/gone"; tool build "$OLDPWD/list" -o "$OLDPWD/out"; tool info "$OLDPWD/out"',
   // What it reads: relative and absolute paths, links, gzip, standard input.
   "tool build list -o out",
   "tool build ./list folder/../list -o folder/out --json",

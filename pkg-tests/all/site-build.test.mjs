@@ -1,15 +1,18 @@
 /** Build on the site, in Chromium: lists become filters in a worker, while the page stays free. */
 import assert from "node:assert/strict";
-import { appendFileSync, createWriteStream } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, createWriteStream, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { root } from "../../scripts/setup.mjs";
 import { PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
 import { installed } from "../installed.mjs";
 import { downloaded, drop, gone, open, shows, temporary } from "../www.mjs";
 
 if (skip) console.log(`site-build.test.mjs skipped: ${skip}`);
+const windows = process.platform === "win32" && "the command is for a POSIX shell";
 const { decode } = await installed("bloom-wasm/reader");
 
 /** Remembers how long the tasks of the page's main thread take, those above 50 ms. */
@@ -204,6 +207,41 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await page.locator("#fpr").fill("0.01");
     await press();
     await shows(page, "#command", "npx bloom-wasm build two.txt -o two.bloom --fpr 0.01");
+  });
+
+  test("shows a command that works, whatever the names are", { skip: windows }, async () => {
+    await fresh();
+    const names = ["-o", "--list.txt", "it's a list.txt", "$(list).txt", "~list"];
+    for (const [at, list] of names.entries()) {
+      const allow = names.at(at - 1);
+      const name = ["-x", "--", "-", "a 'b'", "x"][at];
+      await page.locator("#name").fill(name);
+      await page.getByText("Keys that must never match").click();
+      await page.setInputFiles("#allow-file", { name: allow, mimeType: "", buffer: Buffer.from("c\n") });
+      await drop(page, "#drop", list, "a\nb\n");
+      await press();
+      await built();
+      const command = await page.locator("#command").textContent();
+      const work = mkdtempSync(join(temporary, "command-"));
+      writeFileSync(join(work, list), "a\nb\n");
+      writeFileSync(join(work, allow), "c\n");
+      const tool = join(root, "target/release/bloom-wasm");
+      execFileSync("sh", ["-c", command.replace(/^npx bloom-wasm/, '"$TOOL"')], {
+        cwd: work,
+        env: { ...process.env, TOOL: tool },
+        stdio: ["ignore", "ignore", "inherit"],
+      });
+      const filter = decode(
+        readFileSync(
+          join(
+            work,
+            readdirSync(work).find((made) => made.endsWith(".bloom")),
+          ),
+        ),
+      );
+      assert.deepEqual([filter.has("a"), filter.has("c"), filter.info().name], [true, false, name]);
+      await fresh();
+    }
   });
 
   test("keeps the keyboard's focus", async () => {

@@ -273,6 +273,16 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     }
   });
 
+  test("says what needs JavaScript where there is none", async () => {
+    for (const path of sections) {
+      const page = await open(browser, path, { javaScriptEnabled: false });
+      const word = page.locator("noscript").first();
+      await word.waitFor();
+      assert.match(await word.textContent(), /needs JavaScript/, path);
+      await page.context().close();
+    }
+  });
+
   test("is reached from the page that a host sends for an address at any depth", async () => {
     const page = await open(browser, "404.html");
     for (const path of ["none", "none/", "docs/none.html", "docs/api/none/none"]) {

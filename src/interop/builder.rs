@@ -62,6 +62,9 @@ impl Builder {
             (None, None) => sized(format, count.max(1) as f64, fpr),
             _ => return Err(Error::rule("bits and hashes go together")),
         };
+        Error::unless(format != Format::Guava || hashes <= 255, "a filter of guava has at most 255 hashes")?;
+        let seeded = scheme == Scheme::Spark2 || options.seed.is_none();
+        Error::unless(seeded, "seed goes with the layout v2: spark's v1 has none")?;
         // Longs and words have 64 bits, and only Go remembers that not all of the last ones are used.
         let (bits, bytes) = match format {
             Format::RedisBitmap => (bits, bits.div_ceil(8)),

@@ -8,7 +8,7 @@
 //! Two global switches of Go's bit set make length and words little-endian, and the base64 standard. The length is m but for
 //! filters that were put together by hand; a position past it is 0.
 
-use super::json::{from_base64, to_base64};
+use super::json::{BYTE_ORDER_MARK, from_base64, to_base64};
 use super::{Found, Options, swap_words};
 use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
@@ -21,11 +21,14 @@ const LITTLE_ENDIAN: u8 = 2;
 const STANDARD: u8 = 4;
 
 pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
-    // No m begins with such a byte: it would be 2^56 and more.
-    if file.left().trim_ascii_start().first() != Some(&b'{') {
+    // No m begins with a brace or with a byte order mark: it would be 2^56 and more.
+    let text = file.left();
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    if text.trim_ascii_start().first() != Some(&b'{') {
         let (m, k) = (file.u64_be(), file.u64_be());
         return bit_set(m, k, file.rest(), 0);
     }
+    file.begin_text();
     let (mut m, mut k, mut set) = (None, None, None);
     let mut first = true;
     while let Some(name) = file.member(&mut first) {

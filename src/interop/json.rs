@@ -7,7 +7,18 @@ use crate::vectors::{append, push, reserve};
 
 const NOT_JSON: Error = Error::rule("this must be the JSON that the format has");
 
+/// What some editors put before a text in UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 impl Cursor<'_> {
+    /// Skips a byte order mark.
+    #[inline(never)]
+    pub(super) fn begin_text(&mut self) {
+        if self.left().starts_with(BYTE_ORDER_MARK) {
+            self.slice(BYTE_ORDER_MARK.len() as u64);
+        }
+    }
+
     /// The next character that isn't a space.
     #[inline(never)]
     pub(super) fn peek(&mut self) -> Option<u8> {

@@ -15,6 +15,7 @@ use crate::filters::foreign::Scheme;
 
 pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
     let (mut named, mut size, mut hashes, mut seed, mut content) = (false, None, None, None, None);
+    file.begin_text();
     let mut first = true;
     while let Some(name) = file.member(&mut first) {
         let value = file.peek();

@@ -18,6 +18,7 @@ pub(super) fn read(file: &mut Cursor, options: &Options) -> Result<Found> {
 
     let asked = options.hashes.map(u64::from);
     let (mut m, mut k, mut buckets) = (None, None, Vec::new());
+    file.begin_text();
     if file.peek() == Some(b'[') {
         buckets = array(file);
         file.rule(asked.is_some(), "an array of buckets needs hashes");

@@ -150,6 +150,7 @@ fn json(file: &mut Cursor, width: Option<u64>) -> ([u64; 5], Vec<u8>) {
     let width = width.unwrap_or(8);
     let mut numbers = [None; 5];
     let mut fingerprints = Vec::new();
+    file.begin_text();
     let mut first = true;
     while let Some(name) = file.member(&mut first) {
         if let Some(i) = NAMES.iter().position(|known| *known == name) {

@@ -221,15 +221,17 @@ function rateOf({ asked, matched }: Result["measured"]): string {
 function command(order: Order): string {
   const { list, kind, profile, fpr, name, lowercase, allow, allowWins } = order;
   const quote = (word: string) => (/^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+  // What begins with "-" would be an option.
+  const path = (name: string) => quote(name.replace(/^-/, "./-"));
   return [
-    `npx bloom-wasm build ${quote(nameOf(list) ?? "list.txt")} -o ${quote(blobName(order))}`,
+    `npx bloom-wasm build ${path(nameOf(list) ?? "list.txt")} -o ${path(blobName(order))}`,
     kind !== "ribbon" && `--kind ${kind}`,
     profile !== "raw" && `--profile ${profile}`,
     `--fpr ${fpr}`,
     lowercase && "--lowercase",
-    allow && `--allow ${quote(nameOf(allow) ?? "allow.txt")}`,
+    allow && `--allow ${path(nameOf(allow) ?? "allow.txt")}`,
     allow && allowWins && "--allow-wins",
-    name && `--name ${quote(name)}`,
+    name && `--name${name.startsWith("-") ? "=" : " "}${quote(name)}`,
   ]
     .filter(Boolean)
     .join(" ");
