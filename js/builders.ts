@@ -6,6 +6,7 @@ import { FilterError } from "./error.js";
 import { classes, Filter, hold, rawOf } from "./filter.js";
 import type { ForeignFormat } from "./info.js";
 import { invalidParameter, isA, iterable, type Key, requireType, typeName } from "./input.js";
+import { known } from "./known.js";
 import { type KeyStream, pushSource } from "./keystream.js";
 import { List } from "./lists.js";
 import {
@@ -65,7 +66,11 @@ function withList(kind: string, options: Options, run: (list: List) => RawFilter
   }
 }
 
+/** The builders' options that only one kind has. */
+const OF_KIND: { [kind: string]: string[] } = { counting: ["CountingBloomFilter"], scalable: ["ScalableBloomFilter"] };
+
 function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter {
+  known(options, "from", ...(OF_KIND[kind] ?? []));
   const raw = withList(kind, readOptions(options), (list) => {
     for (const key of iterable(keys)) list.push(key);
     return list.build();
@@ -74,6 +79,7 @@ function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter 
 }
 
 async function buildStream(kind: string, source: KeyStream, options?: AllOptions & StreamOptions): Promise<Filter> {
+  known(options, "fromStream", ...(OF_KIND[kind] ?? []));
   const list = List.forKind(kind, readOptions(options));
   try {
     await pushSource(list, source, options);
@@ -83,13 +89,11 @@ async function buildStream(kind: string, source: KeyStream, options?: AllOptions
   }
 }
 
-/** An empty filter. Options that only the other builders take are refused. */
+/** An empty filter. */
 function empty(kind: string, options: AllOptions | undefined, make: (digests: Digests) => RawFilter): RawFilter {
-  const read = readOptions(options);
-  for (const name of ["profile", "allow", "name", "createdAt"] as const) {
-    if (read[name] !== undefined) throw invalidParameter(`${name} is an option of from and fromStream only`);
-  }
-  return withList(kind, read, ({ digests }) => call(() => make(digests)));
+  const maker = kind === "scalable" ? "new ScalableBloomFilter" : "an empty filter";
+  known(options, maker, ...(OF_KIND[kind] ?? []));
+  return withList(kind, readOptions(options), ({ digests }) => call(() => make(digests)));
 }
 
 /** A filter of our own kinds. */

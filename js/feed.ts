@@ -6,6 +6,7 @@ import type { FeedCache } from "./feedcache.js";
 import type { Filter } from "./filter.js";
 import { Follower, type Watcher } from "./follower.js";
 import { invalidParameter, isA, requireType } from "./input.js";
+import { known } from "./known.js";
 import type { LoadOptions } from "./load.js";
 import { feedKind, lengthOf } from "./manifest.js";
 import { Origin } from "./origin.js";
@@ -81,6 +82,7 @@ export interface FeedInfo {
  * once more while it is put into the cache.
  */
 export async function openFeed(url: string | URL, options: FeedOptions): Promise<Feed> {
+  known(options, "openFeed");
   const { signal, onProgress, maxBytes = Infinity } = Object(options) as FeedOptions;
   requireType("function", { onProgress });
   requireType("number", { maxBytes });
@@ -153,6 +155,7 @@ export class Feed {
    * transfer too if nobody else waits for it.
    */
   async update(options?: { signal?: AbortSignal }): Promise<boolean> {
+    known(options, "update");
     const { signal } = Object(options) as { signal?: AbortSignal };
     requireSignal(signal);
     return this.#follower.update(signal);
@@ -165,6 +168,7 @@ export class Feed {
    * What your callbacks throw is thrown on to the runtime as an uncaught error; the watching goes on.
    */
   watch(options: WatchOptions): () => void {
+    known(options, "watch");
     const { every, onUpdate, onError } = Object(options) as WatchOptions;
     requireType("function", { onUpdate, onError });
     if (!(typeof every === "number" && every >= 1000 && every < Infinity)) {

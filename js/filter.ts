@@ -19,6 +19,7 @@ import {
   secretIn,
   typeName,
 } from "./input.js";
+import { known } from "./known.js";
 import { Batch, put } from "./scratch.js";
 import { putUrl } from "./url.js";
 
@@ -254,6 +255,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
   static decode(this: FilterClass, bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
     requireClass(this);
     refuseFrom(options);
+    known(options, "decode");
     return holdAs(decodeRaw(bytes, options), this);
   }
 }
@@ -380,5 +382,7 @@ export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions):
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
   refuseFrom(options);
+  // A callback of `map` gets an index in their place.
+  if (typeof options !== "number") known(options, "decode");
   return hold(decodeRaw(bytes, options));
 }

@@ -17,6 +17,7 @@ import {
 import { foreignKey } from "./foreignkeys.js";
 import type { ForeignFormat } from "./info.js";
 import { type AnyKey, asBytes, attempt, invalidParameter, iterable, requireType, secretIn } from "./input.js";
+import { type Every, functions, known } from "./known.js";
 import { type LoadOptions, load as loadBlob, loadInto, type Source } from "./load.js";
 import { Batch } from "./scratch.js";
 
@@ -128,6 +129,34 @@ export type ForeignOptions =
       expansion?: number;
     });
 
+const reading = {
+  from: 1,
+  profile: 1,
+  funnel: 1,
+  keys: 1,
+  bits: 1,
+  hashes: 1,
+  generation: 1,
+  layout: 1,
+  width: 1,
+} satisfies Every<ForeignSource>;
+
+Object.assign(functions, {
+  "decode with from": reading,
+  "ForeignFilter.from": {
+    format: 1,
+    fpr: 1,
+    capacity: 1,
+    bits: 1,
+    hashes: 1,
+    funnel: 1,
+    keys: 1,
+    layout: 1,
+    seed: 1,
+    expansion: 1,
+  } satisfies Every<ForeignOptions>,
+});
+
 const TEXTS = ["funnel", "keys", "generation", "layout", "profile"];
 const NUMBERS = ["bits", "hashes", "width", "expansion", "seed"];
 
@@ -170,6 +199,7 @@ export function load(source: Source, options?: LoadOptions & { from?: undefined 
 export function load(source: Source, options: LoadOptions & ForeignSource): Promise<ForeignFilter>;
 export async function load(source: Source, options?: LoadOptions): Promise<Filter> {
   if (!isForeign(options)) return loadBlob(source, options);
+  known(options, "load", "decode with from");
   return loadInto(source, options, foreign("from", options));
 }
 
@@ -183,6 +213,7 @@ export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filt
 }
 
 function decodeRaw(bytes: Uint8Array | ArrayBuffer, options: ForeignSource) {
+  known(options, "decode", "decode with from");
   const plain = asBytes(bytes);
   const made = foreign("from", options);
   try {
@@ -210,9 +241,9 @@ export class ForeignFilter extends WrappedFilter {
    */
   static from(keys: Iterable<AnyKey>, options: ForeignOptions): ForeignFilter {
     const all = iterable(keys);
-    const { fpr = 0.001, capacity, profile } = Object(options) as Sizing & { profile?: unknown };
+    known(options, "ForeignFilter.from");
+    const { fpr = 0.001, capacity } = Object(options) as Sizing;
     requireType("number", { fpr, capacity });
-    if (profile !== undefined) throw invalidParameter("profile is no option of ForeignFilter.from");
     const made = foreign("format", options);
     try {
       const kind = call(() => made.foreignKeys(fpr));

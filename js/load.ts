@@ -5,6 +5,7 @@ import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
 import { type DecodeOptions, type Filter, hold, refuseFrom } from "./filter.js";
 import { asBytes, attempt, invalidParameter, requireType, secretIn, typeName } from "./input.js";
+import { known } from "./known.js";
 import { networkError, readAll, requireSignal, toWeb, unlessAborted } from "./stream.js";
 
 /** What {@link load} can load a blob from. */
@@ -43,6 +44,7 @@ export interface LoadOptions extends DecodeOptions {
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
   refuseFrom(options);
+  known(options, "load");
   const secret = secretIn(options);
   return loadInto(
     source,
@@ -64,7 +66,6 @@ export async function loadInto(source: Source, options: LoadOptions, receiver: R
 }
 
 async function receive(source: Source, options: LoadOptions, incoming: Receiver): Promise<Filter> {
-  if (typeof options !== "object" || options === null) throw invalidParameter("options must be an object");
   const { signal, onProgress, maxBytes = Infinity, integrity, fetch } = options;
   requireType("function", { onProgress, fetch });
   requireType("string", { integrity });
