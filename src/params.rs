@@ -211,7 +211,8 @@ fn require_fpr(fpr: f64) -> Result<()> {
 pub(crate) fn require_rate(count: u64, fpr: f64) -> Result<()> {
     require_fpr(fpr)?;
     if fpr < 100.0 * count.max(1) as f64 * COLLISION {
-        let rule = "fpr must be at least 100 * count / 2^64, because digests have 64 bits";
+        let rule = "fpr must be at least 100 * count / 2^64, because digests have 64 bits; with the profile url ten \
+                    times that";
         return Err(Error::rule(rule));
     }
     Ok(())

@@ -236,12 +236,38 @@ fn all_or_none() {
         let mut naive = Naive::of(&filter);
         let some = digests(0, u64::from(pairs) * 4);
         filter.add_digests(&some).unwrap();
+        let before = filter.clone();
         let error = filter.add_digests(&digests(1, u64::from(pairs) * 8)).unwrap_err();
         assert_eq!(error.code(), "filter_full");
+        assert_eq!(filter.as_bytes(), before.as_bytes());
         for digest in some {
             *naive.copies.entry(naive.place_of(digest)).or_insert(0) += 1;
         }
         naive.check(&filter);
+    }
+}
+
+proptest! {
+    /// Nor does a byte change, whatever was there: also gaps in a bucket, as removals leave them.
+    #[test]
+    fn nothing_is_left_of_what_did_not_fit(
+        pairs in 1_u32..40,
+        bits in 1_u32..=32,
+        removed in 0_u64..300,
+        seed: u64,
+    ) {
+        let digests = |list, count| (0..count).map(|i| digest(seed, &key(list, i))).collect::<Vec<_>>();
+        let mut filter = CuckooFilter::new(2 * pairs, bits, seed).unwrap();
+        for &digest in &digests(0, 400) {
+            let _ = filter.add_digest(digest);
+        }
+        for &digest in &digests(0, removed) {
+            filter.remove_digest(digest);
+        }
+        let before = filter.clone();
+        let error = filter.add_digests(&digests(1, 400)).unwrap_err();
+        prop_assert_eq!(error.code(), "filter_full");
+        prop_assert_eq!(filter.as_bytes(), before.as_bytes());
     }
 }
 
