@@ -19,7 +19,7 @@ import {
   secretIn,
   typeName,
 } from "./input.js";
-import { known } from "./known.js";
+import { decoding, known, loading } from "./known.js";
 import { Batch, put } from "./scratch.js";
 import { putUrl } from "./url.js";
 
@@ -181,13 +181,19 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
     return call(() => raw.info());
   }
 
-  /** The chance that a key which was never added is "maybe present", 0 to 1, estimated from the present fill. */
+  /**
+   * The chance that a key which was never added is "maybe present", 0 to 1, estimated from the present fill. A foreign
+   * filter of at most 4,096 bits is asked for some random keys instead.
+   */
   get estimatedFpr(): number {
     const raw = rawOf(this);
     return call(() => raw.estimatedFpr);
   }
 
-  /** About how many different keys the filter holds; `Infinity` if it is too full to tell. */
+  /**
+   * About how many different keys the filter holds; `Infinity` if it is too full to tell. A cuckoo filter counts a key
+   * that was added twice as two.
+   */
   get estimatedCount(): number {
     const raw = rawOf(this);
     return call(() => raw.estimatedCount);
@@ -255,7 +261,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
   static decode(this: FilterClass, bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
     requireClass(this);
     refuseFrom(options);
-    known(options, "decode");
+    known(options, { decode: decoding }, { load: loading });
     return holdAs(decodeRaw(bytes, options), this);
   }
 }
@@ -383,6 +389,6 @@ export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
   refuseFrom(options);
   // A callback of `map` gets an index in their place.
-  if (typeof options !== "number") known(options, "decode");
+  if (typeof options !== "number") known(options, { decode: decoding }, { load: loading });
   return hold(decodeRaw(bytes, options));
 }

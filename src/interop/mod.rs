@@ -127,18 +127,18 @@ impl Options {
     /// Fails if there is an option that isn't among these names.
     fn only(&self, names: &[&str]) -> Result<()> {
         let there = [
-            ("funnel", self.funnel.is_some()),
-            ("keys", self.keys.is_some()),
-            ("bits", self.bits.is_some()),
-            ("hashes", self.hashes.is_some()),
-            ("generation", self.generation.is_some()),
-            ("layout", self.layout.is_some()),
-            ("width", self.width.is_some()),
-            ("expansion", self.expansion.is_some()),
-            ("seed", self.seed.is_some()),
+            ("funnel", self.funnel.is_some(), "the format has no option funnel"),
+            ("keys", self.keys.is_some(), "the format has no option keys"),
+            ("bits", self.bits.is_some(), "the format has no option bits"),
+            ("hashes", self.hashes.is_some(), "the format has no option hashes"),
+            ("generation", self.generation.is_some(), "the format has no option generation"),
+            ("layout", self.layout.is_some(), "the format has no option layout"),
+            ("width", self.width.is_some(), "the format has no option width"),
+            ("expansion", self.expansion.is_some(), "the format has no option expansion"),
+            ("seed", self.seed.is_some(), "the format has no option seed"),
         ];
-        let holds = there.iter().all(|(name, there)| !there || names.contains(name));
-        Error::unless(holds, "there is an option that the format hasn't got")
+        let unknown = there.iter().find(|(name, there, _)| *there && !names.contains(name));
+        unknown.map_or(Ok(()), |(_, _, rule)| Err(Error::rule(rule)))
     }
 
     /// What the keys are, by the option of the format's choice.
