@@ -6,7 +6,6 @@ import { FilterError } from "./error.js";
 import { classes, Filter, hold, rawOf } from "./filter.js";
 import type { ForeignFormat } from "./info.js";
 import { invalidParameter, isA, iterable, type Key, requireType, typeName } from "./input.js";
-import { known } from "./known.js";
 import { type KeyStream, pushSource } from "./keystream.js";
 import { List } from "./lists.js";
 import {
@@ -16,6 +15,7 @@ import {
   type GrowthOptions,
   type Options,
   readOptions,
+  requireKnown,
   type ScalableOptions,
   type SeedOptions,
   type StreamOptions,
@@ -66,11 +66,8 @@ function withList(kind: string, options: Options, run: (list: List) => RawFilter
   }
 }
 
-/** The builders' options that only one kind has. */
-const OF_KIND: { [kind: string]: string[] } = { counting: ["CountingBloomFilter"], scalable: ["ScalableBloomFilter"] };
-
 function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter {
-  known(options, "from", ...(OF_KIND[kind] ?? []));
+  requireKnown(options, "from", kind);
   const raw = withList(kind, readOptions(options), (list) => {
     for (const key of iterable(keys)) list.push(key);
     return list.build();
@@ -79,7 +76,7 @@ function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter 
 }
 
 async function buildStream(kind: string, source: KeyStream, options?: AllOptions & StreamOptions): Promise<Filter> {
-  known(options, "fromStream", ...(OF_KIND[kind] ?? []));
+  requireKnown(options, "fromStream", kind);
   const list = List.forKind(kind, readOptions(options));
   try {
     await pushSource(list, source, options);
@@ -91,8 +88,7 @@ async function buildStream(kind: string, source: KeyStream, options?: AllOptions
 
 /** An empty filter. */
 function empty(kind: string, options: AllOptions | undefined, make: (digests: Digests) => RawFilter): RawFilter {
-  const maker = kind === "scalable" ? "new ScalableBloomFilter" : "an empty filter";
-  known(options, maker, ...(OF_KIND[kind] ?? []));
+  requireKnown(options, "an empty filter", kind);
   return withList(kind, readOptions(options), ({ digests }) => call(() => make(digests)));
 }
 

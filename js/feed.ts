@@ -6,7 +6,7 @@ import type { FeedCache } from "./feedcache.js";
 import type { Filter } from "./filter.js";
 import { Follower, type Watcher } from "./follower.js";
 import { invalidParameter, isA, requireType } from "./input.js";
-import { known } from "./known.js";
+import { type Every, known } from "./known.js";
 import type { LoadOptions } from "./load.js";
 import { feedKind, lengthOf } from "./manifest.js";
 import { Origin } from "./origin.js";
@@ -40,6 +40,19 @@ export interface WatchOptions {
   /** Called with the error of an update that failed, and with each new `cacheError`. */
   onError?: (error: unknown) => void;
 }
+
+const opening = {
+  publicKey: 1,
+  secret: 1,
+  cache: 1,
+  signal: 1,
+  fetch: 1,
+  onProgress: 1,
+  maxAge: 1,
+  maxBytes: 1,
+} satisfies Every<FeedOptions>;
+
+const watching = { every: 1, onUpdate: 1, onError: 1 } satisfies Every<WatchOptions>;
 
 /** A description of a feed: a plain object that can go into JSON. */
 export interface FeedInfo {
@@ -82,7 +95,7 @@ export interface FeedInfo {
  * once more while it is put into the cache.
  */
 export async function openFeed(url: string | URL, options: FeedOptions): Promise<Feed> {
-  known(options, "openFeed");
+  known(options, { openFeed: opening });
   const { signal, onProgress, maxBytes = Infinity } = Object(options) as FeedOptions;
   requireType("function", { onProgress });
   requireType("number", { maxBytes });
@@ -155,7 +168,7 @@ export class Feed {
    * transfer too if nobody else waits for it.
    */
   async update(options?: { signal?: AbortSignal }): Promise<boolean> {
-    known(options, "update");
+    known(options ?? undefined, { update: { signal: 1 } });
     const { signal } = Object(options) as { signal?: AbortSignal };
     requireSignal(signal);
     return this.#follower.update(signal);
@@ -168,7 +181,7 @@ export class Feed {
    * What your callbacks throw is thrown on to the runtime as an uncaught error; the watching goes on.
    */
   watch(options: WatchOptions): () => void {
-    known(options, "watch");
+    known(options, { watch: watching });
     const { every, onUpdate, onError } = Object(options) as WatchOptions;
     requireType("function", { onUpdate, onError });
     if (!(typeof every === "number" && every >= 1000 && every < Infinity)) {

@@ -1,7 +1,7 @@
 /** The options of builders. */
 
 import { invalidParameter, iterable, type Key, requireType, secretIn } from "./input.js";
-import { type Every, functions } from "./known.js";
+import { type Every, known } from "./known.js";
 
 /**
  * Why a line of a list gives no key: `not_checkable` = neither a URL nor a host, `pattern` = an adblock rule other than
@@ -121,14 +121,21 @@ const building = {
 } satisfies Every<BuildOptions>;
 const streaming = { signal: 1, onProgress: 1 } satisfies Every<StreamOptions>;
 
-Object.assign(functions, {
-  from: building,
-  fromStream: { ...building, ...streaming },
-  "an empty filter": seeding,
-  "new ScalableBloomFilter": { ...seeding, fpr: 1, ...growing } satisfies Every<ScalableOptions>,
-  CountingBloomFilter: counting,
-  ScalableBloomFilter: growing,
-});
+const ofKinds: { [kind: string]: { [name: string]: { [option: string]: 1 } } } = {
+  counting: { CountingBloomFilter: counting },
+  scalable: { ScalableBloomFilter: growing },
+};
+const others = { from: building, fromStream: streaming, ...ofKinds.counting, ...ofKinds.scalable };
+
+/** Refuses options that nobody knows, of a kind's `from`, `fromStream` or empty filter. */
+export function requireKnown(options: unknown, maker: "from" | "fromStream" | "an empty filter", kind: string): void {
+  const makers = {
+    from: building,
+    fromStream: { ...building, ...streaming },
+    "an empty filter": kind === "scalable" ? { ...seeding, fpr: 1 as const } : seeding,
+  };
+  known(options, { [maker]: makers[maker], ...ofKinds[kind] }, others);
+}
 
 /**
  * Reads each option once, because a getter may give another value the next time. Throws `invalid_parameter` for a wrong

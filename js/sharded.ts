@@ -6,7 +6,7 @@ import { call } from "./call.js";
 import { FilterError } from "./error.js";
 import type { FeedCache } from "./feedcache.js";
 import { invalidParameter, isA, isBytes, iterable, type Key, plainBytes, requireType, typeName } from "./input.js";
-import { known } from "./known.js";
+import { type Every, known } from "./known.js";
 import type { LoadOptions } from "./load.js";
 import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
 import { Origin } from "./origin.js";
@@ -32,6 +32,15 @@ export interface ShardedOptions extends Pick<LoadOptions, "fetch" | "secret"> {
   /** Stops opening. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
 }
+
+const opening = {
+  publicKey: 1,
+  secret: 1,
+  cache: 1,
+  signal: 1,
+  fetch: 1,
+  maxMemory: 1,
+} satisfies Every<ShardedOptions>;
 
 /** The options of a question. */
 export interface AskOptions {
@@ -84,7 +93,7 @@ export interface ShardedInfo {
  * `signature`, `wrong_feed`, `rollback`, `expired`, `secret_required`, `wrong_secret`. An abort rejects with the signal's reason.
  */
 export async function openSharded(url: string | URL, options: ShardedOptions): Promise<ShardedFilter> {
-  known(options, "openSharded");
+  known(options, { openSharded: opening });
   const { signal, maxMemory = 2 ** 25 } = Object(options) as ShardedOptions;
   requireType("number", { maxMemory });
   if (!(maxMemory >= 0)) throw invalidParameter("maxMemory must be 0 or more");
@@ -303,7 +312,7 @@ export class ShardedFilter {
 export interface ShardedFilter extends Disposable {}
 
 function signalOf(options: AskOptions | undefined): AbortSignal | undefined {
-  known(options, "update");
+  known(options ?? undefined, { "a question": { signal: 1 } satisfies Every<AskOptions> });
   const { signal } = Object(options) as AskOptions;
   requireSignal(signal);
   return signal;
