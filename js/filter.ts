@@ -183,7 +183,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
 
   /**
    * The chance that a key which was never added is "maybe present", 0 to 1, estimated from the present fill. A foreign
-   * filter of at most 4,096 bits is asked for some random keys instead.
+   * filter of at most 512 bits is asked for some random keys instead.
    */
   get estimatedFpr(): number {
     const raw = rawOf(this);

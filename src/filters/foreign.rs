@@ -44,7 +44,7 @@ impl Part {
 }
 
 /// A filter of so many bits is asked for its rate.
-const FEW_BITS: u64 = 4096;
+const FEW_BITS: u64 = 512;
 
 /// The most hashes: an original may ask for more, and a query would take minutes with 2^32.
 pub const MAX_HASHES: u32 = 1024;
@@ -367,7 +367,7 @@ impl ForeignFilter {
 
     /// The chance that a key which was never added is "maybe present", from the present fill: 0 to 1. In a few bits,
     /// positions that are made of two hashes meet far more often than by chance, so there it is measured, with up to
-    /// 32,768 keys.
+    /// 8,192 keys.
     #[inline(never)]
     pub fn estimated_fpr(&self) -> f64 {
         if self.bits() <= FEW_BITS && !self.scheme.is_static() {
@@ -397,7 +397,7 @@ impl ForeignFilter {
     /// The share of some pseudo-random keys that are maybe present.
     fn measured_fpr(&self) -> f64 {
         let hashes = self.parts.first().map_or(0, |part| part.hashes.into());
-        let asked = (1_u32 << 19) / u32::max(hashes, 16);
+        let asked = (1_u32 << 17) / u32::max(hashes, 16);
         let mut hits = 0;
         for i in 0..asked {
             // Texts are ASCII.

@@ -127,15 +127,15 @@ impl Options {
     /// Fails if there is an option that isn't among these names.
     fn only(&self, names: &[&str]) -> Result<()> {
         let there = [
-            ("funnel", self.funnel.is_some(), "the format has no option funnel"),
-            ("keys", self.keys.is_some(), "the format has no option keys"),
-            ("bits", self.bits.is_some(), "the format has no option bits"),
-            ("hashes", self.hashes.is_some(), "the format has no option hashes"),
-            ("generation", self.generation.is_some(), "the format has no option generation"),
-            ("layout", self.layout.is_some(), "the format has no option layout"),
-            ("width", self.width.is_some(), "the format has no option width"),
-            ("expansion", self.expansion.is_some(), "the format has no option expansion"),
-            ("seed", self.seed.is_some(), "the format has no option seed"),
+            ("funnel", self.funnel.is_some(), "funnel is an option that the format hasn't got"),
+            ("keys", self.keys.is_some(), "keys is an option that the format hasn't got"),
+            ("bits", self.bits.is_some(), "bits is an option that the format hasn't got"),
+            ("hashes", self.hashes.is_some(), "hashes is an option that the format hasn't got"),
+            ("generation", self.generation.is_some(), "generation is an option that the format hasn't got"),
+            ("layout", self.layout.is_some(), "layout is an option that the format hasn't got"),
+            ("width", self.width.is_some(), "width is an option that the format hasn't got"),
+            ("expansion", self.expansion.is_some(), "expansion is an option that the format hasn't got"),
+            ("seed", self.seed.is_some(), "seed is an option that the format hasn't got"),
         ];
         let unknown = there.iter().find(|(name, there, _)| *there && !names.contains(name));
         unknown.map_or(Ok(()), |(_, _, rule)| Err(Error::rule(rule)))
