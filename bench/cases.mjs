@@ -9,7 +9,7 @@ import { load } from "./loading.mjs";
 import { cli, large, native } from "./native.mjs";
 import { page } from "./page.mjs";
 import { peers, RIVAL } from "./peers.mjs";
-import { loop, race } from "./race.mjs";
+import { loop, race, tell } from "./race.mjs";
 import { claim, table } from "./table.mjs";
 import { expressions, matchUrl } from "./urls.mjs";
 
@@ -19,7 +19,10 @@ const FPRS = [0.01, 0.001];
 export function bench({ count, rounds }) {
   const made = new Map();
   const once = (name, make) => {
-    if (!made.has(name)) made.set(name, make());
+    if (!made.has(name)) {
+      tell(`making ${name}`);
+      made.set(name, make());
+    }
     return made.get(name);
   };
   return {

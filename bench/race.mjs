@@ -10,6 +10,11 @@ export function clock() {
   return (user + system) * 1e3;
 }
 
+/** Says on standard error what takes its time, where there is one. The tables are on standard output. */
+export function tell(text) {
+  globalThis.process?.stderr?.write(`bench: ${text}\n`);
+}
+
 /**
  * A loop over keys that counts for how many `expression` holds; it knows `filter` and `key`. Each contestant needs its
  * own loop: V8 would compile a shared one for all filters, and make it slow for each.
@@ -31,6 +36,7 @@ export async function race(contestants, rounds) {
     for (let i = 0; i < contestants.length; i++) {
       const { name, keys, run, time, check = (answer) => answer } = contestants.at((i + round) % contestants.length);
       if (time && round < 0) continue;
+      tell(`${round < 0 ? "warming up" : `round ${round + 1} of ${rounds}`}: ${name}`);
       // This contestant shouldn't collect the garbage of the last one.
       globalThis.gc?.({ type: "minor" });
       let taken;

@@ -10,6 +10,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { packages, root } from "../scripts/setup.mjs";
+import { tell } from "./race.mjs";
 import { markdown, withSummary } from "./table.mjs";
 
 try {
@@ -43,6 +44,7 @@ try {
   const shared = bench({ count, rounds });
   try {
     for (const name of names) {
+      tell(`the case ${name}`);
       const { tables, claims } = await cases[name](shared);
       for (const table of tables) console.log(markdown.table(table));
       result.tables.push(...tables);

@@ -15,6 +15,7 @@ import {
   type GrowthOptions,
   type Options,
   readOptions,
+  requireKnown,
   type ScalableOptions,
   type SeedOptions,
   type StreamOptions,
@@ -66,6 +67,7 @@ function withList(kind: string, options: Options, run: (list: List) => RawFilter
 }
 
 function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter {
+  requireKnown(options, "from", kind);
   const raw = withList(kind, readOptions(options), (list) => {
     for (const key of iterable(keys)) list.push(key);
     return list.build();
@@ -74,6 +76,7 @@ function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter 
 }
 
 async function buildStream(kind: string, source: KeyStream, options?: AllOptions & StreamOptions): Promise<Filter> {
+  requireKnown(options, "fromStream", kind);
   const list = List.forKind(kind, readOptions(options));
   try {
     await pushSource(list, source, options);
@@ -83,13 +86,10 @@ async function buildStream(kind: string, source: KeyStream, options?: AllOptions
   }
 }
 
-/** An empty filter. Options that only the other builders take are refused. */
+/** An empty filter. */
 function empty(kind: string, options: AllOptions | undefined, make: (digests: Digests) => RawFilter): RawFilter {
-  const read = readOptions(options);
-  for (const name of ["profile", "allow", "name", "createdAt"] as const) {
-    if (read[name] !== undefined) throw invalidParameter(`${name} is an option of from and fromStream only`);
-  }
-  return withList(kind, read, ({ digests }) => call(() => make(digests)));
+  requireKnown(options, "an empty filter", kind);
+  return withList(kind, readOptions(options), ({ digests }) => call(() => make(digests)));
 }
 
 /** A filter of our own kinds. */

@@ -6,6 +6,7 @@ import type { FeedCache } from "./feedcache.js";
 import type { Filter } from "./filter.js";
 import { Follower, type Watcher } from "./follower.js";
 import { invalidParameter, isA, requireType } from "./input.js";
+import { type Every, known } from "./known.js";
 import type { LoadOptions } from "./load.js";
 import { feedKind, lengthOf } from "./manifest.js";
 import { Origin } from "./origin.js";
@@ -52,6 +53,21 @@ export interface UpdateOptions {
   every?: number;
 }
 
+const opening = {
+  publicKey: 1,
+  secret: 1,
+  cache: 1,
+  signal: 1,
+  fetch: 1,
+  onProgress: 1,
+  maxAge: 1,
+  maxBytes: 1,
+} satisfies Every<FeedOptions>;
+
+const updating = { signal: 1, every: 1 } satisfies Every<UpdateOptions>;
+
+const watching = { every: 1, onUpdate: 1, onError: 1 } satisfies Every<WatchOptions>;
+
 /** A description of a feed: a plain object that can go into JSON. */
 export interface FeedInfo {
   /** What tells feeds apart: 32 hexadecimal digits. */
@@ -94,6 +110,7 @@ export interface FeedInfo {
  * next one.
  */
 export async function openFeed(url: string | URL, options: FeedOptions): Promise<Feed> {
+  known(options, { openFeed: opening });
   const { signal, onProgress, maxBytes = Infinity } = Object(options) as FeedOptions;
   requireType("function", { onProgress });
   requireType("number", { maxBytes });
@@ -166,6 +183,7 @@ export class Feed {
    * joined. The signal ends only this wait, and the transfer too if nobody else waits for it.
    */
   async update(options?: UpdateOptions): Promise<boolean> {
+    known(options ?? undefined, { update: updating });
     const { signal, every } = Object(options) as UpdateOptions;
     requireSignal(signal);
     if (every === undefined) return this.#follower.update(signal);
@@ -179,6 +197,7 @@ export class Feed {
    * against a rollback. Rejects with `cache` if the cache can't remove it all.
    */
   async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
+    known(options ?? undefined, { forget: { publicKey: 1 } });
     const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
     return this.#follower.forget(publicKey);
   }
@@ -190,6 +209,7 @@ export class Feed {
    * What your callbacks throw is thrown on to the runtime as an uncaught error; the watching goes on.
    */
   watch(options: WatchOptions): () => void {
+    known(options, { watch: watching });
     const { every, onUpdate, onError } = Object(options) as WatchOptions;
     requireType("function", { onUpdate, onError });
     requireEvery(every);

@@ -19,6 +19,7 @@ import {
   secretIn,
   typeName,
 } from "./input.js";
+import { decoding, known, loading } from "./known.js";
 import { Batch, put } from "./scratch.js";
 import { putUrl } from "./url.js";
 
@@ -180,13 +181,19 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
     return call(() => raw.info());
   }
 
-  /** The chance that a key which was never added is "maybe present", 0 to 1, estimated from the present fill. */
+  /**
+   * The chance that a key which was never added is "maybe present", 0 to 1, estimated from the present fill. A foreign
+   * filter of at most 512 bits is asked for some random keys instead.
+   */
   get estimatedFpr(): number {
     const raw = rawOf(this);
     return call(() => raw.estimatedFpr);
   }
 
-  /** About how many different keys the filter holds; `Infinity` if it is too full to tell. */
+  /**
+   * About how many different keys the filter holds; `Infinity` if it is too full to tell. A cuckoo filter counts a key
+   * that was added twice as two.
+   */
   get estimatedCount(): number {
     const raw = rawOf(this);
     return call(() => raw.estimatedCount);
@@ -254,6 +261,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
   static decode(this: FilterClass, bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
     requireClass(this);
     refuseFrom(options);
+    known(options, { decode: decoding }, { load: loading });
     return holdAs(decodeRaw(bytes, options), this);
   }
 }
@@ -380,5 +388,7 @@ export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions):
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
   refuseFrom(options);
+  // A callback of `map` gets an index in their place.
+  if (typeof options !== "number") known(options, { decode: decoding }, { load: loading });
   return hold(decodeRaw(bytes, options));
 }

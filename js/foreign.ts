@@ -17,6 +17,7 @@ import {
 import { foreignKey } from "./foreignkeys.js";
 import type { ForeignFormat } from "./info.js";
 import { type AnyKey, asBytes, attempt, invalidParameter, iterable, requireType, secretIn } from "./input.js";
+import { decoding, type Every, known, loading } from "./known.js";
 import { type LoadOptions, load as loadBlob, loadInto, type Source } from "./load.js";
 import { Batch } from "./scratch.js";
 
@@ -107,7 +108,11 @@ type Making =
 
 /** The size of a filter: for so many keys at a rate, or so many bits and hashes. */
 interface Sizing {
-  /** The false-positive rate, above 0 and below 1. Default 0.001. */
+  /**
+   * The false-positive rate, above 0 and below 1, for which the filter gets the size that its own software would give
+   * it. The true rate may differ: with few keys it can be many times as high, and of `go-bloom` 0.57 for 0.5.
+   * `info().fpr` tells it, and docs/moving.md has a table. Default 0.001.
+   */
   fpr?: number;
   /** The number of keys that the filter is for. By default as many as there are. */
   capacity?: number;
@@ -127,6 +132,31 @@ export type ForeignOptions =
       /** Each link holds this many times as many keys as the one before. Default 2; 0 never grows. */
       expansion?: number;
     });
+
+const reading = {
+  from: 1,
+  profile: 1,
+  funnel: 1,
+  keys: 1,
+  bits: 1,
+  hashes: 1,
+  generation: 1,
+  layout: 1,
+  width: 1,
+} satisfies Every<ForeignSource>;
+
+const making = {
+  format: 1,
+  fpr: 1,
+  capacity: 1,
+  bits: 1,
+  hashes: 1,
+  funnel: 1,
+  keys: 1,
+  layout: 1,
+  seed: 1,
+  expansion: 1,
+} satisfies Every<ForeignOptions>;
 
 const TEXTS = ["funnel", "keys", "generation", "layout", "profile"];
 const NUMBERS = ["bits", "hashes", "width", "expansion", "seed"];
@@ -165,11 +195,15 @@ function isForeign(options: unknown): options is ForeignSource {
 /**
  * Like {@link load} of our own blobs; with the option `from` it reads the bytes of other software. Throws
  * `unsupported_format` for an unknown format or variant, and else the codes of our own blobs.
+ *
+ * A foreign filter may have up to 1,024 hashes, and `redis-bitmap`, `pybloomfiltermmap3` and `pyprobables` hash the
+ * whole key for each: a key of a megabyte can take seconds. Limit the length of keys that strangers send.
  */
 export function load(source: Source, options?: LoadOptions & { from?: undefined }): Promise<Filter>;
 export function load(source: Source, options: LoadOptions & ForeignSource): Promise<ForeignFilter>;
 export async function load(source: Source, options?: LoadOptions): Promise<Filter> {
   if (!isForeign(options)) return loadBlob(source, options);
+  known(options, { load: loading, from: reading });
   return loadInto(source, options, foreign("from", options));
 }
 
@@ -183,6 +217,7 @@ export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filt
 }
 
 function decodeRaw(bytes: Uint8Array | ArrayBuffer, options: ForeignSource) {
+  known(options, { decode: decoding, from: reading }, { load: loading });
   const plain = asBytes(bytes);
   const made = foreign("from", options);
   try {
@@ -205,14 +240,14 @@ export class ForeignFilter extends WrappedFilter {
   }
 
   /**
-   * Makes a filter that other software reads: {@link toForeign} gives its bytes. Throws `unsupported_format` for a
-   * format that is only read.
+   * Makes a filter that other software reads, as large as that would make it: {@link toForeign} gives its bytes. The
+   * rate may be another than `fpr`. Throws `unsupported_format` for a format that is only read.
    */
   static from(keys: Iterable<AnyKey>, options: ForeignOptions): ForeignFilter {
     const all = iterable(keys);
-    const { fpr = 0.001, capacity, profile } = Object(options) as Sizing & { profile?: unknown };
+    known(options, { "ForeignFilter.from": making });
+    const { fpr = 0.001, capacity } = Object(options) as Sizing;
     requireType("number", { fpr, capacity });
-    if (profile !== undefined) throw invalidParameter("profile is no option of ForeignFilter.from");
     const made = foreign("format", options);
     try {
       const kind = call(() => made.foreignKeys(fpr));

@@ -27,7 +27,10 @@ export interface FilterInfo {
   lowercase: boolean;
   /** Whether the keys are the SHA-1 hashes of passwords; only with the profile `password`. */
   sha1: boolean;
-  /** The number of different keys, or null if the kind doesn't know it (bloom, counting): see `estimatedCount`. */
+  /**
+   * The number of different keys, or null if the kind doesn't know it (bloom, counting): see `estimatedCount`. A cuckoo
+   * filter knows only how often keys were added: one that was added twice counts twice.
+   */
   count: number | null;
   /**
    * The number of keys that the filter is made for. For bloom and counting, this many keys set half of the bits; for
@@ -35,7 +38,10 @@ export interface FilterInfo {
    * A foreign filter has the number of bloom, or that by the size of its fixed set.
    */
   capacity: number | null;
-  /** The false-positive rate at that capacity, 0 to 1. The present rate is `estimatedFpr`. */
+  /**
+   * The false-positive rate at that capacity, 0 to 1; the present rate is `estimatedFpr`. Of a foreign filter it is the
+   * present one: nothing tells for how many keys its software made it.
+   */
   fpr: number;
   /** The number of bits of the filter. */
   bits: number;

@@ -3,7 +3,7 @@
 import { concat, iterable, type Key, requireType } from "./input.js";
 import type { List } from "./lists.js";
 import type { StreamOptions } from "./options.js";
-import { readAll, requireSignal, toWeb } from "./stream.js";
+import { quietly, readAll, requireSignal, toWeb } from "./stream.js";
 
 /** What `fromStream` reads. Bytes are text with one key per line. */
 export type KeyStream = AsyncIterable<Key> | ReadableStream<Uint8Array>;
@@ -46,7 +46,7 @@ async function pushAsync(list: List, source: AsyncIterable<Key>, { signal, onPro
     }
   } catch (error) {
     // Don't wait for `return`: it may settle only after a key that never comes.
-    void Promise.resolve(iterator.return?.()).catch(() => {});
+    void quietly(() => iterator.return?.());
     throw error;
   } finally {
     signal?.removeEventListener("abort", abort);

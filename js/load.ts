@@ -5,7 +5,8 @@ import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
 import { type DecodeOptions, type Filter, hold, refuseFrom } from "./filter.js";
 import { asBytes, attempt, invalidParameter, requireType, secretIn, typeName } from "./input.js";
-import { networkError, readAll, requireSignal, toWeb, unlessAborted } from "./stream.js";
+import { known, loading } from "./known.js";
+import { networkError, quietly, readAll, requireSignal, toWeb, unlessAborted } from "./stream.js";
 
 /** What {@link load} can load a blob from. */
 export type Source = string | URL | Request | Response | Promise<Response> | Blob | ArrayBuffer | Uint8Array;
@@ -43,6 +44,7 @@ export interface LoadOptions extends DecodeOptions {
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
   refuseFrom(options);
+  known(options, { load: loading });
   const secret = secretIn(options);
   return loadInto(
     source,
@@ -64,7 +66,6 @@ export async function loadInto(source: Source, options: LoadOptions, receiver: R
 }
 
 async function receive(source: Source, options: LoadOptions, incoming: Receiver): Promise<Filter> {
-  if (typeof options !== "object" || options === null) throw invalidParameter("options must be an object");
   const { signal, onProgress, maxBytes = Infinity, integrity, fetch } = options;
   requireType("function", { onProgress, fetch });
   requireType("string", { integrity });
@@ -113,7 +114,7 @@ async function receive(source: Source, options: LoadOptions, incoming: Receiver)
     }
     return hold(call(() => incoming.decode()));
   } catch (error) {
-    void stream.cancel?.(error).catch(() => {});
+    void quietly(() => stream.cancel?.(error));
     throw error;
   }
 }
@@ -139,7 +140,7 @@ export async function open(source: Source, options: OpenOptions): Promise<Opened
   const opening = openAny(source, options);
   return unlessAborted(opening, signal).catch((error: unknown) => {
     // If it opens after all, nobody will read it.
-    opening.then(({ stream }) => stream.cancel()).catch(() => {});
+    void quietly(async () => (await opening).stream.cancel());
     signal?.throwIfAborted();
     throw error;
   });

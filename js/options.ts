@@ -1,6 +1,7 @@
 /** The options of builders. */
 
 import { invalidParameter, iterable, type Key, requireType, secretIn } from "./input.js";
+import { type Every, known } from "./known.js";
 
 /**
  * Why a line of a list gives no key: `not_checkable` = neither a URL nor a host, `pattern` = an adblock rule other than
@@ -100,12 +101,47 @@ export interface StreamOptions {
 /** All options of all builders. */
 export type AllOptions = BuildOptions & CountingOptions & GrowthOptions;
 
+const seeding = { seed: 1, secret: 1 } satisfies Every<SeedOptions>;
+const counting = { counterBits: 1 } satisfies Every<CountingOptions>;
+const growing = { initialCapacity: 1, growth: 1, tightening: 1 } satisfies Every<GrowthOptions>;
+const building = {
+  ...seeding,
+  fpr: 1,
+  name: 1,
+  createdAt: 1,
+  profile: 1,
+  lowercase: 1,
+  sha1Hex: 1,
+  minLength: 1,
+  minCount: 1,
+  allow: 1,
+  allowWins: 1,
+  onSkip: 1,
+  onConflict: 1,
+} satisfies Every<BuildOptions>;
+const streaming = { signal: 1, onProgress: 1 } satisfies Every<StreamOptions>;
+
+const ofKinds: { [kind: string]: { [name: string]: { [option: string]: 1 } } } = {
+  counting: { CountingBloomFilter: counting },
+  scalable: { ScalableBloomFilter: growing },
+};
+const others = { from: building, fromStream: streaming, ...ofKinds.counting, ...ofKinds.scalable };
+
+/** Refuses options that nobody knows, of a kind's `from`, `fromStream` or empty filter. */
+export function requireKnown(options: unknown, maker: "from" | "fromStream" | "an empty filter", kind: string): void {
+  const makers = {
+    from: building,
+    fromStream: { ...building, ...streaming },
+    "an empty filter": kind === "scalable" ? { ...seeding, fpr: 1 as const } : seeding,
+  };
+  known(options, { [maker]: makers[maker], ...ofKinds[kind] }, others);
+}
+
 /**
  * Reads each option once, because a getter may give another value the next time. Throws `invalid_parameter` for a wrong
  * type, before a builder reads any key.
  */
 export function readOptions(options: AllOptions = {}) {
-  if (typeof options !== "object" || options === null) throw invalidParameter("options must be an object");
   const { profile, lowercase, sha1Hex, minLength, minCount, allow, allowWins, onSkip, onConflict } = options;
   const { fpr, seed, name, createdAt, counterBits, initialCapacity, growth, tightening } = options;
   const numbers = { fpr, counterBits, initialCapacity, growth, tightening, minLength, minCount };

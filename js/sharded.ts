@@ -6,6 +6,7 @@ import { call } from "./call.js";
 import { FilterError } from "./error.js";
 import type { FeedCache } from "./feedcache.js";
 import { invalidParameter, isA, isBytes, iterable, type Key, plainBytes, requireType, typeName } from "./input.js";
+import { type Every, known } from "./known.js";
 import type { LoadOptions } from "./load.js";
 import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
 import { Origin } from "./origin.js";
@@ -31,6 +32,15 @@ export interface ShardedOptions extends Pick<LoadOptions, "fetch" | "secret"> {
   /** Stops opening. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
 }
+
+const opening = {
+  publicKey: 1,
+  secret: 1,
+  cache: 1,
+  signal: 1,
+  fetch: 1,
+  maxMemory: 1,
+} satisfies Every<ShardedOptions>;
 
 /** The options of a question. */
 export interface AskOptions {
@@ -83,6 +93,7 @@ export interface ShardedInfo {
  * `signature`, `wrong_feed`, `rollback`, `expired`, `secret_required`, `wrong_secret`. An abort rejects with the signal's reason.
  */
 export async function openSharded(url: string | URL, options: ShardedOptions): Promise<ShardedFilter> {
+  known(options, { openSharded: opening });
   const { signal, maxMemory = 2 ** 25 } = Object(options) as ShardedOptions;
   requireType("number", { maxMemory });
   if (!(maxMemory >= 0)) throw invalidParameter("maxMemory must be 0 or more");
@@ -226,6 +237,7 @@ export class ShardedFilter {
    * against a rollback. Rejects with `cache` if the cache can't remove it all.
    */
   async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
+    known(options ?? undefined, { forget: { publicKey: 1 } });
     const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
     return this.#shards.forget(publicKey);
   }
@@ -311,6 +323,7 @@ export class ShardedFilter {
 export interface ShardedFilter extends Disposable {}
 
 function signalOf(options: AskOptions | undefined): AbortSignal | undefined {
+  known(options ?? undefined, { "a question": { signal: 1 } satisfies Every<AskOptions> });
   const { signal } = Object(options) as AskOptions;
   requireSignal(signal);
   return signal;

@@ -10,6 +10,13 @@ export function requireSignal(signal: AbortSignal | undefined): void {
   throw invalidParameter("signal must be an AbortSignal");
 }
 
+/** Ends something after an error, which is the one to tell: what this throws, at once or later, isn't. */
+export async function quietly(end: () => unknown): Promise<void> {
+  try {
+    await end();
+  } catch {}
+}
+
 /** Makes a web stream of a Node stream. */
 export function toWeb(stream: AsyncIterable<Uint8Array> & { destroy?(): void }): ReadableStream<Uint8Array> {
   const chunks = stream[Symbol.asyncIterator]();
@@ -46,7 +53,7 @@ export async function readAll(
 ): Promise<void> {
   const reader = attempt("the stream must not have another reader", () => stream.getReader());
   // Cancelling the stream ends a read that hangs.
-  const stop = () => void reader.cancel(signal?.reason).catch(() => {});
+  const stop = () => void quietly(() => reader.cancel(signal?.reason));
   signal?.addEventListener("abort", stop);
   try {
     for (;;) {
@@ -60,11 +67,11 @@ export async function readAll(
       take(plainBytes(value, "each chunk of the stream must be a"));
     }
   } catch (error) {
-    void reader.cancel(error).catch(() => {});
+    void quietly(() => reader.cancel(error));
     throw error;
   } finally {
     signal?.removeEventListener("abort", stop);
-    reader.releaseLock();
+    void quietly(() => reader.releaseLock());
   }
 }
 

@@ -6,7 +6,19 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { folder, forPages, installed } from "./installed.mjs";
 
-const { BloomFilter, Filter, FilterError, RibbonFilter, countFor, decode, fprFor, optimal } = await installed();
+const {
+  BloomFilter,
+  CountingBloomFilter,
+  CuckooFilter,
+  Filter,
+  FilterError,
+  RibbonFilter,
+  countFor,
+  decode,
+  fprFor,
+  load,
+  optimal,
+} = await installed();
 
 const encode = (text) => new TextEncoder().encode(text);
 
@@ -310,6 +322,95 @@ test("locations are the bits that are set", () => {
   );
 });
 
+test("the first error is the one that is told, whatever ending a stream comes to", async () => {
+  const first = new Error("the first");
+  const second = () => {
+    throw new Error("the second");
+  };
+  const later = () => Promise.reject(new Error("the second"));
+  for (const end of [second, later, () => undefined, () => 5]) {
+    const iterator = { next: async () => Promise.reject(first), return: end };
+    const keys = { [Symbol.asyncIterator]: () => iterator };
+    await assert.rejects(RibbonFilter.fromStream(keys), first);
+    const getter = {
+      next: () => ({ value: 5 }),
+      get return() {
+        return second();
+      },
+    };
+    await assert.rejects(RibbonFilter.fromStream({ [Symbol.iterator]: () => getter }), { code: "invalid_key" });
+    const reader = { read: async () => ({ value: 5 }), cancel: end, releaseLock: end };
+    const stream = { getReader: () => reader, cancel: end };
+    await assert.rejects(RibbonFilter.fromStream(stream), { code: "invalid_parameter", message: /chunk/ });
+    await assert.rejects(load({ stream: () => stream }), { code: "invalid_parameter", message: /chunk/ });
+    const broken = { getReader: () => ({ ...reader, read: () => Promise.reject(first) }), cancel: end };
+    for (const run of [() => RibbonFilter.fromStream(broken), () => load({ stream: () => broken })])
+      await assert.rejects(run(), { code: "network", cause: first });
+  }
+});
+
+test("locations are those of the key that the profile makes of what is given", () => {
+  for (const [profile, given, key] of [
+    ["url", "http://EVIL.example/a?b", "evil.example/a?b"],
+    ["url", "||evil.example^", "evil.example/"],
+    ["password", "Passwo\u0308rd", "Passw\u00f6rd"],
+  ]) {
+    const filter = BloomFilter.from([given], { profile });
+    const { bits, hashes } = filter.info();
+    assert.deepEqual(filter.locations(given), new BloomFilter(bits, hashes).locations(key));
+    const { length } = filter.toBytes();
+    const set = new Set(filter.locations(given));
+    assert.equal(Math.ceil(bits / 8), length - 8 - 21);
+    assert.ok(Math.abs(filter.estimatedFpr / (set.size / bits) ** hashes - 1) < 1e-9);
+  }
+  fails("invalid_key", () => BloomFilter.from([], { profile: "url" }).locations("mailto:a@b.c"));
+});
+
+test("a rate that is too low is told as the caller may give it", () => {
+  // The least that works, and a little less, by kind and profile.
+  for (const [made, least] of [
+    [RibbonFilter, 2 ** -32],
+    [CuckooFilter, 2 ** -29],
+  ]) {
+    for (const [profile, times] of [
+      ["raw", 1],
+      ["password", 1],
+      ["url", 10],
+    ]) {
+      const fpr = least * times;
+      made.from([], { profile, fpr: fpr * 1.0001 });
+      assert.throws(
+        () => made.from([], { profile, fpr: fpr * 0.999 }),
+        ({ code, message }) => {
+          assert.equal(code, "invalid_parameter");
+          // The number that the message has for this profile is one that works.
+          const [raw, url] = message.match(/\d\.\d+e-\d+/g).map(Number);
+          const said = profile === "url" ? url : raw;
+          assert.ok(said >= fpr && said < fpr * 1.01, `${profile}: ${message}`);
+          made.from([], { profile, fpr: said });
+          return true;
+        },
+      );
+    }
+  }
+});
+
+test("optimal is what its documentation says", () => {
+  const documented = (count, fpr) => {
+    let bits = (-count * Math.log(fpr)) / Math.LN2 ** 2;
+    if (fpr > 2 ** -2.5) bits = (-2 * count) / Math.log(1 - Math.sqrt(fpr));
+    if (fpr > 2 ** -1.5) bits = -count / Math.log(1 - fpr);
+    bits = Math.ceil(bits);
+    return { bits, hashes: Math.max(1, Math.round((bits / count) * Math.LN2)) };
+  };
+  for (const count of [1000, 12_345, 1_000_000]) {
+    for (let permille = 1; permille < 1000; permille++) {
+      const { bits, hashes } = optimal(count, permille / 1000);
+      assert.deepEqual({ bits, hashes }, documented(count, permille / 1000), `${count} keys at ${permille} per mille`);
+    }
+  }
+});
+
 test("the formulas", () => {
   assert.deepEqual(optimal(1_000_000, 0.01), { bits: 9_585_059, hashes: 7, bytes: 1_198_133 });
   assert.equal(countFor(9_585_059, 0.01), 1_000_000);
@@ -600,11 +701,11 @@ test("what only looks like a Date, a Uint8Array or a URL, and options that chang
   const dates = [new Proxy(new Date(0), {}), Object.create(Date.prototype), new Date(NaN)];
   for (const createdAt of dates) fails("invalid_parameter", () => RibbonFilter.from(["a"], { createdAt }));
   assert.equal(RibbonFilter.from(["a"], { createdAt: new Late(5) }).info().createdAt, 5);
-  for (const [name, good, bad] of [
+  for (const [name, good, bad, made = RibbonFilter] of [
     ["profile", "url", null],
     ["name", "n", {}],
     ["fpr", 0.1, Symbol()],
-    ["counterBits", 8, {}],
+    ["counterBits", 8, {}, CountingBloomFilter],
     ["onSkip", () => {}, 5],
     ["createdAt", 1, "x"],
   ]) {
@@ -614,7 +715,7 @@ test("what only looks like a Date, a Uint8Array or a URL, and options that chang
         return reads++ ? bad : good;
       },
     };
-    assert.ok(RibbonFilter.from(["a.example", "*"], options) && reads === 1, name);
+    assert.ok(made.from(["a.example", "*"], options) && reads === 1, name);
   }
   assert.ok(
     filter.has(new Bytes([97])) && !filter.has(new Bytes([98])) && filter.hasLines(new Bytes([97, 10])).length === 1,

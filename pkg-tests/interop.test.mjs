@@ -294,6 +294,34 @@ test("without a capacity, a filter is for as many keys as differ", () => {
   }
 });
 
+test("the rates of new filters are those of the table in docs/moving.md, and info tells them", () => {
+  const text = readFileSync(new URL("../docs/moving.md", import.meta.url), "utf8");
+  const rows = [...text.matchAll(/^\| `([\w-]+)` \|(( [\d.]+ \|)+)$/gm)];
+  assert.equal(rows.length, 3 * WRITTEN.length);
+  const strangers = Array.from({ length: 6_000 }, (_, at) => `stranger ${at}`);
+  for (const [, format, numbers] of rows) {
+    const [asked, ...rates] = numbers.split("|").slice(0, -1).map(Number);
+    for (const [at, count] of [2, 10, 100, 1000].entries()) {
+      const times = [16, 12, 3, 1][at];
+      let [measured, told] = [0, 0];
+      for (let time = 0; time < times; time++) {
+        const members = Array.from({ length: count }, (_, member) => `member ${time} ${member}`);
+        const filter = ForeignFilter.from(members, { format, fpr: asked });
+        measured += filter.hasMany(strangers).reduce((sum, hit) => sum + hit, 0) / strangers.length / times;
+        told += filter.info().fpr / times;
+        filter.free();
+      }
+      const what = `${format}, ${count} keys at ${asked}: ${measured}, told ${told}, in the table ${rates[at]}`;
+      // Of the keys that are asked, and a tenth of the rate; few filters vary more.
+      const spread = 5 * Math.sqrt(told / strangers.length / times);
+      assert.ok(Math.abs(measured - told) < spread + 0.1 * told, what);
+      // By the 8,192 keys that a small filter is asked for.
+      const sampled = 5 * Math.sqrt(rates[at] / 8192 / times);
+      assert.ok(Math.abs(told - rates[at]) < sampled + 0.45 * rates[at], what);
+    }
+  }
+});
+
 test("cut files give typed errors", () => {
   const smallest = new Map();
   for (const its of readable) {

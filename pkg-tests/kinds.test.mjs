@@ -153,6 +153,58 @@ test("a cuckoo filter gets full, says so, and is unchanged", () => {
   assert.equal(filter.remove("same"), false);
 });
 
+test("addMany and addLines that fail change no byte, however many batches there were", () => {
+  const crowd = () => {
+    const filter = CuckooFilter.withCapacity(20_000, 0.001);
+    filter.addMany(keys(15_000));
+    return filter;
+  };
+  // A batch has 64 kB, and the 20,000 keys have some 250.
+  const many = keys(20_000, 1e6);
+  const text = new TextEncoder().encode(many.join("\n"));
+  const broken = function* (error) {
+    yield* many.slice(0, 4000);
+    throw error;
+  };
+  for (const [code, add] of [
+    ["filter_full", (filter) => filter.addMany(many)],
+    ["filter_full", (filter) => filter.addLines(text)],
+    ["invalid_key", (filter) => filter.addMany([...many.slice(0, 4000), 5])],
+    ["network", (filter) => filter.addMany(broken(new FilterError("network", "the caller's own")))],
+  ]) {
+    const filter = crowd();
+    const before = filter.toBytes();
+    fails(code, () => add(filter));
+    assert.deepEqual(filter.toBytes(), before);
+    // As the next delta is made for it.
+    assert.equal(filter.info().id, decode(before).info().id);
+    assert.ok(filter.addMany(keys(1000, 2e6)) > 900 && filter.hasAll(keys(1000, 2e6)) && filter.hasAll(keys(15_000)));
+  }
+  for (const made of [BloomFilter, CountingBloomFilter, ScalableBloomFilter]) {
+    const filter = made.from(["a"]);
+    const before = filter.toBytes();
+    fails("invalid_key", () => filter.addMany([...many, 5]));
+    fails("network", () => filter.addMany(broken(new FilterError("network", "the caller's own"))));
+    assert.deepEqual(filter.toBytes(), before);
+  }
+});
+
+test("a cuckoo filter counts a key as often as it was added", () => {
+  const twice = CuckooFilter.from(["a"]);
+  twice.add("a");
+  assert.deepEqual([twice.info().count, twice.estimatedCount], [2, 2]);
+});
+
+test("the Bloom filter of a counting one has its name and time", () => {
+  const describe = { name: "größer", createdAt: 1.7e12 };
+  for (const options of [describe, { profile: "url", ...describe }, {}]) {
+    const counting = CountingBloomFilter.from(["evil.example"], options);
+    const { name, createdAt, profile } = counting.toBloom().info();
+    const { name: itsName = null, createdAt: itsTime = null, profile: its = "raw" } = options;
+    assert.deepEqual([name, createdAt, profile], [itsName, itsTime, its]);
+  }
+});
+
 test("the reader says of every golden file what bloom-wasm does, and neither changes one with layers", () => {
   const folder = new URL("../tests/golden/", import.meta.url);
   const files = readdirSync(folder).filter((name) => name.endsWith(".bloom"));

@@ -20,7 +20,8 @@ pub struct Info<'a> {
     pub lowercase: bool,
     /// Whether the keys are the SHA-1 hashes of passwords; only with the profile `password`.
     pub sha1: bool,
-    /// The number of different keys; none if the kind doesn't know it (bloom and counting).
+    /// The number of different keys; none if the kind doesn't know it (bloom and counting). A cuckoo filter knows only
+    /// how often keys were added: one that was added twice counts twice.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub count: Option<u64>,
     /// The number of keys that the filter is made for. For bloom and counting, this many keys set half of the bits; for
@@ -28,7 +29,8 @@ pub struct Info<'a> {
     /// A foreign filter has the number of bloom, or that by the size of its fixed set.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub capacity: Option<u64>,
-    /// The false-positive rate at that capacity, 0 to 1. The present rate is [`Filter::estimated_fpr`].
+    /// The false-positive rate at that capacity, 0 to 1; the present rate is [`Filter::estimated_fpr`]. Of a foreign
+    /// filter it is the present one: nothing tells for how many keys its software made it.
     pub fpr: f64,
     /// The number of bits of the filter.
     pub bits: u64,
@@ -169,7 +171,7 @@ impl<'a> Info<'a> {
             Filter::Scalable(scalable) => (None, scalable.fpr(), scalable.bits(), None),
             Filter::Cuckoo(cuckoo) => {
                 let bits = u64::from(cuckoo.buckets()) * 4 * u64::from(cuckoo.fingerprint_bits());
-                (Some(cuckoo.capacity()), power(0.5, cuckoo.fingerprint_bits().into()) * 8.0, bits, None)
+                (Some(cuckoo.capacity()), cuckoo.fpr_of(cuckoo.capacity()), bits, None)
             }
             Filter::Ribbon(ribbon) => {
                 (Some(ribbon.count().into()), ribbon.fpr(), ribbon.as_bytes().len() as u64 * 8, None)
@@ -178,8 +180,7 @@ impl<'a> Info<'a> {
                 let only = foreign.parts().first().filter(|_| foreign.parts().len() == 1);
                 let hashes: Option<u32> =
                     only.filter(|_| !foreign.scheme().is_static()).map(|part| part.hashes.into());
-                let full = hashes.map_or(foreign.estimated_fpr(), |hashes| power(0.5, hashes.into()));
-                (Some(foreign.capacity()), full, foreign.bits(), hashes)
+                (Some(foreign.capacity()), foreign.estimated_fpr(), foreign.bits(), hashes)
             }
         };
         let (lowercase, sha1) = blob.profile().password();

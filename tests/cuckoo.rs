@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use bloom_wasm::Error;
 use bloom_wasm::filters::CuckooFilter;
 use bloom_wasm::hash::digest;
+use bloom_wasm::{Blob, Error, Info};
 use proptest::prelude::*;
 
 /// A fingerprint with its two buckets, the even one first. Keys of the same place are the same key to the filter.
@@ -236,12 +236,63 @@ fn all_or_none() {
         let mut naive = Naive::of(&filter);
         let some = digests(0, u64::from(pairs) * 4);
         filter.add_digests(&some).unwrap();
+        let before = filter.clone();
         let error = filter.add_digests(&digests(1, u64::from(pairs) * 8)).unwrap_err();
         assert_eq!(error.code(), "filter_full");
+        assert_eq!(filter.as_bytes(), before.as_bytes());
         for digest in some {
             *naive.copies.entry(naive.place_of(digest)).or_insert(0) += 1;
         }
         naive.check(&filter);
+    }
+}
+
+proptest! {
+    /// Nor does a byte change, whatever was there: also gaps in a bucket, as removals leave them.
+    #[test]
+    fn nothing_is_left_of_what_did_not_fit(
+        pairs in 1_u32..40,
+        bits in 1_u32..=32,
+        removed in 0_u64..300,
+        seed: u64,
+    ) {
+        let digests = |list, count| (0..count).map(|i| digest(seed, &key(list, i))).collect::<Vec<_>>();
+        let mut filter = CuckooFilter::new(2 * pairs, bits, seed).unwrap();
+        for &digest in &digests(0, 400) {
+            let _ = filter.add_digest(digest);
+        }
+        for &digest in &digests(0, removed) {
+            filter.remove_digest(digest);
+        }
+        let before = filter.clone();
+        let error = filter.add_digests(&digests(1, 400)).unwrap_err();
+        prop_assert_eq!(error.code(), "filter_full");
+        prop_assert_eq!(filter.as_bytes(), before.as_bytes());
+    }
+}
+
+/// The rate that `info` tells is that of a filter that is as full as `info` says, also where a fingerprint has one bit.
+#[test]
+fn the_rate_at_capacity_is_met() {
+    for bits in [1, 2, 3, 5, 8, 12] {
+        let mut blob = Blob::from(CuckooFilter::new(2_000, bits, 5).unwrap());
+        let Info { fpr, capacity, .. } = Info::of(&blob).unwrap();
+        let filter = blob.filter_mut().base_mut().unwrap();
+        let (mut list, mut added) = (0, 0);
+        // With short fingerprints some keys have no room before the others have filled the slots.
+        while added < capacity.unwrap() && list < 30_000 {
+            added += u64::from(filter.add_digests(&[digest(5, &key(0, list))]).is_ok());
+            list += 1;
+        }
+        let hits = (0..200_000).filter(|&i| filter.has_digest(digest(5, &key(1, i)))).count();
+        let measured = hits as f64 / 200_000.0;
+        // Of the keys that are asked, and of the places that are taken.
+        let places = 1_000.0 * f64::from((1 << bits) - 1);
+        let sigma = (fpr / 200_000.0 + fpr / places).sqrt();
+        assert!((0.0..=1.0).contains(&fpr), "{bits} bits: {fpr}");
+        // Keys that had no room share their places with others, so those are fewer.
+        let least = if bits < 5 { 0.6 * fpr } else { fpr - 4.0 * sigma };
+        assert!((least..=fpr + 4.0 * sigma).contains(&measured), "{bits} bits: {measured} for {fpr}");
     }
 }
 

@@ -4,7 +4,7 @@
  * kept. No time is judged.
  */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -78,6 +78,7 @@ function checkFilters({ count, tables }) {
 
 describe("the benchmark", { skip }, () => {
   let printed;
+  let said;
   let result;
   before(() => {
     const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
@@ -86,7 +87,10 @@ describe("the benchmark", { skip }, () => {
       // With one round a median is the only number that there is.
       const few = ["--quick", "--rounds", "1", "--only", "has,add,many,url,keyed,load,page"];
       const args = ["--expose-gc", join(root, "bench/run.mjs"), ...few, "--json", file];
-      printed = execFileSync(process.execPath, args, { encoding: "utf8" });
+      const ran = spawnSync(process.execPath, args, { encoding: "utf8", maxBuffer: 2 ** 28 });
+      assert.equal(ran.status, 0, ran.stderr);
+      printed = ran.stdout;
+      said = ran.stderr;
       result = JSON.parse(readFileSync(file));
     } finally {
       rmSync(folder, { recursive: true });
@@ -119,6 +123,15 @@ describe("the benchmark", { skip }, () => {
         );
       });
     }
+  });
+
+  test("says all the while what it does", () => {
+    for (const name of ["has", "add", "many", "url", "keyed", "load"])
+      assert.match(said, new RegExp(`^bench: the case ${name}$`, "m"));
+    for (const name of MANY)
+      assert.ok(said.includes(`bench: warming up: ${name}\n`) && said.includes(`bench: round 1 of 1: ${name}\n`), name);
+    assert.match(said, /^bench: making members$/m);
+    assert.doesNotMatch(printed, /^bench: /m);
   });
 
   test("has filters of the rates and sizes that were asked for", () => checkFilters(result));

@@ -84,6 +84,8 @@ pub fn info(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         (
             "capacity",
             match info.capacity {
+                // Its rate is the present one.
+                Some(keys) if info.foreign.is_some() => format!("{} keys, by its size", grouped(keys)),
                 Some(keys) => format!("{} keys, at a rate of {}", grouped(keys), rate(info.fpr)),
                 None if info.foreign.is_some() => "not said".to_owned(),
                 None => format!("any number of keys; the rate stays below {}", rate(info.fpr)),

@@ -89,9 +89,10 @@ impl CuckooFilter {
         let mut buckets = least;
         loop {
             let mut filter = Self::new(buckets, fingerprint_bits, hashing)?;
-            match filter.add_digests(digests) {
+            // Of a filter that gets full nothing is kept.
+            match digests.iter().try_for_each(|&digest| filter.insert(digest).map(drop)) {
                 Err(Error::FilterFull { .. }) if buckets < 2 * least => buckets += buckets / 64 * 2 + 2,
-                added => return added.map(|_| filter),
+                added => return added.map(|()| filter),
             }
         }
     }
@@ -187,27 +188,40 @@ impl CuckooFilter {
 
     /// Like [`CuckooFilter::add`], for a key's digest under [`CuckooFilter::hashing`].
     pub fn add_digest(&mut self, digest: u64) -> Result<bool> {
-        let (fingerprint, [first, second]) = self.place(digest);
         let new = !self.has_digest(digest);
+        self.insert(digest).map(|_| new)
+    }
+
+    /// Adds a copy of a key, or fails and changes nothing. Returns how its walk ended: the slot times [`MAX_KICKS`],
+    /// plus the kicks.
+    // One copy in the wasm, of this and the next.
+    #[inline(never)]
+    fn insert(&mut self, digest: u64) -> Result<u64> {
+        let (fingerprint, [first, second]) = self.place(digest);
         // A random walk. Each kick puts the fingerprint in hand into a slot of a full bucket, takes the one that was
         // there, and goes on to that one's other bucket.
-        let way = |kick| mix(digest ^ kick) >> 62;
         let mut bucket = if self.find(first, EMPTY).is_some() { first } else { second };
         let mut hand = fingerprint;
         for kick in 0..MAX_KICKS {
-            let slot = self.find(bucket, EMPTY).unwrap_or(slot(bucket, way(kick)));
+            let slot = self.find(bucket, EMPTY).unwrap_or(slot(bucket, way(digest, kick)));
             hand = self.replace(slot, hand);
             if hand == EMPTY {
-                return Ok(new);
+                return Ok(slot * MAX_KICKS + kick);
             }
             bucket = self.other(bucket, hand);
         }
-        // The fingerprint in hand tells where it comes from, so the same steps backwards undo everything.
-        for kick in (0..MAX_KICKS).rev() {
-            bucket = self.other(bucket, hand);
-            hand = self.replace(slot(bucket, way(kick)), hand);
-        }
+        self.walk_back(digest, bucket, hand, MAX_KICKS);
         Err(Error::FilterFull { count: self.count() })
+    }
+
+    /// Undoes the kicks of a walk that has come to a bucket. The fingerprint in hand tells where it comes from, so the
+    /// same steps backwards undo everything.
+    #[inline(never)]
+    fn walk_back(&mut self, digest: u64, mut bucket: u32, mut hand: u32, kicks: u64) {
+        for kick in (0..kicks).rev() {
+            bucket = self.other(bucket, hand);
+            hand = self.replace(slot(bucket, way(digest, kick)), hand);
+        }
     }
 
     /// Adds a copy of each key, given by its digest under this filter's hashing. Returns how many were definitely not
@@ -217,16 +231,23 @@ impl CuckooFilter {
     /// [`Error::FilterFull`] if there isn't room for all of them; none is added then.
     pub fn add_digests(&mut self, digests: &[u64]) -> Result<usize> {
         let mut new = 0;
+        // After the last key there is nothing to undo.
+        let mut walks: Vec<u64> = zeroed(digests.len().saturating_sub(1))?;
         for (i, &digest) in digests.iter().enumerate() {
-            match self.add_digest(digest) {
-                Ok(was_new) => new += usize::from(was_new),
+            let was_new = !self.has_digest(digest);
+            match self.insert(digest) {
+                Ok(walk) => walks.iter_mut().skip(i).take(1).for_each(|its| *its = walk),
                 Err(error) => {
-                    for &digest in digests.iter().take(i) {
-                        self.remove_digest(digest);
+                    // Removing the keys would leave what they kicked where it is.
+                    for (&digest, walk) in digests.iter().zip(&walks).take(i).rev() {
+                        let (slot, kicks) = (walk / MAX_KICKS, walk % MAX_KICKS);
+                        let hand = self.replace(slot, EMPTY);
+                        self.walk_back(digest, (slot / WAYS) as u32, hand, kicks);
                     }
                     return Err(error);
                 }
             }
+            new += usize::from(was_new);
         }
         Ok(new)
     }
@@ -258,8 +279,13 @@ impl CuckooFilter {
     /// each with the same chance. The chance that the place of an absent key holds none of c keys is (1 - 1/M)^c =
     /// e^(-c/M), with a relative error of 1/2M.
     pub fn estimated_fpr(&self) -> f64 {
+        self.fpr_of(self.count())
+    }
+
+    /// The same with so many copies.
+    pub(crate) fn fpr_of(&self, count: u64) -> f64 {
         let places = f64::from(self.buckets) * f64::from(self.mask()) / 2.0;
-        any_of(self.count(), 1.0 / places)
+        any_of(count, 1.0 / places)
     }
 
     /// A key's fingerprint and its two buckets.
@@ -328,6 +354,12 @@ impl CuckooFilter {
     }
 }
 
+/// The slot of a full bucket into which a kick goes.
+#[inline]
+fn way(digest: u64, kick: u64) -> u64 {
+    mix(digest ^ kick) >> 62
+}
+
 #[inline]
 fn slot(bucket: u32, way: u64) -> u64 {
     u64::from(bucket) * WAYS + way
@@ -343,7 +375,9 @@ fn size(count: u64, fpr: f64) -> Result<(u32, u32)> {
         bits += 1;
     }
     if bits > 32 {
-        return Err(Error::rule("fpr must be at least 2^-29 for a cuckoo filter"));
+        let rule = "for a cuckoo filter fpr must be at least 2^-29 (1.87e-9), with the profile url ten times that \
+                    (1.87e-8)";
+        return Err(Error::rule(rule));
     }
     // Two buckets have 8 slots, and 95 % of 8 is 38 / 5.
     let pairs = (5 * count).div_ceil(38) + 4;

@@ -247,7 +247,8 @@ impl Filter {
         each!(self, filter => filter.estimated_fpr())
     }
 
-    /// The number of keys, where the structure knows it; none for a Bloom filter, a counting and a foreign one.
+    /// The number of keys, where the structure knows it; none for a Bloom filter, a counting and a foreign one. In a
+    /// cuckoo filter a key counts as often as it was added.
     pub fn count(&self) -> Option<u64> {
         match self {
             Filter::Bloom(_) => None,

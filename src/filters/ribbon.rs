@@ -610,7 +610,9 @@ fn require_fpr(fpr: f64) -> Result<()> {
     if (1.0 / 4_294_967_296.0..1.0).contains(&fpr) {
         return Ok(());
     }
-    Err(Error::rule("fpr must be a number of at least 2^-32 and below 1"))
+    let rule = "fpr must be a number of at least 2^-32 (2.33e-10), with the profile url ten times that (2.33e-9), \
+                and below 1";
+    Err(Error::rule(rule))
 }
 
 /// The system of equations of one stage, in echelon form. Row i holds the equation whose first coefficient is at i,

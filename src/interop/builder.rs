@@ -25,7 +25,8 @@ pub struct Builder {
 
 impl Builder {
     /// A filter for `count` keys at a false-positive rate of `fpr`, above 0 and below 1; or of the options `bits` and
-    /// `hashes`, which both don't matter for then.
+    /// `hashes`, which both don't matter for then. It is as large as its own software would make it, so the true rate
+    /// may differ: with few keys it can be many times as high. [`ForeignFilter::estimated_fpr`] tells it.
     ///
     /// # Errors
     /// [`Error::UnsupportedFormat`] for a format that is only read, [`Error::InvalidParameter`] for a rate or an option out

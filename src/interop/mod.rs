@@ -127,18 +127,18 @@ impl Options {
     /// Fails if there is an option that isn't among these names.
     fn only(&self, names: &[&str]) -> Result<()> {
         let there = [
-            ("funnel", self.funnel.is_some()),
-            ("keys", self.keys.is_some()),
-            ("bits", self.bits.is_some()),
-            ("hashes", self.hashes.is_some()),
-            ("generation", self.generation.is_some()),
-            ("layout", self.layout.is_some()),
-            ("width", self.width.is_some()),
-            ("expansion", self.expansion.is_some()),
-            ("seed", self.seed.is_some()),
+            ("funnel", self.funnel.is_some(), "funnel is an option that the format hasn't got"),
+            ("keys", self.keys.is_some(), "keys is an option that the format hasn't got"),
+            ("bits", self.bits.is_some(), "bits is an option that the format hasn't got"),
+            ("hashes", self.hashes.is_some(), "hashes is an option that the format hasn't got"),
+            ("generation", self.generation.is_some(), "generation is an option that the format hasn't got"),
+            ("layout", self.layout.is_some(), "layout is an option that the format hasn't got"),
+            ("width", self.width.is_some(), "width is an option that the format hasn't got"),
+            ("expansion", self.expansion.is_some(), "expansion is an option that the format hasn't got"),
+            ("seed", self.seed.is_some(), "seed is an option that the format hasn't got"),
         ];
-        let holds = there.iter().all(|(name, there)| !there || names.contains(name));
-        Error::unless(holds, "there is an option that the format hasn't got")
+        let unknown = there.iter().find(|(name, there, _)| *there && !names.contains(name));
+        unknown.map_or(Ok(()), |(_, _, rule)| Err(Error::rule(rule)))
     }
 
     /// What the keys are, by the option of the format's choice.

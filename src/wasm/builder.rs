@@ -100,7 +100,9 @@ impl Filter {
     pub fn to_bloom(&self) -> Result<Filter> {
         match self.blob.filter().base_alone()? {
             AnyFilter::Counting(filter) => {
-                Filter::new(Blob::new(self.blob.profile(), Stack::new(filter.to_bloom()?)?))
+                let mut blob = Blob::new(self.blob.profile(), Stack::new(filter.to_bloom()?)?);
+                blob.describe(self.blob.name().map(str::to_owned), self.blob.created_at())?;
+                Filter::new(blob)
             }
             other => Err(wrong_kind(other)),
         }
@@ -108,12 +110,10 @@ impl Filter {
 
     /// The positions of the bits of the key in the first `length` bytes of the scratch, in a Bloom filter.
     pub fn locations(&self, length: usize) -> Result<Array> {
-        match self.blob.filter().base() {
-            AnyFilter::Bloom(filter) => {
-                Ok(scratch::with(length, |key| filter.locations(key).map(JsValue::from).collect()))
-            }
+        with_key(self.blob.profile(), length, |key| match self.blob.filter().base() {
+            AnyFilter::Bloom(filter) => Ok(filter.locations(key).map(JsValue::from).collect()),
             other => Err(wrong_kind(other)),
-        }
+        })
     }
 }
 
