@@ -5,7 +5,7 @@
 //! the dead run's id, which again one run alone can do, and then moves that over the lock.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -137,11 +137,21 @@ fn successor(path: &Path, id: &str) -> PathBuf {
 /// The id of the run whose file that is; none if there is no file. It is empty if that run was killed before it wrote
 /// the id.
 fn read_id(path: &Path) -> Result<Option<String>> {
-    match fs::read(path) {
+    open(path)?.map(|file| id_in(&file)).transpose()
+}
+
+fn open(path: &Path) -> Result<Option<File>> {
+    match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // It becomes part of a file's name.
-        text => Ok(Some(text?.into_iter().filter(u8::is_ascii_hexdigit).take(32).map(char::from).collect())),
+        file => Ok(Some(file?)),
     }
+}
+
+fn id_in(file: &File) -> Result<String> {
+    let mut text = Vec::new();
+    file.take(32).read_to_end(&mut text)?;
+    // It becomes part of a file's name.
+    Ok(text.into_iter().filter(u8::is_ascii_hexdigit).map(char::from).collect())
 }
 
 /// The id of the run whose file that is, if that run was killed; none if there is no file.
@@ -149,10 +159,9 @@ fn read_id(path: &Path) -> Result<Option<String>> {
 /// # Errors
 /// If the run may be alive.
 fn dead_id(path: &Path) -> Result<Option<String>> {
-    let renewed = match fs::metadata(path).and_then(|there| there.modified()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        renewed => renewed?,
-    };
+    // Time and id of one file: meanwhile the path may lead to that of a run which lives.
+    let Some(file) = open(path)? else { return Ok(None) };
+    let renewed = file.metadata()?.modified()?;
     let now = SystemTime::now();
     if renewed > now + DEAD {
         bail!("this is of the future, and nobody can tell whether it is in use; remove it if it isn't");
@@ -162,7 +171,7 @@ fn dead_id(path: &Path) -> Result<Option<String>> {
         let seconds = left.as_secs() + 1;
         bail!("{IN_USE}; or if that was killed, the next can begin in {seconds} seconds");
     }
-    read_id(path)
+    id_in(&file).map(Some)
 }
 
 /// Renews a lock while it lives.
@@ -304,7 +313,7 @@ mod tests {
     fn of_many_at_once_one_gets_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = &folder.path().join("a.lock");
-        for round in 0..300 {
+        for round in 0..600 {
             if round % 3 > 0 {
                 leave(path, "aa", 2 * DEAD);
             }
