@@ -1,5 +1,6 @@
 //! URLs to canonical forms and keys: published vectors, a naive canonicaliser, hostile inputs.
 
+use std::cell::Cell;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use bloom_wasm::Error;
@@ -265,6 +266,84 @@ fn labels_that_older_parsers_refuse() {
         }
     }
     assert!(found > 400_000, "{found}");
+}
+
+/// A parser that does with a text what its function says, and otherwise what the newest does.
+struct Odd<F>(F);
+
+impl<F: Fn(&str) -> Option<Option<String>>> Platform for Odd<F> {
+    fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>, Error> {
+        match (self.0)(text) {
+            None => Native.parse_url(text),
+            Some(None) => Ok(None),
+            Some(Some(text)) => Native.parse_url(&text),
+        }
+    }
+
+    fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>, Error> {
+        Native.normalize(text, lowercase)
+    }
+}
+
+/// An entry of a list is the same for older parsers as for the newest.
+#[test]
+fn entries_by_older_parsers() {
+    let newer = "\u{1C8A}";
+    let unknown = Odd(|text: &str| (text.contains(newer) || text.contains("xn--d4f")).then_some(None));
+    let together = |text: &str| (text.contains('א') && text.contains('\u{1ACF}')).then_some(None);
+    let sharp = |text: &str| text.contains('ẞ').then(|| Some(text.replace('ẞ', "ss")));
+    let canonical = |platform: &dyn Fn(&[u8]) -> Option<Vec<u8>>, input: &str| {
+        let newest = parse(input.as_bytes()).map(|url| url.as_bytes().to_vec());
+        assert!(newest.is_some(), "{input}");
+        assert_eq!(platform(input.as_bytes()), newest, "{input}");
+    };
+    let of = |input: &[u8]| url::parse(&unknown, input).unwrap().map(|url| url.as_bytes().to_vec());
+    for input in [
+        // Joiners that have a meaning stay in another label.
+        "http://\u{646}\u{627}\u{645}\u{647}\u{200c}\u{627}\u{6cc}.\u{1c8a}.com/",
+        "http://\u{915}\u{94d}\u{200d}\u{937}.\u{1c8a}.com/",
+        "http://xn--d4f.com\\a",
+        "http:xn--D4F.com",
+        "http:\\\\a.xn--d4f.com:80\\a",
+        "//u:p@\u{1c8a}.com/",
+    ] {
+        canonical(&of, input);
+    }
+    let of = |input: &[u8]| url::parse(&Odd(together), input).unwrap().map(|url| url.as_bytes().to_vec());
+    canonical(&of, "http://\u{5d0}\u{1acf}.com/");
+    let of = |input: &[u8]| url::parse(&Odd(sharp), input).unwrap().map(|url| url.as_bytes().to_vec());
+    canonical(&of, "http://fa\u{1e9e}.com/");
+    // Where it is opened as the older parser says, that is asked too.
+    let readings = url::readings(&Odd(sharp), b"http://fa\xe1\xba\x9e.com/a".as_slice()).unwrap();
+    let keys: Vec<_> = readings.keys().map(text).collect();
+    assert_eq!(keys, ["xn--fa-hia.com/a", "xn--fa-hia.com/", "fass.com/a", "fass.com/"]);
+    // What is no newer letter makes no entry.
+    for input in ["http://xn--d4g.com\\a", "http://xn--.com\\a", "http://a\u{378}.com/"] {
+        assert!(
+            !url::parse(&unknown, input.as_bytes())
+                .unwrap()
+                .is_some_and(|url| url.has_possible_host() && !url.as_bytes().contains(&b'\\')),
+            "{input}"
+        );
+    }
+}
+
+/// However many characters a parser refuses, it is asked for few of them.
+#[test]
+fn hosts_of_strangers_are_read_soon() {
+    let asked = Cell::new(0);
+    let counting = Odd(|_: &str| {
+        asked.set(asked.get() + 1);
+        None
+    });
+    for (part, count) in [("\u{378}", 499), ("\u{fdfa}", 332), ("é", 1), ("\u{378}", 1), ("é\u{378}", 40)] {
+        for labels in [3, 127, 128, 100_000 / count] {
+            let host = format!("{}.", part.repeat(count)).repeat(labels);
+            asked.set(0);
+            url::readings(&counting, format!("http://{host}evil.com/").as_bytes()).unwrap();
+            assert!(asked.get() < 2 * 4096, "{} times for {labels} labels of {part}", asked.get());
+        }
+    }
 }
 
 /// A host that no browser opens isn't given to a parser, which may take minutes for it; one with zeros before it is.

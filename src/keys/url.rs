@@ -11,7 +11,7 @@ use std::str::Utf8Chunk;
 
 pub(super) use self::address::is_address;
 use self::address::{compress, ipv4, ipv6, number, value};
-use self::second::{has_long_label, second_reading};
+use self::second::{Second, has_long_host, second_reading};
 use super::Platform;
 use crate::error::{Error, Result};
 use crate::vectors::{append, copied, push, reserve};
@@ -210,7 +210,10 @@ fn other_readings(platform: &impl Platform, input: &[u8]) -> Result<Readings<'st
     let second = second_reading(platform, &input, refused)?;
     Ok(match second {
         // So that lists are the same wherever they are read.
-        Some(second) if refused && second.is_international => second.url.into(),
+        Some(Second { url, is_newer: true }) if refused => url.into(),
+        Some(Second { url, is_newer: true }) => {
+            Readings { second: canonical.filter(|canonical| *canonical != url), canonical: Some(url) }
+        }
         second => {
             let second = second.map(|second| second.url).filter(|second| canonical.as_ref() != Some(second));
             Readings { canonical, second }
@@ -224,7 +227,7 @@ fn cleaned(input: &[u8]) -> Result<Cow<'_, [u8]>> {
 
 /// The canonical form of [cleaned](clean) bytes, and whether the parser refused them, or wasn't asked.
 fn parse_cleaned(platform: &impl Platform, input: &[u8]) -> Result<(Option<Canonical<'static>>, bool)> {
-    if has_long_label(input)? {
+    if has_long_host(input)? {
         return Ok((canonicalize(copied(input)?)?, true));
     }
     if scheme(input).is_none() {

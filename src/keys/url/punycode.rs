@@ -17,6 +17,11 @@ const FIRST: u64 = 0x80;
 /// What a label that isn't ASCII begins with.
 const PREFIX: &[u8] = b"xn--";
 
+/// Whether a label begins like one that isn't ASCII.
+pub(super) fn has_prefix(label: &[u8]) -> bool {
+    label.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX))
+}
+
 /// How many digits are too few after those up to `k`.
 fn threshold(k: u64, bias: u64) -> u64 {
     k.saturating_sub(bias).clamp(T_MIN, T_MAX)

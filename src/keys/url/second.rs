@@ -37,26 +37,24 @@ impl<'a> Taken<'a> {
         Some(Taken { scheme, host: without_user(authority), path, query, simple })
     }
 
-    /// Whether the host has characters that aren't ASCII.
-    fn is_international(&self) -> Result<bool> {
+    /// The host without escapes, once.
+    fn unescaped(&self) -> Result<Vec<u8>> {
         let mut host = Vec::new();
         append_unescaped(&mut host, self.host).map_err(|Full| too_large(self.host))?;
-        Ok(!host.is_ascii())
+        Ok(host)
     }
 
     /// The host with the characters of the newest tables, and its port.
-    fn modern_host(&self) -> Result<Vec<u8>> {
+    fn modern_host(&self, joiners: bool) -> Result<Vec<u8>> {
         // Twice, because what one round makes of a character may complete an escape.
-        modern_host(&modern_host(self.host)?)
+        modern_host(&modern_host(self.host, joiners)?, joiners)
     }
 }
 
 /// Whether the host of [cleaned](clean) bytes is longer than any that a browser opens. Parsers may take minutes for it.
-pub(super) fn has_long_label(input: &[u8]) -> Result<bool> {
+pub(super) fn has_long_host(input: &[u8]) -> Result<bool> {
     match Taken::of(input) {
-        Some(taken) if taken.host.len() >= LONG_LABEL => {
-            Ok(taken.modern_host()?.split(|&byte| byte == b'.').any(is_long))
-        }
+        Some(taken) if taken.host.len() >= LONG_LABEL => Ok(is_long(&taken.modern_host(false)?)),
         _ => Ok(false),
     }
 }
@@ -64,8 +62,8 @@ pub(super) fn has_long_label(input: &[u8]) -> Result<bool> {
 /// Another way in which a URL may be read.
 pub(super) struct Second {
     pub(super) url: Canonical<'static>,
-    /// Whether the host wasn't ASCII, and is an international one by the newest tables.
-    pub(super) is_international: bool,
+    /// Whether this is how the newest parsers read it, which lists go by, and the platform's parser doesn't.
+    pub(super) is_newer: bool,
 }
 
 /// How a browser may read [cleaned](clean) bytes that the platform's parser refused or reads by another version of
@@ -76,26 +74,33 @@ pub(super) fn second_reading(
     refused: bool,
 ) -> Result<Option<Second>> {
     let Some(taken) = Taken::of(input).filter(|taken| refused || !taken.simple) else { return Ok(None) };
-    let host = taken.modern_host()?;
+    let unescaped = taken.unescaped()?;
+    // Only if they may be dropped is it another reading than the parser's.
+    let host = taken.modern_host(refused)?;
     let host = without_port(&host);
+    let mut labels = Labels { platform, is_long: is_long(host), is_newer: refused };
+    // The only character that older tables map, and differently. Its capital stands for two letters there.
+    let has_sharp_s = unescaped.windows(3).any(|bytes| bytes == "\u{1E9E}".as_bytes());
+    let may_be_newer = match refused {
+        true => !unescaped.is_ascii() || host.split(|&byte| byte == b'.').any(punycode::has_prefix),
+        false => has_sharp_s,
+    };
 
     let mut text = Vec::new();
     append(&mut text, taken.scheme)?;
     append(&mut text, b"://")?;
-    let mut is_international = taken.is_international()?;
     let mut rest = Some(host);
     if host.starts_with(b"[") && host.len() < LONG_LABEL {
         for char in String::from_utf8_lossy(host).chars() {
             let mut room = [0; 4];
-            let char = char.encode_utf8(&mut room).as_bytes();
-            append(&mut text, &mapped(platform, char, &mut is_international)?)?;
+            append(&mut text, &labels.mapped(char.encode_utf8(&mut room).as_bytes())?)?;
         }
         rest = None;
     }
     // No name has more labels.
     for _ in 0..128 {
         let Some(label) = part(&mut rest, b'.') else { break };
-        append(&mut text, &mapped(platform, label, &mut is_international)?)?;
+        append(&mut text, &labels.mapped(label)?)?;
         if rest.is_some() {
             push(&mut text, b'.')?;
         }
@@ -107,21 +112,34 @@ pub(super) fn second_reading(
         push(&mut text, if byte == b'\\' { b'/' } else { byte })?;
     }
     append(&mut text, taken.query)?;
-    Ok(canonicalize(text)?.map(|url| Second { url, is_international }))
+    let is_newer = may_be_newer && (labels.is_newer || !refused);
+    Ok(canonicalize(text)?.map(|url| Second { url, is_newer }))
 }
 
 /// A host without escapes, and with the characters of the newest tables.
-fn modern_host(host: &[u8]) -> Result<Vec<u8>> {
+fn modern_host(host: &[u8], joiners: bool) -> Result<Vec<u8>> {
     let mut escaped = Vec::new();
     append_unescaped(&mut escaped, host).map_err(|Full| too_large(host))?;
     let mut out = Vec::new();
     for chunk in escaped.utf8_chunks() {
         for char in chunk.valid().chars() {
-            append_mapped(&mut out, char)?;
+            match char {
+                '\0'..='\x7F' => push(&mut out, char as u8)?,
+                _ if joiners && is_joiner(char) => {
+                    append(&mut out, char.encode_utf8(&mut [0; 4]).as_bytes())?
+                }
+                _ => append_mapped(&mut out, char)?,
+            }
         }
         append(&mut out, chunk.invalid())?;
     }
     Ok(out)
+}
+
+/// Whether a character joins its neighbours or keeps them apart. Some browsers drop it, and others do so only where it
+/// has no meaning.
+fn is_joiner(char: char) -> bool {
+    matches!(char, '\u{200C}' | '\u{200D}')
 }
 
 /// No label that becomes one of 63 characters is this long, but a number with zeros before it. A parser may take
@@ -129,29 +147,105 @@ fn modern_host(host: &[u8]) -> Result<Vec<u8>> {
 const LONG_LABEL: usize = 1000;
 /// No number has as many bytes besides its zeros.
 const LONG_NUMBER: usize = 64;
+/// No host that becomes one of 253 characters has as many bytes, besides zeros and empty labels.
+const LONG_HOST: usize = 4096;
 
-fn is_long(label: &[u8]) -> bool {
-    label.len() >= LONG_LABEL && label.iter().filter(|&&byte| byte != b'0').nth(LONG_NUMBER - 1).is_some()
+/// Whether a host is longer than any that a browser opens.
+fn is_long(host: &[u8]) -> bool {
+    let digits = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte != b'0' && byte != b'.').count();
+    digits(host) >= LONG_HOST
+        || host
+            .split(|&byte| byte == b'.')
+            .any(|label| label.len() >= LONG_LABEL && digits(label) >= LONG_NUMBER)
 }
 
-/// An international label, or a character of an address, in ASCII. It stays as it is if it is too long or can't be one.
-/// `is_international` becomes false unless it is one by the newest tables.
-fn mapped(platform: &impl Platform, label: &[u8], is_international: &mut bool) -> Result<Vec<u8>> {
-    if label.is_ascii() {
-        return copied(label);
-    }
-    if !is_long(label) {
-        if let Some(parsed) = parsed(platform, label)? {
+/// The labels of a host on their way into ASCII.
+struct Labels<'a, P> {
+    platform: &'a P,
+    /// Whether the host is longer than any that a browser opens.
+    is_long: bool,
+    /// Whether all labels so far are as the newest parsers read them.
+    is_newer: bool,
+}
+
+impl<P: Platform> Labels<'_, P> {
+    /// An international label, or a character of an address, in ASCII. It stays as it is if it can't be one.
+    fn mapped(&mut self, label: &[u8]) -> Result<Vec<u8>> {
+        if self.is_long {
+            self.is_newer = false;
+            return copied(label);
+        }
+        if label.is_ascii() && !(self.is_newer && punycode::has_prefix(label)) {
+            return copied(label);
+        }
+        if let Some(parsed) = parsed(self.platform, label)? {
             return Ok(parsed);
         }
-        if let Ok(text) = str::from_utf8(label)
-            && !text.chars().any(is_forbidden)
-        {
-            return newer(platform, text, is_international);
+        if label.is_ascii() {
+            // The newest parsers take it if it is what they would write.
+            let mut lower = copied(label)?;
+            lower.make_ascii_lowercase();
+            let decoded = punycode::decode(&lower)?;
+            self.is_newer &= match decoded {
+                Some(text) => self.newer(&utf8(&text)?)? == lower,
+                None => false,
+            };
+            return copied(label);
         }
+        let text = match str::from_utf8(label) {
+            Ok(text) if !text.chars().any(is_forbidden) => text,
+            _ => {
+                self.is_newer = false;
+                return copied(label);
+            }
+        };
+        let mut joined = Vec::new();
+        for char in text.chars().filter(|&char| !is_joiner(char)) {
+            append(&mut joined, char.encode_utf8(&mut [0; 4]).as_bytes())?;
+        }
+        if joined.len() < label.len() { self.mapped(&joined) } else { self.newer(text) }
     }
-    *is_international = false;
-    copied(label)
+
+    /// A label that the platform's parser refuses, as a parser with newer tables may read it: what the platform's makes
+    /// of each character, by itself or after a letter that combines with none, since a label can't begin with a mark.
+    /// What it doesn't know is newer than its tables.
+    fn newer(&mut self, label: &str) -> Result<Vec<u8>> {
+        let platform = self.platform;
+        let mut text = Vec::new();
+        let mut has_newer = false;
+        for char in label.chars() {
+            if char.is_ascii() {
+                push(&mut text, char.to_ascii_lowercase() as u8)?;
+                continue;
+            }
+            has_newer |= is_newer(char);
+            let mut room = [0; 4];
+            let utf8 = char.encode_utf8(&mut room);
+            let known = match known(platform, b"", utf8)? {
+                None => known(platform, "中".as_bytes(), utf8)?,
+                known => known,
+            };
+            match known {
+                Some(known) => append(&mut text, &known)?,
+                None => {
+                    append(&mut text, &platform.normalize(utf8, true)?)?;
+                    self.is_newer &= is_newer(char);
+                }
+            }
+        }
+        self.is_newer &= has_newer;
+        let text = platform.normalize(&utf8(&text)?, false)?;
+        let mut ascii = Vec::new();
+        // Some characters stand for a dot, and more.
+        let mut rest = Some(&text[..]);
+        while let Some(label) = part(&mut rest, b'.') {
+            append(&mut ascii, &punycode::encode(&utf8(label)?)?)?;
+            if rest.is_some() {
+                push(&mut ascii, b'.')?;
+            }
+        }
+        Ok(ascii)
+    }
 }
 
 /// What the platform's parser makes of a label; none if it refuses that.
@@ -167,46 +261,6 @@ fn parsed(platform: &impl Platform, label: &[u8]) -> Result<Option<Vec<u8>>> {
 /// and what stands for bytes that were no text.
 fn is_forbidden(char: char) -> bool {
     matches!(char, '\0'..=' ' | '#' | '%' | '/' | ':' | '<' | '>' | '?' | '@' | '['..='^' | '|' | '\x7F' | '\u{FFFD}')
-}
-
-/// A label that the platform's parser refuses, as a parser with newer tables may read it: what the platform's makes of
-/// each character, by itself or after a letter that combines with none, since a label can't begin with a mark. What it
-/// doesn't know is newer than its tables.
-fn newer(platform: &impl Platform, label: &str, is_international: &mut bool) -> Result<Vec<u8>> {
-    let mut text = Vec::new();
-    let mut has_newer = false;
-    for char in label.chars() {
-        if char.is_ascii() {
-            push(&mut text, char.to_ascii_lowercase() as u8)?;
-            continue;
-        }
-        let mut room = [0; 4];
-        let utf8 = char.encode_utf8(&mut room);
-        let known = match known(platform, b"", utf8)? {
-            None => known(platform, "中".as_bytes(), utf8)?,
-            known => known,
-        };
-        match known {
-            Some(known) => append(&mut text, &known)?,
-            None => {
-                append(&mut text, &platform.normalize(utf8, true)?)?;
-                has_newer = true;
-                *is_international &= is_newer(char);
-            }
-        }
-    }
-    *is_international &= has_newer;
-    let text = platform.normalize(&utf8(&text)?, false)?;
-    let mut ascii = Vec::new();
-    // Some characters stand for a dot, and more.
-    let mut rest = Some(&text[..]);
-    while let Some(label) = part(&mut rest, b'.') {
-        append(&mut ascii, &punycode::encode(&utf8(label)?)?)?;
-        if rest.is_some() {
-            push(&mut ascii, b'.')?;
-        }
-    }
-    Ok(ascii)
 }
 
 /// What the platform's parser makes of a character after a text; none if it refuses both together.
