@@ -199,6 +199,8 @@ export class Feed {
   async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
     known(options ?? undefined, { forget: { publicKey: 1 } });
     const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
+    // Else a key that is missing by mistake would remove what these keys have.
+    if (publicKey === undefined && "publicKey" in Object(options)) throw invalidParameter("publicKey is undefined");
     return this.#follower.forget(publicKey);
   }
 

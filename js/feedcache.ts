@@ -185,9 +185,13 @@ export class Shelf<P extends Head> {
     const next = await this.#manifest("next", feedId);
     if (next?.signed === signed) return;
     const kept = await this.#manifest("manifest", feedId);
+    // What neither of them names may be gone: another tab has removed it, or the browser everything.
+    const named = new Set([...this.#hashes(next), ...this.#hashes(kept)]);
+    for (const sha256 of this.#files) if (!named.has(sha256)) this.#files.delete(sha256);
     await this.#remove(feedId, this.#hashes(next), [manifest, kept]);
     await this.#point(feedId);
-    await this.#cache?.put(this.#name("next", feedId), source);
+    // A copy, since a cache may change or transfer what it is given.
+    await this.#cache?.put(this.#name("next", feedId), source.slice());
   }
 
   /** Binds the URL to a feed. That holds once its manifest is kept. */
@@ -232,6 +236,7 @@ export class Shelf<P extends Head> {
         () => undefined,
         (cause: unknown) => ({ cause }),
       );
+      let put: Manifest<P> | undefined;
       await alone(name, async () => {
         // Another tab may have gone on meanwhile.
         const kept = await this.#manifest("manifest", feedId);
@@ -243,13 +248,14 @@ export class Shelf<P extends Head> {
           }
           await this.#point(feedId);
           // At last, since nothing needs to be undone after it.
-          await cache.put(name, source);
+          await cache.put(name, source.slice());
+          put = manifest;
         } catch (cause) {
           await quietly(() => this.#tidy(manifest, old));
           throw cause;
         }
       });
-      await quietly(() => this.#tidy(manifest, old));
+      await quietly(() => this.#tidy(manifest, old, put));
     } catch (cause) {
       throw new FilterError("cache", "the cache could not keep the newest generation; is it full?", { cause });
     }
@@ -273,9 +279,11 @@ export class Shelf<P extends Head> {
   }
 
   /** Removes what the manifest that is kept doesn't name, unless another tab has begun a newer one. */
-  async #tidy(mine: Manifest<P>, old: Manifest<P> | undefined): Promise<void> {
+  async #tidy(mine: Manifest<P>, old: Manifest<P> | undefined, put?: Manifest<P>): Promise<void> {
     const { feedId } = mine;
-    const kept = await this.#manifest("manifest", feedId);
+    const read = await this.#manifest("manifest", feedId);
+    // A store may read what it had a while ago.
+    const kept = put && !(read && read.generation > put.generation) ? put : read;
     const next = await this.#manifest("next", feedId);
     const isAhead = next && next.generation > Math.max(mine.generation, kept?.generation ?? 0);
     const files = [old, mine, next].flatMap((manifest) => this.#hashes(manifest));

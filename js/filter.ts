@@ -261,7 +261,8 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
   static decode(this: FilterClass, bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
     requireClass(this);
     refuseFrom(options);
-    known(options, { decode: decoding }, { load: loading });
+    // A number is what `map` gives.
+    if (typeof options !== "number") known(options, { decode: decoding }, { load: loading });
     return holdAs(decodeRaw(bytes, options), this);
   }
 }

@@ -86,6 +86,7 @@ export class Follower {
 
   /** As {@link update}, for who asks that often. After failures it rejects with the last error until it is time. */
   async updateEvery(every: number, signal: AbortSignal | undefined): Promise<boolean> {
+    signal?.throwIfAborted();
     const { count, error, at } = this.#failed;
     const since = Date.now() - at;
     // An alarm may come a little early. A clock may have been set back.
@@ -180,7 +181,8 @@ export class Follower {
       this.#failed = { count: 0, at };
       return isNewer;
     } catch (error) {
-      this.#failed = { count: this.#failed.count + 1, error, at };
+      // Nobody's host has failed where everybody has given up.
+      if (!signal.aborted) this.#failed = { count: this.#failed.count + 1, error, at };
       throw error;
     } finally {
       // Writing can't be stopped. If it hangs, the next update goes on all the same, but for its own writing.
@@ -320,7 +322,7 @@ export class Follower {
 
   /** The bytes of a file that is in place or begun. The blob of a filter has one form only. */
   #bytesOf({ kind, sha256 }: FeedFile): Uint8Array | undefined {
-    if (kind === "delta") return this.#deltas.get(sha256);
+    if (kind === "delta") return this.#deltas.get(sha256)?.slice();
     const raw = [this.place, this.#begun].find((its) => its?.files[0]?.sha256 === sha256)?.raws[0];
     return this.#isFreed || raw === undefined ? undefined : call(() => raw.toBytes());
   }
@@ -337,7 +339,7 @@ export class Follower {
       // The next update may release its own.
       base = call(() => raws[0]!.clone());
       const bytesOf = (sha256: string) =>
-        sha256 === files[0]!.sha256 ? call(() => base!.toBytes()) : deltas.get(sha256);
+        sha256 === files[0]!.sha256 ? call(() => base!.toBytes()) : deltas.get(sha256)?.slice();
       await shelf.keep(manifest, bytesOf);
       for (const { sha256 } of files) if (shelf.holds(sha256)) this.#deltas.delete(sha256);
       this.cacheError = undefined;

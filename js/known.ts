@@ -36,6 +36,8 @@ export function known(options: unknown, its: { [name: string]: Names }, others: 
   const has = Object.values(its).flatMap((names) => Object.keys(names));
   const unknown = attempt("options must be an object", () => {
     if (Symbol.iterator in options) return "[Symbol.iterator]";
+    // A promise of options, which nobody waited for.
+    if ("then" in options) return "then";
     // Inherited ones too: they are read like the others. Some programs give every object a further property.
     for (const name in options) if (!has.includes(name) && !(name in Object.prototype)) return name;
     return undefined;

@@ -20,7 +20,7 @@ import {
   readManifest,
   type SignedFile,
 } from "./manifest.js";
-import { networkError, readAll, requireSignal, unlessAborted } from "./stream.js";
+import { networkError, quietly, readAll, requireSignal, unlessAborted } from "./stream.js";
 
 /** @internal The options that feeds and sharded filters have in common. */
 export interface OriginOptions extends Pick<LoadOptions, "fetch" | "secret"> {
@@ -222,9 +222,7 @@ async function download(
     hint,
   } = await open(url, options).catch((error: unknown) => {
     // Nobody will read the body of an error.
-    void Object(error)
-      .cause?.body?.cancel?.()
-      .catch(() => {});
+    void quietly(() => Object(error).cause?.body?.cancel?.());
     // A fetch may give up by a signal of its own.
     if (Object(error).name !== "AbortError" || options.signal?.aborted) throw error;
     throw networkError(`${url} could not be fetched`, error);
@@ -239,7 +237,7 @@ async function download(
     });
     if (!hint && loaded < total) throw new FilterError("truncated", `${url} ended after ${loaded} of ${total} bytes`);
   } catch (error) {
-    void stream.cancel?.(error).catch(() => {});
+    void quietly(() => stream.cancel?.(error));
     throw error;
   }
 }

@@ -239,6 +239,8 @@ export class ShardedFilter {
   async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
     known(options ?? undefined, { forget: { publicKey: 1 } });
     const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
+    // Else a key that is missing by mistake would remove what these keys have.
+    if (publicKey === undefined && "publicKey" in Object(options)) throw invalidParameter("publicKey is undefined");
     return this.#shards.forget(publicKey);
   }
 
@@ -323,6 +325,8 @@ export class ShardedFilter {
 export interface ShardedFilter extends Disposable {}
 
 function signalOf(options: AskOptions | undefined): AbortSignal | undefined {
+  // A number is what `map(filter.has, filter)` gives.
+  if (typeof options === "number") return undefined;
   known(options ?? undefined, { "a question": { signal: 1 } satisfies Every<AskOptions> });
   const { signal } = Object(options) as AskOptions;
   requireSignal(signal);

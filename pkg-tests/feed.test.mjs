@@ -1903,3 +1903,88 @@ test("an update takes the memory of the old filter and the new one, and 512 KiB"
   for (const bytes of beyond) assert.ok(bytes <= 524_288, `${bytes} bytes more`);
   assert.ok(again - updated < 65_536, "a delta takes no more");
 });
+
+test("a cache that was emptied under a client has the whole generation again, or the client says that it hasn't", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  cache.entries.clear();
+  publisher.delta("third");
+  assert.equal(await feed.update(), true);
+  const whole = publisher.listed.every(({ sha256 }) => cache.entries.has(publisher.kept(sha256)));
+  assert.ok(whole || feed.cacheError?.code === "cache", `${[...cache.entries.keys()]}`);
+  // A new base is whole in any case.
+  publisher.base(bases.b);
+  assert.equal(await feed.update(), true);
+  assert.equal(feed.cacheError, undefined);
+  site.close();
+  assert.equal((await open({ cache })).generation, feed.generation);
+});
+
+test("a cache may change or transfer the bytes that it is given, and may read what it had before", async () => {
+  const flip = (bytes) => bytes.forEach((byte, i) => (bytes[i] = byte ^ 0x55));
+  const stores = {
+    "changes them": {
+      keep: (bytes) => (flip(bytes), bytes.slice()),
+      give: (bytes) => (flip((bytes = bytes.slice())), bytes),
+    },
+    "transfers them": {
+      keep: (bytes) => structuredClone(bytes, { transfer: [bytes.buffer] }),
+      give: (bytes) => bytes,
+    },
+  };
+  for (const [what, { keep, give }] of Object.entries(stores)) {
+    const { publisher, site, open } = await published();
+    publisher.delta("second");
+    const entries = new Map();
+    const cache = {
+      get: async (name) => entries.has(name) && give(entries.get(name)),
+      put: async (name, bytes) => void entries.set(name, keep(bytes)),
+      delete: async (name) => void entries.delete(name),
+    };
+    const feed = await open({ cache });
+    assert.equal(feed.cacheError, undefined, what);
+    publisher.delta("third");
+    await feed.update();
+    assert.equal(feed.cacheError, undefined, what);
+    site.close();
+    answers(await open({ cache }), 3, { name: "third" });
+  }
+  // As a distributed store of keys and values, each read gives what was there one write ago.
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const [now, before] = [new Map(), new Map()];
+  const cache = {
+    get: async (name) => before.get(name),
+    put: async (name, bytes) => {
+      if (now.has(name)) before.set(name, now.get(name));
+      now.set(name, bytes);
+    },
+    delete: async (name) => void (now.delete(name), before.delete(name)),
+  };
+  assert.equal((await open({ cache })).cacheError, undefined);
+  for (const [name, bytes] of now) before.set(name, bytes);
+  site.close();
+  answers(await open({ cache }), 2, { name: "second" });
+});
+
+test("those who give up are no failure of the host, and a key that is missing by mistake forgets nothing", async () => {
+  const { publisher, site, open } = await published();
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  publisher.delta("second");
+  site.fault = () => true;
+  const stop = new AbortController();
+  const update = feed.update({ signal: stop.signal });
+  stop.abort(new Error("left the page"));
+  await assert.rejects(update, /left the page/);
+  site.fault = undefined;
+  await assert.rejects(feed.update({ every: 3_600_000, signal: AbortSignal.abort(new Error("mine")) }), /mine/);
+  assert.equal(await feed.update({ every: 3_600_000 }), true);
+  answers(feed, 2, { name: "second" });
+  await fails("invalid_parameter", feed.forget({ publicKey: undefined }));
+  assert.equal(await feed.update(), false);
+  assert.ok(cache.entries.size > 0);
+  await fails("invalid_parameter", openFeed(site.url, Promise.resolve({ publicKey: null })));
+});
