@@ -683,6 +683,23 @@ fn a_list_that_shrinks_is_not_published_when_the_state_was_lost() {
     check(&read(&folder), 0..900, 900..1000, 1e-3);
 }
 
+/// CI keeps no state of a run that failed, so the manifest is newer than it, and the list the same.
+#[test]
+fn a_list_is_signed_anew_again_and_again_while_the_next_is_refused() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    let path = folder.path().join("state/state.json");
+    let state = fs::read(&path).unwrap();
+    write_list(&folder, 0..10);
+    for generation in 2..5 {
+        let words = format!("the old list was signed anew as generation {generation}");
+        publish_refused(&folder, (generation - 1) * 4 * 24, "", &words);
+        fs::write(&path, &state).unwrap();
+    }
+    check(&read(&folder), 0..1000, 2000..3000, 1e-3);
+}
+
 /// The list of an old copy, as CI restores one, is older than the one that clients have.
 #[test]
 fn an_old_state_does_not_sign_its_list_anew() {
@@ -702,6 +719,9 @@ fn an_old_state_does_not_sign_its_list_anew() {
     }
     assert!(state("state.json").exists());
     let before = files(&folder);
+    // What is gone is counted from the list that clients have.
+    write_list(&folder, 0..850);
+    publish_refused(&folder, 2, "", "of 1,200 keys");
     write_list(&folder, 0..10);
     // It is about to expire, and no list is known that may be signed.
     publish_refused(&folder, 6 * 24, "", "this stays generation");

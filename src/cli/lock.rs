@@ -48,6 +48,8 @@ impl Lock {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     // If it is gone, the other run has just ended.
                     let Some(id) = dead_id(&own).with_context(name)? else { continue };
+                    // No run leaves as many. Somebody else may put files there that lead in a circle.
+                    ensure!(dead.len() < 16, "{}: there are too many locks; remove them", name());
                     let successor = successor(&path, &id);
                     dead.push((std::mem::replace(&mut own, successor), id));
                 }
@@ -141,6 +143,10 @@ fn read_id(path: &Path) -> Result<Option<String>> {
 }
 
 fn open(path: &Path) -> Result<Option<File>> {
+    // A pipe would wait for its writer.
+    if fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
+        bail!("{}: this is not a file", path.display());
+    }
     match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         file => Ok(Some(file?)),
@@ -285,6 +291,18 @@ mod tests {
         assert!(refusal(&file("a.lock")).contains(IN_USE));
         drop(lock);
         assert!(names(&folder).is_empty());
+    }
+
+    #[test]
+    fn locks_that_lead_in_a_circle_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        for name in ["a.lock", "aa.lock"] {
+            leave(&file(name), "aa", 2 * DEAD);
+        }
+        assert!(refusal(&file("a.lock")).contains("too many locks"));
+        fs::create_dir(file("b.lock")).unwrap();
+        assert!(refusal(&file("b.lock")).contains("not a file"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::decode;
 use super::guard::{Change, Lines};
 use super::manifest::{self, Feed, File, FileKind, Head, Manifest, Payload};
-use super::state::{Folder, Published, State, Unlisted};
+use super::state::{Digests, Folder, Published, State, Unlisted};
 use super::trust::{self, Live, Trust};
 use super::{output, read_regular};
 use crate::digests::{sort, strangers};
@@ -78,15 +78,19 @@ impl Publisher {
     fn last_count(&self) -> u64 {
         let last = Manifest::<Feed>::parse(self.state.manifest.as_bytes());
         let last = last.and_then(|manifest| manifest.payload()).ok();
-        let last = last.as_ref().or(self.live.as_ref().map(|(_, live)| live));
-        last.map_or(0, |last| last.head.count)
+        // If the state is an old copy, the manifest in place is the last.
+        let all = last.as_ref().into_iter().chain(self.live.as_ref().map(|(_, live)| live));
+        all.max_by_key(|last| last.head.generation).map_or(0, |last| last.head.count)
     }
 
     /// Signs the list of the last generation anew if that is about to expire, since the next list was refused. Returns
     /// whether there is a new generation.
     pub fn renew(&mut self, expires_in: u64) -> Result<bool> {
-        // If the state is an old copy, its list is older than the one that clients have.
-        let is_old = self.live.as_ref().is_some_and(|(text, _)| *text != self.state.manifest);
+        // If the state is an old copy, its list may be older than the one that clients have.
+        let files = self.state.files.iter().map(|file| &file.file);
+        let is_old = self.live.as_ref().is_some_and(|(_, live)| {
+            live.head.generation > self.state.generation && !live.files.iter().eq(files)
+        });
         let members = self.state.members.as_ref().filter(|_| !is_old);
         let Some(members) = members else { return Ok(false) };
         let (members, lines) = (self.folder.read(members)?, self.state.lines);
@@ -109,7 +113,9 @@ impl Publisher {
         }
         // From here on everything is published, and what is left over only takes room.
         let after = self.state.digests();
-        for digests in before.iter().filter(|digests| !after.contains(digests)) {
+        // By their names: a new file may have that of an old one.
+        let is_left = |old: &&Digests| after.iter().all(|digests| digests.name() != old.name());
+        for digests in before.iter().filter(is_left) {
             self.folder.remove(digests);
         }
         Ok(published)

@@ -75,6 +75,12 @@ pub struct Digests {
     checksum: String,
 }
 
+impl Digests {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 impl State {
     /// The state of a feed before its first generation.
     pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, hashing: Hashing) -> Self {
