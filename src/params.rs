@@ -78,7 +78,7 @@ fn is_above(count: u64, bits: u32, hashes: u32, fpr: f64) -> Result<bool> {
 /// another that makes them j + 1. The mean is c(k, 0). Each difference doubles the errors, so all have 32 digits.
 fn quick_rate(probes: u64, bits: u32, hashes: u32) -> (f64, f64) {
     let mut chances = [Double(0.0, 0.0); MAX_HASHES as usize + 1];
-    let chances = chances.get_mut(..=hashes as usize).unwrap_or_default();
+    let chances = &mut chances[..=hashes as usize];
     for (j, chance) in chances.iter_mut().enumerate() {
         *chance = Double::share(j, bits).power(probes);
     }

@@ -172,7 +172,8 @@ fn dead_id(path: &Path) -> Result<Option<String>> {
     if renewed > now + DEAD {
         bail!("this is of the future, and nobody can tell whether it is in use; remove it if it isn't");
     }
-    let age = now.duration_since(renewed).unwrap_or_default();
+    // A clock may be a little ahead.
+    let age = if renewed > now { Duration::ZERO } else { now.duration_since(renewed)? };
     if let Some(left) = DEAD.checked_sub(age) {
         let seconds = left.as_secs() + 1;
         bail!("{IN_USE}; or if that was killed, the next can begin in {seconds} seconds");

@@ -66,7 +66,7 @@ impl Publisher {
         let is_signed = |text: &String| Ok(Manifest::<Feed>::parse(text.as_bytes())?.is_signed());
         // A state that was lost knows no manifest, but the folder has one.
         let live = self.live.as_ref().map_or(Ok::<_, anyhow::Error>(false), |(text, _)| is_signed(text))?;
-        Ok(live || self.state.is_signed()?.unwrap_or(false))
+        Ok(live || self.state.is_signed()? == Some(true))
     }
 
     /// When the manifest in place expires, in milliseconds since 1970; 0 if there is none.

@@ -405,7 +405,7 @@ impl ForeignFilter {
             let ascii = if self.keys.width().is_some() { 0 } else { 0x4040_4040_4040_4040 };
             let key = digest(0, &i.to_le_bytes()) & !(ascii << 1) | ascii;
             let key = key.to_le_bytes();
-            hits += u32::from(self.has(key.get(..self.keys.width().unwrap_or(8)).unwrap_or_default()));
+            hits += u32::from(self.has(&key[..self.keys.width().unwrap_or(key.len())]));
         }
         f64::from(hits) / f64::from(asked)
     }
