@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * `npx bloom-wasm`: the command line tool of src/main.rs, compiled for WASI. It runs in a thread of its own, for while
+ * `npx bloom-wasm`: the command line tool of cli/, compiled for WASI. It runs in a thread of its own, for while
  * WebAssembly runs a thread hears no signal.
  */
 import { readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { watch } from "./signals.js";
 import { Temporary } from "./temporary.js";
 import { start } from "./wasi.js";
 
-/** How often a lock is renewed, in milliseconds: as BEAT in src/cli/lock.rs. */
+/** How often a lock is renewed, in milliseconds: as BEAT in cli/src/lock.rs. */
 const BEAT = 5_000;
 
 /** @param {string} line */

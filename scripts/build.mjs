@@ -90,7 +90,7 @@ function compile(entry) {
     // Talc adds lengths to addresses, and the sums must not wrap around.
     "-Clink-arg=--max-memory=2147483648",
   ];
-  const crate = ["--no-default-features", "--features", ENTRIES[entry].feature, "--locked"];
+  const crate = ["--package", "bloom-wasm", "--features", ENTRIES[entry].feature, "--locked"];
   compiling(
     flags,
     // Level 3 unrolls too much for a download. Levels s and z are larger, and slower too.
@@ -114,7 +114,7 @@ function compile(entry) {
 }
 
 /**
- * The command line tool for those without Rust: src/main.rs for WASI, and bin/ that runs it. With it the package is
+ * The command line tool for those without Rust: cli/ for WASI, and bin/ that runs it. With it the package is
  * whole: returns what is over its limit.
  */
 async function tool() {

@@ -93,8 +93,10 @@ const tiers = {
   all: [
     async () => {
       await step("cargo doc --no-deps --lib --locked --quiet", { RUSTDOCFLAGS: "-D warnings" });
-      const npm = "--no-default-features --features builder --target wasm32-unknown-unknown --lib";
+      const npm = "--package bloom-wasm --features builder --target wasm32-unknown-unknown --lib";
       await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
+      // Compiles both from their packages, as those who install them do.
+      await step("cargo package --workspace --allow-dirty --locked --quiet");
       await crateTests("--tests -- --ignored");
       await crateTests("--test hostile -- mutations noise", { MUTATIONS: 100_000 });
       await crateTests("--test tool -- mutated_blobs", { MUTATIONS: 10_000 });

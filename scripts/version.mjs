@@ -9,6 +9,7 @@ const found = {
   "the tag": tag.replace(/^v/, ""),
   "package.json": JSON.parse(read("package.json")).version,
   "Cargo.toml": /^version = "(.*)"/m.exec(read("Cargo.toml"))[1],
+  "cli/Cargo.toml": /^bloom-wasm = .*version = "=(.*?)"/m.exec(read("cli/Cargo.toml"))[1],
   "CHANGELOG.md": /^## (\d\S*)/m.exec(read("CHANGELOG.md"))?.[1],
 };
 for (const [where, version] of Object.entries(found)) console.log(`${where}: ${version ?? "no version"}`);

@@ -86,9 +86,9 @@ async function serviceWorker() {
   });
 }
 
-/** Lets rustdoc describe the crate, in a folder of its own: it takes the library alone, without the tool's features. */
+/** Lets rustdoc describe the crate, in a folder of its own: it takes the library with its features. */
 function rustdoc() {
-  const library = ["--lib", "--no-deps", "--no-default-features", "--features", "interop"];
+  const library = ["--package", "bloom-wasm", "--lib", "--no-deps", "--features", "interop,native"];
   run("cargo", "doc", ...library, "--locked", "--quiet", "--target-dir", "target/www");
 }
 

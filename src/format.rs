@@ -60,7 +60,8 @@ const CHECKSUM: usize = 8;
 const NAME_TOO_LONG: Error = Error::rule("name must be at most 255 bytes of UTF-8");
 
 /// Fails unless a blob can have this name.
-pub(crate) fn require_name(name: &str) -> Result<()> {
+#[doc(hidden)]
+pub fn require_name(name: &str) -> Result<()> {
     if name.len() > usize::from(u8::MAX) { Err(NAME_TOO_LONG) } else { Ok(()) }
 }
 
@@ -208,8 +209,8 @@ impl Blob {
     }
 
     /// Whether bytes begin like a delta.
-    #[cfg(feature = "cli")]
-    pub(crate) fn is_delta(bytes: &[u8]) -> bool {
+    #[doc(hidden)]
+    pub fn is_delta(bytes: &[u8]) -> bool {
         bytes.starts_with(&MAGIC) && bytes.get(5) == Some(&DELTA)
     }
 

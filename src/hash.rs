@@ -161,7 +161,8 @@ fn siphash([first, second]: [u64; 2], key: &[u8]) -> u64 {
 
 /// What is at hand to read a blob with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Access<'a> {
+#[doc(hidden)]
+pub enum Access<'a> {
     /// A secret, if there is one. It must be that of the blob, which is keyed then.
     Secret(Option<&'a Secret>),
     /// The hashing of a filter that the blob, a delta, is meant for. Whether it is must be asked later.
@@ -173,7 +174,7 @@ impl Access<'_> {
     ///
     /// # Errors
     /// [`Error::SecretRequired`] and [`Error::WrongSecret`].
-    pub(crate) fn hashing(self, seed: u64, check: Option<u64>) -> Result<Hashing> {
+    pub fn hashing(self, seed: u64, check: Option<u64>) -> Result<Hashing> {
         match (self, check) {
             (Access::Secret(Some(secret)), _) => {
                 let hashing = Hashing::keyed(secret, seed);

@@ -2,20 +2,18 @@
 
 /// The kinds of filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Kind {
-    /// Read-only, and the smallest
-    Ribbon = 5,
-    /// A classic Bloom filter; keys can be added later
+    /// A classic Bloom filter; keys can be added later.
     Bloom = 1,
-    /// A Bloom filter with counters; keys can be added and removed later
+    /// A Bloom filter with counters; keys can be added and removed later.
     Counting = 2,
-    /// A Bloom filter that grows, from 1,000 keys on
+    /// A Bloom filter that grows.
     Scalable = 3,
-    /// Small at low rates; keys can be added and removed later
+    /// Small at low rates; keys can be added and removed later.
     Cuckoo = 4,
-    /// Other software's; its format has a name of its own
-    #[cfg_attr(feature = "cli", value(skip))]
+    /// Read-only, and the smallest.
+    Ribbon = 5,
+    /// Other software's; its format has a name of its own.
     Foreign = 6,
 }
 

@@ -30,14 +30,13 @@
 //! - `interop` reads and writes the filters of other software, one format a file.
 //! - [`keys`] turns what a user types, and the lines of lists, into keys. It knows no filter.
 //! - [`shards`] says which of many blobs holds a key.
-//! - Two thin shells stand on all that: `wasm/` is the npm package's boundary, and `cli/` is the command line tool.
+//! - `wasm/` is a thin shell on all that: the npm package's boundary. The tool is another, a package of its own.
+//!
+//! What is public but not in these pages is for the tool alone, and may change at any time.
 
 #![forbid(unsafe_code)]
 
 mod batch;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod cli;
 pub mod delta;
 pub mod digests;
 pub mod error;
@@ -54,7 +53,8 @@ pub mod layers;
 pub mod params;
 pub mod profile;
 pub mod shards;
-mod vectors;
+#[doc(hidden)]
+pub mod vectors;
 #[cfg(all(feature = "reader", target_arch = "wasm32"))]
 mod wasm;
 

@@ -22,7 +22,7 @@ pub(crate) fn zeroed<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
 }
 
 /// A copy of some items.
-pub(crate) fn copied<T: Copy>(items: &[T]) -> Result<Vec<T>> {
+pub fn copied<T: Copy>(items: &[T]) -> Result<Vec<T>> {
     let mut copy = Vec::new();
     reserve(&mut copy, items.len())?;
     copy.extend_from_slice(items);
@@ -30,7 +30,7 @@ pub(crate) fn copied<T: Copy>(items: &[T]) -> Result<Vec<T>> {
 }
 
 /// Makes room for `total` items in all and no more, or fails with [`Error::TooLarge`] and changes nothing.
-pub(crate) fn reserve<T>(items: &mut Vec<T>, total: usize) -> Result<()> {
+pub fn reserve<T>(items: &mut Vec<T>, total: usize) -> Result<()> {
     let additional = total.saturating_sub(items.len());
     items.try_reserve_exact(additional).map_err(|_| too_large::<T>(total))
 }
@@ -54,7 +54,7 @@ pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
 
 /// Like [`push`], with many items.
 #[inline(never)]
-pub(crate) fn append<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Result<()> {
+pub fn append<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Result<()> {
     if more.len() > items.capacity() - items.len() {
         grow(items, more.len())?;
     }

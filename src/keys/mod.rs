@@ -5,7 +5,7 @@
 
 pub mod lines;
 pub mod list;
-#[cfg(feature = "cli")]
+#[cfg(feature = "native")]
 pub mod native;
 pub mod password;
 pub mod url;
@@ -71,7 +71,7 @@ impl Skip {
             Skip::NotCheckable => "not a URL or a host",
             Skip::Pattern => "an adblock rule other than ||host^",
             Skip::Local => "this computer's own name",
-            Skip::PublicSuffix => "a public suffix; --allow-suffixes keeps it",
+            Skip::PublicSuffix => "a public suffix",
             Skip::NotAHash => "not a SHA-1 in hexadecimal",
             Skip::TooLong => "longer than 1 MiB",
             Skip::TooShort => "below the minimum length",

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use bloom_wasm::cli::{Streams, run};
 use bloom_wasm::{Blob, Profile};
+use bloom_wasm_cli::{Streams, run};
 use tempfile::TempDir;
 
 struct Ran {
@@ -15,7 +15,7 @@ struct Ran {
 
 /// Runs the tool in a folder, by paths in it; `{}` in an argument is the folder of the vectors.
 fn tool(folder: &TempDir, args: &str, mut input: &[u8]) -> Ran {
-    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop");
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/interop");
     let path = |arg: &str| match arg.split_once('@') {
         Some(("", file)) => folder.path().join(file).display().to_string(),
         _ => arg.replace("{}", vectors.to_str().unwrap()),
@@ -40,7 +40,7 @@ fn read(folder: &TempDir, file: &str) -> Vec<u8> {
 }
 
 fn vector(file: &str) -> Vec<u8> {
-    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop").join(file)).unwrap()
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/interop").join(file)).unwrap()
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::output;
-use crate::Error;
-use crate::hash::{Hashing, Secret};
+use bloom_wasm::Error;
+use bloom_wasm::hash::{Hashing, Secret};
 
 /// The most bytes that are read of a file: digits may stand between blanks.
 const LONGEST: u64 = 1 << 10;
@@ -54,7 +54,9 @@ impl SecretArgs {
             // Random bytes are no text; these would be a word that somebody thought of.
             let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
             let raw = <[u8; 16]>::try_from(&bytes[..]).ok().filter(|_| !is_text);
-            let rule = Error::rule("a secret must have 16 random bytes, or 32 hexadecimal digits");
+            let rule = Error::InvalidParameter {
+                rule: "a secret must have 16 random bytes, or 32 hexadecimal digits",
+            };
             // Some editors put a byte order mark before the digits.
             let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
             Ok(raw.or_else(|| of_digits(text.trim_ascii())).ok_or(rule)?.into())

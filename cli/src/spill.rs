@@ -3,11 +3,11 @@
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
-use crate::error::Result;
-use crate::shards::Sharding;
+use bloom_wasm::error::Result;
+use bloom_wasm::shards::Sharding;
 #[cfg(target_os = "wasi")]
-use crate::vectors::append;
-use crate::vectors::reserve;
+use bloom_wasm::vectors::append;
+use bloom_wasm::vectors::reserve;
 
 /// Into how many files the digests go, at most. Each is then read as a whole.
 const FILES: u32 = 64;

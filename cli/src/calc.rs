@@ -1,7 +1,7 @@
 //! `calc`: the formulas of a Bloom filter. Any two of count, rate and size give the third.
 
-use crate::params::{count_for, fpr_for, optimal};
 use anyhow::{Result, anyhow};
+use bloom_wasm::params::{count_for, fpr_for, optimal};
 use serde::Serialize;
 
 use super::{Answer, Streams, grouped, rate};

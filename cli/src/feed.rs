@@ -20,8 +20,8 @@ use super::secret::{SecretArgs, new_hashing};
 use super::state::{Folder, State};
 use super::trust::{self, KeyArgs, Live};
 use super::{Answer, Streams, grouped, keys, lists, output, rate};
-use crate::Profile;
-use crate::digests::sort;
+use bloom_wasm::Profile;
+use bloom_wasm::digests::sort;
 
 /// Publish a filter that stays up to date, as a folder for any static host
 #[derive(clap::Args)]

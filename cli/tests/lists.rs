@@ -3,11 +3,11 @@
 use std::io::Read;
 
 use bloom_wasm::Profile;
-use bloom_wasm::cli::{Streams, run};
 use bloom_wasm::keys::Skip::{Local, NotCheckable, Pattern};
 use bloom_wasm::keys::list::Rules;
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::{Input, Skip, url_list};
+use bloom_wasm_cli::{Streams, run};
 use peak_alloc::PeakAlloc;
 use proptest::prelude::*;
 

@@ -20,12 +20,12 @@ use super::secret::{SecretArgs, new_hashing};
 use super::spill::{self, Batch, Spill};
 use super::trust::{self, KeyArgs, Live, Trust};
 use super::{Answer, Streams, decode, grouped, keys, output, rate, read_regular};
-use crate::digests::{sort, subtract};
-use crate::hash::{Hashing, Secret};
-use crate::keys::Input;
-use crate::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding, write_page};
-use crate::vectors::copied;
-use crate::{Blob, Filter, Kind, Profile, RibbonFilter, Stack};
+use bloom_wasm::digests::{sort, subtract};
+use bloom_wasm::hash::{Hashing, Secret};
+use bloom_wasm::keys::Input;
+use bloom_wasm::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding, write_page};
+use bloom_wasm::vectors::copied;
+use bloom_wasm::{Blob, Filter, Kind, Profile, RibbonFilter, Stack};
 
 /// How many keys are built at once, on all cores: it bounds the memory.
 const AT_ONCE: usize = 1 << 22;
@@ -533,7 +533,7 @@ impl Writer {
         signing: &SigningArgs,
         known: Known,
     ) -> Result<Self> {
-        name.map_or(Ok(()), crate::format::require_name)?;
+        name.map_or(Ok(()), bloom_wasm::format::require_name)?;
         let Known { lock, trust, live } = known;
         let expires_in =
             u64::try_from(signing.expires_in.unwrap_or(EXPIRES_IN).as_millis()).unwrap_or(u64::MAX);

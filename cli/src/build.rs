@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::hash::Hashing;
-use crate::keys::Input;
-use crate::keys::list::{Allowlist, Conflict, remove_conflicts};
-use crate::vectors::append;
-use crate::{Blob, Filter, Info, Kind, Profile, Recipe, Stack, digests};
 use anyhow::{Context, Result, bail};
+use bloom_wasm::hash::Hashing;
+use bloom_wasm::keys::Input;
+use bloom_wasm::keys::list::{Allowlist, Conflict, remove_conflicts};
+use bloom_wasm::vectors::append;
+use bloom_wasm::{Blob, Filter, Info, Kind, Profile, Recipe, Stack, digests};
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub struct BuildArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// The kind of filter, or the other software that it is for
-    #[arg(long, value_enum, default_value = "ribbon")]
+    #[arg(long, value_parser = foreign::parse_kind(), default_value = "ribbon")]
     kind: AnyKind,
     /// Make it as large as so many keys need, however many there are: parts of a list that have one shape can be merged.
     /// With --kind bloom, counting and other software's

@@ -6,9 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use bloom_wasm::cli::{Streams, run};
 use bloom_wasm::hash::{Secret, digest};
 use bloom_wasm::{Blob, Filter, RibbonFilter};
+use bloom_wasm_cli::{Streams, run};
 use tempfile::TempDir;
 
 struct Ran {
@@ -38,7 +38,7 @@ impl std::io::Read for Terminal {
 
 #[test]
 fn input_ends_where_it_ends() {
-    for args in [&["build", "-o", "-"][..], &["check", "tests/golden/bloom.bloom"]] {
+    for args in [&["build", "-o", "-"][..], &["check", "../tests/golden/bloom.bloom"]] {
         for lines in [vec![&b"a\n"[..], b""], vec![b"a\n", b"bc\n", b""]] {
             let (mut out, mut err) = (Vec::new(), Vec::new());
             let input = &mut Terminal(lines.into_iter());
@@ -62,7 +62,7 @@ fn program(args: &[&str], input: &[u8]) -> Ran {
 
 /// The golden blobs.
 fn golden() -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "bloom"));
     paths.sort();
@@ -124,7 +124,7 @@ impl<'a> Commands<'a> {
         fs::write(secret, "000102030405060708090a0b0c0d0e0f").unwrap();
         let hashes = (0..50).map(|i| format!("key-{i}\n{:040x}:{i}\nhttp://a{i}.example/b\n", i * i));
         fs::write(list, hashes.collect::<String>()).unwrap();
-        fs::write(bloom, fs::read("tests/golden/bloom.bloom").unwrap()).unwrap();
+        fs::write(bloom, fs::read("../tests/golden/bloom.bloom").unwrap()).unwrap();
         assert!(folder.path().exists());
         let all = [
             &["info", "-"][..],
@@ -278,7 +278,7 @@ fn names_of_files_and_lines_of_lists_are_escaped() {
         |name: &str| folder.path().join(format!("{name}\x1b[2J\n\u{202e}")).to_str().unwrap().to_owned();
     let [list, out, damaged, nowhere] = ["list", "out", "damaged", "nowhere"].map(hostile);
     fs::write(&list, "evil.example\n*\x1b[2J\u{202e}\nhost.example/#\u{9b}\n* हिन्दी\n").unwrap();
-    fs::write(&damaged, fs::read("tests/golden/bloom.bloom").unwrap().split_last().unwrap().1).unwrap();
+    fs::write(&damaged, fs::read("../tests/golden/bloom.bloom").unwrap().split_last().unwrap().1).unwrap();
     let harmless = |args: &[&str], code| {
         let ran = tool(args, b"", true);
         assert_eq!(ran.code, code, "{args:?}: {}", ran.err);

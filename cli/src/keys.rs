@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::Profile;
-use crate::keys::native::Native;
-use crate::keys::url::Canonical;
-use crate::keys::{Input, Skip, list};
 use anyhow::{Result, bail};
+use bloom_wasm::Profile;
+use bloom_wasm::keys::native::Native;
+use bloom_wasm::keys::url::Canonical;
+use bloom_wasm::keys::{Input, Skip, list};
 
 use super::guard::Lines;
 use super::show::quoted;
@@ -114,13 +114,21 @@ impl Notices {
     }
 }
 
+/// Why a line was skipped, and what would keep it.
+fn words(skip: Skip) -> &'static str {
+    match skip {
+        Skip::PublicSuffix => "a public suffix; --allow-suffixes keeps it",
+        skip => skip.words(),
+    }
+}
+
 impl Met {
     fn skip(&mut self, skip: Skip, line: &[u8], place: Place) {
-        *self.skipped.entry(skip.words()).or_default() += 1;
+        *self.skipped.entry(words(skip)).or_default() += 1;
         // Nobody needs to see what they asked to leave out.
         if !matches!(skip, Skip::TooShort | Skip::TooRare) {
             self.lines.skipped += 1;
-            self.notices.push(|| format!("{}: skipped, {}: {}", place(), skip.words(), quoted(line)));
+            self.notices.push(|| format!("{}: skipped, {}: {}", place(), words(skip), quoted(line)));
         }
     }
 
@@ -169,8 +177,8 @@ pub fn for_each<T: Send>(
     omitted: &Omitted,
     streams: &mut Streams,
     new: impl Fn() -> T + Sync,
-    take: impl Fn(&mut T, &Input, Place) -> crate::error::Result<()> + Sync,
-    mut merge: impl FnMut(T) -> crate::error::Result<()>,
+    take: impl Fn(&mut T, &Input, Place) -> bloom_wasm::error::Result<()> + Sync,
+    mut merge: impl FnMut(T) -> bloom_wasm::error::Result<()>,
 ) -> Result<Met> {
     let rules = list::Rules { profile, min_length: omitted.min_length, min_count: omitted.min_count };
     let mut met = Met::default();

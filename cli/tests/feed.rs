@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bloom_wasm::cli::{Streams, run};
 use bloom_wasm::{Blob, Delta};
+use bloom_wasm_cli::{Streams, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -158,7 +158,7 @@ fn every_generation_is_exact_and_within_the_budget() {
 /// The feed of tests/golden/feed: three generations of keys, signed by the key of RFC 8037.
 #[test]
 fn the_golden_feed() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/feed");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/feed");
     let folder = feed("--fpr 0.01 --seed 7");
     let state = folder.path().join("state/state.json");
     let mut json: Value = serde_json::from_str(&fs::read_to_string(&state).unwrap()).unwrap();

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    bloom_wasm::cli::main()
+    bloom_wasm_cli::main()
 }

@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use crate::info::Parameter;
-use crate::keys::native::Native;
-use crate::keys::{Input, lines};
-use crate::vectors::append;
-use crate::{Blob, Delta, Filter, Info, Kind, LayerKind, Profile, Stack, hash};
 use anyhow::{Context, Result, bail};
+use bloom_wasm::info::Parameter;
+use bloom_wasm::keys::native::Native;
+use bloom_wasm::keys::{Input, lines};
+use bloom_wasm::vectors::append;
+use bloom_wasm::{Blob, Delta, Filter, Info, Kind, LayerKind, Profile, Stack, hash};
 use serde::Serialize;
 
 use super::keys::{self, Met, Place};
@@ -164,7 +164,7 @@ fn foreign_in_words(parameters: &[(&'static str, Parameter)]) -> String {
 }
 
 /// The bytes of a key: where the keys are numbers, those of the number that a line says.
-fn key_of<'a>(blob: &Blob, line: &'a [u8]) -> crate::error::Result<Cow<'a, [u8]>> {
+fn key_of<'a>(blob: &Blob, line: &'a [u8]) -> bloom_wasm::error::Result<Cow<'a, [u8]>> {
     match blob.filter().base() {
         Filter::Foreign(filter) => filter.keys().parse(line),
         _ => Ok(line.into()),
@@ -273,7 +273,7 @@ impl Asked {
             Asked::Folder(sharded) => sharded.sharding.profile(),
         };
         let inputs = block.iter().map(|line| Input::parse(&Native, profile, line));
-        let inputs: Vec<_> = inputs.collect::<crate::error::Result<_>>()?;
+        let inputs: Vec<_> = inputs.collect::<bloom_wasm::error::Result<_>>()?;
         match self {
             Asked::Blob(blob) => Ok(has_each(blob, &inputs)?),
             Asked::Folder(sharded) => sharded.has_each(&inputs),
@@ -282,7 +282,7 @@ impl Asked {
 }
 
 /// Whether a key of each input is maybe present.
-fn has_each(blob: &Blob, inputs: &[Option<Input>]) -> crate::error::Result<Vec<bool>> {
+fn has_each(blob: &Blob, inputs: &[Option<Input>]) -> bloom_wasm::error::Result<Vec<bool>> {
     let (mut keys, mut counts) = (Vec::new(), Vec::with_capacity(inputs.len()));
     for input in inputs {
         let before = keys.len();
@@ -497,7 +497,7 @@ fn listed_probes(
             let key = key_of(blob, key)?;
             Ok((blob.filter().hashing().digest(&key), key))
         });
-        let keys = keys.collect::<crate::error::Result<Vec<_>>>()?;
+        let keys = keys.collect::<bloom_wasm::error::Result<Vec<_>>>()?;
         if !keys.iter().any(|(digest, _)| members.binary_search(digest).is_ok()) {
             *probes += 1;
             *hits += u64::from(keys.iter().any(|(digest, key)| has(blob, key, *digest)));

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use crate::keys::lines::trim;
-use crate::keys::list::MAX_LINE;
 use anyhow::{Context, Result, bail};
+use bloom_wasm::keys::lines::trim;
+use bloom_wasm::keys::list::MAX_LINE;
 use flate2::bufread::GzDecoder;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -25,7 +25,7 @@ pub fn for_each_chunk<T: Send>(
     paths: &[PathBuf],
     input: &mut (dyn Read + Send),
     map: impl Fn(&Chunk) -> Result<T> + Sync,
-    mut merge: impl FnMut(T) -> crate::error::Result<()>,
+    mut merge: impl FnMut(T) -> bloom_wasm::error::Result<()>,
 ) -> Result<()> {
     let bar = progress_bar(paths);
     let mut chunks = Chunks { paths: paths.iter(), input: Some(input), bar: &bar, list: None };

@@ -10,10 +10,10 @@ use super::manifest::{self, Head, Payload, Shards, hex, sha256};
 use super::shards::{ribbon, size_in_words};
 use super::spill::{Batch, Spill};
 use super::{Answer, Streams, decode, grouped, keys, rate, read_regular};
-use crate::hash::Secret;
-use crate::keys::Input;
-use crate::shards::{Entry, PAGE, Sharding, read_page};
-use crate::{Blob, Profile, hash};
+use bloom_wasm::hash::Secret;
+use bloom_wasm::keys::Input;
+use bloom_wasm::shards::{Entry, PAGE, Sharding, read_page};
+use bloom_wasm::{Blob, Profile, hash};
 
 /// A folder that is asked. A shard is read when it is first needed.
 pub struct Sharded {

@@ -3,41 +3,15 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::interop::{self, Builder, Format, Keys, Options};
-use crate::keys::Input;
-use crate::vectors::append;
-use crate::{Blob, Error, Kind, Profile, digests, hash};
 use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
+use bloom_wasm::interop::{self, Builder, Format, Keys, Options};
+use bloom_wasm::keys::Input;
+use bloom_wasm::vectors::append;
+use bloom_wasm::{Blob, Error, Kind, Profile, digests, hash};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::build::{self, BuildArgs, Row};
 use super::{Answer, Streams, grouped, keys, lists, output, rate, read_blob, read_file};
-
-impl ValueEnum for Format {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Format::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()).help(match self {
-            Format::GoBloom => "Go's bits-and-blooms/bloom, version 3",
-            Format::Guava => "Guava's BloomFilter",
-            Format::Spark => "Apache Spark's BloomFilter",
-            Format::RedisBitmap => "A bitmap in Redis, hashed by mmh3 with the seeds 0, 1, 2 and so on",
-            Format::RedisBloom => "The RedisBloom module's BF.SCANDUMP, or DUMP",
-            Format::NpmBloomfilter => "The npm package bloomfilter",
-            Format::NpmBloomFilters => "The npm package bloom-filters, 2.x and 3.x",
-            Format::ParquetSbbf => "The Bloom filter of a Parquet column",
-            Format::Xor => "Xor filters of xor_singleheader and xorf",
-            Format::BinaryFuse => "Binary fuse filters of xor_singleheader and xorf",
-            Format::FilterPassword => "FilterPassword",
-            Format::PyBloomFilterMmap3 => "Python's pybloomfiltermmap3",
-            Format::PyProbables => "Python's pyprobables",
-            Format::Rbloom => "Python's rbloom, hashed by mmh3.hash128, signed",
-        }))
-    }
-}
 
 /// A kind of filter, our own or another software's.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,24 +22,61 @@ pub enum AnyKind {
     Foreign(Format),
 }
 
+/// Our own kinds, in the order of the help.
+const KINDS: [(Kind, &str); 5] = [
+    (Kind::Ribbon, "Read-only, and the smallest"),
+    (Kind::Bloom, "A classic Bloom filter; keys can be added later"),
+    (Kind::Counting, "A Bloom filter with counters; keys can be added and removed later"),
+    (Kind::Scalable, "A Bloom filter that grows, from 1,000 keys on"),
+    (Kind::Cuckoo, "Small at low rates; keys can be added and removed later"),
+];
+
 /// The formats that are written.
 const WRITTEN: [Format; 5] =
     [Format::GoBloom, Format::Guava, Format::Spark, Format::RedisBitmap, Format::RedisBloom];
 
-impl ValueEnum for AnyKind {
-    fn value_variants<'a>() -> &'a [Self] {
-        static ALL: std::sync::LazyLock<Vec<AnyKind>> = std::sync::LazyLock::new(|| {
-            let own = Kind::value_variants().iter().copied().map(AnyKind::Own);
-            own.chain(WRITTEN.map(AnyKind::Foreign)).collect()
-        });
-        &ALL
-    }
+/// Reads a kind that a filter can be built of.
+pub fn parse_kind() -> impl TypedValueParser<Value = AnyKind> {
+    let own = KINDS.map(|(kind, help)| (kind.name(), help, AnyKind::Own(kind)));
+    let foreign = WRITTEN.map(|format| (format.name(), software(format), AnyKind::Foreign(format)));
+    one_of(own.into_iter().chain(foreign))
+}
 
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            AnyKind::Own(kind) => kind.to_possible_value(),
-            AnyKind::Foreign(format) => format.to_possible_value(),
-        }
+/// Reads the name of a format.
+fn parse_format() -> impl TypedValueParser<Value = Format> {
+    one_of(Format::ALL.map(|format| (format.name(), software(format), format)))
+}
+
+/// Reads one of some values, each with its name and what the help says of it.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    values: impl IntoIterator<Item = (&'static str, &'static str, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let values: Vec<_> = values.into_iter().collect();
+    let named = values.iter().map(|(name, help, _)| PossibleValue::new(name).help(help));
+    let names = PossibleValuesParser::new(named);
+    names.try_map(move |given| {
+        let value = values.iter().find(|(name, ..)| *name == given).map(|(.., value)| *value);
+        value.context("this is none of the values")
+    })
+}
+
+/// Whose a format is.
+fn software(format: Format) -> &'static str {
+    match format {
+        Format::GoBloom => "Go's bits-and-blooms/bloom, version 3",
+        Format::Guava => "Guava's BloomFilter",
+        Format::Spark => "Apache Spark's BloomFilter",
+        Format::RedisBitmap => "A bitmap in Redis, hashed by mmh3 with the seeds 0, 1, 2 and so on",
+        Format::RedisBloom => "The RedisBloom module's BF.SCANDUMP, or DUMP",
+        Format::NpmBloomfilter => "The npm package bloomfilter",
+        Format::NpmBloomFilters => "The npm package bloom-filters, 2.x and 3.x",
+        Format::ParquetSbbf => "The Bloom filter of a Parquet column",
+        Format::Xor => "Xor filters of xor_singleheader and xorf",
+        Format::BinaryFuse => "Binary fuse filters of xor_singleheader and xorf",
+        Format::FilterPassword => "FilterPassword",
+        Format::PyBloomFilterMmap3 => "Python's pybloomfiltermmap3",
+        Format::PyProbables => "Python's pyprobables",
+        Format::Rbloom => "Python's rbloom, hashed by mmh3.hash128, signed",
     }
 }
 
@@ -162,7 +173,7 @@ pub struct ImportArgs {
     /// What the other software wrote; - for standard input
     file: PathBuf,
     /// The other software's format
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = parse_format())]
     from: Format,
     /// Where to write the blob; - for standard output. A file is replaced whole, and keeps its mode
     #[arg(short, long, value_name = "FILE")]
@@ -224,7 +235,7 @@ pub struct ExportArgs {
     /// The blob; - for standard input
     file: PathBuf,
     /// The other software's format
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = parse_format())]
     to: Format,
     /// Where to write it; - for standard output. A file is replaced whole, and keeps its mode
     #[arg(short, long, value_name = "FILE")]
@@ -268,7 +279,7 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
     let all = new(args.capacity.unwrap_or(1))?.keys();
     require_text(all, profile)?;
     if let Some(name) = &args.name {
-        crate::format::require_name(name)?;
+        bloom_wasm::format::require_name(name)?;
     }
     let created_at = args.created_at.map(build::milliseconds).transpose()?;
 

@@ -28,9 +28,9 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::Blob;
-use crate::hash::Secret;
 use anyhow::{Context, Result, bail, ensure};
+use bloom_wasm::Blob;
+use bloom_wasm::hash::Secret;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use show::{grouped, rate};
@@ -106,7 +106,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>, streams:
         // Whoever reads our output has closed it, as `head` does. That isn't a failure.
         Err(error) if is_closed(&error) => 0,
         Err(error) => {
-            let code = error.downcast_ref::<crate::Error>().map(|e| format!(" [{}]", e.code()));
+            let code = error.downcast_ref::<bloom_wasm::Error>().map(|e| format!(" [{}]", e.code()));
             streams.warn(&format!("bloom-wasm: {}{}", in_words(&error), code.unwrap_or_default()));
             2
         }
@@ -178,7 +178,7 @@ fn read_blob(path: &Path, secret: Option<&Secret>, streams: &mut Streams) -> Res
 }
 
 /// Reads the blob of a filter that is keyed if there is a secret.
-fn decode(bytes: Vec<u8>, secret: Option<&Secret>) -> crate::error::Result<Blob> {
+fn decode(bytes: Vec<u8>, secret: Option<&Secret>) -> bloom_wasm::error::Result<Blob> {
     match secret {
         Some(secret) => Blob::decode_keyed(bytes, secret),
         None => Blob::decode(bytes),

@@ -12,10 +12,10 @@ use super::manifest::{self, Feed, File, FileKind, Head, Manifest, Payload};
 use super::state::{Digests, Folder, Published, State, Unlisted};
 use super::trust::{self, Live, Trust};
 use super::{output, read_regular};
-use crate::digests::{sort, strangers};
-use crate::hash::{Hashing, Secret};
-use crate::vectors::{append, copied};
-use crate::{Blob, Delta, Kind, Profile, Stack, Update};
+use bloom_wasm::digests::{sort, strangers};
+use bloom_wasm::hash::{Hashing, Secret};
+use bloom_wasm::vectors::{append, copied};
+use bloom_wasm::{Blob, Delta, Kind, Profile, Stack, Update};
 
 /// The most deltas over a base. Each makes a query a little slower.
 const DELTAS: usize = 8;

@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::read_regular;
-use crate::Profile;
-use crate::hash::{Access, Hashing, Secret};
-use crate::shards::{PAGE, Sharding};
+use bloom_wasm::Profile;
+use bloom_wasm::hash::{Access, Hashing, Secret};
+use bloom_wasm::shards::{PAGE, Sharding};
 
 /// The most files of a feed.
 pub const MAX_FILES: usize = 64;

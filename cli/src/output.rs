@@ -286,7 +286,7 @@ mod signals {
                         if let Some(path) = &*path {
                             let _ = fs::remove_file(path);
                         }
-                        crate::cli::lock::remove_held();
+                        crate::lock::remove_held();
                         let _ = emulate_default_handler(signal);
                     }
                 });

@@ -3,7 +3,7 @@
 use std::fs;
 
 use bloom_wasm::Blob;
-use bloom_wasm::cli::{Streams, run};
+use bloom_wasm_cli::{Streams, run};
 use tempfile::TempDir;
 
 /// Runs the tool; arguments that begin with @ are files in the folder. Returns its exit code and what it printed.

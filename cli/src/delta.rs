@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::slice::from_ref;
 use std::time::SystemTime;
 
-use crate::digests::{sort, strangers};
-use crate::{Delta, Update};
 use anyhow::{Context, Result, bail};
+use bloom_wasm::digests::{sort, strangers};
+use bloom_wasm::{Delta, Update};
 use serde::Serialize;
 
 use super::build::{Row, allow, members, milliseconds, write, write_and_tell};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use bloom_wasm::cli::{Streams, run};
 use bloom_wasm::{Blob, Profile, RibbonFilter, Stack, hash};
+use bloom_wasm_cli::{Streams, run};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -444,7 +444,7 @@ fn errors() {
 /// The folders of tests/golden/shards are made again of their lists, byte for byte but for the manifest.
 #[test]
 fn golden_folders() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/shards");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/shards");
     let folder = TempDir::new().unwrap();
     write(&folder, "secret", ["000102030405060708090a0b0c0d0e0f".to_owned()]);
     for (name, options) in [

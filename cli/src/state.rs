@@ -12,8 +12,8 @@ use super::guard::Lines;
 use super::lock::Lock;
 use super::manifest::{self, Feed, File, Manifest};
 use super::{output, read_regular, spill};
-use crate::hash::{Hashing, Secret};
-use crate::{Profile, hash};
+use bloom_wasm::hash::{Hashing, Secret};
+use bloom_wasm::{Profile, hash};
 
 const VERSION: u32 = 1;
 /// The version of keyed feeds. A tool that doesn't know them would publish their lists without the secret.
