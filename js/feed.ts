@@ -82,6 +82,10 @@ export interface FeedInfo {
   expires: number;
   /** What the keys are. */
   profile: "raw" | "url" | "password";
+  /** Whether passwords are compared in lower case. */
+  lowercase: boolean;
+  /** Whether the keys are the SHA-1 hashes of passwords. */
+  sha1: boolean;
   /** The rate of false positives that the publisher promises, 0 to 1: per check with `url`, otherwise per key. */
   fpr: number;
   /** The rate per key of the filter in place, 0 to 1, estimated. */
@@ -170,9 +174,21 @@ export class Feed {
   /** A description of the feed: a plain object that can go into JSON. */
   info(): FeedInfo {
     const { manifest, estimatedFpr } = this.#follower.place;
-    const { feedId, name = null, generation, createdAt, expires, profile, fpr, count, files } = manifest;
-    const more = { estimatedFpr, count, files: files.length, byteLength: lengthOf(manifest) };
-    return { feedId, name, generation, createdAt, expires, profile, fpr, ...more };
+    const {
+      feedId,
+      name = null,
+      generation,
+      createdAt,
+      expires,
+      profile,
+      lowercase,
+      sha1,
+      fpr,
+      count,
+      files,
+    } = manifest;
+    const more = { lowercase, sha1, fpr, estimatedFpr, count, files: files.length, byteLength: lengthOf(manifest) };
+    return { feedId, name, generation, createdAt, expires, profile, ...more };
   }
 
   /**

@@ -232,7 +232,7 @@ export class Follower {
     signal: AbortSignal,
     make: (file: FeedFile, parent: RawFilter | undefined) => Promise<RawFilter | undefined>,
   ): Promise<Place> {
-    const { files, profile, seed } = manifest;
+    const { files } = manifest;
     const raws = this.#present(manifest);
     const useful = new Set([...raws, ...(this.place?.raws ?? [])]);
     for (const raw of this.#begun.raws) if (!useful.has(raw)) release(raw);
@@ -248,8 +248,9 @@ export class Follower {
     signal.throwIfAborted();
     const raw = raws.at(-1)!;
     const info = call(() => raw.info());
-    if (info.profile !== profile || info.seed !== seed) {
-      throw new FilterError("not_a_feed", "the files have another profile or seed than the manifest says");
+    for (const name of ["profile", "lowercase", "sha1", "seed"] as const) {
+      if (info[name] === manifest[name]) continue;
+      throw new FilterError("not_a_feed", `the files have another ${name} than the manifest says`);
     }
     const unchanged = raw === this.place?.raws.at(-1);
     const filter = unchanged && !isFreed(this.place.filter) ? this.place.filter : hold(call(() => raw.clone()));

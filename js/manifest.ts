@@ -34,6 +34,9 @@ export interface Head {
   createdAt: number;
   expires: number;
   profile: "raw" | "url" | "password";
+  /** How passwords are compared. */
+  lowercase: boolean;
+  sha1: boolean;
   fpr: number;
   seed: string;
   /** The check value of the secret, if it is keyed. */
@@ -48,8 +51,6 @@ export interface FeedPayload extends Head {
 
 /** @internal What is signed of a sharded filter. */
 export interface ShardsPayload extends Head {
-  lowercase: boolean;
-  sha1: boolean;
   /** How many there are. */
   shards: number;
   /** The length of all shards. */
@@ -159,6 +160,7 @@ function isOurs(header: unknown, wanted: string): header is string {
 
 function readHead(payload: Record<string, unknown>): Head {
   const { version, feedId, name, generation, createdAt, expires, profile, fpr, seed, check, count } = payload;
+  const { lowercase = false, sha1 = false } = payload;
   require(isWhole(version, 1), "version");
   if (version > 1) {
     throw new FilterError("unsupported_version", `the manifest has format version ${version}; update bloom-wasm`);
@@ -169,11 +171,14 @@ function readHead(payload: Record<string, unknown>): Head {
   require(isWhole(createdAt, 0, LAST_TIME), "createdAt");
   require(isWhole(expires, 0, LAST_TIME), "expires");
   require(isText(profile, /^(raw|url|password)$/), "profile");
+  for (const [name, flag] of Object.entries({ lowercase, sha1 }))
+    require(flag === false || (flag === true && profile === "password"), name);
+  require(!(lowercase && sha1), "sha1");
   require(typeof fpr === "number" && fpr > 0 && fpr < 1, "fpr");
   require(isText(seed, /^(0|[1-9]\d{0,19})$/) && BigInt(seed) < 1n << 64n, "seed");
   require(check === undefined || isText(check, /^[0-9a-f]{16}$/), "check");
   require(isWhole(count, 0), "count");
-  return { feedId, name, generation, createdAt, expires, profile, fpr, seed, check, count } as Head;
+  return { feedId, name, generation, createdAt, expires, profile, lowercase, sha1, fpr, seed, check, count } as Head;
 }
 
 /** @internal The manifest of a feed. */
@@ -197,16 +202,13 @@ export const feedKind: Kind<FeedPayload> = {
 /** @internal The manifest of a sharded filter. */
 export const shardsKind: Kind<ShardsPayload> = {
   typ: "bloom-wasm-shards",
-  read({ profile, lowercase = false, sha1 = false, shards, bytes, pages: listed }) {
-    for (const [name, flag] of Object.entries({ lowercase, sha1 }))
-      require(flag === false || (flag === true && profile === "password"), name);
-    require(!(lowercase && sha1), "sha1");
+  read({ shards, bytes, pages: listed }) {
     require(isWhole(shards, 1, 2 ** 16) && Number.isInteger(Math.log2(shards)), "shards");
     require(isWhole(bytes, 0), "bytes");
     const pages: unknown[] = isA(listed, Array) ? [...listed] : [];
     const count = shards / entriesOf({ shards });
     require(pages.length === count && pages.every((page) => isText(page, SHA256)), "pages");
-    return { lowercase, sha1, shards, bytes, pages } as ShardsPayload;
+    return { shards, bytes, pages } as ShardsPayload;
   },
   // They come one by one, and each takes the place of its predecessor.
   files: () => [],

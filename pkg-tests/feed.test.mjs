@@ -117,6 +117,23 @@ test("a delta of the tool changes the answers", async () => {
   assert.deepEqual(feed.filter.toBytes(), golden("ribbon-child.bloom"));
 });
 
+test("passwords are compared as the manifest says", async () => {
+  for (const options of [{}, { lowercase: true }, { sha1Hex: true }]) {
+    const { publisher, open } = await published();
+    const list = options.sha1Hex ? ["5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8"] : ["password"];
+    publisher.base(RibbonFilter.from(list, { profile: "password", ...options }));
+    const feed = await open();
+    assert.ok(feed.filter.hasPassword("password"));
+    const { lowercase, sha1 } = feed.filter.info();
+    assert.deepEqual([lowercase, sha1], [options.lowercase ?? false, options.sha1Hex ?? false]);
+    const { lowercase: saidLowercase, sha1: saidSha1 } = feed.info();
+    assert.deepEqual([saidLowercase, saidSha1], [lowercase, sha1]);
+    publisher.publish({ lowercase: !lowercase, sha1: false });
+    await fails("not_a_feed", feed.update());
+    assert.ok(feed.filter.hasPassword("password"));
+  }
+});
+
 test("the description, the progress, and limits", async () => {
   const { publisher, open } = await published();
   publisher.delta();
@@ -134,6 +151,8 @@ test("the description, the progress, and limits", async () => {
     createdAt,
     expires,
     profile: "raw",
+    lowercase: false,
+    sha1: false,
     fpr: 0.001,
     count: 1000,
     files: 2,

@@ -43,6 +43,13 @@ export const refused = (() => {
       { name: 5 },
       { name: "ä".repeat(128) },
       { profile: "url" }, // the base's is raw
+      { profile: "password" },
+      { lowercase: true },
+      { sha1: true },
+      { lowercase: null },
+      { profile: "password", lowercase: 1 },
+      { profile: "password", sha1: "true" },
+      { profile: "password", lowercase: true, sha1: true },
       { seed: "1" },
     ].filter((changes) => !("fpr" in changes && changes.fpr === 0.5) && !("count" in changes && changes.count === 0)),
     unsupported_version: [{ version: 2 }, { version: 3, feedId: 5 }],

@@ -115,7 +115,7 @@ export class Publisher {
 
   /** The payload of the newest generation. */
   payload(changes = {}) {
-    const { profile, seed, keyed } = this.filters[0].info();
+    const { profile, lowercase, sha1, seed, keyed } = this.filters[0].info();
     const now = Date.now();
     // FORMAT.md section 4.
     const check = keyed && this.filters[0].toBytes().slice(16, 24).reverse();
@@ -127,6 +127,8 @@ export class Publisher {
       createdAt: now,
       expires: now + HOUR,
       profile,
+      ...(lowercase && { lowercase }),
+      ...(sha1 && { sha1 }),
       fpr: 0.001,
       seed,
       ...(check && { check: Buffer.from(check).toString("hex") }),

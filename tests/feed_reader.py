@@ -76,6 +76,11 @@ def string(value, pattern):
     return value
 
 
+def boolean(value):
+    must(type(value) is bool)
+    return value
+
+
 class Manifest:
     """The outer object, of step 1. Nothing looks into the payload before `verify`."""
 
@@ -134,6 +139,10 @@ class Payload:
         self.created_at = whole(members.get("createdAt"), most=LATEST)
         self.expires = whole(members.get("expires"), most=LATEST)
         self.profile = PROFILES[string(members.get("profile"), "|".join(PROFILES))]
+        self.lowercase = boolean(members.get("lowercase", False))
+        self.sha1 = boolean(members.get("sha1", False))
+        must(self.profile == PROFILES["password"] or not (self.lowercase or self.sha1))
+        must(not (self.lowercase and self.sha1))
         fpr = members.get("fpr")
         must(type(fpr) is float and 0 < fpr < 1)
         self.seed = int(string(members.get("seed"), "0|[1-9][0-9]{0,19}"))
@@ -255,6 +264,7 @@ def assemble(payload, files, secret):
         blob = apply(blob, delta, secret)
     filter = decode(blob, secret)
     must((filter.profile, filter.seed) == (payload.profile, payload.seed))
+    must(filter.options == 4 * payload.lowercase + 8 * payload.sha1)
     return filter
 
 

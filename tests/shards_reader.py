@@ -31,21 +31,12 @@ LARGEST_SHARD = 2**24
 ENTRY = 40
 
 
-def boolean(value):
-    must(type(value) is bool)
-    return value
-
-
 class ShardsPayload(Payload):
     """Step 3, with what a sharded filter has in place of files."""
 
     typ = "bloom-wasm-shards"
 
     def read_rest(self, members):
-        self.lowercase = boolean(members.get("lowercase", False))
-        self.sha1 = boolean(members.get("sha1", False))
-        must(self.profile == PROFILES["password"] or not (self.lowercase or self.sha1))
-        must(not (self.lowercase and self.sha1))
         self.shards = whole(members.get("shards"), 1, 2**16)
         must(self.shards & (self.shards - 1) == 0)
         self.bytes = whole(members.get("bytes"))

@@ -98,24 +98,22 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
     let live = trust.judge::<Feed>(manifest::read_bytes::<Feed>(&args.dir)?, None);
     let live = live.with_context(|| format!("{}: there is a feed here already", args.dir.display()))?;
     let state = match live {
-        Live::Believed(_, Feed { head: live, files }) => {
-            let given =
-                [args.fpr.is_some(), args.profile.is_some(), args.seed.is_some(), args.name.is_some()];
+        Live::Believed(_, Feed { head: live, .. }) => {
+            let given = [
+                args.fpr.is_some(),
+                args.profile.is_some(),
+                args.seed.is_some(),
+                args.name.is_some(),
+                lowercase,
+                sha1,
+            ];
             let dir = args.dir.display();
             ensure!(
                 !given.contains(&true),
                 "{dir}: there is a feed here already, which keeps what describes it"
             );
-            let told = Profile::from_name(&live.profile, lowercase, sha1);
-            let told = told.context("--lowercase and --sha1-hex go with the profile password")?;
-            // The base knows, and the manifest doesn't, how passwords are compared.
-            let base = read_files(&args.dir, files.iter().take(1), secret.as_ref());
-            let profile = base.map_or(told, |base| base.profile());
-            ensure!(
-                profile == told || !(lowercase || sha1),
-                "{dir}: the passwords of this feed are compared in another way than --lowercase or --sha1-hex says"
-            );
             let hashing = live.hashing(secret.as_ref()).context(dir.to_string())?;
+            let profile = live.profile()?;
             let mut state = State::new(live.feed_id, live.name, profile, live.fpr, hashing);
             state.generation = live.generation.max(trust::least_generation()?);
             state
@@ -393,7 +391,7 @@ fn verify(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     let hashing = payload.head.hashing(secret.as_ref()).with_context(name)?;
     let blob = read_files(&args.dir, payload.files.iter(), secret.as_ref())?;
     let profile = blob.profile();
-    let fits = profile.name() == payload.head.profile && *blob.filter().hashing() == hashing;
+    let fits = profile == payload.head.profile()? && *blob.filter().hashing() == hashing;
     ensure!(fits, "{}: its files have another profile, seed or secret", name());
     let info = Info {
         verified: (!args.public_key.is_empty()).then_some(true),

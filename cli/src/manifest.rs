@@ -78,6 +78,11 @@ pub struct Head {
     pub created_at: u64,
     pub expires: u64,
     pub profile: String,
+    /// How passwords are compared, with the profile `password`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lowercase: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sha1: bool,
     pub fpr: f64,
     pub seed: String,
     /// The check value of the secret, in 16 hexadecimal digits, if the filter is keyed.
@@ -100,11 +105,6 @@ pub struct Feed {
 pub struct Shards {
     #[serde(flatten)]
     pub head: Head,
-    /// How passwords are compared, with the profile `password`.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub lowercase: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub sha1: bool,
     /// The number of shards.
     pub shards: u32,
     /// The bytes of all shards together.
@@ -220,15 +220,20 @@ impl Head {
         check_expiry(self.created_at.max(self.expires))?;
         ensure!(self.generation > 0, "generation is 0");
         ensure!(self.name.as_ref().is_none_or(|name| name.len() <= 255), "the name is too long");
-        ensure!(Profile::from_name(&self.profile, false, false).is_some(), "an unknown profile");
+        self.profile()?;
+        ensure!(!(self.lowercase && self.sha1), "lowercase and sha1 exclude each other");
         ensure!(self.fpr > 0.0 && self.fpr < 1.0, "fpr is out of range");
         ensure!(self.seed.parse().is_ok_and(|seed: u64| seed.to_string() == self.seed), "a bad seed");
         ensure!(self.check.as_ref().is_none_or(|check| is_hex(check, 16)), "a bad check");
         Ok(())
     }
-}
 
-impl Head {
+    /// What the keys are.
+    pub fn profile(&self) -> Result<Profile> {
+        let profile = Profile::from_name(&self.profile, self.lowercase, self.sha1);
+        profile.context("an unknown profile, or lowercase or sha1 without the profile password")
+    }
+
     /// How keys become digests. `secret` is there if the filter is keyed.
     pub fn hashing(&self, secret: Option<&Secret>) -> Result<Hashing> {
         hashing(&self.seed, self.check.as_deref(), secret)
@@ -271,14 +276,9 @@ impl Shards {
         Shards { head, ..self.clone() } == *other
     }
 
-    fn profile(&self) -> Result<Profile> {
-        let profile = Profile::from_name(&self.head.profile, self.lowercase, self.sha1);
-        profile.context("lowercase and sha1 go with the profile password")
-    }
-
     /// How the keys are spread. `secret` is there if the filter is keyed.
     pub fn sharding(&self, secret: Option<&Secret>) -> Result<Sharding> {
-        Ok(Sharding::new(self.profile()?, self.head.hashing(secret)?, self.shards)?)
+        Ok(Sharding::new(self.head.profile()?, self.head.hashing(secret)?, self.shards)?)
     }
 }
 
@@ -292,8 +292,7 @@ impl Payload for Shards {
 
     fn check(&self) -> Result<()> {
         self.head.check()?;
-        let pages = Sharding::new(self.profile()?, 0, self.shards)?.pages();
-        ensure!(!(self.lowercase && self.sha1), "lowercase and sha1 exclude each other");
+        let pages = Sharding::new(self.head.profile()?, 0, self.shards)?.pages();
         ensure!(self.pages.len() == pages, "{} shards have {pages} pages of {PAGE}", self.shards);
         ensure!(self.pages.iter().all(|page| is_hex(page, 64)), "a page has a bad sha256");
         ensure!(self.bytes <= MAX_NUMBER, "a number is too large");

@@ -164,6 +164,8 @@ impl Publisher {
     fn sign(&mut self, next: &Next, expires_in: u64) -> Result<()> {
         let live = self.live.as_ref().map_or(0, |(_, live)| live.head.generation);
         let generation = trust::next(self.state.generation.max(live))?;
+        let profile = self.state.profile()?;
+        let (lowercase, sha1) = profile.password();
         let head = Head {
             version: manifest::VERSION,
             feed_id: self.state.feed_id.clone(),
@@ -171,7 +173,9 @@ impl Publisher {
             generation,
             created_at: self.now,
             expires: self.now.saturating_add(expires_in),
-            profile: self.state.profile()?.name().to_owned(),
+            profile: profile.name().to_owned(),
+            lowercase,
+            sha1,
             fpr: self.state.fpr,
             seed: self.hashing()?.seed().to_string(),
             check: manifest::check_of(&self.hashing()?),

@@ -624,6 +624,8 @@ impl Writer {
             created_at,
             expires: now.saturating_add(self.expires_in),
             profile: sharding.profile().name().to_owned(),
+            lowercase,
+            sha1,
             fpr,
             seed: sharding.hashing().seed().to_string(),
             check: manifest::check_of(sharding.hashing()),
@@ -631,8 +633,6 @@ impl Writer {
         };
         let shards = Shards {
             head,
-            lowercase,
-            sha1,
             shards: sharding.shards(),
             bytes: self.entries.iter().map(|entry| u64::from(entry.bytes)).sum(),
             pages: pages.iter().map(|page| sha256(page)).collect(),

@@ -84,10 +84,7 @@ impl Digests {
 impl State {
     /// The state of a feed before its first generation.
     pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, hashing: Hashing) -> Self {
-        let (lowercase, sha1) = match profile {
-            Profile::Password { lowercase, sha1 } => (lowercase, sha1),
-            _ => (false, false),
-        };
+        let (lowercase, sha1) = profile.password();
         State {
             version: if hashing.is_keyed() { KEYED } else { VERSION },
             feed_id,

@@ -382,22 +382,30 @@ fn what_a_lost_state_published_is_signed_on_and_cleared_away() {
 }
 
 #[test]
-fn the_base_tells_a_new_state_how_passwords_are_compared() {
+fn the_manifest_tells_a_new_state_how_passwords_are_compared() {
     // The SHA-1 of "password", by sha1sum.
     let hash = "5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8";
-    for option in ["", "--sha1-hex"] {
-        let folder = feed("--profile password --sha1-hex");
-        write(&folder, "list", hash);
-        publish(&folder, 0, "");
-        let before = read(&folder);
-        fs::remove_dir_all(folder.path().join("state")).unwrap();
-        let init = "feed init @public --state @state --sign @key";
-        refused(&folder, &format!("{init} --lowercase"), "in another way");
-        done(&folder, format!("{init} {option}").trim_end());
-        publish(&folder, 1, "");
-        let after = read(&folder);
-        assert_eq!(after.profile(), before.profile());
-        assert_eq!(after.filter(), before.filter());
+    for (option, list) in [("--sha1-hex", hash), ("--lowercase", "Password"), ("", "Password")] {
+        for is_base_lost in [false, true] {
+            let folder = feed(format!("--profile password {option}").trim_end());
+            write(&folder, "list", list);
+            publish(&folder, 0, "");
+            let before = read(&folder);
+            fs::remove_dir_all(folder.path().join("state")).unwrap();
+            if is_base_lost {
+                let files = names(&folder).into_iter().filter(|name| name != "feed.json");
+                files.for_each(|name| write(&folder, &format!("public/{name}"), "lost"));
+            }
+            let init = "feed init @public --state @state --sign @key";
+            for given in ["--lowercase", "--sha1-hex"] {
+                refused(&folder, &format!("{init} {given}"), "keeps what describes it");
+            }
+            done(&folder, init);
+            publish(&folder, 1, "");
+            let after = read(&folder);
+            assert_eq!(after.profile(), before.profile(), "{option}");
+            assert_eq!(after.filter(), before.filter(), "{option}");
+        }
     }
 }
 
