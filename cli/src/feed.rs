@@ -95,7 +95,7 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
     let folder = Folder::open(&args.state)?;
     ensure!(!folder.has_state()?, "{}: there is the state of a feed here already", args.state.display());
     let (lowercase, sha1) = (args.lowercase, args.sha1_hex);
-    let live = trust.judge::<Feed>(manifest::read_bytes::<Feed>(&args.dir)?, None);
+    let live = trust.judge::<Feed>(manifest::read_bytes::<Feed>(&args.dir), None);
     let live = live.with_context(|| format!("{}: there is a feed here already", args.dir.display()))?;
     let state = match live {
         Live::Believed(_, Feed { head: live, .. }) => {

@@ -103,6 +103,21 @@ fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
     Ok((file, there))
 }
 
+/// The place of a file in a folder of the tool's own, and the metadata of the file that is there. Others may have put
+/// something else there: a link isn't followed, and like a pipe it is replaced.
+///
+/// # Errors
+/// If there is a folder, or the place can't be reached.
+fn place(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
+    let there = match fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(there) => Ok(Some(there).filter(Metadata::is_file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    };
+    Ok((slashed(path), there.with_context(|| path.display().to_string())?))
+}
+
 /// WASI's paths have slashes, so what came before a backslash would be no folder. Windows has set `OS` for ever.
 fn slashed(path: &Path) -> PathBuf {
     match path.to_str() {
@@ -147,6 +162,11 @@ pub fn write(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> 
     put(path, bytes, Kind::Any, report)
 }
 
+/// Fails early if [`publish`] can't put a file there.
+pub fn check_place(path: &Path) -> Result<()> {
+    place(path).map(|_| ())
+}
+
 /// Writes a file into a folder that is for one run at a time: [`clear`] finds what is left if the run is killed.
 pub fn publish(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> Result<()> {
     put(path, bytes, Kind::Own, report)
@@ -181,7 +201,7 @@ pub fn remove(folder: &Path, is_left: impl Fn(&str) -> bool) -> Result<()> {
 
 fn put(path: &Path, bytes: &[u8], kind: Kind, report: impl FnOnce() -> Result<()>) -> Result<()> {
     let name = || path.display().to_string();
-    let (file, there) = target(path)?;
+    let (file, there) = if kind == Kind::Any { target(path)? } else { place(path)? };
     let is_device = there.as_ref().is_some_and(|there| !there.is_file()) || is_descriptor(&file);
     if kind == Kind::Any && is_device {
         // A device, a pipe or an open file: replacing it would be a surprise.
@@ -189,7 +209,6 @@ fn put(path: &Path, bytes: &[u8], kind: Kind, report: impl FnOnce() -> Result<()
         report()?;
         return device.write_all(bytes).with_context(name);
     }
-    let there = there.filter(|there| there.is_file());
     let temporary = temporary(&file, bytes, there, kind).with_context(name)?;
     report()?;
     let mut path = lock();

@@ -45,7 +45,8 @@ impl Publisher {
         // Fails for another secret than that of the feed.
         state.hashing(secret.as_ref()).with_context(|| dir.display().to_string())?;
         let name = || dir.join(Feed::FILE).display().to_string();
-        let live = manifest::read_bytes::<Feed>(dir)?;
+        output::check_place(&dir.join(Feed::FILE))?;
+        let live = manifest::read_bytes::<Feed>(dir);
         let (live, strange) = match trust.judge::<Feed>(live, Some(&state)).with_context(name)? {
             Live::None => (None, None),
             Live::Believed(text, live) => (Some((text, live)), None),

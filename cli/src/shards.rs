@@ -62,8 +62,9 @@ impl SigningArgs {
     fn read(&self, dir: &Path) -> Result<Known> {
         let trust = self.keys.read_to_sign()?;
         let lock = Lock::new(dir.join("shards.lock"))?;
+        output::check_place(&dir.join(Shards::FILE))?;
         let name = || dir.join(Shards::FILE).display().to_string();
-        let live = match trust.judge(manifest::read_bytes::<Shards>(dir)?, None).with_context(name)? {
+        let live = match trust.judge(manifest::read_bytes::<Shards>(dir), None).with_context(name)? {
             Live::Believed(text, live) => Some((text, live)),
             Live::None => None,
             Live::Strange(why) => return Err(why.context(name())),
@@ -576,7 +577,8 @@ impl Writer {
     /// Writes a file whose name is its hash.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.dir.join(name);
-        let is_there = fs::metadata(&path).is_ok_and(|there| there.len() == bytes.len() as u64)
+        let is_there = fs::symlink_metadata(&path)
+            .is_ok_and(|there| there.is_file() && there.len() == bytes.len() as u64)
             && read_regular(&path, bytes.len() as u64).is_ok_and(|there| there == bytes);
         if is_there { Ok(()) } else { output::publish(&path, bytes, || self.lock.check()) }
     }

@@ -73,12 +73,16 @@ impl KeyArgs {
 }
 
 impl Trust {
-    /// What a publisher believes of the manifest in its folder, whose bytes these are. `state` is what it remembers, if
+    /// What a publisher believes of the manifest in its folder, of which this was found. `state` is what it remembers, if
     /// it remembers anything.
     ///
     /// # Errors
     /// If it can't go on: what is there is not to be believed, and no state says what was published; or it is absurd.
-    pub fn judge<P: Payload>(&self, bytes: Option<Vec<u8>>, state: Option<&State>) -> Result<Live<P>> {
+    pub fn judge<P: Payload>(
+        &self,
+        found: Result<Option<Vec<u8>>>,
+        state: Option<&State>,
+    ) -> Result<Live<P>> {
         let was_signed = state.map(State::is_signed).transpose()?.flatten();
         ensure!(
             was_signed != Some(false) || self.signers.is_empty() || self.unsigned,
@@ -86,13 +90,15 @@ impl Trust {
         );
         const SIGNED: &str = "there is a signature already, so --trust-unsigned would only help others";
         ensure!(was_signed != Some(true) || !self.unsigned, SIGNED);
-        let Some(bytes) = bytes else { return Ok(Live::None) };
-        let manifest = Manifest::<P>::parse(&bytes).and_then(|manifest| {
+        let known = found.and_then(|bytes| {
+            let Some(bytes) = bytes else { return Ok(None) };
+            let manifest = Manifest::<P>::parse(&bytes)?;
             self.require_known(&manifest, was_signed != Some(true))?;
-            Ok(manifest)
+            Ok(Some((bytes, manifest)))
         });
-        let manifest = match manifest {
-            Ok(manifest) => manifest,
+        let (bytes, manifest) = match known {
+            Ok(Some(known)) => known,
+            Ok(None) => return Ok(Live::None),
             // Whoever can put a file there must not be able to stop what has a state to go on from.
             Err(why) if !self.everybody && state.is_some_and(|state| state.generation > 0) => {
                 return Ok(Live::Strange(why));

@@ -574,6 +574,138 @@ fn who_writes_the_state_has_no_other_files_deleted() {
     done(&folder, PUBLISH);
 }
 
+/// The files of the folder `public`, whose names end like this.
+fn published(folder: &TempDir, ending: &str) -> Vec<std::path::PathBuf> {
+    let paths = fs::read_dir(folder.path().join("public")).unwrap().map(|entry| entry.unwrap().path());
+    let ends = |path: &std::path::PathBuf| path.display().to_string().ends_with(ending);
+    paths.filter(|path| ends(path) && !path.is_dir()).collect()
+}
+
+/// What can be put in the place of a file: links to a file of mine, to nothing and in a circle, and a pipe.
+#[cfg(unix)]
+const ODD: [&str; 4] = ["mine", "nothing", "circle", "pipe"];
+
+#[cfg(unix)]
+fn put_in_place(folder: &TempDir, path: &Path, what: &str) {
+    use std::os::unix::fs::symlink;
+    fs::remove_file(path).unwrap();
+    match what {
+        "pipe" => assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success()),
+        "circle" => symlink(path.file_name().unwrap(), path).unwrap(),
+        other => symlink(folder.path().join(other), path).unwrap(),
+    }
+}
+
+/// Fails unless all is as it was, and every file in `public` is one.
+#[cfg(unix)]
+fn only_replaced(folder: &TempDir, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    assert_eq!(fs::read(folder.path().join("mine")).unwrap(), b"mine");
+    assert!(!folder.path().join("nothing").exists());
+    for path in published(folder, "") {
+        let file = fs::symlink_metadata(&path).unwrap();
+        assert!(file.is_file() && file.permissions().mode() & 0o777 == mode, "{}", path.display());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_of_the_folder_is_followed() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = feed(1);
+    let mine = folder.path().join("mine");
+    fs::write(&mine, "mine").unwrap();
+    fs::set_permissions(&mine, PermissionsExt::from_mode(0o777)).unwrap();
+    let mode = published(&folder, "feed.json")[0].metadata().unwrap().permissions().mode() & 0o777;
+    for what in ODD {
+        let manifest = folder.path().join("public/feed.json");
+        for path in published(&folder, "") {
+            put_in_place(&folder, &path, what);
+        }
+        let (code, err) = tool(&folder, PUBLISH);
+        assert!(code == 0 && err.lines().count() <= 1, "{what}: {err}");
+        assert_eq!(err.contains("not believed"), what != "nothing", "{what}: {err}");
+        assert!(manifest.is_file());
+        only_replaced(&folder, mode);
+        verified(&folder);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_of_a_folder_of_shards_is_followed() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = home();
+    done(&folder, BUILD);
+    let mine = folder.path().join("mine");
+    fs::write(&mine, "mine").unwrap();
+    fs::set_permissions(&mine, PermissionsExt::from_mode(0o777)).unwrap();
+    let mode = published(&folder, "shards.json")[0].metadata().unwrap().permissions().mode() & 0o777;
+    for what in ODD {
+        for path in published(&folder, "") {
+            put_in_place(&folder, &path, what);
+        }
+        if what != "nothing" {
+            // There is no state that it could go on from.
+            let (code, err) = tool(&folder, BUILD);
+            assert!(code == 2 && err.contains("shards.json") && err.lines().count() == 1, "{what}: {err}");
+            fs::remove_file(folder.path().join("public/shards.json")).unwrap();
+        }
+        done(&folder, BUILD);
+        only_replaced(&folder, mode);
+        done(&folder, "check @public key-1.example");
+    }
+    // One that leads to the same bytes may lead elsewhere tomorrow.
+    let shard = published(&folder, "").into_iter().find(|path| !path.ends_with("shards.json")).unwrap();
+    fs::copy(&shard, &mine).unwrap();
+    put_in_place(&folder, &shard, "mine");
+    done(&folder, BUILD);
+    assert!(fs::symlink_metadata(&shard).unwrap().is_file());
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_file_is_told() {
+    let folder = feed(1);
+    let manifest = folder.path().join("public/feed.json");
+    let kept = fs::read(&manifest).unwrap();
+    fs::remove_file(&manifest).unwrap();
+    fs::create_dir(&manifest).unwrap();
+    refused_at(&folder, PUBLISH, "feed.json: is a directory");
+    fs::remove_dir(&manifest).unwrap();
+    fs::write(&manifest, kept).unwrap();
+    let base = published(&folder, "").into_iter().find(|path| *path != manifest).unwrap();
+    fs::remove_file(&base).unwrap();
+    fs::create_dir(&base).unwrap();
+    refused_at(&folder, PUBLISH, &format!("{}: is a directory", base.display()));
+    fs::remove_dir(&base).unwrap();
+    done(&folder, PUBLISH);
+    verified(&folder);
+
+    let folder = home();
+    done(&folder, BUILD);
+    let manifest = folder.path().join("public/shards.json");
+    fs::remove_file(&manifest).unwrap();
+    fs::create_dir(&manifest).unwrap();
+    refused_at(&folder, BUILD, "shards.json: is a directory");
+    fs::remove_dir(&manifest).unwrap();
+    done(&folder, BUILD);
+}
+
+fn refused_at(folder: &TempDir, args: &str, words: &str) {
+    let (code, err) = tool(folder, args);
+    assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {code} {err}");
+}
+
+#[test]
+fn a_lock_in_a_folder_of_shards_stops_a_build() {
+    let folder = home();
+    done(&folder, BUILD);
+    plant(&folder, "shards.lock", "0123456789abcdef0123456789abcdef");
+    refused_at(&folder, BUILD, "shards.lock: another run writes here just now");
+    fs::remove_file(folder.path().join("public/shards.lock")).unwrap();
+    done(&folder, BUILD);
+}
+
 /// Every row of SECURITY.md's table names a test that there is.
 #[test]
 fn every_row_of_the_table_has_a_test() {
