@@ -15,7 +15,7 @@ use super::build::{Keys, Row, allow, members, milliseconds};
 use super::guard::{GuardArgs, Lines};
 use super::inspect::time_in_words;
 use super::manifest::{self, Feed, File, Head, Manifest, Payload};
-use super::publish::{Next, Publisher, include_fpr, read_files};
+use super::publish::{Next, Publisher, Renewal, include_fpr, read_files};
 use super::secret::{SecretArgs, new_hashing};
 use super::state::{Folder, State};
 use super::trust::{self, KeyArgs, Live};
@@ -98,7 +98,7 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
     let live = trust.judge::<Feed>(manifest::read_bytes::<Feed>(&args.dir), None);
     let live = live.with_context(|| format!("{}: there is a feed here already", args.dir.display()))?;
     let state = match live {
-        Live::Believed(_, Feed { head: live, .. }) => {
+        Live::Believed(text, Feed { head: live, .. }) => {
             let given = [
                 args.fpr.is_some(),
                 args.profile.is_some(),
@@ -116,6 +116,7 @@ fn init(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
             let profile = live.profile()?;
             let mut state = State::new(live.feed_id, live.name, profile, live.fpr, hashing);
             state.generation = live.generation.max(trust::least_generation()?);
+            state.manifest = text;
             state
         }
         Live::Strange(why) => return Err(why),
@@ -256,13 +257,13 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     let next = Next::of(&publisher, members, allowed, lines)?;
     if let Err(refusal) = args.check(&next, &publisher) {
         // A list that is wrong for days is no reason for clients to lose the one that they have.
-        let renewed = publisher.renew(expires_in).with_context(|| format!("{refusal:#}"))?;
-        match publisher.state.generation {
-            0 => return Err(refusal),
-            generation if renewed => {
-                bail!("{refusal:#}; the old list was signed anew as generation {generation}")
+        match publisher.renew(next.into_allowed(), expires_in).with_context(|| format!("{refusal:#}"))? {
+            Renewal::None => return Err(refusal),
+            Renewal::NotYet => bail!("{refusal:#}; generation {} stays", publisher.state.generation),
+            Renewal::Signed => {
+                bail!("{refusal:#}; the old list was signed anew as generation {}", publisher.state.generation)
             }
-            generation => bail!("{refusal:#}; this stays generation {generation}"),
+            Renewal::Unknown => bail!("{refusal:#}; the state is an old copy, so no old list was signed anew"),
         }
     }
     let made = next.make(&publisher)?;
@@ -321,7 +322,7 @@ impl PublishArgs {
         match next.count() {
             0 if self.allow_empty => Ok(()),
             0 => bail!("the lists gave no key, so nothing was published; --allow-empty removes every key"),
-            _ => self.guard.check(&next.change(publisher)),
+            _ => self.guard.check(&next.change(publisher)?),
         }
     }
 }

@@ -76,26 +76,61 @@ impl Publisher {
     }
 
     /// How many keys the last generation has, by its manifest.
-    fn last_count(&self) -> u64 {
-        let last = Manifest::<Feed>::parse(self.state.manifest.as_bytes());
-        let last = last.and_then(|manifest| manifest.payload()).ok();
+    fn last_count(&self) -> Result<u64> {
+        let last = self.state.payload()?;
         // If the state is an old copy, the manifest in place is the last.
         let all = last.as_ref().into_iter().chain(self.live.as_ref().map(|(_, live)| live));
-        all.max_by_key(|last| last.head.generation).map_or(0, |last| last.head.count)
+        Ok(all.max_by_key(|last| last.head.generation).map_or(0, |last| last.head.count))
     }
 
-    /// Signs the list of the last generation anew if that is about to expire, since the next list was refused. Returns
-    /// whether there is a new generation.
-    pub fn renew(&mut self, expires_in: u64) -> Result<bool> {
+    /// Signs the list of the last generation anew if that is about to expire, since the next list was refused. If its
+    /// files are missing or damaged, they are made anew. `allowed` is sorted.
+    pub fn renew(&mut self, allowed: Vec<u64>, expires_in: u64) -> Result<Renewal> {
         // If the state is an old copy, its list may be older than the one that clients have.
         let files = self.state.files.iter().map(|file| &file.file);
         let is_old = self.live.as_ref().is_some_and(|(_, live)| {
             live.head.generation > self.state.generation && !live.files.iter().eq(files)
         });
-        let members = self.state.members.as_ref().filter(|_| !is_old);
-        let Some(members) = members else { return Ok(false) };
-        let (members, lines) = (self.folder.read(members)?, self.state.lines);
-        self.publish(&Next { members, lines, ..Next::default() }, None, expires_in)
+        if is_old {
+            return Ok(Renewal::Unknown);
+        }
+        let Some(members) = &self.state.members else { return Ok(Renewal::None) };
+        let lines = self.state.lines;
+        let is_signed_anew = match (self.folder.read(members), self.damage()) {
+            (Ok(members), damage) => {
+                let allowed = strangers(&allowed, &members, &|_| true)?;
+                let next = Next { members, allowed, lines, unusable: damage, ..Next::default() };
+                let made = next.unusable.is_some().then(|| next.make(self)).transpose()?.flatten();
+                self.publish(&next, made.as_ref(), expires_in)?
+            }
+            // The files are those of the list, and its number of keys is known.
+            (Err(_), None) if !self.is_in_place(expires_in) => {
+                self.sign(self.last_count()?, lines, None, expires_in)?;
+                true
+            }
+            (Err(_), None) => false,
+            (Err(error), Some(damage)) => bail!("the old list can't be signed anew: {error:#}; {damage}"),
+        };
+        Ok(if is_signed_anew { Renewal::Signed } else { Renewal::NotYet })
+    }
+
+    /// Why the files that were published can't be gone on from, if so.
+    fn damage(&self) -> Option<String> {
+        if self.state.files.is_empty() {
+            return Some("it is the first".to_owned());
+        }
+        let damage = self.state.files.iter().map(|file| read_file(&self.dir, &file.file));
+        damage.filter_map(Result::err).last().map(|error| format!("{error:#}"))
+    }
+
+    /// Whether the last manifest of this state is in place.
+    fn is_live(&self) -> bool {
+        self.live.as_ref().is_some_and(|(text, _)| *text == self.state.manifest)
+    }
+
+    /// Whether there is nothing to sign unless the list changes.
+    fn is_in_place(&self, expires_in: u64) -> bool {
+        self.is_live() && self.is_fresh(expires_in)
     }
 
     /// Puts the next generation in place, unless the one that is there has nothing to be changed. First comes the new
@@ -106,11 +141,12 @@ impl Publisher {
         if let Some(made) = made {
             self.place(next, made)?;
         }
-        let is_live = self.live.as_ref().is_some_and(|(text, _)| *text == self.state.manifest);
-        self.unlist(if is_live { None } else { self.live.as_ref().map(|(_, live)| live.clone()) });
-        let published = made.is_some() || !is_live || !self.is_fresh(expires_in);
+        self.unlist();
+        let published = made.is_some() || !self.is_in_place(expires_in);
         if published {
-            self.sign(next, expires_in)?;
+            let is_other = next.changes() > 0 || self.state.members.is_none();
+            let members = is_other.then_some(&next.members[..]);
+            self.sign(next.count(), next.lines, members, expires_in)?;
         }
         // From here on everything is published, and what is left over only takes room.
         let after = self.state.digests();
@@ -141,13 +177,13 @@ impl Publisher {
         Ok(())
     }
 
-    /// Brings the list of unlisted files up to date. `strange` is a manifest in the folder that this state doesn't
-    /// know: a state that was lost, or a newer one than this, published its files.
-    fn unlist(&mut self, strange: Option<Feed>) {
+    /// Brings the list of unlisted files up to date. The manifest in place may name some that this state doesn't know: a
+    /// state that was lost, or a newer one than this, published them.
+    fn unlist(&mut self) {
         let State { files, unlisted, .. } = &mut self.state;
-        for File { sha256, .. } in strange.into_iter().flat_map(|strange| strange.files) {
-            unlisted.retain(|unlisted| unlisted.sha256 != sha256);
-            unlisted.push(Unlisted { sha256, since: self.now });
+        for File { sha256, .. } in self.live.iter().flat_map(|(_, live)| &live.files) {
+            unlisted.retain(|unlisted| unlisted.sha256 != *sha256);
+            unlisted.push(Unlisted { sha256: sha256.clone(), since: self.now });
         }
         unlisted.retain(|unlisted| files.iter().all(|file| file.file.sha256 != unlisted.sha256));
     }
@@ -161,8 +197,14 @@ impl Publisher {
         })
     }
 
-    /// Writes the state and the manifest of the next generation.
-    fn sign(&mut self, next: &Next, expires_in: u64) -> Result<()> {
+    /// Writes the state and the manifest of the next generation. `members` are there if they are others than before.
+    fn sign(
+        &mut self,
+        count: u64,
+        lines: Option<Lines>,
+        members: Option<&[u64]>,
+        expires_in: u64,
+    ) -> Result<()> {
         let live = self.live.as_ref().map_or(0, |(_, live)| live.head.generation);
         let generation = trust::next(self.state.generation.max(live))?;
         let profile = self.state.profile()?;
@@ -180,16 +222,16 @@ impl Publisher {
             fpr: self.state.fpr,
             seed: self.hashing()?.seed().to_string(),
             check: manifest::check_of(&self.hashing()?),
-            count: next.count(),
+            count,
         };
         let payload = Feed { head, files: self.state.files.iter().map(|file| file.file.clone()).collect() };
         let text = Manifest::sign(&payload, &self.trust.signers)?.text()?;
         self.state.manifest = text.clone();
         self.state.generation = generation;
-        if next.changes() > 0 || self.state.members.is_none() {
-            self.state.members = Some(self.folder.write(format!("members-{generation}"), &next.members)?);
+        if let Some(members) = members {
+            self.state.members = Some(self.folder.write(format!("members-{generation}"), members)?);
         }
-        self.state.lines = next.lines;
+        self.state.lines = lines;
         self.folder.save(&self.state)?;
         output::publish(&self.dir.join(Feed::FILE), text.as_bytes(), || self.folder.check())?;
         self.live = Some((text, payload));
@@ -209,6 +251,17 @@ impl Publisher {
         });
         if unlisted.len() < before { self.folder.save(&self.state) } else { Ok(()) }
     }
+}
+
+/// What became of the old list, when the next one was refused.
+pub enum Renewal {
+    /// There is none.
+    None,
+    /// It lasts for long enough.
+    NotYet,
+    Signed,
+    /// It isn't known: the state is an old copy.
+    Unknown,
 }
 
 /// What the next generation holds.
@@ -237,7 +290,7 @@ pub struct Made {
 impl Next {
     /// `members` and `allowed` are sorted, and have no digest in common.
     pub fn of(publisher: &Publisher, members: Vec<u64>, allowed: Vec<u64>, lines: Lines) -> Result<Self> {
-        let Publisher { dir, folder, state, .. } = publisher;
+        let Publisher { folder, state, .. } = publisher;
         let mut next = Next { members, allowed, lines: Some(lines), ..Next::default() };
         let old = match &state.members {
             Some(old) => folder.read(old),
@@ -249,26 +302,25 @@ impl Next {
         });
         next.removed = strangers(&old, &next.members, &|_| true)?;
         next.added = (next.members.len() - (old.len() - next.removed.len())) as u64;
-        for Published { file, .. } in &state.files {
-            if let Err(error) = read_file(dir, file) {
-                next.unusable = Some(format!("{error:#}"));
-            }
-        }
-        if state.files.is_empty() {
-            next.unusable = Some("it is the first".to_owned());
-        }
+        next.unusable = publisher.damage().or(next.unusable);
         Ok(next)
     }
 
     /// What becomes of the list of the last generation.
-    pub fn change(&self, publisher: &Publisher) -> Change {
+    pub fn change(&self, publisher: &Publisher) -> Result<Change> {
         let (count, kept) = (self.count(), self.count() - self.added);
-        let counts = match publisher.last_count() {
+        let counts = match publisher.last_count()? {
             // Those that aren't known one by one, since the state or a part of it was lost.
             last if kept + (self.removed.len() as u64) < last => Change::of_counts(last, count),
             last => Change { before: last, removed: self.removed.len() as u64, lines: None },
         };
-        Change { lines: publisher.state.lines.zip(self.lines).map(|(old, new)| [old, new]), ..counts }
+        let lines = publisher.state.lines.zip(self.lines).map(|(old, new)| [old, new]);
+        Ok(Change { lines, ..counts })
+    }
+
+    /// The keys that must be absent.
+    pub fn into_allowed(self) -> Vec<u64> {
+        self.allowed
     }
 
     /// The number of members.

@@ -45,7 +45,7 @@ pub struct State {
     pub files: Vec<Published>,
     /// Files of the feed that its manifest doesn't name.
     pub unlisted: Vec<Unlisted>,
-    /// The manifest that was published last, to the byte.
+    /// The manifest that was published last, to the byte. After a loss, the one that `feed init` found.
     pub manifest: String,
 }
 
@@ -114,11 +114,21 @@ impl State {
         manifest::hashing(&self.seed, self.check.as_deref(), secret)
     }
 
-    /// Whether the manifest that was published last has a signature; none if it isn't known.
+    /// The manifest that was published last, if it is known.
+    fn last(&self) -> Result<Option<Manifest<Feed>>> {
+        let text = Some(&self.manifest).filter(|text| !text.is_empty());
+        let manifest = text.map(|text| Manifest::parse(text.as_bytes())).transpose();
+        manifest.context("the manifest in the state")
+    }
+
+    /// Whether that has a signature.
     pub fn is_signed(&self) -> Result<Option<bool>> {
-        let manifest = Some(&self.manifest).filter(|manifest| !manifest.is_empty());
-        let manifest = manifest.map(|manifest| Manifest::<Feed>::parse(manifest.as_bytes())).transpose();
-        Ok(manifest.context("the manifest in the state")?.map(|manifest| manifest.is_signed()))
+        Ok(self.last()?.map(|manifest| manifest.is_signed()))
+    }
+
+    /// What it says.
+    pub fn payload(&self) -> Result<Option<Feed>> {
+        self.last()?.map(|manifest| manifest.payload()).transpose().context("the manifest in the state")
     }
 
     /// Whether all files that it names lie in the two folders: they are going to be deleted.

@@ -606,7 +606,7 @@ fn clients_keep_the_old_list_while_the_new_one_is_refused() {
         write(&folder, "list", text);
         last += 1;
         publish_refused(&folder, hours, "", &format!("signed anew as generation {last}\n"));
-        publish_refused(&folder, hours + 1, "", &format!("stays generation {last}\n"));
+        publish_refused(&folder, hours + 1, "", &format!("generation {last} stays\n"));
         let info = verify(&folder);
         assert_eq!((&info["generation"], &info["count"]), (&last.into(), &1000.into()));
         assert_eq!(
@@ -686,6 +686,11 @@ fn a_list_that_shrinks_is_not_published_when_the_state_was_lost() {
     fs::remove_dir_all(path("state")).unwrap();
     done(&folder, "feed init @public --state @state --sign @key");
     publish_refused(&folder, 1, "", "500 of 1,000 keys");
+    // Nor if the manifest has gone meanwhile.
+    let manifest = fs::read(path("public/feed.json")).unwrap();
+    fs::remove_file(path("public/feed.json")).unwrap();
+    publish_refused(&folder, 1, "", "500 of 1,000 keys");
+    fs::write(path("public/feed.json"), manifest).unwrap();
     write_list(&folder, 0..900);
     publish(&folder, 1, "");
     check(&read(&folder), 0..900, 900..1000, 1e-3);
@@ -706,6 +711,64 @@ fn a_list_is_signed_anew_again_and_again_while_the_next_is_refused() {
         fs::write(&path, &state).unwrap();
     }
     check(&read(&folder), 0..1000, 2000..3000, 1e-3);
+}
+
+/// Where a file is missing or damaged, clients that come anew would be lost.
+#[test]
+fn what_is_signed_anew_is_whole() {
+    for damaged in ["", "damaged"] {
+        let folder = feed("");
+        write_list(&folder, 0..1000);
+        write(&folder, "allow", (1000..3000).map(|i| key(i) + "\n").collect::<String>());
+        publish(&folder, 0, "--allow @allow");
+        let base = names(&folder).into_iter().find(|name| name != "feed.json").unwrap();
+        match damaged {
+            "" => fs::remove_file(folder.path().join("public").join(&base)).unwrap(),
+            text => write(&folder, &format!("public/{base}"), text),
+        }
+        // Some that were members are to be absent now. They stay what they are in the old list.
+        write(&folder, "allow", (500..3000).map(|i| key(i) + "\n").collect::<String>());
+        write(&folder, "list", PAGE);
+        publish_refused(&folder, 1, "--allow @allow", "signed anew as generation 2\n");
+        publish_refused(&folder, 2, "--allow @allow", "generation 2 stays\n");
+        check(&read(&folder), 0..1000, 0..0, 1e-3);
+        let filter = read(&folder);
+        assert!((1000..3000).all(|i| !filter.filter().has(key(i).as_bytes())));
+        assert_eq!(verify(&folder)["count"], 1000);
+    }
+}
+
+/// The files are whole, so clients need not lose them because a part of the state is.
+#[test]
+fn a_list_is_signed_anew_without_its_digests() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    write_list(&folder, 0..1020);
+    publish(&folder, 1, "");
+    let members = || {
+        let state = fs::read_dir(folder.path().join("state")).unwrap().map(|entry| entry.unwrap().path());
+        state.into_iter().find(|path| path.display().to_string().contains("members-")).unwrap()
+    };
+    fs::write(members(), "damaged").unwrap();
+    write(&folder, "list", PAGE);
+    publish_refused(&folder, 2, "", "generation 2 stays\n");
+    publish_refused(&folder, 90, "", "signed anew as generation 3\n");
+    assert_eq!(verify(&folder)["count"], 1020);
+    check(&read(&folder), 0..1020, 2000..3000, 1e-3);
+    // With a file of those damaged too, nothing is known to be right.
+    let base = names(&folder).into_iter().find(|name| name != "feed.json").unwrap();
+    let kept = fs::read(folder.path().join("public").join(&base)).unwrap();
+    write(&folder, &format!("public/{base}"), "damaged");
+    let before = files(&folder);
+    publish_refused(&folder, 180, "", "members-");
+    assert_eq!(files(&folder), before);
+    fs::write(folder.path().join("public").join(&base), kept).unwrap();
+    // The list is back: a new base.
+    write_list(&folder, 0..1030);
+    publish(&folder, 181, "");
+    check(&read(&folder), 0..1030, 2000..3000, 1e-3);
+    publish(&folder, 182, "");
 }
 
 /// The list of an old copy, as CI restores one, is older than the one that clients have.
@@ -732,7 +795,7 @@ fn an_old_state_does_not_sign_its_list_anew() {
     publish_refused(&folder, 2, "", "of 1,200 keys");
     write_list(&folder, 0..10);
     // It is about to expire, and no list is known that may be signed.
-    publish_refused(&folder, 6 * 24, "", "this stays generation");
+    publish_refused(&folder, 6 * 24, "", "the state is an old copy");
     assert!(files(&folder) == before);
     write_list(&folder, 0..1300);
     publish(&folder, 6 * 24, "");
