@@ -118,7 +118,7 @@ impl BuildArgs {
     /// Refuses to make a filter of nothing, which is more often a list that failed to arrive than what is wanted.
     pub fn require_keys(&self, keys: u64) -> Result<()> {
         if keys == 0 && !self.allow_empty && self.capacity.is_none() {
-            bail!("no line gave a key, so nothing was written; --allow-empty makes a filter of no keys");
+            bail!("the lists gave no key, so nothing was written; --allow-empty makes a filter of no keys");
         }
         Ok(())
     }
@@ -174,6 +174,7 @@ pub fn build(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
         let (digests, words) = allow(&args.allow, args.allow_wins, hashing, profile, &mut members, streams)?;
         allowed = Some(digests);
         rows.push(("allowed", words));
+        args.require_keys(members.len() as u64)?;
     }
     *blob.filter_mut() = Stack::build(recipe, &mut members, allowed.as_deref(), key_fpr, hashing)?;
     let distinct = distinct.unwrap_or_else(|| match blob.filter().base() {

@@ -81,9 +81,6 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let mut child = parent.try_clone()?;
     let hashing = *parent.filter().hashing();
     let (mut live, met) = members(from_ref(&args.new), profile, hashing, &args.omitted, streams)?;
-    if live.is_empty() && !args.allow_empty {
-        bail!("no line of the new list gave a key, so nothing was written; --allow-empty removes every key");
-    }
     sort(&mut live)?;
     let mut rows = vec![("read", format!("{} keys", grouped(live.len() as u64)) + &met.summary())];
     let mut allowed = Vec::new();
@@ -91,6 +88,9 @@ pub fn diff(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
         let words;
         (allowed, words) = allow(&args.allow, args.allow_wins, hashing, profile, &mut live, streams)?;
         rows.push(("allowed", words));
+    }
+    if live.is_empty() && !args.allow_empty {
+        bail!("the new list gave no key, so nothing was written; --allow-empty removes every key");
     }
     sort(&mut allowed)?;
     let (mut old, old_met) = members(from_ref(&args.old), profile, hashing, &args.omitted, streams)?;

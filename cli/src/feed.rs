@@ -261,9 +261,14 @@ fn publish(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
             Renewal::None => return Err(refusal),
             Renewal::NotYet => bail!("{refusal:#}; generation {} stays", publisher.state.generation),
             Renewal::Signed => {
-                bail!("{refusal:#}; the old list was signed anew as generation {}", publisher.state.generation)
+                bail!(
+                    "{refusal:#}; the old list was signed anew as generation {}",
+                    publisher.state.generation
+                )
             }
-            Renewal::Unknown => bail!("{refusal:#}; the state is an old copy, so no old list was signed anew"),
+            Renewal::Unknown => {
+                bail!("{refusal:#}; the state is an old copy, so no old list was signed anew")
+            }
         }
     }
     let made = next.make(&publisher)?;

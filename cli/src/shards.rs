@@ -294,6 +294,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     // Before hours of work; repeated keys are known only after it.
     let check = |writer: &Writer, keys| match keys {
         0 if args.allow_empty => Ok(()),
+        0 => args.require_keys(0),
         _ => writer.check(&args.guard, keys),
     };
     check(&writer, read.keys)?;
@@ -377,7 +378,6 @@ impl<'a> Split<'a> {
             members.extend(batch);
             Ok(())
         })?;
-        args.require_keys(keys)?;
         let take = |(all, own): &mut (Batch, Batch), input: &Input, _: keys::Place| {
             input.keys().for_each(|key| push(all, key));
             push(own, input.own());

@@ -146,6 +146,10 @@ fn an_allowlist_that_wins() {
     let (code, out, _) = tool(&folder, "check @1.bloom host-200.example host-5050.example other.example");
     assert_eq!((code, out.as_str()), (1, ""));
     assert_eq!(tool(&folder, "check @1.bloom host-201.example host-5051.example").0, 0);
+    // Nothing is left.
+    let all = "diff @0.txt @1.txt --base @0.bloom --allow @1.txt --allow-wins --max-removed 100% -o @2.delta";
+    let (code, _, err) = tool(&folder, all);
+    assert!(code == 2 && err.contains("--allow-empty removes every key"), "{err}");
 }
 
 #[test]

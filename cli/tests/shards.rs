@@ -195,6 +195,16 @@ fn allowed_keys_are_absent_and_members_win_unless_told_otherwise() {
     assert!(said.contains("5,000 keys") && said.contains("10 keys in both lists (removed)"), "{said}");
     let all = keys(4990..200_000).collect::<Vec<_>>().join("\n");
     assert_eq!(tool_with(&folder, "check @won", all.as_bytes()), (1, String::new(), String::new()));
+    // Nothing is left: that is as little wanted as an empty list.
+    for output in ["-o @none", "-o @none --shards 2"] {
+        let args = format!("build @list {output} --allow @list --allow-wins");
+        let (code, _, err) = tool_with(&folder, &args, b"");
+        assert!(code == 2 && err.contains("--allow-empty makes a filter of no keys"), "{args}: {err}");
+        assert!(!folder.path().join("none/shards.json").exists() && !folder.path().join("none").is_file());
+    }
+    let (code, ..) =
+        tool_with(&folder, "build @list -o @none --shards 2 --allow @list --allow-wins --allow-empty", b"");
+    assert!(code == 0 && folder.path().join("none/shards.json").exists());
 }
 
 #[test]
