@@ -192,7 +192,8 @@ export class Feed {
   }
 
   /**
-   * Fetches what is new. Resolves with true once a newer generation is in place, and with false if there is none.
+   * Fetches what is new. Resolves with true once a newer generation is in place, and with false if there is none. A
+   * manifest that is up to ten minutes older may come from a place of a CDN that is behind, and is nothing new either.
    *
    * If it fails, the generation in place stays, and the promise rejects with the codes of {@link openFeed}, or with
    * `freed` if the feed was closed. What had arrived whole by then isn't fetched again. An update that is under way is

@@ -63,6 +63,8 @@ export class Shelf<P extends Head> {
   #kind: Kind<P>;
   /** The hashes of the files that were there when they were looked for last. */
   #files = new Set<string>();
+  /** Whether the cache owes an answer. It is asked nothing more until then. */
+  #isSilent = false;
 
   constructor(cache: FeedCache | null, url: string, keys: Keys, kind: Kind<P>) {
     this.#cache = cache;
@@ -96,7 +98,21 @@ export class Shelf<P extends Head> {
 
   /** Bytes that may be anything. Throws what the cache throws. */
   async #get(name: string, most: number): Promise<Uint8Array | undefined> {
-    const bytes: unknown = await this.#cache?.get(name);
+    if (this.#cache === null) return undefined;
+    if (this.#isSilent) throw late();
+    const answer = Promise.resolve(this.#cache.get(name));
+    let hasAnswered = false;
+    const answered = () => {
+      hasAnswered = true;
+      this.#isSilent = false;
+    };
+    answer.then(answered, answered);
+    let bytes: unknown;
+    try {
+      bytes = await patiently(answer);
+    } finally {
+      if (!hasAnswered) this.#isSilent = true;
+    }
     try {
       const plain = isBytes(bytes) ? plainBytes(bytes) : undefined;
       if (plain && plain.length <= most) return plain;
@@ -288,50 +304,100 @@ export class Shelf<P extends Head> {
     const isAhead = next && next.generation > Math.max(mine.generation, kept?.generation ?? 0);
     const files = [old, mine, next].flatMap((manifest) => this.#hashes(manifest));
     await this.#remove(feedId, [...this.#files, ...files], [kept, isAhead ? next : undefined]);
+    await this.#removeParts(feedId, old, kept);
     if (isAhead) return;
     if (next) await this.#cache?.delete(this.#name("next", feedId));
     if (!kept && (await this.#feedId()) === feedId) await this.#cache?.delete(this.#pointer);
   }
 
-  /** Removes all that is there of the feed, which these keys may have found with another id. Or throws `cache`. */
-  async forget(feedId: string): Promise<void> {
+  /** Removes the parts of one manifest beyond those of another, or of none. */
+  async #removeParts(feedId: string, of: Manifest<P> | undefined, beyond?: Manifest<P>): Promise<void> {
+    const left = new Map(beyond && this.#kind.parts(beyond));
+    for (const [part, count] of of ? this.#kind.parts(of) : [])
+      for (let i = left.get(part) ?? 0; i < count; i++) await this.#cache?.delete(this.#name(part, feedId, String(i)));
+  }
+
+  /**
+   * Removes all that is there of the feed, which these keys may have found with another id. `present` is the generation
+   * that the client has in place, if it trusts these keys: its manifest may not be kept. Or throws `cache`.
+   */
+  async forget(feedId: string, present?: Manifest<P>): Promise<void> {
     try {
-      for (const id of new Set([feedId, await this.#feedId()])) if (id !== undefined) await this.#forget(id);
+      for (const id of new Set([feedId, await this.#feedId()]))
+        if (id !== undefined) await this.#forget(id, present?.feedId === id ? present : undefined);
       await this.#cache?.delete(this.#pointer);
     } catch (cause) {
       throw new FilterError("cache", "the cache could not remove all of the feed", { cause });
     }
   }
 
-  async #forget(feedId: string): Promise<void> {
+  async #forget(feedId: string, present: Manifest<P> | undefined): Promise<void> {
+    await this.#removeParts(feedId, present);
     for (const kind of ["next", "manifest"] as const) {
       const manifest = await this.#manifest(kind, feedId);
       await this.#remove(feedId, [...this.#files, ...this.#hashes(manifest)], []);
-      for (const [part, count] of manifest ? this.#kind.parts(manifest) : [])
-        for (let i = 0; i < count; i++) await this.#cache?.delete(this.#name(part, feedId, String(i)));
+      await this.#removeParts(feedId, manifest, present);
       await this.#cache?.delete(this.#name(kind, feedId));
     }
   }
 }
 
-/** The longest wait for a lock, in milliseconds. */
-const PATIENCE = 5000;
+/** The longest wait for a lock, and for a cache that doesn't answer, in milliseconds. */
+const [LOCK, ANSWER] = [5_000, 10_000];
+
+function late(): FilterError {
+  return new FilterError("cache", "the cache doesn't answer");
+}
+
+/** @internal What a cache answers, unless that takes too long: then throws `cache`. What the cache does goes on. */
+export function patiently<T>(answer: Promise<T>): Promise<T> {
+  return within(ANSWER, answer, late);
+}
+
+/** A promise's result, unless it takes longer than so many milliseconds: then throws another error. */
+async function within<T>(milliseconds: number, promise: Promise<T>, late: () => unknown): Promise<T> {
+  let timer: ReturnType<typeof setTimeout>;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), milliseconds);
+  });
+  try {
+    return await Promise.race([promise, over]);
+  } finally {
+    clearTimeout(timer!);
+  }
+}
 
 /** Runs while no other page of this origin runs what has the same name, where there are locks that may be used. */
 async function alone(name: string, run: () => Promise<void>): Promise<void> {
-  const locks = globalThis.navigator?.locks;
+  const locks = lockManager();
   if (!locks) return run();
-  let hasBegun = false;
+  const stop = new AbortController();
+  let running: Promise<void> | undefined;
+  let begun!: () => void;
+  const turn = new Promise<void>((resolve) => (begun = resolve));
   const begin = () => {
-    hasBegun = true;
-    return run();
+    // Whoever has given up begins nothing.
+    if (stop.signal.aborted) return undefined;
+    begun();
+    return (running = run());
   };
   try {
-    await locks.request(`bloom-wasm ${name}`, { signal: AbortSignal.timeout(PATIENCE) }, begin);
+    const ended = (async () => locks.request(`bloom-wasm ${name}`, { signal: stop.signal }, begin))();
+    await within(LOCK, Promise.race([turn, ended]), () => new Error("another page holds the lock"));
+    await ended;
   } catch (error) {
+    stop.abort();
     // A page without an origin of its own has locks, and may not use them.
-    if (hasBegun || Object(error).name !== "SecurityError") throw error;
+    if (running || Object(error).name !== "SecurityError") throw error;
     await run();
+  }
+}
+
+function lockManager(): LockManager | undefined {
+  try {
+    return globalThis.navigator?.locks;
+  } catch {
+    return undefined;
   }
 }
 

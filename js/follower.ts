@@ -3,6 +3,7 @@
 import { Incoming, type Filter as RawFilter } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
+import { patiently } from "./feedcache.js";
 import { type Filter, hold, isFreed } from "./filter.js";
 import { Job } from "./job.js";
 import { type FeedFile, type FeedPayload, lengthOf, type Manifest } from "./manifest.js";
@@ -52,6 +53,8 @@ export class Follower {
   #begun: Beginning = { files: [], raws: [] };
   /** Settles once nothing is being written into the cache. */
   #written: Promise<void> = Promise.resolve();
+  /** Whether the cache owes an answer to what was written. Nothing more is written until then. */
+  #isSilent = false;
   /** The deltas that are in place or begun, until the cache has them and the manifest that names them. */
   #deltas = new Map<string, Uint8Array>();
   /** The updates in a row that have failed: how many, and of the last one the error and when it began. */
@@ -108,8 +111,8 @@ export class Follower {
     if (other) return other.forget(feedId);
     this.close();
     await this.#job?.ended;
-    await this.#written;
-    await origin.shelf.forget(feedId);
+    await patiently(this.#written);
+    await patiently(origin.shelf.forget(feedId, this.place.manifest));
   }
 
   /** Begins an update. Nobody waits for it yet, so whoever joins it and gives up stops it. */
@@ -185,9 +188,25 @@ export class Follower {
       if (!signal.aborted) this.#failed = { count: this.#failed.count + 1, error, at };
       throw error;
     } finally {
-      // Writing can't be stopped. If it hangs, the next update goes on all the same, but for its own writing.
-      if (isNewer || this.cacheError) this.#written = this.#written.then(() => this.#keep());
-      await unlessAborted(this.#written, signal).catch(() => {});
+      if (isNewer || this.cacheError) this.#write(() => this.#keep());
+      await unlessAborted(this.#flushed(), signal).catch(() => {});
+    }
+  }
+
+  /** Writes into the cache what it then is time for, after all else. */
+  #write(run: () => Promise<void>): void {
+    if (!this.#isSilent) this.#written = this.#written.then(run);
+  }
+
+  /** Waits until all is written. That can't be stopped: if it takes too long, updates go on without the cache. */
+  async #flushed(): Promise<void> {
+    if (this.#isSilent) return;
+    try {
+      await patiently(this.#written);
+    } catch (error) {
+      this.#isSilent = true;
+      this.#written.then(() => (this.#isSilent = false));
+      this.#lacks(error as FilterError);
     }
   }
 
@@ -242,8 +261,7 @@ export class Follower {
       if (raw === undefined) throw new FilterError("cache", "the cache lacks a file");
       raws.push(raw);
       const { shelf } = this.#source.origin;
-      const keep = () => shelf.keepFile(manifest, file, () => this.#bytesOf(file));
-      if (!shelf.holds(file.sha256)) this.#written = this.#written.then(keep);
+      if (!shelf.holds(file.sha256)) this.#write(() => shelf.keepFile(manifest, file, () => this.#bytesOf(file)));
     }
     signal.throwIfAborted();
     const raw = raws.at(-1)!;
@@ -343,13 +361,19 @@ export class Follower {
         sha256 === files[0]!.sha256 ? call(() => base!.toBytes()) : deltas.get(sha256)?.slice();
       await shelf.keep(manifest, bytesOf);
       for (const { sha256 } of files) if (shelf.holds(sha256)) this.#deltas.delete(sha256);
-      this.cacheError = undefined;
+      // One that took its time may be an old one by now.
+      if (manifest === this.place.manifest) this.cacheError = undefined;
     } catch (error) {
-      this.cacheError = error as FilterError;
-      for (const { failed } of this.watchers) failed(error);
+      this.#lacks(error as FilterError);
     } finally {
       release(base);
     }
+  }
+
+  /** The cache doesn't hold the generation in place. */
+  #lacks(error: FilterError): void {
+    this.cacheError = error;
+    for (const { failed } of this.watchers) failed(error);
   }
 }
 

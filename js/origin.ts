@@ -39,6 +39,9 @@ export interface OriginOptions extends Pick<LoadOptions, "fetch" | "secret"> {
 /** Hands the bytes of a file to `take`, in order. */
 export type Read = (take: (chunk: Uint8Array) => void) => Promise<void>;
 
+/** How much older a manifest may be than the one in place without being a rollback, in milliseconds. */
+const LAG = 10 * 60_000;
+
 /** @internal Where a feed or a sharded filter comes from. */
 export class Origin<P extends Head> {
   readonly shelf: Shelf<P>;
@@ -115,10 +118,13 @@ export class Origin<P extends Head> {
     // Another tab may have gone on.
     const kept = await unlessAborted(shelf.manifest(feedId), signal);
     for (const floor of [present, kept]) {
-      if (floor && !(generation > floor.generation || manifest.signed === floor.signed)) {
-        const found = `generation ${generation} after ${floor.generation}`;
-        throw new FilterError("rollback", `the host has gone back, or in two directions: ${found}`);
-      }
+      if (!floor || generation > floor.generation || manifest.signed === floor.signed) continue;
+      const age = floor.createdAt - manifest.createdAt;
+      // One place of a CDN may be a little behind another.
+      const isBehind = generation < floor.generation && age >= 0 && age <= LAG && !this.isOver(manifest);
+      if (isBehind && present && !this.isOver(present)) return present;
+      const found = `generation ${generation} after ${floor.generation}`;
+      throw new FilterError("rollback", `the host has gone back, or in two directions: ${found}`);
     }
     if (this.isOver(manifest)) {
       throw new FilterError(

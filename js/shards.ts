@@ -3,7 +3,7 @@
 import { Filter as RawFilter, shardOf } from "./bloom_wasm.js";
 import { call, release } from "./call.js";
 import { FilterError } from "./error.js";
-import type { Part } from "./feedcache.js";
+import { type Part, patiently } from "./feedcache.js";
 import type { FilterInfo } from "./info.js";
 import { isA, type Key } from "./input.js";
 import { Job } from "./job.js";
@@ -42,6 +42,8 @@ export class Shards {
   #job: Job<boolean> | undefined;
   /** Settles once no manifest is being written into the cache. */
   #written: Promise<void> = Promise.resolve();
+  /** Whether the cache owes an answer to that. Nothing more is written until then. */
+  #isSilent = false;
   /** Settles once no part is being written into it. */
   #partsWritten: Promise<unknown> = Promise.resolve();
   /** Why the cache lacks the manifest, or the last part. */
@@ -79,8 +81,20 @@ export class Shards {
   /** Puts the newest generation in place, and keeps it. Returns whether it is newer than the one that was there. */
   async update(signal?: AbortSignal): Promise<boolean> {
     const isNewer = await this.#renewed(signal);
-    await unlessAborted(this.#written, signal).catch(() => {});
+    await unlessAborted(this.#flushed(), signal).catch(() => {});
     return isNewer;
+  }
+
+  /** Waits until the manifest is written. If that takes too long, it goes on without the cache. */
+  async #flushed(): Promise<void> {
+    if (this.#isSilent) return;
+    try {
+      await patiently(this.#written);
+    } catch (error) {
+      this.#isSilent = true;
+      this.#written.then(() => (this.#isSilent = false));
+      this.#errors.manifest = error as FilterError;
+    }
   }
 
   #renewed(signal: AbortSignal | undefined): Promise<boolean> {
@@ -100,7 +114,9 @@ export class Shards {
     const isNewer = manifest.generation !== this.manifest?.generation;
     if (isNewer) this.manifest = manifest;
     // One after the other: an older one that is slow must not take the place of a newer one.
-    if (isNewer || this.#errors.manifest) this.#written = this.#written.then(() => this.#keep(manifest));
+    if ((isNewer || this.#errors.manifest) && !this.#isSilent) {
+      this.#written = this.#written.then(() => this.#keep(this.manifest));
+    }
     return isNewer;
   }
 
@@ -235,8 +251,8 @@ export class Shards {
     if (other) return other.forget(feedId);
     this.close();
     await Promise.all([this.#job?.ended, ...Array.from(this.#parts.values(), ({ ended }) => ended)]);
-    await Promise.all([this.#written, this.#partsWritten]);
-    await this.#origin.shelf.forget(feedId);
+    await patiently(Promise.all([this.#written, this.#partsWritten]));
+    await patiently(this.#origin.shelf.forget(feedId, this.manifest));
   }
 
   close(): void {

@@ -224,6 +224,13 @@ export class ShardsPublisher {
   }
 }
 
+/** A `fetch` without a network, for tests that hold the clock: Node's own has timers too. */
+export const without = (publisher) => async (url) => {
+  const name = url.split("/").at(-1);
+  const bytes = name === (publisher.path ?? "feed.json") ? publisher.manifest : publisher.files.get(name);
+  return new Response(bytes, { status: bytes ? 200 : 404 });
+};
+
 /** A feed of URLs that the native tool publishes, in a folder of its own inside another. */
 export class ToolPublisher {
   constructor(within) {

@@ -1,8 +1,8 @@
 /** Sharded filters: what a client fetches, accepts and refuses, from a server that misbehaves in every way. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { after, mock, test } from "node:test";
 import { installed } from "./installed.mjs";
-import { keyPair, manifest, memoryCache, ShardsPublisher, serve, sha256 } from "./publisher.mjs";
+import { keyPair, manifest, memoryCache, ShardsPublisher, serve, sha256, without } from "./publisher.mjs";
 
 const { FilterError, RibbonFilter, ShardedFilter, openSharded } = await installed();
 
@@ -717,6 +717,79 @@ test("what a cache holds of a sharded filter is forgotten, for its own keys or o
   const asked = filter.hasMany(members).catch(() => {});
   await Promise.all([asked, filter.forget()]);
   assert.deepEqual(cache.entries, others);
+});
+
+test("parts that no generation has any more go, with the update or with all", async () => {
+  const { publisher, open } = await published(512);
+  const cache = memoryCache();
+  const filter = await open({ cache });
+  await filter.hasMany(members);
+  await filter.hasMany([]); // what is being put has no other way to tell
+  publisher.put(members, 4);
+  assert.equal(await filter.update(), true);
+  await filter.hasMany(members);
+  assert.equal(filter.cacheError, undefined);
+  // The id, the manifest, a page and four shards.
+  assert.equal(cache.entries.size, 2 + 1 + 4);
+  // The manifest of more shards can't be kept, but what is asked can.
+  cache.fault = (method, name) => {
+    if (method === "put" && name.startsWith("manifest-")) throw new Error("full");
+  };
+  publisher.put(strangers, 512);
+  assert.equal(await filter.update(), true);
+  await filter.hasMany(strangers);
+  assert.equal(filter.cacheError?.code, "cache");
+  assert.equal(cache.entries.size, 2 + 2 + 512);
+  await filter.forget();
+  assert.deepEqual([...cache.entries.keys()], []);
+});
+
+test("a manifest that the cache doesn't put in ten seconds holds up nothing", async () => {
+  const { publisher, open } = await published(4);
+  const cache = memoryCache();
+  const fetch = without(publisher);
+  const filter = await open({ cache, fetch });
+  let speak;
+  const asked = new Promise((resolve) => {
+    cache.fault = (method, name) => {
+      if (method !== "put" || !name.startsWith("manifest-")) return undefined;
+      resolve();
+      return new Promise((resolve) => (speak = resolve));
+    };
+  });
+  const turns = async () => {
+    for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  publisher.publish();
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const updating = filter.update();
+    await asked;
+    await turns();
+    mock.timers.tick(10_000);
+    assert.equal(await updating, true);
+    assert.equal(filter.cacheError.code, "cache");
+    publisher.publish();
+    assert.equal(await filter.update(), true);
+    const forgetting = fails(
+      "cache",
+      (await open({ fetch, cache: { ...cache, delete: () => new Promise(() => {}) } })).forget(),
+    );
+    for (let i = 0; i < 4; i++) {
+      await turns();
+      mock.timers.tick(10_000);
+    }
+    await forgetting;
+  } finally {
+    mock.timers.reset();
+  }
+  cache.fault = undefined;
+  speak();
+  await turns();
+  assert.equal(await filter.update(), false);
+  assert.equal(filter.cacheError, undefined);
+  const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
+  assert.equal(offline.generation, publisher.generation);
 });
 
 test("memory is given back also if the first caller has left", async () => {
