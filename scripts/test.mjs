@@ -79,7 +79,7 @@ const tiers = {
     async () => {
       await step("biome check --error-on-warnings");
       for (const manifest of ["Cargo.toml", "bench/Cargo.toml"])
-        await step(`cargo fmt --check --manifest-path ${manifest}`);
+        await step(`cargo fmt --all --check --manifest-path ${manifest}`);
       await crateTests();
     },
     () => reader("python3 tests/reader.py"),

@@ -120,7 +120,7 @@ impl Publisher {
             return Some("it is the first".to_owned());
         }
         let damage = self.state.files.iter().map(|file| read_file(&self.dir, &file.file));
-        damage.filter_map(Result::err).last().map(|error| format!("{error:#}"))
+        damage.filter_map(Result::err).next_back().map(|error| format!("{error:#}"))
     }
 
     /// Whether the last manifest of this state is in place.
