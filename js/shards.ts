@@ -81,19 +81,18 @@ export class Shards {
   /** Puts the newest generation in place, and keeps it. Returns whether it is newer than the one that was there. */
   async update(signal?: AbortSignal): Promise<boolean> {
     const isNewer = await this.#renewed(signal);
-    await unlessAborted(this.#flushed(), signal).catch(() => {});
+    if (!this.#isSilent) await unlessAborted(this.#wait("manifest", this.#written), signal).catch(() => {});
     return isNewer;
   }
 
-  /** Waits until the manifest is written. If that takes too long, it goes on without the cache. */
-  async #flushed(): Promise<void> {
-    if (this.#isSilent) return;
+  /** Waits for what is being written. If that takes too long, nothing more is written until it is. */
+  async #wait(what: "manifest" | "part", writing: Promise<void>): Promise<void> {
     try {
-      await patiently(this.#written);
+      await patiently(writing);
     } catch (error) {
       this.#isSilent = true;
-      this.#written.then(() => (this.#isSilent = false));
-      this.#errors.manifest = error as FilterError;
+      writing.then(() => (this.#isSilent = false));
+      this.#errors[what] = error as FilterError;
     }
   }
 
@@ -214,9 +213,10 @@ export class Shards {
     signal.throwIfAborted();
     const held = part.kind === "page" ? { page: new DataView(bytes.buffer) } : decoded(bytes, this.#origin.secret);
     // Nobody waits for it: a cache may be slow, or hang.
-    if (!kept) {
+    if (!kept && !this.#isSilent) {
       const keeping = this.#told("part", shelf.keepPart(manifest, part, bytes.slice()));
       this.#partsWritten = Promise.all([this.#partsWritten, keeping]);
+      this.#wait("part", keeping);
     }
     return held;
   }

@@ -792,6 +792,36 @@ test("a manifest that the cache doesn't put in ten seconds holds up nothing", as
   assert.equal(offline.generation, publisher.generation);
 });
 
+test("parts that the cache doesn't put don't pile up", async () => {
+  const { publisher, open } = await published(512);
+  const cache = memoryCache();
+  const hung = [];
+  cache.fault = (method, name) => {
+    if (method === "put" && name.startsWith("shard-")) return new Promise((resolve) => hung.push(resolve));
+  };
+  const filter = await open({ cache, fetch: without(publisher) });
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    await filter.hasMany(members.slice(0, 10));
+    const before = hung.length;
+    mock.timers.tick(10_000);
+    for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(filter.cacheError.code, "cache");
+    assert.ok((await filter.hasMany(members.slice(10))).every((answer) => answer === 1));
+    assert.equal(hung.length, before);
+  } finally {
+    mock.timers.reset();
+  }
+  cache.fault = undefined;
+  for (const resolve of hung) resolve();
+  for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
+  publisher.put(strangers);
+  await filter.update();
+  await filter.hasMany(strangers);
+  assert.equal(filter.cacheError, undefined);
+  assert.equal(cache.entries.size, 2 + 2 + 512);
+});
+
 test("memory is given back also if the first caller has left", async () => {
   const { publisher, site, open } = await published(2);
   const filter = await open({ maxMemory: 0 });

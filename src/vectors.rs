@@ -52,7 +52,7 @@ pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
     Ok(())
 }
 
-/// Like [`push`], with many items.
+/// Appends many items. Doubles the room if there is none left. Fails like [`reserve`].
 #[inline(never)]
 pub fn append<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Result<()> {
     if more.len() > items.capacity() - items.len() {
