@@ -5,7 +5,7 @@ const LONGEST = 3 * 32_767;
 
 /**
  * The temporary file that there is, as both threads know it. A signal takes it away, or waits until it has its final
- * name. The lock of cli/src/lock.rs is another such file; whoever holds the temporary file holds both.
+ * name. The lock of cli/src/files/lock.rs is another such file; whoever holds the temporary file holds both.
  */
 export class Temporary {
   /** Whether somebody holds it, and the length of the path; 0 for none. */

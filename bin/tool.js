@@ -10,7 +10,7 @@ import { watch } from "./signals.js";
 import { Temporary } from "./temporary.js";
 import { start } from "./wasi.js";
 
-/** How often a lock is renewed, in milliseconds: as BEAT in cli/src/lock.rs. */
+/** How often a lock is renewed, in milliseconds: as BEAT in cli/src/files/lock.rs. */
 const BEAT = 5_000;
 
 /** @param {string} line */

@@ -1,39 +1,34 @@
-//! The command line: arguments, dispatch, exit codes. The files in this folder are the only ones of the crate that
-//! read files or print. It is the tool's, and no part of the library's interface.
+//! The command line: arguments, dispatch, exit codes.
+//!
+//! How to read the source (each imports only from those above it):
+//!
+//! - `streams` is where a command reads and prints, `text` has words for people, and `random` random numbers.
+//! - `files` reads and writes whole files, and locks folders.
+//! - `args` has arguments of several commands.
+//! - `lists` reads lists as streams, line by line to keys, on all cores.
+//! - `publishing` makes feeds and sharded filters, and says what a publisher believes.
+//! - `commands` has a file for each command. None imports another.
 
-mod build;
-mod calc;
-mod delta;
-mod feed;
-mod foreign;
-mod guard;
-mod inspect;
-mod keys;
+mod args;
+mod commands;
+mod files;
 mod lists;
-mod lock;
-mod manifest;
-mod output;
-mod publish;
-mod secret;
-mod sharded;
-mod shards;
-mod show;
-mod spill;
-mod state;
-mod trust;
+mod publishing;
+mod random;
+mod streams;
+mod text;
 
 use std::ffi::OsString;
-use std::fs;
-use std::io::{self, IsTerminal, Read, Write};
-use std::path::Path;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail, ensure};
-use bloom_wasm::Blob;
-use bloom_wasm::hash::Secret;
+use anyhow::{Result, bail};
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use show::{grouped, rate};
+use commands::{apply, build, calc, check, diff, export, feed, import, info, merge, shard, verify};
+use streams::{Answer, is_closed, not_printed};
+
+pub use streams::Streams;
 
 /// Membership filters: pack a list of keys into one compact blob, and ask it "maybe present" or "definitely absent".
 ///
@@ -50,35 +45,17 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Build(build::BuildArgs),
-    Merge(build::MergeArgs),
-    Diff(delta::DiffArgs),
-    Apply(delta::ApplyArgs),
+    Merge(merge::MergeArgs),
+    Diff(diff::DiffArgs),
+    Apply(apply::ApplyArgs),
     Feed(feed::FeedArgs),
-    Shard(shards::ShardArgs),
-    Import(foreign::ImportArgs),
-    Export(foreign::ExportArgs),
-    Info(inspect::InfoArgs),
-    Check(inspect::CheckArgs),
-    Verify(inspect::VerifyArgs),
-    Calc(calc::Args),
-}
-
-/// What a successful command says through its exit code.
-enum Answer {
-    Yes,
-    No,
-}
-
-/// What a command reads and where it prints: the process's own, or a test's.
-pub struct Streams<'a> {
-    /// Standard input.
-    pub input: &'a mut (dyn Read + Send),
-    /// Standard output.
-    pub out: &'a mut dyn Write,
-    /// Standard error.
-    pub err: &'a mut dyn Write,
-    /// Whether `out` is a terminal, which would obey control characters in a key.
-    pub terminal: bool,
+    Shard(shard::ShardArgs),
+    Import(import::ImportArgs),
+    Export(export::ExportArgs),
+    Info(info::InfoArgs),
+    Check(check::CheckArgs),
+    Verify(verify::VerifyArgs),
+    Calc(calc::CalcArgs),
 }
 
 /// The tool.
@@ -128,7 +105,7 @@ fn in_words(error: &anyhow::Error) -> String {
 /// Prints help if the arguments ask for it; otherwise fails with what is wrong with them.
 fn not_parsed(error: clap::Error) -> Result<Answer> {
     if !error.use_stderr() {
-        error.print().map_err(show::not_printed)?;
+        error.print().map_err(not_printed)?;
         return Ok(Answer::Yes);
     }
     // The first paragraph says what is wrong; usage and hints, for people who look at a screen, follow.
@@ -138,73 +115,21 @@ fn not_parsed(error: clap::Error) -> Result<Answer> {
     bail!("{}", line.trim_start_matches("error: "))
 }
 
-/// Reads a false-positive rate. Whether it is in range is told later.
-fn fpr(text: &str) -> std::result::Result<f64, &'static str> {
-    text.parse().map_err(|_| "give a number such as 0.001")
-}
-
-/// Whether nobody reads standard output. A file that can't be written is another matter.
-fn is_closed(error: &anyhow::Error) -> bool {
-    error.is::<show::Closed>()
-}
-
-/// No failure if nobody reads what was printed.
-fn unless_closed(printed: Result<()>) -> Result<()> {
-    printed.or_else(|error| if is_closed(&error) { Ok(()) } else { Err(error) })
-}
-
 impl Command {
     fn run(self, streams: &mut Streams) -> Result<Answer> {
         match self {
-            Command::Build(args) => build::build(args, streams),
-            Command::Merge(args) => build::merge(args, streams),
-            Command::Diff(args) => delta::diff(args, streams),
-            Command::Apply(args) => delta::apply(args, streams),
+            Command::Build(args) => build::run(args, streams),
+            Command::Merge(args) => merge::run(args, streams),
+            Command::Diff(args) => diff::run(args, streams),
+            Command::Apply(args) => apply::run(args, streams),
             Command::Feed(args) => feed::run(args, streams),
-            Command::Shard(args) => shards::run(args, streams),
-            Command::Import(args) => foreign::import(args, streams),
-            Command::Export(args) => foreign::export(args, streams),
-            Command::Info(args) => inspect::info(args, streams),
-            Command::Check(args) => inspect::check(args, streams),
-            Command::Verify(args) => inspect::verify(args, streams),
+            Command::Shard(args) => shard::run(args, streams),
+            Command::Import(args) => import::run(args, streams),
+            Command::Export(args) => export::run(args, streams),
+            Command::Info(args) => info::run(args, streams),
+            Command::Check(args) => check::run(args, streams),
+            Command::Verify(args) => verify::run(args, streams),
             Command::Calc(args) => calc::run(args, streams),
         }
     }
-}
-
-/// Reads a blob; `-` is standard input.
-fn read_blob(path: &Path, secret: Option<&Secret>, streams: &mut Streams) -> Result<Blob> {
-    decode(read_file(path, streams)?, secret).with_context(|| lists::name(path))
-}
-
-/// Reads the blob of a filter that is keyed if there is a secret.
-fn decode(bytes: Vec<u8>, secret: Option<&Secret>) -> bloom_wasm::error::Result<Blob> {
-    match secret {
-        Some(secret) => Blob::decode_keyed(bytes, secret),
-        None => Blob::decode(bytes),
-    }
-}
-
-/// Reads a file of a folder, and no more than `most` bytes and one. A pipe could hold up the tool for ever, and a device
-/// has no end.
-fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
-    let read = || -> Result<Vec<u8>> {
-        let file = fs::metadata(path)?;
-        ensure!(file.is_file(), "this is not a file");
-        let mut bytes = Vec::new();
-        fs::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    read().with_context(|| path.display().to_string())
-}
-
-/// Reads a file; `-` is standard input.
-fn read_file(path: &Path, streams: &mut Streams) -> Result<Vec<u8>> {
-    let bytes = if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        streams.input.read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        fs::read(path)
-    };
-    bytes.with_context(|| lists::name(path))
 }

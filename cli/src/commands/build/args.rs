@@ -1,0 +1,107 @@
+//! The arguments of `build`.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail};
+use bloom_wasm::Profile;
+
+use crate::args::foreign::BuildingArgs;
+use crate::args::kind::{AnyKind, parse_kind};
+use crate::args::number::parse_fpr;
+use crate::args::omitted::Omitted;
+use crate::args::profile::ProfileArg;
+use crate::args::secret::SecretArgs;
+use crate::publishing::guard::GuardArgs;
+use crate::publishing::shards::SigningArgs;
+
+/// Pack lists of keys into one blob
+///
+/// Keys are read as a stream. Each takes 8 bytes of memory, however long it is. Repeated keys count once. Lines that
+/// can't be keys are counted, and the first ten are shown.
+#[derive(clap::Args)]
+pub struct BuildArgs {
+    /// Lists of keys, one a line
+    #[arg(value_name = "LIST", default_value = "-")]
+    pub lists: Vec<PathBuf>,
+    /// Where to write the blob; - for standard output. A file is replaced as a whole and keeps its mode
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// The kind of filter, or the other software that it is for
+    #[arg(long, value_parser = parse_kind(), default_value = "ribbon")]
+    pub kind: AnyKind,
+    /// Make it as large as so many keys need, however many there are: parts of a list that have one shape can be merged.
+    /// With --kind bloom, counting and other software's
+    #[arg(long, value_name = "N")]
+    pub capacity: Option<u64>,
+    /// Bits of a counter, with --kind counting: 4 or 8
+    #[arg(long, default_value = "4", value_parser = ["4", "8"])]
+    pub counter_bits: String,
+    /// The false-positive rate, above 0 and below 1: per check with --profile url, otherwise per key. Default 1e-3, or
+    /// 1e-4 with --profile password
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_fpr)]
+    pub fpr: Option<f64>,
+    /// What the keys are
+    #[arg(long, value_enum, default_value = "raw")]
+    profile: ProfileArg,
+    /// Ignore case, also when checking, with --profile password
+    #[arg(long)]
+    lowercase: bool,
+    /// Lists hold SHA-1 hashes of passwords in hexadecimal, as HASH or HASH:COUNT, with --profile password
+    #[arg(long, conflicts_with = "lowercase")]
+    sha1_hex: bool,
+    #[command(flatten)]
+    pub omitted: Omitted,
+    /// A list of keys that must never be false positives; can be repeated. A URL stands for all its keys
+    #[arg(long, value_name = "LIST")]
+    pub allow: Vec<PathBuf>,
+    /// Remove a key that is in both lists; otherwise it stays and is shown. A URL removes only its own key, not its
+    /// parents
+    #[arg(long, requires = "allow")]
+    pub allow_wins: bool,
+    /// The seed of the hash, 0 to 2^64 - 1. Default 0, or with --secret-file a random one
+    #[arg(long)]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub secret: SecretArgs,
+    /// A name for people, kept in the blob
+    #[arg(long)]
+    pub name: Option<String>,
+    /// When the list was made, such as 2026-11-21T09:00:00Z, kept in the blob
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    pub created_at: Option<SystemTime>,
+    /// Write a filter even if no line of the lists is a key; with --capacity that needs no option
+    #[arg(long)]
+    pub allow_empty: bool,
+    /// Print the description of the blob as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Make a sharded filter, for a list too large to download: -o is a folder for a static host, and N, a power of two
+    /// up to 65536, is how many parts it has
+    #[arg(long, value_name = "N")]
+    pub shards: Option<u32>,
+    #[command(flatten)]
+    pub guard: GuardArgs,
+    #[command(flatten)]
+    pub signing: SigningArgs,
+    #[command(flatten)]
+    pub foreign: BuildingArgs,
+}
+
+impl BuildArgs {
+    /// Refuses to make a filter of nothing, which is more often a list that failed to arrive than what is wanted.
+    pub fn require_keys(&self, keys: u64) -> Result<()> {
+        if keys == 0 && !self.allow_empty && self.capacity.is_none() {
+            bail!("the lists gave no key, so nothing was written; --allow-empty makes a filter of no keys");
+        }
+        Ok(())
+    }
+
+    /// What the keys are.
+    pub fn profile(&self) -> Result<Profile> {
+        let profile = self.profile.with(self.lowercase, self.sha1_hex);
+        let profile = profile.context("--lowercase, --sha1-hex and --min-length need --profile password")?;
+        self.omitted.check(profile)?;
+        Ok(profile)
+    }
+}

@@ -1,0 +1,37 @@
+//! `build`: lists to a blob or a folder.
+
+mod args;
+mod foreign;
+mod own;
+mod sharded;
+
+use anyhow::{Result, bail};
+use bloom_wasm::Kind;
+
+pub use args::BuildArgs;
+
+use crate::args::kind::AnyKind;
+use crate::files::{read, write};
+use crate::streams::{Answer, Streams};
+
+pub fn run(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
+    read::check_stdin(args.lists.iter().chain(&args.allow))?;
+    if let Some(shards) = args.shards {
+        let ribbon = matches!(args.kind, AnyKind::Own(Kind::Ribbon));
+        if !ribbon || args.capacity.is_some() || args.foreign.any() {
+            bail!("--shards goes with --kind ribbon, and without --capacity");
+        }
+        return sharded::build(&args, shards, args.profile()?, streams);
+    }
+    args.signing.require_none()?;
+    args.guard.require_none()?;
+    write::check(&args.output)?;
+    write::check_inputs("a list", args.lists.iter().chain(&args.allow), &args.output)?;
+    args.secret.check_output(&args.output)?;
+    let profile = args.profile()?;
+    let kind = match args.kind {
+        AnyKind::Own(kind) => kind,
+        AnyKind::Foreign(format) => return foreign::build(&args, format, profile, streams),
+    };
+    own::build(&args, kind, profile, streams)
+}

@@ -1,0 +1,68 @@
+//! A blob of one of our own kinds.
+
+use anyhow::{Context, Result, bail};
+use bloom_wasm::{Blob, Filter, Kind, Profile, Recipe, Stack, digests};
+
+use super::args::BuildArgs;
+use crate::args::number::milliseconds;
+use crate::args::secret::new_hashing;
+use crate::files::blob;
+use crate::lists::digests::{allow, members};
+use crate::streams::{Answer, Streams};
+use crate::text::{grouped, rate};
+
+pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Streams) -> Result<Answer> {
+    if args.foreign.any() {
+        bail!("--funnel, --keys, --bits, --hashes, --layout and --expansion are for other software's kinds");
+    }
+    if args.capacity.is_some() && !matches!(kind, Kind::Bloom | Kind::Counting) {
+        bail!("--capacity goes with --kind bloom, counting and other software's");
+    }
+    let fpr = args.fpr.unwrap_or(profile.default_fpr());
+    let key_fpr = profile.key_fpr(fpr);
+    let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };
+    let recipe = Recipe { counter_bits, capacity: args.capacity, ..kind.into() };
+    let created_at = args.created_at.map(milliseconds).transpose()?;
+    let hashing = new_hashing(args.seed, args.secret.read()?.as_ref())?;
+    // Reports what is impossible before hours of reading.
+    let tenth = || "with --profile url a key gets a tenth of --fpr";
+    let empty = Filter::from_digests(recipe, &mut Vec::new(), key_fpr, hashing);
+    let empty = if key_fpr < fpr { empty.with_context(tenth) } else { empty.map_err(Into::into) };
+    let mut made = Blob::new(profile, empty?);
+    made.describe(args.name.clone(), created_at)?;
+
+    let (mut members, summary) = members(&args.lists, profile, hashing, &args.omitted, streams)?;
+    let keys = members.len() as u64;
+    args.require_keys(keys)?;
+    let mut rows = Vec::new();
+    let mut allowed = None;
+    let mut distinct = None;
+    if !args.allow.is_empty() {
+        digests::sort(&mut members)?;
+        distinct = Some(members.len() as u64);
+        let (digests, words) = allow(&args.allow, args.allow_wins, hashing, profile, &mut members, streams)?;
+        allowed = Some(digests);
+        rows.push(("allowed", words));
+        args.require_keys(members.len() as u64)?;
+    }
+    *made.filter_mut() = Stack::build(recipe, &mut members, allowed.as_deref(), key_fpr, hashing)?;
+    let distinct = distinct.unwrap_or_else(|| match made.filter().base() {
+        // The ribbon filter has used them up.
+        Filter::Ribbon(filter) => filter.count().into(),
+        _ => members.len() as u64,
+    });
+    let mut read = format!("{} keys", grouped(distinct));
+    if keys > distinct {
+        read += &format!(", {} repeated", grouped(keys - distinct));
+    }
+    rows.insert(0, ("read", read + &summary.in_words()));
+    drop(members);
+    let now = rate(made.filter().estimated_fpr());
+    let asked = if profile == Profile::Url {
+        "asked for per URL, {} per key by the fill"
+    } else {
+        "asked for, {} by the fill"
+    };
+    let fpr = ("fpr", format!("{fpr} {}", asked.replace("{}", &now)));
+    blob::save(&made, &args.output, args.json, &rows, &[fpr], streams)
+}

@@ -1,0 +1,274 @@
+//! A sharded filter, for lists too large to download. docs/feeds.md, "Sharded filters".
+
+use std::fs;
+use std::ops::Range;
+
+use anyhow::{Context, Result, ensure};
+use bloom_wasm::digests::{sort, subtract};
+use bloom_wasm::hash::{Hashing, Secret};
+use bloom_wasm::keys::Input;
+use bloom_wasm::shards::Sharding;
+use bloom_wasm::vectors::copied;
+use bloom_wasm::{Profile, RibbonFilter};
+use rayon::prelude::*;
+
+use super::args::BuildArgs;
+use crate::args::number::milliseconds;
+use crate::args::omitted::Omitted;
+use crate::args::secret::new_hashing;
+use crate::files::write;
+use crate::lists::keys::{self, Summary};
+use crate::lists::lines::Place;
+use crate::lists::spill::{Buffer, Shards, Spill};
+use crate::publishing::manifest::{Payload, ShardsPayload};
+use crate::publishing::shards::{Shard, Writer};
+use crate::streams::{Answer, Streams};
+use crate::text::{grouped, rate};
+
+/// How many keys are built at once, on all cores: it bounds the memory.
+const AT_ONCE: usize = 1 << 22;
+/// A shard of more keys is announced, since building it takes more memory than usual.
+const LARGE: usize = 1_000_000;
+
+/// Builds a sharded filter from lists.
+pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Streams) -> Result<Answer> {
+    let secret = args.secret.read()?;
+    ensure!(!write::is_stdout(&args.output), "with --shards, -o is a folder");
+    fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
+    let known = args.signing.read(&args.output)?;
+    let sharding = Sharding::new(profile, hashing(args, secret.as_ref(), known.live.as_ref())?, shards)?;
+    let fpr = args.fpr.unwrap_or(profile.default_fpr());
+    let key_fpr = profile.key_fpr(fpr);
+    // Reports what is impossible before hours of reading.
+    let share = if key_fpr < fpr {
+        format!("a key gets {} of --fpr", rate(key_fpr / fpr))
+    } else {
+        "--fpr".to_owned()
+    };
+    RibbonFilter::from_digests(&mut Vec::new(), key_fpr, *sharding.hashing()).context(share)?;
+    let name = args.name.as_deref();
+    let mut writer = Writer::open(&args.output, name, secret.as_ref(), &args.signing, known)?;
+
+    let (split, mut read) = Split::read(args, &sharding, streams)?;
+    // Before hours of work; repeated keys are known only after it.
+    let check = |writer: &Writer, keys| match keys {
+        0 if args.allow_empty => Ok(()),
+        0 => args.require_keys(0),
+        _ => writer.check(&args.guard, keys),
+    };
+    check(&writer, read.keys)?;
+    let conflicts = split.build(key_fpr, streams, |made| writer.put(made))?;
+    check(&writer, writer.count())?;
+    let created_at = args.created_at.map(milliseconds).transpose()?;
+    let report = writer.publish(&sharding, fpr, args.name.clone(), created_at, None)?;
+
+    let different = report.shards.head.count + conflicts.removed;
+    let repeated = match read.keys - different {
+        0 => String::new(),
+        repeated => format!(", {} repeated", grouped(repeated)),
+    };
+    let mut rows =
+        vec![("read", format!("{} keys{repeated}{}", grouped(different), read.summary.in_words()))];
+    if let Some((entries, allowed_summary)) = read.allowed.take() {
+        let mut words = format!("{} entries", grouped(entries)) + &allowed_summary.in_words();
+        for (what, count) in [("removed", conflicts.removed), ("kept", conflicts.kept)] {
+            if count > 0 {
+                words += &format!(", {} keys in both lists ({what})", grouped(count));
+            }
+        }
+        rows.push(("allowed", words));
+    }
+    report.print(rows, args.json, streams)
+}
+
+/// How keys become digests. A keyed filter keeps the seed that it has, so that shards with the same keys stay as they
+/// are.
+fn hashing(
+    args: &BuildArgs,
+    secret: Option<&Secret>,
+    live: Option<&(String, ShardsPayload)>,
+) -> Result<Hashing> {
+    match live {
+        Some((_, live)) if secret.is_some() && args.seed.is_none() => live
+            .head
+            .hashing(secret)
+            .with_context(|| args.output.join(ShardsPayload::FILE).display().to_string()),
+        _ => new_hashing(args.seed, secret),
+    }
+}
+
+/// The digests of lists, split over the shards, on disk.
+struct Split<'a> {
+    sharding: &'a Sharding,
+    folder: String,
+    members: Spill,
+    /// The keys that must be absent, if there is a list of them.
+    allowed: Option<Spill>,
+    /// Those that are removed from the members.
+    won: Spill,
+}
+
+/// How many keys were read, and what else was met.
+struct Read {
+    keys: u64,
+    summary: Summary,
+    /// The same for the allowlist, if there is one.
+    allowed: Option<(u64, Summary)>,
+}
+
+/// How many keys are in both lists.
+#[derive(Default)]
+struct Conflicts {
+    removed: u64,
+    kept: u64,
+}
+
+impl<'a> Split<'a> {
+    fn read(args: &BuildArgs, sharding: &'a Sharding, streams: &mut Streams) -> Result<(Self, Read)> {
+        let folder = args.output.display().to_string();
+        let spill = || Spill::new(sharding, &args.output).with_context(|| folder.clone());
+        let (mut members, mut allowed, mut won) = (spill()?, spill()?, spill()?);
+        let new = || Buffer::new(sharding);
+        let push = |batch: &mut Buffer, key: &[u8]| {
+            batch.push(sharding.shard_of(key), sharding.hashing().digest(key));
+        };
+        let mut keys = 0;
+        let take = |batch: &mut Buffer, input: &Input, _: Place| {
+            push(batch, input.own());
+            Ok(())
+        };
+        let profile = sharding.profile();
+        let summary = keys::for_each(&args.lists, profile, &args.omitted, streams, new, take, |batch| {
+            keys += batch.len();
+            members.extend(batch);
+            Ok(())
+        })?;
+        let take = |(all, own): &mut (Buffer, Buffer), input: &Input, _: Place| {
+            input.keys().for_each(|key| push(all, key));
+            push(own, input.own());
+            Ok(())
+        };
+        let omitted = Omitted::none();
+        let mut entries = 0;
+        let allowed_summary = keys::for_each(
+            &args.allow,
+            profile,
+            &omitted,
+            streams,
+            || (new(), new()),
+            take,
+            |(all, own)| {
+                entries += own.len();
+                allowed.extend(all);
+                if args.allow_wins {
+                    won.extend(own);
+                }
+                Ok(())
+            },
+        )?;
+        let is_given = !args.allow.is_empty();
+        let read = Read { keys, summary, allowed: is_given.then_some((entries, allowed_summary)) };
+        Ok((Split { sharding, folder, members, allowed: is_given.then_some(allowed), won }, read))
+    }
+
+    /// Builds all shards, in order, as many at once as fit into the memory. Meanwhile it writes those before, and reads
+    /// the digests of those after.
+    fn build(
+        self,
+        key_fpr: f64,
+        streams: &mut Streams,
+        mut put: impl FnMut(Shard) -> Result<()> + Send,
+    ) -> Result<Conflicts> {
+        let Split { sharding, folder, members, allowed, won } = self;
+        let (mut members, mut won) = (members.parts(), won.parts());
+        let mut allowed = allowed.map(Spill::parts);
+        let mut read = || -> Result<Option<Group>> {
+            let part =
+                |of: &mut dyn Iterator<Item = _>| of.next().transpose().with_context(|| folder.clone());
+            let Some(members) = part(&mut members)? else { return Ok(None) };
+            let allowed = allowed.as_mut().map(|allowed| part(allowed)).transpose()?.flatten();
+            Ok(Some(Group { members, allowed, won: part(&mut won)?.unwrap_or_default() }))
+        };
+        let mut conflicts = Conflicts::default();
+        let (mut next, mut built) = (read()?, Vec::new());
+        let mut first = 0;
+        while let Some(part) = next.take() {
+            let count = part.members.len();
+            let mut start = 0;
+            while start < count {
+                let end = part.fitting(start..count, first, streams);
+                let make = |i| part.make(sharding, key_fpr, first, i);
+                let (made, done) = rayon::join(
+                    || (start..end).into_par_iter().map(make).collect::<Result<Vec<_>>>(),
+                    || -> Result<()> {
+                        built.drain(..).try_for_each(&mut put)?;
+                        if end == count {
+                            next = read()?;
+                        }
+                        Ok(())
+                    },
+                );
+                done?;
+                for (shard, its) in made? {
+                    conflicts.removed += its.removed;
+                    conflicts.kept += its.kept;
+                    built.push(shard);
+                }
+                start = end;
+            }
+            first += count as u32;
+        }
+        built.into_iter().try_for_each(put)?;
+        Ok(conflicts)
+    }
+}
+
+/// The digests of some shards, in memory.
+struct Group {
+    members: Shards,
+    allowed: Option<Shards>,
+    won: Shards,
+}
+
+impl Group {
+    /// The end of those among some shards that are built at once: at least one. Large ones are announced. `first` is the
+    /// number of the part's first shard.
+    fn fitting(&self, shards: Range<usize>, first: u32, streams: &mut Streams) -> usize {
+        let (mut end, mut keys) = (shards.start, 0);
+        while end < shards.end && (end == shards.start || keys < AT_ONCE) {
+            let of_this = self.members[end].len();
+            if of_this > LARGE {
+                let (shard, keys) = (first as usize + end, grouped(of_this as u64));
+                let bytes = grouped(of_this as u64 * 40);
+                streams.warn(&format!("shard {shard} has {keys} keys and needs {bytes} bytes"));
+            }
+            keys += of_this;
+            end += 1;
+        }
+        end
+    }
+
+    /// Builds the shard with this place in the part.
+    fn make(
+        &self,
+        sharding: &Sharding,
+        key_fpr: f64,
+        first: u32,
+        place: usize,
+    ) -> Result<(Shard, Conflicts)> {
+        let sorted = |part: &Shards| -> Result<Vec<u64>> {
+            let mut digests = copied(&part[place])?;
+            sort(&mut digests)?;
+            Ok(digests)
+        };
+        let mut digests = sorted(&self.members)?;
+        let all = digests.len();
+        subtract(&mut digests, &sorted(&self.won)?);
+        let removed = (all - digests.len()) as u64;
+        let allowed = self.allowed.as_ref().map(sorted).transpose()?;
+        let is_member = |key: &&u64| digests.binary_search(key).is_ok();
+        let kept = allowed.iter().flatten().filter(is_member).count() as u64;
+        let made = Shard::new(sharding, key_fpr, first + place as u32, &mut digests, allowed.as_deref())?;
+        Ok((made, Conflicts { removed, kept }))
+    }
+}

@@ -1,0 +1,133 @@
+//! `check`: asks a blob or a folder.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use bloom_wasm::Blob;
+use bloom_wasm::keys::native::Native;
+use bloom_wasm::keys::{Input, lines};
+
+use crate::args::secret::SecretArgs;
+use crate::files::blob::{self, key_of};
+use crate::lists;
+use crate::publishing::folder::Folder;
+use crate::streams::{Answer, Streams, not_printed};
+use crate::text::escaped;
+
+/// About how many bytes of lines are asked together: they stay in the processor's cache.
+const BLOCK: usize = 1 << 14;
+/// The same for a sharded filter: each block reads most of a long filter's shards.
+const FOLDER_BLOCK: usize = 1 << 22;
+
+/// Print the keys that are maybe present
+///
+/// Keys are URLs or passwords if the blob says so. Exits with 0 if any key is maybe present, and with 1 if all are
+/// definitely absent.
+///
+/// Keys are printed unchanged, except to a terminal: there, control characters and the like are escaped.
+#[derive(clap::Args)]
+pub struct CheckArgs {
+    /// The blob, or the folder of a sharded filter
+    file: PathBuf,
+    /// Keys; - alone, or none, for the lines of standard input, gzipped or not
+    #[arg(allow_negative_numbers = true)]
+    keys: Vec<String>,
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
+    let reads_lines = args.keys.is_empty() || args.keys == ["-"];
+    if args.file.as_os_str() == "-" && reads_lines {
+        bail!("standard input can't be both the blob and the keys");
+    }
+    if !reads_lines && args.keys.iter().any(|key| key == "-") {
+        bail!("- is standard input, and goes with no other keys; the key - can be one of its lines");
+    }
+    let secret = args.secret.read()?;
+    let mut asked = if args.file.is_dir() {
+        Asked::Folder(Box::new(Folder::open(&args.file, secret)?))
+    } else {
+        Asked::Blob(blob::open(&args.file, secret.as_ref(), streams)?)
+    };
+    let block = if matches!(asked, Asked::Folder(_)) { FOLDER_BLOCK } else { BLOCK };
+    let Streams { input, out, terminal, .. } = streams;
+    let mut out = io::BufWriter::new(out);
+    let mut answer = Answer::No;
+    let mut show = |block: &[&[u8]], answers: Vec<bool>| -> Result<()> {
+        for (line, _) in block.iter().zip(answers).filter(|(_, found)| *found) {
+            answer = Answer::Yes;
+            // Programs get the key unchanged.
+            let shown = terminal.then(|| escaped(&String::from_utf8_lossy(line)));
+            let shown = shown.as_ref().map_or(*line, |shown| shown.as_bytes());
+            out.write_all(shown).and_then(|()| out.write_all(b"\n")).map_err(not_printed)?;
+        }
+        Ok(())
+    };
+    let mut ask = |block: &[&[u8]]| match asked.has_each(block) {
+        // A line is refused. Those before it have their answers.
+        Err(_) if block.len() > 1 => block.chunks(1).try_for_each(|line| show(line, asked.has_each(line)?)),
+        answers => show(block, answers?),
+    };
+    if reads_lines {
+        let mut input = lists::lines::text(input).context("standard input")?;
+        let mut text = Vec::new();
+        let mut first = true;
+        loop {
+            while text.len() < block
+                && lists::lines::read_question(&mut input, &mut text).context("standard input")? > 0
+            {
+            }
+            if text.is_empty() {
+                break;
+            }
+            // As in a list.
+            let start = if first { text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text) } else { &text };
+            first = false;
+            ask(&lines::lines(start).filter(|line| !line.is_empty()).collect::<Vec<_>>())?;
+            text.clear();
+        }
+    } else {
+        args.keys.iter().try_for_each(|key| ask(&[key.as_bytes()]))?;
+    }
+    out.flush().map_err(not_printed)?;
+    Ok(answer)
+}
+
+/// What keys are looked up in.
+enum Asked {
+    Blob(Blob),
+    Folder(Box<Folder>),
+}
+
+impl Asked {
+    /// Whether a key of each line is maybe present.
+    fn has_each(&mut self, block: &[&[u8]]) -> Result<Vec<bool>> {
+        let profile = match self {
+            Asked::Blob(blob) => blob.profile(),
+            Asked::Folder(sharded) => sharded.sharding.profile(),
+        };
+        let inputs = block.iter().map(|line| Input::parse(&Native, profile, line));
+        let inputs: Vec<_> = inputs.collect::<bloom_wasm::error::Result<_>>()?;
+        match self {
+            Asked::Blob(blob) => Ok(has_each(blob, &inputs)?),
+            Asked::Folder(sharded) => sharded.has_each(&inputs),
+        }
+    }
+}
+
+/// Whether a key of each input is maybe present.
+fn has_each(blob: &Blob, inputs: &[Option<Input>]) -> bloom_wasm::error::Result<Vec<bool>> {
+    let (mut keys, mut counts) = (Vec::new(), Vec::with_capacity(inputs.len()));
+    for input in inputs {
+        let before = keys.len();
+        for key in input.iter().flat_map(Input::keys) {
+            keys.push(key_of(blob, key)?);
+        }
+        counts.push(keys.len() - before);
+    }
+    let mut answers = blob.filter().has_many(&keys)?.into_iter();
+    let any = |count| answers.by_ref().take(count).fold(false, |found, answer| found | answer);
+    Ok(counts.into_iter().map(any).collect())
+}

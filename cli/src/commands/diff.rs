@@ -1,0 +1,134 @@
+//! `diff`: two lists to a delta.
+
+use std::path::PathBuf;
+use std::slice::from_ref;
+use std::time::SystemTime;
+
+use anyhow::{Result, bail};
+use bloom_wasm::digests::{sort, strangers};
+use bloom_wasm::{Delta, Update};
+
+use crate::args::number::{milliseconds, parse_fpr};
+use crate::args::omitted::Omitted;
+use crate::args::secret::SecretArgs;
+use crate::files::delta::DeltaInfo;
+use crate::files::{blob, read, write};
+use crate::lists::digests::{allow, members};
+use crate::publishing::guard::{Change, GuardArgs};
+use crate::streams::{Answer, Streams};
+use crate::text::{grouped, rate};
+
+/// Make a delta, which brings a blob up to date
+///
+/// The delta adds the keys that are only in the new list, and removes those that are only in the old one, without a
+/// mistake. It takes a few kilobytes where a new blob would take a megabyte, but each makes the filter a little slower
+/// and its false-positive rate a little higher, so build a new blob now and then.
+#[derive(clap::Args)]
+pub struct DiffArgs {
+    /// The list that the base holds
+    #[arg(value_name = "OLD")]
+    old: PathBuf,
+    /// The list as it is now
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+    /// The blob to bring up to date: of the old list, as it was built or as deltas made it
+    #[arg(long, value_name = "FILE")]
+    base: PathBuf,
+    /// Where to write the delta; - for standard output. A file is replaced as a whole and keeps its mode
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The false-positive rate that the added keys add, above 0 and below 1: per check with --profile url, otherwise per
+    /// key. Default a sixteenth of what the base has
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_fpr)]
+    fpr: Option<f64>,
+    #[command(flatten)]
+    omitted: Omitted,
+    /// A list of keys that must never be false positives; can be repeated. Give the same lists for each delta
+    #[arg(long, value_name = "LIST")]
+    allow: Vec<PathBuf>,
+    /// Leave out keys that are in both lists, as in the base
+    #[arg(long, requires = "allow")]
+    allow_wins: bool,
+    /// Make a delta even if no line of the new list is a key: it removes every key
+    #[arg(long)]
+    allow_empty: bool,
+    #[command(flatten)]
+    guard: GuardArgs,
+    /// A name for people, kept in the blob that results; otherwise that of the base
+    #[arg(long)]
+    name: Option<String>,
+    /// When the new list was made, such as 2026-11-21T09:00:00Z, kept in the blob that results
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    created_at: Option<SystemTime>,
+    #[command(flatten)]
+    secret: SecretArgs,
+    /// Print the description of the delta as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
+    let all = || [&args.old, &args.new].into_iter().chain(&args.allow);
+    read::check_stdin(all().chain([&args.base]))?;
+    write::check(&args.output)?;
+    write::check_inputs("a list", all().chain([&args.base]), &args.output)?;
+    args.secret.check_output(&args.output)?;
+    let parent = blob::open(&args.base, args.secret.read()?.as_ref(), streams)?;
+    let profile = parent.profile();
+    args.omitted.check(profile)?;
+    let created_at = args.created_at.map(milliseconds).transpose()?;
+    let fpr = args.fpr.map(|fpr| profile.key_fpr(fpr));
+    let fpr = fpr
+        .unwrap_or_else(|| (parent.filter().estimated_fpr() / 16.0).clamp(f64::from(2_f32.powi(-32)), 0.5));
+
+    let mut child = parent.try_clone()?;
+    let hashing = *parent.filter().hashing();
+    let (mut live, summary) = members(from_ref(&args.new), profile, hashing, &args.omitted, streams)?;
+    sort(&mut live)?;
+    let mut rows = vec![("read", format!("{} keys", grouped(live.len() as u64)) + &summary.in_words())];
+    let mut allowed = Vec::new();
+    if !args.allow.is_empty() {
+        let words;
+        (allowed, words) = allow(&args.allow, args.allow_wins, hashing, profile, &mut live, streams)?;
+        rows.push(("allowed", words));
+    }
+    if live.is_empty() && !args.allow_empty {
+        bail!("the new list gave no key, so nothing was written; --allow-empty removes every key");
+    }
+    sort(&mut allowed)?;
+    let (mut old, old_summary) = members(from_ref(&args.old), profile, hashing, &args.omitted, streams)?;
+    sort(&mut old)?;
+    let denied = |digest: &u64| !parent.filter().has_digest(*digest);
+    // Those that an allowlist took out of the base.
+    old.retain(|digest| !(args.allow_wins && denied(digest) && allowed.binary_search(digest).is_ok()));
+    let lost = old.iter().filter(|digest| denied(digest)).count() as u64;
+    if lost > 0 {
+        let (base, old) = (read::name(&args.base), read::name(&args.old));
+        bail!("{base} denies {} keys of {old}, so it isn't the blob of that list", grouped(lost));
+    }
+    let removed = strangers(&old, &live, &|_| true)?;
+    if !(live.is_empty() && args.allow_empty) {
+        let [before, removed] = [&old, &removed].map(|digests| digests.len() as u64);
+        args.guard.check(&Change { before, removed, lines: Some([old_summary.lines(), summary.lines()]) })?;
+    }
+    let added = live.len() - (old.len() - removed.len());
+    child.filter_mut().update(Update { live: &live, removed: &removed, allowed: &allowed, fpr })?;
+    child.describe(args.name.or(parent.name().map(str::to_owned)), created_at)?;
+    let delta = Delta::between(&parent, &child)?;
+    rows.push((
+        "changes",
+        format!("{} keys added, {} removed", grouped(added as u64), grouped(removed.len() as u64)),
+    ));
+
+    let bytes = delta.encode()?;
+    if write::is_stdout(&args.output) {
+        streams.print_blob(&bytes)?;
+        return Ok(Answer::Yes);
+    }
+    rows.push(("size", format!("{} bytes", grouped(bytes.len() as u64))));
+    let (before, after) = (parent.filter().estimated_fpr(), child.filter().estimated_fpr());
+    rows.push(("fpr", format!("{} per key by the fill, {} before", rate(after), rate(before))));
+    let wrote = format!("{}, a delta for {:016x}", args.output.display(), delta.parent());
+    let info = args.json.then(|| DeltaInfo::of(&delta)).transpose()?;
+    blob::save_bytes(&bytes, &args.output, info.as_ref(), rows, wrote, streams)
+}

@@ -1,0 +1,47 @@
+//! `export`: unwraps other software's filters.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use bloom_wasm::Error;
+use bloom_wasm::interop::{self, Format};
+
+use crate::args::kind::parse_format;
+use crate::files::{blob, read, write};
+use crate::streams::{Answer, Streams};
+use crate::text::grouped;
+
+/// Unwrap another software's filter from a blob
+///
+/// What was read is written again: of go-bloom the same bytes, JSON or not, of guava, spark and redis-bitmap too, and of
+/// redisbloom the chunks of BF.SCANDUMP, as 2.2.1 and later write them. What one hash made can't become another's.
+#[derive(clap::Args)]
+pub struct ExportArgs {
+    /// The blob; - for standard input
+    file: PathBuf,
+    /// The other software's format
+    #[arg(long, value_parser = parse_format())]
+    to: Format,
+    /// Where to write it; - for standard output. A file is replaced whole, and keeps its mode
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+pub fn run(args: ExportArgs, streams: &mut Streams) -> Result<Answer> {
+    write::check(&args.output)?;
+    let wrapped = blob::open(&args.file, None, streams).map_err(|error| match error.downcast_ref() {
+        Some(Error::SecretRequired) => error.context("no other software reads keyed filters"),
+        _ => error,
+    })?;
+    let filter = wrapped.filter().base_alone().with_context(|| read::name(&args.file))?;
+    let bytes = interop::export(filter, args.to).with_context(|| {
+        format!("{}: a {} filter as {}", read::name(&args.file), filter.name(), args.to.name())
+    })?;
+    if write::is_stdout(&args.output) {
+        streams.print_blob(&bytes)?;
+        return Ok(Answer::Yes);
+    }
+    let rows = vec![("size", format!("{} bytes", grouped(bytes.len() as u64)))];
+    let wrote = format!("{}, {}", args.output.display(), args.to.name());
+    blob::save_bytes(&bytes, &args.output, None::<&()>, rows, wrote, streams)
+}

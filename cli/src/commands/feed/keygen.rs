@@ -1,0 +1,32 @@
+//! `feed keygen`.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use ed25519_dalek::SigningKey;
+use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
+use ed25519_dalek::pkcs8::{EncodePrivateKey, KeypairBytes};
+
+use crate::files::write;
+use crate::publishing::manifest;
+use crate::random;
+use crate::streams::{Answer, Streams};
+
+/// Make a key to sign with, and print the public key for those who follow the feed
+#[derive(clap::Args)]
+pub struct KeygenArgs {
+    /// Where to write the secret key, in PKCS #8. There must be no file yet
+    #[arg(short, long, value_name = "KEY")]
+    output: PathBuf,
+}
+
+pub fn run(args: KeygenArgs, streams: &mut Streams) -> Result<Answer> {
+    let secret_key = random::bytes()?;
+    let public = manifest::public_key(&SigningKey::from_bytes(&secret_key).verifying_key());
+    // Without the public key in it: OpenSSL 3.0 doesn't read a file with both.
+    let pem = KeypairBytes { secret_key, public_key: None }.to_pkcs8_pem(LineEnding::LF);
+    let pem = pem.map_err(|error| anyhow::anyhow!("{error}"))?;
+    write::write_secret(&args.output, pem.as_bytes())?;
+    streams.print_rows(&[("public key", public), ("wrote", args.output.display().to_string())])?;
+    Ok(Answer::Yes)
+}

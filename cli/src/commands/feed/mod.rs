@@ -1,0 +1,35 @@
+//! `feed`: a folder of files that keeps a filter up to date. docs/feeds.md.
+
+mod init;
+mod keygen;
+mod publish;
+mod verify;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::streams::{Answer, Streams};
+
+/// Publish a filter that stays up to date, as a folder for any static host
+#[derive(clap::Args)]
+pub struct FeedArgs {
+    #[command(subcommand)]
+    command: FeedCommand,
+}
+
+#[derive(Subcommand)]
+enum FeedCommand {
+    Init(init::InitArgs),
+    Keygen(keygen::KeygenArgs),
+    Publish(publish::PublishArgs),
+    Verify(verify::VerifyArgs),
+}
+
+pub fn run(args: FeedArgs, streams: &mut Streams) -> Result<Answer> {
+    match args.command {
+        FeedCommand::Init(args) => init::run(args, streams),
+        FeedCommand::Keygen(args) => keygen::run(args, streams),
+        FeedCommand::Publish(args) => publish::run(args, streams),
+        FeedCommand::Verify(args) => verify::run(args, streams),
+    }
+}

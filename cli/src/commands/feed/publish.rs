@@ -1,0 +1,202 @@
+//! `feed publish`.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, bail, ensure};
+use bloom_wasm::digests::sort;
+use serde::Serialize;
+
+use crate::args::number::{milliseconds, whole_milliseconds};
+use crate::args::omitted::Omitted;
+use crate::args::secret::SecretArgs;
+use crate::files::read;
+use crate::lists::digests::{allow, members};
+use crate::lists::keys::LineCounts;
+use crate::publishing::feed::{Next, Publisher, Renewal};
+use crate::publishing::guard::GuardArgs;
+use crate::publishing::manifest::File;
+use crate::publishing::trust::KeyArgs;
+use crate::streams::{Answer, Streams, unless_closed};
+use crate::text::{Row, grouped, time_in_words};
+
+/// Publish the next generation
+///
+/// A list that hasn't changed writes nothing, unless the manifest expires soon.
+#[derive(clap::Args)]
+pub struct PublishArgs {
+    /// The folder of the feed
+    dir: PathBuf,
+    /// Lists of keys, one a line
+    #[arg(value_name = "LIST", default_value = "-")]
+    lists: Vec<PathBuf>,
+    /// The folder that `feed init` made
+    #[arg(long, value_name = "DIR")]
+    state: PathBuf,
+    #[command(flatten)]
+    keys: KeyArgs,
+    /// Publish a feed without a signature that had one before
+    #[arg(long, conflicts_with = "sign")]
+    unsigned: bool,
+    /// A list of keys that must never be false positives; can be repeated. Give the same lists each time
+    #[arg(long, value_name = "LIST")]
+    allow: Vec<PathBuf>,
+    /// Leave out keys that are in both lists
+    #[arg(long, requires = "allow")]
+    allow_wins: bool,
+    #[command(flatten)]
+    omitted: Omitted,
+    /// How long clients may use this generation, such as 7d or 12h
+    #[arg(long, value_name = "TIME", default_value = "7d", value_parser = humantime::parse_duration)]
+    expires_in: Duration,
+    /// How long files that are no longer needed stay, for those who fetch them just now
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = humantime::parse_duration)]
+    grace: Duration,
+    /// The time of publication, if not now, such as 2026-11-21T09:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    created_at: Option<SystemTime>,
+    /// Publish even if no line of the lists is a key: it removes every key
+    #[arg(long)]
+    allow_empty: bool,
+    #[command(flatten)]
+    guard: GuardArgs,
+    #[command(flatten)]
+    secret: SecretArgs,
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a run did, for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PublishReport {
+    feed_id: String,
+    /// The generation in place, and whether this run made it.
+    generation: u64,
+    published: bool,
+    count: u64,
+    added: u64,
+    removed: u64,
+    /// The file that this run made.
+    file: Option<File>,
+    /// All files of the feed: their number and bytes.
+    files: usize,
+    byte_length: u64,
+    /// In milliseconds since 1970.
+    expires: u64,
+}
+
+pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
+    read::check_stdin(args.lists.iter().chain(&args.allow))?;
+    let trust = args.keys.read_to_sign()?;
+    let signs = !trust.signers.is_empty();
+    let now = milliseconds(args.created_at.unwrap_or_else(SystemTime::now))?;
+    let [expires_in, grace] = [args.expires_in, args.grace].map(whole_milliseconds);
+    ensure!(expires_in > 0, "--expires-in must be longer than that");
+    let mut publisher = Publisher::open(&args.dir, &args.state, args.secret.read()?, trust, now)?;
+    if publisher.is_signed()? && !signs && !args.unsigned {
+        bail!("the feed was signed until now, and clients expect it; give --sign, or --unsigned");
+    }
+    if let Some(why) = publisher.strange.take() {
+        streams.warn(&format!("not believed: {why:#}"));
+    }
+
+    let Read { members, allowed, lines, mut rows } = args.read(&publisher, streams)?;
+    let next = Next::of(&publisher, members, allowed, lines)?;
+    if let Err(refusal) = args.check(&next, &publisher) {
+        // A list that is wrong for days is no reason for clients to lose the one that they have.
+        match publisher.renew(next.into_allowed(), expires_in).with_context(|| format!("{refusal:#}"))? {
+            Renewal::None => return Err(refusal),
+            Renewal::NotYet => bail!("{refusal:#}; generation {} stays", publisher.state.generation),
+            Renewal::Signed => {
+                bail!(
+                    "{refusal:#}; the old list was signed anew as generation {}",
+                    publisher.state.generation
+                )
+            }
+            Renewal::Unknown => {
+                bail!("{refusal:#}; the state is an old copy, so no old list was signed anew")
+            }
+        }
+    }
+    let made = next.make(&publisher)?;
+    let published = publisher.publish(&next, made.as_ref(), expires_in)?;
+    publisher.prune(grace)?;
+
+    let state = &publisher.state;
+    let report = PublishReport {
+        feed_id: state.feed_id.clone(),
+        generation: state.generation,
+        published,
+        count: next.count(),
+        added: next.added,
+        removed: next.removed.len() as u64,
+        file: made.as_ref().map(|made| made.file.file.clone()),
+        files: state.files.len(),
+        byte_length: state.files.iter().map(|file| file.file.bytes).sum(),
+        expires: publisher.expires(),
+    };
+    rows.extend(report.rows(made.and_then(|made| made.replaced)));
+    unless_closed(if args.json { streams.print_json(&report) } else { streams.print_rows(&rows) })?;
+    Ok(Answer::Yes)
+}
+
+/// What the lists hold.
+struct Read {
+    /// The digests of the members and of the allowed keys, sorted.
+    members: Vec<u64>,
+    allowed: Vec<u64>,
+    /// How the members' lines were read.
+    lines: LineCounts,
+    /// What is to be said of the lists.
+    rows: Vec<Row>,
+}
+
+impl PublishArgs {
+    fn read(&self, publisher: &Publisher, streams: &mut Streams) -> Result<Read> {
+        let (profile, hashing) = (publisher.state.profile()?, publisher.hashing()?);
+        self.omitted.check(profile)?;
+        let (mut members, summary) = members(&self.lists, profile, hashing, &self.omitted, streams)?;
+        sort(&mut members)?;
+        let mut rows =
+            vec![("read", format!("{} keys", grouped(members.len() as u64)) + &summary.in_words())];
+        let mut allowed = Vec::new();
+        if !self.allow.is_empty() {
+            let words;
+            (allowed, words) = allow(&self.allow, self.allow_wins, hashing, profile, &mut members, streams)?;
+            sort(&mut members)?;
+            sort(&mut allowed)?;
+            rows.push(("allowed", words));
+        }
+        Ok(Read { members, allowed, lines: summary.lines(), rows })
+    }
+
+    /// Fails for lists that are more likely an error than what is wanted.
+    fn check(&self, next: &Next, publisher: &Publisher) -> Result<()> {
+        match next.count() {
+            0 if self.allow_empty => Ok(()),
+            0 => bail!("the lists gave no key, so nothing was published; --allow-empty removes every key"),
+            _ => self.guard.check(&next.change(publisher)?),
+        }
+    }
+}
+
+impl PublishReport {
+    /// The same for people. `because` is why there is a new base.
+    fn rows(&self, because: Option<String>) -> Vec<Row> {
+        let &PublishReport { added, removed, files, byte_length, .. } = self;
+        let mut rows =
+            vec![("changes", format!("{} keys added, {} removed", grouped(added), grouped(removed)))];
+        if let Some(File { kind, bytes, .. }) = &self.file {
+            rows.push(("file", format!("{} of {} bytes", kind.in_words(), grouped(*bytes))));
+        }
+        rows.extend(because.map(|reason| ("because", reason)));
+        let plural = if files == 1 { "" } else { "s" };
+        rows.push(("feed", format!("{files} file{plural} of {} bytes together", grouped(byte_length))));
+        let generation =
+            format!("generation {}, which expires {}", self.generation, time_in_words(self.expires));
+        rows.push(if self.published { ("wrote", generation) } else { ("unchanged", generation) });
+        rows
+    }
+}

@@ -1,0 +1,181 @@
+//! `info`: what a blob or a folder says by itself.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use bloom_wasm::info::Parameter;
+use bloom_wasm::{Blob, Delta, Info, Kind, LayerKind, Profile, Stack};
+
+use crate::args::secret::SecretArgs;
+use crate::files::blob::decode;
+use crate::files::delta::DeltaInfo;
+use crate::files::read;
+use crate::publishing::folder::Folder;
+use crate::publishing::manifest::Head;
+use crate::publishing::shards::size_in_words;
+use crate::streams::{Answer, Streams};
+use crate::text::{grouped, keyed_in_words, rate, time_in_words};
+
+/// Show what a blob holds
+#[derive(clap::Args)]
+pub struct InfoArgs {
+    /// The blob; - for standard input. Or the folder of a sharded filter
+    file: PathBuf,
+    #[command(flatten)]
+    secret: SecretArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
+    let secret = args.secret.read()?;
+    if args.file.is_dir() {
+        return folder(&Folder::open(&args.file, secret)?, args.json, streams);
+    }
+    let bytes = read::any(&args.file, streams)?;
+    let name = || read::name(&args.file);
+    if Blob::is_delta(&bytes) {
+        let delta = match &secret {
+            Some(secret) => Delta::decode_keyed(bytes, secret),
+            None => Delta::decode(bytes),
+        };
+        let delta = delta.with_context(name)?;
+        let info = DeltaInfo::of(&delta)?;
+        if args.json {
+            streams.print_json(&info)?
+        } else {
+            streams.print_rows(&info.rows())?
+        }
+        return Ok(Answer::Yes);
+    }
+    let blob = decode(bytes, secret.as_ref()).with_context(name)?;
+    let info = Info::of(&blob)?;
+    if args.json {
+        streams.print_json(&info)?;
+        return Ok(Answer::Yes);
+    }
+    let or = |value: Option<String>, otherwise: &str| value.unwrap_or_else(|| otherwise.to_owned());
+    let estimate = blob.filter().estimated_count();
+    let mut rows = vec![
+        ("kind", format!("{}: {}", info.kind, kind_in_words(blob.filter().base().kind()))),
+        ("profile", format!("{}: {}", info.profile, profile_in_words(blob.profile()))),
+        ("name", or(info.name.map(str::to_owned), "none")),
+        ("created", or(info.created_at.map(time_in_words), "unknown")),
+        (
+            "keys",
+            match info.count {
+                Some(count) => grouped(count),
+                None if estimate.is_finite() => {
+                    format!("about {}, estimated from the share of set bits", grouped(estimate as u64))
+                }
+                None => "too many to tell: every bit is set".to_owned(),
+            },
+        ),
+        (
+            "capacity",
+            match info.capacity {
+                // Its rate is the present one.
+                Some(keys) if info.foreign.is_some() => format!("{} keys, by its size", grouped(keys)),
+                Some(keys) => format!("{} keys, at a rate of {}", grouped(keys), rate(info.fpr)),
+                None if info.foreign.is_some() => "not said".to_owned(),
+                None => format!("any number of keys; the rate stays below {}", rate(info.fpr)),
+            },
+        ),
+        (
+            "fpr now",
+            format!(
+                "{}: the chance that an absent key is maybe present",
+                rate(blob.filter().estimated_fpr())
+            ),
+        ),
+        ("bits", grouped(info.bits)),
+        (
+            "hashes",
+            match info.hashes {
+                Some(hashes) => format!("{hashes} per key"),
+                None if info.foreign.is_some() => "as its software has them".to_owned(),
+                None => "one per key, split into parts".to_owned(),
+            },
+        ),
+        ("seed", info.seed.to_string()),
+        ("keyed", keyed_in_words(info.keyed)),
+        ("layers", layers_in_words(blob.filter())),
+        ("size", {
+            let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
+            format!("{} bytes{per_key}", grouped(info.byte_length))
+        }),
+        ("id", format!("{:016x}, the checksum", info.id)),
+    ];
+    if let Some(foreign) = &info.foreign {
+        rows.insert(1, ("foreign", foreign_in_words(foreign)));
+    }
+    streams.print_rows(&rows)?;
+    Ok(Answer::Yes)
+}
+
+fn kind_in_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Bloom => "keys can be added, never removed",
+        Kind::Counting => "keys can be added and removed",
+        Kind::Scalable => "any number of keys can be added, none removed",
+        Kind::Cuckoo => "keys can be added until it is full, and removed",
+        Kind::Ribbon => "read-only, and the smallest",
+        Kind::Foreign => "of other software, and asked as that asks it",
+    }
+}
+
+fn profile_in_words(profile: Profile) -> String {
+    let and = |set, what| if set { what } else { "" };
+    match profile {
+        Profile::Raw => "keys are bytes as they are given".to_owned(),
+        Profile::Url => "keys are host and path expressions of URLs".to_owned(),
+        Profile::Password { lowercase, sha1 } => {
+            format!("keys are passwords{}{}", and(lowercase, ", lower-cased"), and(sha1, ", hashed by SHA-1"))
+        }
+    }
+}
+
+fn foreign_in_words(parameters: &[(&'static str, Parameter)]) -> String {
+    let words = parameters.iter().map(|(name, value)| match value {
+        Parameter::Text(text) => format!("{name} {text}"),
+        Parameter::Number(number) => format!("{name} {number}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn layers_in_words(stack: &Stack) -> String {
+    let includes = stack.layers().iter().filter(|layer| layer.kind() == LayerKind::Include).count();
+    let excludes = stack.layers().len() - includes;
+    match (includes, excludes) {
+        (0, 0) => "none".to_owned(),
+        _ => format!("{includes} of added keys, {excludes} of keys that are certainly absent"),
+    }
+}
+
+/// The same of a sharded filter.
+fn folder(filter: &Folder, json: bool, streams: &mut Streams) -> Result<Answer> {
+    if json {
+        streams.print_json(&filter.shards)?;
+        return Ok(Answer::Yes);
+    }
+    let Head { feed_id, name, generation, created_at, expires, profile, fpr, seed, count, .. } =
+        &filter.shards.head;
+    let per = if filter.sharding.profile() == Profile::Url { "URL" } else { "key" };
+    streams.print_rows(&[
+        ("kind", "sharded: a ribbon filter for each part of the keys".to_owned()),
+        ("profile", profile.clone()),
+        ("name", name.clone().unwrap_or("none".to_owned())),
+        ("created", time_in_words(*created_at)),
+        ("expires", time_in_words(*expires)),
+        ("feed", feed_id.clone()),
+        ("generation", generation.to_string()),
+        ("keys", grouped(*count)),
+        ("fpr", format!("{} per {per}", rate(*fpr))),
+        ("shards", grouped(filter.shards.shards.into())),
+        ("size", size_in_words(&filter.shards)),
+        ("seed", seed.clone()),
+        ("keyed", keyed_in_words(filter.shards.head.check.is_some())),
+    ])?;
+    Ok(Answer::Yes)
+}

@@ -1,0 +1,14 @@
+//! The commands, a file each. None imports another.
+
+pub mod apply;
+pub mod build;
+pub mod calc;
+pub mod check;
+pub mod diff;
+pub mod export;
+pub mod feed;
+pub mod import;
+pub mod info;
+pub mod merge;
+pub mod shard;
+pub mod verify;

@@ -1,0 +1,75 @@
+//! `shard build`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+use bloom_wasm::Profile;
+use bloom_wasm::shards::Sharding;
+
+use crate::args::number::parse_fpr;
+use crate::args::profile::ProfileArg;
+use crate::args::secret::{SecretArgs, new_hashing};
+use crate::files::write;
+use crate::lists::spill;
+use crate::publishing::shards::{Shard, file_of_shard};
+use crate::streams::{Answer, Streams, unless_closed};
+use crate::text::grouped;
+
+/// Build one shard from digests on standard input, 8 bytes each, little-endian
+///
+/// A digest is the XXH64 of a key under the seed; Spark's xxhash64 is that with seed 42. With a secret it is the SipHash
+/// that FORMAT.md describes. Their first bits must be those of the shard. `shard index` takes the files of all shards.
+#[derive(clap::Args)]
+pub struct BuildArgs {
+    /// How many shards there are, a power of two up to 65536
+    #[arg(long, value_name = "N")]
+    shards: u32,
+    /// The number of this one, from 0
+    #[arg(long, value_name = "I")]
+    index: u32,
+    /// The seed of the digests. Default 0; with --secret-file it must be given, the same for all shards
+    #[arg(long)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    secret: SecretArgs,
+    /// The false-positive rate, per key. Default 1e-3, or 1e-4 with --profile password
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_fpr)]
+    fpr: Option<f64>,
+    /// What the keys are: raw or password
+    #[arg(long, value_enum, default_value = "raw")]
+    profile: ProfileArg,
+    /// Case is ignored, with --profile password
+    #[arg(long)]
+    lowercase: bool,
+    /// The keys are SHA-1 hashes of passwords, 20 bytes each, with --profile password
+    #[arg(long, conflicts_with = "lowercase")]
+    sha1_hex: bool,
+    /// The folder for the file of this shard
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+}
+
+pub fn run(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
+    let profile = args.profile.with(args.lowercase, args.sha1_hex);
+    let profile = profile.context("--lowercase and --sha1-hex need --profile password")?;
+    ensure!(profile != Profile::Url, "a URL's shard isn't told by its digest; use `build --shards`");
+    let secret = args.secret.read()?;
+    ensure!(secret.is_none() || args.seed.is_some(), "--secret-file needs --seed, the same for all shards");
+    let sharding = Sharding::new(profile, new_hashing(args.seed, secret.as_ref())?, args.shards)?;
+    ensure!(args.index < args.shards, "--index must be below --shards");
+    let mut bytes = Vec::new();
+    streams.input.read_to_end(&mut bytes).context("standard input")?;
+    ensure!(bytes.len().is_multiple_of(8), "standard input ends within a digest");
+    let mut digests = spill::from_bytes(&bytes)?;
+    drop(bytes);
+    if let Some(digest) = digests.iter().find(|digest| sharding.shard_of_digest(**digest) != args.index) {
+        bail!("the digest {digest:016x} belongs to shard {}", sharding.shard_of_digest(*digest));
+    }
+    let fpr = args.fpr.unwrap_or(profile.default_fpr());
+    let made = Shard::new(&sharding, profile.key_fpr(fpr), args.index, &mut digests, None)?;
+    let path = args.output.join(file_of_shard(args.index));
+    write::publish(&path, &made.bytes, || Ok(()))?;
+    let row = ("wrote", format!("{}, {} keys", path.display(), grouped(made.entry.count.into())));
+    unless_closed(streams.print_rows(&[row]))?;
+    Ok(Answer::Yes)
+}

@@ -1,0 +1,269 @@
+//! `verify`: a blob or a folder, compared with lists.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use bloom_wasm::keys::Input;
+use bloom_wasm::vectors::append;
+use bloom_wasm::{Blob, Filter, Profile, Stack, hash};
+use serde::Serialize;
+
+use crate::args::omitted::Omitted;
+use crate::args::secret::SecretArgs;
+use crate::files::blob::{self, key_of};
+use crate::files::read;
+use crate::lists::keys::{self, Summary};
+use crate::lists::lines::Place;
+use crate::publishing::folder::{Folder, Measured};
+use crate::streams::{Answer, Streams, unless_closed};
+use crate::text::{grouped, rate};
+
+/// How many random keys are asked together.
+const BLOCK: usize = 1 << 14;
+
+/// Check a blob against its list: count false negatives and measure the false-positive rate
+///
+/// Without --absent, the blob is asked for random keys: at least 1,000,000, and enough for 100 false positives at the
+/// rate that the blob estimates for itself. Exits with 1 if a member is absent.
+///
+/// Lists are read as `build` reads them for the blob's profile, so give the same options. A URL in a list of --absent
+/// is looked up by all of its keys. A member that --allow-wins removed counts as a false negative.
+#[derive(clap::Args)]
+pub struct VerifyArgs {
+    /// The blob, or the folder of a sharded filter
+    file: PathBuf,
+    /// The list that the blob was built from; can be repeated
+    #[arg(long, required = true, value_name = "LIST")]
+    members: Vec<PathBuf>,
+    /// A list of keys that are not members; can be repeated. Lines that are members aren't counted
+    #[arg(long, value_name = "LIST")]
+    absent: Vec<PathBuf>,
+    #[command(flatten)]
+    omitted: Omitted,
+    /// How many random keys to ask for
+    #[arg(long, conflicts_with = "absent", value_parser = clap::value_parser!(u64).range(1..))]
+    probes: Option<u64>,
+    #[command(flatten)]
+    secret: SecretArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Verdict {
+    members: u64,
+    false_negatives: u64,
+    probes: u64,
+    false_positives: u64,
+    /// False positives / probes; none without a probe.
+    measured_fpr: Option<f64>,
+    /// The 95 % interval of the measured rate: Wilson's, which also holds for few hits or none.
+    interval: Option<[f64; 2]>,
+    estimated_fpr: f64,
+}
+
+pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
+    read::check_stdin([&args.file].into_iter().chain(&args.members).chain(&args.absent))?;
+    if args.file.is_dir() {
+        return verify_folder(&args, streams);
+    }
+    let blob = blob::open(&args.file, args.secret.read()?.as_ref(), streams)?;
+    let mut members = Vec::new();
+    let (mut count, mut false_negatives) = (0, 0);
+    let take = |(count, missing, digests): &mut (u64, u64, Vec<u64>), input: &Input, _: Place| {
+        *count += 1;
+        let key = key_of(&blob, input.own())?;
+        let digest = blob.filter().hashing().digest(&key);
+        *missing += u64::from(!has(&blob, &key, digest));
+        if !args.absent.is_empty() {
+            digests.push(digest);
+        }
+        Ok(())
+    };
+    let summary = keys::for_each(
+        &args.members,
+        blob.profile(),
+        &args.omitted,
+        streams,
+        Default::default,
+        take,
+        |(more, missing, digests)| {
+            count += more;
+            false_negatives += missing;
+            append(&mut members, &digests)
+        },
+    )?;
+    members.sort_unstable();
+
+    let estimated_fpr = blob.filter().estimated_fpr();
+    let (probes, false_positives, absent_summary) = if args.absent.is_empty() {
+        let enough = if estimated_fpr > 0.0 { (100.0 / estimated_fpr).min(1e9) as u64 } else { 0 };
+        let (probes, hits) = random_probes(blob.filter(), args.probes.unwrap_or(enough.max(1_000_000)))?;
+        (probes, hits, Summary::default())
+    } else {
+        listed_probes(&blob, &args.absent, &members, streams)?
+    };
+    let measured =
+        Measured { members: count, false_negatives, probes, false_positives, estimated_fpr, summary };
+    Verdict::from(&measured).tell(&args, blob.profile(), &measured.summary, &absent_summary, streams)
+}
+
+/// The same for a sharded filter.
+fn verify_folder(args: &VerifyArgs, streams: &mut Streams) -> Result<Answer> {
+    if !args.absent.is_empty() {
+        bail!("--absent goes with a blob; a sharded filter is asked for random keys");
+    }
+    let mut sharded = Folder::open(&args.file, args.secret.read()?)?;
+    let measured = sharded.measure(&args.members, &args.omitted, args.probes, streams)?;
+    let profile = sharded.sharding.profile();
+    Verdict::from(&measured).tell(args, profile, &measured.summary, &Summary::default(), streams)
+}
+
+impl From<&Measured> for Verdict {
+    fn from(measured: &Measured) -> Self {
+        let &Measured { members, false_negatives, probes, false_positives, estimated_fpr, .. } = measured;
+        Verdict {
+            members,
+            false_negatives,
+            probes,
+            false_positives,
+            measured_fpr: (probes > 0).then(|| false_positives as f64 / probes as f64),
+            interval: (probes > 0).then(|| wilson(false_positives as f64, probes as f64)),
+            estimated_fpr,
+        }
+    }
+}
+
+impl Verdict {
+    fn tell(
+        &self,
+        args: &VerifyArgs,
+        profile: Profile,
+        summary: &Summary,
+        absent_summary: &Summary,
+        streams: &mut Streams,
+    ) -> Result<Answer> {
+        let Verdict { members, false_negatives, probes, false_positives, .. } = self;
+        let said = if args.json {
+            streams.print_json(self)
+        } else {
+            let per_key = if profile == Profile::Url { " per key" } else { "" };
+            let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
+            streams.print_rows(&[
+                (
+                    "members",
+                    format!("{} keys, {} false negatives", grouped(*members), grouped(*false_negatives))
+                        + &summary.in_words(),
+                ),
+                (
+                    "absent",
+                    format!("{} {source}, {} false positives", grouped(*probes), grouped(*false_positives))
+                        + &absent_summary.in_words(),
+                ),
+                (
+                    "measured fpr",
+                    match (self.measured_fpr, self.interval) {
+                        (Some(fpr), Some([low, high])) => {
+                            format!("{} (95 %: {} to {})", rate(fpr), rate(low), rate(high))
+                        }
+                        _ => "none: no keys to ask for".to_owned(),
+                    },
+                ),
+                ("expected fpr", format!("{}{per_key} by the fill", rate(self.estimated_fpr))),
+            ])
+        };
+        // The exit code answers even if nobody reads the rest.
+        unless_closed(said)?;
+        Ok(if *false_negatives == 0 { Answer::Yes } else { Answer::No })
+    }
+}
+
+/// Asks for a key by its digest, unless the filter hashes its own way.
+fn has(blob: &Blob, key: &[u8], digest: u64) -> bool {
+    match blob.filter().base() {
+        Filter::Foreign(filter) => filter.has(key),
+        _ => blob.filter().has_digest(digest),
+    }
+}
+
+/// Asks for random keys of 16 bytes. The chance that one of them is a given member is 2^-128.
+fn random_probes(filter: &Stack, probes: u64) -> Result<(u64, u64)> {
+    let key = |i: u64| {
+        let half = |seed| u128::from(hash::digest(seed, &i.to_le_bytes()));
+        half(0x5eed_0001) << 64 | half(0x5eed_0002)
+    };
+    let mut hits = 0;
+    for start in (0..probes).step_by(BLOCK) {
+        let keys = (start..probes).take(BLOCK).map(key);
+        let answers = match filter.base() {
+            // Bytes that are no text would be the same U+FFFD to some.
+            Filter::Foreign(foreign) => match foreign.keys().width() {
+                Some(width) => filter.has_many(keys.map(|key| key.to_le_bytes()[..width].to_vec())),
+                None => filter.has_many(keys.map(|key| format!("{key:032x}"))),
+            },
+            _ => filter.has_many(keys.map(|key| key.to_le_bytes())),
+        };
+        hits += answers?.into_iter().filter(|&answer| answer).count() as u64;
+    }
+    Ok((probes, hits))
+}
+
+/// Asks for the lines of lists, except for those with a member among their keys. The members are sorted.
+fn listed_probes(
+    blob: &Blob,
+    lists: &[PathBuf],
+    members: &[u64],
+    streams: &mut Streams,
+) -> Result<(u64, u64, Summary)> {
+    let (mut probes, mut hits) = (0, 0);
+    let take = |(probes, hits): &mut (u64, u64), input: &Input, _: Place| {
+        let keys = input.keys().map(|key| {
+            let key = key_of(blob, key)?;
+            Ok((blob.filter().hashing().digest(&key), key))
+        });
+        let keys = keys.collect::<bloom_wasm::error::Result<Vec<_>>>()?;
+        if !keys.iter().any(|(digest, _)| members.binary_search(digest).is_ok()) {
+            *probes += 1;
+            *hits += u64::from(keys.iter().any(|(digest, key)| has(blob, key, *digest)));
+        }
+        Ok(())
+    };
+    let summary = keys::for_each(
+        lists,
+        blob.profile(),
+        &Omitted::none(),
+        streams,
+        Default::default,
+        take,
+        |(more, found)| {
+            probes += more;
+            hits += found;
+            Ok(())
+        },
+    )?;
+    Ok((probes, hits, summary))
+}
+
+/// Wilson 1927, "Probable inference, the law of succession, and statistical inference", at 95 %.
+fn wilson(hits: f64, probes: f64) -> [f64; 2] {
+    const Z: f64 = 1.959_963_984_540_054;
+    let (rate, z2) = (hits / probes, Z * Z / probes);
+    let center = (rate + z2 / 2.0) / (1.0 + z2);
+    let half = Z / (1.0 + z2) * (rate * (1.0 - rate) / probes + z2 / (4.0 * probes)).sqrt();
+    [(center - half).max(0.0), (center + half).min(1.0)]
+}
+
+#[cfg(test)]
+mod tests {
+    /// Newcombe 1998, "Two-sided confidence intervals for the single proportion", table I: 81/263 and 0/20.
+    #[test]
+    fn wilson_interval() {
+        let near = |interval: [f64; 2], low: f64, high: f64| {
+            assert!((interval[0] - low).abs() < 5e-5 && (interval[1] - high).abs() < 5e-5, "{interval:?}");
+        };
+        near(super::wilson(81.0, 263.0), 0.2553, 0.3662);
+        near(super::wilson(0.0, 20.0), 0.0, 0.1611);
+    }
+}

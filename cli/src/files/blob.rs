@@ -1,0 +1,82 @@
+//! Reads blobs and writes them, and says so.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use bloom_wasm::hash::Secret;
+use bloom_wasm::{Blob, Filter, Info};
+use serde::Serialize;
+
+use super::{read, write};
+use crate::streams::{Answer, Streams, unless_closed};
+use crate::text::{self, Row, grouped};
+
+/// Reads a blob; `-` is standard input.
+pub fn open(path: &Path, secret: Option<&Secret>, streams: &mut Streams) -> Result<Blob> {
+    decode(read::any(path, streams)?, secret).with_context(|| read::name(path))
+}
+
+/// Reads the blob of a filter that is keyed if there is a secret.
+pub fn decode(bytes: Vec<u8>, secret: Option<&Secret>) -> bloom_wasm::error::Result<Blob> {
+    match secret {
+        Some(secret) => Blob::decode_keyed(bytes, secret),
+        None => Blob::decode(bytes),
+    }
+}
+
+/// Writes a blob, and says so unless it goes to standard output.
+pub fn save(
+    blob: &Blob,
+    path: &Path,
+    json: bool,
+    before: &[Row],
+    after: &[Row],
+    streams: &mut Streams,
+) -> Result<Answer> {
+    let bytes = blob.encode()?;
+    if write::is_stdout(path) {
+        streams.print_blob(&bytes)?;
+        return Ok(Answer::Yes);
+    }
+    let info = Info::of(blob)?;
+    let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
+    let size = [("size", format!("{} bytes{per_key}", grouped(info.byte_length)))];
+    let rows = [before, &size, after].concat();
+    let wrote = format!("{}, a {} filter", path.display(), info.kind);
+    save_bytes(&bytes, path, json.then_some(&info), rows, wrote, streams)
+}
+
+/// Writes a file. What it holds is told before it is in its place, so that nothing has changed if that fails; that it
+/// is written is told when it is. That nobody reads this doesn't matter.
+pub fn save_bytes(
+    bytes: &[u8],
+    path: &Path,
+    json: Option<&impl Serialize>,
+    mut rows: Vec<Row>,
+    wrote: String,
+    streams: &mut Streams,
+) -> Result<Answer> {
+    rows.push(("wrote", wrote));
+    let rows = text::rows(&rows);
+    let (last, before) = rows.split_last().expect("a row that was pushed");
+    write::write(path, bytes, || {
+        unless_closed(match json {
+            Some(info) => streams.print_json(info),
+            None => streams.print(before.concat().as_bytes()),
+        })
+    })?;
+    if json.is_none() {
+        unless_closed(streams.print(last.as_bytes()))
+            .with_context(|| format!("{} is written", path.display()))?;
+    }
+    Ok(Answer::Yes)
+}
+
+/// The bytes of a key: where the keys are numbers, those of the number that a line says.
+pub fn key_of<'a>(blob: &Blob, line: &'a [u8]) -> bloom_wasm::error::Result<Cow<'a, [u8]>> {
+    match blob.filter().base() {
+        Filter::Foreign(filter) => filter.keys().parse(line),
+        _ => Ok(line.into()),
+    }
+}

@@ -1,0 +1,46 @@
+//! Reads files as a whole. Lists are read elsewhere, as streams.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::streams::Streams;
+
+/// Reads a file of a folder, and no more than `most` bytes and one. A pipe could hold up the tool for ever, and a device
+/// has no end.
+pub fn regular(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let read = || -> Result<Vec<u8>> {
+        let file = fs::metadata(path)?;
+        ensure!(file.is_file(), "this is not a file");
+        let mut bytes = Vec::new();
+        fs::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().with_context(|| path.display().to_string())
+}
+
+/// Reads a file; `-` is standard input.
+pub fn any(path: &Path, streams: &mut Streams) -> Result<Vec<u8>> {
+    let bytes = if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        streams.input.read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        fs::read(path)
+    };
+    bytes.with_context(|| name(path))
+}
+
+/// Refuses to read standard input twice: the second time it would be empty.
+pub fn check_stdin<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    if paths.into_iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        bail!("standard input can be read only once");
+    }
+    Ok(())
+}
+
+/// The name of a file in messages.
+pub fn name(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}

@@ -1,0 +1,291 @@
+//! Writes a blob. A file is replaced as a whole or not at all; a device or a pipe is written to.
+
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use tempfile::NamedTempFile;
+
+use super::signals;
+
+/// Fails early if nothing can be written to the path.
+pub fn check(path: &Path) -> Result<()> {
+    if is_stdout(path) {
+        return Ok(());
+    }
+    let (file, there) = target(path)?;
+    if there.is_none() {
+        let name = || path.display().to_string();
+        let folder = fs::metadata(folder(&file)).with_context(name)?;
+        // A path that ends in a slash names a folder.
+        if !folder.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(io::Error::from(io::ErrorKind::NotADirectory)).with_context(name);
+        }
+    }
+    Ok(())
+}
+
+/// Fails if one of the inputs is the file that would be replaced. `what` they are is "a list", say.
+pub fn check_inputs<'a>(
+    what: &str,
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+    output: &Path,
+) -> Result<()> {
+    if is_stdout(output) || !output.is_file() {
+        return Ok(());
+    }
+    for input in inputs {
+        if input.as_os_str() != "-" && is_same(input, output) {
+            bail!("{}: this is {what}, and the output too", output.display());
+        }
+    }
+    Ok(())
+}
+
+/// Whether two paths lead to one file.
+#[cfg(unix)]
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    id(one).is_some_and(|one| id(other) == Some(one))
+}
+
+/// WASI doesn't tell which file it is. So this goes by the paths, and follows the links at their ends.
+#[cfg(not(unix))]
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let here = std::env::current_dir().unwrap_or_default();
+    let place = |path| target(path).ok().map(|(file, _)| here.join(file));
+    place(one).is_some_and(|one| place(other) == Some(one))
+}
+
+/// Whether the path names standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].into_iter().any(|name| path == Path::new(name))
+}
+
+/// The folder of a file.
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// Whether the path names an open file by its number, as a shell does.
+fn is_descriptor(file: &Path) -> bool {
+    folder(file)
+        .canonicalize()
+        .is_ok_and(|folder| folder.starts_with("/proc") || folder.starts_with("/dev/fd"))
+}
+
+/// Follows a path through all links. Returns the file it leads to, which may not exist, and the metadata of what
+/// exists. The number of an open file doesn't count as a link: the file may have no name any more, or others may be
+/// writing to it.
+///
+/// # Errors
+/// If the path leads to a folder, or can't be reached.
+fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
+    let there = match fs::metadata(path) {
+        Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(there) => Ok(Some(there)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    };
+    let there = there.with_context(|| path.display().to_string())?;
+    let mut file = slashed(path);
+    // Links that lead in a circle are refused above.
+    while !is_descriptor(&file)
+        && let Ok(next) = fs::read_link(&file)
+    {
+        file.pop();
+        file.push(next);
+    }
+    Ok((file, there))
+}
+
+/// The place of a file in a folder of the tool's own, and the metadata of the file that is there. Others may have put
+/// something else there: a link isn't followed, and like a pipe it is replaced.
+///
+/// # Errors
+/// If there is a folder, or the place can't be reached.
+fn place(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
+    let there = match fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(there) => Ok(Some(there).filter(Metadata::is_file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    };
+    Ok((slashed(path), there.with_context(|| path.display().to_string())?))
+}
+
+/// WASI's paths have slashes, so what came before a backslash would be no folder. Windows has set `OS` for ever.
+fn slashed(path: &Path) -> PathBuf {
+    match path.to_str() {
+        Some(text)
+            if cfg!(target_os = "wasi") && std::env::var_os("OS").is_some_and(|os| os == "Windows_NT") =>
+        {
+            with_slashes(text).into()
+        }
+        _ => path.to_owned(),
+    }
+}
+
+/// A path of Windows with slashes, but for the two backslashes before a server: they make it no absolute path of WASI,
+/// so it reaches Windows as it is.
+fn with_slashes(path: &str) -> String {
+    let start = if path.starts_with(r"\\") { 2 } else { 0 };
+    path[..start].to_owned() + &path[start..].replace('\\', "/")
+}
+
+/// Whose a file is.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Any,
+    /// A file that a run publishes or remembers. Its folder is for one run at a time.
+    Own,
+    /// The same, and nobody else may read it.
+    Private,
+}
+
+/// How the names of temporary files begin.
+fn prefix(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Any => ".bloom-wasm-",
+        Kind::Own => ".bloom-wasm-own-",
+        // bin/wasi.js knows it: WASI has no modes.
+        Kind::Private => ".bloom-wasm-private-",
+    }
+}
+
+/// Writes a file. `report` runs before the file is put in its place. If it fails, nothing has changed.
+pub fn write(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> Result<()> {
+    put(path, bytes, Kind::Any, report)
+}
+
+/// Fails early if [`publish`] can't put a file there.
+pub fn check_place(path: &Path) -> Result<()> {
+    place(path).map(|_| ())
+}
+
+/// Writes a file into a folder that is for one run at a time: [`clear`] finds what is left if the run is killed.
+pub fn publish(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> Result<()> {
+    put(path, bytes, Kind::Own, report)
+}
+
+/// The same for a file that nobody else may read.
+pub fn remember(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> Result<()> {
+    put(path, bytes, Kind::Private, report)
+}
+
+/// Removes from a folder what runs left that were killed.
+pub fn clear(folder: &Path) -> Result<()> {
+    remove(folder, |name| [Kind::Own, Kind::Private].into_iter().any(|kind| name.starts_with(prefix(kind))))
+}
+
+/// Removes some files of a folder.
+pub fn remove(folder: &Path, is_left: impl Fn(&str) -> bool) -> Result<()> {
+    let remove = || -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_name().to_str().is_some_and(&is_left) && entry.file_type()?.is_file() {
+                match fs::remove_file(entry.path()) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    removed => removed?,
+                }
+            }
+        }
+        Ok(())
+    };
+    remove().with_context(|| folder.display().to_string())
+}
+
+fn put(path: &Path, bytes: &[u8], kind: Kind, report: impl FnOnce() -> Result<()>) -> Result<()> {
+    let name = || path.display().to_string();
+    let (file, there) = if kind == Kind::Any { target(path)? } else { place(path)? };
+    let is_device = there.as_ref().is_some_and(|there| !there.is_file()) || is_descriptor(&file);
+    if kind == Kind::Any && is_device {
+        // A device, a pipe or an open file: replacing it would be a surprise.
+        let mut device = OpenOptions::new().append(true).open(path).with_context(name)?;
+        report()?;
+        return device.write_all(bytes).with_context(name);
+    }
+    let temporary = temporary(&file, bytes, there, kind).with_context(name)?;
+    report()?;
+    let mut path = signals::temporary();
+    temporary.persist(&file).map_err(|error| error.error).with_context(name)?;
+    *path = None;
+    Ok(())
+}
+
+/// Writes a new file that nobody else may read.
+///
+/// # Errors
+/// If there is a file already.
+pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<()> {
+    let name = || path.display().to_string();
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).with_context(name)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // Half a key is of no use.
+        let _ = fs::remove_file(path);
+    }
+    written.with_context(name)
+}
+
+/// Writes the bytes to a temporary file beside the final one, with the owner and the mode of the file it will replace.
+fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>, kind: Kind) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix(kind));
+    #[cfg(unix)]
+    if there.is_none() && kind != Kind::Private {
+        // The mode of an ordinary file, less the umask. The crate's default mode is for secrets.
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    let mut path = signals::temporary();
+    #[cfg(unix)]
+    signals::watch()?;
+    let mut temporary = builder.tempfile_in(folder(file)).map_err(plain)?;
+    *path = Some(temporary.path().to_owned());
+    drop(path);
+    temporary.as_file_mut().write_all(bytes)?;
+    // WASI knows no modes: what runs the tool there gives the file its mode when it is renamed.
+    if let Some(there) = there
+        && !cfg!(target_os = "wasi")
+    {
+        // A user who may not change the owner keeps the file.
+        #[cfg(unix)]
+        let _ = {
+            use std::os::unix::fs::{MetadataExt, fchown};
+            fchown(temporary.as_file(), Some(there.uid()), Some(there.gid()))
+        };
+        if kind != Kind::Private {
+            temporary.as_file().set_permissions(there.permissions())?;
+        }
+    }
+    temporary.as_file().sync_all()?;
+    Ok(temporary)
+}
+
+/// The error without the name of the temporary file, which tells nobody anything.
+fn plain(error: io::Error) -> io::Error {
+    // The named one keeps the kind, and hides the number.
+    if error.raw_os_error().is_some() { error } else { error.kind().into() }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn windows_paths_get_slashes() {
+        for (path, expected) in [
+            (r"C:\lists\out.bloom", "C:/lists/out.bloom"),
+            (r"..\out", "../out"),
+            (r"\\server\share\out", r"\\server/share/out"),
+            ("größer/ö", "größer/ö"),
+            (r"\", "/"),
+        ] {
+            assert_eq!(super::with_slashes(path), expected);
+        }
+    }
+}

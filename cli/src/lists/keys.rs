@@ -1,0 +1,194 @@
+//! Lists for the tool: lines to keys on all cores, and the report about lines that give no keys.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use bloom_wasm::Profile;
+use bloom_wasm::keys::native::Native;
+use bloom_wasm::keys::url::Canonical;
+use bloom_wasm::keys::{Input, Skip, list};
+use serde::{Deserialize, Serialize};
+
+use super::lines::{self, Place};
+use crate::args::omitted::Omitted;
+use crate::streams::Streams;
+use crate::text::{grouped, quoted};
+
+/// How many notices are shown.
+const SHOWN: usize = 10;
+
+/// Whether the input is a public suffix and nothing more. A host that matches only a wildcard rule, such as a single
+/// machine in a cloud, belongs to one customer, so it doesn't count unless a registry made the rule.
+fn is_suffix(input: &Input) -> bool {
+    let Input::Url(url) = input else { return false };
+    let Some(host) = url.canonical().map(Canonical::host) else { return false };
+    if input.own().len() != host.len() + 1 {
+        return false;
+    }
+    let Ok(host) = str::from_utf8(host) else { return false };
+    let parent = host.find('.').map_or("", |dot| &host[dot..]);
+    match suffix(host) {
+        Some(psl2::Type::Private) => suffix(&format!("no-such-name{parent}")).is_none(),
+        suffix => suffix.is_some(),
+    }
+}
+
+/// Who made the rule that makes a host a public suffix; none if it isn't one.
+fn suffix(host: &str) -> Option<psl2::Type> {
+    psl2::lookup(host).filter(psl2::Domain::is_public_suffix)?.typ()
+}
+
+/// How a list was read.
+#[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LineCounts {
+    /// The entries that gave a key, also a repeated one.
+    pub keys: u64,
+    /// Those that gave none, but for those that were to be left out.
+    pub skipped: u64,
+}
+
+impl LineCounts {
+    pub fn skipped_share(self) -> f64 {
+        self.skipped as f64 / (self.keys + self.skipped).max(1) as f64
+    }
+}
+
+/// What the lists contained besides keys.
+#[derive(Default)]
+pub struct Summary {
+    comments: u64,
+    not_utf8: u64,
+    lines: LineCounts,
+    /// The number of skipped lines for each reason, in words.
+    skipped: BTreeMap<&'static str, u64>,
+    notices: Notices,
+}
+
+/// What is printed on standard error after the reading, so that it doesn't break the progress bar: the first ten
+/// notices and how many more there are.
+#[derive(Default)]
+pub struct Notices {
+    lines: Vec<String>,
+    more: u64,
+}
+
+impl Notices {
+    pub fn push(&mut self, line: impl FnOnce() -> String) {
+        if self.lines.len() < SHOWN { self.lines.push(line()) } else { self.more += 1 }
+    }
+
+    pub fn print(&self, streams: &mut Streams) {
+        let more = (self.more > 0).then(|| format!("and {} more", grouped(self.more)));
+        for line in self.lines.iter().chain(&more) {
+            streams.warn(line);
+        }
+    }
+}
+
+/// Why a line was skipped, and what would keep it.
+fn words(skip: Skip) -> &'static str {
+    match skip {
+        Skip::PublicSuffix => "a public suffix; --allow-suffixes keeps it",
+        skip => skip.words(),
+    }
+}
+
+impl Summary {
+    fn skip(&mut self, skip: Skip, line: &[u8], place: Place) {
+        *self.skipped.entry(words(skip)).or_default() += 1;
+        // Nobody needs to see what they asked to leave out.
+        if !matches!(skip, Skip::TooShort | Skip::TooRare) {
+            self.lines.skipped += 1;
+            self.notices.push(|| format!("{}: skipped, {}: {}", place(), words(skip), quoted(line)));
+        }
+    }
+
+    /// Appends what later lines contained.
+    fn merge(&mut self, later: Summary) {
+        self.comments += later.comments;
+        self.not_utf8 += later.not_utf8;
+        self.lines.keys += later.lines.keys;
+        self.lines.skipped += later.lines.skipped;
+        for (reason, count) in later.skipped {
+            *self.skipped.entry(reason).or_default() += count;
+        }
+        for line in later.notices.lines {
+            self.notices.push(|| line);
+        }
+        self.notices.more += later.notices.more;
+    }
+
+    /// How many entries gave keys, and how many none.
+    pub fn lines(&self) -> LineCounts {
+        self.lines
+    }
+
+    /// A summary in words, each part after a comma.
+    pub fn in_words(&self) -> String {
+        let mut words = String::new();
+        if self.comments > 0 {
+            words += &format!(", {} comments skipped", grouped(self.comments));
+        }
+        if self.not_utf8 > 0 {
+            words += &format!(", {} not UTF-8 and kept as they are", grouped(self.not_utf8));
+        }
+        for (reason, count) in &self.skipped {
+            words += &format!(", {} skipped ({reason})", grouped(*count));
+        }
+        words
+    }
+}
+
+/// Calls `take` with each input that the profile finds in the lines of the lists, and with its place. With a profile
+/// with SHA-1, the lines are hashes. Each thread collects into its own `T`, made by `new`; `merge` gets these in the
+/// order of the lines.
+pub fn for_each<T: Send>(
+    paths: &[PathBuf],
+    profile: Profile,
+    omitted: &Omitted,
+    streams: &mut Streams,
+    new: impl Fn() -> T + Sync,
+    take: impl Fn(&mut T, &Input, Place) -> bloom_wasm::error::Result<()> + Sync,
+    mut merge: impl FnMut(T) -> bloom_wasm::error::Result<()>,
+) -> Result<Summary> {
+    let rules = list::Rules { profile, min_length: omitted.min_length, min_count: omitted.min_count };
+    let mut summary = Summary::default();
+    let collect = |chunk: &lines::Chunk| {
+        let (mut taken, mut summary) = (new(), Summary::default());
+        chunk.for_each_line(|line, place| {
+            let kept =
+                matches!(profile, Profile::Password { sha1: false, .. }) && line.len() <= list::MAX_LINE;
+            summary.not_utf8 += u64::from(kept && str::from_utf8(line).is_err());
+            // In a list of URLs, a line without an entry is a comment.
+            let mut comment = profile == Profile::Url;
+            if profile == Profile::Raw && line.starts_with(b"#") {
+                summary.comments += 1;
+                return Ok(());
+            }
+            rules.read_line(&Native, line, &mut |input| {
+                comment = false;
+                match input {
+                    Ok(input) if !omitted.allow_suffixes && is_suffix(&input) => {
+                        summary.skip(Skip::PublicSuffix, line, place);
+                    }
+                    Ok(input) => {
+                        summary.lines.keys += 1;
+                        take(&mut taken, &input, place)?;
+                    }
+                    Err(skip) => summary.skip(skip, line, place),
+                }
+                Ok(())
+            })?;
+            summary.comments += u64::from(comment);
+            Ok(())
+        })?;
+        Ok((taken, summary))
+    };
+    lines::for_each_chunk(paths, streams.input, collect, |(taken, more)| {
+        summary.merge(more);
+        merge(taken)
+    })?;
+    summary.notices.print(streams);
+    Ok(summary)
+}

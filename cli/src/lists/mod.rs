@@ -1,0 +1,6 @@
+//! Lists: read as a stream, on all cores, line by line to keys.
+
+pub mod digests;
+pub mod keys;
+pub mod lines;
+pub mod spill;

@@ -1,0 +1,173 @@
+//! Digests on disk, split by shard: so a list may be longer than memory.
+
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::path::Path;
+
+use bloom_wasm::error::Result;
+use bloom_wasm::shards::Sharding;
+#[cfg(target_os = "wasi")]
+use bloom_wasm::vectors::append;
+use bloom_wasm::vectors::reserve;
+
+/// Into how many files the digests go, at most. Each is then read as a whole.
+const FILES: u32 = 64;
+/// The bytes of a digest in a file: the number of its shard among those of the file, and the digest.
+const RECORD: usize = 10;
+
+/// Digests in temporary files, which have no name, so they are gone however the program ends.
+pub struct Spill {
+    files: Vec<BufWriter<Scratch>>,
+    /// How many digests each shard has.
+    counts: Vec<usize>,
+    error: io::Result<()>,
+}
+
+#[cfg(not(target_os = "wasi"))]
+type Scratch = std::fs::File;
+
+#[cfg(not(target_os = "wasi"))]
+fn scratch(folder: &Path) -> io::Result<Scratch> {
+    tempfile::tempfile_in(folder)
+}
+
+/// WASI has no files without a name, so a list there isn't longer than memory.
+#[cfg(target_os = "wasi")]
+type Scratch = Memory;
+
+#[cfg(target_os = "wasi")]
+fn scratch(_: &Path) -> io::Result<Scratch> {
+    Ok(Scratch::default())
+}
+
+/// A file in memory, which is written to its end before it is read. If there is no memory, writing fails.
+#[cfg(target_os = "wasi")]
+#[derive(Default)]
+struct Memory(io::Cursor<Vec<u8>>);
+
+#[cfg(target_os = "wasi")]
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        append(self.0.get_mut(), bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "wasi")]
+impl Read for Memory {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+#[cfg(target_os = "wasi")]
+impl Seek for Memory {
+    fn seek(&mut self, place: io::SeekFrom) -> io::Result<u64> {
+        self.0.seek(place)
+    }
+}
+
+/// Digests on their way into a [`Spill`]. Each thread fills its own.
+pub struct Buffer {
+    /// What goes to each file.
+    files: Vec<Vec<u8>>,
+    each: u32,
+    length: u64,
+}
+
+impl Buffer {
+    pub fn new(sharding: &Sharding) -> Self {
+        let files = FILES.min(sharding.shards());
+        // A chunk of a list has some thousands of keys.
+        let room = || Vec::with_capacity(1 << 10);
+        Buffer { files: (0..files).map(|_| room()).collect(), each: sharding.shards() / files, length: 0 }
+    }
+
+    /// Appends the digest of a key of this shard.
+    pub fn push(&mut self, shard: u32, digest: u64) {
+        let file = &mut self.files[(shard / self.each) as usize];
+        // A file has at most 2^10 shards.
+        file.extend_from_slice(&((shard % self.each) as u16).to_le_bytes());
+        file.extend_from_slice(&digest.to_le_bytes());
+        self.length += 1;
+    }
+
+    /// The number of digests.
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+/// The digests of each of some shards, in no order, and as often as they were added.
+pub type Shards = Vec<Vec<u64>>;
+
+impl Spill {
+    pub fn new(sharding: &Sharding, folder: &Path) -> io::Result<Self> {
+        let files = FILES.min(sharding.shards());
+        let files = (0..files).map(|_| scratch(folder).map(BufWriter::new)).collect::<io::Result<_>>()?;
+        Ok(Spill { files, counts: vec![0; sharding.shards() as usize], error: Ok(()) })
+    }
+
+    /// Adds digests. The first failure comes with [`Spill::parts`].
+    pub fn extend(&mut self, batch: Buffer) {
+        let counts = self.counts.chunks_mut(batch.each as usize);
+        for ((file, counts), records) in self.files.iter_mut().zip(counts).zip(batch.files) {
+            if self.error.is_err() {
+                return;
+            }
+            for record in records.as_chunks().0 {
+                counts[split(record).0] += 1;
+            }
+            self.error = file.write_all(&records);
+        }
+    }
+
+    /// The digests of some shards at a time, in the order of the shards: of as many in each part.
+    pub fn parts(self) -> impl Iterator<Item = io::Result<Shards>> + Send {
+        let mut failed = Some(self.error).filter(io::Result::is_err);
+        let each = self.counts.len() / self.files.len();
+        let counts: Vec<Vec<usize>> = self.counts.chunks(each).map(<[usize]>::to_vec).collect();
+        self.files.into_iter().zip(counts).map(move |(file, counts)| {
+            failed.take().unwrap_or(Ok(()))?;
+            let mut file = file.into_inner().map_err(|error| error.into_error())?;
+            file.rewind()?;
+            let room = |&count| {
+                let mut room = Vec::new();
+                reserve(&mut room, count).map_err(io::Error::other).map(|()| room)
+            };
+            let mut part = counts.iter().map(room).collect::<io::Result<Shards>>()?;
+            let mut file = BufReader::with_capacity(1 << 16, file);
+            let mut record = [0; RECORD];
+            for _ in 0..counts.iter().sum() {
+                file.read_exact(&mut record)?;
+                let (shard, digest) = split(&record);
+                part[shard].push(digest);
+            }
+            Ok(part)
+        })
+    }
+}
+
+/// Digests as they lie in files: 8 bytes each, little-endian.
+pub fn to_bytes(digests: &[u64]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reserve(&mut bytes, digests.len().saturating_mul(8))?;
+    bytes.extend(digests.iter().flat_map(|digest| digest.to_le_bytes()));
+    Ok(bytes)
+}
+
+/// The digests of whole files.
+pub fn from_bytes(bytes: &[u8]) -> Result<Vec<u64>> {
+    let mut digests = Vec::new();
+    reserve(&mut digests, bytes.len() / 8)?;
+    digests.extend(bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+    Ok(digests)
+}
+
+/// The number of a shard, and a digest.
+fn split(&[low, high, ref digest @ ..]: &[u8; RECORD]) -> (usize, u64) {
+    (u16::from_le_bytes([low, high]).into(), u64::from_le_bytes(*digest))
+}

@@ -1,0 +1,480 @@
+//! How a feed goes on: what has changed, the file that says so, and the manifest. docs/feeds.md.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::guard::Change;
+use super::manifest::{self, FeedPayload, File, FileKind, Head, Manifest, Payload};
+use super::state::{DigestFile, Folder, Published, State, Unlisted};
+use super::trust::{self, Live, Trust};
+use crate::files::blob::decode;
+use crate::files::{read, write};
+use crate::lists::keys::LineCounts;
+use bloom_wasm::digests::{sort, strangers};
+use bloom_wasm::hash::{Hashing, Secret};
+use bloom_wasm::vectors::{append, copied};
+use bloom_wasm::{Blob, Delta, Kind, Profile, Stack, Update};
+
+/// The most deltas over a base. Each makes a query a little slower.
+const DELTAS: usize = 8;
+/// The share of the false positives that the base may make. The includes of the deltas share the rest.
+const BASE_SHARE: f64 = 0.8;
+
+/// A feed that is being published: its folder and its state, which is locked.
+pub struct Publisher {
+    dir: PathBuf,
+    folder: Folder,
+    pub state: State,
+    /// The secret, if the feed is keyed.
+    pub secret: Option<Secret>,
+    /// The manifest in the folder, and its payload, if it is to be believed.
+    live: Option<(String, FeedPayload)>,
+    /// Why the manifest in the folder isn't to be believed.
+    pub strange: Option<anyhow::Error>,
+    trust: Trust,
+    /// In milliseconds since 1970.
+    now: u64,
+}
+
+impl Publisher {
+    pub fn open(dir: &Path, state: &Path, secret: Option<Secret>, trust: Trust, now: u64) -> Result<Self> {
+        let folder = Folder::open(state)?;
+        let state = folder.load()?;
+        // Fails for another secret than that of the feed.
+        state.hashing(secret.as_ref()).with_context(|| dir.display().to_string())?;
+        let name = || dir.join(FeedPayload::FILE).display().to_string();
+        write::check_place(&dir.join(FeedPayload::FILE))?;
+        let live = manifest::read_bytes::<FeedPayload>(dir);
+        let (live, strange) = match trust.judge::<FeedPayload>(live, Some(&state)).with_context(name)? {
+            Live::None => (None, None),
+            Live::Believed(text, live) => (Some((text, live)), None),
+            Live::Strange(why) => (None, Some(why.context(name()))),
+        };
+        folder.clear(&state)?;
+        write::clear(dir)?;
+        Ok(Publisher { dir: dir.to_owned(), folder, state, secret, live, strange, trust, now })
+    }
+
+    /// How keys become digests.
+    pub fn hashing(&self) -> Result<Hashing> {
+        self.state.hashing(self.secret.as_ref())
+    }
+
+    /// Whether the manifest that is in place has a signature, or the last one that this state knows.
+    pub fn is_signed(&self) -> Result<bool> {
+        let is_signed = |text: &String| Ok(Manifest::<FeedPayload>::parse(text.as_bytes())?.is_signed());
+        // A state that was lost knows no manifest, but the folder has one.
+        let live = self.live.as_ref().map_or(Ok::<_, anyhow::Error>(false), |(text, _)| is_signed(text))?;
+        Ok(live || self.state.is_signed()? == Some(true))
+    }
+
+    /// When the manifest in place expires, in milliseconds since 1970; 0 if there is none.
+    pub fn expires(&self) -> u64 {
+        self.live.as_ref().map_or(0, |(_, live)| live.head.expires)
+    }
+
+    /// How many keys the last generation has, by its manifest.
+    fn last_count(&self) -> Result<u64> {
+        let last = self.state.payload()?;
+        // If the state is an old copy, the manifest in place is the last.
+        let all = last.as_ref().into_iter().chain(self.live.as_ref().map(|(_, live)| live));
+        Ok(all.max_by_key(|last| last.head.generation).map_or(0, |last| last.head.count))
+    }
+
+    /// Signs the list of the last generation anew if that is about to expire, since the next list was refused. If its
+    /// files are missing or damaged, they are made anew. `allowed` is sorted.
+    pub fn renew(&mut self, allowed: Vec<u64>, expires_in: u64) -> Result<Renewal> {
+        // If the state is an old copy, its list may be older than the one that clients have.
+        let files = self.state.files.iter().map(|file| &file.file);
+        let is_old = self.live.as_ref().is_some_and(|(_, live)| {
+            live.head.generation > self.state.generation && !live.files.iter().eq(files)
+        });
+        if is_old {
+            return Ok(Renewal::Unknown);
+        }
+        let Some(members) = &self.state.members else { return Ok(Renewal::None) };
+        let lines = self.state.lines;
+        let is_signed_anew = match (self.folder.read(members), self.damage()) {
+            (Ok(members), damage) => {
+                let allowed = strangers(&allowed, &members, &|_| true)?;
+                let next = Next { members, allowed, lines, unusable: damage, ..Next::default() };
+                let made = next.unusable.is_some().then(|| next.make(self)).transpose()?.flatten();
+                self.publish(&next, made.as_ref(), expires_in)?
+            }
+            // The files are those of the list, and its number of keys is known.
+            (Err(_), None) if !self.is_in_place(expires_in) => {
+                self.sign(self.last_count()?, lines, None, expires_in)?;
+                true
+            }
+            (Err(_), None) => false,
+            (Err(error), Some(damage)) => bail!("the old list can't be signed anew: {error:#}; {damage}"),
+        };
+        Ok(if is_signed_anew { Renewal::Signed } else { Renewal::NotYet })
+    }
+
+    /// Why the files that were published can't be gone on from, if so.
+    fn damage(&self) -> Option<String> {
+        if self.state.files.is_empty() {
+            return Some("it is the first".to_owned());
+        }
+        let damage = self.state.files.iter().map(|file| read_file(&self.dir, &file.file));
+        damage.filter_map(Result::err).next_back().map(|error| format!("{error:#}"))
+    }
+
+    /// Whether the last manifest of this state is in place.
+    fn is_live(&self) -> bool {
+        self.live.as_ref().is_some_and(|(text, _)| *text == self.state.manifest)
+    }
+
+    /// Whether there is nothing to sign unless the list changes.
+    fn is_in_place(&self, expires_in: u64) -> bool {
+        self.is_live() && self.is_fresh(expires_in)
+    }
+
+    /// Puts the next generation in place, unless the one that is there has nothing to be changed. First comes the new
+    /// file, then the state, then the manifest: so a run that ends in between leaves a whole feed, and is made up for
+    /// by the next. Returns whether there is a new generation.
+    pub fn publish(&mut self, next: &Next, made: Option<&NewFile>, expires_in: u64) -> Result<bool> {
+        let before = self.state.digests();
+        if let Some(made) = made {
+            self.place(next, made)?;
+        }
+        self.unlist();
+        let published = made.is_some() || !self.is_in_place(expires_in);
+        if published {
+            let is_other = next.changes() > 0 || self.state.members.is_none();
+            let members = is_other.then_some(&next.members[..]);
+            self.sign(next.count(), next.lines, members, expires_in)?;
+        }
+        // From here on everything is published, and what is left over only takes room.
+        let after = self.state.digests();
+        // By their names: a new file may have that of an old one.
+        let is_left = |old: &&DigestFile| after.iter().all(|digests| digests.name() != old.name());
+        for digests in before.iter().filter(is_left) {
+            self.folder.remove(digests);
+        }
+        Ok(published)
+    }
+
+    /// Writes the new file, and puts it into the state.
+    fn place(&mut self, next: &Next, made: &NewFile) -> Result<()> {
+        let mut file = made.file.clone();
+        let sha256 = file.file.sha256.clone();
+        // If the run ends here, a later one deletes the file.
+        self.state.unlisted.push(Unlisted { sha256: sha256.clone(), since: self.now });
+        self.folder.save(&self.state)?;
+        write::publish(&self.dir.join(&sha256), &made.bytes, || self.folder.check())?;
+        if file.file.kind == FileKind::Delta {
+            let removed = next.all_removed(self, made.keep)?;
+            file.removed = Some(self.folder.write(format!("removed-{}", &sha256[..16]), &removed)?);
+        }
+        for dropped in self.state.files.drain(made.keep..) {
+            self.state.unlisted.push(Unlisted { sha256: dropped.file.sha256, since: self.now });
+        }
+        self.state.files.push(file);
+        Ok(())
+    }
+
+    /// Brings the list of unlisted files up to date. The manifest in place may name some that this state doesn't know: a
+    /// state that was lost, or a newer one than this, published them.
+    fn unlist(&mut self) {
+        let State { files, unlisted, .. } = &mut self.state;
+        for File { sha256, .. } in self.live.iter().flat_map(|(_, live)| &live.files) {
+            unlisted.retain(|unlisted| unlisted.sha256 != *sha256);
+            unlisted.push(Unlisted { sha256: sha256.clone(), since: self.now });
+        }
+        unlisted.retain(|unlisted| files.iter().all(|file| file.file.sha256 != unlisted.sha256));
+    }
+
+    /// Whether the manifest in place lasts for half of its time yet, and is signed by just these keys.
+    fn is_fresh(&self, expires_in: u64) -> bool {
+        self.live.as_ref().is_some_and(|(text, live)| {
+            live.head.is_fresh(self.now, expires_in)
+                && Manifest::<FeedPayload>::parse(text.as_bytes())
+                    .is_ok_and(|manifest| manifest.has_signers(&self.trust.signers))
+        })
+    }
+
+    /// Writes the state and the manifest of the next generation. `members` are there if they are others than before.
+    fn sign(
+        &mut self,
+        count: u64,
+        lines: Option<LineCounts>,
+        members: Option<&[u64]>,
+        expires_in: u64,
+    ) -> Result<()> {
+        let live = self.live.as_ref().map_or(0, |(_, live)| live.head.generation);
+        let generation = trust::next(self.state.generation.max(live))?;
+        let profile = self.state.profile()?;
+        let (lowercase, sha1) = profile.password();
+        let head = Head {
+            version: manifest::VERSION,
+            feed_id: self.state.feed_id.clone(),
+            name: self.state.name.clone(),
+            generation,
+            created_at: self.now,
+            expires: self.now.saturating_add(expires_in),
+            profile: profile.name().to_owned(),
+            lowercase,
+            sha1,
+            fpr: self.state.fpr,
+            seed: self.hashing()?.seed().to_string(),
+            check: manifest::check_of(&self.hashing()?),
+            count,
+        };
+        let payload =
+            FeedPayload { head, files: self.state.files.iter().map(|file| file.file.clone()).collect() };
+        let text = Manifest::sign(&payload, &self.trust.signers)?.text()?;
+        self.state.manifest = text.clone();
+        self.state.generation = generation;
+        if let Some(members) = members {
+            self.state.members = Some(self.folder.write(format!("members-{generation}"), members)?);
+        }
+        self.state.lines = lines;
+        self.folder.save(&self.state)?;
+        write::publish(&self.dir.join(FeedPayload::FILE), text.as_bytes(), || self.folder.check())?;
+        self.live = Some((text, payload));
+        Ok(())
+    }
+
+    /// Deletes the files that have been unlisted for `grace` milliseconds.
+    pub fn prune(&mut self, grace: u64) -> Result<()> {
+        self.folder.check()?;
+        let State { unlisted, .. } = &mut self.state;
+        let before = unlisted.len();
+        unlisted.retain(|Unlisted { sha256, since }| {
+            let gone = self.now >= since.saturating_add(grace)
+                && fs::remove_file(self.dir.join(sha256))
+                    .map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true);
+            !gone
+        });
+        if unlisted.len() < before { self.folder.save(&self.state) } else { Ok(()) }
+    }
+}
+
+/// What became of the old list, when the next one was refused.
+pub enum Renewal {
+    /// There is none.
+    None,
+    /// It lasts for long enough.
+    NotYet,
+    Signed,
+    /// It isn't known: the state is an old copy.
+    Unknown,
+}
+
+/// What the next generation holds.
+#[derive(Default)]
+pub struct Next {
+    members: Vec<u64>,
+    allowed: Vec<u64>,
+    /// How the lists were read.
+    lines: Option<LineCounts>,
+    pub added: u64,
+    /// Members of the last generation that are none any more.
+    pub removed: Vec<u64>,
+    /// Why nothing that was published can be used.
+    unusable: Option<String>,
+}
+
+/// A new file, which takes the place of all files from the one with the number `keep` on.
+pub struct NewFile {
+    keep: usize,
+    pub file: Published,
+    bytes: Vec<u8>,
+    /// Why it is a new base, if it is one.
+    pub replaced: Option<String>,
+}
+
+impl Next {
+    /// `members` and `allowed` are sorted, and have no digest in common.
+    pub fn of(
+        publisher: &Publisher,
+        members: Vec<u64>,
+        allowed: Vec<u64>,
+        lines: LineCounts,
+    ) -> Result<Self> {
+        let Publisher { folder, state, .. } = publisher;
+        let mut next = Next { members, allowed, lines: Some(lines), ..Next::default() };
+        let old = match &state.members {
+            Some(old) => folder.read(old),
+            None => Ok(Vec::new()),
+        };
+        let old = old.unwrap_or_else(|error| {
+            next.unusable = Some(format!("{error:#}"));
+            Vec::new()
+        });
+        next.removed = strangers(&old, &next.members, &|_| true)?;
+        next.added = (next.members.len() - (old.len() - next.removed.len())) as u64;
+        next.unusable = publisher.damage().or(next.unusable);
+        Ok(next)
+    }
+
+    /// What becomes of the list of the last generation.
+    pub fn change(&self, publisher: &Publisher) -> Result<Change> {
+        let (count, kept) = (self.count(), self.count() - self.added);
+        let counts = match publisher.last_count()? {
+            // Those that aren't known one by one, since the state or a part of it was lost.
+            last if kept + (self.removed.len() as u64) < last => Change::of_counts(last, count),
+            last => Change { before: last, removed: self.removed.len() as u64, lines: None },
+        };
+        let lines = publisher.state.lines.zip(self.lines).map(|(old, new)| [old, new]);
+        Ok(Change { lines, ..counts })
+    }
+
+    /// The keys that must be absent.
+    pub fn into_allowed(self) -> Vec<u64> {
+        self.allowed
+    }
+
+    /// The number of members.
+    pub fn count(&self) -> u64 {
+        self.members.len() as u64
+    }
+
+    /// How many keys are added and removed.
+    fn changes(&self) -> u64 {
+        self.added + self.removed.len() as u64
+    }
+
+    /// The file that the next generation needs; none if nothing has changed.
+    pub fn make(&self, publisher: &Publisher) -> Result<Option<NewFile>> {
+        let state = &publisher.state;
+        if let Some(reason) = &self.unusable {
+            return self.base(publisher, reason.clone()).map(Some);
+        }
+        let changes = self.changes();
+        if changes == 0 && !self.has_new_allowed(publisher)? {
+            return Ok(None);
+        }
+        // Deltas that are together as large as the one before them are merged with it. So there is one for each power
+        // of two, and a key is published again only as often.
+        let (mut keep, mut total) = (state.files.len(), changes);
+        while keep > 1 && (state.files[keep - 1].changes <= total || keep > DELTAS) {
+            keep -= 1;
+            total += state.files[keep].changes;
+        }
+        let delta = match self.delta(publisher, keep) {
+            Ok(delta) => delta,
+            Err(error) if error.is::<Unusable>() => {
+                return self.base(publisher, format!("{:#}", error.root_cause())).map(Some);
+            }
+            Err(error) => return Err(error),
+        };
+        let file = Published { file: File::new(FileKind::Delta, &delta), changes: total, removed: None };
+        let deltas = state.files[1..keep].iter().map(|file| file.file.bytes).sum::<u64>() + file.file.bytes;
+        if deltas > state.files[0].file.bytes / 2 {
+            return self.base(publisher, "the deltas weigh more than half of the base".to_owned()).map(Some);
+        }
+        Ok(Some(NewFile { keep, file, bytes: delta, replaced: None }))
+    }
+
+    fn base(&self, publisher: &Publisher, reason: String) -> Result<NewFile> {
+        let state = &publisher.state;
+        let (profile, hashing) = (state.profile()?, publisher.hashing()?);
+        let fpr = profile.key_fpr(state.fpr) * BASE_SHARE;
+        let allowed = (!self.allowed.is_empty()).then_some(&self.allowed[..]);
+        let mut members = copied(&self.members)?;
+        let stack = Stack::build(Kind::Ribbon.into(), &mut members, allowed, fpr, hashing)?;
+        let mut blob = Blob::new(profile, stack);
+        blob.describe(state.name.clone(), None)?;
+        let bytes = blob.encode()?;
+        let file = Published { file: File::new(FileKind::Base, &bytes), changes: 0, removed: None };
+        Ok(NewFile { keep: 0, file, bytes, replaced: Some(reason) })
+    }
+
+    fn delta(&self, publisher: &Publisher, keep: usize) -> Result<Vec<u8>> {
+        let Publisher { dir, state, secret, .. } = publisher;
+        let files = state.files[..keep].iter().map(|file| &file.file);
+        let parent = read_files(dir, files, secret.as_ref()).context(Unusable)?;
+        let removed = self.all_removed(publisher, keep).context(Unusable)?;
+        let mut child = parent.try_clone()?;
+        let fpr = include_fpr(state.profile()?, state.fpr);
+        child.filter_mut().update(Update {
+            live: &self.members,
+            removed: &removed,
+            allowed: &self.allowed,
+            fpr,
+        })?;
+        child.describe(state.name.clone(), None)?;
+        Ok(Delta::between(&parent, &child)?.encode()?)
+    }
+
+    /// The keys that were removed since the file before the one with the number `keep`.
+    fn all_removed(&self, Publisher { state, folder, .. }: &Publisher, keep: usize) -> Result<Vec<u64>> {
+        let mut removed = copied(&self.removed)?;
+        for digests in state.files[keep..].iter().filter_map(|file| file.removed.as_ref()) {
+            append(&mut removed, &folder.read(digests)?)?;
+        }
+        sort(&mut removed)?;
+        Ok(strangers(&removed, &self.members, &|_| true)?)
+    }
+
+    /// Whether a key that must be absent isn't.
+    fn has_new_allowed(&self, Publisher { state, dir, secret, .. }: &Publisher) -> Result<bool> {
+        if self.allowed.is_empty() {
+            return Ok(false);
+        }
+        let blob = read_files(dir, state.files.iter().map(|file| &file.file), secret.as_ref())?;
+        let hits = |digest| blob.filter().has_digest(digest);
+        Ok(!strangers(&self.allowed, &self.members, &hits)?.is_empty())
+    }
+}
+
+/// What was published can't be gone on from.
+#[derive(Debug)]
+struct Unusable;
+
+impl std::fmt::Display for Unusable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("what was published can't be read")
+    }
+}
+
+impl FileKind {
+    pub fn in_words(self) -> &'static str {
+        match self {
+            FileKind::Base => "a new base",
+            FileKind::Delta => "a delta",
+        }
+    }
+}
+
+/// The rate of a delta's include.
+pub fn include_fpr(profile: Profile, fpr: f64) -> f64 {
+    profile.key_fpr(fpr) * (1.0 - BASE_SHARE) / DELTAS as f64
+}
+
+/// The bytes of a file that is as it was published.
+fn read_file(dir: &Path, file: &File) -> Result<Vec<u8>> {
+    let path = dir.join(&file.sha256);
+    let bytes = read::regular(&path, file.bytes)?;
+    if File::new(file.kind, &bytes) != *file {
+        bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
+    }
+    Ok(bytes)
+}
+
+/// The filter that files make, the base first.
+pub fn read_files<'a>(
+    dir: &Path,
+    files: impl Iterator<Item = &'a File>,
+    secret: Option<&Secret>,
+) -> Result<Blob> {
+    let mut blob = None;
+    for file in files {
+        let name = || dir.join(&file.sha256).display().to_string();
+        let bytes = read_file(dir, file)?;
+        blob = Some(match blob {
+            None => decode(bytes, secret).with_context(name)?,
+            Some(blob) => {
+                let delta = Delta::decode_for(&blob, bytes).with_context(name)?;
+                Blob::apply(&blob, delta).with_context(name)?
+            }
+        });
+    }
+    blob.context("there is no base")
+}

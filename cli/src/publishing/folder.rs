@@ -1,0 +1,195 @@
+//! Asking the folder of a sharded filter, for `info`, `check` and `verify`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::manifest::{self, Payload, ShardsPayload, hex, sha256};
+use super::shards::ribbon;
+use crate::args::omitted::Omitted;
+use crate::files::blob::decode;
+use crate::files::read;
+use crate::lists::keys::{self, Summary};
+use crate::lists::lines::Place;
+use crate::lists::spill::{Buffer, Spill};
+use crate::streams::Streams;
+use bloom_wasm::hash::Secret;
+use bloom_wasm::keys::Input;
+use bloom_wasm::shards::{Entry, PAGE, Sharding, read_page};
+use bloom_wasm::{Blob, Profile, hash};
+
+/// A folder that is asked. A shard is read when it is first needed.
+pub struct Folder {
+    dir: PathBuf,
+    pub shards: ShardsPayload,
+    pub sharding: Sharding,
+    secret: Option<Secret>,
+    pages: HashMap<usize, Vec<Entry>>,
+    blobs: HashMap<u32, Blob>,
+    /// The bytes of those.
+    held: u64,
+}
+
+/// The bytes of a whole page.
+const LONGEST_PAGE: u64 = 40 * PAGE as u64;
+/// How many bytes of shards stay in memory.
+const HELD: u64 = 256 << 20;
+
+impl Folder {
+    /// `secret` is there if the filter is keyed.
+    pub fn open(dir: &Path, secret: Option<Secret>) -> Result<Self> {
+        let none = || {
+            format!(
+                "{}: a folder is asked if it is a sharded filter, and there is no {}",
+                dir.display(),
+                ShardsPayload::FILE
+            )
+        };
+        let shards = manifest::read::<ShardsPayload>(dir)?.with_context(none)?;
+        let sharding = shards
+            .sharding(secret.as_ref())
+            .with_context(|| dir.join(ShardsPayload::FILE).display().to_string())?;
+        Ok(Folder {
+            dir: dir.to_owned(),
+            shards,
+            sharding,
+            secret,
+            pages: HashMap::new(),
+            blobs: HashMap::new(),
+            held: 0,
+        })
+    }
+
+    /// A file whose name is its hash.
+    fn read(&self, name: &str, bytes: Option<u32>) -> Result<Vec<u8>> {
+        let path = self.dir.join(name);
+        let found = read::regular(&path, bytes.map_or(LONGEST_PAGE, u64::from))?;
+        if sha256(&found) != name || bytes.is_some_and(|bytes| found.len() != bytes as usize) {
+            bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
+        }
+        Ok(found)
+    }
+
+    fn entry(&mut self, shard: u32) -> Result<Entry> {
+        let entries = self.sharding.entries();
+        let page = shard as usize / entries;
+        if !self.pages.contains_key(&page) {
+            let name = &self.shards.pages[page];
+            let bytes = self.read(name, None)?;
+            let read =
+                read_page(&bytes, entries).with_context(|| self.dir.join(name).display().to_string())?;
+            self.pages.insert(page, read);
+        }
+        Ok(self.pages[&page][shard as usize % entries])
+    }
+
+    /// A shard.
+    pub fn shard(&mut self, shard: u32) -> Result<&Blob> {
+        if !self.blobs.contains_key(&shard) {
+            let entry = self.entry(shard)?;
+            let name = hex(&entry.sha256);
+            let context = || self.dir.join(&name).display().to_string();
+            let blob =
+                decode(self.read(&name, Some(entry.bytes))?, self.secret.as_ref()).with_context(context)?;
+            if blob.profile() != self.sharding.profile()
+                || blob.filter().hashing() != self.sharding.hashing()
+                || ribbon(&blob)?.count() != entry.count
+            {
+                bail!("{}: it isn't a shard of this filter", context());
+            }
+            if self.held > HELD {
+                self.blobs.clear();
+                self.held = 0;
+            }
+            self.held += u64::from(entry.bytes);
+            self.blobs.insert(shard, blob);
+        }
+        Ok(&self.blobs[&shard])
+    }
+
+    /// Whether a key of each input is maybe present.
+    pub fn has_each(&mut self, inputs: &[Option<Input>]) -> Result<Vec<bool>> {
+        let mut asked: BTreeMap<u32, Vec<(usize, u64)>> = BTreeMap::new();
+        for (i, input) in inputs.iter().enumerate() {
+            for key in input.iter().flat_map(Input::keys) {
+                let digest = self.sharding.hashing().digest(key);
+                asked.entry(self.sharding.shard_of(key)).or_default().push((i, digest));
+            }
+        }
+        let mut answers = vec![false; inputs.len()];
+        for (shard, keys) in asked {
+            let filter = self.shard(shard)?.filter();
+            for (i, digest) in keys {
+                answers[i] |= filter.has_digest(digest);
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Compares the filter with the lists of its members, and asks for random keys.
+    pub fn measure(
+        &mut self,
+        members: &[PathBuf],
+        omitted: &Omitted,
+        probes: Option<u64>,
+        streams: &mut Streams,
+    ) -> Result<Measured> {
+        let sharding = self.sharding;
+        // WASI has no such folder, and needs none.
+        let folder = if cfg!(target_os = "wasi") { PathBuf::new() } else { std::env::temp_dir() };
+        let name = || folder.display().to_string();
+        let mut spill = Spill::new(&sharding, &folder).with_context(name)?;
+        let mut measured = Measured::default();
+        let take = |batch: &mut Buffer, input: &Input, _: Place| {
+            let key = input.own();
+            batch.push(sharding.shard_of(key), sharding.hashing().digest(key));
+            Ok(())
+        };
+        let new = || Buffer::new(&sharding);
+        let summary = keys::for_each(members, sharding.profile(), omitted, streams, new, take, |batch| {
+            measured.members += batch.len();
+            spill.extend(batch);
+            Ok(())
+        })?;
+        measured.summary = summary;
+        let fpr = sharding.profile().key_fpr(self.shards.head.fpr);
+        let probes = probes.unwrap_or(((100.0 / fpr).min(1e9) as u64).max(1_000_000));
+        let shards = sharding.shards();
+        let mut rate = 0.0;
+        let mut next = 0..;
+        for part in spill.parts() {
+            for (digests, shard) in part.with_context(name)?.into_iter().zip(next.by_ref()) {
+                let blob = self.shard(shard)?;
+                let filter = blob.filter();
+                rate += filter.estimated_fpr();
+                measured.false_negatives +=
+                    digests.into_iter().filter(|&digest| !filter.has_digest(digest)).count() as u64;
+                // Random digests; without the profile `url`, a key of this shard has these first bits.
+                let bits = if sharding.profile() == Profile::Url { 0 } else { shards.trailing_zeros() };
+                let first_bits = if bits == 0 { 0 } else { u64::from(shard) << (64 - bits) };
+                let random = |i: u64| first_bits | hash::digest(0x5eed_0001, &i.to_le_bytes()) >> bits;
+                // The first shards get one more each, if it doesn't come out even.
+                let count =
+                    probes / u64::from(shards) + u64::from(u64::from(shard) < probes % u64::from(shards));
+                let from = measured.probes;
+                measured.false_positives +=
+                    (from..from + count).filter(|&i| filter.has_digest(random(i))).count() as u64;
+                measured.probes += count;
+            }
+        }
+        measured.estimated_fpr = rate / f64::from(shards);
+        Ok(measured)
+    }
+}
+
+/// What a filter says of its members and of others.
+#[derive(Default)]
+pub struct Measured {
+    pub members: u64,
+    pub false_negatives: u64,
+    pub probes: u64,
+    pub false_positives: u64,
+    pub estimated_fpr: f64,
+    pub summary: Summary,
+}

@@ -1,0 +1,421 @@
+//! The signed manifest of a feed or a sharded filter: a JWS. docs/feeds.md, "The format".
+
+use std::marker::PhantomData;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use base64ct::{Base64UrlUnpadded, Encoding};
+use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::files::read;
+use bloom_wasm::Profile;
+use bloom_wasm::hash::{Access, Hashing, Secret};
+use bloom_wasm::shards::{PAGE, Sharding};
+
+/// The most files of a feed.
+pub const MAX_FILES: usize = 64;
+/// The longest payload, in bytes.
+const MAX_PAYLOAD: usize = 1 << 20;
+/// The longest manifest, in bytes.
+const MAX_LENGTH: usize = 1 << 21;
+pub const MAX_SIGNATURES: usize = 16;
+/// The version of the payload.
+pub const VERSION: u32 = 1;
+/// The largest whole number that JSON carries unharmed through JavaScript.
+const MAX_NUMBER: u64 = (1 << 53) - 1;
+/// The last time that JavaScript's dates have, in milliseconds.
+const MAX_TIME: u64 = 8_640_000_000_000_000;
+const ALGORITHM: &str = "EdDSA";
+
+/// What a manifest is of.
+pub trait Payload: Serialize + DeserializeOwned {
+    /// The manifest's name in its folder.
+    const FILE: &'static str;
+    /// The `typ` of its signatures.
+    const TYPE: &'static str;
+
+    fn head(&self) -> &Head;
+
+    /// Fails unless it is one as docs/feeds.md describes it.
+    fn check(&self) -> Result<()>;
+}
+
+/// A manifest as it lies on the host.
+#[derive(Serialize, Deserialize)]
+pub struct Manifest<P> {
+    payload: String,
+    /// Those that aren't [`Signed`] are somebody else's.
+    signatures: Vec<Value>,
+    #[serde(skip)]
+    of: PhantomData<P>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Signed {
+    protected: String,
+    signature: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    alg: String,
+    typ: String,
+}
+
+/// What both kinds of payloads begin with. Times are in milliseconds since 1970.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Head {
+    pub version: u32,
+    pub feed_id: String,
+    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub generation: u64,
+    pub created_at: u64,
+    pub expires: u64,
+    pub profile: String,
+    /// How passwords are compared, with the profile `password`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lowercase: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sha1: bool,
+    pub fpr: f64,
+    pub seed: String,
+    /// The check value of the secret, in 16 hexadecimal digits, if the filter is keyed.
+    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    pub count: u64,
+}
+
+/// What the manifest of a feed says.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct FeedPayload {
+    #[serde(flatten)]
+    pub head: Head,
+    #[serde(deserialize_with = "objects")]
+    pub files: Vec<File>,
+}
+
+/// What the manifest of a sharded filter says.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShardsPayload {
+    #[serde(flatten)]
+    pub head: Head,
+    /// The number of shards.
+    pub shards: u32,
+    /// The bytes of all shards together.
+    pub bytes: u64,
+    /// The SHA-256 of each page, in 64 hexadecimal digits.
+    pub pages: Vec<String>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// A text that may be missing, but not null.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
+}
+
+/// Serde would also take an array for a struct.
+fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let objects = Vec::<Map<String, Value>>::deserialize(deserializer)?;
+    objects
+        .into_iter()
+        .map(|object| T::deserialize(Value::Object(object)).map_err(D::Error::custom))
+        .collect()
+}
+
+/// A file of a feed.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct File {
+    pub kind: FileKind,
+    pub bytes: u64,
+    /// Its hash in 64 hexadecimal digits, and its name.
+    pub sha256: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", try_from = "String")]
+pub enum FileKind {
+    Base,
+    Delta,
+}
+
+/// Serde would also take an object with the name of the kind.
+impl TryFrom<String> for FileKind {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        match &name[..] {
+            "base" => Ok(FileKind::Base),
+            "delta" => Ok(FileKind::Delta),
+            _ => Err("an unknown kind of file"),
+        }
+    }
+}
+
+impl File {
+    pub fn new(kind: FileKind, bytes: &[u8]) -> Self {
+        File { kind, bytes: bytes.len() as u64, sha256: sha256(bytes) }
+    }
+}
+
+/// The SHA-256 of some bytes, in hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Bytes in hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    base16ct::lower::encode_string(bytes)
+}
+
+fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && base16ct::lower::decode_vec(text).is_ok()
+}
+
+/// The bytes that 64 hexadecimal digits stand for.
+pub fn unhex(text: &str) -> Option<[u8; 32]> {
+    base16ct::lower::decode_vec(text).ok()?.try_into().ok()
+}
+
+/// The hashing that a seed and a check value stand for. It must be that of the secret.
+pub fn hashing(seed: &str, check: Option<&str>, secret: Option<&Secret>) -> Result<Hashing> {
+    let check = check.map(|check| u64::from_str_radix(check, 16)).transpose().context("a bad check value")?;
+    Ok(Access::Secret(secret).hashing(seed.parse().context("a bad seed")?, check)?)
+}
+
+/// A check value as manifests have it.
+pub fn check_of(hashing: &Hashing) -> Option<String> {
+    hashing.check().map(|check| format!("{check:016x}"))
+}
+
+/// Fails for a time that JavaScript doesn't have.
+pub fn check_expiry(time: u64) -> Result<()> {
+    ensure!(time <= MAX_TIME, "a time is too late");
+    Ok(())
+}
+
+impl Head {
+    fn check(&self) -> Result<()> {
+        ensure!(self.version <= VERSION, "a later version of this tool is needed");
+        let numbers = [self.generation, self.count];
+        ensure!(self.version == VERSION && is_hex(&self.feed_id, 32), "a bad feedId or version");
+        ensure!(numbers.into_iter().all(|number| number <= MAX_NUMBER), "a number is too large");
+        check_expiry(self.created_at.max(self.expires))?;
+        ensure!(self.generation > 0, "generation is 0");
+        ensure!(self.name.as_ref().is_none_or(|name| name.len() <= 255), "the name is too long");
+        self.profile()?;
+        ensure!(!(self.lowercase && self.sha1), "lowercase and sha1 exclude each other");
+        ensure!(self.fpr > 0.0 && self.fpr < 1.0, "fpr is out of range");
+        ensure!(self.seed.parse().is_ok_and(|seed: u64| seed.to_string() == self.seed), "a bad seed");
+        ensure!(self.check.as_ref().is_none_or(|check| is_hex(check, 16)), "a bad check");
+        Ok(())
+    }
+
+    /// What the keys are.
+    pub fn profile(&self) -> Result<Profile> {
+        let profile = Profile::from_name(&self.profile, self.lowercase, self.sha1);
+        profile.context("an unknown profile, or lowercase or sha1 without the profile password")
+    }
+
+    /// How keys become digests. `secret` is there if the filter is keyed.
+    pub fn hashing(&self, secret: Option<&Secret>) -> Result<Hashing> {
+        hashing(&self.seed, self.check.as_deref(), secret)
+    }
+
+    /// Whether it lasts for half of its time yet.
+    pub fn is_fresh(&self, now: u64, expires_in: u64) -> bool {
+        let left = self.expires.saturating_sub(now);
+        // It may last too long, if --expires-in is shorter now or the clock was wrong.
+        (expires_in / 2 + 1..=expires_in).contains(&left)
+    }
+}
+
+impl Payload for FeedPayload {
+    const FILE: &'static str = "feed.json";
+    const TYPE: &'static str = "bloom-wasm-feed";
+
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn check(&self) -> Result<()> {
+        self.head.check()?;
+        ensure!((1..=MAX_FILES).contains(&self.files.len()), "it must have 1 to {MAX_FILES} files");
+        for (i, file) in self.files.iter().enumerate() {
+            let expected = if i == 0 { FileKind::Base } else { FileKind::Delta };
+            ensure!(file.kind == expected, "its files must be a base and then deltas");
+            ensure!(is_hex(&file.sha256, 64), "a file has a bad sha256");
+            ensure!((1..=i32::MAX as u64).contains(&file.bytes), "a file has a bad length");
+        }
+        Ok(())
+    }
+}
+
+impl ShardsPayload {
+    /// Whether it says the same as another, whenever that was.
+    pub fn is_as(&self, other: &Self) -> bool {
+        let Head { generation, created_at, expires, .. } = other.head;
+        let head = Head { generation, created_at, expires, ..self.head.clone() };
+        ShardsPayload { head, ..self.clone() } == *other
+    }
+
+    /// How the keys are spread. `secret` is there if the filter is keyed.
+    pub fn sharding(&self, secret: Option<&Secret>) -> Result<Sharding> {
+        Ok(Sharding::new(self.head.profile()?, self.head.hashing(secret)?, self.shards)?)
+    }
+}
+
+impl Payload for ShardsPayload {
+    const FILE: &'static str = "shards.json";
+    const TYPE: &'static str = "bloom-wasm-shards";
+
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn check(&self) -> Result<()> {
+        self.head.check()?;
+        let pages = Sharding::new(self.head.profile()?, 0, self.shards)?.pages();
+        ensure!(self.pages.len() == pages, "{} shards have {pages} pages of {PAGE}", self.shards);
+        ensure!(self.pages.iter().all(|page| is_hex(page, 64)), "a page has a bad sha256");
+        ensure!(self.bytes <= MAX_NUMBER, "a number is too large");
+        Ok(())
+    }
+}
+
+impl<P: Payload> Manifest<P> {
+    /// Signs a payload with each of the keys.
+    pub fn sign(payload: &P, keys: &[SigningKey]) -> Result<Self> {
+        payload.check()?;
+        ensure!(keys.len() <= MAX_SIGNATURES, "a manifest has at most {MAX_SIGNATURES} signatures");
+        let payload = encode(payload)?;
+        require_short(&payload)?;
+        let header = Header { alg: ALGORITHM.into(), typ: P::TYPE.into() };
+        let protected = encode(&header)?;
+        let signed = |key: &SigningKey| {
+            let signature = key.sign(format!("{protected}.{payload}").as_bytes()).to_bytes();
+            let signature = Base64UrlUnpadded::encode_string(&signature);
+            serde_json::to_value(Signed { protected: protected.clone(), signature })
+        };
+        let signatures = keys.iter().map(signed).collect::<serde_json::Result<_>>()?;
+        Ok(Manifest { payload, signatures, of: PhantomData })
+    }
+
+    /// Reads one, with whatever signatures it has.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        ensure!(bytes.len() <= MAX_LENGTH, "this is longer than any manifest");
+        let manifest: Manifest<P> = object(bytes)?;
+        ensure!(manifest.signatures.len() <= MAX_SIGNATURES, "more than {MAX_SIGNATURES} signatures");
+        Ok(manifest)
+    }
+
+    /// The manifest as a file.
+    pub fn text(&self) -> Result<String> {
+        Ok(serde_json::to_string(self)? + "\n")
+    }
+
+    pub fn payload(&self) -> Result<P> {
+        require_short(&self.payload)?;
+        // Before the other fields, which a later version may not have.
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u64,
+        }
+        let Versioned { version } = decode(&self.payload)?;
+        if version > VERSION.into() {
+            bail!("this manifest has version {version}, newer than this tool");
+        }
+        let payload: P = decode(&self.payload)?;
+        payload.check().context("this is not a manifest")?;
+        Ok(payload)
+    }
+
+    pub fn is_signed(&self) -> bool {
+        !self.signatures.is_empty()
+    }
+
+    /// Whether one of the signatures is by this key.
+    pub fn is_signed_by(&self, key: &VerifyingKey) -> bool {
+        self.signatures.iter().any(|signed| {
+            // Serde would also take an array.
+            let signed = signed.as_object().and(Signed::deserialize(signed).ok());
+            let Some(Signed { protected, signature }) = signed else { return false };
+            let signature = Base64UrlUnpadded::decode_vec(&signature).ok();
+            let signature = signature.and_then(|bytes| Signature::from_slice(&bytes).ok());
+            let message = format!("{protected}.{}", self.payload);
+            is_ours(&protected, P::TYPE)
+                && signature
+                    .is_some_and(|signature| key.verify_strict(message.as_bytes(), &signature).is_ok())
+        })
+    }
+
+    /// Whether these keys and no others have signed it.
+    pub fn has_signers(&self, keys: &[SigningKey]) -> bool {
+        self.signatures.len() == keys.len() && keys.iter().all(|key| self.is_signed_by(&key.verifying_key()))
+    }
+}
+
+/// Whether a signature with this header is one of such a manifest.
+fn is_ours(protected: &str, typ: &str) -> bool {
+    decode::<Map<String, Value>>(protected).is_ok_and(|header| {
+        let is = |name, value| header.get(name).and_then(Value::as_str) == Some(value);
+        let extended = ["crit", "b64"].into_iter().any(|name| header.contains_key(name));
+        is("alg", ALGORITHM) && is("typ", typ) && !extended
+    })
+}
+
+/// The manifest in a folder as it lies there; none if there isn't one.
+pub fn read_bytes<P: Payload>(dir: &Path) -> Result<Option<Vec<u8>>> {
+    let path = dir.join(P::FILE);
+    let is_there = path.try_exists().with_context(|| path.display().to_string())?;
+    is_there.then(|| read::regular(&path, MAX_LENGTH as u64)).transpose()
+}
+
+/// What the manifest in a folder says, whoever signed it; none if there isn't one.
+pub fn read<P: Payload>(dir: &Path) -> Result<Option<P>> {
+    let read = |bytes: Vec<u8>| Manifest::<P>::parse(&bytes)?.payload();
+    let name = || dir.join(P::FILE).display().to_string();
+    read_bytes::<P>(dir)?.map(|bytes| read(bytes).with_context(name)).transpose()
+}
+
+/// Fails for a payload, in base64url, that is longer than any.
+fn require_short(payload: &str) -> Result<()> {
+    let bytes = payload.len() / 4 * 3 + (payload.len() % 4).saturating_sub(1);
+    ensure!(bytes <= MAX_PAYLOAD, "the payload is longer than {MAX_PAYLOAD} bytes");
+    Ok(())
+}
+
+fn encode(value: &impl Serialize) -> Result<String> {
+    Ok(Base64UrlUnpadded::encode_string(&serde_json::to_vec(value)?))
+}
+
+fn decode<T: DeserializeOwned>(text: &str) -> Result<T> {
+    let json = Base64UrlUnpadded::decode_vec(text).ok().context("this is not a manifest: bad base64url")?;
+    object(&json)
+}
+
+/// Reads a JSON object. Serde would also take an array for a struct.
+fn object<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
+    let object: Map<String, Value> = serde_json::from_slice(json).context("this is not a manifest")?;
+    T::deserialize(Value::Object(object)).context("this is not a manifest")
+}
+
+/// A public key as it is printed: 32 bytes in base64url without padding.
+pub fn public_key(key: &VerifyingKey) -> String {
+    Base64UrlUnpadded::encode_string(key.as_bytes())
+}
+
+/// Reads a public key.
+pub fn parse_public_key(text: &str) -> Result<VerifyingKey, &'static str> {
+    let bytes = Base64UrlUnpadded::decode_vec(text).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+    let key = bytes.and_then(|bytes| VerifyingKey::from_bytes(&bytes).ok());
+    key.ok_or("give the 43 characters that `feed keygen` printed")
+}

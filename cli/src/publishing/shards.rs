@@ -1,0 +1,301 @@
+//! The folder of a sharded filter: shards, pages and the manifest. docs/feeds.md, "Sharded filters".
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, bail, ensure};
+use bloom_wasm::hash::Secret;
+use bloom_wasm::shards::{Entry, MAX_SHARD, Sharding, write_page};
+use bloom_wasm::{Blob, Filter, Kind, RibbonFilter, Stack};
+use serde::Serialize;
+
+use super::guard::{Change, GuardArgs};
+use super::manifest::{self, Head, Manifest, Payload, ShardsPayload, hex, sha256, unhex};
+use super::trust::{self, KeyArgs, Live, Trust};
+use crate::args::number::milliseconds;
+use crate::files::lock::Lock;
+use crate::files::{read, write};
+use crate::random;
+use crate::streams::{Answer, Streams, unless_closed};
+use crate::text::{Row, grouped, time_in_words};
+
+/// How long a manifest lasts, unless told otherwise: 90 days.
+const EXPIRES_IN: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+
+/// How a manifest is signed, and how long it lasts.
+#[derive(clap::Args)]
+pub struct SigningArgs {
+    #[command(flatten)]
+    keys: KeyArgs,
+    /// Publish without a signature what had one before
+    #[arg(long, conflicts_with = "sign")]
+    unsigned: bool,
+    /// How long clients may use this generation, such as 12h, with --shards. Default 90d
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    expires_in: Option<Duration>,
+}
+
+impl SigningArgs {
+    /// Fails if there is any.
+    pub fn require_none(&self) -> Result<()> {
+        if self.keys.any() || self.unsigned || self.expires_in.is_some() {
+            bail!("--sign, --public-key, --trust-unsigned, --unsigned and --expires-in go with --shards");
+        }
+        Ok(())
+    }
+
+    /// Takes the lock of the folder, and reads the keys and the manifest in it. There is no state, so nothing else says
+    /// how the filter goes on.
+    pub fn read(&self, dir: &Path) -> Result<Known> {
+        let trust = self.keys.read_to_sign()?;
+        let lock = Lock::new(dir.join("shards.lock"))?;
+        write::check_place(&dir.join(ShardsPayload::FILE))?;
+        let name = || dir.join(ShardsPayload::FILE).display().to_string();
+        let live = match trust.judge(manifest::read_bytes::<ShardsPayload>(dir), None).with_context(name)? {
+            Live::Believed(text, live) => Some((text, live)),
+            Live::None => None,
+            Live::Strange(why) => return Err(why.context(name())),
+        };
+        Ok(Known { lock, trust, live })
+    }
+}
+
+/// What is known of a folder before it is written to.
+pub struct Known {
+    lock: Lock,
+    trust: Trust,
+    /// The manifest in it, and its payload.
+    pub live: Option<(String, ShardsPayload)>,
+}
+
+/// What `shard build` calls the file of a shard, until `shard index` gives it its hash as its name.
+pub fn file_of_shard(shard: u32) -> String {
+    format!("shard-{shard:05}.bloom")
+}
+
+/// The filter of a shard, without its layers.
+pub fn ribbon(blob: &Blob) -> Result<&RibbonFilter> {
+    match blob.filter().base() {
+        Filter::Ribbon(filter) => Ok(filter),
+        _ => bail!("a shard must be a ribbon filter"),
+    }
+}
+
+pub fn entry_of(bytes: &[u8]) -> Result<Entry> {
+    ensure!(bytes.len() <= MAX_SHARD as usize, "it would have more than 16 MiB; use more shards");
+    let sha256 = unhex(&sha256(bytes)).unwrap_or_default();
+    Ok(Entry { sha256, bytes: u32::try_from(bytes.len())?, count: 0 })
+}
+
+/// A shard that was built.
+pub struct Shard {
+    pub bytes: Vec<u8>,
+    pub entry: Entry,
+}
+
+impl Shard {
+    pub fn new(
+        sharding: &Sharding,
+        key_fpr: f64,
+        shard: u32,
+        digests: &mut Vec<u64>,
+        allowed: Option<&[u64]>,
+    ) -> Result<Self> {
+        let name = format!("shard {shard}, of {} keys", grouped(digests.len() as u64));
+        let mut make = || -> Result<Self> {
+            let hashing = *sharding.hashing();
+            let stack = Stack::build(Kind::Ribbon.into(), digests, allowed, key_fpr, hashing)?;
+            let blob = Blob::new(sharding.profile(), stack);
+            let bytes = blob.encode()?;
+            Ok(Shard { entry: Entry { count: ribbon(&blob)?.count(), ..entry_of(&bytes)? }, bytes })
+        };
+        make().context(name)
+    }
+}
+
+/// Writes the folder of a sharded filter: shards, then pages, then the manifest.
+pub struct Writer {
+    dir: PathBuf,
+    lock: Lock,
+    trust: Trust,
+    expires_in: u64,
+    /// The manifest in the folder, and its payload.
+    live: Option<(String, ShardsPayload)>,
+    pub entries: Vec<Entry>,
+}
+
+/// What was published.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    #[serde(flatten)]
+    pub shards: ShardsPayload,
+    /// Whether this run made this generation.
+    published: bool,
+    #[serde(skip)]
+    dir: PathBuf,
+}
+
+impl Writer {
+    /// `secret` is there if the filter is keyed. It must be that of the filter which is there.
+    pub fn open(
+        dir: &Path,
+        name: Option<&str>,
+        secret: Option<&Secret>,
+        signing: &SigningArgs,
+        known: Known,
+    ) -> Result<Self> {
+        name.map_or(Ok(()), bloom_wasm::format::require_name)?;
+        let Known { lock, trust, live } = known;
+        let expires_in =
+            u64::try_from(signing.expires_in.unwrap_or(EXPIRES_IN).as_millis()).unwrap_or(u64::MAX);
+        ensure!(expires_in > 0, "--expires-in must be longer than that");
+        manifest::check_expiry(milliseconds(SystemTime::now())?.saturating_add(expires_in))?;
+        ensure!(
+            trust.signers.len() <= manifest::MAX_SIGNATURES,
+            "--sign can be repeated {} times",
+            manifest::MAX_SIGNATURES
+        );
+        if let Some((text, live)) = &live {
+            live.head.hashing(secret).with_context(|| dir.join(ShardsPayload::FILE).display().to_string())?;
+            let was_signed = Manifest::<ShardsPayload>::parse(text.as_bytes())?.is_signed();
+            if was_signed && trust.signers.is_empty() && !signing.unsigned {
+                bail!("the filter was signed until now, and clients expect it; give --sign, or --unsigned");
+            }
+        }
+        write::clear(dir)?;
+        Ok(Writer { dir: dir.to_owned(), lock, trust, expires_in, live, entries: Vec::new() })
+    }
+
+    /// How many keys the shards have.
+    pub fn count(&self) -> u64 {
+        self.entries.iter().map(|entry| u64::from(entry.count)).sum()
+    }
+
+    /// Fails if that is too few after those of the last generation.
+    pub fn check(&self, guard: &GuardArgs, keys: u64) -> Result<()> {
+        let before = self.live.as_ref().map_or(0, |(_, live)| live.head.count);
+        guard.check(&Change::of_counts(before, keys))
+    }
+
+    /// Writes the next shard, unless it is there already.
+    pub fn put(&mut self, made: Shard) -> Result<()> {
+        self.write(&hex(&made.entry.sha256), &made.bytes)?;
+        self.entries.push(made.entry);
+        Ok(())
+    }
+
+    /// Writes a file whose name is its hash.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.dir.join(name);
+        let is_there = fs::symlink_metadata(&path)
+            .is_ok_and(|there| there.is_file() && there.len() == bytes.len() as u64)
+            && read::regular(&path, bytes.len() as u64).is_ok_and(|there| there == bytes);
+        if is_there { Ok(()) } else { write::publish(&path, bytes, || self.lock.check()) }
+    }
+
+    /// Writes the pages and the manifest.
+    pub fn publish(
+        &self,
+        sharding: &Sharding,
+        fpr: f64,
+        name: Option<String>,
+        created_at: Option<u64>,
+        generation: Option<u64>,
+    ) -> Result<Report> {
+        let now = milliseconds(SystemTime::now())?;
+        let pages: Vec<_> = self.entries.chunks(sharding.entries()).map(write_page).collect();
+        let live = self.live.as_ref().map(|(_, live)| live);
+        let feed_id = match live {
+            Some(live) => live.head.feed_id.clone(),
+            None => random::id()?,
+        };
+        let last = live.map_or(0, |live| live.head.generation);
+        // Then it is published even if nothing has changed.
+        let asked = generation.is_some();
+        let generation = match generation {
+            Some(generation) => generation,
+            // The manifest that is there may be an old one, which a host has put back.
+            None if last > 0 && !self.trust.signers.is_empty() => {
+                trust::next(last)?.max(trust::least_generation()?)
+            }
+            None => trust::next(last)?,
+        };
+        ensure!(generation > last, "--generation must be more than {last}, the one that is there");
+        ensure!(
+            generation <= trust::MAX_GENERATION,
+            "--generation must be at most {}",
+            trust::MAX_GENERATION
+        );
+        let created_at = created_at.unwrap_or(now);
+        let (lowercase, sha1) = sharding.profile().password();
+        let head = Head {
+            version: manifest::VERSION,
+            feed_id,
+            name,
+            generation,
+            created_at,
+            expires: now.saturating_add(self.expires_in),
+            profile: sharding.profile().name().to_owned(),
+            lowercase,
+            sha1,
+            fpr,
+            seed: sharding.hashing().seed().to_string(),
+            check: manifest::check_of(sharding.hashing()),
+            count: self.count(),
+        };
+        let shards = ShardsPayload {
+            head,
+            shards: sharding.shards(),
+            bytes: self.entries.iter().map(|entry| u64::from(entry.bytes)).sum(),
+            pages: pages.iter().map(|page| sha256(page)).collect(),
+        };
+        for (name, page) in shards.pages.iter().zip(&pages) {
+            self.write(name, page)?;
+        }
+        let dir = self.dir.clone();
+        if let Some((text, live)) = &self.live
+            && !asked
+            && shards.is_as(live)
+            && live.head.is_fresh(now, self.expires_in)
+            && Manifest::<ShardsPayload>::parse(text.as_bytes())?.has_signers(&self.trust.signers)
+        {
+            return Ok(Report { shards: live.clone(), published: false, dir });
+        }
+        let text = Manifest::sign(&shards, &self.trust.signers)?.text()?;
+        write::publish(&self.dir.join(ShardsPayload::FILE), text.as_bytes(), || self.lock.check())?;
+        Ok(Report { shards, published: true, dir })
+    }
+}
+
+impl Report {
+    pub fn print(&self, mut rows: Vec<Row>, json: bool, streams: &mut Streams) -> Result<Answer> {
+        let ShardsPayload { head, shards, bytes, .. } = &self.shards;
+        rows.push(("size", size_in_words(&self.shards)));
+        let generation =
+            format!("generation {}, which expires {}", head.generation, time_in_words(head.expires));
+        if self.published {
+            let dir = self.dir.display();
+            rows.push((
+                "wrote",
+                format!(
+                    "{dir}, {} shards of {} bytes on average",
+                    grouped((*shards).into()),
+                    grouped(bytes / u64::from(*shards))
+                ),
+            ));
+        }
+        rows.push(if self.published { ("published", generation) } else { ("unchanged", generation) });
+        unless_closed(if json { streams.print_json(self) } else { streams.print_rows(&rows) })?;
+        Ok(Answer::Yes)
+    }
+}
+
+pub fn size_in_words(shards: &ShardsPayload) -> String {
+    let per_key = match shards.head.count {
+        0 => String::new(),
+        count => format!(", {:.2} bits a key", shards.bytes as f64 * 8.0 / count as f64),
+    };
+    format!("{} bytes{per_key}", grouped(shards.bytes))
+}

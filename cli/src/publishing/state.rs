@@ -1,0 +1,248 @@
+//! What the publisher of a feed remembers from one run to the next, in a folder of its own: the digests of all members,
+//! those that each delta removed, and what was published.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::manifest::{self, FeedPayload, File, Manifest};
+use crate::files::lock::Lock;
+use crate::files::{read, write};
+use crate::lists::keys::LineCounts;
+use crate::lists::spill;
+use bloom_wasm::hash::{Hashing, Secret};
+use bloom_wasm::{Profile, hash};
+
+const VERSION: u32 = 1;
+/// The version of keyed feeds. A tool that doesn't know them would publish their lists without the secret.
+const KEYED: u32 = 2;
+
+/// What `state.json` says.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct State {
+    version: u32,
+    pub feed_id: String,
+    pub name: Option<String>,
+    profile: String,
+    lowercase: bool,
+    sha1: bool,
+    pub fpr: f64,
+    seed: String,
+    /// The check value of the secret, in 16 hexadecimal digits, if the feed is keyed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    check: Option<String>,
+    /// The generation that was published last; 0 for none.
+    pub generation: u64,
+    /// The members after it. Like `lines`, it must be there, if only as null: what is missing isn't the first run.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub members: Option<DigestFile>,
+    /// How its lists were read.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub lines: Option<LineCounts>,
+    pub files: Vec<Published>,
+    /// Files of the feed that its manifest doesn't name.
+    pub unlisted: Vec<Unlisted>,
+    /// The manifest that was published last, to the byte. After a loss, the one that `feed init` found.
+    pub manifest: String,
+}
+
+/// A file of the feed.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Published {
+    #[serde(flatten)]
+    pub file: File,
+    /// How many keys it adds and removes.
+    pub changes: u64,
+    /// The keys that it removes.
+    pub removed: Option<DigestFile>,
+}
+
+/// A file that may be deleted some time after `since`, in milliseconds since 1970.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Unlisted {
+    pub sha256: String,
+    pub since: u64,
+}
+
+/// A file of sorted digests, 8 bytes each, little-endian.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct DigestFile {
+    name: String,
+    /// The XXH64 of the file, in hexadecimal digits.
+    checksum: String,
+}
+
+impl DigestFile {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl State {
+    /// The state of a feed before its first generation.
+    pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, hashing: Hashing) -> Self {
+        let (lowercase, sha1) = profile.password();
+        State {
+            version: if hashing.is_keyed() { KEYED } else { VERSION },
+            feed_id,
+            name,
+            profile: profile.name().to_owned(),
+            lowercase,
+            sha1,
+            fpr,
+            seed: hashing.seed().to_string(),
+            check: manifest::check_of(&hashing),
+            generation: 0,
+            members: None,
+            lines: None,
+            files: Vec::new(),
+            unlisted: Vec::new(),
+            manifest: String::new(),
+        }
+    }
+
+    pub fn profile(&self) -> Result<Profile> {
+        Profile::from_name(&self.profile, self.lowercase, self.sha1)
+            .context("the state has an unknown profile")
+    }
+
+    /// How keys become digests. `secret` is there if the feed is keyed.
+    pub fn hashing(&self, secret: Option<&Secret>) -> Result<Hashing> {
+        manifest::hashing(&self.seed, self.check.as_deref(), secret)
+    }
+
+    /// The manifest that was published last, if it is known.
+    fn last(&self) -> Result<Option<Manifest<FeedPayload>>> {
+        let text = Some(&self.manifest).filter(|text| !text.is_empty());
+        let manifest = text.map(|text| Manifest::parse(text.as_bytes())).transpose();
+        manifest.context("the manifest in the state")
+    }
+
+    /// Whether that has a signature.
+    pub fn is_signed(&self) -> Result<Option<bool>> {
+        Ok(self.last()?.map(|manifest| manifest.is_signed()))
+    }
+
+    /// What it says.
+    pub fn payload(&self) -> Result<Option<FeedPayload>> {
+        self.last()?.map(|manifest| manifest.payload()).transpose().context("the manifest in the state")
+    }
+
+    /// Whether all files that it names lie in the two folders: they are going to be deleted.
+    fn has_plain_names(&self) -> bool {
+        let files = self.files.iter().map(|published| &published.file.sha256);
+        let mut published = files.chain(self.unlisted.iter().map(|unlisted| &unlisted.sha256));
+        published.all(|sha256| manifest::unhex(sha256).is_some())
+            && self.digests().iter().all(|digests| is_digests(&digests.name))
+    }
+
+    /// The files of digests that it names.
+    pub fn digests(&self) -> Vec<DigestFile> {
+        let removed = self.files.iter().filter_map(|published| published.removed.clone());
+        self.members.iter().cloned().chain(removed).collect()
+    }
+}
+
+/// Whether a file of digests has this name.
+fn is_digests(name: &str) -> bool {
+    let rest = ["members-", "removed-"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
+    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// The folder of a state, which only one run at a time may use.
+pub struct Folder {
+    path: PathBuf,
+    lock: Lock,
+}
+
+impl Folder {
+    /// Makes the folder, for nobody else to read.
+    pub fn create(path: &Path) -> Result<()> {
+        let name = || path.display().to_string();
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).with_context(name)?;
+        }
+        #[cfg(unix)]
+        let created = std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700).create(path);
+        #[cfg(not(unix))]
+        let created = fs::create_dir(path);
+        match created {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            created => created.with_context(name),
+        }
+    }
+
+    /// Locks the folder.
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Folder { path: path.to_owned(), lock: Lock::new(path.join("feed.lock"))? })
+    }
+
+    /// Fails if another run has taken the lock over.
+    pub fn check(&self) -> Result<()> {
+        self.lock.check()
+    }
+
+    fn json(&self) -> PathBuf {
+        self.path.join("state.json")
+    }
+
+    /// Whether there is a state.
+    pub fn has_state(&self) -> Result<bool> {
+        let json = self.json();
+        json.try_exists().with_context(|| json.display().to_string())
+    }
+
+    pub fn load(&self) -> Result<State> {
+        let name = || self.json().display().to_string();
+        if !self.has_state()? {
+            bail!("{}: there is no state of a feed here; `feed init` makes one", self.path.display());
+        }
+        let text = read::regular(&self.json(), u64::MAX)?;
+        let state: State = serde_json::from_slice(&text).with_context(name)?;
+        let version = if state.check.is_some() { KEYED } else { VERSION };
+        ensure!(state.version == version, "{}: this is of another version of the tool", name());
+        ensure!(state.has_plain_names(), "{}: it names files that no feed has", name());
+        Ok(state)
+    }
+
+    /// Removes what runs left that were killed.
+    pub fn clear(&self, state: &State) -> Result<()> {
+        write::clear(&self.path)?;
+        let named = state.digests();
+        let is_left = |name: &str| is_digests(name) && named.iter().all(|digests| digests.name != name);
+        write::remove(&self.path, is_left)
+    }
+
+    pub fn save(&self, state: &State) -> Result<()> {
+        let text = serde_json::to_string_pretty(state)? + "\n";
+        write::remember(&self.json(), text.as_bytes(), || self.check())
+    }
+
+    /// Writes sorted digests.
+    pub fn write(&self, name: String, digests: &[u64]) -> Result<DigestFile> {
+        let bytes = spill::to_bytes(digests)?;
+        write::remember(&self.path.join(&name), &bytes, || self.check())?;
+        Ok(DigestFile { name, checksum: checksum(&bytes) })
+    }
+
+    /// Reads them.
+    pub fn read(&self, digests: &DigestFile) -> Result<Vec<u64>> {
+        let path = self.path.join(&digests.name);
+        let bytes = read::regular(&path, u64::MAX)?;
+        ensure!(checksum(&bytes) == digests.checksum, "{}: this file is damaged", path.display());
+        Ok(spill::from_bytes(&bytes)?)
+    }
+
+    /// Removes them. It doesn't matter if that fails.
+    pub fn remove(&self, digests: &DigestFile) {
+        let _ = fs::remove_file(self.path.join(&digests.name));
+    }
+}
+
+fn checksum(bytes: &[u8]) -> String {
+    format!("{:016x}", hash::digest(0, bytes))
+}

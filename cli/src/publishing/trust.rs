@@ -1,0 +1,157 @@
+//! What a publisher believes of the manifest in its folder: whoever holds the host may have put it there.
+//! docs/feeds.md, "What a publisher must do".
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use anyhow::{Error, Result, bail, ensure};
+use ed25519_dalek::{SigningKey, VerifyingKey};
+
+use super::key;
+use super::manifest::{self, Head, Manifest, Payload};
+use super::state::State;
+use crate::args::number::milliseconds;
+
+/// The highest generation that is believed or signed. The seconds since 1970 get there in 34,000 years.
+pub const MAX_GENERATION: u64 = 1 << 40;
+/// How far a manifest may be ahead of the state.
+const MAX_AHEAD: u64 = 1 << 20;
+
+/// Whose manifests are believed.
+#[derive(clap::Args)]
+pub struct KeyArgs {
+    /// A secret key to sign the manifest with; can be repeated. What it has signed before is believed
+    #[arg(long, value_name = "KEY")]
+    sign: Vec<PathBuf>,
+    /// A public key whose manifest in the folder is believed too, after a change of keys; can be repeated
+    #[arg(long, value_name = "KEY", value_parser = manifest::parse_public_key, allow_hyphen_values = true)]
+    public_key: Vec<VerifyingKey>,
+    /// Believe the manifest in the folder although nobody has signed it. To go on with an unsigned feed, or to sign it
+    /// for the first time
+    #[arg(long)]
+    trust_unsigned: bool,
+}
+
+/// The keys of a publisher, and what else it believes.
+pub struct Trust {
+    /// To sign with.
+    pub signers: Vec<SigningKey>,
+    known: Vec<VerifyingKey>,
+    unsigned: bool,
+    /// Whoever publishes without a key believes the folder, as the clients do.
+    everybody: bool,
+}
+
+/// The manifest in a folder.
+pub enum Live<P> {
+    None,
+    /// As it lies there, and its payload.
+    Believed(String, P),
+    /// The publisher goes on as if there were none, and says why.
+    Strange(Error),
+}
+
+impl KeyArgs {
+    pub fn any(&self) -> bool {
+        !self.sign.is_empty() || !self.public_key.is_empty() || self.trust_unsigned
+    }
+
+    /// For going on with what others published.
+    pub fn read(&self) -> Result<Trust> {
+        let signers = self.sign.iter().map(|path| key::read(path)).collect::<Result<Vec<_>>>()?;
+        let own = signers.iter().map(SigningKey::verifying_key);
+        let known = own.chain(self.public_key.iter().copied()).collect();
+        Ok(Trust { signers, known, unsigned: self.trust_unsigned, everybody: false })
+    }
+
+    /// For publishing.
+    pub fn read_to_sign(&self) -> Result<Trust> {
+        ensure!(!self.trust_unsigned || !self.sign.is_empty(), "--trust-unsigned goes with --sign");
+        let trust = self.read()?;
+        Ok(Trust { everybody: trust.known.is_empty(), ..trust })
+    }
+}
+
+impl Trust {
+    /// What a publisher believes of the manifest in its folder, of which this was found. `state` is what it remembers, if
+    /// it remembers anything.
+    ///
+    /// # Errors
+    /// If it can't go on: what is there is not to be believed, and no state says what was published; or it is absurd.
+    pub fn judge<P: Payload>(
+        &self,
+        found: Result<Option<Vec<u8>>>,
+        state: Option<&State>,
+    ) -> Result<Live<P>> {
+        let was_signed = state.map(State::is_signed).transpose()?.flatten();
+        ensure!(
+            was_signed != Some(false) || self.signers.is_empty() || self.unsigned,
+            "the feed had no signature until now; --trust-unsigned signs it all the same"
+        );
+        const SIGNED: &str = "there is a signature already, so --trust-unsigned would only help others";
+        ensure!(was_signed != Some(true) || !self.unsigned, SIGNED);
+        let known = found.and_then(|bytes| {
+            let Some(bytes) = bytes else { return Ok(None) };
+            let manifest = Manifest::<P>::parse(&bytes)?;
+            self.require_known(&manifest, was_signed != Some(true))?;
+            Ok(Some((bytes, manifest)))
+        });
+        let (bytes, manifest) = match known {
+            Ok(Some(known)) => known,
+            Ok(None) => return Ok(Live::None),
+            // Whoever can put a file there must not be able to stop what has a state to go on from.
+            Err(why) if !self.everybody && state.is_some_and(|state| state.generation > 0) => {
+                return Ok(Live::Strange(why));
+            }
+            Err(why) => return Err(why),
+        };
+        ensure!(!self.unsigned || !manifest.is_signed(), SIGNED);
+        let payload = manifest.payload()?;
+        let Head { feed_id, generation, .. } = payload.head();
+        let another = state.is_some_and(|state| state.feed_id != *feed_id);
+        ensure!(!another, "this is another feed than that of the state");
+        next(*generation)?;
+        if let Some(state) = state {
+            ensure!(
+                *generation <= state.generation.saturating_add(MAX_AHEAD),
+                "generation {generation} is absurd after the {} of the state; if the state is that old, begin a new \
+                 one with `feed init`",
+                state.generation
+            );
+        }
+        Ok(Live::Believed(String::from_utf8(bytes)?, payload))
+    }
+
+    /// Fails for a manifest that isn't to be believed. `unsigned` says that it may have had no signature before.
+    fn require_known<P: Payload>(&self, manifest: &Manifest<P>, unsigned: bool) -> Result<()> {
+        if self.everybody || self.known.iter().any(|key| manifest.is_signed_by(key)) {
+            return Ok(());
+        }
+        match (manifest.is_signed(), self.known.is_empty()) {
+            (false, _) if self.unsigned => Ok(()),
+            (false, _) if unsigned => {
+                bail!("nobody has signed it; if it is yours all the same, give --trust-unsigned")
+            }
+            (false, _) => bail!("nobody has signed it"),
+            (true, true) => bail!("to go on with it, give the key that signed it: --sign or --public-key"),
+            (true, false) => {
+                bail!("none of the given keys has signed it; if one of yours did, give it as --public-key")
+            }
+        }
+    }
+}
+
+/// The generation after this one.
+pub fn next(generation: u64) -> Result<u64> {
+    ensure!(
+        generation < MAX_GENERATION,
+        "generation {generation} is absurd; docs/feeds.md says what to do with a feed that was led astray"
+    );
+    Ok(generation + 1)
+}
+
+/// Where generations go on at the earliest if there is no state. A host can replay an old manifest, and so set the
+/// generations back, but not the clock.
+pub fn least_generation() -> Result<u64> {
+    Ok(milliseconds(SystemTime::now())? / 1000)
+}

@@ -1,0 +1,86 @@
+//! Words for people. A blob, a list or a file name may contain what a terminal obeys, or line ends that forge our lines:
+//! both are escaped here.
+
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime};
+
+/// A name and a value.
+pub type Row = (&'static str, String);
+
+/// Rows of a name and a value as lines, the values in one column.
+pub fn rows(rows: &[Row]) -> Vec<String> {
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    rows.iter().map(|(name, value)| format!("{name:width$}  {}\n", escaped(value))).collect()
+}
+
+/// Escapes what moves the cursor, colours the screen, changes the direction of writing or can't be seen. Letters of
+/// every language stay as they are.
+pub fn escaped(text: &str) -> String {
+    escape(text.chars(), |c| is_plain(c) || matches!(c, '"' | '\\'))
+}
+
+/// The first 100 characters of a line of a list, in quotes.
+pub fn quoted(line: &[u8]) -> String {
+    format!("\"{}\"", escape(String::from_utf8_lossy(line).chars().take(100), is_plain))
+}
+
+fn escape(text: impl Iterator<Item = char>, keeps: impl Fn(char) -> bool) -> String {
+    let mut escaped = String::new();
+    for c in text {
+        if keeps(c) { escaped.push(c) } else { escaped.extend(c.escape_debug()) }
+    }
+    escaped
+}
+
+/// Whether Rust would print a character as itself within a text. It escapes a combining mark only at the start of a
+/// text.
+pub fn is_plain(c: char) -> bool {
+    c == '\'' || format!("a{c}").escape_debug().count() == 2
+}
+
+/// 1234567 as 1,234,567.
+pub fn grouped(number: u64) -> String {
+    indicatif::HumanCount(number).to_string()
+}
+
+/// A rate in a readable number of digits.
+pub fn rate(rate: f64) -> String {
+    if rate == 0.0 || rate >= 0.001 { format!("{rate:.6}") } else { format!("{rate:.3e}") }
+}
+
+/// A time in milliseconds since 1970.
+pub fn time_in_words(milliseconds: u64) -> String {
+    let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(milliseconds));
+    let mut text = String::new();
+    match time.map(|time| write!(text, "{}", humantime::format_rfc3339_seconds(time))) {
+        Some(Ok(())) => text,
+        // humantime can't print a year of five digits.
+        _ => format!("{} ms after 1970, later than the year 9999", grouped(milliseconds)),
+    }
+}
+
+/// What `info` says of the secret.
+pub fn keyed_in_words(keyed: bool) -> String {
+    if keyed { "yes: it answers with its secret alone" } else { "no" }.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_stay_and_what_a_terminal_obeys_is_escaped() {
+        for plain in ["größer", "e\u{301}", "हिन्दी", "עברית", "東京", "👍", "a \"b\" 'c' C:\\d", "\\n"]
+        {
+            assert_eq!(escaped(plain), plain);
+        }
+        assert_eq!(escaped("a\nb\r\t\0\x1b[2J\x7f"), r"a\nb\r\t\0\u{1b}[2J\u{7f}");
+        // A C1 control character, line and paragraph separators, direction marks, characters without width.
+        let hidden = "\u{9b}\u{85}\u{2028}\u{2029}\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{feff}\u{e0041}";
+        for c in hidden.chars() {
+            assert_eq!(escaped(&format!("a{c}b")), format!("a\\u{{{:x}}}b", u32::from(c)));
+        }
+        assert_eq!(quoted(b"a\"\\'\n\xff"), "\"a\\\"\\\\'\\n\u{fffd}\"");
+        assert_eq!(quoted(&[b'x'; 200]).len(), 102);
+    }
+}
