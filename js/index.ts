@@ -1,10 +1,7 @@
 /** What "bloom-wasm" exports: everything. */
 
-export { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter } from "./builders.js";
-export { errorCodes } from "./error.js";
-export type { ForeignOptions, ForeignSource } from "./foreign.js";
-export { decode, ForeignFilter, load } from "./foreign.js";
-export type { KeyStream } from "./keystream.js";
+export { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter } from "./build/builders.js";
+export type { KeyStream } from "./build/keystream.js";
 export type {
   BuildOptions,
   CountingOptions,
@@ -14,7 +11,10 @@ export type {
   SeedOptions,
   SkipReason,
   StreamOptions,
-} from "./options.js";
-export type { Optimal } from "./params.js";
-export { countFor, fprFor, optimal } from "./params.js";
+} from "./build/options.js";
+export type { Optimal } from "./build/params.js";
+export { countFor, fprFor, optimal } from "./build/params.js";
+export { errorCodes } from "./error.js";
+export type { ForeignOptions, ForeignSource } from "./foreign/foreign.js";
+export { decode, ForeignFilter, load } from "./foreign/foreign.js";
 export * from "./reader.js";

@@ -1,16 +1,16 @@
 /** What "bloom-wasm/reader" exports: loading and asking filters of every kind. */
 
+export type { FilterInfo, ForeignFormat } from "./boundary/info.js";
+export type { AnyKey, Key } from "./boundary/input.js";
 export type { ErrorCode } from "./error.js";
 export { FilterError } from "./error.js";
-export type { FeedInfo, FeedOptions, UpdateOptions, WatchOptions } from "./feed.js";
-export { Feed, openFeed } from "./feed.js";
-export type { FeedCache } from "./feedcache.js";
-export type { DecodeOptions } from "./filter.js";
-export { decode, Filter } from "./filter.js";
-export type { FilterInfo, ForeignFormat } from "./info.js";
-export type { AnyKey, Key } from "./input.js";
-export type { LoadOptions, Source } from "./load.js";
-export { load } from "./load.js";
-export type { AskOptions, ShardedInfo, ShardedOptions } from "./sharded.js";
-export { openSharded, ShardedFilter } from "./sharded.js";
-export { canonicalizeUrl, urlExpressions } from "./url.js";
+export type { FeedCache } from "./feed/cache.js";
+export type { FeedInfo, FeedOptions, UpdateOptions, WatchOptions } from "./feed/feed.js";
+export { Feed, openFeed } from "./feed/feed.js";
+export type { AskOptions, ShardedInfo, ShardedOptions } from "./feed/sharded.js";
+export { openSharded, ShardedFilter } from "./feed/sharded.js";
+export { decode, Filter } from "./filter/filter.js";
+export type { Source } from "./filter/load.js";
+export { load } from "./filter/load.js";
+export type { DecodeOptions, LoadOptions } from "./filter/reading.js";
+export { canonicalizeUrl, urlExpressions } from "./filter/url.js";

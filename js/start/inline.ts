@@ -1,7 +1,7 @@
 /** Starts in browsers, workers and bundlers. The script contains its wasm, so there is no file to serve. */
 
 import base64 from "wasm:base64";
-import { start } from "../start.js";
+import { start } from "./start.js";
 
 start(() => {
   const text = atob(base64);

@@ -2,7 +2,7 @@
 
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { start } from "../start.js";
+import { start } from "./start.js";
 
 // An import would take 1 ms more, because Node then inspects everything in the module.
 const { readFileSync } = process.getBuiltinModule("node:fs");

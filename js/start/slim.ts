@@ -1,11 +1,11 @@
 /** Keeps the wasm in a separate file, which can be served, cached or compiled by itself. {@link init} starts it. */
 
-import { isStarted } from "../call.js";
+import { isStarted } from "../boundary/call.js";
+import { concat, isA } from "../boundary/input.js";
+import { readAll } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
-import { concat, isA } from "../input.js";
-import { open, type Source } from "../load.js";
-import { start } from "../start.js";
-import { readAll } from "../stream.js";
+import { open, type Source } from "../filter/load.js";
+import { start } from "./start.js";
 
 /**
  * Compiles and starts the WebAssembly. By default that is the file beside this one. Otherwise pass the place where you

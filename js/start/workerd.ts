@@ -1,6 +1,6 @@
 /** Starts in Cloudflare Workers, where only an uploaded file may be compiled. */
 
 import module from "wasm:module";
-import { start } from "../start.js";
+import { start } from "./start.js";
 
 start(() => module);

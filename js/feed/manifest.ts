@@ -1,7 +1,7 @@
 /** The manifest of a feed or a sharded filter: what is signed, and by whom. docs/feeds.md has the format. */
 
-import { FilterError } from "./error.js";
-import { invalidParameter, isA, typeName } from "./input.js";
+import { invalidParameter, isA, typeName } from "../boundary/input.js";
+import { FilterError } from "../error.js";
 
 /** @internal The longest manifest, in bytes. */
 export const LONGEST = 2 ** 21;

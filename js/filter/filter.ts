@@ -1,11 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** A filter that can be asked. */
 
-import { Filter as RawFilter } from "./bloom_wasm.js";
-import { call, enter, leave, release, stopped } from "./call.js";
-import { FilterError } from "./error.js";
-import { areNumbers, foreignKey, numberIn } from "./foreignkeys.js";
-import type { FilterInfo } from "./info.js";
+import { Filter as RawFilter } from "../bloom_wasm.js";
+import { call, enter, leave, release, stopped } from "../boundary/call.js";
+import type { FilterInfo } from "../boundary/info.js";
 import {
   type AnyKey,
   asBytes,
@@ -18,19 +16,13 @@ import {
   type Key,
   secretIn,
   typeName,
-} from "./input.js";
-import { decoding, known, loading } from "./known.js";
-import { Batch, put } from "./scratch.js";
+} from "../boundary/input.js";
+import { known } from "../boundary/known.js";
+import { Batch, put } from "../boundary/scratch.js";
+import { FilterError } from "../error.js";
+import { areNumbers, foreignKey, numberIn } from "../foreign/keys.js";
+import { type DecodeOptions, decoding, loading } from "./reading.js";
 import { putUrl } from "./url.js";
-
-/** The options of {@link decode}. */
-export interface DecodeOptions {
-  /**
-   * The secret of a keyed filter, 16 bytes. Without it a keyed blob throws `secret_required`; with another one, or for a
-   * blob that isn't keyed, `wrong_secret`.
-   */
-  secret?: Uint8Array | undefined;
-}
 
 /** @internal What WebAssembly holds of a filter. */
 export let rawOf: (filter: Filter) => RawFilter;

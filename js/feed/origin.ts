@@ -3,12 +3,14 @@
  * docs/feeds.md says what a client must do, and in which order.
  */
 
-import { Sha256, shardOf } from "./bloom_wasm.js";
-import { call, release } from "./call.js";
-import { FilterError } from "./error.js";
-import { cacheStorage, type FeedCache, requireCache, Shelf } from "./feedcache.js";
-import { concat, invalidParameter, isA, requireType, secretIn } from "./input.js";
-import { type LoadOptions, type OpenOptions, open } from "./load.js";
+import { Sha256, shardOf } from "../bloom_wasm.js";
+import { call, release } from "../boundary/call.js";
+import { concat, invalidParameter, isA, requireType, secretIn } from "../boundary/input.js";
+import { networkError, quietly, readAll, requireSignal, unlessAborted } from "../boundary/stream.js";
+import { FilterError } from "../error.js";
+import { type OpenOptions, open } from "../filter/load.js";
+import type { LoadOptions } from "../filter/reading.js";
+import { cacheStorage, type FeedCache, requireCache, Shelf } from "./cache.js";
 import {
   checkOf,
   type Head,
@@ -20,7 +22,6 @@ import {
   readManifest,
   type SignedFile,
 } from "./manifest.js";
-import { networkError, quietly, readAll, requireSignal, unlessAborted } from "./stream.js";
 
 /** @internal The options that feeds and sharded filters have in common. */
 export interface OriginOptions extends Pick<LoadOptions, "fetch" | "secret"> {

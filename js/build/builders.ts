@@ -1,11 +1,12 @@
 /** Filters that can be built and changed: classes on top of the reader's. */
 
-import type { Digests, Filter as RawFilter } from "./bloom_wasm.js";
-import { call, enter, leave, release, stopped } from "./call.js";
-import { FilterError } from "./error.js";
-import { classes, Filter, hold, rawOf } from "./filter.js";
-import type { ForeignFormat } from "./info.js";
-import { invalidParameter, isA, iterable, type Key, requireType, typeName } from "./input.js";
+import type { Digests, Filter as RawFilter } from "../bloom_wasm.js";
+import { call, enter, leave, release, stopped } from "../boundary/call.js";
+import type { ForeignFormat } from "../boundary/info.js";
+import { invalidParameter, isA, iterable, type Key, requireType, typeName } from "../boundary/input.js";
+import { put } from "../boundary/scratch.js";
+import { FilterError } from "../error.js";
+import { classes, Filter, hold, rawOf } from "../filter/filter.js";
 import { type KeyStream, pushSource } from "./keystream.js";
 import { List } from "./lists.js";
 import {
@@ -21,7 +22,6 @@ import {
   type StreamOptions,
 } from "./options.js";
 import { optimal } from "./params.js";
-import { put } from "./scratch.js";
 
 function notNew(maker: string): never {
   throw invalidParameter(`make a filter of this kind with ${maker}`);

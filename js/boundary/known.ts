@@ -2,27 +2,13 @@
  * Options that nobody knows are refused by name: a misspelt one would be taken for a default, or for no check at all.
  */
 
-import type { DecodeOptions } from "./filter.js";
 import { attempt, invalidParameter, typeName } from "./input.js";
-import type { LoadOptions } from "./load.js";
 
 /** The names of options. */
 type Names = { [option: string]: 1 };
 
 /** Every option of a type, or of each of several. TypeScript fails the build where one is missing or is none. */
 export type Every<O> = { [name in O extends unknown ? keyof O : never]: 1 };
-
-/** `from` is refused elsewhere, by what it would take. */
-export const decoding = { secret: 1, from: 1 } satisfies Every<DecodeOptions | { from: string }>;
-
-export const loading = {
-  ...decoding,
-  signal: 1,
-  onProgress: 1,
-  maxBytes: 1,
-  integrity: 1,
-  fetch: 1,
-} satisfies Every<LoadOptions | { from: string }>;
 
 /**
  * Throws `invalid_parameter` unless the options are an object, or undefined, and everything in it is an option of `its`

@@ -1,7 +1,7 @@
 /** Keys of foreign filters, which may be numbers, or strings in which lone surrogates count. */
 
-import { FilterError } from "./error.js";
-import { type AnyKey, concat, isBytes, type Key, lengthOf, typeName } from "./input.js";
+import { type AnyKey, concat, isBytes, type Key, lengthOf, typeName } from "../boundary/input.js";
+import { FilterError } from "../error.js";
 
 /** The least and the largest whole number, and how one is written, by the number of what the keys are in FORMAT.md. */
 const WHOLE: { [keys: number]: [min: bigint, max: bigint, set: "setInt32" | "setBigInt64" | "setBigUint64"] } = {

@@ -1,11 +1,14 @@
 /** Filters of other software: reading their bytes, making them, and giving them back. The reader lacks this file. */
 
-import { Foreign } from "./bloom_wasm.js";
-import { call, release } from "./call.js";
-import { FilterError } from "./error.js";
+import { Foreign } from "../bloom_wasm.js";
+import { call, release } from "../boundary/call.js";
+import type { ForeignFormat } from "../boundary/info.js";
+import { type AnyKey, asBytes, attempt, invalidParameter, iterable, requireType, secretIn } from "../boundary/input.js";
+import { type Every, known } from "../boundary/known.js";
+import { Batch } from "../boundary/scratch.js";
+import { FilterError } from "../error.js";
 import {
   classes,
-  type DecodeOptions,
   decode as decodeBlob,
   Filter,
   hold,
@@ -13,13 +16,10 @@ import {
   rawOf,
   requireClass,
   WrappedFilter,
-} from "./filter.js";
-import { foreignKey } from "./foreignkeys.js";
-import type { ForeignFormat } from "./info.js";
-import { type AnyKey, asBytes, attempt, invalidParameter, iterable, requireType, secretIn } from "./input.js";
-import { decoding, type Every, known, loading } from "./known.js";
-import { type LoadOptions, load as loadBlob, loadInto, type Source } from "./load.js";
-import { Batch } from "./scratch.js";
+} from "../filter/filter.js";
+import { load as loadBlob, loadInto, type Source } from "../filter/load.js";
+import { type DecodeOptions, decoding, type LoadOptions, loading } from "../filter/reading.js";
+import { foreignKey } from "./keys.js";
 
 /** What the keys of a Guava filter are: the funnel that it was made with. */
 type Funnel = "utf8" | "unencoded-chars" | "bytes" | "int" | "long";

@@ -1,6 +1,6 @@
 /** Writes keys into WebAssembly's memory by hand. No other file touches it. `src/wasm/scratch.rs` is the other side. */
 
-import { scratch as growScratch } from "./bloom_wasm.js";
+import { scratch as growScratch } from "../bloom_wasm.js";
 import { call } from "./call.js";
 import { type Key, lengthOf, requireRoom } from "./input.js";
 

@@ -1,16 +1,16 @@
 /** How a sharded filter is asked: a key needs the manifest, one page and one shard. docs/feeds.md has the format. */
 
-import { Filter as RawFilter, shardOf } from "./bloom_wasm.js";
-import { call, release } from "./call.js";
-import { FilterError } from "./error.js";
-import { type Part, patiently } from "./feedcache.js";
-import type { FilterInfo } from "./info.js";
-import { isA, type Key } from "./input.js";
-import { Job } from "./job.js";
+import { Filter as RawFilter, shardOf } from "../bloom_wasm.js";
+import { call, release } from "../boundary/call.js";
+import type { FilterInfo } from "../boundary/info.js";
+import { isA, type Key } from "../boundary/input.js";
+import { Job } from "../boundary/job.js";
+import { put } from "../boundary/scratch.js";
+import { unlessAborted } from "../boundary/stream.js";
+import { FilterError } from "../error.js";
+import { type Part, patiently } from "./cache.js";
 import { checkOf, entriesOf, type Manifest, type ShardsPayload } from "./manifest.js";
 import { collector, type Origin, verified } from "./origin.js";
-import { put } from "./scratch.js";
-import { unlessAborted } from "./stream.js";
 
 /** The bytes of a shard's entry in a page. */
 const ENTRY = 40;

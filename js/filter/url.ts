@@ -1,10 +1,10 @@
 /** URLs as Safe Browsing sees them. */
 
-import { canonicalizeUrl as canonicalize, urlExpressions as expressions } from "./bloom_wasm.js";
-import { call } from "./call.js";
-import { FilterError } from "./error.js";
-import { typeName } from "./input.js";
-import { put } from "./scratch.js";
+import { canonicalizeUrl as canonicalize, urlExpressions as expressions } from "../bloom_wasm.js";
+import { call } from "../boundary/call.js";
+import { typeName } from "../boundary/input.js";
+import { put } from "../boundary/scratch.js";
+import { FilterError } from "../error.js";
 
 /** @internal Puts a URL into the scratch. Returns its length in bytes. */
 export function putUrl(url: string | URL): number {

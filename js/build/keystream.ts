@@ -1,9 +1,9 @@
 /** Streams of keys for builders: bytes, which are lines of text, or single keys. */
 
-import { concat, iterable, type Key, requireType } from "./input.js";
+import { concat, iterable, type Key, requireType } from "../boundary/input.js";
+import { quietly, readAll, requireSignal, toWeb } from "../boundary/stream.js";
 import type { List } from "./lists.js";
 import type { StreamOptions } from "./options.js";
-import { quietly, readAll, requireSignal, toWeb } from "./stream.js";
 
 /** What `fromStream` reads. Bytes are text with one key per line. */
 export type KeyStream = AsyncIterable<Key> | ReadableStream<Uint8Array>;

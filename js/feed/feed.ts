@@ -1,16 +1,16 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** Filters that stay up to date. */
 
-import type { FilterError } from "./error.js";
-import type { FeedCache } from "./feedcache.js";
-import type { Filter } from "./filter.js";
+import { invalidParameter, isA, requireType } from "../boundary/input.js";
+import { type Every, known } from "../boundary/known.js";
+import { requireSignal } from "../boundary/stream.js";
+import type { FilterError } from "../error.js";
+import type { Filter } from "../filter/filter.js";
+import type { LoadOptions } from "../filter/reading.js";
+import type { FeedCache } from "./cache.js";
 import { Follower, type Watcher } from "./follower.js";
-import { invalidParameter, isA, requireType } from "./input.js";
-import { type Every, known } from "./known.js";
-import type { LoadOptions } from "./load.js";
 import { feedKind, lengthOf } from "./manifest.js";
 import { Origin } from "./origin.js";
-import { requireSignal } from "./stream.js";
 
 /** The options of {@link openFeed}. */
 export interface FeedOptions extends Pick<LoadOptions, "fetch" | "secret"> {

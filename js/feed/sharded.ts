@@ -1,19 +1,28 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** Filters that are too large to download. */
 
-import { passwordKey, urlExpressions as urlKeys } from "./bloom_wasm.js";
-import { call } from "./call.js";
-import { FilterError } from "./error.js";
-import type { FeedCache } from "./feedcache.js";
-import { invalidParameter, isA, isBytes, iterable, type Key, plainBytes, requireType, typeName } from "./input.js";
-import { type Every, known } from "./known.js";
-import type { LoadOptions } from "./load.js";
+import { passwordKey, urlExpressions as urlKeys } from "../bloom_wasm.js";
+import { call } from "../boundary/call.js";
+import {
+  invalidParameter,
+  isA,
+  isBytes,
+  iterable,
+  type Key,
+  plainBytes,
+  requireType,
+  typeName,
+} from "../boundary/input.js";
+import { type Every, known } from "../boundary/known.js";
+import { Batch, put } from "../boundary/scratch.js";
+import { requireSignal, unlessAborted } from "../boundary/stream.js";
+import { FilterError } from "../error.js";
+import type { LoadOptions } from "../filter/reading.js";
+import { putUrl } from "../filter/url.js";
+import type { FeedCache } from "./cache.js";
 import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
 import { Origin } from "./origin.js";
-import { Batch, put } from "./scratch.js";
 import { Shards } from "./shards.js";
-import { requireSignal, unlessAborted } from "./stream.js";
-import { putUrl } from "./url.js";
 
 /** The options of {@link openSharded}. */
 export interface ShardedOptions extends Pick<LoadOptions, "fetch" | "secret"> {

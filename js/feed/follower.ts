@@ -1,14 +1,14 @@
 /** How a feed is followed. docs/feeds.md says what a client must do, and in which order. */
 
-import { Incoming, type Filter as RawFilter } from "./bloom_wasm.js";
-import { call, release } from "./call.js";
-import { FilterError } from "./error.js";
-import { patiently } from "./feedcache.js";
-import { type Filter, hold, isFreed } from "./filter.js";
-import { Job } from "./job.js";
+import { Incoming, type Filter as RawFilter } from "../bloom_wasm.js";
+import { call, release } from "../boundary/call.js";
+import { Job } from "../boundary/job.js";
+import { unlessAborted } from "../boundary/stream.js";
+import { FilterError } from "../error.js";
+import { type Filter, hold, isFreed } from "../filter/filter.js";
+import { patiently } from "./cache.js";
 import { type FeedFile, type FeedPayload, lengthOf, type Manifest } from "./manifest.js";
 import { collector, isDamage, type Origin, type Read, verified } from "./origin.js";
-import { unlessAborted } from "./stream.js";
 
 /** @internal Who watches a feed. */
 export interface Watcher {

@@ -1,6 +1,6 @@
 /** Checks the types of arguments before anything crosses into WebAssembly. The ranges are checked there. */
 
-import { type ErrorCode, FilterError } from "./error.js";
+import { type ErrorCode, FilterError } from "../error.js";
 
 /** A key. A string is hashed as its UTF-8 bytes; a lone surrogate becomes U+FFFD (the bytes EF BF BD). */
 export type Key = string | Uint8Array;

@@ -1,6 +1,6 @@
 /** Calls into WebAssembly, and whether they are possible. */
 
-import { FilterError } from "./error.js";
+import { FilterError } from "../error.js";
 
 /** Whether a call can begin: WebAssembly has started, and every call that began has ended. */
 let ready = false;

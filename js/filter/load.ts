@@ -1,35 +1,16 @@
 /** Fetching a blob and decoding it as it arrives. */
 
-import { Incoming } from "./bloom_wasm.js";
-import { call, release } from "./call.js";
-import { FilterError } from "./error.js";
-import { type DecodeOptions, type Filter, hold, refuseFrom } from "./filter.js";
-import { asBytes, attempt, invalidParameter, requireType, secretIn, typeName } from "./input.js";
-import { known, loading } from "./known.js";
-import { networkError, quietly, readAll, requireSignal, toWeb, unlessAborted } from "./stream.js";
+import { Incoming } from "../bloom_wasm.js";
+import { call, release } from "../boundary/call.js";
+import { asBytes, attempt, invalidParameter, requireType, secretIn, typeName } from "../boundary/input.js";
+import { known } from "../boundary/known.js";
+import { networkError, quietly, readAll, requireSignal, toWeb, unlessAborted } from "../boundary/stream.js";
+import { FilterError } from "../error.js";
+import { type Filter, hold, refuseFrom } from "./filter.js";
+import { type LoadOptions, loading } from "./reading.js";
 
 /** What {@link load} can load a blob from. */
 export type Source = string | URL | Request | Response | Promise<Response> | Blob | ArrayBuffer | Uint8Array;
-
-/** The options of {@link load}. */
-export interface LoadOptions extends DecodeOptions {
-  /** Stops loading. The promise then rejects with the signal's reason. */
-  signal?: AbortSignal;
-  /** Called after each chunk. `total` is undefined if the length is unknown, as in a compressed transfer. */
-  onProgress?: (progress: { loaded: number; total: number | undefined }) => void;
-  /**
-   * The longest blob to accept, in bytes after decompression. A longer one throws `too_large`, at once if its length is
-   * known. By default only memory is the limit.
-   */
-  maxBytes?: number;
-  /**
-   * The blob's hash as in a script tag, such as `sha256-...`. Other bytes throw `integrity`. If there are several
-   * hashes, only those with the most bits count, and one of them must match.
-   */
-  integrity?: string;
-  /** Called instead of the global `fetch`. */
-  fetch?: typeof globalThis.fetch;
-}
 
 /**
  * Loads a blob and decodes it. A URL is fetched. In Node, Deno and Bun, a `file:` URL is read as a stream.

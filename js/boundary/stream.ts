@@ -1,6 +1,6 @@
 /** Reads streams of bytes to their end, with cancellation. */
 
-import { FilterError } from "./error.js";
+import { FilterError } from "../error.js";
 import { attempt, invalidParameter, isA, plainBytes } from "./input.js";
 
 /** Throws `invalid_parameter` unless the argument is an AbortSignal, of any realm, or undefined. */

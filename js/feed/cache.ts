@@ -1,9 +1,9 @@
 /** What a client of a feed or a sharded filter keeps for its next start. */
 
-import { Sha256 } from "./bloom_wasm.js";
-import { call, release } from "./call.js";
-import { FilterError } from "./error.js";
-import { invalidParameter, isBytes, plainBytes } from "./input.js";
+import { Sha256 } from "../bloom_wasm.js";
+import { call, release } from "../boundary/call.js";
+import { invalidParameter, isBytes, plainBytes } from "../boundary/input.js";
+import { FilterError } from "../error.js";
 import { type Head, type Keys, type Kind, LONGEST, type Manifest, readManifest, type SignedFile } from "./manifest.js";
 
 /**

@@ -1,7 +1,7 @@
 /** The options of builders. */
 
-import { invalidParameter, iterable, type Key, requireType, secretIn } from "./input.js";
-import { type Every, known } from "./known.js";
+import { invalidParameter, iterable, type Key, requireType, secretIn } from "../boundary/input.js";
+import { type Every, known } from "../boundary/known.js";
 
 /**
  * Why a line of a list gives no key: `not_checkable` = neither a URL nor a host, `pattern` = an adblock rule other than

@@ -1,10 +1,10 @@
 /** Lists on their way into filters. Rust decides which keys are in a line: `src/keys/list.rs`. */
 
-import { Digests, type Filter as RawFilter } from "./bloom_wasm.js";
-import { call, release } from "./call.js";
-import { asText, iterable, type Key } from "./input.js";
+import { Digests, type Filter as RawFilter } from "../bloom_wasm.js";
+import { call, release } from "../boundary/call.js";
+import { asText, iterable, type Key } from "../boundary/input.js";
+import { Batch } from "../boundary/scratch.js";
 import type { Options, SkipReason } from "./options.js";
-import { Batch } from "./scratch.js";
 
 /** A line that gives no key, as Rust reports it. */
 interface Skipped {

@@ -1,9 +1,9 @@
 /** Starts WebAssembly, for the entry points. */
 
-import { initSync } from "./bloom_wasm.js";
-import { isStarted, setStarted } from "./call.js";
-import { FilterError } from "./error.js";
-import { useMemory } from "./scratch.js";
+import { initSync } from "../bloom_wasm.js";
+import { isStarted, setStarted } from "../boundary/call.js";
+import { useMemory } from "../boundary/scratch.js";
+import { FilterError } from "../error.js";
 
 /**
  * Compiles and starts the module synchronously, unless one has been started: extension service workers have no
