@@ -112,7 +112,7 @@ mod serialized {
     use serde::Serializer;
 
     #[cfg(not(all(feature = "reader", target_arch = "wasm32")))]
-    use super::Parameter;
+    use crate::info::Parameter;
 
     /// A number as JavaScript holds it: exact below 2^53, and the nearest such number above.
     pub fn number<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {

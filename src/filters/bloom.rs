@@ -7,7 +7,7 @@
 use crate::batch::{BATCH, Places, fetch};
 use crate::digests::sort;
 use crate::error::{Error, Result};
-use crate::filters::Payload;
+use crate::filters::payload::Payload;
 use crate::hash::{Hashing, MULTIPLIER, spread};
 use crate::params::{optimal, power, require_shape};
 use crate::vectors::zeroed;

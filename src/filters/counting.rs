@@ -13,7 +13,7 @@
 use super::bloom::{self, BloomFilter, probes, require_rest};
 use crate::digests::sort;
 use crate::error::{Error, Result};
-use crate::filters::Payload;
+use crate::filters::payload::Payload;
 use crate::hash::Hashing;
 use crate::params::{optimal, power, require_shape};
 use crate::vectors::zeroed;

@@ -16,7 +16,7 @@
 
 use crate::digests::sort;
 use crate::error::{Error, Result};
-use crate::filters::Payload;
+use crate::filters::payload::Payload;
 use crate::hash::{GOLDEN, Hashing, spread};
 use crate::params::{any_of, require_rate};
 use crate::vectors::zeroed;

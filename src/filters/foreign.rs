@@ -17,7 +17,7 @@ use hashes::{
     murmur64a, number,
 };
 
-use super::Payload;
+use super::payload::Payload;
 use crate::error::{Error, Result};
 use crate::hash::{Hashing, digest, spread};
 use crate::params::power;

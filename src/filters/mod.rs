@@ -5,6 +5,7 @@ mod bloom;
 mod counting;
 mod cuckoo;
 pub mod foreign;
+mod payload;
 mod ribbon;
 pub(crate) mod scalable;
 
@@ -12,18 +13,18 @@ pub use bloom::BloomFilter;
 pub use counting::CountingBloomFilter;
 pub use cuckoo::CuckooFilter;
 pub use foreign::ForeignFilter;
+pub(crate) use payload::Payload;
 pub use ribbon::RibbonFilter;
 pub use scalable::ScalableBloomFilter;
 
 use std::array::from_fn;
-use std::ops::{Deref, DerefMut};
 
 use crate::batch::BATCH;
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::kind::{Kind, Recipe};
-use crate::vectors::{copied, resize};
+use crate::vectors::copied;
 
 /// A filter of any kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -270,62 +271,6 @@ impl Filter {
         }
     }
 }
-
-/// A filter's bytes. They may follow a blob's header, so that a blob becomes a filter without being moved.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Payload {
-    bytes: Vec<u8>,
-    start: usize,
-}
-
-impl Payload {
-    /// The bytes after the first `start` ones.
-    pub(crate) fn after(start: usize, bytes: Vec<u8>) -> Self {
-        Payload { bytes, start }
-    }
-
-    /// Drops the bytes from `length` on.
-    #[cfg(feature = "interop")]
-    pub(crate) fn truncate(&mut self, length: usize) {
-        self.bytes.truncate(self.start.saturating_add(length));
-    }
-
-    /// Makes it `length` bytes long, new ones being 0; fails without the memory, and changes nothing then.
-    fn resize(&mut self, length: usize) -> Result<()> {
-        resize(&mut self.bytes, self.start.saturating_add(length))
-    }
-}
-
-impl From<Vec<u8>> for Payload {
-    fn from(bytes: Vec<u8>) -> Self {
-        Payload { bytes, start: 0 }
-    }
-}
-
-impl Deref for Payload {
-    type Target = [u8];
-
-    #[inline]
-    fn deref(&self) -> &[u8] {
-        debug_assert!(self.start <= self.bytes.len());
-        self.bytes.get(self.start..).unwrap_or_default()
-    }
-}
-
-impl DerefMut for Payload {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut [u8] {
-        self.bytes.get_mut(self.start..).unwrap_or_default()
-    }
-}
-
-impl PartialEq for Payload {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl Eq for Payload {}
 
 macro_rules! from {
     ($($kind:ident($filter:ident)),*) => {$(

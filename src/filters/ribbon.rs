@@ -19,7 +19,7 @@ use std::array::from_fn;
 use crate::batch::{BATCH, Places, fetch};
 use crate::digests::sort;
 use crate::error::{Error, Result};
-use crate::filters::Payload;
+use crate::filters::payload::Payload;
 use crate::hash::{GOLDEN, Hashing, MULTIPLIER, spread};
 use crate::params::{power, require_rate};
 use crate::vectors::{append, push, reserve, resize, zeroed};

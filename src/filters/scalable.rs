@@ -13,7 +13,7 @@
 use super::bloom;
 use crate::digests::sort;
 use crate::error::{Error, Result};
-use crate::filters::Payload;
+use crate::filters::payload::Payload;
 use crate::hash::Hashing;
 use crate::params::{bits_per_key, power, require_rate, sized};
 use crate::vectors::{copied, push};

@@ -2,7 +2,9 @@
 
 use std::f64::consts::LN_2;
 
-use super::{Found, Options, READ_ONLY, go_bloom, redisbloom};
+use super::found::{Found, READ_ONLY};
+use super::options::Options;
+use super::{go_bloom, redisbloom};
 use crate::error::{Error, Result};
 use crate::filters::ForeignFilter;
 use crate::filters::foreign::{Format, Keys, MAX_HASHES, Scheme};

@@ -8,7 +8,9 @@
 //!                   length (u32 each), fingerprints
 //! ```
 
-use super::{Found, Options, xor};
+use super::found::Found;
+use super::options::Options;
+use super::xor;
 use crate::error::{Error, Result};
 use crate::fields::Cursor;
 use crate::filters::foreign::Scheme;

@@ -8,8 +8,9 @@
 //! Two global switches of Go's bit set make length and words little-endian, and the base64 standard. The length is m but for
 //! filters that were put together by hand; a position past it is 0.
 
+use super::found::{Found, swap_words};
 use super::json::{BYTE_ORDER_MARK, from_base64, to_base64};
-use super::{Found, Options, swap_words};
+use super::options::Options;
 use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
 use crate::filters::ForeignFilter;

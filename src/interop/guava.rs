@@ -6,7 +6,8 @@
 //!
 //! The funnel, which makes bytes of a key, isn't stored. Java's serialisation of the object is another format.
 
-use super::{Found, Options, swap_words};
+use super::found::{Found, swap_words};
+use super::options::Options;
 use crate::error::Result;
 use crate::fields::{Cursor, Fields};
 use crate::filters::ForeignFilter;

@@ -20,11 +20,13 @@
 
 mod builder;
 mod filterpassword;
+mod found;
 mod go_bloom;
 mod guava;
 mod json;
 mod npm_bloom_filters;
 mod npm_bloomfilter;
+mod options;
 mod parquet_sbbf;
 mod pybloomfiltermmap3;
 mod pyprobables;
@@ -35,126 +37,15 @@ mod spark;
 mod xor;
 
 pub use builder::Builder;
+pub use options::Options;
 
 pub use crate::filters::foreign::{Format, Keys};
 
+use self::found::{Found, READ_ONLY};
 use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
-use crate::filters::foreign::{MAX_HASHES, Part, Scheme};
+use crate::filters::foreign::Part;
 use crate::filters::{Filter, ForeignFilter};
-use crate::vectors::{copied, push};
-
-/// What a format's bytes don't say, and how a filter is to be made. The names are those of the package's options and of the
-/// tool's flags. A format refuses an option that it hasn't got.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Options {
-    /// `guava`: what the keys are: `"utf8"` (default), `"unencoded-chars"`, `"bytes"`, `"int"` or `"long"`.
-    pub funnel: Option<String>,
-    /// What the keys are. `spark`: `"string"` (default), `"bytes"` or `"long"`; `parquet-sbbf`: `"string"` (default),
-    /// `"bytes"`, `"int32"`, `"int64"`, `"float"` or `"double"`; `pybloomfiltermmap3`: `"string"` (default), `"bytes"` or
-    /// `"int"`.
-    pub keys: Option<String>,
-    /// `redis-bitmap`: positions; and of a new filter of any format, in place of those that count and rate give.
-    pub bits: Option<u64>,
-    /// `redis-bitmap`, and `npm-bloomfilter` where the bytes don't say: positions for each key; and of a new filter, with
-    /// `bits`.
-    pub hashes: Option<u32>,
-    /// `npm-bloomfilter`: `"fnv64"` (default, from 0.0.21 on), `"fnv64-odd"` (0.0.20), `"fnv32-triple"` (0.0.19),
-    /// `"fnv32-seeded"` (0.0.17, 0.0.18), `"fnv32-b"` (0.0.16) or `"fnv32-b-signedmix"` (0.0.12 to 0.0.15).
-    pub generation: Option<String>,
-    /// `xor` and `binary-fuse`: `"c"` (default), `"xorf-dma"`, `"xorf-json"` or `"xorf-bincode"`. Of a new filter: `go-bloom`
-    /// `"binary"` (default) or `"json"`, `guava` `"mitz-64"` (default) or `"mitz-32"`, `spark` `"v1"` (default) or `"v2"`.
-    pub layout: Option<String>,
-    /// `xor` and `binary-fuse`: the bits of a fingerprint where the bytes don't say: 8, 16 or 32.
-    pub width: Option<u32>,
-    /// A new `redisbloom`: how many times as many keys each link holds as the one before, 2 if none; 0 never grows.
-    pub expansion: Option<u32>,
-    /// A new `spark` filter of the layout `v2`: its seed.
-    pub seed: Option<i32>,
-}
-
-/// An option by its name.
-enum Slot<'a> {
-    Text(&'a mut Option<String>),
-    Number(&'a mut Option<u64>),
-    Small(&'a mut Option<u32>),
-    Seed(&'a mut Option<i32>),
-}
-
-impl Options {
-    fn slot(&mut self, name: &str) -> Result<Slot<'_>> {
-        Ok(match name {
-            "funnel" => Slot::Text(&mut self.funnel),
-            "keys" => Slot::Text(&mut self.keys),
-            "generation" => Slot::Text(&mut self.generation),
-            "layout" => Slot::Text(&mut self.layout),
-            "bits" => Slot::Number(&mut self.bits),
-            "hashes" => Slot::Small(&mut self.hashes),
-            "width" => Slot::Small(&mut self.width),
-            "expansion" => Slot::Small(&mut self.expansion),
-            "seed" => Slot::Seed(&mut self.seed),
-            _ => return Err(Error::rule("no foreign format has an option of this name")),
-        })
-    }
-
-    /// Sets an option that is a text, by its name.
-    ///
-    /// # Errors
-    /// [`Error::InvalidParameter`] if no text has this name.
-    pub fn set_text(&mut self, name: &str, value: String) -> Result<()> {
-        match self.slot(name)? {
-            Slot::Text(slot) => *slot = Some(value),
-            _ => return Err(Error::rule("this option is a number")),
-        }
-        Ok(())
-    }
-
-    /// Sets an option that is a whole number, by its name.
-    ///
-    /// # Errors
-    /// [`Error::InvalidParameter`] if no number has this name, or the value is out of its range.
-    pub fn set_number(&mut self, name: &str, value: i64) -> Result<()> {
-        const RULE: Error = Error::rule("this option's number is out of its range");
-        match self.slot(name)? {
-            Slot::Text(_) => return Err(Error::rule("this option is a text")),
-            Slot::Number(slot) => *slot = Some(value.try_into().map_err(|_| RULE)?),
-            Slot::Small(slot) => *slot = Some(value.try_into().map_err(|_| RULE)?),
-            Slot::Seed(slot) => *slot = Some(value.try_into().map_err(|_| RULE)?),
-        }
-        Ok(())
-    }
-
-    /// Fails if there is an option that isn't among these names.
-    fn only(&self, names: &[&str]) -> Result<()> {
-        let there = [
-            ("funnel", self.funnel.is_some(), "funnel is an option that the format hasn't got"),
-            ("keys", self.keys.is_some(), "keys is an option that the format hasn't got"),
-            ("bits", self.bits.is_some(), "bits is an option that the format hasn't got"),
-            ("hashes", self.hashes.is_some(), "hashes is an option that the format hasn't got"),
-            ("generation", self.generation.is_some(), "generation is an option that the format hasn't got"),
-            ("layout", self.layout.is_some(), "layout is an option that the format hasn't got"),
-            ("width", self.width.is_some(), "width is an option that the format hasn't got"),
-            ("expansion", self.expansion.is_some(), "expansion is an option that the format hasn't got"),
-            ("seed", self.seed.is_some(), "seed is an option that the format hasn't got"),
-        ];
-        let unknown = there.iter().find(|(name, there, _)| *there && !names.contains(name));
-        unknown.map_or(Ok(()), |(_, _, rule)| Err(Error::rule(rule)))
-    }
-
-    /// What the keys are, by the option of the format's choice.
-    fn keys(&self, format: Format) -> Result<Keys> {
-        let all = format.keys();
-        let chosen = if format == Format::Guava { &self.funnel } else { &self.keys };
-        let Some(chosen) = chosen else { return Ok(all[0].1) };
-        let found = all.iter().find(|(name, _)| name == chosen);
-        found.map(|(_, keys)| *keys).ok_or(Error::rule(match format {
-            Format::Guava => "funnel must be utf8, unencoded-chars, bytes, int or long",
-            Format::Spark => "keys must be string, bytes or long",
-            Format::ParquetSbbf => "keys must be string, bytes, int32, int64, float or double",
-            _ => "keys must be string, bytes or int",
-        }))
-    }
-}
 
 /// Reads what other software wrote. With an absent option goes the format's default.
 ///
@@ -210,8 +101,6 @@ pub fn write(filter: &ForeignFilter) -> Result<Vec<u8>> {
     fields.finish()
 }
 
-const READ_ONLY: Error = Error::UnsupportedFormat { reason: "this format is only read, not written" };
-
 /// As [`write`](fn@write), of any filter. What one hash made can't become another's.
 ///
 /// # Errors
@@ -221,48 +110,4 @@ pub fn export(filter: &Filter, to: Format) -> Result<Vec<u8>> {
         Filter::Foreign(filter) if filter.format() == to => write(filter),
         _ => Err(Error::Incompatible),
     }
-}
-
-/// What a reader makes of a file: everything of a filter but its keys.
-struct Found {
-    scheme: Scheme,
-    layout: u8,
-    seed: u64,
-    parts: Vec<Part>,
-    note: Vec<u8>,
-    bytes: Vec<u8>,
-}
-
-impl Found {
-    /// One array, without layout, seed and note.
-    #[inline(never)]
-    fn single(scheme: Scheme, bits: u64, hashes: u64, bytes: Vec<u8>) -> Result<Self> {
-        let mut parts = Vec::new();
-        push(&mut parts, part(bits, bytes.len() as u64, hashes)?)?;
-        Ok(Found { scheme, layout: 0, seed: 0, parts, note: Vec::new(), bytes })
-    }
-
-    #[inline(never)]
-    fn filter(self, keys: Keys) -> Result<ForeignFilter> {
-        let Found { scheme, layout, seed, parts, note, bytes } = self;
-        ForeignFilter::shaped(scheme, keys, layout, seed, parts, note)?.with_bytes(bytes)
-    }
-}
-
-/// A part of these bits, bytes and hashes.
-#[inline(never)]
-fn part(bits: u64, bytes: u64, hashes: u64) -> Result<Part> {
-    let most = u64::from(MAX_HASHES);
-    Error::unless((1..=most).contains(&hashes), "the filter must have 1 to 1,024 hashes")?;
-    Error::unless((1..=1 << 40).contains(&bits), "the filter must have 1 to 2^40 bits")?;
-    let bytes = u32::try_from(bytes).map_err(|_| Error::TooLarge { bytes })?;
-    Ok(Part { bits, bytes, hashes: hashes as u16 })
-}
-
-/// A copy with the bytes of each 64-bit word turned around, from the big-endian to ours or back.
-#[inline(never)]
-fn swap_words(words: &[u8]) -> Result<Vec<u8>> {
-    let mut bytes = copied(words)?;
-    bytes.chunks_mut(8).for_each(<[u8]>::reverse);
-    Ok(bytes)
 }

@@ -7,8 +7,9 @@
 //! 1.x has an array of 0 and 1 for a filter, doesn't say by which of two ways it hashed, and isn't read; nor is 4.0, with other
 //! positions for the same seed, which it writes as a text.
 
+use super::found::Found;
 use super::json::from_base64;
-use super::{Found, Options};
+use super::options::Options;
 use crate::error::Result;
 use crate::fields::Cursor;
 use crate::filters::foreign::Scheme;

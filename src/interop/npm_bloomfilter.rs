@@ -3,7 +3,8 @@
 //! From 1.0 on `{"version":1,"m":m,"k":k,"buckets":[...]}` of u32, before a bare array of i32, with k in the application.
 //! Nothing in an array says which release hashed its keys; see [`Options::generation`].
 
-use super::{Found, Options};
+use super::found::Found;
+use super::options::Options;
 use crate::error::Result;
 use crate::fields::Cursor;
 use crate::filters::foreign::{Format, Scheme};

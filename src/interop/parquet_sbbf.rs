@@ -2,7 +2,8 @@
 //! Thrift's compact protocol and the bit set, or the bit set alone.
 //! <https://parquet.apache.org/docs/file-format/bloomfilter/>
 
-use super::{Found, Options};
+use super::found::Found;
+use super::options::Options;
 use crate::error::{Error, Result};
 use crate::fields::Cursor;
 use crate::filters::foreign::Scheme;

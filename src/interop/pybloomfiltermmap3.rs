@@ -8,7 +8,8 @@
 //! 1280  the bits
 //! ```
 
-use super::{Found, Options};
+use super::found::Found;
+use super::options::Options;
 use crate::error::{Error, Result};
 use crate::fields::Cursor;
 use crate::filters::foreign::Scheme;

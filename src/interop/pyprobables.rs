@@ -4,7 +4,8 @@
 
 use std::f64::consts::LN_2;
 
-use super::{Found, Options};
+use super::found::Found;
+use super::options::Options;
 use crate::error::Result;
 use crate::fields::Cursor;
 use crate::filters::foreign::Scheme;

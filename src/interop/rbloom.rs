@@ -2,7 +2,8 @@
 //! lowest of a byte first. The hash is the user's own; here it is `mmh3.hash128(key, signed=True)`.
 //! rbloom refuses hashes from 2^127 on, so half of those without a sign.
 
-use super::{Found, Options};
+use super::found::Found;
+use super::options::Options;
 use crate::error::Result;
 use crate::fields::Cursor;
 use crate::filters::foreign::{MAX_HASHES, Scheme};

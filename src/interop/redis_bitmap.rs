@@ -1,7 +1,8 @@
 //! `redis-bitmap`: what `GET` gives of a bitmap in which `SETBIT` set the bits mmh3.hash(item, s) mod bits, s being 0 to
 //! hashes - 1. The highest bit of a byte comes first; Redis's string ends with the last byte that was written.
 
-use super::{Found, Options};
+use super::found::Found;
+use super::options::Options;
 use crate::error::Result;
 use crate::fields::{Cursor, Fields};
 use crate::filters::ForeignFilter;

@@ -11,7 +11,8 @@
 //! All is little-endian. A later chunk holds the bytes before iterator - 1 of all links' bits. What is written is the layout
 //! of 2.2.1 and later, whatever was read. LZF, which `DUMP` may pack the bits by, isn't unpacked.
 
-use super::{Found, Options, part};
+use super::found::{Found, part};
+use super::options::Options;
 use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
 use crate::filters::ForeignFilter;

@@ -7,7 +7,8 @@
 //!
 //! Spark up to 4.0 has V1 alone. 4.1 makes V2 unless told otherwise, and reads both.
 
-use super::{Found, Options, swap_words};
+use super::found::{Found, swap_words};
+use super::options::Options;
 use crate::error::Result;
 use crate::fields::{Cursor, Fields};
 use crate::filters::ForeignFilter;

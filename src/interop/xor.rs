@@ -11,7 +11,8 @@
 //!              xorf-json     {"seed","segment_length","segment_length_mask","segment_count_length","fingerprints":[...]}
 //! ```
 
-use super::{Found, Options};
+use super::found::Found;
+use super::options::Options;
 use crate::error::{Error, Result};
 use crate::fields::Cursor;
 use crate::filters::foreign::Scheme;

@@ -8,77 +8,19 @@ pub mod list;
 #[cfg(feature = "native")]
 pub mod native;
 pub mod password;
+mod platform;
+mod skip;
 pub mod url;
 pub mod url_list;
 
 use std::borrow::Cow;
 
+pub use self::platform::Platform;
+pub use self::skip::Skip;
+
 use self::url::Readings;
 use crate::error::Result;
 use crate::profile::Profile;
-
-/// What a platform must provide: natively from crates, in WebAssembly from the runtime.
-pub trait Platform {
-    /// The [`href`](https://url.spec.whatwg.org/#dom-url-href) of a URL by the WHATWG parser; `None` if it refuses the
-    /// text.
-    fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>>;
-
-    /// The text in Unicode's normal form NFC. With `lowercase`, it is then lower-cased by Unicode's default mapping,
-    /// which is the same for all languages, and brought to NFC again.
-    fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>>;
-}
-
-/// Why a line of a list gives no key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Skip {
-    /// It has no host, or a scheme whose URLs have none.
-    NotCheckable,
-    /// An adblock rule that blocks less, or more, than a whole host.
-    Pattern,
-    /// An entry of a hosts file that names this computer or its network.
-    Local,
-    /// A host under which anybody can have a site, such as `co.uk` and `github.io`.
-    PublicSuffix,
-    /// Not a SHA-1 in hexadecimal.
-    NotAHash,
-    /// A line of more than [`MAX_LINE`](list::MAX_LINE) bytes.
-    TooLong,
-    /// A password that is shorter than asked for.
-    TooShort,
-    /// A password that was seen less often than asked for.
-    TooRare,
-}
-
-impl Skip {
-    /// The reason's name, which is API: `"not_checkable"`, `"pattern"`, `"local"`, `"public_suffix"`, `"not_a_hash"`,
-    /// `"too_long"`, `"too_short"` or `"too_rare"`.
-    pub fn code(self) -> &'static str {
-        match self {
-            Skip::NotCheckable => "not_checkable",
-            Skip::Pattern => "pattern",
-            Skip::Local => "local",
-            Skip::PublicSuffix => "public_suffix",
-            Skip::NotAHash => "not_a_hash",
-            Skip::TooLong => "too_long",
-            Skip::TooShort => "too_short",
-            Skip::TooRare => "too_rare",
-        }
-    }
-
-    /// The reason in words, after "skipped, ".
-    pub fn words(self) -> &'static str {
-        match self {
-            Skip::NotCheckable => "not a URL or a host",
-            Skip::Pattern => "an adblock rule other than ||host^",
-            Skip::Local => "this computer's own name",
-            Skip::PublicSuffix => "a public suffix",
-            Skip::NotAHash => "not a SHA-1 in hexadecimal",
-            Skip::TooLong => "longer than 1 MiB",
-            Skip::TooShort => "below the minimum length",
-            Skip::TooRare => "below the minimum count",
-        }
-    }
-}
 
 /// What a profile makes of an input: one or more keys. The first is its own key, the one that a list holds.
 #[derive(Debug, Clone, PartialEq, Eq)]

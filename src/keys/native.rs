@@ -3,7 +3,7 @@
 use ::url::{ParseError, Url};
 use unicode_normalization::UnicodeNormalization;
 
-use super::Platform;
+use super::platform::Platform;
 use crate::error::Result;
 
 /// The crates `url` and `unicode-normalization`.

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{Platform, Skip};
+use super::platform::Platform;
+use super::skip::Skip;
 use crate::error::Result;
 use crate::hash;
 use crate::vectors::copied;

@@ -1,6 +1,6 @@
 //! Finds the URLs and hosts in a line of a list: plain ones, rules of adblockers, entries of hosts files.
 
-use super::Skip;
+use super::skip::Skip;
 use super::url::is_address;
 
 /// Names that hosts files have for their own computer and network.

@@ -3,7 +3,6 @@
 use js_sys::{Array, JsString, Object, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
-use super::incoming::Incoming;
 use super::runtime::{Runtime, utf8};
 use super::{each_chunk, extend, headroom, scratch, serialize, to_js};
 use crate::delta::Delta;
@@ -40,13 +39,6 @@ impl Filter {
 
 #[wasm_bindgen]
 impl Filter {
-    /// Reads a blob, with the secret if the filter is keyed.
-    pub fn decode(bytes: &Uint8Array, secret: Option<Uint8Array>) -> Result<Filter> {
-        let mut incoming = Incoming::new(bytes.length() as usize, secret)?;
-        incoming.push(bytes, 0)?;
-        incoming.decode()
-    }
-
     /// The kind of filter.
     #[wasm_bindgen(getter)]
     pub fn kind(&self) -> JsString {

@@ -60,3 +60,13 @@ impl Incoming {
         Filter::new(Blob::decode_hashed(bytes, checksum, secret.as_ref())?)
     }
 }
+
+#[wasm_bindgen]
+impl Filter {
+    /// Reads a blob, with the secret if the filter is keyed.
+    pub fn decode(bytes: &Uint8Array, secret: Option<Uint8Array>) -> Result<Filter> {
+        let mut incoming = Incoming::new(bytes.length() as usize, secret)?;
+        incoming.push(bytes, 0)?;
+        incoming.decode()
+    }
+}

@@ -1,7 +1,7 @@
 //! Which software a filter is from, and by which of its schemes a key becomes positions or a fingerprint: their names,
 //! and their numbers in a blob.
 
-use super::Keys;
+use super::keys::Keys;
 use crate::error::{Error, Result};
 
 /// The software that a filter is from.

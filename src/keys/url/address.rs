@@ -1,6 +1,6 @@
 //! IP addresses as hosts. They are read in all forms of `inet_aton` and RFC 4291, and written in one form.
 
-use super::{Full, digit, part, put, split_at};
+use super::text::{Full, digit, part, put, split_at};
 
 /// One to four numbers, decimal, octal or hexadecimal. The last one fills the bytes that are left.
 #[inline(never)]

@@ -1,10 +1,13 @@
 //! How else a browser may read a URL. FORMAT.md section 10, "The second reading".
 
-use super::unicode::{append_mapped, is_newer};
-use super::{
-    Canonical, Full, Platform, SPECIAL, append_unescaped, canonicalize, has_port, joined, part, punycode,
-    scheme, special, split_at, too_large, utf8, without_port, without_user,
+use super::super::platform::Platform;
+use super::canonical::{Canonical, canonicalize};
+use super::punycode;
+use super::text::{
+    Full, SPECIAL, append_unescaped, has_port, joined, part, scheme, special, split_at, too_large, utf8,
+    without_port, without_user,
 };
+use super::unicode::{append_mapped, is_newer};
 use crate::error::Result;
 use crate::vectors::{append, copied, push};
 

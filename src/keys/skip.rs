@@ -1,0 +1,53 @@
+//! Lines that give no key.
+
+/// Why a line of a list gives no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Skip {
+    /// It has no host, or a scheme whose URLs have none.
+    NotCheckable,
+    /// An adblock rule that blocks less, or more, than a whole host.
+    Pattern,
+    /// An entry of a hosts file that names this computer or its network.
+    Local,
+    /// A host under which anybody can have a site, such as `co.uk` and `github.io`.
+    PublicSuffix,
+    /// Not a SHA-1 in hexadecimal.
+    NotAHash,
+    /// A line of more than [`MAX_LINE`](super::list::MAX_LINE) bytes.
+    TooLong,
+    /// A password that is shorter than asked for.
+    TooShort,
+    /// A password that was seen less often than asked for.
+    TooRare,
+}
+
+impl Skip {
+    /// The reason's name, which is API: `"not_checkable"`, `"pattern"`, `"local"`, `"public_suffix"`, `"not_a_hash"`,
+    /// `"too_long"`, `"too_short"` or `"too_rare"`.
+    pub fn code(self) -> &'static str {
+        match self {
+            Skip::NotCheckable => "not_checkable",
+            Skip::Pattern => "pattern",
+            Skip::Local => "local",
+            Skip::PublicSuffix => "public_suffix",
+            Skip::NotAHash => "not_a_hash",
+            Skip::TooLong => "too_long",
+            Skip::TooShort => "too_short",
+            Skip::TooRare => "too_rare",
+        }
+    }
+
+    /// The reason in words, after "skipped, ".
+    pub fn words(self) -> &'static str {
+        match self {
+            Skip::NotCheckable => "not a URL or a host",
+            Skip::Pattern => "an adblock rule other than ||host^",
+            Skip::Local => "this computer's own name",
+            Skip::PublicSuffix => "a public suffix",
+            Skip::NotAHash => "not a SHA-1 in hexadecimal",
+            Skip::TooLong => "longer than 1 MiB",
+            Skip::TooShort => "below the minimum length",
+            Skip::TooRare => "below the minimum count",
+        }
+    }
+}

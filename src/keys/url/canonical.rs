@@ -1,0 +1,286 @@
+//! The canonical form of URLs, and the keys made of it.
+
+use std::borrow::Cow;
+
+use super::address::{compress, ipv4, ipv6, number, value};
+use super::text::*;
+use crate::error::Result;
+
+/// The exact host and four of its suffixes.
+const HOSTS: usize = 5;
+/// The path with and without its query, `/` and three deeper directories.
+const PATHS: usize = 6;
+
+/// A URL in canonical form: `scheme://host/path?query` in ASCII, without user, port and fragment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Canonical<'a> {
+    pub(super) text: Cow<'a, [u8]>,
+    pub(super) parts: Parts,
+}
+
+/// Where the parts of a canonical form start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Parts {
+    host: usize,
+    /// With its slash.
+    path: usize,
+    /// With its question mark; the end if there is none.
+    query: usize,
+    /// Whether the host is an IP address.
+    address: bool,
+}
+
+impl Canonical<'_> {
+    /// The whole of it.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The host alone.
+    pub fn host(&self) -> &[u8] {
+        self.text.get(self.parts.host..self.parts.path).unwrap_or_default()
+    }
+
+    /// Whether such a host can exist. It can't in a line that isn't meant to be opened, such as `evil[.]com`,
+    /// `http://http://evil.com` or `1.2.3.4-1.2.3.9`, or in one with an international host that the parser refused.
+    pub fn has_possible_host(&self) -> bool {
+        let host = self.host();
+        let last = host.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
+        let number = last.iter().all(u8::is_ascii_digit) || value(last).is_some();
+        let has = |text: &[u8]| host.windows(text.len()).any(|part| part == text);
+        let broken = [&b"["[..], b"]", b"(.)", b"{.}", b"(dot)", b"{dot}"].into_iter().any(has);
+        let refused = host.windows(2).any(|pair| pair[0] == b'%' && pair[1] >= b'8');
+        self.parts.address || !number && !broken && !refused && !matches!(host, b"http" | b"https")
+    }
+
+    /// The keys, at most 30, each once. The hosts are the exact one and then its suffixes, the longest first. Each
+    /// comes with the path and its query, the path, and the path's directories from `/` on.
+    pub fn expressions(&self) -> Expressions<'_> {
+        let (text, parts) = (self.as_bytes(), self.parts);
+        let mut starts = [parts.host; HOSTS];
+        // The shortest suffix comes last. The last label alone isn't a suffix.
+        let mut free = HOSTS;
+        let mut at = if parts.address { parts.host } else { parts.path };
+        while at > parts.host && free > 0 {
+            at -= 1;
+            if text.get(at) == Some(&b'.') {
+                if let Some(start) = starts.get_mut(free) {
+                    *start = at + 1;
+                }
+                free -= 1;
+            }
+        }
+
+        let mut ends = [text.len(); PATHS];
+        ends[1] = parts.query;
+        let mut last = 2;
+        let mut at = parts.path;
+        // A path that ends in a slash is its own last directory.
+        while at + 1 < parts.query && last < PATHS {
+            at += 1;
+            if text.get(at - 1) == Some(&b'/') {
+                ends[last] = at;
+                last += 1;
+            }
+        }
+        let first = if parts.query + 1 < text.len() { 0 } else { 1 };
+        Expressions { text, starts, suffix: free + 1, host: 0, ends, paths: (first, last), path: first }
+    }
+}
+
+/// The site of a key: the last two labels of its host. An IP address is one by itself, and so is a single label.
+pub fn site(key: &[u8]) -> &[u8] {
+    let host = key.split(|&byte| byte == b'/').next().unwrap_or_default();
+    let is_byte = |label: &[u8]| (1..=3).contains(&label.len()) && label.iter().all(u8::is_ascii_digit);
+    let mut labels = host.rsplit(|&byte| byte == b'.');
+    let (last, before) = (labels.next().unwrap_or_default(), labels.next());
+    let is_address = is_byte(last)
+        && before.is_some_and(is_byte)
+        && labels.next().is_some_and(is_byte)
+        && labels.next().is_some_and(is_byte)
+        && labels.next().is_none();
+    match before {
+        Some(before) if !is_address && !host.starts_with(b"[") => {
+            host.get(host.len() - last.len() - 1 - before.len()..).unwrap_or_default()
+        }
+        _ => host,
+    }
+}
+
+/// The keys of a URL. Each is a part of the canonical form, so nothing is copied.
+#[derive(Debug, Clone)]
+pub struct Expressions<'a> {
+    text: &'a [u8],
+    /// The start of the host comes first. The starts of its suffixes are at the end, from `suffix` on.
+    starts: [usize; HOSTS],
+    suffix: usize,
+    host: usize,
+    ends: [usize; PATHS],
+    /// The index of the first end that is used, and the index after the last.
+    paths: (usize, usize),
+    path: usize,
+}
+
+impl<'a> Iterator for Expressions<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if self.path == self.paths.1 {
+            self.path = self.paths.0;
+            self.host = if self.host == 0 { self.suffix } else { self.host + 1 };
+        }
+        let (start, end) = (*self.starts.get(self.host)?, *self.ends.get(self.path)?);
+        self.path += 1;
+        Some(&self.text[start..end])
+    }
+}
+
+/// The canonical form of a parsed URL's `href`, or of [cleaned](clean) bytes that the WHATWG parser refused. `None` if
+/// there is no host, or a scheme without one. The canonical form of a canonical form is itself.
+pub fn canonicalize<'a>(href: impl Into<Cow<'a, [u8]>>) -> Result<Option<Canonical<'a>>> {
+    let href = href.into();
+    match plain_parts(&href) {
+        Some(parts) => Ok(Some(Canonical { text: href, parts })),
+        None => canonical(&href).map_err(|Full| too_large(&href)),
+    }
+}
+
+/// A URL that is canonical already, as most are. The WHATWG parser and the rest of this file would give the same, so
+/// neither is needed. A URL that may have an address, an international name or a dot segment isn't plain.
+pub fn plain(href: &[u8]) -> Option<Canonical<'_>> {
+    plain_parts(href).map(|parts| Canonical { text: href.into(), parts })
+}
+
+pub(super) fn plain_parts(href: &[u8]) -> Option<Parts> {
+    let host =
+        [b"http://".as_slice(), b"https://"].into_iter().find(|scheme| href.starts_with(scheme))?.len();
+    let mut at = host;
+    let mut last = b'.';
+    let mut number = false;
+    loop {
+        let byte = *href.get(at)?;
+        match byte {
+            b'/' => break,
+            // An empty label, or one like xn--.
+            b'.' | b'-' if last == byte => return None,
+            b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {}
+            _ => return None,
+        }
+        if last == b'.' {
+            number = byte.is_ascii_digit();
+        }
+        last = byte;
+        at += 1;
+    }
+    if last == b'.' || number {
+        return None;
+    }
+    let path = at;
+    while let Some(&byte) = href.get(at)
+        && byte != b'?'
+    {
+        if !stays(byte) || byte == b'\\' || last == b'/' && matches!(byte, b'/' | b'.') {
+            return None;
+        }
+        last = byte;
+        at += 1;
+    }
+    let plain = href.get(at..)?.iter().all(|&byte| stays(byte));
+    plain.then_some(Parts { host, path, query: at, address: false })
+}
+
+pub(super) fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> {
+    let (text, _) = split_at(href, b"#");
+    let text = unescape(text)?;
+    let Some((scheme, rest)) = split(&text) else { return Ok(None) };
+
+    let (authority, rest) = split_at(rest, b"/?");
+    let (path, query) = split_at(rest, b"?");
+    let (host, address) = canonical_host(authority)?;
+    if host.is_empty() {
+        return Ok(None);
+    }
+
+    let mut text = Vec::new();
+    escape(&mut text, scheme)?;
+    escape(&mut text, b"://")?;
+    let start = text.len();
+    escape(&mut text, &host)?;
+    let end = text.len();
+    escape(&mut text, &resolve(path)?)?;
+    let query_start = text.len();
+    escape(&mut text, query)?;
+    let parts = Parts { host: start, path: end, query: query_start, address };
+    Ok(Some(Canonical { text: text.into(), parts }))
+}
+
+/// The path without dot segments, and then without runs of slashes.
+pub(super) fn resolve(path: &[u8]) -> Result<Vec<u8>, Full> {
+    let mut out = Vec::new();
+    let mut dots = false;
+    // A segment includes the slash before it, and empty segments count, as in the WHATWG parser.
+    let mut rest = Some(path.strip_prefix(b"/").unwrap_or(path));
+    while let Some(segment) = part(&mut rest, b'/') {
+        dots = matches!(segment, b"." | b"..");
+        if segment == b".." {
+            while out.pop().is_some_and(|byte| byte != b'/') {}
+        }
+        if !dots {
+            put(&mut out, b"/")?;
+            put(&mut out, segment)?;
+        }
+    }
+    if dots {
+        put(&mut out, b"/")?;
+    }
+    let mut single = Vec::new();
+    let mut last = 0;
+    for &byte in &out {
+        if byte != b'/' || last != b'/' {
+            put(&mut single, &[byte])?;
+        }
+        last = byte;
+    }
+    Ok(single)
+}
+
+/// The host of an authority, and whether it is an IP address.
+pub(super) fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool), Full> {
+    let mut out = Vec::new();
+    let mut rest = Some(without_port(without_user(authority)));
+    while let Some(label) = part(&mut rest, b'.') {
+        if !label.is_empty() {
+            if !out.is_empty() {
+                put(&mut out, b".")?;
+            }
+            for byte in label {
+                put(&mut out, &[byte.to_ascii_lowercase()])?;
+            }
+        }
+    }
+
+    let groups = match &out[..] {
+        [b'[', literal @ .., b']'] => ipv6(literal),
+        _ => None,
+    };
+    let address = match groups {
+        None => ipv4(&out),
+        Some([0, 0, 0, 0, 0, 0xFFFF, high, low] | [0x64, 0xFF9B, 0, 0, 0, 0, high, low]) => {
+            Some(u32::from(high) << 16 | u32::from(low))
+        }
+        Some(_) => None,
+    };
+    if let Some(address) = address {
+        out.clear();
+        for byte in address.to_be_bytes() {
+            if !out.is_empty() {
+                put(&mut out, b".")?;
+            }
+            number(&mut out, byte.into(), 10)?;
+        }
+    } else if let Some(groups) = groups {
+        out.clear();
+        compress(&mut out, &groups)?;
+    }
+    Ok((out, address.is_some() || groups.is_some()))
+}
