@@ -22,6 +22,7 @@ import {
   readManifest,
   type SignedFile,
 } from "./manifest.js";
+import { isOver, trust } from "./trust.js";
 
 /** @internal The options that feeds and sharded filters have in common. */
 export interface OriginOptions extends Pick<LoadOptions, "fetch" | "secret"> {
@@ -39,9 +40,6 @@ export interface OriginOptions extends Pick<LoadOptions, "fetch" | "secret"> {
 
 /** Hands the bytes of a file to `take`, in order. */
 export type Read = (take: (chunk: Uint8Array) => void) => Promise<void>;
-
-/** How much older a manifest may be than the one in place without being a rollback, in milliseconds. */
-const LAG = 10 * 60_000;
 
 /** @internal Where a feed or a sharded filter comes from. */
 export class Origin<P extends Head> {
@@ -91,8 +89,8 @@ export class Origin<P extends Head> {
   }
 
   /** Whether a generation has expired. */
-  isOver({ expires, createdAt }: Head): boolean {
-    return Date.now() >= Math.min(expires, createdAt + this.#maxAge);
+  isOver(head: Head): boolean {
+    return isOver(head, { now: Date.now(), maxAge: this.#maxAge });
   }
 
   /** Throws `secret_required` or `wrong_secret` unless the secret is that of a generation. */
@@ -107,32 +105,13 @@ export class Origin<P extends Head> {
     return isSame ? undefined : new Shelf(this.#cache, this.#url, keys, this.#kind);
   }
 
-  /** The newest manifest, which may follow the present one. */
+  /** The newest manifest, or the present one if there is none. */
   async newest(present: Manifest<P> | undefined, signal: AbortSignal): Promise<Manifest<P>> {
     const { shelf } = this;
-    const manifest = await this.#fetched(signal);
-    const { feedId, generation } = manifest;
+    const found = await this.#fetched(signal);
     const first = present ?? (await unlessAborted(shelf.first(), signal));
-    if (first && first.feedId !== feedId) {
-      throw new FilterError("wrong_feed", `the feedId at this URL is ${feedId}, and used to be ${first.feedId}`);
-    }
-    // Another tab may have gone on.
-    const kept = await unlessAborted(shelf.manifest(feedId), signal);
-    for (const floor of [present, kept]) {
-      if (!floor || generation > floor.generation || manifest.signed === floor.signed) continue;
-      const age = floor.createdAt - manifest.createdAt;
-      // One place of a CDN may be a little behind another.
-      const isBehind = generation < floor.generation && age >= 0 && age <= LAG && !this.isOver(manifest);
-      if (isBehind && present && !this.isOver(present)) return present;
-      const found = `generation ${generation} after ${floor.generation}`;
-      throw new FilterError("rollback", `the host has gone back, or in two directions: ${found}`);
-    }
-    if (this.isOver(manifest)) {
-      throw new FilterError(
-        "expired",
-        "the newest generation has expired; is the publisher, or this clock, all right?",
-      );
-    }
+    const kept = await unlessAborted(shelf.manifest(found.feedId), signal);
+    const manifest = trust(found, { present, first, kept, now: Date.now(), maxAge: this.#maxAge });
     this.requireSecret(manifest);
     return manifest;
   }

@@ -1,0 +1,60 @@
+/** What a client believes of a manifest whose signature is right. docs/feeds.md, "What a client must do". */
+
+import { FilterError } from "../error.js";
+import type { Head } from "./manifest.js";
+
+/** A payload, and how it was signed: the same text is the same payload. */
+type Signed = Head & { signed: string };
+
+/** What a client knows when it finds a manifest. */
+export interface Known<M extends Signed> {
+  /** The generation in place. */
+  present: M | undefined;
+  /** The generation that was kept at this URL. */
+  first: M | undefined;
+  /** The highest generation of the feed found that was kept, maybe by another tab. */
+  kept: M | undefined;
+  /** In milliseconds since 1970. */
+  now: number;
+  /** How old a generation may be, in milliseconds. */
+  maxAge: number;
+}
+
+/** How much older a manifest may be than the one in place without being a rollback, in milliseconds. */
+const LAG = 10 * 60_000;
+
+/** @internal Whether a generation has expired. */
+export function isOver({ expires, createdAt }: Head, { now, maxAge }: Pick<Known<Signed>, "now" | "maxAge">): boolean {
+  return now >= Math.min(expires, createdAt + maxAge);
+}
+
+/**
+ * @internal Steps 4 to 6: the manifest to go on with, which is the one found, or the present one if that isn't newer.
+ * Throws `wrong_feed`, `rollback` and `expired`.
+ */
+export function trust<M extends Signed>(found: M, known: Known<M>): M {
+  const { present, kept } = known;
+  const first = present ?? known.first;
+  // Step 4.
+  if (first && first.feedId !== found.feedId) {
+    throw new FilterError("wrong_feed", `the feedId at this URL is ${found.feedId}, and used to be ${first.feedId}`);
+  }
+  // Step 5.
+  for (const floor of [present, kept]) {
+    if (!floor || found.generation > floor.generation || found.signed === floor.signed) continue;
+    if (present && isBehind(found, floor) && !isOver(found, known) && !isOver(present, known)) return present;
+    const generations = `generation ${found.generation} after ${floor.generation}`;
+    throw new FilterError("rollback", `the host has gone back, or in two directions: ${generations}`);
+  }
+  // Step 6.
+  if (isOver(found, known)) {
+    throw new FilterError("expired", "the newest generation has expired; is the publisher, or this clock, all right?");
+  }
+  return found;
+}
+
+/** Whether a lower generation may come from a place of a CDN that is a little behind another. */
+function isBehind(found: Head, floor: Head): boolean {
+  const age = floor.createdAt - found.createdAt;
+  return found.generation < floor.generation && age >= 0 && age <= LAG;
+}
