@@ -122,7 +122,7 @@ export async function openFeed(url: string | URL, options: FeedOptions): Promise
   const origin = await Origin.of(feedKind, url, options);
   const follower = new Follower({ origin, onProgress, maxBytes });
   try {
-    if (await follower.restore(signal)) follower.renew();
+    if (await follower.restore(signal)) follower.begin();
     else await follower.update(signal);
   } catch (error) {
     follower.close();

@@ -108,7 +108,7 @@ export async function openSharded(url: string | URL, options: ShardedOptions): P
   if (!(maxMemory >= 0)) throw invalidParameter("maxMemory must be 0 or more");
   const shards = new Shards(await Origin.of(shardsKind, url, options), maxMemory);
   try {
-    if (await shards.restore(signal)) shards.renew();
+    if (await shards.restore(signal)) shards.begin();
     else await shards.update(signal);
   } catch (error) {
     shards.close();

@@ -8,7 +8,8 @@ import { Job } from "../boundary/job.js";
 import { put } from "../boundary/scratch.js";
 import { unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
-import { type Part, patiently } from "./cache.js";
+import type { Part } from "./cache.js";
+import { Keeper } from "./keeper.js";
 import { checkOf, entriesOf, type Manifest, type ShardsPayload } from "./manifest.js";
 import { collector, type Origin, verified } from "./origin.js";
 
@@ -30,114 +31,46 @@ interface Held {
 }
 
 /** @internal A sharded filter at its origin, with the parts of it that are in memory. */
-export class Shards {
-  /** There is one as soon as anybody else has the shards. */
-  manifest!: Manifest<ShardsPayload>;
-  #origin: Origin<ShardsPayload>;
+export class Shards extends Keeper<ShardsPayload> {
+  protected readonly noun = "sharded filter";
   #maxMemory: number;
   /** Those that were used last at the end. */
   #parts = new Map<string, Job<Held>>();
   /** How much memory those take. */
   #memory = 0;
-  #job: Job<boolean> | undefined;
-  /** Settles once no manifest is being written into the cache. */
-  #written: Promise<void> = Promise.resolve();
-  /** Whether the cache owes an answer to that. Nothing more is written until then. */
-  #isSilent = false;
-  /** Settles once no part is being written into it. */
+  /** Settles once no part is being written into the cache. */
   #partsWritten: Promise<unknown> = Promise.resolve();
-  /** Why the cache lacks the manifest, or the last part. */
-  #errors: { manifest?: FilterError; part?: FilterError } = {};
-  #closed = false;
+  /** Why the cache lacks the last part. */
+  #lack: FilterError | undefined;
 
   constructor(origin: Origin<ShardsPayload>, maxMemory: number) {
-    this.#origin = origin;
+    super(origin);
     this.#maxMemory = maxMemory;
   }
 
-  get cacheError(): FilterError | undefined {
-    return this.#errors.manifest ?? this.#errors.part;
+  override get cacheError(): FilterError | undefined {
+    return super.cacheError ?? this.#lack;
   }
 
-  /** Whether the generation in place has expired. */
-  get isStale(): boolean {
-    return this.#origin.isOver(this.manifest);
+  /** A generation needs nothing but its manifest. */
+  protected async build(): Promise<void> {}
+
+  protected keep(): Promise<void> {
+    return this.origin.shelf.keep(this.manifest, () => new Uint8Array(0));
   }
 
-  /** Puts the generation in place that the cache has. Returns whether there is one. */
-  async restore(signal: AbortSignal | undefined): Promise<boolean> {
-    const manifest = await unlessAborted(this.#origin.shelf.first(), signal);
-    if (manifest === undefined) return false;
-    try {
-      this.#origin.requireSecret(manifest);
-      this.manifest = manifest;
-      return true;
-    } catch {
-      // The secret has changed. An update fetches what belongs to the new one, or says that it is wrong.
-      return false;
-    }
-  }
-
-  /** Puts the newest generation in place, and keeps it. Returns whether it is newer than the one that was there. */
-  async update(signal?: AbortSignal): Promise<boolean> {
-    const isNewer = await this.#renewed(signal);
-    if (!this.#isSilent) await unlessAborted(this.#wait("manifest", this.#written), signal).catch(() => {});
-    return isNewer;
-  }
-
-  /** Waits for what is being written. If that takes too long, nothing more is written until it is. */
-  async #wait(what: "manifest" | "part", writing: Promise<void>): Promise<void> {
-    try {
-      await patiently(writing);
-    } catch (error) {
-      this.#isSilent = true;
-      writing.then(() => (this.#isSilent = false));
-      this.#errors[what] = error as FilterError;
-    }
-  }
-
-  #renewed(signal: AbortSignal | undefined): Promise<boolean> {
-    signal?.throwIfAborted();
-    this.#requireOpen();
-    return this.renew().wait(signal, (answer) => answer);
-  }
-
-  /** Begins an update, unless one is under way. Nobody waits for it yet, so whoever joins it and gives up stops it. */
-  renew(): Job<boolean> {
-    if (this.#job === undefined || this.#job.isOver) this.#job = new Job((stopped) => this.#renew(stopped));
-    return this.#job;
-  }
-
-  async #renew(signal: AbortSignal): Promise<boolean> {
-    const manifest = await this.#origin.newest(this.manifest, signal);
-    const isNewer = manifest.generation !== this.manifest?.generation;
-    if (isNewer) this.manifest = manifest;
-    // One after the other: an older one that is slow must not take the place of a newer one.
-    if ((isNewer || this.#errors.manifest) && !this.#isSilent) {
-      this.#written = this.#written.then(() => this.#keep(this.manifest));
-    }
-    return isNewer;
-  }
-
-  #keep(manifest: Manifest<ShardsPayload>): Promise<void> {
-    return this.#told(
-      "manifest",
-      this.#origin.shelf.keep(manifest, () => new Uint8Array(0)),
-    );
-  }
-
-  /** Remembers whether the cache could keep something. */
-  async #told(what: "manifest" | "part", keeping: Promise<void>): Promise<void> {
-    delete this.#errors[what];
+  /** Remembers whether the cache could keep a part. */
+  async #told(keeping: Promise<void>): Promise<void> {
+    this.#lack = undefined;
     await keeping.catch((error: FilterError) => {
-      this.#errors[what] = error;
+      this.#lack = error;
     });
   }
 
   /** Answers from the manifest in place, or from a newer one if the host has deleted files of this one meanwhile. */
   async answer<T>(signal: AbortSignal | undefined, ask: (manifest: Manifest<ShardsPayload>) => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
-    this.#requireOpen();
+    this.requireOpen();
     const { manifest } = this;
     try {
       return await ask(manifest);
@@ -145,9 +78,9 @@ export class Shards {
       // Not every host answers with an error, and a browser hides some.
       const mayBeGone = ["http", "network", "integrity"];
       if (!isA(error, FilterError) || !mayBeGone.includes(error.code)) throw error;
-      if (this.manifest === manifest) await this.#renewed(signal).catch(() => {});
+      if (this.manifest === manifest) await this.renewed(signal).catch(() => {});
       signal?.throwIfAborted();
-      this.#requireOpen();
+      this.requireOpen();
       if (this.manifest === manifest) throw error;
       return ask(this.manifest);
     }
@@ -157,7 +90,7 @@ export class Shards {
   of(key: Key, manifest: ShardsPayload): number {
     const { profile, seed, shards } = manifest;
     const length = put(key);
-    return call(() => shardOf(length, profile === "url", BigInt(seed), shards, checkOf(manifest), this.#origin.secret));
+    return call(() => shardOf(length, profile === "url", BigInt(seed), shards, checkOf(manifest), this.origin.secret));
   }
 
   /** Hands a shard to `use`, which uses it at once. */
@@ -186,7 +119,7 @@ export class Shards {
     use: (held: Held) => T,
   ): Promise<T> {
     signal?.throwIfAborted();
-    this.#requireOpen();
+    this.requireOpen();
     // All that its bytes are checked against.
     const name = [part.kind, part.bytes, part.sha256].join();
     const known = this.#parts.get(name);
@@ -206,23 +139,23 @@ export class Shards {
   }
 
   async #made(manifest: Manifest<ShardsPayload>, part: Part, signal: AbortSignal): Promise<Held> {
-    const { shelf } = this.#origin;
+    const { shelf } = this.origin;
     const found = await unlessAborted(shelf.part(manifest, part), signal);
     const kept = found && (await checked(found, part));
     const bytes = kept ?? (await this.#fetched(part, signal));
     signal.throwIfAborted();
-    const held = part.kind === "page" ? { page: new DataView(bytes.buffer) } : decoded(bytes, this.#origin.secret);
+    const held = part.kind === "page" ? { page: new DataView(bytes.buffer) } : decoded(bytes, this.origin.secret);
     // Nobody waits for it: a cache may be slow, or hang.
-    if (!kept && !this.#isSilent) {
-      const keeping = this.#told("part", shelf.keepPart(manifest, part, bytes.slice()));
+    if (!kept && !this.isSilent) {
+      const keeping = this.#told(shelf.keepPart(manifest, part, bytes.slice()));
       this.#partsWritten = Promise.all([this.#partsWritten, keeping]);
-      this.#wait("part", keeping);
+      this.wait(keeping);
     }
     return held;
   }
 
   #fetched(part: Part, signal: AbortSignal): Promise<Uint8Array> {
-    return this.#origin.file(part, signal, async (read) => {
+    return this.origin.file(part, signal, async (read) => {
       const { whole, take } = collector(part.bytes);
       await verified(part, read, take);
       return whole;
@@ -232,7 +165,7 @@ export class Shards {
   /** Forgets what was used longest ago until the rest fits into memory. */
   #trim(): void {
     for (const [name, { value, waiting }] of this.#parts) {
-      if (this.#memory <= this.#maxMemory && !this.#closed) return;
+      if (this.#memory <= this.#maxMemory && !this.isClosed) return;
       if (value === undefined || waiting > 0) continue;
       this.#parts.delete(name);
       this.#memory -= value.counted ?? 0;
@@ -240,24 +173,13 @@ export class Shards {
     }
   }
 
-  #requireOpen(): void {
-    if (this.#closed) throw closed();
+  protected override settled(): Promise<unknown> {
+    const ended = Array.from(this.#parts.values(), ({ ended }) => ended);
+    return Promise.all(ended).then(() => Promise.all([super.settled(), this.#partsWritten]));
   }
 
-  /** Removes what the cache has for other keys, or closes the sharded filter and removes all that it has for its own. */
-  async forget(publicKey?: string | string[] | null): Promise<void> {
-    const { feedId } = this.manifest;
-    const other = publicKey === undefined ? undefined : await this.#origin.shelfOf(publicKey);
-    if (other) return other.forget(feedId);
-    this.close();
-    await Promise.all([this.#job?.ended, ...Array.from(this.#parts.values(), ({ ended }) => ended)]);
-    await patiently(Promise.all([this.#written, this.#partsWritten]));
-    await patiently(this.#origin.shelf.forget(feedId, this.manifest));
-  }
-
-  close(): void {
-    this.#closed = true;
-    for (const job of [this.#job, ...this.#parts.values()]) job?.stop(closed());
+  protected free(): void {
+    for (const job of this.#parts.values()) job.stop(this.closed());
     this.#trim();
   }
 }
@@ -297,8 +219,4 @@ function requireShard(info: FilterInfo, manifest: ShardsPayload, count: number):
   const isShard = info.kind === "ribbon" && info.count === count && info.keyed === (manifest.check !== undefined);
   if (isShard && names.every((name) => info[name] === manifest[name])) return;
   throw new FilterError("not_a_feed", "a shard isn't what the manifest and its page say");
-}
-
-function closed(): FilterError {
-  return new FilterError("freed", "this sharded filter was closed");
 }
