@@ -56,7 +56,7 @@ export interface Part extends SignedFile {
 }
 
 /** @internal What a cache keeps of the feed or sharded filter at a URL, for those who trust these keys. */
-export class Shelf<P extends Head> {
+export class FeedStore<P extends Head> {
   #cache: FeedCache | null;
   #url: string;
   #keys: Keys;

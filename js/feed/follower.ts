@@ -154,8 +154,8 @@ export class Follower extends Keeper<FeedPayload> {
       const raw = await make(file, raws.at(-1));
       if (raw === undefined) throw new FilterError("cache", "the cache lacks a file");
       raws.push(raw);
-      const { shelf } = this.#source.origin;
-      if (!shelf.holds(file.sha256)) this.write(() => shelf.keepFile(manifest, file, () => this.#bytesOf(file)));
+      const { store } = this.#source.origin;
+      if (!store.holds(file.sha256)) this.write(() => store.keepFile(manifest, file, () => this.#bytesOf(file)));
     }
     signal.throwIfAborted();
     const raw = raws.at(-1)!;
@@ -179,15 +179,15 @@ export class Follower extends Keeper<FeedPayload> {
     signal: AbortSignal,
     onLoaded?: (loaded: number) => void,
   ): Promise<RawFilter | undefined> {
-    const { shelf } = this.#source.origin;
-    const bytes = await unlessAborted(shelf.file(manifest, file), signal);
+    const { store } = this.#source.origin;
+    const bytes = await unlessAborted(store.file(manifest, file), signal);
     if (bytes?.length !== file.bytes) return undefined;
     try {
       const raw = await this.#verified(file, parent, async (take) => {
         take(bytes);
         onLoaded?.(bytes.length);
       });
-      shelf.has(file.sha256);
+      store.has(file.sha256);
       return raw;
     } catch (error) {
       if (isDamage(error)) return undefined;
@@ -221,7 +221,7 @@ export class Follower extends Keeper<FeedPayload> {
       const { whole, take } = collector(bytes);
       await verified(file, read, take);
       const raw = call(() => parent!.apply(whole));
-      if (this.#source.origin.shelf.keeps) this.#deltas.set(sha256, whole);
+      if (this.#source.origin.store.keeps) this.#deltas.set(sha256, whole);
       return raw;
     }
     const base = call(() => new Incoming(bytes, this.#source.origin.secret));
@@ -244,15 +244,15 @@ export class Follower extends Keeper<FeedPayload> {
     // Its filters are freed.
     if (this.#isFreed) return;
     const { manifest, files, raws } = this.place;
-    const { shelf } = this.#source.origin;
+    const { store } = this.#source.origin;
     const deltas = new Map(this.#deltas);
     // The next update may release its own.
     const base = call(() => raws[0]!.clone());
     try {
       const bytesOf = (sha256: string) =>
         sha256 === files[0]!.sha256 ? call(() => base.toBytes()) : deltas.get(sha256)?.slice();
-      await shelf.keep(manifest, bytesOf);
-      for (const { sha256 } of files) if (shelf.holds(sha256)) this.#deltas.delete(sha256);
+      await store.keep(manifest, bytesOf);
+      for (const { sha256 } of files) if (store.holds(sha256)) this.#deltas.delete(sha256);
     } finally {
       release(base);
     }

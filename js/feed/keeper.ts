@@ -94,12 +94,12 @@ export abstract class Keeper<P extends Head> {
   /** Removes what the cache has for other keys, or closes it and removes all that the cache has for its own. */
   async forget(publicKey?: string | string[] | null): Promise<void> {
     const { origin, manifest } = this;
-    const other = publicKey === undefined ? undefined : await origin.shelfOf(publicKey);
+    const other = publicKey === undefined ? undefined : await origin.storeOf(publicKey);
     if (other) return other.forget(manifest.feedId);
     this.close();
     await this.#job?.ended;
     await patiently(this.settled());
-    await patiently(origin.shelf.forget(manifest.feedId, manifest));
+    await patiently(origin.store.forget(manifest.feedId, manifest));
   }
 
   close(): void {
@@ -148,7 +148,7 @@ export abstract class Keeper<P extends Head> {
 
   async #restore(signal: AbortSignal): Promise<boolean> {
     const { origin } = this;
-    const manifest = await unlessAborted(origin.shelf.first(), signal);
+    const manifest = await unlessAborted(origin.store.first(), signal);
     if (manifest === undefined) return false;
     try {
       origin.requireSecret(manifest);

@@ -10,7 +10,7 @@ import { networkError, quietly, readAll, requireSignal, unlessAborted } from "..
 import { FilterError } from "../error.js";
 import { type OpenOptions, open } from "../filter/load.js";
 import type { LoadOptions } from "../filter/reading.js";
-import { cacheStorage, type FeedCache, requireCache, Shelf } from "./cache.js";
+import { cacheStorage, type FeedCache, FeedStore, requireCache } from "./cache.js";
 import {
   checkOf,
   type Head,
@@ -43,7 +43,7 @@ export type Read = (take: (chunk: Uint8Array) => void) => Promise<void>;
 
 /** @internal Where a feed or a sharded filter comes from. */
 export class Origin<P extends Head> {
-  readonly shelf: Shelf<P>;
+  readonly store: FeedStore<P>;
   readonly secret: Uint8Array | undefined;
   #url: string;
   #keys: Keys;
@@ -78,7 +78,7 @@ export class Origin<P extends Head> {
     fetch: typeof globalThis.fetch | undefined,
     maxAge: number,
   ) {
-    this.shelf = new Shelf(cache, url, keys, kind);
+    this.store = new FeedStore(cache, url, keys, kind);
     this.secret = secret;
     this.#url = url;
     this.#keys = keys;
@@ -99,18 +99,18 @@ export class Origin<P extends Head> {
   }
 
   /** What the cache keeps for other keys. Undefined if they are the same. */
-  async shelfOf(publicKey: string | string[] | null): Promise<Shelf<P> | undefined> {
+  async storeOf(publicKey: string | string[] | null): Promise<FeedStore<P> | undefined> {
     const keys = await importKeys(publicKey);
     const isSame = keys.names.join() === this.#keys.names.join();
-    return isSame ? undefined : new Shelf(this.#cache, this.#url, keys, this.#kind);
+    return isSame ? undefined : new FeedStore(this.#cache, this.#url, keys, this.#kind);
   }
 
   /** The newest manifest, or the present one if there is none. */
   async newest(present: Manifest<P> | undefined, signal: AbortSignal): Promise<Manifest<P>> {
-    const { shelf } = this;
+    const { store } = this;
     const found = await this.#fetched(signal);
-    const first = present ?? (await unlessAborted(shelf.first(), signal));
-    const kept = await unlessAborted(shelf.manifest(found.feedId), signal);
+    const first = present ?? (await unlessAborted(store.first(), signal));
+    const kept = await unlessAborted(store.manifest(found.feedId), signal);
     const manifest = trust(found, { present, first, kept, now: Date.now(), maxAge: this.#maxAge });
     this.requireSecret(manifest);
     return manifest;

@@ -22,7 +22,7 @@ const LONGEST_SHARD = 2 ** 24;
 const OVERHEAD = 2048;
 
 /** A page or a shard in memory. */
-interface Held {
+interface LoadedPart {
   page?: DataView;
   raw?: RawFilter;
   info?: FilterInfo;
@@ -35,7 +35,7 @@ export class Shards extends Keeper<ShardsPayload> {
   protected readonly noun = "sharded filter";
   #maxMemory: number;
   /** Those that were used last at the end. */
-  #parts = new Map<string, Job<Held>>();
+  #parts = new Map<string, Job<LoadedPart>>();
   /** How much memory those take. */
   #memory = 0;
   /** Settles once no part is being written into the cache. */
@@ -56,7 +56,7 @@ export class Shards extends Keeper<ShardsPayload> {
   protected async build(): Promise<void> {}
 
   protected keep(): Promise<void> {
-    return this.origin.shelf.keep(this.manifest, () => new Uint8Array(0));
+    return this.origin.store.keep(this.manifest, () => new Uint8Array(0));
   }
 
   /** Remembers whether the cache could keep a part. */
@@ -116,7 +116,7 @@ export class Shards extends Keeper<ShardsPayload> {
     manifest: Manifest<ShardsPayload>,
     part: Part,
     signal: AbortSignal | undefined,
-    use: (held: Held) => T,
+    use: (part: LoadedPart) => T,
   ): Promise<T> {
     signal?.throwIfAborted();
     this.requireOpen();
@@ -138,16 +138,16 @@ export class Shards extends Keeper<ShardsPayload> {
     }
   }
 
-  async #made(manifest: Manifest<ShardsPayload>, part: Part, signal: AbortSignal): Promise<Held> {
-    const { shelf } = this.origin;
-    const found = await unlessAborted(shelf.part(manifest, part), signal);
+  async #made(manifest: Manifest<ShardsPayload>, part: Part, signal: AbortSignal): Promise<LoadedPart> {
+    const { store } = this.origin;
+    const found = await unlessAborted(store.part(manifest, part), signal);
     const kept = found && (await checked(found, part));
     const bytes = kept ?? (await this.#fetched(part, signal));
     signal.throwIfAborted();
     const held = part.kind === "page" ? { page: new DataView(bytes.buffer) } : decoded(bytes, this.origin.secret);
     // Nobody waits for it: a cache may be slow, or hang.
     if (!kept && !this.isSilent) {
-      const keeping = this.#told(shelf.keepPart(manifest, part, bytes.slice()));
+      const keeping = this.#told(store.keepPart(manifest, part, bytes.slice()));
       this.#partsWritten = Promise.all([this.#partsWritten, keeping]);
       this.wait(keeping);
     }
@@ -208,7 +208,7 @@ async function checked(bytes: Uint8Array, part: Part): Promise<Uint8Array | unde
   return isPart ? whole : undefined;
 }
 
-function decoded(bytes: Uint8Array, secret: Uint8Array | undefined): Held {
+function decoded(bytes: Uint8Array, secret: Uint8Array | undefined): LoadedPart {
   const raw = call(() => RawFilter.decode(bytes, secret));
   return { raw, info: call(() => raw.info()) };
 }

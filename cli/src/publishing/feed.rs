@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::guard::Change;
-use super::manifest::{self, FeedPayload, File, FileKind, Head, Manifest, Payload};
+use super::manifest::{FeedPayload, File, FileKind, Head};
+use super::publication::Publication;
 use super::state::{DigestFile, Folder, Published, State, Unlisted};
-use super::trust::{self, Live, Trust};
+use super::trust::{self, Trust};
 use crate::files::blob::decode;
 use crate::files::{read, write};
 use crate::lists::keys::LineCounts;
@@ -30,13 +31,9 @@ pub struct Publisher {
     pub state: State,
     /// The secret, if the feed is keyed.
     pub secret: Option<Secret>,
-    /// The manifest in the folder, and its payload, if it is to be believed.
-    live: Option<(String, FeedPayload)>,
+    publication: Publication<FeedPayload>,
     /// Why the manifest in the folder isn't to be believed.
     pub strange: Option<anyhow::Error>,
-    trust: Trust,
-    /// In milliseconds since 1970.
-    now: u64,
 }
 
 impl Publisher {
@@ -45,17 +42,14 @@ impl Publisher {
         let state = folder.load()?;
         // Fails for another secret than that of the feed.
         state.hashing(secret.as_ref()).with_context(|| dir.display().to_string())?;
-        let name = || dir.join(FeedPayload::FILE).display().to_string();
-        write::check_place(&dir.join(FeedPayload::FILE))?;
-        let live = manifest::read_bytes::<FeedPayload>(dir);
-        let (live, strange) = match trust.judge::<FeedPayload>(live, Some(&state)).with_context(name)? {
-            Live::None => (None, None),
-            Live::Believed(text, live) => (Some((text, live)), None),
-            Live::Strange(why) => (None, Some(why.context(name()))),
-        };
+        let (publication, strange) = Publication::open(dir, trust, Some(&state), now)?;
         folder.clear(&state)?;
-        write::clear(dir)?;
-        Ok(Publisher { dir: dir.to_owned(), folder, state, secret, live, strange, trust, now })
+        Ok(Publisher { dir: dir.to_owned(), folder, state, secret, publication, strange })
+    }
+
+    /// Fails if clients expect a signature that the next manifest won't have, unless that is meant.
+    pub fn require_signature(&self, unsigned: bool) -> Result<()> {
+        self.publication.require_signature("feed", self.state.is_signed()? == Some(true), unsigned)
     }
 
     /// How keys become digests.
@@ -63,24 +57,16 @@ impl Publisher {
         self.state.hashing(self.secret.as_ref())
     }
 
-    /// Whether the manifest that is in place has a signature, or the last one that this state knows.
-    pub fn is_signed(&self) -> Result<bool> {
-        let is_signed = |text: &String| Ok(Manifest::<FeedPayload>::parse(text.as_bytes())?.is_signed());
-        // A state that was lost knows no manifest, but the folder has one.
-        let live = self.live.as_ref().map_or(Ok::<_, anyhow::Error>(false), |(text, _)| is_signed(text))?;
-        Ok(live || self.state.is_signed()? == Some(true))
-    }
-
     /// When the manifest in place expires, in milliseconds since 1970; 0 if there is none.
     pub fn expires(&self) -> u64 {
-        self.live.as_ref().map_or(0, |(_, live)| live.head.expires)
+        self.publication.live().map_or(0, |live| live.head.expires)
     }
 
     /// How many keys the last generation has, by its manifest.
     fn last_count(&self) -> Result<u64> {
         let last = self.state.payload()?;
         // If the state is an old copy, the manifest in place is the last.
-        let all = last.as_ref().into_iter().chain(self.live.as_ref().map(|(_, live)| live));
+        let all = last.as_ref().into_iter().chain(self.publication.live());
         Ok(all.max_by_key(|last| last.head.generation).map_or(0, |last| last.head.count))
     }
 
@@ -89,9 +75,10 @@ impl Publisher {
     pub fn renew(&mut self, allowed: Vec<u64>, expires_in: u64) -> Result<Renewal> {
         // If the state is an old copy, its list may be older than the one that clients have.
         let files = self.state.files.iter().map(|file| &file.file);
-        let is_old = self.live.as_ref().is_some_and(|(_, live)| {
-            live.head.generation > self.state.generation && !live.files.iter().eq(files)
-        });
+        let is_old = self
+            .publication
+            .live()
+            .is_some_and(|live| live.head.generation > self.state.generation && !live.files.iter().eq(files));
         if is_old {
             return Ok(Renewal::Unknown);
         }
@@ -105,7 +92,7 @@ impl Publisher {
                 self.publish(&next, made.as_ref(), expires_in)?
             }
             // The files are those of the list, and its number of keys is known.
-            (Err(_), None) if !self.is_in_place(expires_in) => {
+            (Err(_), None) if !self.is_in_place(expires_in)? => {
                 self.sign(self.last_count()?, lines, None, expires_in)?;
                 true
             }
@@ -124,14 +111,9 @@ impl Publisher {
         damage.filter_map(Result::err).next_back().map(|error| format!("{error:#}"))
     }
 
-    /// Whether the last manifest of this state is in place.
-    fn is_live(&self) -> bool {
-        self.live.as_ref().is_some_and(|(text, _)| *text == self.state.manifest)
-    }
-
     /// Whether there is nothing to sign unless the list changes.
-    fn is_in_place(&self, expires_in: u64) -> bool {
-        self.is_live() && self.is_fresh(expires_in)
+    fn is_in_place(&self, expires_in: u64) -> Result<bool> {
+        Ok(self.publication.is_live(&self.state.manifest) && self.publication.is_fresh(expires_in)?)
     }
 
     /// Puts the next generation in place, unless the one that is there has nothing to be changed. First comes the new
@@ -143,7 +125,7 @@ impl Publisher {
             self.place(next, made)?;
         }
         self.unlist();
-        let published = made.is_some() || !self.is_in_place(expires_in);
+        let published = made.is_some() || !self.is_in_place(expires_in)?;
         if published {
             let is_other = next.changes() > 0 || self.state.members.is_none();
             let members = is_other.then_some(&next.members[..]);
@@ -164,7 +146,7 @@ impl Publisher {
         let mut file = made.file.clone();
         let sha256 = file.file.sha256.clone();
         // If the run ends here, a later one deletes the file.
-        self.state.unlisted.push(Unlisted { sha256: sha256.clone(), since: self.now });
+        self.state.unlisted.push(Unlisted { sha256: sha256.clone(), since: self.publication.now });
         self.folder.save(&self.state)?;
         write::publish(&self.dir.join(&sha256), &made.bytes, || self.folder.check())?;
         if file.file.kind == FileKind::Delta {
@@ -172,7 +154,7 @@ impl Publisher {
             file.removed = Some(self.folder.write(format!("removed-{}", &sha256[..16]), &removed)?);
         }
         for dropped in self.state.files.drain(made.keep..) {
-            self.state.unlisted.push(Unlisted { sha256: dropped.file.sha256, since: self.now });
+            self.state.unlisted.push(Unlisted { sha256: dropped.file.sha256, since: self.publication.now });
         }
         self.state.files.push(file);
         Ok(())
@@ -182,20 +164,11 @@ impl Publisher {
     /// state that was lost, or a newer one than this, published them.
     fn unlist(&mut self) {
         let State { files, unlisted, .. } = &mut self.state;
-        for File { sha256, .. } in self.live.iter().flat_map(|(_, live)| &live.files) {
+        for File { sha256, .. } in self.publication.live().into_iter().flat_map(|live| &live.files) {
             unlisted.retain(|unlisted| unlisted.sha256 != *sha256);
-            unlisted.push(Unlisted { sha256: sha256.clone(), since: self.now });
+            unlisted.push(Unlisted { sha256: sha256.clone(), since: self.publication.now });
         }
         unlisted.retain(|unlisted| files.iter().all(|file| file.file.sha256 != unlisted.sha256));
-    }
-
-    /// Whether the manifest in place lasts for half of its time yet, and is signed by just these keys.
-    fn is_fresh(&self, expires_in: u64) -> bool {
-        self.live.as_ref().is_some_and(|(text, live)| {
-            live.head.is_fresh(self.now, expires_in)
-                && Manifest::<FeedPayload>::parse(text.as_bytes())
-                    .is_ok_and(|manifest| manifest.has_signers(&self.trust.signers))
-        })
     }
 
     /// Writes the state and the manifest of the next generation. `members` are there if they are others than before.
@@ -206,28 +179,21 @@ impl Publisher {
         members: Option<&[u64]>,
         expires_in: u64,
     ) -> Result<()> {
-        let live = self.live.as_ref().map_or(0, |(_, live)| live.head.generation);
+        let live = self.publication.live().map_or(0, |live| live.head.generation);
         let generation = trust::next(self.state.generation.max(live))?;
-        let profile = self.state.profile()?;
-        let (lowercase, sha1) = profile.password();
+        let State { feed_id, name, fpr, .. } = &self.state;
+        let (profile, hashing) = (self.state.profile()?, self.hashing()?);
+        let now = self.publication.now;
         let head = Head {
-            version: manifest::VERSION,
-            feed_id: self.state.feed_id.clone(),
-            name: self.state.name.clone(),
             generation,
-            created_at: self.now,
-            expires: self.now.saturating_add(expires_in),
-            profile: profile.name().to_owned(),
-            lowercase,
-            sha1,
-            fpr: self.state.fpr,
-            seed: self.hashing()?.seed().to_string(),
-            check: manifest::check_of(&self.hashing()?),
+            created_at: now,
+            expires: now.saturating_add(expires_in),
             count,
+            ..Head::new(feed_id.clone(), name.clone(), profile, *fpr, &hashing)
         };
-        let payload =
-            FeedPayload { head, files: self.state.files.iter().map(|file| file.file.clone()).collect() };
-        let text = Manifest::sign(&payload, &self.trust.signers)?.text()?;
+        let files = self.state.files.iter().map(|file| file.file.clone()).collect();
+        let payload = FeedPayload { head, files };
+        let text = self.publication.sign(&payload)?;
         self.state.manifest = text.clone();
         self.state.generation = generation;
         if let Some(members) = members {
@@ -235,8 +201,7 @@ impl Publisher {
         }
         self.state.lines = lines;
         self.folder.save(&self.state)?;
-        write::publish(&self.dir.join(FeedPayload::FILE), text.as_bytes(), || self.folder.check())?;
-        self.live = Some((text, payload));
+        self.publication.put(text, payload, || self.folder.check())?;
         Ok(())
     }
 
@@ -246,7 +211,7 @@ impl Publisher {
         let State { unlisted, .. } = &mut self.state;
         let before = unlisted.len();
         unlisted.retain(|Unlisted { sha256, since }| {
-            let gone = self.now >= since.saturating_add(grace)
+            let gone = self.publication.now >= since.saturating_add(grace)
                 && fs::remove_file(self.dir.join(sha256))
                     .map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true);
             !gone

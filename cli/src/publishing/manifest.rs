@@ -219,6 +219,26 @@ impl Head {
         Ok(())
     }
 
+    /// That of a first generation, without its time and its keys.
+    pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, hashing: &Hashing) -> Self {
+        let (lowercase, sha1) = profile.password();
+        Head {
+            version: VERSION,
+            feed_id,
+            name,
+            generation: 1,
+            created_at: 0,
+            expires: 0,
+            profile: profile.name().to_owned(),
+            lowercase,
+            sha1,
+            fpr,
+            seed: hashing.seed().to_string(),
+            check: check_of(hashing),
+            count: 0,
+        }
+    }
+
     /// What the keys are.
     pub fn profile(&self) -> Result<Profile> {
         let profile = Profile::from_name(&self.profile, self.lowercase, self.sha1);

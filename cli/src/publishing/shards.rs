@@ -11,9 +11,10 @@ use bloom_wasm::{Blob, Filter, Kind, RibbonFilter, Stack};
 use serde::Serialize;
 
 use super::guard::{Change, GuardArgs};
-use super::manifest::{self, Head, Manifest, Payload, ShardsPayload, hex, sha256, unhex};
-use super::trust::{self, KeyArgs, Live, Trust};
-use crate::args::number::milliseconds;
+use super::manifest::{self, Head, Payload, ShardsPayload, hex, sha256, unhex};
+use super::publication::Publication;
+use super::trust::{self, KeyArgs};
+use crate::args::number::{milliseconds, whole_milliseconds};
 use crate::files::lock::Lock;
 use crate::files::{read, write};
 use crate::random;
@@ -47,26 +48,13 @@ impl SigningArgs {
 
     /// Takes the lock of the folder, and reads the keys and the manifest in it. There is no state, so nothing else says
     /// how the filter goes on.
-    pub fn read(&self, dir: &Path) -> Result<Known> {
+    pub fn read(&self, dir: &Path) -> Result<(Lock, Publication<ShardsPayload>)> {
         let trust = self.keys.read_to_sign()?;
         let lock = Lock::new(dir.join("shards.lock"))?;
-        write::check_place(&dir.join(ShardsPayload::FILE))?;
-        let name = || dir.join(ShardsPayload::FILE).display().to_string();
-        let live = match trust.judge(manifest::read_bytes::<ShardsPayload>(dir), None).with_context(name)? {
-            Live::Believed(text, live) => Some((text, live)),
-            Live::None => None,
-            Live::Strange(why) => return Err(why.context(name())),
-        };
-        Ok(Known { lock, trust, live })
+        let (publication, strange) = Publication::open(dir, trust, None, milliseconds(SystemTime::now())?)?;
+        strange.map_or(Ok(()), Err)?;
+        Ok((lock, publication))
     }
-}
-
-/// What is known of a folder before it is written to.
-pub struct Known {
-    lock: Lock,
-    trust: Trust,
-    /// The manifest in it, and its payload.
-    pub live: Option<(String, ShardsPayload)>,
 }
 
 /// What `shard build` calls the file of a shard, until `shard index` gives it its hash as its name.
@@ -118,10 +106,8 @@ impl Shard {
 pub struct Writer {
     dir: PathBuf,
     lock: Lock,
-    trust: Trust,
+    publication: Publication<ShardsPayload>,
     expires_in: u64,
-    /// The manifest in the folder, and its payload.
-    live: Option<(String, ShardsPayload)>,
     pub entries: Vec<Entry>,
 }
 
@@ -144,28 +130,17 @@ impl Writer {
         name: Option<&str>,
         secret: Option<&Secret>,
         signing: &SigningArgs,
-        known: Known,
+        (lock, publication): (Lock, Publication<ShardsPayload>),
     ) -> Result<Self> {
         name.map_or(Ok(()), bloom_wasm::format::require_name)?;
-        let Known { lock, trust, live } = known;
-        let expires_in =
-            u64::try_from(signing.expires_in.unwrap_or(EXPIRES_IN).as_millis()).unwrap_or(u64::MAX);
+        let expires_in = whole_milliseconds(signing.expires_in.unwrap_or(EXPIRES_IN));
         ensure!(expires_in > 0, "--expires-in must be longer than that");
-        manifest::check_expiry(milliseconds(SystemTime::now())?.saturating_add(expires_in))?;
-        ensure!(
-            trust.signers.len() <= manifest::MAX_SIGNATURES,
-            "--sign can be repeated {} times",
-            manifest::MAX_SIGNATURES
-        );
-        if let Some((text, live)) = &live {
+        manifest::check_expiry(publication.now.saturating_add(expires_in))?;
+        if let Some(live) = publication.live() {
             live.head.hashing(secret).with_context(|| dir.join(ShardsPayload::FILE).display().to_string())?;
-            let was_signed = Manifest::<ShardsPayload>::parse(text.as_bytes())?.is_signed();
-            if was_signed && trust.signers.is_empty() && !signing.unsigned {
-                bail!("the filter was signed until now, and clients expect it; give --sign, or --unsigned");
-            }
         }
-        write::clear(dir)?;
-        Ok(Writer { dir: dir.to_owned(), lock, trust, expires_in, live, entries: Vec::new() })
+        publication.require_signature("filter", false, signing.unsigned)?;
+        Ok(Writer { dir: dir.to_owned(), lock, publication, expires_in, entries: Vec::new() })
     }
 
     /// How many keys the shards have.
@@ -175,7 +150,7 @@ impl Writer {
 
     /// Fails if that is too few after those of the last generation.
     pub fn check(&self, guard: &GuardArgs, keys: u64) -> Result<()> {
-        let before = self.live.as_ref().map_or(0, |(_, live)| live.head.count);
+        let before = self.publication.live().map_or(0, |live| live.head.count);
         guard.check(&Change::of_counts(before, keys))
     }
 
@@ -197,16 +172,18 @@ impl Writer {
 
     /// Writes the pages and the manifest.
     pub fn publish(
-        &self,
+        &mut self,
         sharding: &Sharding,
         fpr: f64,
         name: Option<String>,
         created_at: Option<u64>,
         generation: Option<u64>,
     ) -> Result<Report> {
-        let now = milliseconds(SystemTime::now())?;
+        // Building may have taken hours.
+        self.publication.now = milliseconds(SystemTime::now())?;
+        let now = self.publication.now;
         let pages: Vec<_> = self.entries.chunks(sharding.entries()).map(write_page).collect();
-        let live = self.live.as_ref().map(|(_, live)| live);
+        let live = self.publication.live();
         let feed_id = match live {
             Some(live) => live.head.feed_id.clone(),
             None => random::id()?,
@@ -217,7 +194,7 @@ impl Writer {
         let generation = match generation {
             Some(generation) => generation,
             // The manifest that is there may be an old one, which a host has put back.
-            None if last > 0 && !self.trust.signers.is_empty() => {
+            None if last > 0 && self.publication.signs() => {
                 trust::next(last)?.max(trust::least_generation()?)
             }
             None => trust::next(last)?,
@@ -228,22 +205,12 @@ impl Writer {
             "--generation must be at most {}",
             trust::MAX_GENERATION
         );
-        let created_at = created_at.unwrap_or(now);
-        let (lowercase, sha1) = sharding.profile().password();
         let head = Head {
-            version: manifest::VERSION,
-            feed_id,
-            name,
             generation,
-            created_at,
+            created_at: created_at.unwrap_or(now),
             expires: now.saturating_add(self.expires_in),
-            profile: sharding.profile().name().to_owned(),
-            lowercase,
-            sha1,
-            fpr,
-            seed: sharding.hashing().seed().to_string(),
-            check: manifest::check_of(sharding.hashing()),
             count: self.count(),
+            ..Head::new(feed_id, name, sharding.profile(), fpr, sharding.hashing())
         };
         let shards = ShardsPayload {
             head,
@@ -255,16 +222,15 @@ impl Writer {
             self.write(name, page)?;
         }
         let dir = self.dir.clone();
-        if let Some((text, live)) = &self.live
+        if let Some(live) = self.publication.live()
             && !asked
             && shards.is_as(live)
-            && live.head.is_fresh(now, self.expires_in)
-            && Manifest::<ShardsPayload>::parse(text.as_bytes())?.has_signers(&self.trust.signers)
+            && self.publication.is_fresh(self.expires_in)?
         {
             return Ok(Report { shards: live.clone(), published: false, dir });
         }
-        let text = Manifest::sign(&shards, &self.trust.signers)?.text()?;
-        write::publish(&self.dir.join(ShardsPayload::FILE), text.as_bytes(), || self.lock.check())?;
+        let text = self.publication.sign(&shards)?;
+        self.publication.put(text, shards.clone(), || self.lock.check())?;
         Ok(Report { shards, published: true, dir })
     }
 }

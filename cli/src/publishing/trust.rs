@@ -68,6 +68,8 @@ impl KeyArgs {
     pub fn read_to_sign(&self) -> Result<Trust> {
         ensure!(!self.trust_unsigned || !self.sign.is_empty(), "--trust-unsigned goes with --sign");
         let trust = self.read()?;
+        let most = manifest::MAX_SIGNATURES;
+        ensure!(trust.signers.len() <= most, "--sign can be repeated {most} times");
         Ok(Trust { everybody: trust.known.is_empty(), ..trust })
     }
 }

@@ -36,7 +36,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     ensure!(!write::is_stdout(&args.output), "with --shards, -o is a folder");
     fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
     let known = args.signing.read(&args.output)?;
-    let sharding = Sharding::new(profile, hashing(args, secret.as_ref(), known.live.as_ref())?, shards)?;
+    let sharding = Sharding::new(profile, hashing(args, secret.as_ref(), known.1.live())?, shards)?;
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let key_fpr = profile.key_fpr(fpr);
     // Reports what is impossible before hours of reading.
@@ -83,13 +83,9 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
 
 /// How keys become digests. A keyed filter keeps the seed that it has, so that shards with the same keys stay as they
 /// are.
-fn hashing(
-    args: &BuildArgs,
-    secret: Option<&Secret>,
-    live: Option<&(String, ShardsPayload)>,
-) -> Result<Hashing> {
+fn hashing(args: &BuildArgs, secret: Option<&Secret>, live: Option<&ShardsPayload>) -> Result<Hashing> {
     match live {
-        Some((_, live)) if secret.is_some() && args.seed.is_none() => live
+        Some(live) if secret.is_some() && args.seed.is_none() => live
             .head
             .hashing(secret)
             .with_context(|| args.output.join(ShardsPayload::FILE).display().to_string()),

@@ -90,14 +90,11 @@ struct PublishReport {
 pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     read::check_stdin(args.lists.iter().chain(&args.allow))?;
     let trust = args.keys.read_to_sign()?;
-    let signs = !trust.signers.is_empty();
     let now = milliseconds(args.created_at.unwrap_or_else(SystemTime::now))?;
     let [expires_in, grace] = [args.expires_in, args.grace].map(whole_milliseconds);
     ensure!(expires_in > 0, "--expires-in must be longer than that");
     let mut publisher = Publisher::open(&args.dir, &args.state, args.secret.read()?, trust, now)?;
-    if publisher.is_signed()? && !signs && !args.unsigned {
-        bail!("the feed was signed until now, and clients expect it; give --sign, or --unsigned");
-    }
+    publisher.require_signature(args.unsigned)?;
     if let Some(why) = publisher.strange.take() {
         streams.warn(&format!("not believed: {why:#}"));
     }

@@ -1,0 +1,89 @@
+//! What feeds and sharded filters have in common: the manifest in a folder, whether it is to be believed, and the next
+//! one.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Error, Result, ensure};
+
+use super::manifest::{self, Manifest, Payload};
+use super::state::State;
+use super::trust::{Live, Trust};
+use crate::files::write;
+
+/// A folder that is published.
+pub struct Publication<P> {
+    path: PathBuf,
+    trust: Trust,
+    /// The manifest in the folder as it lies there, and its payload, if it is to be believed.
+    live: Option<(String, P)>,
+    /// In milliseconds since 1970.
+    pub now: u64,
+}
+
+impl<P: Payload> Publication<P> {
+    /// Reads the manifest in the folder, and clears away what runs left that were killed. Also returns why the manifest
+    /// isn't to be believed, if the state says how to go on without it.
+    pub fn open(dir: &Path, trust: Trust, state: Option<&State>, now: u64) -> Result<(Self, Option<Error>)> {
+        let path = dir.join(P::FILE);
+        let name = || path.display().to_string();
+        write::check_place(&path)?;
+        let (live, strange) =
+            match trust.judge::<P>(manifest::read_bytes::<P>(dir), state).with_context(name)? {
+                Live::None => (None, None),
+                Live::Believed(text, live) => (Some((text, live)), None),
+                Live::Strange(why) => (None, Some(why.context(name()))),
+            };
+        write::clear(dir)?;
+        Ok((Publication { path, trust, live, now }, strange))
+    }
+
+    /// What the manifest in place says.
+    pub fn live(&self) -> Option<&P> {
+        self.live.as_ref().map(|(_, live)| live)
+    }
+
+    /// Whether this manifest is in place.
+    pub fn is_live(&self, text: &str) -> bool {
+        self.live.as_ref().is_some_and(|(live, _)| live == text)
+    }
+
+    /// Whether the next manifest will be signed.
+    pub fn signs(&self) -> bool {
+        !self.trust.signers.is_empty()
+    }
+
+    fn manifest(&self) -> Result<Option<Manifest<P>>> {
+        self.live.as_ref().map(|(text, _)| Manifest::parse(text.as_bytes())).transpose()
+    }
+
+    /// Fails if clients expect a signature that the next manifest won't have. `was_signed` is what is known besides the
+    /// manifest in place, and `unsigned` says that this is meant.
+    pub fn require_signature(&self, what: &str, was_signed: bool, unsigned: bool) -> Result<()> {
+        // A state that was lost knows no manifest, but the folder has one.
+        let was_signed = was_signed || self.manifest()?.is_some_and(|manifest| manifest.is_signed());
+        ensure!(
+            !was_signed || self.signs() || unsigned,
+            "the {what} was signed until now, and clients expect it; give --sign, or --unsigned"
+        );
+        Ok(())
+    }
+
+    /// Whether the manifest in place lasts for half of its time yet, and is signed by just these keys.
+    pub fn is_fresh(&self, expires_in: u64) -> Result<bool> {
+        let Some(live) = self.live() else { return Ok(false) };
+        let is_signed = self.manifest()?.is_some_and(|manifest| manifest.has_signers(&self.trust.signers));
+        Ok(is_signed && live.head().is_fresh(self.now, expires_in))
+    }
+
+    /// The manifest that says this, signed.
+    pub fn sign(&self, payload: &P) -> Result<String> {
+        Manifest::sign(payload, &self.trust.signers)?.text()
+    }
+
+    /// Puts a manifest in place. `check` runs right before.
+    pub fn put(&mut self, text: String, payload: P, check: impl FnOnce() -> Result<()>) -> Result<()> {
+        write::publish(&self.path, text.as_bytes(), check)?;
+        self.live = Some((text, payload));
+        Ok(())
+    }
+}
