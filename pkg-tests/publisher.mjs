@@ -147,7 +147,7 @@ export class Publisher {
 }
 
 /**
- * A sharded filter of raw keys, made by hand from docs/feeds.md and FORMAT.md section 12. `RibbonFilter` is the package's:
+ * A sharded filter of raw keys, made by hand from FEED-FORMAT.md and FORMAT.md section 12. `RibbonFilter` is the package's:
  * a shard is an ordinary blob.
  */
 export class ShardsPublisher {

@@ -1,4 +1,4 @@
-/** What a client believes of a manifest, as a table: steps 4 to 6 of docs/feeds.md, "What a client must do". */
+/** What a client believes of a manifest, as a table: steps 4 to 6 of FEED-FORMAT.md, "What a client must do". */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 // The package exports no part of it.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A client of feeds, written from docs/feeds.md alone. It asks a folder rather than a host.
+"""A client of feeds, written from FEED-FORMAT.md alone. It asks a folder rather than a host.
 
     python3 feed_reader.py [--state FILE] [--now MILLISECONDS] [--max-bytes N] FOLDER PUBLIC_KEY... < KEYS
     python3 feed_reader.py --unsigned FOLDER < KEYS

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A reader of sharded filters, written from FORMAT.md and docs/feeds.md alone. It asks a folder rather than a host.
+"""A reader of sharded filters, written from FORMAT.md and FEED-FORMAT.md alone. It asks a folder rather than a host.
 
     python3 shards_reader.py [--now MILLISECONDS] [--secret FILE] FOLDER PUBLIC_KEY... < KEYS
     python3 shards_reader.py --unsigned [--now MILLISECONDS] [--secret FILE] FOLDER < KEYS

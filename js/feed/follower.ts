@@ -1,4 +1,4 @@
-/** How a feed is followed. docs/feeds.md says what a client must do, and in which order. */
+/** How a feed is followed. FEED-FORMAT.md says what a client must do, and in which order. */
 
 import { Incoming, type Filter as RawFilter } from "../bloom_wasm.js";
 import { call, release } from "../boundary/call.js";

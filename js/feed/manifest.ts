@@ -1,4 +1,4 @@
-/** The manifest of a feed or a sharded filter: what is signed, and by whom. docs/feeds.md has the format. */
+/** The manifest of a feed or a sharded filter: what is signed, and by whom. FEED-FORMAT.md has the format. */
 
 import { invalidParameter, isA, typeName } from "../boundary/input.js";
 import { FilterError } from "../error.js";

@@ -1,6 +1,6 @@
 /**
  * Where a feed or a sharded filter comes from: the newest manifest, and files that are named by their hash.
- * docs/feeds.md says what a client must do, and in which order.
+ * FEED-FORMAT.md says what a client must do, and in which order.
  */
 
 import { Sha256, shardOf } from "../bloom_wasm.js";

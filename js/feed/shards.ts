@@ -1,4 +1,4 @@
-/** How a sharded filter is asked: a key needs the manifest, one page and one shard. docs/feeds.md has the format. */
+/** How a sharded filter is asked: a key needs the manifest, one page and one shard. FEED-FORMAT.md has the format. */
 
 import { Filter as RawFilter, shardOf } from "../bloom_wasm.js";
 import { call, release } from "../boundary/call.js";

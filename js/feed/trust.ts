@@ -1,4 +1,4 @@
-/** What a client believes of a manifest whose signature is right. docs/feeds.md, "What a client must do". */
+/** What a client believes of a manifest whose signature is right. FEED-FORMAT.md, "What a client must do". */
 
 import { FilterError } from "../error.js";
 import type { Head } from "./manifest.js";

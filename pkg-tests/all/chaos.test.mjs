@@ -238,7 +238,7 @@ class Client {
     this.check();
   }
 
-  /** A name in the cache. docs/feeds.md has it. */
+  /** A name in the cache. FEED-FORMAT.md has it. */
   name(kind, ...of) {
     return `${kind}-${sha256([kind, FEED_ID, ...of, this.publicKey ?? this.host.url].join("\n"))}`;
   }

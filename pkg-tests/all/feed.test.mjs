@@ -134,7 +134,7 @@ test(`\`feed verify\` refuses the ${refused.length} manifests that clients refus
 });
 
 const python = setup.pythonPackages("feeds", ["cryptography==50.0.2", "xxhash==4.1.0"]);
-test("a reader in Python, written from docs/feeds.md alone, agrees on every answer", {
+test("a reader in Python, written from FEED-FORMAT.md alone, agrees on every answer", {
   skip: !python && skipped("tests/feed_reader.py", "pip could not install what it needs"),
 }, async () => {
   const work = join(folder, "python");

@@ -59,7 +59,7 @@ impl<'a> Readings<'a> {
 /// The canonical form of a URL, a host or a host with a path; `None` if no key can be made of it.
 ///
 /// # Errors
-/// [`Error::TooLarge`] without the memory.
+/// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
 pub fn parse<'a>(platform: &impl Platform, input: impl Into<Cow<'a, [u8]>>) -> Result<Option<Canonical<'a>>> {
     Ok(readings(platform, input)?.canonical)
 }
@@ -67,7 +67,7 @@ pub fn parse<'a>(platform: &impl Platform, input: impl Into<Cow<'a, [u8]>>) -> R
 /// What a URL, a host or a host with a path is looked up by.
 ///
 /// # Errors
-/// [`Error::TooLarge`] without the memory.
+/// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
 pub fn readings<'a>(platform: &impl Platform, input: impl Into<Cow<'a, [u8]>>) -> Result<Readings<'a>> {
     let input = input.into();
     match plain_parts(&input) {

@@ -108,7 +108,9 @@ function summary(of: DeclarationReflection): string {
 
 /** The published types, by file. An entry's first comment gets the tag by which TypeDoc knows it as the module's. */
 function publishedTypes(): Map<string, string> {
-  const files = readdirSync(join(root, "dist")).filter((file) => file.endsWith(".d.ts"));
+  const files = readdirSync(join(root, "dist"), { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith(".d.ts"),
+  );
   return new Map(
     files.map((file) => {
       const name = ENTRIES.find((entry) => entry.file === file)?.name;
@@ -149,8 +151,10 @@ export async function api(): Promise<ApiPage[]> {
     const out = join(folder, "out");
     const tsconfig = join(folder, "tsconfig.json");
     const published = publishedTypes();
-    mkdirSync(types);
-    for (const [file, text] of published) writeFileSync(join(types, file), text);
+    for (const [file, text] of published) {
+      mkdirSync(dirname(join(types, file)), { recursive: true });
+      writeFileSync(join(types, file), text);
+    }
     const entryPoints = ENTRIES.map(({ file }) => join(types, file));
     const lib = ["es2022", "dom", "dom.iterable", "dom.asynciterable", "esnext.disposable"];
     const compilerOptions = { module: "nodenext", target: "es2022", lib, types: [], strict: true };

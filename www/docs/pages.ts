@@ -38,6 +38,7 @@ const FILES: Record<string, Record<string, string>> = {
   },
   Project: {
     "FORMAT.md": "The blob's format",
+    "FEED-FORMAT.md": "The format of feeds",
     "SECURITY.md": "Security",
     "CONTRIBUTING.md": "How it works inside",
     "docs/releasing.md": "Releasing",

@@ -1,4 +1,4 @@
-//! The signed manifest of a feed or a sharded filter: a JWS. docs/feeds.md, "The format".
+//! The signed manifest of a feed or a sharded filter: a JWS. FEED-FORMAT.md, "The format".
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub trait Payload: Serialize + DeserializeOwned {
 
     fn head(&self) -> &Head;
 
-    /// Fails unless it is one as docs/feeds.md describes it.
+    /// Fails unless it is one as FEED-FORMAT.md describes it.
     fn check(&self) -> Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! The folder of a sharded filter: shards, pages and the manifest. docs/feeds.md, "Sharded filters".
+//! The folder of a sharded filter: shards, pages and the manifest. docs/feeds.md, FEED-FORMAT.md, "Sharded filters".
 
 use std::fs;
 use std::path::{Path, PathBuf};

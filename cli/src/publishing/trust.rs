@@ -1,5 +1,5 @@
 //! What a publisher believes of the manifest in its folder: whoever holds the host may have put it there.
-//! docs/feeds.md, "What a publisher must do".
+//! FEED-FORMAT.md, "What a publisher must do".
 
 use std::path::PathBuf;
 use std::time::SystemTime;
