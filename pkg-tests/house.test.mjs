@@ -44,7 +44,7 @@ function uses(files) {
   const found = ([name, text]) => {
     const own = module(name);
     // Tests may use what they like.
-    const code = text.replace(/\/\/.*/g, "").replace(/\n#\[cfg\(test\)\]\nmod \w+ \{[^]*/, "");
+    const code = text.replace(/\/\/.*/g, "").replace(/\n#\[cfg\(test\)\]\nmod \w+ \{[\s\S]*/, "");
     const named = [...code.matchAll(/\buse ([^;]+);/g)].flatMap(([, use]) => paths(use.replace(/\s+/g, " ")));
     const spelled = [...code.matchAll(/(?<![\w:])\w+(?:::\w+)+/g)].map(([path]) => path);
     return [...named, ...spelled].flatMap((path) => {
