@@ -79,10 +79,10 @@ export function failure(command, args, options) {
  * Tries to get something by a function that returns why it failed; false if it did. A run of the tests tries nothing
  * twice: it has a file for what is missing.
  */
-function attempt(what, why) {
+function attempt(what, why, hint = "") {
   const missing = process.env.BLOOM_WASM_MISSING;
   if (missing && existsSync(missing) && readFileSync(missing, "utf8").split("\n").includes(what)) return false;
-  step(`installing ${what}`);
+  step(`installing ${what}${hint}`);
   const reason = why();
   if (reason === undefined) return true;
   step(`can't install ${what}: ${reason}`);
@@ -173,20 +173,28 @@ export function fuzzer() {
   }
 }
 
-/** The path of a program, installed first if it is missing and this is a Debian with root rights; else undefined. */
+/**
+ * The path of a program, installed first if it is missing and this is a Debian with root rights; else undefined.
+ * BLOOM_WASM_INSTALL=0 keeps the system as it is.
+ */
 function program(name, packaged, commands, places) {
   const find = () =>
     commands.map((command) => output("which", command).trim()).find(Boolean) || places.find(existsSync);
-  if (!find() && process.getuid?.() === 0 && output("which", "apt-get")) {
+  const mayInstall = process.env.BLOOM_WASM_INSTALL !== "0" && process.getuid?.() === 0;
+  if (!find() && mayInstall && output("which", "apt-get")) {
     const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
     const patience = ["Acquire::Retries=1", "Acquire::http::Timeout=30", "DPkg::Lock::Timeout=300"];
     const apt = (...args) =>
       failure("apt-get", [...patience.flatMap((option) => ["-o", option]), "-qq", ...args], { env });
-    attempt(name, () => {
-      // An old list may do.
-      apt("update");
-      return apt("install", "-y", "--no-install-recommends", packaged);
-    });
+    attempt(
+      name,
+      () => {
+        // An old list may do.
+        apt("update");
+        return apt("install", "-y", "--no-install-recommends", packaged);
+      },
+      `: Debian's package ${packaged}; BLOOM_WASM_INSTALL=0 keeps the system as it is`,
+    );
   }
   return find();
 }

@@ -40,7 +40,7 @@ const FILES: Record<string, Record<string, string>> = {
     "FORMAT.md": "The blob's format",
     "FEED-FORMAT.md": "The format of feeds",
     "SECURITY.md": "Security",
-    "CONTRIBUTING.md": "How it works inside",
+    "CONTRIBUTING.md": "Contributing",
     "docs/releasing.md": "Releasing",
     "CHANGELOG.md": "Changes",
   },
