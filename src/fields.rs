@@ -2,7 +2,7 @@
 //! said otherwise. Both keep their first fault until they are asked for it, so that no field needs a check of its own.
 
 use crate::error::{Error, Result};
-use crate::vectors::append;
+use crate::vectors::{append, within};
 
 /// Reads fields in order and never past the end. The first fault is kept; everything that is read after it is 0 or
 /// empty.
@@ -52,7 +52,7 @@ impl<'a> Cursor<'a> {
             return &[];
         }
         self.at = needed as usize;
-        self.bytes.get(start..self.at).unwrap_or_default()
+        within(self.bytes, start..self.at)
     }
 
     /// A number of at most 8 bytes.
@@ -114,7 +114,7 @@ impl<'a> Cursor<'a> {
         if self.error.is_some() {
             return &[];
         }
-        self.bytes.get(self.at..).unwrap_or_default()
+        within(self.bytes, self.at..)
     }
 
     /// All bytes that are left.
@@ -164,7 +164,7 @@ impl Fields {
     /// The first bytes of a number.
     #[inline(never)]
     fn number(&mut self, number: u64, length: usize) {
-        self.slice(number.to_le_bytes().get(..length).unwrap_or_default());
+        self.slice(within(&number.to_le_bytes(), ..length));
     }
 
     /// A number below 256.

@@ -44,7 +44,7 @@ use crate::hash::{Access, Checksum, Hashing, Secret, digest, digest_of_parts};
 use crate::kind::Kind;
 use crate::layers::{Layer, LayerKind, Stack, level_fpr};
 use crate::profile::Profile;
-use crate::vectors::{append, copied, push, reserve, shared};
+use crate::vectors::{append, copied, push, reserve, shared, within};
 
 const MAGIC: [u8; 4] = [0xb5, b'B', b'L', b'M'];
 const VERSION: u8 = 1;
@@ -57,6 +57,7 @@ const HAS_CREATED_AT: u8 = 2;
 const HAS_LAYERS: u8 = 16;
 const ALL_FLAGS: u8 = HAS_NAME | HAS_CREATED_AT | Profile::FLAGS | HAS_LAYERS;
 const CHECKSUM: usize = 8;
+const PROFILE_RULE: &str = "the profile must be 0 (raw), 1 (url) or 2 (password)";
 const NAME_TOO_LONG: Error = Error::rule("name must be at most 255 bytes of UTF-8");
 
 /// Fails unless a blob can have this name.
@@ -194,14 +195,14 @@ impl Blob {
         for level in layers.iter_mut().filter_map(Arc::get_mut).flat_map(Layer::levels_mut) {
             let from = at;
             at += level.byte_length();
-            level.set_bytes(copied(bytes.get(from..at).unwrap_or_default())?.into())?;
+            level.set_bytes(copied(within(&bytes, from..at))?.into())?;
         }
         bytes.truncate(start + base.byte_length());
         // With layers, which have a copy of their part, the bytes may be many more than the base's.
         let payload = if layers.is_empty() {
             Payload::after(start, bytes)
         } else {
-            copied(bytes.get(start..).unwrap_or_default())?.into()
+            copied(within(&bytes, start..))?.into()
         };
         base.set_bytes(payload)?;
         blob.id = Some(stored);
@@ -364,7 +365,7 @@ impl Blob {
             cursor.refuse(Error::UnsupportedKind { kind });
         }
         let profile = cursor.u8();
-        cursor.rule(profile <= 2, "the profile must be 0 (raw), 1 (url) or 2 (password)");
+        cursor.rule(profile <= 2, PROFILE_RULE);
         let flags = cursor.u8();
         cursor.rule(flags & !ALL_FLAGS == 0, "the flags must be a sum of 1, 2, 4, 8 and 16");
         let options = flags & Profile::FLAGS;
@@ -406,7 +407,7 @@ impl Blob {
             }
         }
         cursor.done()?;
-        let profile = Profile::from_number(profile, options).unwrap_or_default();
+        let profile = Profile::from_number(profile, options).ok_or(Error::rule(PROFILE_RULE))?;
         let stack = Stack::from_parts(base, layers, count)?;
         Ok((Blob { profile, name, created_at, stack, id: None }, parent, cursor.at()))
     }
@@ -432,34 +433,34 @@ impl Blob {
         if let Some(check) = check {
             fields.u64(check);
         }
-        match base {
-            _ if parent.is_some() => fields.u64(parent.unwrap_or_default()),
-            Filter::Bloom(bloom) => {
+        match (parent, base) {
+            (Some(parent), _) => fields.u64(parent),
+            (None, Filter::Bloom(bloom)) => {
                 fields.u32(bloom.bits());
                 fields.u8(bloom.hashes());
             }
-            Filter::Counting(counting) => {
+            (None, Filter::Counting(counting)) => {
                 fields.u32(counting.bits());
                 fields.u8(counting.hashes());
                 fields.u8(counting.counter_bits());
             }
-            Filter::Scalable(scalable) => {
+            (None, Filter::Scalable(scalable)) => {
                 fields.u32(scalable.initial_capacity());
                 fields.u8(scalable.growth());
                 fields.f64(scalable.fpr());
                 fields.f64(scalable.tightening());
                 fields.u64(scalable.count());
             }
-            Filter::Cuckoo(cuckoo) => {
+            (None, Filter::Cuckoo(cuckoo)) => {
                 fields.u32(cuckoo.buckets());
                 fields.u8(cuckoo.fingerprint_bits());
             }
-            Filter::Ribbon(ribbon) => {
+            (None, Filter::Ribbon(ribbon)) => {
                 fields.u32(ribbon.count());
                 fields.f64(ribbon.fpr());
                 fields.stages(ribbon);
             }
-            Filter::Foreign(foreign) => {
+            (None, Filter::Foreign(foreign)) => {
                 fields.u8(foreign.scheme() as u32);
                 fields.u8(foreign.keys() as u32);
                 fields.u8(foreign.layout().into());

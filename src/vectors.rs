@@ -1,6 +1,7 @@
 //! Vectors that grow without aborting. The standard library's own methods abort if there is no memory, and here a
 //! caller or a blob may choose a length. Imports only `error`.
 
+use std::slice::SliceIndex;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -12,6 +13,31 @@ pub(crate) fn shared<T>(item: T) -> Result<Arc<T>> {
     std::hint::black_box(&room);
     drop(room);
     Ok(Arc::new(item))
+}
+
+/// A part of some items, which is there. Out of range there would be nothing, and so a wrong answer: tests and debug
+/// builds assert that it is.
+#[inline(always)]
+pub(crate) fn within<T>(items: &[T], range: impl SliceIndex<[T], Output = [T]>) -> &[T] {
+    let found = items.get(range);
+    debug_assert!(found.is_some(), "a read out of range");
+    found.unwrap_or_default()
+}
+
+/// Like [`within`], to change it.
+#[inline(always)]
+pub(crate) fn within_mut<T>(items: &mut [T], range: impl SliceIndex<[T], Output = [T]>) -> &mut [T] {
+    let found = items.get_mut(range);
+    debug_assert!(found.is_some(), "a write out of range");
+    found.unwrap_or_default()
+}
+
+/// The items before a place, which is there, and the others.
+#[inline(always)]
+pub(crate) fn halves<T>(items: &[T], at: usize) -> (&[T], &[T]) {
+    let found = items.split_at_checked(at);
+    debug_assert!(found.is_some(), "a place out of range");
+    found.unwrap_or_default()
 }
 
 /// `len` zeros.

@@ -60,6 +60,8 @@ class Host {
     const payload = JSON.parse(Buffer.from(JSON.parse(this.publisher.manifest).payload, "base64url"));
     assert.equal(payload.generation, this.generations.length);
     payload.feedId = FEED_ID;
+    // Two generations back may be an edge that is behind, and more are a rollback.
+    payload.createdAt = payload.generation * 4 * 60_000;
     const lines = Buffer.from(this.live.map((host) => `${host}/\n`).join(""));
     this.generations.push({ source: manifest(payload, [this.key]), files: payload.files, lines });
   }

@@ -20,7 +20,7 @@ const { BloomFilter, decode } = await installed();
 
 /** All samples, by file, the heading above, and language; several of one language under a heading are in order. */
 const samples = [
-  ...["README.md", "FORMAT.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"],
+  ...["README.md", "FORMAT.md", "FEED-FORMAT.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"],
   ...["feeds", "keyed", "moving", "pwned", "recipes", "releasing", "scale"].map((name) => `docs/${name}.md`),
   ...["extension", "signup", "spark", "worker"].map((name) => `examples/${name}/README.md`),
 ].flatMap((file) => {
@@ -72,7 +72,7 @@ const CANNOT = [
     /^README\.md: Coming from .*: scala/,
     "Spark's shell isn't in PySpark; docs/moving.md makes the same call in Python",
   ],
-  [/^docs\/feeds\.md: The manifest/, "it shows a form, with `...` in place of the data"],
+  [/^FEED-FORMAT\.md: The manifest/, "it shows a form, with `...` in place of the data"],
   [/^examples\/extension\/README\.md: Use your own list: sh: npm/, "it installs from npm"],
   [
     /^examples\/worker\/README\.md: Try it: sh: npm/,

@@ -21,6 +21,7 @@ use super::payload::Payload;
 use crate::error::{Error, Result};
 use crate::hash::{Hashing, digest, spread};
 use crate::params::power;
+use crate::vectors::{halves, within};
 
 /// An array of bits, or of fingerprints. A filter that grows has several, and a key in any is maybe present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +190,7 @@ impl ForeignFilter {
     fn arrays(&self) -> impl Iterator<Item = (&Part, &[u8])> {
         let mut rest = &self.bytes[..];
         self.parts.iter().map(move |part| {
-            let (array, after) = rest.split_at_checked(part.bytes as usize).unwrap_or_default();
+            let (array, after) = halves(rest, part.bytes as usize);
             rest = after;
             (part, array)
         })
@@ -360,8 +361,7 @@ impl ForeignFilter {
                 (start + u64::from(j) * segment) ^ turn
             };
             let at = place as usize * width;
-            debug_assert!(at + width <= bytes.len(), "a decoded filter has all of its fingerprints");
-            sum ^= number(bytes.get(at..at + width).unwrap_or_default());
+            sum ^= number(within(bytes, at..at + width));
         }
         sum == 0
     }
@@ -471,7 +471,7 @@ impl ForeignFilter {
         let Some(&part) = self.parts.last() else { return Ok(()) };
         let mut bytes = std::mem::take(&mut self.bytes);
         let start = bytes.len().saturating_sub(part.bytes as usize);
-        let array = bytes.get_mut(start..).unwrap_or_default();
+        let array = crate::vectors::within_mut(&mut bytes, start..);
         self.all_positions(&part, key, &mut |at| {
             if let Some(byte) = usize::try_from(at >> 3).ok().and_then(|i| array.get_mut(i)) {
                 *byte |= 1 << (at & 7);

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::error::Result;
-use crate::vectors::resize;
+use crate::vectors::{resize, within, within_mut};
 
 /// A filter's bytes. They may follow a blob's header, so that a blob becomes a filter without being moved.
 #[derive(Debug, Clone, Default)]
@@ -41,15 +41,14 @@ impl Deref for Payload {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        debug_assert!(self.start <= self.bytes.len());
-        self.bytes.get(self.start..).unwrap_or_default()
+        within(&self.bytes, self.start..)
     }
 }
 
 impl DerefMut for Payload {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        self.bytes.get_mut(self.start..).unwrap_or_default()
+        within_mut(&mut self.bytes, self.start..)
     }
 }
 

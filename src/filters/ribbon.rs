@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::filters::payload::Payload;
 use crate::hash::{GOLDEN, Hashing, MULTIPLIER, spread};
 use crate::params::{power, require_rate};
-use crate::vectors::{append, push, reserve, resize, zeroed};
+use crate::vectors::{append, halves, push, reserve, resize, within, within_mut, zeroed};
 
 /// Rows in a bucket.
 const BUCKET: u32 = 128;
@@ -132,7 +132,7 @@ impl Stage {
 
     /// Unpacks the thresholds, and up to three more that fill the last byte and must be 0.
     fn unpack(&mut self, bytes: &[u8]) -> Result<()> {
-        let codes = bytes.get(self.buckets..self.planes).unwrap_or_default();
+        let codes = within(bytes, self.buckets..self.planes);
         self.thresholds = zeroed(4 * codes.len())?;
         let (fours, _) = self.thresholds.as_chunks_mut::<4>();
         for (four, code) in fours.iter_mut().zip(codes) {
@@ -696,7 +696,7 @@ impl Rows {
         while let Some(&first) = rest.first() {
             let bucket = stage.start(first) / BUCKET;
             let length = rest.iter().take_while(|&&state| stage.start(state) / BUCKET == bucket).count();
-            let (keys, after) = rest.split_at_checked(length).unwrap_or_default();
+            let (keys, after) = halves(rest, length);
             rest = after;
             taken.clear();
             reserve(&mut taken, keys.len())?;
@@ -723,7 +723,7 @@ impl Rows {
                     *coefficients = 0;
                 }
             }
-            append(&mut bumped, keys.get(..keys.len() - kept).unwrap_or_default())?;
+            append(&mut bumped, within(keys, ..keys.len() - kept))?;
             if let Some(codes) = bytes.get_mut(stage.buckets + (bucket / 4) as usize) {
                 *codes |= code << (bucket % 4 * 2);
             }
@@ -760,7 +760,7 @@ impl Rows {
                 let block = row as u32 / WIDTH;
                 let ((at, columns), length) = (stage.block(block), stage.column_bytes(block));
                 for (column, bits) in solution.iter().take(columns as usize).enumerate() {
-                    let bytes = bytes.get_mut(at + column * length..).unwrap_or_default();
+                    let bytes = within_mut(bytes, at + column * length..);
                     for (byte, bits) in bytes.iter_mut().take(length).zip(bits.to_le_bytes()) {
                         *byte = bits;
                     }

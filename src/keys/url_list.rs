@@ -2,6 +2,7 @@
 
 use super::skip::Skip;
 use super::url::is_address;
+use crate::vectors::halves;
 
 /// Names that hosts files have for their own computer and network.
 const LOCAL: [&[u8]; 15] = [
@@ -116,7 +117,7 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
 
     let rest = line.strip_prefix(b"//").unwrap_or(line);
     let end = rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at_checked(end).unwrap_or_default();
+    let (authority, path) = halves(rest, end);
     // Marks of cosmetic rules, as `##`, `#@#` and `#@$?#`.
     let mark = path.strip_prefix(b"#").and_then(|mark| mark.iter().find(|byte| !b"@$?%".contains(byte)));
     let option = path.rsplit(|&byte| byte == b'$').next().filter(|option| option.len() < path.len());

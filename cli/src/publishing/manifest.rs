@@ -166,9 +166,14 @@ impl File {
     }
 }
 
-/// The SHA-256 of some bytes, in hexadecimal digits.
+/// The SHA-256 of some bytes.
+pub fn hash(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// The same in hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    hex(&hash(bytes))
 }
 
 /// Bytes in hexadecimal digits.

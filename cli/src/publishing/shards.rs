@@ -11,7 +11,7 @@ use bloom_wasm::{Blob, Filter, Kind, RibbonFilter, Stack};
 use serde::Serialize;
 
 use super::guard::{Change, GuardArgs};
-use super::manifest::{self, Head, Payload, ShardsPayload, hex, sha256, unhex};
+use super::manifest::{self, Head, Payload, ShardsPayload, hex, sha256};
 use super::publication::Publication;
 use super::trust::{self, KeyArgs};
 use crate::args::number::{milliseconds, whole_milliseconds};
@@ -72,8 +72,7 @@ pub fn ribbon(blob: &Blob) -> Result<&RibbonFilter> {
 
 pub fn entry_of(bytes: &[u8]) -> Result<Entry> {
     ensure!(bytes.len() <= MAX_SHARD as usize, "it would have more than 16 MiB; use more shards");
-    let sha256 = unhex(&sha256(bytes)).unwrap_or_default();
-    Ok(Entry { sha256, bytes: u32::try_from(bytes.len())?, count: 0 })
+    Ok(Entry { sha256: manifest::hash(bytes), bytes: u32::try_from(bytes.len())?, count: 0 })
 }
 
 /// A shard that was built.

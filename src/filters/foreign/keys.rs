@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::hashes::number;
 use crate::error::{Error, Result};
 use crate::hash::sha1;
-use crate::vectors::append;
+use crate::vectors::{append, within};
 
 /// What the keys of a foreign filter are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +118,8 @@ impl Keys {
                 while let Some((&byte, after)) = rest.split_first() {
                     let lone = has_surrogate(&rest[..rest.len().min(2)]);
                     append(&mut bytes, &[if lone { b'?' } else { byte }])?;
-                    rest = if lone { rest.get(3..).unwrap_or_default() } else { after };
+                    // At the end it may be cut off.
+                    rest = if lone { within(rest, rest.len().min(3)..) } else { after };
                 }
             }
             Keys::XxhashJs if !has_surrogate(key) => return Ok(Some(key.into())),

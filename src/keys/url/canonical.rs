@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::address::{compress, ipv4, ipv6, number, value};
 use super::text::*;
 use crate::error::Result;
+use crate::vectors::within;
 
 /// The exact host and four of its suffixes.
 const HOSTS: usize = 5;
@@ -38,7 +39,7 @@ impl Canonical<'_> {
 
     /// The host alone.
     pub fn host(&self) -> &[u8] {
-        self.text.get(self.parts.host..self.parts.path).unwrap_or_default()
+        within(&self.text, self.parts.host..self.parts.path)
     }
 
     /// Whether such a host can exist. It can't in a line that isn't meant to be opened, such as `evil[.]com`,
@@ -101,7 +102,7 @@ pub fn site(key: &[u8]) -> &[u8] {
         && labels.next().is_none();
     match before {
         Some(before) if !is_address && !host.starts_with(b"[") => {
-            host.get(host.len() - last.len() - 1 - before.len()..).unwrap_or_default()
+            within(host, host.len() - last.len() - 1 - before.len()..)
         }
         _ => host,
     }

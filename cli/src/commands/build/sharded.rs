@@ -183,7 +183,7 @@ impl<'a> Split<'a> {
                 |of: &mut dyn Iterator<Item = _>| of.next().transpose().with_context(|| folder.clone());
             let Some(members) = part(&mut members)? else { return Ok(None) };
             let allowed = allowed.as_mut().map(|allowed| part(allowed)).transpose()?.flatten();
-            Ok(Some(Group { members, allowed, won: part(&mut won)?.unwrap_or_default() }))
+            Ok(Some(Group { members, allowed, won: part(&mut won)?.context("a temporary file is missing")? }))
         };
         let mut conflicts = Conflicts::default();
         let (mut next, mut built) = (read()?, Vec::new());
