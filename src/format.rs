@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
-use crate::filters::foreign::{Keys, Part, Scheme};
+use crate::filters::foreign::{KeyType, Part, Scheme};
 use crate::filters::scalable::Plan;
 use crate::filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, ForeignFilter, Payload, RibbonFilter,
@@ -559,7 +559,7 @@ impl Cursor<'_> {
     #[inline(never)]
     fn foreign(&mut self, seed: u64) -> Result<ForeignFilter> {
         let scheme = Scheme::from_number(self.u8());
-        let keys = Keys::from_number(self.u8());
+        let keys = KeyType::from_number(self.u8());
         self.done()?;
         let unknown = Error::UnsupportedKind { kind: Kind::Foreign.number() };
         let (scheme, keys) = (scheme.ok_or(unknown)?, keys.ok_or(unknown)?);

@@ -1,7 +1,11 @@
 //! The kinds of filter: their names, their numbers in a blob, and the options to build each. Imports no other module.
 
+use strum::{EnumString, FromRepr, IntoStaticStr};
+
 /// The kinds of filter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, FromRepr, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+#[repr(u8)]
 pub enum Kind {
     /// A classic Bloom filter; keys can be added later.
     Bloom = 1,
@@ -18,25 +22,14 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind, in the order of its number.
-    pub const ALL: [Kind; 6] =
-        [Kind::Bloom, Kind::Counting, Kind::Scalable, Kind::Cuckoo, Kind::Ribbon, Kind::Foreign];
-
     /// The name of the kind: `"bloom"`, `"counting"`, `"scalable"`, `"cuckoo"`, `"ribbon"` or `"foreign"`.
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::Bloom => "bloom",
-            Kind::Counting => "counting",
-            Kind::Scalable => "scalable",
-            Kind::Cuckoo => "cuckoo",
-            Kind::Ribbon => "ribbon",
-            Kind::Foreign => "foreign",
-        }
+        self.into()
     }
 
     /// The kind of this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+        name.parse().ok()
     }
 
     /// The kind's number in a blob, 1 to 6.
@@ -46,7 +39,7 @@ impl Kind {
 
     /// The kind of this number.
     pub fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.number() == number)
+        Self::from_repr(number)
     }
 }
 

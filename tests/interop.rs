@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bloom_wasm::hash::digest;
-use bloom_wasm::interop::{self, Builder, Format, Keys, Options};
+use bloom_wasm::interop::{self, Builder, Format, KeyType, Options};
 use bloom_wasm::{Blob, Error, Filter, ForeignFilter, Info};
 use peak_alloc::PeakAlloc;
 use proptest::prelude::*;
@@ -177,7 +177,7 @@ impl Case {
     }
 
     /// A key in a line of a file.
-    fn key(&self, line: &str, keys: Keys) -> Vec<u8> {
+    fn key(&self, line: &str, keys: KeyType) -> Vec<u8> {
         let unhex = |text: &str| -> Vec<u8> {
             (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..][..2], 16).unwrap()).collect()
         };
@@ -197,7 +197,7 @@ impl Case {
     }
 
     /// The keys of a rule.
-    fn rule(&self, rule: &Value, keys: Keys) -> Vec<Vec<u8>> {
+    fn rule(&self, rule: &Value, keys: KeyType) -> Vec<Vec<u8>> {
         let whole =
             |name: &str| rule[name].as_i64().map(i128::from).or(rule[name].as_u64().map(i128::from)).unwrap();
         let (mul, add) = (whole("mul"), whole("add"));
@@ -219,7 +219,7 @@ impl Case {
             .collect()
     }
 
-    fn members(&self, keys: Keys) -> Vec<Vec<u8>> {
+    fn members(&self, keys: KeyType) -> Vec<Vec<u8>> {
         let mut members = Vec::new();
         for source in self.value["members"].as_array().unwrap() {
             if let Some(file) = source["file"].as_str() {
@@ -233,7 +233,7 @@ impl Case {
     }
 
     /// Every recorded answer holds.
-    fn check(&self, name: &str, keys: Keys, has: impl Fn(&[u8]) -> bool) {
+    fn check(&self, name: &str, keys: KeyType, has: impl Fn(&[u8]) -> bool) {
         let members = self.members(keys);
         assert_eq!(members.len() as u64, self.value["member_count"].as_u64().unwrap());
         for key in members {
@@ -256,7 +256,7 @@ impl Case {
 }
 
 /// A text as a key: in WTF-8 where that matters, else with U+FFFD for a lone surrogate.
-fn encoded(units: &[u16], keys: Keys) -> Vec<u8> {
+fn encoded(units: &[u16], keys: KeyType) -> Vec<u8> {
     let mut bytes = Vec::new();
     for item in char::decode_utf16(units.iter().copied()) {
         match item {
@@ -923,7 +923,7 @@ fn options_by_their_names() {
         assert_eq!(options.set_number(name, number).unwrap_err().code(), "invalid_parameter");
     }
     assert_eq!(options.set_text("bits", "1".to_owned()).unwrap_err().code(), "invalid_parameter");
-    for format in Format::ALL {
+    for &format in Format::ALL {
         assert_eq!(Format::from_name(format.name()), Ok(format));
     }
     assert_eq!(Format::from_name("bloom").unwrap_err().code(), "unsupported_format");

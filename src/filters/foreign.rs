@@ -1,6 +1,6 @@
 //! Filters of other software, asked key for key as that asks them. FORMAT.md section 6.6.
 //!
-//! Four things make such a filter: what its [`Keys`] are, the [`Scheme`] by which a key becomes positions of bits or a
+//! Four things make such a filter: what its [`KeyType`] are, the [`Scheme`] by which a key becomes positions of bits or a
 //! fingerprint, the shape of its [`Part`]s, and the bits. These are kept in one order whatever the original's: bit i is
 //! byte i / 8, mask 1 << i % 8, and a fingerprint's low byte comes first. `interop` reads the originals' bytes and writes
 //! them; here is what every reader needs.
@@ -9,7 +9,7 @@ mod hashes;
 mod keys;
 mod scheme;
 
-pub use keys::Keys;
+pub use keys::KeyType;
 pub use scheme::{Format, Scheme};
 
 use hashes::{
@@ -54,7 +54,7 @@ pub const MAX_HASHES: u32 = 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignFilter {
     scheme: Scheme,
-    keys: Keys,
+    keys: KeyType,
     /// How the original's bytes are made, where there are several ways: Go's.
     layout: u8,
     /// Of the scheme it has the seed alone.
@@ -69,7 +69,7 @@ impl ForeignFilter {
     /// A filter that has its shape and lacks its bytes.
     pub(crate) fn shaped(
         scheme: Scheme,
-        keys: Keys,
+        keys: KeyType,
         layout: u8,
         seed: u64,
         parts: Vec<Part>,
@@ -152,7 +152,7 @@ impl ForeignFilter {
     }
 
     /// What the keys are.
-    pub fn keys(&self) -> Keys {
+    pub fn keys(&self) -> KeyType {
         self.keys
     }
 
@@ -197,7 +197,7 @@ impl ForeignFilter {
     }
 
     /// True = maybe present, false = definitely absent: what the original says. A number is a key by its little-endian
-    /// bytes, and a text by its UTF-8, or where [`Keys::is_wide`] says so by its WTF-8.
+    /// bytes, and a text by its UTF-8, or where [`KeyType::is_wide`] says so by its WTF-8.
     ///
     /// Without the memory for a copy of the key, which some schemes make, everything is maybe present. The time is up
     /// to [`MAX_HASHES`] times that of hashing the key, in the formats `redis-bitmap`, `pybloomfiltermmap3` and

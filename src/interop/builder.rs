@@ -7,7 +7,7 @@ use super::options::Options;
 use super::{go_bloom, redisbloom};
 use crate::error::{Error, Result};
 use crate::filters::ForeignFilter;
-use crate::filters::foreign::{Format, Keys, MAX_HASHES, Scheme};
+use crate::filters::foreign::{Format, KeyType, MAX_HASHES, Scheme};
 use crate::vectors::zeroed;
 
 /// A filter of a writable format that is being made: `go-bloom`, `guava`, `spark`, `redis-bitmap` or `redisbloom`.
@@ -88,7 +88,7 @@ impl Builder {
     }
 
     /// What the keys are.
-    pub fn keys(&self) -> Keys {
+    pub fn keys(&self) -> KeyType {
         self.filter.keys()
     }
 

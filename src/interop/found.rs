@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::filters::ForeignFilter;
-use crate::filters::foreign::{Keys, MAX_HASHES, Part, Scheme};
+use crate::filters::foreign::{KeyType, MAX_HASHES, Part, Scheme};
 use crate::vectors::{copied, push};
 
 /// A format that is only read.
@@ -29,7 +29,7 @@ impl Found {
     }
 
     #[inline(never)]
-    pub(super) fn filter(self, keys: Keys) -> Result<ForeignFilter> {
+    pub(super) fn filter(self, keys: KeyType) -> Result<ForeignFilter> {
         let Found { scheme, layout, seed, parts, note, bytes } = self;
         ForeignFilter::shaped(scheme, keys, layout, seed, parts, note)?.with_bytes(bytes)
     }

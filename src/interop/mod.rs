@@ -39,7 +39,7 @@ mod xor;
 pub use builder::Builder;
 pub use options::Options;
 
-pub use crate::filters::foreign::{Format, Keys};
+pub use crate::filters::foreign::{Format, KeyType};
 
 use self::found::{Found, READ_ONLY};
 use crate::error::{Error, Result};

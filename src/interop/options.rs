@@ -1,7 +1,7 @@
 //! The options of formats.
 
 use crate::error::{Error, Result};
-use crate::filters::foreign::{Format, Keys};
+use crate::filters::foreign::{Format, KeyType};
 
 /// What a format's bytes don't say, and how a filter is to be made. The names are those of the package's options and of the
 /// tool's flags. A format refuses an option that it hasn't got.
@@ -101,7 +101,7 @@ impl Options {
     }
 
     /// What the keys are, by the option of the format's choice.
-    pub(super) fn keys(&self, format: Format) -> Result<Keys> {
+    pub(super) fn keys(&self, format: Format) -> Result<KeyType> {
         let all = format.keys();
         let chosen = if format == Format::Guava { &self.funnel } else { &self.keys };
         let Some(chosen) = chosen else { return Ok(all[0].1) };

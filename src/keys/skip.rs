@@ -1,7 +1,10 @@
 //! Lines that give no key.
 
+use strum::IntoStaticStr;
+
 /// Why a line of a list gives no key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Skip {
     /// It has no host, or a scheme whose URLs have none.
     NotCheckable,
@@ -25,16 +28,7 @@ impl Skip {
     /// The reason's name, which is API: `"not_checkable"`, `"pattern"`, `"local"`, `"public_suffix"`, `"not_a_hash"`,
     /// `"too_long"`, `"too_short"` or `"too_rare"`.
     pub fn code(self) -> &'static str {
-        match self {
-            Skip::NotCheckable => "not_checkable",
-            Skip::Pattern => "pattern",
-            Skip::Local => "local",
-            Skip::PublicSuffix => "public_suffix",
-            Skip::NotAHash => "not_a_hash",
-            Skip::TooLong => "too_long",
-            Skip::TooShort => "too_short",
-            Skip::TooRare => "too_rare",
-        }
+        self.into()
     }
 
     /// The reason in words, after "skipped, ".

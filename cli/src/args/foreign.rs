@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use bloom_wasm::Profile;
-use bloom_wasm::interop::{Keys, Options};
+use bloom_wasm::interop::{KeyType, Options};
 
 /// What the bytes of a foreign format don't say.
 #[derive(clap::Args)]
@@ -89,11 +89,11 @@ impl BuildingArgs {
 }
 
 /// Fails for numbers as keys in a profile that makes text of its input, and for hashes that would be hashed again.
-pub fn require_text(keys: Keys, profile: Profile) -> Result<()> {
+pub fn require_text(keys: KeyType, profile: Profile) -> Result<()> {
     if profile != Profile::Raw && keys.width().is_some() {
         bail!("--profile {} can't go with keys that are numbers", profile.name());
     }
-    if keys == Keys::Sha1 && matches!(profile, Profile::Password { sha1: true, .. }) {
+    if keys == KeyType::Sha1 && matches!(profile, Profile::Password { sha1: true, .. }) {
         bail!("--sha1 can't go with filterpassword, which hashes the passwords itself");
     }
     Ok(())

@@ -36,7 +36,7 @@ pub fn parse_kind() -> impl TypedValueParser<Value = AnyKind> {
 
 /// Reads the name of a format.
 pub fn parse_format() -> impl TypedValueParser<Value = Format> {
-    one_of(Format::ALL.map(|format| (format.name(), software(format), format)))
+    one_of(Format::ALL.iter().map(|&format| (format.name(), software(format), format)))
 }
 
 /// Reads one of some values, each with its name and what the help says of it.

@@ -3,14 +3,17 @@
 use std::borrow::Cow;
 use std::str::FromStr;
 
+use strum::FromRepr;
+
 use super::hashes::number;
 use crate::error::{Error, Result};
 use crate::hash::sha1;
 use crate::vectors::{append, within};
 
 /// What the keys of a foreign filter are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keys {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr)]
+#[repr(u8)]
+pub enum KeyType {
     /// Bytes as they are given.
     Bytes = 0,
     /// Text in UTF-8, or any bytes.
@@ -39,33 +42,17 @@ pub enum Keys {
     Sha1 = 12,
 }
 
-impl Keys {
-    const ALL: [Keys; 13] = [
-        Keys::Bytes,
-        Keys::Text,
-        Keys::JavaText,
-        Keys::Utf16,
-        Keys::Utf32,
-        Keys::XxhashJs,
-        Keys::Int32,
-        Keys::Int64,
-        Keys::Uint64,
-        Keys::Float,
-        Keys::Double,
-        Keys::Python,
-        Keys::Sha1,
-    ];
-
+impl KeyType {
     /// The keys of this number in a blob.
     pub(crate) fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(number)).copied()
+        Self::from_repr(number)
     }
 
     /// The bytes of a number, if the keys are numbers: 4 or 8. A number is a key by its little-endian bytes.
     pub fn width(self) -> Option<usize> {
         match self {
-            Keys::Int32 | Keys::Float => Some(4),
-            Keys::Int64 | Keys::Uint64 | Keys::Double | Keys::Python => Some(8),
+            KeyType::Int32 | KeyType::Float => Some(4),
+            KeyType::Int64 | KeyType::Uint64 | KeyType::Double | KeyType::Python => Some(8),
             _ => None,
         }
     }
@@ -73,7 +60,7 @@ impl Keys {
     /// Whether lone surrogates matter: a text is then a key by its bytes in WTF-8 (<https://simonsapin.github.io/wtf-8>),
     /// which is UTF-8 but for lone surrogates, of 3 bytes each. Elsewhere they count as U+FFFD, as in all our own kinds.
     pub fn is_wide(self) -> bool {
-        matches!(self, Keys::JavaText | Keys::Utf16 | Keys::Utf32 | Keys::XxhashJs)
+        matches!(self, KeyType::JavaText | KeyType::Utf16 | KeyType::Utf32 | KeyType::XxhashJs)
     }
 
     /// A line of a list as a key: a number in decimal digits, where the keys are numbers, else the line itself.
@@ -85,11 +72,11 @@ impl Keys {
             Some(bytes(str::from_utf8(line).ok()?.parse().ok()?).to_vec())
         }
         let bytes = match self {
-            Keys::Int32 => number(line, i32::to_le_bytes),
-            Keys::Int64 | Keys::Python => number(line, i64::to_le_bytes),
-            Keys::Uint64 => number(line, u64::to_le_bytes),
-            Keys::Float => number(line, f32::to_le_bytes),
-            Keys::Double => number(line, f64::to_le_bytes),
+            KeyType::Int32 => number(line, i32::to_le_bytes),
+            KeyType::Int64 | KeyType::Python => number(line, i64::to_le_bytes),
+            KeyType::Uint64 => number(line, u64::to_le_bytes),
+            KeyType::Float => number(line, f32::to_le_bytes),
+            KeyType::Double => number(line, f64::to_le_bytes),
             _ => return Ok(line.into()),
         };
         let reason = "the filter's keys are numbers, and this is none of them";
@@ -106,14 +93,14 @@ impl Keys {
         }
         let mut bytes = Vec::new();
         match self {
-            Keys::Python => append(&mut bytes, &python_hash(number(key)).to_le_bytes())?,
-            Keys::Sha1 => {
+            KeyType::Python => append(&mut bytes, &python_hash(number(key)).to_le_bytes())?,
+            KeyType::Sha1 => {
                 // A number, whose high byte is the first.
                 append(&mut bytes, &sha1(key))?;
                 bytes.truncate(8);
                 bytes.reverse();
             }
-            Keys::JavaText if has_surrogate(key) => {
+            KeyType::JavaText if has_surrogate(key) => {
                 let mut rest = key;
                 while let Some((&byte, after)) = rest.split_first() {
                     let lone = has_surrogate(&rest[..rest.len().min(2)]);
@@ -122,13 +109,13 @@ impl Keys {
                     rest = if lone { within(rest, rest.len().min(3)..) } else { after };
                 }
             }
-            Keys::XxhashJs if !has_surrogate(key) => return Ok(Some(key.into())),
-            Keys::Utf16 | Keys::Utf32 | Keys::XxhashJs => {
+            KeyType::XxhashJs if !has_surrogate(key) => return Ok(Some(key.into())),
+            KeyType::Utf16 | KeyType::Utf32 | KeyType::XxhashJs => {
                 let mut rest = key;
                 // The surrogate that takes the next unit, with xxhashjs.
                 let mut taking = None;
                 while let Some(point) = code_point(&mut rest) {
-                    if self == Keys::Utf32 {
+                    if self == KeyType::Utf32 {
                         append(&mut bytes, &point.to_le_bytes())?;
                         continue;
                     }
@@ -137,7 +124,7 @@ impl Keys {
                     let pair = [0xd800 | above >> 10, 0xdc00 | above & 0x3ff];
                     let only = [point];
                     for &unit in if point > 0xffff { &pair[..] } else { &only } {
-                        if self == Keys::Utf16 {
+                        if self == KeyType::Utf16 {
                             append(&mut bytes, &(unit as u16).to_le_bytes())?;
                         } else if let Some(first) = taking.take() {
                             append_utf8(&mut bytes, joined(first, unit))?;
@@ -212,16 +199,16 @@ fn code_point(text: &mut &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn hashed(keys: Keys, key: &[u8]) -> Vec<u8> {
+    fn hashed(keys: KeyType, key: &[u8]) -> Vec<u8> {
         keys.hashed(key).unwrap().unwrap().into_owned()
     }
 
     fn units(key: &[u8]) -> Vec<u16> {
-        hashed(Keys::Utf16, key).as_chunks().0.iter().map(|&unit| u16::from_le_bytes(unit)).collect()
+        hashed(KeyType::Utf16, key).as_chunks().0.iter().map(|&unit| u16::from_le_bytes(unit)).collect()
     }
 
     fn points(key: &[u8]) -> Vec<u32> {
-        hashed(Keys::Utf32, key).as_chunks().0.iter().map(|&point| u32::from_le_bytes(point)).collect()
+        hashed(KeyType::Utf32, key).as_chunks().0.iter().map(|&point| u32::from_le_bytes(point)).collect()
     }
 
     #[test]
@@ -231,24 +218,27 @@ mod tests {
             let key = text.as_bytes();
             assert!(text.encode_utf16().eq(units(key)), "{text}");
             assert!(text.chars().map(u32::from).eq(points(key)), "{text}");
-            assert_eq!(hashed(Keys::JavaText, key), key);
-            assert_eq!(hashed(Keys::XxhashJs, key), key);
+            assert_eq!(hashed(KeyType::JavaText, key), key);
+            assert_eq!(hashed(KeyType::XxhashJs, key), key);
         }
         // a, U+D800, U+DC00, b: lone ones, since a pair has 4 bytes in WTF-8.
         let lone = b"a\xed\xa0\x80\xed\xb0\x80b";
         assert_eq!(units(lone), [0x61, 0xd800, 0xdc00, 0x62]);
         assert_eq!(points(lone), [0x61, 0xd800, 0xdc00, 0x62]);
-        assert_eq!(hashed(Keys::JavaText, lone), b"a??b");
-        assert_eq!(hashed(Keys::XxhashJs, lone), "a\u{10000}b".as_bytes());
-        assert_eq!(hashed(Keys::XxhashJs, b"\xed\xb0\x81"), "\u{10400}".as_bytes());
+        assert_eq!(hashed(KeyType::JavaText, lone), b"a??b");
+        assert_eq!(hashed(KeyType::XxhashJs, lone), "a\u{10000}b".as_bytes());
+        assert_eq!(hashed(KeyType::XxhashJs, b"\xed\xb0\x81"), "\u{10400}".as_bytes());
         // One takes the first half of a pair, and the other half the x.
-        assert_eq!(hashed(Keys::XxhashJs, b"\xed\xa0\x80\xf0\x9f\x98\x80x"), "\u{1003d}\u{90078}".as_bytes());
+        assert_eq!(
+            hashed(KeyType::XxhashJs, b"\xed\xa0\x80\xf0\x9f\x98\x80x"),
+            "\u{1003d}\u{90078}".as_bytes()
+        );
         // What is no UTF-8: a lone continuation, an overlong form, a cut one, past the last code point, cut surrogates.
         for broken in [&b"\x80"[..], b"\xc0", b"\xe2", b"\xff", b"\xed"] {
             assert_eq!(points(broken), [0xfffd], "{broken:x?}");
         }
         assert_eq!(points(b"\xc1\xbf\xf4\x90\x80\x80"), [0xfffd; 6]);
-        assert_eq!(hashed(Keys::JavaText, b"\xed\xa0"), b"?");
+        assert_eq!(hashed(KeyType::JavaText, b"\xed\xa0"), b"?");
     }
 
     #[test]
@@ -256,13 +246,16 @@ mod tests {
         let hash = |key: i64| python_hash(key as u64);
         let m = (1 << 61) - 1;
         assert_eq!([0, 1, -1, -2, m - 1, m, m + 1, -m, -m - 1].map(hash), [0, 1, -2, -2, m - 1, 0, 1, 0, -2]);
-        assert_eq!(Keys::Int32.hashed(&[0; 8]), Ok(None));
-        assert_eq!(Keys::Int32.parse(b"-2").unwrap()[..], (-2_i32).to_le_bytes());
-        assert_eq!(Keys::Uint64.parse(b"18446744073709551615").unwrap()[..], [255; 8]);
-        assert_eq!(Keys::Double.parse(b"-0.5").unwrap()[..], (-0.5_f64).to_le_bytes());
-        for (keys, line) in
-            [(Keys::Int32, "2147483648"), (Keys::Uint64, "-1"), (Keys::Int64, "1.0"), (Keys::Int64, "")]
-        {
+        assert_eq!(KeyType::Int32.hashed(&[0; 8]), Ok(None));
+        assert_eq!(KeyType::Int32.parse(b"-2").unwrap()[..], (-2_i32).to_le_bytes());
+        assert_eq!(KeyType::Uint64.parse(b"18446744073709551615").unwrap()[..], [255; 8]);
+        assert_eq!(KeyType::Double.parse(b"-0.5").unwrap()[..], (-0.5_f64).to_le_bytes());
+        for (keys, line) in [
+            (KeyType::Int32, "2147483648"),
+            (KeyType::Uint64, "-1"),
+            (KeyType::Int64, "1.0"),
+            (KeyType::Int64, ""),
+        ] {
             assert_eq!(keys.parse(line.as_bytes()).unwrap_err().code(), "invalid_key");
         }
     }

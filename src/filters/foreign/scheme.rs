@@ -1,11 +1,14 @@
 //! Which software a filter is from, and by which of its schemes a key becomes positions or a fingerprint: their names,
 //! and their numbers in a blob.
 
-use super::keys::Keys;
+use strum::{FromRepr, IntoStaticStr, VariantArray};
+
+use super::keys::KeyType;
 use crate::error::{Error, Result};
 
 /// The software that a filter is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Format {
     /// Go's bits-and-blooms/bloom, version 3.
     GoBloom,
@@ -16,6 +19,7 @@ pub enum Format {
     /// A bitmap in Redis, by MurmurHash3 with the seeds 0, 1, 2 ...
     RedisBitmap,
     /// The RedisBloom module's `BF.*`.
+    #[strum(serialize = "redisbloom")]
     RedisBloom,
     /// The npm package `bloomfilter`.
     NpmBloomfilter,
@@ -28,10 +32,13 @@ pub enum Format {
     /// Binary fuse filters of the same two.
     BinaryFuse,
     /// FilterPassword.
+    #[strum(serialize = "filterpassword")]
     FilterPassword,
     /// Python's pybloomfiltermmap3.
+    #[strum(serialize = "pybloomfiltermmap3")]
     PyBloomFilterMmap3,
     /// Python's pyprobables.
+    #[strum(serialize = "pyprobables")]
     PyProbables,
     /// Python's rbloom, hashing by mmh3.
     Rbloom,
@@ -39,41 +46,11 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 14] = [
-        Format::GoBloom,
-        Format::Guava,
-        Format::Spark,
-        Format::RedisBitmap,
-        Format::RedisBloom,
-        Format::NpmBloomfilter,
-        Format::NpmBloomFilters,
-        Format::ParquetSbbf,
-        Format::Xor,
-        Format::BinaryFuse,
-        Format::FilterPassword,
-        Format::PyBloomFilterMmap3,
-        Format::PyProbables,
-        Format::Rbloom,
-    ];
+    pub const ALL: &'static [Format] = Format::VARIANTS;
 
     /// The format's name: `"go-bloom"`, `"guava"` and so on.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::GoBloom => "go-bloom",
-            Format::Guava => "guava",
-            Format::Spark => "spark",
-            Format::RedisBitmap => "redis-bitmap",
-            Format::RedisBloom => "redisbloom",
-            Format::NpmBloomfilter => "npm-bloomfilter",
-            Format::NpmBloomFilters => "npm-bloom-filters",
-            Format::ParquetSbbf => "parquet-sbbf",
-            Format::Xor => "xor",
-            Format::BinaryFuse => "binary-fuse",
-            Format::FilterPassword => "filterpassword",
-            Format::PyBloomFilterMmap3 => "pybloomfiltermmap3",
-            Format::PyProbables => "pyprobables",
-            Format::Rbloom => "rbloom",
-        }
+        self.into()
     }
 
     /// The format of this name.
@@ -82,45 +59,52 @@ impl Format {
     /// [`Error::UnsupportedFormat`] if there is none.
     pub fn from_name(name: &str) -> Result<Self> {
         let reason = "no format has this name";
-        Self::ALL.into_iter().find(|format| format.name() == name).ok_or(Error::UnsupportedFormat { reason })
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|format| format.name() == name)
+            .ok_or(Error::UnsupportedFormat { reason })
     }
 
     /// What the format calls its keys, by the name of an option's value; the first is the default.
-    pub fn keys(self) -> &'static [(&'static str, Keys)] {
+    pub fn keys(self) -> &'static [(&'static str, KeyType)] {
         match self {
             Format::Guava => &[
-                ("utf8", Keys::JavaText),
-                ("unencoded-chars", Keys::Utf16),
-                ("bytes", Keys::Bytes),
-                ("int", Keys::Int32),
-                ("long", Keys::Int64),
+                ("utf8", KeyType::JavaText),
+                ("unencoded-chars", KeyType::Utf16),
+                ("bytes", KeyType::Bytes),
+                ("int", KeyType::Int32),
+                ("long", KeyType::Int64),
             ],
-            Format::Spark => &[("string", Keys::JavaText), ("bytes", Keys::Bytes), ("long", Keys::Int64)],
+            Format::Spark => {
+                &[("string", KeyType::JavaText), ("bytes", KeyType::Bytes), ("long", KeyType::Int64)]
+            }
             Format::ParquetSbbf => &[
-                ("string", Keys::Text),
-                ("bytes", Keys::Bytes),
-                ("int32", Keys::Int32),
-                ("int64", Keys::Int64),
-                ("float", Keys::Float),
-                ("double", Keys::Double),
+                ("string", KeyType::Text),
+                ("bytes", KeyType::Bytes),
+                ("int32", KeyType::Int32),
+                ("int64", KeyType::Int64),
+                ("float", KeyType::Float),
+                ("double", KeyType::Double),
             ],
             Format::PyBloomFilterMmap3 => {
-                &[("string", Keys::Text), ("bytes", Keys::Bytes), ("int", Keys::Python)]
+                &[("string", KeyType::Text), ("bytes", KeyType::Bytes), ("int", KeyType::Python)]
             }
-            Format::NpmBloomfilter => &[("string", Keys::Utf16)],
-            Format::NpmBloomFilters => &[("string", Keys::XxhashJs)],
-            Format::PyProbables => &[("string", Keys::Utf32)],
-            Format::Xor | Format::BinaryFuse => &[("uint64", Keys::Uint64)],
-            Format::FilterPassword => &[("string", Keys::Sha1)],
+            Format::NpmBloomfilter => &[("string", KeyType::Utf16)],
+            Format::NpmBloomFilters => &[("string", KeyType::XxhashJs)],
+            Format::PyProbables => &[("string", KeyType::Utf32)],
+            Format::Xor | Format::BinaryFuse => &[("uint64", KeyType::Uint64)],
+            Format::FilterPassword => &[("string", KeyType::Sha1)],
             Format::GoBloom | Format::RedisBitmap | Format::RedisBloom | Format::Rbloom => {
-                &[("string", Keys::Text)]
+                &[("string", KeyType::Text)]
             }
         }
     }
 }
 
 /// How a key becomes positions or a fingerprint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr, VariantArray)]
+#[repr(u8)]
 pub enum Scheme {
     /// `go-bloom`: four words of two MurmurHash3_x64_128.
     Go = 1,
@@ -169,34 +153,9 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    const ALL: [Scheme; 22] = [
-        Scheme::Go,
-        Scheme::Mitz64,
-        Scheme::Mitz32,
-        Scheme::Spark1,
-        Scheme::Spark2,
-        Scheme::Mmh3,
-        Scheme::Murmur64A,
-        Scheme::Murmur2,
-        Scheme::Fnv64,
-        Scheme::Fnv64Odd,
-        Scheme::Fnv32Triple,
-        Scheme::Fnv32Seeded,
-        Scheme::Fnv32B,
-        Scheme::Fnv32BSignedMix,
-        Scheme::Xxh32Pair,
-        Scheme::Sbbf,
-        Scheme::Xor,
-        Scheme::BinaryFuse,
-        Scheme::Bloom12,
-        Scheme::Seeds,
-        Scheme::FnvStarts,
-        Scheme::Lcg128,
-    ];
-
     /// The scheme of this number in a blob.
     pub(crate) fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(number).wrapping_sub(1)).copied()
+        Self::from_repr(number)
     }
 
     /// The formats that have it. That of a filter follows from its keys too.
@@ -249,7 +208,10 @@ impl Scheme {
     /// The scheme of this name in a format.
     #[cfg(feature = "interop")]
     pub(crate) fn from_name(format: Format, name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scheme| scheme.formats().contains(&format) && scheme.name() == Some(name))
+        Self::VARIANTS
+            .iter()
+            .copied()
+            .find(|scheme| scheme.formats().contains(&format) && scheme.name() == Some(name))
     }
 
     /// Whether a key is a fingerprint in three places, not a set of bits.
