@@ -584,7 +584,8 @@ test("an unsigned feed, for those who say so", async () => {
   publisher.signers = [keyPair()];
   publisher.publish();
   assert.equal(await feed.update(), true);
-  publisher.manifest = manifest(publisher.payload({ generation: 2 }));
+  // One that is older by its time, too, could come from an edge that is behind.
+  publisher.manifest = manifest(publisher.payload({ generation: 2, createdAt: Date.now() + 1000 }));
   await fails("rollback", feed.update());
   publisher.manifest = manifest(publisher.payload({ generation: 5, fpr: 2 }));
   await fails("not_a_feed", feed.update());

@@ -1,9 +1,9 @@
 //! The kinds of filter: their names, their numbers in a blob, and the options to build each. Imports no other module.
 
-use strum::{EnumString, FromRepr, IntoStaticStr};
+use strum::{EnumMessage, EnumString, FromRepr, IntoStaticStr};
 
 /// The kinds of filter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, FromRepr, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, FromRepr, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[repr(u8)]
 pub enum Kind {
@@ -11,7 +11,7 @@ pub enum Kind {
     Bloom = 1,
     /// A Bloom filter with counters; keys can be added and removed later.
     Counting = 2,
-    /// A Bloom filter that grows.
+    /// A Bloom filter that grows, from 1,000 keys on.
     Scalable = 3,
     /// Small at low rates; keys can be added and removed later.
     Cuckoo = 4,
@@ -25,6 +25,11 @@ impl Kind {
     /// The name of the kind: `"bloom"`, `"counting"`, `"scalable"`, `"cuckoo"`, `"ribbon"` or `"foreign"`.
     pub fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// What it is for: "Read-only, and the smallest" and so on.
+    pub fn purpose(self) -> &'static str {
+        self.get_documentation().unwrap_or(self.name()).trim_end_matches('.')
     }
 
     /// The kind of this name.

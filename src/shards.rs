@@ -6,6 +6,7 @@ use crate::fields::Cursor;
 use crate::hash::Hashing;
 use crate::keys::url;
 use crate::profile::Profile;
+use crate::vectors::within;
 
 /// The most shards: 2^16.
 pub const MAX_SHARDS: u32 = 1 << 16;
@@ -104,21 +105,29 @@ pub fn write_page(entries: &[Entry]) -> Vec<u8> {
 /// Reads a page.
 ///
 /// # Errors
-/// [`Error::Truncated`], [`Error::TrailingBytes`] unless it has just as many entries, and [`Error::InvalidParameter`]
-/// for a shard that is empty or longer than [`MAX_SHARD`].
+/// Those of [`read_entry`].
 pub fn read_page(bytes: &[u8], entries: usize) -> Result<Vec<Entry>> {
-    let mut fields = Cursor::new(bytes);
-    let mut page = Vec::new();
-    for _ in 0..entries {
-        let entry = Entry::read(&mut fields);
-        fields.rule((1..=MAX_SHARD).contains(&entry.bytes), "a shard must have 1 byte to 16 MiB");
-        fields.done()?;
-        page.push(entry);
+    (0..entries).map(|number| read_entry(bytes, entries, number)).collect()
+}
+
+/// Reads the entry of this number in a page of so many.
+///
+/// # Errors
+/// [`Error::Truncated`], [`Error::TrailingBytes`] unless the page has just as many entries, and
+/// [`Error::InvalidParameter`] for a shard that is empty or longer than [`MAX_SHARD`].
+pub fn read_entry(bytes: &[u8], entries: usize, number: usize) -> Result<Entry> {
+    let (needed, have) = ((entries * ENTRY) as u64, bytes.len() as u64);
+    if have < needed {
+        return Err(Error::Truncated { needed, have });
     }
-    match bytes.len() - fields.at() {
-        0 => Ok(page),
-        extra => Err(Error::TrailingBytes { extra: extra as u64 }),
+    if have > needed {
+        return Err(Error::TrailingBytes { extra: have - needed });
     }
+    let mut fields = Cursor::new(within(bytes, number * ENTRY..));
+    let entry = Entry::read(&mut fields);
+    fields.rule((1..=MAX_SHARD).contains(&entry.bytes), "a shard must have 1 byte to 16 MiB");
+    fields.done()?;
+    Ok(entry)
 }
 
 #[cfg(test)]

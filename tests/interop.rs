@@ -2,6 +2,7 @@
 //! file is read, wrapped, asked for every recorded key, and written again; and where it can be made here, it is made from
 //! its keys to the byte. Then the same files, damaged.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -965,4 +966,69 @@ proptest! {
             let _ = try_read(file, &bytes);
         }
     }
+}
+
+/// The words of a text that stand in quotation marks of a kind.
+fn quoted(text: &str, mark: char) -> BTreeSet<&str> {
+    text.split(mark).skip(1).step_by(2).collect()
+}
+
+#[test]
+fn types_and_docs_have_the_table_of_formats() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let types = fs::read_to_string(root.join("js/foreign/foreign.ts")).unwrap();
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let names: BTreeSet<_> = Format::ALL.iter().map(|format| format.name()).collect();
+
+    // `| { from: "xor" | "binary-fuse"; layout?: ...; width?: ... }`, a member a format or several.
+    let options = |from: &str, until: &str, tag: &str| {
+        let (_, rest) = types.split_once(from).unwrap();
+        let (text, _) = rest.split_once(until).unwrap();
+        let mut found: Vec<(&str, BTreeSet<String>)> = Vec::new();
+        for member in text.split("  | {").skip(1) {
+            let code: String = member.lines().filter(|line| !line.trim().starts_with(['*', '/'])).collect();
+            let (_, tagged) = member.split_once(tag).unwrap();
+            let names = quoted(tagged.lines().next().unwrap(), '"');
+            let fields = code.split(';').filter_map(|field| field.split_once(": "));
+            let fields = fields.map(|(name, _)| name.trim().trim_end_matches('?').to_owned());
+            let fields: BTreeSet<_> = fields.filter(|name| !tag.contains(name.as_str())).collect();
+            found.extend(names.into_iter().map(|name| (name, fields.clone())));
+        }
+        found
+    };
+    let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
+    let reading = options("type Reading =", "/** Options of", " from: ");
+    assert_eq!(reading.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>(), names);
+    for (name, fields) in reading {
+        let format = Format::from_name(name).unwrap();
+        assert_eq!(fields, set(interop::reading_options(format).unwrap()), "to read {name}");
+    }
+    let mut made = 0;
+    for (name, fields) in options("type Making =", "/** The size", " format: ") {
+        made += 1;
+        let all = interop::making_options(Format::from_name(name).unwrap()).unwrap();
+        let all: Vec<_> = all.iter().copied().filter(|name| !["bits", "hashes"].contains(name)).collect();
+        assert_eq!(fields, set(&all), "to make {name}");
+    }
+    // `redisbloom` stands apart: it has no `bits`.
+    assert_eq!(
+        made + 1,
+        Format::ALL.iter().filter(|format| interop::making_options(**format).is_ok()).count()
+    );
+
+    let mut told = BTreeSet::new();
+    let (_, table) = readme.split_once("| `from` | other options |").unwrap();
+    for row in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
+        let [formats, options] = row.trim_matches('|').split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{row}")
+        };
+        let options: BTreeSet<_> =
+            quoted(options, '`').into_iter().filter(|word| !word.starts_with('"')).collect();
+        for name in quoted(formats, '`') {
+            let all = interop::reading_options(Format::from_name(name).unwrap()).unwrap();
+            assert_eq!(options, all.iter().copied().collect(), "README, {name}");
+            told.insert(name);
+        }
+    }
+    assert_eq!(told, names);
 }

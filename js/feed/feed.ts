@@ -4,25 +4,14 @@
 import { invalidParameter, isA, requireType } from "../boundary/input.js";
 import { type Every, known } from "../boundary/known.js";
 import { requireSignal } from "../boundary/stream.js";
-import type { FilterError } from "../error.js";
 import type { Filter } from "../filter/filter.js";
-import type { LoadOptions } from "../filter/reading.js";
-import type { FeedCache } from "./cache.js";
 import { Follower, type Watcher } from "./follower.js";
+import { type GenerationInfo, Generations, generationInfo, type OpeningOptions, opening } from "./generations.js";
 import { feedKind, lengthOf } from "./manifest.js";
 import { Origin } from "./origin.js";
 
 /** The options of {@link openFeed}. */
-export interface FeedOptions extends Pick<LoadOptions, "fetch" | "secret"> {
-  /**
-   * The public key that must have signed the feed, in base64url without padding, as `bloom-wasm feed keygen` prints it;
-   * or several, one of which is enough. Null says that the feed is unsigned.
-   */
-  publicKey: string | string[] | null;
-  /** Where to keep the feed for the next start. By default Cache Storage, where there is one; null = nowhere. */
-  cache?: FeedCache | null;
-  /** Stops opening. The promise then rejects with the signal's reason. */
-  signal?: AbortSignal;
+export interface FeedOptions extends OpeningOptions {
   /** Called after each chunk of the files that an update needs, with their bytes so far and in all. */
   onProgress?: (progress: { loaded: number; total: number }) => void;
   /** A generation that is older, in milliseconds, counts as expired, even if it says that it lasts longer. */
@@ -53,45 +42,16 @@ export interface UpdateOptions {
   every?: number;
 }
 
-const opening = {
-  publicKey: 1,
-  secret: 1,
-  cache: 1,
-  signal: 1,
-  fetch: 1,
-  onProgress: 1,
-  maxAge: 1,
-  maxBytes: 1,
-} satisfies Every<FeedOptions>;
+const openingFeed = { ...opening, onProgress: 1, maxAge: 1, maxBytes: 1 } satisfies Every<FeedOptions>;
 
 const updating = { signal: 1, every: 1 } satisfies Every<UpdateOptions>;
 
 const watching = { every: 1, onUpdate: 1, onError: 1 } satisfies Every<WatchOptions>;
 
 /** A description of a feed: a plain object that can go into JSON. */
-export interface FeedInfo {
-  /** What tells feeds apart: 32 hexadecimal digits. */
-  feedId: string;
-  /** The name that the publisher gave, or null. */
-  name: string | null;
-  /** The number of the generation in place. */
-  generation: number;
-  /** When its list was published, in milliseconds since 1970. */
-  createdAt: number;
-  /** When it expires, in milliseconds since 1970. */
-  expires: number;
-  /** What the keys are. */
-  profile: "raw" | "url" | "password";
-  /** Whether passwords are compared in lower case. */
-  lowercase: boolean;
-  /** Whether the keys are the SHA-1 hashes of passwords. */
-  sha1: boolean;
-  /** The rate of false positives that the publisher promises, 0 to 1: per check with `url`, otherwise per key. */
-  fpr: number;
+export interface FeedInfo extends GenerationInfo {
   /** The rate per key of the filter in place, 0 to 1, estimated. */
   estimatedFpr: number;
-  /** The number of keys on the list. */
-  count: number;
   /** The number of files: the base and the deltas. */
   files: number;
   /** The length of all files in bytes. */
@@ -114,7 +74,7 @@ export interface FeedInfo {
  * next one.
  */
 export async function openFeed(url: string | URL, options: FeedOptions): Promise<Feed> {
-  known(options, { openFeed: opening });
+  known(options, { openFeed: openingFeed });
   const { signal, onProgress, maxBytes = Infinity } = Object(options) as FeedOptions;
   requireType("function", { onProgress });
   requireType("number", { maxBytes });
@@ -133,14 +93,13 @@ export async function openFeed(url: string | URL, options: FeedOptions): Promise
 
 /** A filter that stays up to date. {@link openFeed} opens one. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
-export class Feed {
+export class Feed extends Generations {
   #follower: Follower;
 
   private constructor(follower: Follower) {
     if (!isA(follower, Follower)) throw invalidParameter("open feeds with openFeed");
+    super(follower);
     this.#follower = follower;
-    // Not in the class, which a bundler would then keep even if nobody opens a feed.
-    if (Symbol.dispose) Object.defineProperty(this, Symbol.dispose, { value: this.close });
   }
 
   /**
@@ -151,44 +110,15 @@ export class Feed {
     return this.#follower.place.filter;
   }
 
-  /** The number of the generation in place. */
-  get generation(): number {
-    return this.#follower.place.manifest.generation;
-  }
-
-  /** When its list was published. */
-  get createdAt(): Date {
-    return new Date(this.#follower.place.manifest.createdAt);
-  }
-
-  /** Whether it has expired, or is older than `maxAge`. It answers all the same. */
-  get stale(): boolean {
-    return this.#follower.isStale;
-  }
-
-  /** Why the cache doesn't hold the newest generation: an error with the code `cache`. Undefined if it does. */
-  get cacheError(): FilterError | undefined {
-    return this.#follower.cacheError;
-  }
-
   /** A description of the feed: a plain object that can go into JSON. */
   info(): FeedInfo {
     const { manifest, estimatedFpr } = this.#follower.place;
-    const {
-      feedId,
-      name = null,
-      generation,
-      createdAt,
-      expires,
-      profile,
-      lowercase,
-      sha1,
-      fpr,
-      count,
-      files,
-    } = manifest;
-    const more = { lowercase, sha1, fpr, estimatedFpr, count, files: files.length, byteLength: lengthOf(manifest) };
-    return { feedId, name, generation, createdAt, expires, profile, ...more };
+    return {
+      ...generationInfo(manifest),
+      estimatedFpr,
+      files: manifest.files.length,
+      byteLength: lengthOf(manifest),
+    };
   }
 
   /**
@@ -206,19 +136,6 @@ export class Feed {
     if (every === undefined) return this.#follower.update(signal);
     requireEvery(every);
     return this.#follower.updateEvery(every, signal);
-  }
-
-  /**
-   * Closes the feed, and removes all that the cache holds of it. With `publicKey`, it stays open, and this removes what
-   * is there for those keys instead, such as the keys that were trusted before a change. What goes, too, is the floor
-   * against a rollback. Rejects with `cache` if the cache can't remove it all.
-   */
-  async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
-    known(options ?? undefined, { forget: { publicKey: 1 } });
-    const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
-    // Else a key that is missing by mistake would remove what these keys have.
-    if (publicKey === undefined && "publicKey" in Object(options)) throw invalidParameter("publicKey is undefined");
-    return this.#follower.forget(publicKey);
   }
 
   /**
@@ -266,13 +183,6 @@ export class Feed {
     if (follower.isUpdating) update();
     else wait();
     return watcher.stop;
-  }
-
-  /**
-   * Ends all watching and an update under way. `feed.filter` goes on answering, and `update` rejects with `freed`.
-   */
-  close(): void {
-    this.#follower.close();
   }
 
   /** The name of the class. It keeps frameworks from wrapping feeds in proxies. */

@@ -6,7 +6,7 @@ import { unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import { type Filter, hold, isFreed } from "../filter/filter.js";
 import { Keeper } from "./keeper.js";
-import { type FeedFile, type FeedPayload, lengthOf, type Manifest } from "./manifest.js";
+import { type FeedFile, type FeedPayload, type Head, lengthOf, type Manifest } from "./manifest.js";
 import { collector, isDamage, type Origin, type Read, verified } from "./origin.js";
 
 /** @internal Who watches a feed. */
@@ -55,6 +55,10 @@ export class Follower extends Keeper<FeedPayload> {
   constructor(source: Source) {
     super(source.origin);
     this.#source = source;
+  }
+
+  override get present(): Head {
+    return this.place.manifest;
   }
 
   /** As {@link update}, for who asks that often. After failures it rejects with the last error until it is time. */

@@ -41,6 +41,11 @@ export abstract class Keeper<P extends Head> {
   /** Called once, when it is closed. */
   protected abstract free(ended: Promise<unknown>): void;
 
+  /** The generation that answers just now. */
+  get present(): Head {
+    return this.manifest;
+  }
+
   get cacheError(): FilterError | undefined {
     return this.#lack;
   }

@@ -3,7 +3,7 @@
  * FEED-FORMAT.md says what a client must do, and in which order.
  */
 
-import { Sha256, shardOf } from "../bloom_wasm.js";
+import { requireSecret, Sha256 } from "../bloom_wasm.js";
 import { call, release } from "../boundary/call.js";
 import { concat, invalidParameter, isA, requireType, secretIn } from "../boundary/input.js";
 import { networkError, quietly, readAll, requireSignal, unlessAborted } from "../boundary/stream.js";
@@ -95,7 +95,7 @@ export class Origin<P extends Head> {
 
   /** Throws `secret_required` or `wrong_secret` unless the secret is that of a generation. */
   requireSecret(head: Head): void {
-    call(() => shardOf(0, false, BigInt(head.seed), 1, checkOf(head), this.secret));
+    call(() => requireSecret(BigInt(head.seed), checkOf(head), this.secret));
   }
 
   /** What the cache keeps for other keys. Undefined if they are the same. */

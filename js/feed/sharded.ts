@@ -17,39 +17,19 @@ import { type Every, known } from "../boundary/known.js";
 import { Batch, put } from "../boundary/scratch.js";
 import { requireSignal, unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
-import type { LoadOptions } from "../filter/reading.js";
 import { putUrl } from "../filter/url.js";
-import type { FeedCache } from "./cache.js";
+import { type GenerationInfo, Generations, generationInfo, type OpeningOptions, opening } from "./generations.js";
 import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
 import { Origin } from "./origin.js";
 import { Shards } from "./shards.js";
 
 /** The options of {@link openSharded}. */
-export interface ShardedOptions extends Pick<LoadOptions, "fetch" | "secret"> {
-  /**
-   * The public key that must have signed the manifest, in base64url without padding, as `bloom-wasm feed keygen` prints
-   * it; or several, one of which is enough. Null says that the manifest is unsigned.
-   */
-  publicKey: string | string[] | null;
-  /**
-   * Where to keep the manifest, and the pages and shards that were asked for. By default Cache Storage, where there is
-   * one; null = nowhere.
-   */
-  cache?: FeedCache | null;
+export interface ShardedOptions extends OpeningOptions {
   /** About how many bytes of pages and shards stay in memory. 32 MiB by default. */
   maxMemory?: number;
-  /** Stops opening. The promise then rejects with the signal's reason. */
-  signal?: AbortSignal;
 }
 
-const opening = {
-  publicKey: 1,
-  secret: 1,
-  cache: 1,
-  signal: 1,
-  fetch: 1,
-  maxMemory: 1,
-} satisfies Every<ShardedOptions>;
+const openingSharded = { ...opening, maxMemory: 1 } satisfies Every<ShardedOptions>;
 
 /** The options of a question. */
 export interface AskOptions {
@@ -58,29 +38,9 @@ export interface AskOptions {
 }
 
 /** A description of a sharded filter: a plain object that can go into JSON. */
-export interface ShardedInfo {
-  /** What tells sharded filters apart: 32 hexadecimal digits. */
-  feedId: string;
-  /** The name that the publisher gave, or null. */
-  name: string | null;
-  /** The number of the generation in place. */
-  generation: number;
-  /** When its list was published, in milliseconds since 1970. */
-  createdAt: number;
-  /** When it expires, in milliseconds since 1970. */
-  expires: number;
-  /** What the keys are. */
-  profile: "raw" | "url" | "password";
-  /** Whether passwords are compared in lower case. */
-  lowercase: boolean;
-  /** Whether the keys are the SHA-1 hashes of passwords. */
-  sha1: boolean;
+export interface ShardedInfo extends GenerationInfo {
   /** Whether the digests depend on a secret. */
   keyed: boolean;
-  /** The rate of false positives, 0 to 1: per check with `url`, otherwise per key. */
-  fpr: number;
-  /** The number of keys on the list. */
-  count: number;
   /** The number of shards. */
   shards: number;
   /** The length of all shards in bytes. */
@@ -102,7 +62,7 @@ export interface ShardedInfo {
  * `signature`, `wrong_feed`, `rollback`, `expired`, `secret_required`, `wrong_secret`. An abort rejects with the signal's reason.
  */
 export async function openSharded(url: string | URL, options: ShardedOptions): Promise<ShardedFilter> {
-  known(options, { openSharded: opening });
+  known(options, { openSharded: openingSharded });
   const { signal, maxMemory = 2 ** 25 } = Object(options) as ShardedOptions;
   requireType("number", { maxMemory });
   if (!(maxMemory >= 0)) throw invalidParameter("maxMemory must be 0 or more");
@@ -130,34 +90,13 @@ const AT_ONCE = 8;
  * `decode`), and the next call tries again.
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
-export class ShardedFilter {
+export class ShardedFilter extends Generations {
   #shards: Shards;
 
   private constructor(shards: Shards) {
     if (!isA(shards, Shards)) throw invalidParameter("open sharded filters with openSharded");
+    super(shards);
     this.#shards = shards;
-    // Not in the class, which a bundler would then keep even if nobody opens a sharded filter.
-    if (Symbol.dispose) Object.defineProperty(this, Symbol.dispose, { value: this.close });
-  }
-
-  /** The number of the generation in place. */
-  get generation(): number {
-    return this.#shards.manifest.generation;
-  }
-
-  /** When its list was published. */
-  get createdAt(): Date {
-    return new Date(this.#shards.manifest.createdAt);
-  }
-
-  /** Whether it has expired. It answers all the same. */
-  get stale(): boolean {
-    return this.#shards.isStale;
-  }
-
-  /** Why the cache lacks what was fetched last: an error with the code `cache`. Undefined if it has it. */
-  get cacheError(): FilterError | undefined {
-    return this.#shards.cacheError;
   }
 
   /** Asks for a key: true = maybe present, false = definitely absent. */
@@ -212,21 +151,8 @@ export class ShardedFilter {
   /** A description of the sharded filter: a plain object that can go into JSON. */
   info(): ShardedInfo {
     const { manifest } = this.#shards;
-    const { feedId, name = null, generation, createdAt, expires, profile, lowercase, sha1, fpr } = manifest;
-    const { count, shards, bytes: byteLength, check } = manifest;
-    const head = {
-      feedId,
-      name,
-      generation,
-      createdAt,
-      expires,
-      profile,
-      lowercase,
-      sha1,
-      keyed: check !== undefined,
-      fpr,
-    };
-    return { ...head, count, shards, byteLength };
+    const { shards, bytes: byteLength, check } = manifest;
+    return { ...generationInfo(manifest), keyed: check !== undefined, shards, byteLength };
   }
 
   /**
@@ -238,24 +164,6 @@ export class ShardedFilter {
    */
   async update(options?: AskOptions): Promise<boolean> {
     return this.#shards.update(signalOf(options));
-  }
-
-  /**
-   * Closes it, and removes all that the cache holds of it. With `publicKey`, it stays open, and this removes what is
-   * there for those keys instead, such as the keys that were trusted before a change. What goes, too, is the floor
-   * against a rollback. Rejects with `cache` if the cache can't remove it all.
-   */
-  async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
-    known(options ?? undefined, { forget: { publicKey: 1 } });
-    const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
-    // Else a key that is missing by mistake would remove what these keys have.
-    if (publicKey === undefined && "publicKey" in Object(options)) throw invalidParameter("publicKey is undefined");
-    return this.#shards.forget(publicKey);
-  }
-
-  /** Frees the memory, and ends what is under way. Questions reject with `freed` from then on. */
-  close(): void {
-    this.#shards.close();
   }
 
   /** The name of the class. It keeps frameworks from wrapping sharded filters in proxies. */

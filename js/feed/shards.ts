@@ -1,6 +1,6 @@
 /** How a sharded filter is asked: a key needs the manifest, one page and one shard. FEED-FORMAT.md has the format. */
 
-import { Filter as RawFilter, shardOf } from "../bloom_wasm.js";
+import { pageEntry, Filter as RawFilter, shardOf } from "../bloom_wasm.js";
 import { call, release } from "../boundary/call.js";
 import type { FilterInfo } from "../boundary/info.js";
 import { isA, type Key } from "../boundary/input.js";
@@ -15,15 +15,20 @@ import { collector, type Origin, verified } from "./origin.js";
 
 /** The bytes of a shard's entry in a page. */
 const ENTRY = 40;
-/** The most bytes of a shard. */
-const LONGEST_SHARD = 2 ** 24;
 
 /** About how much memory a part takes besides its bytes. */
 const OVERHEAD = 2048;
 
+/** What a page says of a shard: its file, and how many keys it has. */
+interface PageEntry {
+  sha256: string;
+  bytes: number;
+  count: number;
+}
+
 /** A page or a shard in memory. */
 interface LoadedPart {
-  page?: DataView;
+  page?: Uint8Array;
   raw?: RawFilter;
   info?: FilterInfo;
   /** How much memory it takes, once that is counted. */
@@ -103,7 +108,9 @@ export class Shards extends Keeper<ShardsPayload> {
     const entries = entriesOf(manifest);
     const index = Math.floor(shard / entries);
     const page: Part = { kind: "page", index, bytes: entries * ENTRY, sha256: manifest.pages[index]! };
-    const { count, ...file } = await this.#use(manifest, page, signal, ({ page }) => entryIn(page!, shard % entries));
+    const { count, ...file } = await this.#use(manifest, page, signal, ({ page }) =>
+      entryIn(page!, entries, shard % entries),
+    );
     const part: Part = { kind: "shard", index: shard, ...file };
     return this.#use(manifest, part, signal, ({ raw, info }) => {
       requireShard(info!, manifest, count);
@@ -144,7 +151,7 @@ export class Shards extends Keeper<ShardsPayload> {
     const kept = found && (await checked(found, part));
     const bytes = kept ?? (await this.#fetched(part, signal));
     signal.throwIfAborted();
-    const held = part.kind === "page" ? { page: new DataView(bytes.buffer) } : decoded(bytes, this.origin.secret);
+    const held = part.kind === "page" ? { page: bytes } : decoded(bytes, this.origin.secret);
     // Nobody waits for it: a cache may be slow, or hang.
     if (!kept && !this.isSilent) {
       const keeping = this.#told(store.keepPart(manifest, part, bytes.slice()));
@@ -184,16 +191,14 @@ export class Shards extends Keeper<ShardsPayload> {
   }
 }
 
-/** What a page says of its shard of this number. */
-function entryIn(page: DataView, number: number): { sha256: string; bytes: number; count: number } {
-  const at = number * ENTRY;
-  const hash = new Uint8Array(page.buffer, at, 32);
-  const sha256 = Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  const bytes = page.getUint32(at + 32, true);
-  if (bytes < 1 || bytes > LONGEST_SHARD) {
-    throw new FilterError("not_a_feed", `a page gives a shard ${bytes} bytes; it must have 1 byte to 16 MiB`);
+function entryIn(page: Uint8Array, entries: number, number: number): PageEntry {
+  try {
+    const [sha256, bytes, count] = call(() => pageEntry(page, entries, number) as [string, number, number]);
+    return { sha256, bytes, count };
+  } catch (error) {
+    if (!isA(error, FilterError) || error.code !== "invalid_parameter") throw error;
+    throw new FilterError("not_a_feed", `a page of the manifest: ${error.message}`);
   }
-  return { sha256, bytes, count: page.getUint32(at + 36, true) };
 }
 
 /** A copy of bytes of the cache, if they are a part. The cache may change its own meanwhile. */

@@ -2,13 +2,16 @@
 
 use std::f64::consts::LN_2;
 
-use super::found::{Found, READ_ONLY};
+use super::formats::making_options;
+use super::found::Found;
 use super::options::Options;
 use super::{go_bloom, redisbloom};
+use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::ForeignFilter;
 use crate::filters::foreign::{Format, KeyType, MAX_HASHES, Scheme};
-use crate::vectors::zeroed;
+use crate::hash::digest;
+use crate::vectors::{append, push, within, zeroed};
 
 /// A filter of a writable format that is being made: `go-bloom`, `guava`, `spark`, `redis-bitmap` or `redisbloom`.
 ///
@@ -34,14 +37,7 @@ impl Builder {
     /// [`Error::UnsupportedFormat`] for a format that is only read, [`Error::InvalidParameter`] for a rate or an option out
     /// of its range, [`Error::TooLarge`] without the memory.
     pub fn new(format: Format, options: &Options, count: u64, fpr: f64) -> Result<Self> {
-        options.only(match format {
-            Format::GoBloom => &["layout", "bits", "hashes"],
-            Format::Guava => &["funnel", "layout", "bits", "hashes"],
-            Format::Spark => &["keys", "layout", "seed", "bits", "hashes"],
-            Format::RedisBitmap => &["bits", "hashes"],
-            Format::RedisBloom => &["expansion"],
-            _ => return Err(READ_ONLY),
-        })?;
+        options.only(making_options(format)?)?;
         Error::unless(fpr > 0.0 && fpr < 1.0, "fpr must be above 0 and below 1")?;
         let keys = options.keys(format)?;
         if format == Format::RedisBloom {
@@ -123,6 +119,80 @@ impl Builder {
             bytes.truncate(end);
         }
         Ok(filter)
+    }
+}
+
+/// The keys of a filter that is to be made. All are held at once: how large it gets follows from how many differ, and its
+/// hash needs the keys themselves.
+///
+/// ```
+/// use bloom_wasm::interop::{Format, KeyBuffer, Options};
+///
+/// let mut keys = KeyBuffer::default();
+/// for key in ["a", "b", "a"] {
+///     keys.push(key.as_bytes())?;
+/// }
+/// let (filter, distinct) = keys.build(Format::GoBloom, &Options::default(), None, 0.001)?;
+/// assert!(filter.has(b"a") && distinct == 2);
+/// # Ok::<(), bloom_wasm::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct KeyBuffer {
+    /// Each key after its length (u32, little-endian).
+    keys: Vec<u8>,
+    digests: Vec<u64>,
+}
+
+impl KeyBuffer {
+    /// Takes a key.
+    ///
+    /// # Errors
+    /// [`Error::InvalidKey`] for one of 2^32 bytes or more, [`Error::TooLarge`] without the memory.
+    pub fn push(&mut self, key: &[u8]) -> Result<()> {
+        let rule = Error::InvalidKey { reason: "a key must have less than 2^32 bytes" };
+        let length = u32::try_from(key.len()).map_err(|_| rule)?;
+        append(&mut self.keys, &length.to_le_bytes())?;
+        append(&mut self.keys, key)?;
+        push(&mut self.digests, digest(0, key))
+    }
+
+    /// Takes the keys of another.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory.
+    pub fn append(&mut self, more: &KeyBuffer) -> Result<()> {
+        append(&mut self.keys, &more.keys)?;
+        append(&mut self.digests, &more.digests)
+    }
+
+    /// How many keys there are, repeated ones included.
+    pub fn count(&self) -> u64 {
+        self.digests.len() as u64
+    }
+
+    /// A filter of these keys, made for `capacity` of them or else as many as differ, which is returned with it.
+    ///
+    /// # Errors
+    /// Those of [`Builder::new`] and [`Builder::add`].
+    pub fn build(
+        self,
+        format: Format,
+        options: &Options,
+        capacity: Option<u64>,
+        fpr: f64,
+    ) -> Result<(ForeignFilter, u64)> {
+        let KeyBuffer { keys, mut digests } = self;
+        sort(&mut digests)?;
+        let distinct = digests.len() as u64;
+        drop(digests);
+        let mut builder = Builder::new(format, options, capacity.unwrap_or(distinct), fpr)?;
+        let mut rest = &keys[..];
+        while let Some((&length, after)) = rest.split_first_chunk() {
+            let length = u32::from_le_bytes(length) as usize;
+            builder.add(within(after, ..length))?;
+            rest = within(after, length..);
+        }
+        Ok((builder.finish()?, distinct))
     }
 }
 

@@ -20,6 +20,7 @@
 
 mod builder;
 mod filterpassword;
+mod formats;
 mod found;
 mod go_bloom;
 mod guava;
@@ -36,15 +37,16 @@ mod redisbloom;
 mod spark;
 mod xor;
 
-pub use builder::Builder;
+pub use builder::{Builder, KeyBuffer};
+pub use formats::{making_options, reading_options};
 pub use options::Options;
 
 pub use crate::filters::foreign::{Format, KeyType};
 
-use self::found::{Found, READ_ONLY};
+use self::formats::{Row, row};
+use self::found::READ_ONLY;
 use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
-use crate::filters::foreign::Part;
 use crate::filters::{Filter, ForeignFilter};
 
 /// Reads what other software wrote. With an absent option goes the format's default.
@@ -54,24 +56,8 @@ use crate::filters::{Filter, ForeignFilter};
 /// rules; [`Error::NotAFilter`], [`Error::Truncated`], [`Error::TrailingBytes`] and [`Error::ChecksumMismatch`] as for our
 /// own blobs; [`Error::UnsupportedFormat`] for a variant that isn't read; [`Error::TooLarge`] without the memory.
 pub fn read(format: Format, options: &Options, bytes: &[u8]) -> Result<ForeignFilter> {
-    type Reader = fn(&mut Cursor, &Options) -> Result<Found>;
-    let (read, has): (Reader, &[&str]) = match format {
-        Format::GoBloom => (go_bloom::read, &[]),
-        Format::Guava => (guava::read, &["funnel"]),
-        Format::Spark => (spark::read, &["keys"]),
-        Format::RedisBitmap => (redis_bitmap::read, &["bits", "hashes"]),
-        Format::RedisBloom => (redisbloom::read, &[]),
-        Format::NpmBloomfilter => (npm_bloomfilter::read, &["hashes", "generation"]),
-        Format::NpmBloomFilters => (npm_bloom_filters::read, &[]),
-        Format::ParquetSbbf => (parquet_sbbf::read, &["keys"]),
-        Format::Xor => (xor::read_xor, &["layout", "width"]),
-        Format::BinaryFuse => (xor::read_fuse, &["layout", "width"]),
-        Format::FilterPassword => (filterpassword::read, &[]),
-        Format::PyBloomFilterMmap3 => (pybloomfiltermmap3::read, &["keys"]),
-        Format::PyProbables => (pyprobables::read, &[]),
-        Format::Rbloom => (rbloom::read, &[]),
-    };
-    options.only(has)?;
+    let Row { read, reading, .. } = row(format)?;
+    options.only(reading)?;
     let keys = options.keys(format)?;
     let mut file = Cursor::new(bytes);
     let found = read(&mut file, options);
@@ -86,15 +72,7 @@ pub fn read(format: Format, options: &Options, bytes: &[u8]) -> Result<ForeignFi
 /// # Errors
 /// [`Error::UnsupportedFormat`] for a format that is only read; [`Error::TooLarge`] without the memory.
 pub fn write(filter: &ForeignFilter) -> Result<Vec<u8>> {
-    type Writer = fn(&mut Fields, &ForeignFilter, Part) -> Result<()>;
-    let write: Writer = match filter.format() {
-        Format::GoBloom => go_bloom::write,
-        Format::Guava => guava::write,
-        Format::Spark => spark::write,
-        Format::RedisBitmap => redis_bitmap::write,
-        Format::RedisBloom => redisbloom::write,
-        _ => return Err(READ_ONLY),
-    };
+    let (_, write) = row(filter.format())?.written.ok_or(READ_ONLY)?;
     let part = filter.parts().first().ok_or(Error::rule("the filter must have a part"))?;
     let mut fields = Fields::default();
     write(&mut fields, filter, *part)?;

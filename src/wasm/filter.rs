@@ -4,7 +4,7 @@ use js_sys::{Array, JsString, Object, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use super::runtime::{Runtime, utf8};
-use super::{each_chunk, extend, headroom, scratch, serialize, to_js};
+use super::{ascii, each_chunk, extend, headroom, scratch, serialize, to_js};
 use crate::delta::Delta;
 use crate::error::{Error, Result};
 use crate::filters::Filter as AnyFilter;
@@ -218,9 +218,4 @@ fn find<T>(length: usize, run: impl Fn(&Canonical) -> Option<T>) -> Result<Optio
         Ok(found) => Ok(found),
         Err(text) => Ok(url::readings(&Runtime, text?)?.iter().find_map(run)),
     }
-}
-
-/// A text of ASCII.
-pub(super) fn ascii(text: &[u8]) -> JsString {
-    str::from_utf8(text).unwrap_or_else(|_| wasm_bindgen::throw_str("a key of a URL isn't ASCII")).into()
 }

@@ -6,15 +6,13 @@ use wasm_bindgen::prelude::*;
 use super::builder::{COUNT, name, whole};
 use super::filter::Filter;
 use super::{extend, headroom, scratch, to_js};
-use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::Filter as AnyFilter;
 use crate::format::Blob;
-use crate::hash::digest;
-use crate::interop::{self, Builder, Format, Options};
+use crate::interop::{self, Builder, Format, KeyBuffer, Options};
 use crate::layers::Stack;
 use crate::profile::Profile;
-use crate::vectors::{append, push, reserve};
+use crate::vectors::reserve;
 
 /// A filter of other software that is arriving, or the keys of one that is to be made. To `js/filter/load.ts` it is an
 /// `Incoming`.
@@ -23,9 +21,9 @@ pub struct Foreign {
     format: Format,
     options: Options,
     profile: Profile,
-    /// What has arrived; or the keys, each after its length (u32, little-endian).
+    /// What has arrived.
     bytes: Vec<u8>,
-    digests: Vec<u64>,
+    keys: KeyBuffer,
 }
 
 #[wasm_bindgen]
@@ -39,7 +37,7 @@ impl Foreign {
             options: Options::default(),
             profile: Profile::Raw,
             bytes: Vec::new(),
-            digests: Vec::new(),
+            keys: KeyBuffer::default(),
         })
     }
 
@@ -99,31 +97,15 @@ impl Foreign {
     /// little-endian).
     #[wasm_bindgen(js_name = pushKeys)]
     pub fn push_keys(&mut self, count: usize, length: usize) -> Result<()> {
-        let Foreign { bytes, digests, .. } = self;
-        scratch::with(length, |text| {
-            scratch::keys(text, count).try_for_each(|key| {
-                append(bytes, &(key.len() as u32).to_le_bytes())?;
-                append(bytes, key)?;
-                push(digests, digest(0, key))
-            })
-        })
+        scratch::with(length, |text| scratch::keys(text, count).try_for_each(|key| self.keys.push(key)))
     }
 
     /// Builds the filter, for `count` keys or else as many as differ. The keys are used up.
     pub fn build(&mut self, count: Option<f64>, fpr: f64) -> Result<Filter> {
-        let (bytes, mut digests) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.digests));
-        sort(&mut digests)?;
-        let count = count.map_or(Ok(digests.len() as u64), |count| whole(count, COUNT))?;
-        drop(digests);
-        let mut builder = Builder::new(self.format, &self.options, count, fpr)?;
-        let mut rest = &bytes[..];
-        while let Some((&length, after)) = rest.split_first_chunk() {
-            let (key, after) =
-                after.split_at_checked(u32::from_le_bytes(length) as usize).unwrap_or_default();
-            builder.add(key)?;
-            rest = after;
-        }
-        Filter::new(Blob::new(Profile::Raw, Stack::new(builder.finish()?)?))
+        let keys = std::mem::take(&mut self.keys);
+        let count = count.map(|count| whole(count, COUNT)).transpose()?;
+        let (filter, _) = keys.build(self.format, &self.options, count, fpr)?;
+        Filter::new(Blob::new(Profile::Raw, Stack::new(filter)?))
     }
 }
 

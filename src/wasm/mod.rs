@@ -40,7 +40,7 @@ use std::arch::wasm32::memory_size;
 use std::cell::Cell;
 use std::io::Write;
 
-use js_sys::Uint8Array;
+use js_sys::{JsString, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use crate::error::{Error, Result};
@@ -144,6 +144,18 @@ fn to_js(bytes: &[u8]) -> Result<Uint8Array> {
     let array = runtime::bytes(bytes.len())?;
     array.copy_from(bytes);
     Ok(array)
+}
+
+/// A text of ASCII.
+fn ascii(text: &[u8]) -> JsString {
+    str::from_utf8(text).unwrap_or_else(|_| wasm_bindgen::throw_str("a key of a URL isn't ASCII")).into()
+}
+
+/// A SHA-256 in lower-case hexadecimal digits.
+fn hex(hash: &[u8; 32]) -> Result<JsString> {
+    let mut digits = [0; 64];
+    let rule = Error::rule("a SHA-256 must have 64 digits");
+    Ok(ascii(base16ct::lower::encode(hash, &mut digits).map_err(|_| rule)?))
 }
 
 /// What serde makes of a value, with null for `None` as in JSON, and bytes as a `Uint8Array`.

@@ -4,8 +4,7 @@ use js_sys::{JsString, Uint8Array};
 use sha2::Digest;
 use wasm_bindgen::prelude::*;
 
-use super::filter::ascii;
-use super::{PIECE, extend, headroom, pieces};
+use super::{PIECE, extend, headroom, hex, pieces};
 use crate::error::Result;
 use crate::vectors::reserve;
 
@@ -38,11 +37,7 @@ impl Sha256 {
     }
 
     /// The hash in 64 lower-case hexadecimal digits. Afterwards this is the hash of nothing again.
-    pub fn finish(&mut self) -> JsString {
-        let mut hex = [0; 64];
-        for (digits, byte) in hex.as_chunks_mut().0.iter_mut().zip(self.hash.finalize_reset()) {
-            *digits = [byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]);
-        }
-        ascii(&hex)
+    pub fn finish(&mut self) -> Result<JsString> {
+        hex(&self.hash.finalize_reset().into())
     }
 }

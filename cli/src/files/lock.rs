@@ -59,13 +59,13 @@ impl Lock {
             remove(&own, &mut signals::locked());
         }
         let mut lock = Lock { path: own, id, _beat: written.with_context(name)? };
-        if let Some((_, id)) = dead.first() {
-            // Somebody may have taken the place before, so that the name was free again.
-            ensure!(read_id(&path)?.as_ref() == Some(id), "{}: {IN_USE}", name());
-            lock.replace(&path).with_context(name)?;
-            for (path, _) in &dead[1..] {
-                let _ = fs::remove_file(path);
-            }
+        // Somebody may have taken a place before, so that the name of its successor was free again.
+        for (path, id) in &dead {
+            ensure!(read_id(path)?.as_ref() == Some(id), "{}: {IN_USE}", name());
+        }
+        // From the last one up to the first, so that a run which is killed on the way leaves nothing besides the chain.
+        for (path, _) in dead.iter().rev() {
+            lock.replace(path).with_context(name)?;
         }
         lock.check()?;
         Ok(lock)

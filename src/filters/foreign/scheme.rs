@@ -1,35 +1,35 @@
 //! Which software a filter is from, and by which of its schemes a key becomes positions or a fingerprint: their names,
 //! and their numbers in a blob.
 
-use strum::{FromRepr, IntoStaticStr, VariantArray};
+use strum::{EnumMessage, FromRepr, IntoStaticStr, VariantArray};
 
 use super::keys::KeyType;
 use crate::error::{Error, Result};
 
 /// The software that a filter is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Format {
     /// Go's bits-and-blooms/bloom, version 3.
     GoBloom,
-    /// Guava's `BloomFilter`.
+    /// Guava's BloomFilter.
     Guava,
-    /// Apache Spark's `org.apache.spark.util.sketch.BloomFilter`.
+    /// Apache Spark's BloomFilter.
     Spark,
-    /// A bitmap in Redis, by MurmurHash3 with the seeds 0, 1, 2 ...
+    /// A bitmap in Redis, hashed by mmh3 with the seeds 0, 1, 2 and so on.
     RedisBitmap,
-    /// The RedisBloom module's `BF.*`.
+    /// The RedisBloom module's BF.SCANDUMP, or DUMP.
     #[strum(serialize = "redisbloom")]
     RedisBloom,
-    /// The npm package `bloomfilter`.
+    /// The npm package bloomfilter.
     NpmBloomfilter,
-    /// The npm package `bloom-filters`, 2.x and 3.x.
+    /// The npm package bloom-filters, 2.x and 3.x.
     NpmBloomFilters,
-    /// Parquet's split-block Bloom filter of a column.
+    /// The Bloom filter of a Parquet column.
     ParquetSbbf,
-    /// Xor filters of xor_singleheader in C and `xorf` in Rust.
+    /// Xor filters of xor_singleheader and xorf.
     Xor,
-    /// Binary fuse filters of the same two.
+    /// Binary fuse filters of xor_singleheader and xorf.
     BinaryFuse,
     /// FilterPassword.
     #[strum(serialize = "filterpassword")]
@@ -40,7 +40,7 @@ pub enum Format {
     /// Python's pyprobables.
     #[strum(serialize = "pyprobables")]
     PyProbables,
-    /// Python's rbloom, hashing by mmh3.
+    /// Python's rbloom, hashed by mmh3.hash128, signed.
     Rbloom,
 }
 
@@ -51,6 +51,11 @@ impl Format {
     /// The format's name: `"go-bloom"`, `"guava"` and so on.
     pub fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// Whose it is: "Guava's BloomFilter" and so on.
+    pub fn software(self) -> &'static str {
+        self.get_documentation().unwrap_or(self.name()).trim_end_matches('.')
     }
 
     /// The format of this name.

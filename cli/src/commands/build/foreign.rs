@@ -1,10 +1,9 @@
 //! A blob of another software's kind.
 
 use anyhow::{Context, Result, bail};
-use bloom_wasm::interop::{Builder, Format, Options};
+use bloom_wasm::interop::{Builder, Format, KeyBuffer, Options};
 use bloom_wasm::keys::Input;
-use bloom_wasm::vectors::append;
-use bloom_wasm::{Blob, Error, Profile, digests, hash};
+use bloom_wasm::{Blob, Profile};
 
 use super::args::BuildArgs;
 use crate::args::foreign::require_text;
@@ -29,52 +28,23 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
         i32::try_from(args.seed.unwrap_or(0)).context("--seed of other software's filters is below 2^31")?;
     let options = Options { seed: Some(seed).filter(|seed| *seed != 0), ..args.foreign.options() };
     // What is impossible is told before hours of reading.
-    let new = |count| Builder::new(format, &options, count, key_fpr);
-    let all = new(args.capacity.unwrap_or(1))?.keys();
+    let all = Builder::new(format, &options, args.capacity.unwrap_or(1), key_fpr)?.keys();
     require_text(all, profile)?;
     if let Some(name) = &args.name {
         bloom_wasm::format::require_name(name)?;
     }
     let created_at = args.created_at.map(milliseconds).transpose()?;
 
-    // Each key after its length.
-    let mut text = Vec::new();
-    let mut members = Vec::new();
-    let take = |(text, members): &mut (Vec<u8>, Vec<u64>), input: &Input, _: Place| {
-        let key = all.parse(input.own())?;
-        let rule = Error::InvalidKey { reason: "a key must have less than 2^32 bytes" };
-        let length = u32::try_from(key.len()).map_err(|_| rule)?;
-        text.extend(length.to_le_bytes());
-        text.extend_from_slice(&key);
-        members.push(hash::digest(0, &key));
-        Ok(())
-    };
-    let summary = keys::for_each(
-        &args.lists,
-        profile,
-        &args.omitted,
-        streams,
-        Default::default,
-        take,
-        |(more, digests)| {
-            append(&mut text, &more)?;
-            append(&mut members, &digests)
-        },
-    )?;
-    let keys = members.len() as u64;
+    let take = |keys: &mut KeyBuffer, input: &Input, _: Place| keys.push(&all.parse(input.own())?);
+    let mut buffer = KeyBuffer::default();
+    let summary =
+        keys::for_each(&args.lists, profile, &args.omitted, streams, KeyBuffer::default, take, |more| {
+            buffer.append(&more)
+        })?;
+    let keys = buffer.count();
     args.require_keys(keys)?;
-    digests::sort(&mut members)?;
-    let distinct = members.len() as u64;
-    drop(members);
-    let mut builder = new(args.capacity.unwrap_or(distinct))?;
-    let mut rest = &text[..];
-    while let Some((&length, after)) = rest.split_first_chunk() {
-        let (key, after) = after.split_at(u32::from_le_bytes(length) as usize);
-        builder.add(key)?;
-        rest = after;
-    }
-    drop(text);
-    let mut made = Blob::new(profile, builder.finish()?);
+    let (filter, distinct) = buffer.build(format, &options, args.capacity, key_fpr)?;
+    let mut made = Blob::new(profile, filter);
     made.describe(args.name.clone(), created_at)?;
     let mut read = format!("{} keys", grouped(distinct));
     if keys > distinct {

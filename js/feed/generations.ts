@@ -1,0 +1,114 @@
+/** What feeds and sharded filters have in common for those who use them: options, a description, and a class. */
+
+import { invalidParameter } from "../boundary/input.js";
+import { known } from "../boundary/known.js";
+import type { FilterError } from "../error.js";
+import type { LoadOptions } from "../filter/reading.js";
+import type { FeedCache } from "./cache.js";
+import type { Keeper } from "./keeper.js";
+import type { Head } from "./manifest.js";
+
+/** The options of both `openFeed` and `openSharded`. */
+export interface OpeningOptions extends Pick<LoadOptions, "fetch" | "secret"> {
+  /**
+   * The public key that must have signed the manifest, in base64url without padding, as `bloom-wasm feed keygen` prints
+   * it; or several, one of which is enough. Null says that the manifest is unsigned.
+   */
+  publicKey: string | string[] | null;
+  /**
+   * Where to keep what was fetched, for the next start: all of a feed; of a sharded filter the manifest, and the pages
+   * and shards that were asked for. By default Cache Storage, where there is one; null = nowhere.
+   */
+  cache?: FeedCache | null;
+  /** Stops opening. The promise then rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** @internal The names of those options. */
+export const opening = { publicKey: 1, secret: 1, cache: 1, signal: 1, fetch: 1 } as const;
+
+/** A description of the generation in place of a feed or a sharded filter. */
+export interface GenerationInfo {
+  /** What tells feeds and sharded filters apart: 32 hexadecimal digits. */
+  feedId: string;
+  /** The name that the publisher gave, or null. */
+  name: string | null;
+  /** The number of the generation in place. */
+  generation: number;
+  /** When its list was published, in milliseconds since 1970. */
+  createdAt: number;
+  /** When it expires, in milliseconds since 1970. */
+  expires: number;
+  /** What the keys are. */
+  profile: "raw" | "url" | "password";
+  /** Whether passwords are compared in lower case. */
+  lowercase: boolean;
+  /** Whether the keys are the SHA-1 hashes of passwords. */
+  sha1: boolean;
+  /** The rate of false positives that the publisher promises, 0 to 1: per check with `url`, otherwise per key. */
+  fpr: number;
+  /** The number of keys on the list. */
+  count: number;
+}
+
+/** @internal What a manifest says of its generation. */
+export function generationInfo(head: Head): GenerationInfo {
+  const { feedId, name = null, generation, createdAt, expires, profile, lowercase, sha1, fpr, count } = head;
+  return { feedId, name, generation, createdAt, expires, profile, lowercase, sha1, fpr, count };
+}
+
+/** What a feed and a sharded filter can both be asked. */
+export abstract class Generations {
+  #keeper: Keeper<Head>;
+
+  /** @internal */
+  protected constructor(keeper: Keeper<Head>) {
+    this.#keeper = keeper;
+    // Not in the class, which a bundler would then keep even if nobody opens anything.
+    if (Symbol.dispose) Object.defineProperty(this, Symbol.dispose, { value: this.close });
+  }
+
+  /** The number of the generation in place. */
+  get generation(): number {
+    return this.#keeper.present.generation;
+  }
+
+  /** When its list was published. */
+  get createdAt(): Date {
+    return new Date(this.#keeper.present.createdAt);
+  }
+
+  /** Whether it has expired, or is older than a feed's `maxAge`. It answers all the same. */
+  get stale(): boolean {
+    return this.#keeper.isStale;
+  }
+
+  /**
+   * Why the cache lacks the newest generation, or what was fetched last of it: an error with the code `cache`. Undefined
+   * if it has all that.
+   */
+  get cacheError(): FilterError | undefined {
+    return this.#keeper.cacheError;
+  }
+
+  /**
+   * Closes it, and removes all that the cache holds of it. With `publicKey`, it stays open, and this removes what is
+   * there for those keys instead, such as the keys that were trusted before a change. What goes, too, is the floor
+   * against a rollback. Rejects with `cache` if the cache can't remove it all.
+   */
+  async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
+    known(options ?? undefined, { forget: { publicKey: 1 } });
+    const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
+    // Else a key that is missing by mistake would remove what these keys have.
+    if (publicKey === undefined && "publicKey" in Object(options)) throw invalidParameter("publicKey is undefined");
+    return this.#keeper.forget(publicKey);
+  }
+
+  /**
+   * Ends all watching and what is under way, and frees what is in memory. The filter of a feed goes on answering, a
+   * sharded filter's questions reject with `freed`, and so does `update`.
+   */
+  close(): void {
+    this.#keeper.close();
+  }
+}
