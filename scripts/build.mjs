@@ -26,7 +26,7 @@ import { root, run, setup, shell } from "./setup.mjs";
 const ENTRIES = {
   bloom: {
     feature: "builder",
-    export: "digests_build",
+    export: "digestlist_build",
     exports: "index",
     limits: { wasm: 112_700, javascript: 23_000 },
   },

@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { install } from "../pkg-tests/install.mjs";
 import { print } from "../pkg-tests/runtimes/table.mjs";
@@ -23,6 +23,20 @@ const env = {
   CARGO_PROFILE_TEST_CODEGEN_UNITS: "1",
 };
 let failed = 0;
+
+/**
+ * Removes what `cargo package` has unpacked of the library for the tool. Cargo takes an unpacked package of a registry
+ * for one of the same version there, whatever is in it; so a run's registry is in its own folder, and not used again.
+ */
+function unpacked() {
+  const sources = join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "registry/src");
+  // A registry without a host has a name that begins with a hyphen.
+  for (const name of readdirSync(sources).filter((name) => name.startsWith("-"))) {
+    const library = readdirSync(join(sources, name)).filter((its) => its.startsWith("bloom-wasm-"));
+    for (const its of library) rmSync(join(sources, name, its), { recursive: true });
+    if (readdirSync(join(sources, name)).length === 0) rmSync(join(sources, name), { recursive: true });
+  }
+}
 
 /** Runs a command and shows, when it has ended, what it printed. After a failure nothing more begins. */
 async function step(command, variables = {}) {
@@ -96,7 +110,8 @@ const tiers = {
       const npm = "--package bloom-wasm --features builder --target wasm32-unknown-unknown --lib";
       await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
       // Compiles both from their packages, as those who install them do.
-      await step("cargo package --workspace --allow-dirty --locked --quiet");
+      await step(`cargo package --workspace --allow-dirty --locked --quiet --target-dir ${join(folder, "packages")}`);
+      unpacked();
       await crateTests("--tests -- --ignored");
       await crateTests("--test hostile -- mutations noise", { MUTATIONS: 100_000 });
       await crateTests("--test tool -- mutated_blobs", { MUTATIONS: 10_000 });

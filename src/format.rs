@@ -484,7 +484,10 @@ impl Blob {
         }
         if flags & HAS_LAYERS != 0 {
             fields.u8(self.stack.layers().len() as u32);
-            fields.u32(self.stack.layered_count().unwrap_or_default());
+            // A delta that changes nothing but the description has none, and counts nothing.
+            let no_layers = self.stack.layers().is_empty().then_some(0);
+            let rule = Error::rule("a filter with layers must know its count");
+            fields.u32(self.stack.layered_count().or(no_layers).ok_or(rule)?);
             for layer in self.stack.layers() {
                 fields.u8(layer.kind() as u32);
                 fields.u32(layer.salt());

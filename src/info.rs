@@ -11,7 +11,7 @@ use crate::vectors::push;
 /// returns it.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-pub struct Info<'a> {
+pub struct FilterInfo<'a> {
     /// The kind of filter; of a foreign one its format.
     pub kind: &'static str,
     /// What the keys are.
@@ -143,7 +143,7 @@ mod serialized {
     }
 }
 
-impl<'a> Info<'a> {
+impl<'a> FilterInfo<'a> {
     /// Describes a blob.
     ///
     /// # Errors
@@ -184,7 +184,7 @@ impl<'a> Info<'a> {
             }
         };
         let (lowercase, sha1) = blob.profile().password();
-        Ok(Info {
+        Ok(FilterInfo {
             kind: filter.name(),
             profile: blob.profile().name(),
             lowercase,

@@ -64,7 +64,7 @@ pub use filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, ForeignFilter, RibbonFilter, ScalableBloomFilter,
 };
 pub use format::Blob;
-pub use info::Info;
+pub use info::FilterInfo;
 pub use kind::{Kind, Recipe};
 pub use layers::{Layer, LayerKind, Stack, Update};
 pub use profile::Profile;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use bloom_wasm::filters::CuckooFilter;
 use bloom_wasm::hash::digest;
-use bloom_wasm::{Blob, Error, Info};
+use bloom_wasm::{Blob, Error, FilterInfo};
 use proptest::prelude::*;
 
 /// A fingerprint with its two buckets, the even one first. Keys of the same place are the same key to the filter.
@@ -276,7 +276,7 @@ proptest! {
 fn the_rate_at_capacity_is_met() {
     for bits in [1, 2, 3, 5, 8, 12] {
         let mut blob = Blob::from(CuckooFilter::new(2_000, bits, 5).unwrap());
-        let Info { fpr, capacity, .. } = Info::of(&blob).unwrap();
+        let FilterInfo { fpr, capacity, .. } = FilterInfo::of(&blob).unwrap();
         let filter = blob.filter_mut().base_mut().unwrap();
         let (mut list, mut added) = (0, 0);
         // With short fingerprints some keys have no room before the others have filled the slots.

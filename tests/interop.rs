@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bloom_wasm::hash::digest;
 use bloom_wasm::interop::{self, Builder, Format, KeyType, Options};
-use bloom_wasm::{Blob, Error, Filter, ForeignFilter, Info};
+use bloom_wasm::{Blob, Error, Filter, FilterInfo, ForeignFilter};
 use peak_alloc::PeakAlloc;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -545,7 +545,7 @@ fn use_filter(filter: &ForeignFilter) {
     static USED: AtomicUsize = AtomicUsize::new(0);
     if USED.fetch_add(1, Ordering::Relaxed).is_multiple_of(16) {
         let blob = Blob::from(filter.clone());
-        let info = Info::of(&blob).unwrap();
+        let info = FilterInfo::of(&blob).unwrap();
         assert!((0.0..=1.0).contains(&info.fpr), "{}", info.fpr);
         assert_eq!((info.kind, info.fpr), (filter.format().name(), filter.estimated_fpr()));
     }

@@ -1,7 +1,7 @@
 //! Keyed filters: nothing agrees without the secret, everything works with it, and a wrong one is told at once.
 
 use bloom_wasm::hash::{Hashing, Secret, digest};
-use bloom_wasm::{Blob, Delta, Filter, Info, Kind, Profile, Stack, Update};
+use bloom_wasm::{Blob, Delta, Filter, FilterInfo, Kind, Profile, Stack, Update};
 
 const KINDS: [Kind; 5] = [Kind::Bloom, Kind::Counting, Kind::Scalable, Kind::Cuckoo, Kind::Ribbon];
 
@@ -169,7 +169,9 @@ fn a_wrong_secret_is_told_before_anything_else() {
         assert_eq!(length(&bytes[..12]), Ok(None));
     }
     let read = Blob::decode_keyed(keyed.clone(), &secret(1)).unwrap();
-    assert!(Info::of(&read).unwrap().keyed && !Info::of(&Blob::decode(open).unwrap()).unwrap().keyed);
+    assert!(
+        FilterInfo::of(&read).unwrap().keyed && !FilterInfo::of(&Blob::decode(open).unwrap()).unwrap().keyed
+    );
     assert_eq!(Blob::expected_length_keyed(&keyed, &secret(1)), Ok(Some(keyed.len() as u64)));
     // What was read is changed and merged like any other.
     let mut merged = read.clone();

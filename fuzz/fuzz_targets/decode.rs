@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use bloom_wasm::cli::{Streams, run};
 use bloom_wasm::hash::{Hashing, Secret, digest};
-use bloom_wasm::{Blob, BloomFilter, Delta, Error, Filter, Info};
+use bloom_wasm::{Blob, BloomFilter, Delta, Error, Filter, FilterInfo};
 use libfuzzer_sys::fuzz_target;
 
 /// The longest blob that is made to fit its header; all golden files are shorter.
@@ -135,7 +135,7 @@ fn decode(bytes: &[u8], digests: &[u64]) -> bool {
     }
     assert!((0.0..=1.0).contains(&filter.estimated_fpr()));
     assert!(filter.estimated_count() >= 0.0);
-    let info = Info::of(&blob).unwrap();
+    let info = FilterInfo::of(&blob).unwrap();
     assert_eq!(info.byte_length, length);
     assert_eq!(bytes[bytes.len() - CHECKSUM..], info.id.to_le_bytes());
 

@@ -4,7 +4,7 @@
 #![no_main]
 
 use bloom_wasm::interop::{self, Format, Options};
-use bloom_wasm::{Blob, Info};
+use bloom_wasm::{Blob, FilterInfo};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(filter.estimated_count() >= 0.0);
 
     let blob = Blob::from(filter);
-    Info::of(&blob).unwrap();
+    FilterInfo::of(&blob).unwrap();
     let encoded = blob.encode().unwrap();
     assert_eq!(Blob::expected_length(&encoded), Ok(Some(encoded.len() as u64)));
     assert_eq!(Blob::decode(encoded), Ok(blob.clone()));

@@ -1,6 +1,6 @@
 /** Filters that can be built and changed: classes on top of the reader's. */
 
-import type { Digests, Filter as RawFilter } from "../bloom_wasm.js";
+import type { DigestList, Filter as RawFilter } from "../bloom_wasm.js";
 import { call, enter, leave, release, stopped } from "../boundary/call.js";
 import type { ForeignFormat } from "../boundary/info.js";
 import { invalidParameter, isA, iterable, type Key, requireType, typeName } from "../boundary/input.js";
@@ -87,7 +87,7 @@ async function buildStream(kind: string, source: KeyStream, options?: AllOptions
 }
 
 /** An empty filter. */
-function empty(kind: string, options: AllOptions | undefined, make: (digests: Digests) => RawFilter): RawFilter {
+function empty(kind: string, options: AllOptions | undefined, make: (digests: DigestList) => RawFilter): RawFilter {
   requireKnown(options, "an empty filter", kind);
   return withList(kind, readOptions(options), ({ digests }) => call(() => make(digests)));
 }

@@ -1,6 +1,6 @@
 /** Lists on their way into filters. Rust decides which keys are in a line: `src/keys/list.rs`. */
 
-import { Digests, type Filter as RawFilter } from "../bloom_wasm.js";
+import { DigestList, type Filter as RawFilter } from "../bloom_wasm.js";
 import { call, release } from "../boundary/call.js";
 import { asText, iterable, type Key } from "../boundary/input.js";
 import { Batch } from "../boundary/scratch.js";
@@ -20,7 +20,7 @@ export class List {
   #batch: Batch;
 
   private constructor(
-    readonly digests: Digests,
+    readonly digests: DigestList,
     options: Partial<Options> = {},
   ) {
     const { allow, allowWins, onSkip, onConflict } = options;
@@ -37,7 +37,7 @@ export class List {
   static forKind(kind: string, options: Options): List {
     const { profile = "raw", lowercase = false, sha1Hex = false, numbers, name, seed, secret, createdAt } = options;
     const list = new List(
-      call(() => new Digests(kind, profile, lowercase, sha1Hex, seed, secret)),
+      call(() => new DigestList(kind, profile, lowercase, sha1Hex, seed, secret)),
       options,
     );
     try {
@@ -55,7 +55,7 @@ export class List {
 
   /** For adding keys to a filter. A line that gives no key throws `invalid_key`. */
   static forFilter(filter: RawFilter): List {
-    return new List(call(() => Digests.of(filter)));
+    return new List(call(() => DigestList.of(filter)));
   }
 
   push(key: Key): void {

@@ -4,7 +4,15 @@ import { Sha256 } from "../bloom_wasm.js";
 import { call, release } from "../boundary/call.js";
 import { invalidParameter, isBytes, plainBytes } from "../boundary/input.js";
 import { FilterError } from "../error.js";
-import { type Head, type Keys, type Kind, LONGEST, type Manifest, readManifest, type SignedFile } from "./manifest.js";
+import {
+  type Head,
+  type Kind,
+  LONGEST,
+  type Manifest,
+  readManifest,
+  type SignedFile,
+  type TrustedKeys,
+} from "./manifest.js";
 
 /**
  * Where a client keeps a feed: any store of bytes by name. The names are made of `a` to `z`, digits, dots and hyphens.
@@ -50,7 +58,7 @@ export function requireCache(cache: FeedCache | null): void {
 }
 
 /** @internal A page or a shard of a sharded filter: its number, and what was signed of it. */
-export interface Part extends SignedFile {
+export interface PageOrShard extends SignedFile {
   kind: "page" | "shard";
   index: number;
 }
@@ -59,14 +67,14 @@ export interface Part extends SignedFile {
 export class FeedStore<P extends Head> {
   #cache: FeedCache | null;
   #url: string;
-  #keys: Keys;
+  #keys: TrustedKeys;
   #kind: Kind<P>;
   /** The hashes of the files that were there when they were looked for last. */
   #files = new Set<string>();
   /** Whether the cache owes an answer. It is asked nothing more until then. */
   #isSilent = false;
 
-  constructor(cache: FeedCache | null, url: string, keys: Keys, kind: Kind<P>) {
+  constructor(cache: FeedCache | null, url: string, keys: TrustedKeys, kind: Kind<P>) {
     this.#cache = cache;
     this.#url = url.replace(/#.*/s, "");
     this.#keys = keys;
@@ -79,7 +87,7 @@ export class FeedStore<P extends Head> {
   }
 
   /** A name that no other feed has, and nobody who trusts other keys. An unsigned feed may claim any id, but no URL. */
-  #name(kind: "feed" | "manifest" | "next" | "file" | Part["kind"], ...of: string[]): string {
+  #name(kind: "feed" | "manifest" | "next" | "file" | PageOrShard["kind"], ...of: string[]): string {
     const { names } = this.#keys;
     const hash = call(() => new Sha256());
     try {
@@ -158,12 +166,12 @@ export class FeedStore<P extends Head> {
   }
 
   /** What may be a page or a shard. A cache that fails has none. */
-  part({ feedId }: Head, { kind, index, bytes }: Part): Promise<Uint8Array | undefined> {
+  part({ feedId }: Head, { kind, index, bytes }: PageOrShard): Promise<Uint8Array | undefined> {
     return this.#get(this.#name(kind, feedId, String(index)), bytes).catch(() => undefined);
   }
 
   /** Keeps a page or a shard in place of that of another generation. If that fails, throws `cache`. */
-  async keepPart({ feedId }: Head, { kind, index }: Part, bytes: Uint8Array): Promise<void> {
+  async keepPart({ feedId }: Head, { kind, index }: PageOrShard, bytes: Uint8Array): Promise<void> {
     try {
       await this.#cache?.put(this.#name(kind, feedId, String(index)), bytes);
     } catch (cause) {

@@ -1,7 +1,7 @@
 /** Keeps the newest generation of a feed or a sharded filter in place, and in the cache. */
 
-import { Job } from "../boundary/job.js";
 import { unlessAborted } from "../boundary/stream.js";
+import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
 import { patiently } from "./cache.js";
 import type { Head, Manifest } from "./manifest.js";
@@ -15,7 +15,7 @@ export abstract class Keeper<P extends Head> {
   /** Why the cache lacks that generation. */
   #lack: FilterError | undefined;
   /** What others may join. */
-  #job: Job<boolean> | undefined;
+  #job: SharedTask<boolean> | undefined;
   #isClosed = false;
   /** Settles once no generation is being written into the cache. */
   #written: Promise<void> = Promise.resolve();
@@ -196,10 +196,10 @@ export abstract class Keeper<P extends Head> {
   }
 
   /** What is being done, or begins now. */
-  #begin(run: (signal: AbortSignal) => Promise<boolean>): Job<boolean> {
+  #begin(run: (signal: AbortSignal) => Promise<boolean>): SharedTask<boolean> {
     const last = this.#job;
     if (last && !last.isOver) return last;
-    this.#job = new Job(async (stopped) => {
+    this.#job = new SharedTask(async (stopped) => {
       // It may be over but not have ended.
       await last?.ended;
       stopped.throwIfAborted();

@@ -85,14 +85,14 @@ export function lengthOf({ files }: { files: SignedFile[] }): number {
 }
 
 /** @internal The public keys that a client trusts. */
-export interface Keys {
+export interface TrustedKeys {
   /** In base64url, sorted, each once; none if the feed is unsigned. */
   names: string[];
   keys: CryptoKey[];
 }
 
 /** @internal Reads the option `publicKey`. */
-export async function importKeys(publicKey: string | string[] | null): Promise<Keys> {
+export async function importKeys(publicKey: string | string[] | null): Promise<TrustedKeys> {
   if (publicKey === null) return { names: [], keys: [] };
   const given: unknown[] = isA(publicKey, Array) ? [...publicKey] : [publicKey];
   if (given.length === 0) throw invalidParameter("publicKey must have a key; null says that the feed is unsigned");
@@ -120,7 +120,7 @@ const ED25519 = { name: "Ed25519" };
 /** @internal Reads a manifest. Nothing in its payload is looked at before a signature has been verified. */
 export async function readManifest<P extends Head>(
   source: Uint8Array,
-  { keys }: Keys,
+  { keys }: TrustedKeys,
   kind: Kind<P>,
 ): Promise<Manifest<P>> {
   const { payload: signed, signatures } = object(source, "the manifest");

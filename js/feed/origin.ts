@@ -15,12 +15,12 @@ import {
   checkOf,
   type Head,
   importKeys,
-  type Keys,
   type Kind,
   LONGEST,
   type Manifest,
   readManifest,
   type SignedFile,
+  type TrustedKeys,
 } from "./manifest.js";
 import { isOver, trust } from "./trust.js";
 
@@ -46,7 +46,7 @@ export class Origin<P extends Head> {
   readonly store: FeedStore<P>;
   readonly secret: Uint8Array | undefined;
   #url: string;
-  #keys: Keys;
+  #keys: TrustedKeys;
   #kind: Kind<P>;
   #cache: FeedCache | null;
   #fetch: typeof globalThis.fetch | undefined;
@@ -72,7 +72,7 @@ export class Origin<P extends Head> {
   private constructor(
     kind: Kind<P>,
     url: string,
-    keys: Keys,
+    keys: TrustedKeys,
     cache: FeedCache | null,
     secret: Uint8Array | undefined,
     fetch: typeof globalThis.fetch | undefined,

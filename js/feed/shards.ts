@@ -4,11 +4,11 @@ import { pageEntry, Filter as RawFilter, shardOf } from "../bloom_wasm.js";
 import { call, release } from "../boundary/call.js";
 import type { FilterInfo } from "../boundary/info.js";
 import { isA, type Key } from "../boundary/input.js";
-import { Job } from "../boundary/job.js";
 import { put } from "../boundary/scratch.js";
 import { unlessAborted } from "../boundary/stream.js";
+import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
-import type { Part } from "./cache.js";
+import type { PageOrShard } from "./cache.js";
 import { Keeper } from "./keeper.js";
 import { checkOf, entriesOf, type Manifest, type ShardsPayload } from "./manifest.js";
 import { collector, type Origin, verified } from "./origin.js";
@@ -40,7 +40,7 @@ export class Shards extends Keeper<ShardsPayload> {
   protected readonly noun = "sharded filter";
   #maxMemory: number;
   /** Those that were used last at the end. */
-  #parts = new Map<string, Job<LoadedPart>>();
+  #parts = new Map<string, SharedTask<LoadedPart>>();
   /** How much memory those take. */
   #memory = 0;
   /** Settles once no part is being written into the cache. */
@@ -107,11 +107,11 @@ export class Shards extends Keeper<ShardsPayload> {
   ): Promise<T> {
     const entries = entriesOf(manifest);
     const index = Math.floor(shard / entries);
-    const page: Part = { kind: "page", index, bytes: entries * ENTRY, sha256: manifest.pages[index]! };
+    const page: PageOrShard = { kind: "page", index, bytes: entries * ENTRY, sha256: manifest.pages[index]! };
     const { count, ...file } = await this.#use(manifest, page, signal, ({ page }) =>
       entryIn(page!, entries, shard % entries),
     );
-    const part: Part = { kind: "shard", index: shard, ...file };
+    const part: PageOrShard = { kind: "shard", index: shard, ...file };
     return this.#use(manifest, part, signal, ({ raw, info }) => {
       requireShard(info!, manifest, count);
       return use(raw!);
@@ -121,7 +121,7 @@ export class Shards extends Keeper<ShardsPayload> {
   /** Hands a part to `use`. It is made of verified bytes unless it is in memory. */
   async #use<T>(
     manifest: Manifest<ShardsPayload>,
-    part: Part,
+    part: PageOrShard,
     signal: AbortSignal | undefined,
     use: (part: LoadedPart) => T,
   ): Promise<T> {
@@ -131,7 +131,7 @@ export class Shards extends Keeper<ShardsPayload> {
     const name = [part.kind, part.bytes, part.sha256].join();
     const known = this.#parts.get(name);
     const has = known !== undefined && (known.value !== undefined || !known.isOver);
-    const job = has ? known : new Job((stopped) => this.#made(manifest, part, stopped));
+    const job = has ? known : new SharedTask((stopped) => this.#made(manifest, part, stopped));
     this.#parts.delete(name);
     this.#parts.set(name, job);
     try {
@@ -145,7 +145,7 @@ export class Shards extends Keeper<ShardsPayload> {
     }
   }
 
-  async #made(manifest: Manifest<ShardsPayload>, part: Part, signal: AbortSignal): Promise<LoadedPart> {
+  async #made(manifest: Manifest<ShardsPayload>, part: PageOrShard, signal: AbortSignal): Promise<LoadedPart> {
     const { store } = this.origin;
     const found = await unlessAborted(store.part(manifest, part), signal);
     const kept = found && (await checked(found, part));
@@ -161,7 +161,7 @@ export class Shards extends Keeper<ShardsPayload> {
     return held;
   }
 
-  #fetched(part: Part, signal: AbortSignal): Promise<Uint8Array> {
+  #fetched(part: PageOrShard, signal: AbortSignal): Promise<Uint8Array> {
     return this.origin.file(part, signal, async (read) => {
       const { whole, take } = collector(part.bytes);
       await verified(part, read, take);
@@ -202,7 +202,7 @@ function entryIn(page: Uint8Array, entries: number, number: number): PageEntry {
 }
 
 /** A copy of bytes of the cache, if they are a part. The cache may change its own meanwhile. */
-async function checked(bytes: Uint8Array, part: Part): Promise<Uint8Array | undefined> {
+async function checked(bytes: Uint8Array, part: PageOrShard): Promise<Uint8Array | undefined> {
   const { whole, take } = collector(bytes.length);
   take(bytes);
   const read = async (take: (chunk: Uint8Array) => void) => take(whole);

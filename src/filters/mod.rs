@@ -267,7 +267,9 @@ impl Filter {
             Filter::Bloom(filter) => filter.estimated_count(),
             Filter::Counting(filter) => filter.estimated_count(),
             Filter::Foreign(filter) => filter.estimated_count(),
-            _ => self.count().unwrap_or_default() as f64,
+            Filter::Scalable(filter) => filter.count() as f64,
+            Filter::Cuckoo(filter) => filter.count() as f64,
+            Filter::Ribbon(filter) => filter.count().into(),
         }
     }
 }

@@ -163,7 +163,7 @@ impl<P> Allowlist<P> {
         sort(&mut different)?;
         // For each conflict, whether it was seen, and whether it is removed.
         let mut states: Vec<(bool, bool)> = zeroed(different.len())?;
-        let place = |conflict: &Conflict<P>| different.binary_search(&conflict.digest).unwrap_or_default();
+        let place = |conflict: &Conflict<P>| different.partition_point(|&digest| digest < conflict.digest);
         for conflict in &self.conflicts {
             states[place(conflict)].1 |= conflict.removed;
         }

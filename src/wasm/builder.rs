@@ -1,4 +1,4 @@
-//! Making and changing filters: the class `Digests`, and more methods of the class `Filter`.
+//! Making and changing filters: the class `DigestList`, and more methods of the class `Filter`.
 
 use js_sys::{Array, Date, JsString, Uint8Array};
 use serde::Serialize;
@@ -58,7 +58,7 @@ impl Filter {
 
     /// Adds all of the digests or, if that fails, none; returns how many were new.
     #[wasm_bindgen(js_name = addDigests)]
-    pub fn add_digests(&mut self, digests: &Digests) -> Result<usize> {
+    pub fn add_digests(&mut self, digests: &DigestList) -> Result<usize> {
         self.blob.filter_mut().base_mut()?.add_digests(&digests.members)
     }
 
@@ -150,7 +150,7 @@ fn only_key(profile: Profile, line: &[u8]) -> Result<Vec<u8>> {
 /// A batch of keys on their way into a filter, and of allowed keys if there are any. Each takes 8 bytes, however long
 /// it is.
 #[wasm_bindgen]
-pub struct Digests {
+pub struct DigestList {
     hashing: Hashing,
     rules: Rules,
     recipe: Recipe,
@@ -164,10 +164,10 @@ pub struct Digests {
     strict: bool,
 }
 
-impl Digests {
+impl DigestList {
     /// Takes the keys in a line: of a text, or one that is a key as a whole.
     fn read(&mut self, line: &[u8], of_text: bool, skipped: &mut Skipped) -> Result<()> {
-        let Digests { hashing, rules, members, allowlist, strict, .. } = self;
+        let DigestList { hashing, rules, members, allowlist, strict, .. } = self;
         let index = skipped.read;
         skipped.read += 1;
         let take = &mut |input: Result<Input, Skip>| match (input, &mut *allowlist) {
@@ -183,9 +183,9 @@ impl Digests {
         if of_text { rules.read_line(&Runtime, line, take) } else { rules.read(&Runtime, line, take) }
     }
 
-    fn with(kind: Kind, profile: Profile, hashing: Hashing) -> Result<Digests> {
+    fn with(kind: Kind, profile: Profile, hashing: Hashing) -> Result<DigestList> {
         headroom()?;
-        Ok(Digests {
+        Ok(DigestList {
             hashing,
             rules: profile.into(),
             recipe: kind.into(),
@@ -201,7 +201,7 @@ impl Digests {
 }
 
 #[wasm_bindgen]
-impl Digests {
+impl DigestList {
     /// An empty batch, for building a filter of this kind; a keyed one if there is a secret.
     #[wasm_bindgen(constructor)]
     pub fn new(
@@ -211,7 +211,7 @@ impl Digests {
         sha1_hex: bool,
         seed: u64,
         secret: Option<Uint8Array>,
-    ) -> Result<Digests> {
+    ) -> Result<DigestList> {
         let kind = Kind::from_name(&name(kind)?).ok_or(Error::rule("there is no such kind"))?;
         let rule = "profile must be raw, url or password; lowercase and sha1Hex need password";
         let profile = Profile::from_name(&name(profile)?, lowercase, sha1_hex).ok_or(Error::rule(rule))?;
@@ -223,15 +223,15 @@ impl Digests {
     }
 
     /// An empty batch, for adding keys to a filter. A line that gives no key is an error.
-    pub fn of(filter: &Filter) -> Result<Digests> {
+    pub fn of(filter: &Filter) -> Result<DigestList> {
         let stack = filter.blob.filter();
         let digests = Self::with(stack.base().kind(), filter.blob.profile(), *stack.hashing())?;
-        Ok(Digests { strict: true, ..digests })
+        Ok(DigestList { strict: true, ..digests })
     }
 
     /// Sets an option that is a number, by its name in JavaScript. A kind or profile ignores the options of others.
     pub fn set(&mut self, option: &JsString, number: f64) -> Result<()> {
-        let Digests { rules, recipe, .. } = self;
+        let DigestList { rules, recipe, .. } = self;
         match name(option)?.as_str() {
             "fpr" => self.fpr = rules.profile.key_fpr(number),
             "counterBits" => recipe.counter_bits = whole(number, "counterBits must be 4 or 8")?,

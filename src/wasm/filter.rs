@@ -9,7 +9,7 @@ use crate::delta::Delta;
 use crate::error::{Error, Result};
 use crate::filters::Filter as AnyFilter;
 use crate::format::Blob;
-use crate::info::{Info, Parameter};
+use crate::info::{FilterInfo, Parameter};
 use crate::keys::lines::lines;
 use crate::keys::password;
 use crate::keys::url::{self, Canonical, Readings};
@@ -123,7 +123,7 @@ impl Filter {
 
     /// A description: a plain object.
     pub fn info(&self) -> Result<JsValue> {
-        let info = Info::of(&self.blob)?;
+        let info = FilterInfo::of(&self.blob)?;
         let object = serialize(&info)?;
         let foreign = match &info.foreign {
             Some(parameters) => parameters_to_js(parameters),

@@ -7,7 +7,7 @@
 //!
 //! A method that can fail returns a `Result`, and the glue throws the error as a `FilterError`, the real one from
 //! `js/error.js`. That takes 20 ns per call, so methods that can't fail return plain values. serde-wasm-bindgen makes
-//! `info()` from the same `Info` that the tool prints as JSON. Everything else crosses through js-sys, but for keys.
+//! `info()` from the same `FilterInfo` that the tool prints as JSON. Everything else crosses through js-sys, but for keys.
 //!
 //! Keys cross by hand, through the [`scratch`]: JavaScript writes them into a buffer in WebAssembly's memory
 //! (`js/boundary/scratch.ts`), so `has` allocates nothing. A string of 60 characters takes 45 ns that way, hashing

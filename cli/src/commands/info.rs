@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use bloom_wasm::info::Parameter;
-use bloom_wasm::{Blob, Delta, Info, Kind, LayerKind, Profile, Stack};
+use bloom_wasm::{Blob, Delta, FilterInfo, Kind, LayerKind, Profile, Stack};
 
 use crate::args::secret::SecretArgs;
 use crate::files::blob::decode;
@@ -50,7 +50,7 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         return Ok(Answer::Yes);
     }
     let blob = decode(bytes, secret.as_ref()).with_context(name)?;
-    let info = Info::of(&blob)?;
+    let info = FilterInfo::of(&blob)?;
     if args.json {
         streams.print_json(&info)?;
         return Ok(Answer::Yes);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use bloom_wasm::hash::Secret;
-use bloom_wasm::{Blob, Filter, Info};
+use bloom_wasm::{Blob, Filter, FilterInfo};
 use serde::Serialize;
 
 use super::{read, write};
@@ -39,7 +39,7 @@ pub fn save(
         streams.print_blob(&bytes)?;
         return Ok(Answer::Yes);
     }
-    let info = Info::of(blob)?;
+    let info = FilterInfo::of(blob)?;
     let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
     let size = [("size", format!("{} bytes{per_key}", grouped(info.byte_length)))];
     let rows = [before, &size, after].concat();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::manifest::{self, Payload, ShardsPayload, hex, sha256};
+use super::manifest::{self, ManifestPayload, ShardsPayload, hex, sha256};
 use super::shards::ribbon;
 use crate::args::omitted::Omitted;
 use crate::files::blob::decode;

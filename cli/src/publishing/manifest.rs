@@ -32,7 +32,7 @@ const MAX_TIME: u64 = 8_640_000_000_000_000;
 const ALGORITHM: &str = "EdDSA";
 
 /// What a manifest is of.
-pub trait Payload: Serialize + DeserializeOwned {
+pub trait ManifestPayload: Serialize + DeserializeOwned {
     /// The manifest's name in its folder.
     const FILE: &'static str;
     /// The `typ` of its signatures.
@@ -263,7 +263,7 @@ impl Head {
     }
 }
 
-impl Payload for FeedPayload {
+impl ManifestPayload for FeedPayload {
     const FILE: &'static str = "feed.json";
     const TYPE: &'static str = "bloom-wasm-feed";
 
@@ -298,7 +298,7 @@ impl ShardsPayload {
     }
 }
 
-impl Payload for ShardsPayload {
+impl ManifestPayload for ShardsPayload {
     const FILE: &'static str = "shards.json";
     const TYPE: &'static str = "bloom-wasm-shards";
 
@@ -316,7 +316,7 @@ impl Payload for ShardsPayload {
     }
 }
 
-impl<P: Payload> Manifest<P> {
+impl<P: ManifestPayload> Manifest<P> {
     /// Signs a payload with each of the keys.
     pub fn sign(payload: &P, keys: &[SigningKey]) -> Result<Self> {
         payload.check()?;
@@ -398,14 +398,14 @@ fn is_ours(protected: &str, typ: &str) -> bool {
 }
 
 /// The manifest in a folder as it lies there; none if there isn't one.
-pub fn read_bytes<P: Payload>(dir: &Path) -> Result<Option<Vec<u8>>> {
+pub fn read_bytes<P: ManifestPayload>(dir: &Path) -> Result<Option<Vec<u8>>> {
     let path = dir.join(P::FILE);
     let is_there = path.try_exists().with_context(|| path.display().to_string())?;
     is_there.then(|| read::regular(&path, MAX_LENGTH as u64)).transpose()
 }
 
 /// What the manifest in a folder says, whoever signed it; none if there isn't one.
-pub fn read<P: Payload>(dir: &Path) -> Result<Option<P>> {
+pub fn read<P: ManifestPayload>(dir: &Path) -> Result<Option<P>> {
     let read = |bytes: Vec<u8>| Manifest::<P>::parse(&bytes)?.payload();
     let name = || dir.join(P::FILE).display().to_string();
     read_bytes::<P>(dir)?.map(|bytes| read(bytes).with_context(name)).transpose()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, ensure};
 
-use super::manifest::{self, Manifest, Payload};
+use super::manifest::{self, Manifest, ManifestPayload};
 use super::state::State;
 use super::trust::{Live, Trust};
 use crate::files::write;
@@ -20,7 +20,7 @@ pub struct Publication<P> {
     pub now: u64,
 }
 
-impl<P: Payload> Publication<P> {
+impl<P: ManifestPayload> Publication<P> {
     /// Reads the manifest in the folder, and clears away what runs left that were killed. Also returns why the manifest
     /// isn't to be believed, if the state says how to go on without it.
     pub fn open(dir: &Path, trust: Trust, state: Option<&State>, now: u64) -> Result<(Self, Option<Error>)> {

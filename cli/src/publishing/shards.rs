@@ -11,7 +11,7 @@ use bloom_wasm::{Blob, Filter, Kind, RibbonFilter, Stack};
 use serde::Serialize;
 
 use super::guard::{Change, GuardArgs};
-use super::manifest::{self, Head, Payload, ShardsPayload, hex, sha256};
+use super::manifest::{self, Head, ManifestPayload, ShardsPayload, hex, sha256};
 use super::publication::Publication;
 use super::trust::{self, KeyArgs};
 use crate::args::number::{milliseconds, whole_milliseconds};
@@ -113,7 +113,7 @@ pub struct Writer {
 /// What was published.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct Published {
     #[serde(flatten)]
     pub shards: ShardsPayload,
     /// Whether this run made this generation.
@@ -177,7 +177,7 @@ impl Writer {
         name: Option<String>,
         created_at: Option<u64>,
         generation: Option<u64>,
-    ) -> Result<Report> {
+    ) -> Result<Published> {
         // Building may have taken hours.
         self.publication.now = milliseconds(SystemTime::now())?;
         let now = self.publication.now;
@@ -226,15 +226,15 @@ impl Writer {
             && shards.is_as(live)
             && self.publication.is_fresh(self.expires_in)?
         {
-            return Ok(Report { shards: live.clone(), published: false, dir });
+            return Ok(Published { shards: live.clone(), published: false, dir });
         }
         let text = self.publication.sign(&shards)?;
         self.publication.put(text, shards.clone(), || self.lock.check())?;
-        Ok(Report { shards, published: true, dir })
+        Ok(Published { shards, published: true, dir })
     }
 }
 
-impl Report {
+impl Published {
     pub fn print(&self, mut rows: Vec<Row>, json: bool, streams: &mut Streams) -> Result<Answer> {
         let ShardsPayload { head, shards, bytes, .. } = &self.shards;
         rows.push(("size", size_in_words(&self.shards)));

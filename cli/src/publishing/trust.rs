@@ -8,7 +8,7 @@ use anyhow::{Error, Result, bail, ensure};
 use ed25519_dalek::{SigningKey, VerifyingKey};
 
 use super::key;
-use super::manifest::{self, Head, Manifest, Payload};
+use super::manifest::{self, Head, Manifest, ManifestPayload};
 use super::state::State;
 use crate::args::number::milliseconds;
 
@@ -80,7 +80,7 @@ impl Trust {
     ///
     /// # Errors
     /// If it can't go on: what is there is not to be believed, and no state says what was published; or it is absurd.
-    pub fn judge<P: Payload>(
+    pub fn judge<P: ManifestPayload>(
         &self,
         found: Result<Option<Vec<u8>>>,
         state: Option<&State>,
@@ -125,7 +125,7 @@ impl Trust {
     }
 
     /// Fails for a manifest that isn't to be believed. `unsigned` says that it may have had no signature before.
-    fn require_known<P: Payload>(&self, manifest: &Manifest<P>, unsigned: bool) -> Result<()> {
+    fn require_known<P: ManifestPayload>(&self, manifest: &Manifest<P>, unsigned: bool) -> Result<()> {
         if self.everybody || self.known.iter().any(|key| manifest.is_signed_by(key)) {
             return Ok(());
         }

@@ -20,7 +20,7 @@ use crate::files::write;
 use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
 use crate::lists::spill::{Buffer, Shards, Spill};
-use crate::publishing::manifest::{Payload, ShardsPayload};
+use crate::publishing::manifest::{ManifestPayload, ShardsPayload};
 use crate::publishing::shards::{Shard, Writer};
 use crate::streams::{Answer, Streams};
 use crate::text::{grouped, rate};

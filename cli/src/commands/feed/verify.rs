@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::number::milliseconds;
 use crate::args::secret::SecretArgs;
 use crate::publishing::feed::read_files;
-use crate::publishing::manifest::{self, FeedPayload, Head, Manifest, Payload};
+use crate::publishing::manifest::{self, FeedPayload, Head, Manifest, ManifestPayload};
 use crate::streams::{Answer, Streams};
 use crate::text::{Row, grouped, rate, time_in_words};
 

@@ -3,7 +3,7 @@
 import { unlessAborted } from "./stream.js";
 
 /** @internal Something that is done once for all who wait for it, and stopped when nobody does any more. */
-export class Job<T> {
+export class SharedTask<T> {
   /** How many are waiting. */
   waiting = 0;
   /** The result, once it is there. */
