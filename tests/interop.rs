@@ -97,14 +97,12 @@ impl Case {
                 options.hashes = self.number("k").map(|k| k as u32);
                 Format::RedisBitmap
             }
-            "redisbloom" => Format::RedisBloom,
             "npm-bloomfilter" => {
                 options.generation = text(&self.params()["hash_generation"]);
                 let array = self.value["blob_format"] == "npm-bloomfilter-bucket-array";
                 options.hashes = self.number("k").map(|k| k as u32).filter(|_| array);
                 Format::NpmBloomfilter
             }
-            "npm-bloom-filters" => Format::NpmBloomFilters,
             "parquet-sbbf" => {
                 let keys = match self.params()["physical_type"].as_str().unwrap() {
                     "BYTE_ARRAY" => "string",
@@ -117,7 +115,6 @@ impl Case {
             }
             "xor-singleheader" | "xorf" if kind.starts_with("xor") => Format::Xor,
             "xor-singleheader" | "xorf" => Format::BinaryFuse,
-            "filterpassword" => Format::FilterPassword,
             "pybloomfiltermmap3" => {
                 options.keys = text(&Value::from(match self.value["key_encoding"].as_str().unwrap() {
                     "int64-decimal-per-line" => "int",
@@ -126,9 +123,7 @@ impl Case {
                 }));
                 Format::PyBloomFilterMmap3
             }
-            "pyprobables" => Format::PyProbables,
-            "rbloom" => Format::Rbloom,
-            other => panic!("{other} isn't tested"),
+            name => Format::from_name(name).unwrap_or_else(|_| panic!("{name} isn't tested")),
         };
         (format, options)
     }

@@ -53,6 +53,7 @@ pub const MAX_HASHES: u32 = 1024;
 /// A filter of other software.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignFilter {
+    format: Format,
     scheme: Scheme,
     keys: KeyType,
     /// How the original's bytes are made, where there are several ways: Go's.
@@ -75,7 +76,10 @@ impl ForeignFilter {
         parts: Vec<Part>,
         note: Vec<u8>,
     ) -> Result<Self> {
+        let of_keys = |format: &&Format| format.keys().iter().any(|(_, known)| *known == keys);
+        let format = scheme.formats().iter().find(of_keys).ok_or(Error::rule(SHAPE))?;
         let filter = ForeignFilter {
+            format: *format,
             scheme,
             keys,
             layout,
@@ -98,8 +102,7 @@ impl ForeignFilter {
             _ if redisbloom => filter.note.len() == 8 + 33 * filter.parts.len(),
             _ => filter.note.is_empty(),
         };
-        let holds = filter.format_or_none().is_some()
-            && layout < if scheme == Scheme::Go { 8 } else { 1 }
+        let holds = layout < if scheme == Scheme::Go { 8 } else { 1 }
             && (seeded || seed == 0)
             && !filter.parts.is_empty()
             && (!several || redisbloom)
@@ -137,13 +140,7 @@ impl ForeignFilter {
 
     /// The software that the filter is from.
     pub fn format(&self) -> Format {
-        self.format_or_none().unwrap_or(Format::GoBloom)
-    }
-
-    #[inline(never)]
-    fn format_or_none(&self) -> Option<Format> {
-        let has = |format: &Format| format.keys().iter().any(|(_, keys)| *keys == self.keys);
-        self.scheme.formats().iter().copied().find(has)
+        self.format
     }
 
     /// How a key becomes positions.
