@@ -224,3 +224,21 @@ impl Scheme {
         matches!(self, Scheme::Xor | Scheme::BinaryFuse)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A filter's format follows from its scheme and its keys.
+    #[test]
+    fn no_two_formats_have_a_scheme_and_a_key_type_in_common() {
+        for scheme in Scheme::VARIANTS {
+            let mut seen = Vec::new();
+            for (_, keys) in scheme.formats().iter().flat_map(|format| format.keys()) {
+                assert!(!seen.contains(&keys), "{scheme:?}, {keys:?}");
+                seen.push(keys);
+            }
+            assert!(!seen.is_empty(), "{scheme:?}");
+        }
+    }
+}
