@@ -40,7 +40,7 @@ export function manifest(payload, signers = [], header) {
 /** A delta that gives its parent another name. FORMAT.md section 6.7. */
 export function delta(parent, name) {
   const { id, seed, profile } = parent.info();
-  const head = Buffer.from([0xb5, 66, 76, 77, 1, 7, ["raw", "url", "password"].indexOf(profile), 17]);
+  const head = Buffer.from([0xb5, 66, 76, 77, 1, 7, ["raw", "url", "password"].indexOf(profile), 17, 0]);
   const numbers = Buffer.alloc(16);
   numbers.writeBigUInt64LE(BigInt(seed), 0);
   numbers.writeBigUInt64LE(BigInt(`0x${id}`), 8);
@@ -118,7 +118,7 @@ export class Publisher {
     const { profile, lowercase, sha1, seed, keyed } = this.filters[0].info();
     const now = Date.now();
     // FORMAT.md section 4.
-    const check = keyed && this.filters[0].toBytes().slice(16, 24).reverse();
+    const check = keyed && this.filters[0].toBytes().slice(17, 25).reverse();
     return {
       version: 1,
       feedId: this.feedId,

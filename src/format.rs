@@ -4,12 +4,12 @@
 //! ```text
 //! offset  size
 //!      0     4  magic b5 42 4c 4d
-//!      4     1  version: 1, or 2 of a keyed filter
+//!      4     1  version: 1
 //!      5     1  kind: 1 bloom, 2 counting, 3 scalable, 4 cuckoo, 5 ribbon, 6 foreign, 7 delta
 //!      6     1  profile: 0 raw, 1 url, 2 password
-//!      7     1  flags: 1 name, 2 creation time; of passwords 4 lower-cased, 8 SHA-1; 16 layers
-//!      8     8  seed
-//!     16     8  in version 2: check value of the secret
+//!      7     2  flags: 1 name, 2 creation time; of passwords 4 lower-cased, 8 SHA-1; 16 layers; 32 keyed
+//!      9     8  seed
+//!     17     8  with flag 32: check value of the secret
 //!      …        parameters of the kind
 //!               bloom:     bits (u32), hashes (u8)
 //!               counting:  bits (u32), hashes (u8), counter bits (u8)
@@ -48,14 +48,13 @@ use crate::vectors::{append, copied, push, reserve, shared, within};
 
 const MAGIC: [u8; 4] = [0xb5, b'B', b'L', b'M'];
 const VERSION: u8 = 1;
-/// The version of keyed filters.
-const KEYED: u8 = 2;
 /// The number of the kind that is no filter.
 const DELTA: u8 = 7;
-const HAS_NAME: u8 = 1;
-const HAS_CREATED_AT: u8 = 2;
-const HAS_LAYERS: u8 = 16;
-const ALL_FLAGS: u8 = HAS_NAME | HAS_CREATED_AT | Profile::FLAGS | HAS_LAYERS;
+const HAS_NAME: u16 = 1;
+const HAS_CREATED_AT: u16 = 2;
+const HAS_LAYERS: u16 = 16;
+const IS_KEYED: u16 = 32;
+const ALL_FLAGS: u16 = HAS_NAME | HAS_CREATED_AT | Profile::FLAGS | HAS_LAYERS | IS_KEYED;
 const CHECKSUM: usize = 8;
 const PROFILE_RULE: &str = "the profile must be 0 (raw), 1 (url) or 2 (password)";
 const NAME_TOO_LONG: Error = Error::rule("name must be at most 255 bytes of UTF-8");
@@ -355,7 +354,7 @@ impl Blob {
         let mut cursor = Cursor::new(bytes);
         cursor.slice(MAGIC.len() as u64);
         let version = cursor.u8();
-        if !matches!(version, VERSION | KEYED) {
+        if version != VERSION {
             cursor.refuse(Error::UnsupportedVersion { version });
         }
         let kind = cursor.u8();
@@ -366,12 +365,12 @@ impl Blob {
         }
         let profile = cursor.u8();
         cursor.rule(profile <= 2, PROFILE_RULE);
-        let flags = cursor.u8();
-        cursor.rule(flags & !ALL_FLAGS == 0, "the flags must be a sum of 1, 2, 4, 8 and 16");
+        let flags = cursor.u16();
+        cursor.rule(flags & !ALL_FLAGS == 0, "the flags must be a sum of 1, 2, 4, 8, 16 and 32");
         let options = flags & Profile::FLAGS;
         cursor.rule(profile == 2 || options == 0, "only the profile password has options");
         let seed = cursor.u64();
-        let check = if version == KEYED { Some(cursor.u64()) } else { None };
+        let check = if flags & IS_KEYED != 0 { Some(cursor.u64()) } else { None };
         // Once it is there, since a cursor without bytes gives zeros.
         cursor.done()?;
         let hashing = access.hashing(seed, check)?;
@@ -386,9 +385,8 @@ impl Blob {
         cursor.done()?;
         let base = base?;
         if let Filter::Foreign(foreign) = &base {
-            let holds = version == VERSION
-                && flags & HAS_LAYERS == 0
-                && (profile == 0 || foreign.keys().width().is_none());
+            let holds =
+                flags & (HAS_LAYERS | IS_KEYED) == 0 && (profile == 0 || foreign.keys().width().is_none());
             cursor.rule(
                 holds,
                 "a foreign filter must have no layers and no secret, and be raw if its keys are numbers",
@@ -417,18 +415,19 @@ impl Blob {
         let name = self.name.as_ref().filter(|_| described);
         let created_at = self.created_at.filter(|_| described);
         let (profile, options) = self.profile.number();
+        let base = self.stack.base();
+        let check = base.hashing().check();
         let flags = options
             | if name.is_some() { HAS_NAME } else { 0 }
             | if created_at.is_some() { HAS_CREATED_AT } else { 0 }
-            | if self.stack.layers().is_empty() && parent.is_none() { 0 } else { HAS_LAYERS };
-        let base = self.stack.base();
-        let check = base.hashing().check();
+            | if self.stack.layers().is_empty() && parent.is_none() { 0 } else { HAS_LAYERS }
+            | if check.is_some() { IS_KEYED } else { 0 };
         let mut fields = Fields::default();
         fields.slice(&MAGIC);
-        fields.u8(if check.is_some() { KEYED } else { VERSION }.into());
+        fields.u8(VERSION.into());
         fields.u8(if parent.is_some() { DELTA } else { base.kind().number() }.into());
         fields.u8(profile.into());
-        fields.u8(flags.into());
+        fields.u16(flags.into());
         fields.u64(base.seed());
         if let Some(check) = check {
             fields.u64(check);

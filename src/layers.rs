@@ -7,10 +7,6 @@
 //! ribbon filter of the excluded keys. If live keys are false positives of it, level 1 is one of those, which was also
 //! built to miss every excluded key. A key that passes level 0 and misses level 1 is excluded.
 //!
-//! Older blobs have further levels, as the cascades of CRLite do (Larisch et al. 2017): there, level 1 may pass excluded
-//! keys by chance, so level 2 holds those, and so on. They are asked in the same way: a key that passes an odd number
-//! of levels before its first miss is excluded.
-//!
 //! Keys here are digests: a removed key whose digest is also a live key's digest is live.
 
 use std::sync::Arc;
@@ -23,8 +19,10 @@ use crate::hash::{GOLDEN, Hashing, MULTIPLIER};
 use crate::kind::Recipe;
 use crate::vectors::{append, copied, push, shared};
 
-/// The largest number of layers in a stack, and of levels in a layer.
+/// The largest number of layers in a stack.
 const MAX: usize = 255;
+/// How far the salts of two layers are apart. Each level takes one.
+const SALTS: u32 = 256;
 const TOO_MANY: &str = "a filter has at most 255 layers; build a new base";
 
 /// What a layer does with the keys that it holds.
@@ -53,9 +51,9 @@ impl Layer {
         fpr: f64,
         levels: Vec<RibbonFilter>,
     ) -> Result<Self> {
-        let most = if kind == LayerKind::Include { 1 } else { MAX };
+        let most = if kind == LayerKind::Include { 1 } else { 2 };
         if levels.is_empty() || levels.len() > most || levels.iter().any(|level| level.count() == 0) {
-            let rule = "an include must have 1 level and an exclude 1 to 255, none of them empty";
+            let rule = "an include must have 1 level and an exclude 1 or 2, none of them empty";
             return Err(Error::rule(rule));
         }
         Ok(Layer { kind, salt, fpr, levels })
@@ -76,7 +74,7 @@ impl Layer {
         self.fpr
     }
 
-    /// The levels: one in an include, 1 to 255 in an exclude.
+    /// The levels: one in an include, one or two in an exclude.
     pub fn levels(&self) -> &[RibbonFilter] {
         &self.levels
     }
@@ -92,18 +90,14 @@ impl Layer {
 
     /// Whether the layer decides about this key.
     fn hits(&self, digest: u64) -> bool {
-        let passed = |&(i, level): &(u32, &RibbonFilter)| passes(level, digest, self.salt.wrapping_add(i));
-        (0..).zip(&self.levels).take_while(passed).count() % 2 == 1
+        let mut levels = self.levels.iter();
+        levels.next().is_some_and(|level| passes(level, digest, self.salt))
+            && !levels.next().is_some_and(|level| passes(level, digest, self.salt.wrapping_add(1)))
     }
 
     /// The chance that the layer decides about an unknown key.
     fn hit_rate(&self) -> f64 {
-        let levels = self.levels.len();
-        // From the last level up: the chance that an unknown key that got here passes an odd number of levels.
-        (0..levels).zip(&self.levels).rev().fold((levels % 2) as f64, |odd, (i, level)| {
-            let fpr = level.estimated_fpr();
-            fpr * odd + (1.0 - fpr) * (i % 2) as f64
-        })
+        self.levels.iter().rev().fold(0.0, |next, level| level.estimated_fpr() * (1.0 - next))
     }
 }
 
@@ -488,7 +482,7 @@ impl Stack {
     fn next_salt(&self) -> Result<u32> {
         let Some(highest) = self.layers.iter().map(|layer| layer.salt).max() else { return Ok(0) };
         let rule = "there is no salt left for another layer; build a new base";
-        highest.checked_add(MAX as u32 + 1).ok_or(Error::rule(rule))
+        highest.checked_add(SALTS).ok_or(Error::rule(rule))
     }
 
     fn push(&mut self, kind: LayerKind, salt: u32, fpr: f64, levels: Vec<RibbonFilter>) -> Result<()> {

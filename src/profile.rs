@@ -1,8 +1,8 @@
 //! Profiles: what the keys of a blob are, and so how an input is turned into keys. Imports no other module.
 
 /// The flags of the profile `password`, as a blob has them.
-const LOWERCASE: u8 = 4;
-const SHA1: u8 = 8;
+const LOWERCASE: u16 = 4;
+const SHA1: u16 = 8;
 
 /// What the keys of a blob are, and so how an input is turned into keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,7 +23,7 @@ pub enum Profile {
 
 impl Profile {
     /// The flags that a profile may have in a blob.
-    pub(crate) const FLAGS: u8 = LOWERCASE | SHA1;
+    pub(crate) const FLAGS: u16 = LOWERCASE | SHA1;
 
     /// The name of the profile: `"raw"`, `"url"` or `"password"`.
     pub fn name(self) -> &'static str {
@@ -54,18 +54,18 @@ impl Profile {
     }
 
     /// The profile's number in a blob, 0 to 2, and its flags.
-    pub(crate) fn number(self) -> (u8, u8) {
+    pub(crate) fn number(self) -> (u8, u16) {
         match self {
             Profile::Raw => (0, 0),
             Profile::Url => (1, 0),
             Profile::Password { lowercase, sha1 } => {
-                (2, u8::from(lowercase) * LOWERCASE | u8::from(sha1) * SHA1)
+                (2, u16::from(lowercase) * LOWERCASE | u16::from(sha1) * SHA1)
             }
         }
     }
 
     /// The profile of this number and these flags. Flags other than [`Profile::FLAGS`] are ignored.
-    pub(crate) fn from_number(number: u8, flags: u8) -> Option<Self> {
+    pub(crate) fn from_number(number: u8, flags: u16) -> Option<Self> {
         let (lowercase, sha1) = (flags & LOWERCASE != 0, flags & SHA1 != 0);
         let name = ["raw", "url", "password"].get(usize::from(number))?;
         Self::from_name(name, lowercase, sha1)

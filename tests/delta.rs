@@ -144,7 +144,7 @@ fn hostile_deltas() {
     let code = |at, byte| Delta::decode(with(&good, at, byte)).unwrap_err().code();
     assert_eq!(code(7, 3), "invalid_parameter", "no flag 16");
     // Another profile or seed, for the right parent.
-    for (at, byte) in [(6, 0), (8, 4)] {
+    for (at, byte) in [(6, 0), (9, 4)] {
         let delta = Delta::decode(with(&good, at, byte)).unwrap();
         assert_eq!(parent.apply(delta.clone()).unwrap_err().code(), "incompatible");
     }
@@ -160,7 +160,7 @@ fn a_foreign_filter_takes_no_layers() {
     let live = keys(0..1001);
     next.filter_mut().update(Update { live: &live, removed: &[], allowed: &[], fpr: 0.1 }).unwrap();
     let mut bytes = Delta::between(&parent, &next).unwrap().encode().unwrap();
-    bytes[16..24].copy_from_slice(&foreign.id().unwrap().to_le_bytes());
+    bytes[17..25].copy_from_slice(&foreign.id().unwrap().to_le_bytes());
     let last = bytes.len() - 9;
     let byte = bytes[last];
     let delta = Delta::decode(with(&bytes, last, byte)).unwrap();
@@ -178,7 +178,7 @@ fn at_most_255_layers() {
     // A delta that says it is for the parent of 200 layers, with 200 of its own.
     let base = described(published.filter().base().clone(), "a");
     let bytes = Delta::between(&base, &published).unwrap().encode().unwrap();
-    let mut bytes = [&bytes[..16], &published.id().unwrap().to_le_bytes(), &bytes[24..]].concat();
+    let mut bytes = [&bytes[..17], &published.id().unwrap().to_le_bytes(), &bytes[25..]].concat();
     let last = bytes.len() - 9;
     bytes = with(&bytes, last, bytes[last]);
     let delta = Delta::decode(bytes.clone()).unwrap();

@@ -743,34 +743,34 @@ fn rules_of_wrapped_blobs() {
         &[64_u64, 1, 64, 7].map(u64::to_be_bytes).concat(),
     );
     let blob = Blob::from(filter.unwrap()).encode().unwrap();
-    assert_eq!(blob.len(), 16 + 6 + 14 + 8 + 8);
+    assert_eq!(blob.len(), 17 + 6 + 14 + 8 + 8);
     let with = |at: usize, field: &[u8]| {
         let mut bytes = blob.clone();
         bytes[at..at + field.len()].copy_from_slice(field);
         reseal(&mut bytes);
         Blob::decode(bytes).map(|_| ()).map_err(|error| error.code())
     };
-    assert_eq!(with(8, &[0]), Ok(()));
+    assert_eq!(with(9, &[0]), Ok(()));
     for (at, field, code) in [
         (7, &[16][..], "invalid_parameter"), // layers
-        (8, &[1], "invalid_parameter"),      // a seed
-        (16, &[0], "unsupported_kind"),      // schemes
-        (16, &[23], "unsupported_kind"),
-        (16, &[2], "invalid_parameter"), // Guava's, which has no such keys
-        (17, &[13], "unsupported_kind"), // keys
-        (17, &[0], "invalid_parameter"),
-        (18, &[8], "invalid_parameter"),    // layout
-        (19, &[0], "invalid_parameter"),    // parts
-        (22, &[0; 8], "invalid_parameter"), // bits
-        (22, &[1, 0, 0, 0, 0, 1], "invalid_parameter"),
-        (22, &[65], "invalid_parameter"),   // two words
-        (30, &[16], "invalid_parameter"),   // bytes
-        (34, &[0, 0], "invalid_parameter"), // hashes
-        (34, &[1, 4], "invalid_parameter"),
+        (9, &[1], "invalid_parameter"),      // a seed
+        (17, &[0], "unsupported_kind"),      // schemes
+        (17, &[23], "unsupported_kind"),
+        (17, &[2], "invalid_parameter"), // Guava's, which has no such keys
+        (18, &[13], "unsupported_kind"), // keys
+        (18, &[0], "invalid_parameter"),
+        (19, &[8], "invalid_parameter"),    // layout
+        (20, &[0], "invalid_parameter"),    // parts
+        (23, &[0; 8], "invalid_parameter"), // bits
+        (23, &[1, 0, 0, 0, 0, 1], "invalid_parameter"),
+        (23, &[65], "invalid_parameter"),   // two words
+        (31, &[16], "invalid_parameter"),   // bytes
+        (35, &[0, 0], "invalid_parameter"), // hashes
+        (35, &[1, 4], "invalid_parameter"),
     ] {
         assert_eq!(with(at, field), Err(code), "{field:?} at {at}");
     }
-    assert_eq!(with(34, &[0, 4]), Ok(()));
+    assert_eq!(with(35, &[0, 4]), Ok(()));
 }
 
 /// RedisBloom up to 2.0 made links of fewer than 64 bits, in 8 bytes. LOADCHUNK of today wants 8 bits for each byte,

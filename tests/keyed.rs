@@ -97,7 +97,7 @@ fn layers_and_deltas() {
     assert!((50..1050).all(|i| has(&child, i)) && !(0..50).chain(5000..9000).any(|i| has(&child, i)));
 
     let bytes = child.encode().unwrap();
-    assert_eq!(bytes[4], 2);
+    assert_eq!(bytes[7], 16 + 32);
     assert_eq!(Blob::decode_keyed(bytes, &secret(4)).unwrap(), child);
     let delta = Delta::between(&base, &child).unwrap().encode().unwrap();
     let code = |delta: Vec<u8>, of: Option<u8>| match of {
@@ -131,9 +131,9 @@ fn false_positives_cannot_be_made_up_without_the_secret() {
         // The blob without its secret: taken for an ordinary one with its seed, and as one of the attacker's own secret.
         let sealed = |body: &[u8]| [body, &digest(0, body).to_le_bytes()].concat();
         let body = &bytes[..bytes.len() - 8];
-        let ordinary = sealed(&[&body[..4], &[1], &body[5..16], &body[24..]].concat());
+        let ordinary = sealed(&[&body[..7], &[0], &body[8..17], &body[25..]].concat());
         let own = Hashing::keyed(&secret(9), 42).check().unwrap().to_le_bytes();
-        let own = sealed(&[&body[..16], &own, &body[24..]].concat());
+        let own = sealed(&[&body[..17], &own, &body[25..]].concat());
         for seen in [Blob::decode(ordinary).unwrap(), Blob::decode_keyed(own, &secret(9)).unwrap()] {
             let made_up = searched(seen.filter(), 2000);
             let hits = made_up.iter().filter(|key| target.has(&key[..])).count();
@@ -162,10 +162,10 @@ fn a_wrong_secret_is_told_before_anything_else() {
             Some(number) => Blob::expected_length_keyed(bytes, &secret(number)),
             None => Blob::expected_length(bytes),
         };
-        // From the first 24 bytes on, and whatever follows them.
+        // From the first 25 bytes on, and whatever follows them.
         assert_eq!(code(decoded(bytes)), Err(expected));
-        assert_eq!(code(decoded(&bytes[..24])), Err(expected));
-        assert_eq!(length(&bytes[..24]).map_err(|error| error.code()), Err(expected));
+        assert_eq!(code(decoded(&bytes[..25])), Err(expected));
+        assert_eq!(length(&bytes[..25]).map_err(|error| error.code()), Err(expected));
         assert_eq!(length(&bytes[..12]), Ok(None));
     }
     let read = Blob::decode_keyed(keyed.clone(), &secret(1)).unwrap();

@@ -168,15 +168,15 @@ const THRESHOLDS: [usize; 4] = [0, 15, 44, 128];
 
 impl<'a> Naive<'a> {
     fn read(blob: &'a [u8]) -> Self {
-        assert_eq!((blob[5], blob[7]), (5, 0), "a ribbon filter without metadata and layers");
+        assert_eq!([blob[5], blob[7], blob[8]], [5, 0, 0], "a ribbon filter without metadata and layers");
         let number = |at: usize| u32::from_le_bytes(blob[at..at + 4].try_into().unwrap()) as usize;
-        let fpr = f64::from_le_bytes(blob[20..28].try_into().unwrap());
-        let (attempt, count) = (blob[28].into(), usize::from(blob[29]));
+        let fpr = f64::from_le_bytes(blob[21..29].try_into().unwrap());
+        let (attempt, count) = (blob[29].into(), usize::from(blob[30]));
         let columns = (0..).find(|&c| 0.5_f64.powi(c + 1) < fpr && fpr <= 0.5_f64.powi(c)).unwrap();
         let share = 2.0 - 2.0 * fpr * 2_f64.powi(columns);
         let mut stages: Vec<NaiveStage> = Vec::new();
         for i in 0..count {
-            let (rows, last) = (number(30 + 4 * i), i + 1 == count);
+            let (rows, last) = (number(31 + 4 * i), i + 1 == count);
             let (starts, columns) = (rows.saturating_sub(63).max(1), columns as usize);
             let wide_starts = (share * starts as f64).ceil() as usize;
             let wide_blocks = match wide_starts {
@@ -200,7 +200,7 @@ impl<'a> Naive<'a> {
                 offsets,
             });
         }
-        let payload = &blob[30 + 4 * count..blob.len() - 8];
+        let payload = &blob[31 + 4 * count..blob.len() - 8];
         assert_eq!(payload.len(), stages.last().map_or(0, |stage| stage.offsets[3]));
         Naive { attempt, stages, payload }
     }

@@ -107,7 +107,7 @@ class Sharded:
 
     def read_shard(self, i):
         name, size, count = self.page(i // SHARDS_OF_A_PAGE)[i % SHARDS_OF_A_PAGE]
-        # It has version 2 just if there is a secret, which is just if there is `check`.
+        # It is keyed just if there is a secret, which is just if there is `check`.
         filter = decode(fetch_file(self.folder, size, name), self.secret)
         must(not isinstance(filter, Delta), "wrong_kind")
         must(isinstance(filter, Ribbon))

@@ -176,7 +176,11 @@ impl<'a> Commands<'a> {
 /// Decodes, with the secret of the golden files if the blob is keyed.
 fn decode(bytes: Vec<u8>) -> Result<Blob, bloom_wasm::Error> {
     let secret = Secret::from(std::array::from_fn(|i| i as u8));
-    if bytes.get(4) == Some(&2) { Blob::decode_keyed(bytes, &secret) } else { Blob::decode(bytes) }
+    if bytes.get(7).is_some_and(|flags| flags & 32 != 0) {
+        Blob::decode_keyed(bytes, &secret)
+    } else {
+        Blob::decode(bytes)
+    }
 }
 
 fn paths(folder: &TempDir) -> [String; 3] {
@@ -198,7 +202,7 @@ fn every_command_on_every_golden_blob_with_hostile_metadata() {
             blob.describe(name.cloned(), time).unwrap();
             let bytes = blob.encode().unwrap();
             commands.run(&bytes, |args, blob| tool(args, blob, false));
-            let secret = if bytes[4] == 2 { &commands.secret[..] } else { &[] };
+            let secret = if bytes[7] & 32 != 0 { &commands.secret[..] } else { &[] };
             let json = tool(&[&["info", "-", "--json"], secret].concat(), &bytes, false);
             let json: serde_json::Value = serde_json::from_slice(&json.out).unwrap();
             assert_eq!(json["name"].as_str(), name.map(String::as_str));

@@ -32,12 +32,12 @@ static SECRET: LazyLock<Secret> = LazyLock::new(|| Secret::from(std::array::from
 /// The input, with the right check value if it is that of a keyed filter: nobody would guess it.
 fn unlocked(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
-    if bytes.get(4) == Some(&2)
-        && let Some((head, _)) = bytes.split_at_mut_checked(24)
+    if bytes.get(7).is_some_and(|flags| flags & 32 != 0)
+        && let Some((head, _)) = bytes.split_at_mut_checked(25)
     {
-        let seed = head[8..16].try_into().map(u64::from_le_bytes).unwrap();
+        let seed = head[9..17].try_into().map(u64::from_le_bytes).unwrap();
         let check = Hashing::keyed(&SECRET, seed).check().unwrap();
-        head[16..].copy_from_slice(&check.to_le_bytes());
+        head[17..].copy_from_slice(&check.to_le_bytes());
     }
     bytes
 }
@@ -162,7 +162,7 @@ static KEY: LazyLock<String> = LazyLock::new(|| {
 /// What the tool does with a legal blob: it has an answer, of lines that the blob can't forge. A command takes far
 /// longer than all the rest, so that only some blobs get one, by the checksum.
 fn tool(bytes: &[u8]) {
-    let secret = if bytes[4] == 2 { &["--secret-file", &KEY[..]][..] } else { &[] };
+    let secret = if bytes[7] & 32 != 0 { &["--secret-file", &KEY[..]][..] } else { &[] };
     let (command, lines): (&[&str], _) = match bytes[bytes.len() - CHECKSUM] {
         0..4 => (&["info", "-"], 14..=15),
         4..8 => (&["info", "-", "--json"], 18..=27),

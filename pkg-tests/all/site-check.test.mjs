@@ -431,7 +431,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#info", /False positives\s*0 keys that are not on the list/);
     const late = Buffer.from(RibbonFilter.from(["a"], { createdAt: 1 }).toBytes());
     // FORMAT.md: the time follows 14 bytes of parameters and the rows of one stage; the checksum is the end.
-    late.writeBigUInt64LE(2n ** 64n - 1n, 16 + 14 + 4);
+    late.writeBigUInt64LE(2n ** 64n - 1n, 17 + 14 + 4);
     late.writeBigUInt64LE(h64Raw(late.subarray(0, -8)), late.length - 8);
     await upload("late.bloom", late);
     await shows(page, "#info", /Created at\s*after the last date that a browser knows/);

@@ -94,22 +94,22 @@ function host(payload, files) {
 
 /** An unsigned feed of one file. */
 function feed() {
-  const sha256 = "3d5268f8d6539766ee29603b00b0e9882fe2f785d71bedcf10abc89f5db13bf0";
-  const bytes = bytesOf("tUJMTQEBAAAAAAAAAAAAABEAAAAKJtUB6ASoaQA9WDc=");
+  const sha256 = "e666eab48b25568967afff68ab021fd8f8708fc6e6e1ea9aea49eb122ca980f5";
+  const bytes = bytesOf("tUJMTQEBAAAAAAAAAAAAAAARAAAACibVAW1NeIgrFc9w");
   return host({ files: [{ kind: "base", bytes: bytes.length, sha256 }] }, { [sha256]: bytes });
 }
 
 /** An unsigned sharded filter of one shard. */
 function shards() {
   const [page, shard] = [
-    "b11d08445b399f52f3e5f747f2b125cea5e692e7c02781cb536491c5213faa32",
-    "f0074095d1385e142a16a93ba46df3bd1b41b9316f20585d93764d443f050dc4",
+    "ed34a17b11dc0b60572c3d07dea28a6758bd88e72d2fef98892d8cfe46c043e0",
+    "c58301674d856ba41a0be7e1aded732dd00d181c42bd4d63e9bb5def6f5abc9a",
   ];
   return host(
-    { shards: 1, bytes: 49, pages: [page] },
+    { shards: 1, bytes: 50, pages: [page] },
     {
-      [page]: bytesOf("8AdAldE4XhQqFqk7pG3zvRtBuTFvIFhdk3ZNRD8FDcQxAAAAAQAAAA=="),
-      [shard]: bytesOf("tUJMTQEFAAAAAAAAAAAAAAEAAAB7FK5H4XqEPwABCAAAAAEBAQAAAADqsRktKpgMnQ=="),
+      [page]: bytesOf("xYMBZ02Fa6QaC+fhre1zLdANGBxCvU1j6btd729avJoyAAAAAQAAAA=="),
+      [shard]: bytesOf("tUJMTQEFAAAAAAAAAAAAAAABAAAAexSuR+F6hD8AAQgAAAABAQEAAAAAisLkgmzwLFw="),
     },
   );
 }

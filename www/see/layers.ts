@@ -16,7 +16,7 @@ export function layersOf(blob: Uint8Array): Layer[] {
   const view = new DataView(blob.buffer, blob.byteOffset, blob.byteLength);
   const [kind, flags] = [blob[5]!, blob[7]!];
   if (!(flags & 16)) return [];
-  let at = 16 + (kind === 5 ? 14 + 4 * blob[29]! : PARAMETERS[kind]!);
+  let at = 17 + (kind === 5 ? 14 + 4 * blob[30]! : PARAMETERS[kind]!);
   const byte = () => view.getUint8(at++);
   const word = () => view.getUint32((at += 4) - 4, true);
   const double = () => view.getFloat64((at += 8) - 8, true);

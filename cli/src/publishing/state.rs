@@ -17,8 +17,6 @@ use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::{Profile, hash};
 
 const VERSION: u32 = 1;
-/// The version of keyed feeds. A tool that doesn't know them would publish their lists without the secret.
-const KEYED: u32 = 2;
 
 /// What `state.json` says.
 #[derive(Serialize, Deserialize)]
@@ -87,7 +85,7 @@ impl State {
     pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, hashing: Hashing) -> Self {
         let (lowercase, sha1) = profile.password();
         State {
-            version: if hashing.is_keyed() { KEYED } else { VERSION },
+            version: VERSION,
             feed_id,
             name,
             profile: profile.name().to_owned(),
@@ -203,8 +201,7 @@ impl Folder {
         }
         let text = read::regular(&self.json(), u64::MAX)?;
         let state: State = serde_json::from_slice(&text).with_context(name)?;
-        let version = if state.check.is_some() { KEYED } else { VERSION };
-        ensure!(state.version == version, "{}: this is of another version of the tool", name());
+        ensure!(state.version == VERSION, "{}: this is of another version of the tool", name());
         ensure!(state.has_plain_names(), "{}: it names files that no feed has", name());
         Ok(state)
     }
