@@ -290,6 +290,8 @@ test("info describes the blob", () => {
     count: null,
     capacity: 2,
     fpr: 2 ** -7,
+    urlFpr: null,
+    maxUrlFpr: null,
     bits: 21,
     hashes: 7,
     byteLength: bytes.length,
@@ -368,14 +370,15 @@ test("locations are those of the key that the profile makes of what is given", (
 
 test("a rate that is too low is told as the caller may give it", () => {
   // The least that works, and a little less, by kind and profile.
-  for (const [made, least] of [
-    [RibbonFilter, 2 ** -32],
-    [CuckooFilter, 2 ** -29],
+  // A key of a URL gets a tenth, but in a ribbon filter a twelfth or more, by the shapes that the list has.
+  for (const [made, least, share] of [
+    [RibbonFilter, 2 ** -32, 12],
+    [CuckooFilter, 2 ** -29, 10],
   ]) {
     for (const [profile, times] of [
       ["raw", 1],
       ["password", 1],
-      ["url", 10],
+      ["url", share],
     ]) {
       const fpr = least * times;
       made.from([], { profile, fpr: fpr * 1.0001 });
@@ -384,8 +387,8 @@ test("a rate that is too low is told as the caller may give it", () => {
         ({ code, message }) => {
           assert.equal(code, "invalid_parameter");
           // The number that the message has for this profile is one that works.
-          const [raw, url] = message.match(/\d\.\d+e-\d+/g).map(Number);
-          const said = profile === "url" ? url : raw;
+          const numbers = message.match(/\d\.\d+e-\d+/g).map(Number);
+          const said = profile === "url" ? numbers.at(-1) : numbers[0];
           assert.ok(said >= fpr && said < fpr * 1.01, `${profile}: ${message}`);
           made.from([], { profile, fpr: said });
           return true;

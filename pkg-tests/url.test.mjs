@@ -192,7 +192,9 @@ test("no allowed URL is matched and no listed one is lost, of real lists, at any
       const conflicts = [];
       const options = { profile: "url", fpr, allow: good, onConflict: (conflict) => conflicts.push(conflict) };
       const filter = node.decode(made.from(blacklist, options).toBytes());
-      assert.ok(filter.info().layers === 1 && filter instanceof made);
+      // An allowlist, and a second group of a list of hosts.
+      const { layers } = filter.info();
+      assert.ok(layers >= 1 && layers <= (made === RibbonFilter ? 2 : 1) && filter instanceof made);
       const kept = new Set(conflicts.map(({ key, removed }) => (assert.equal(removed, false), key)));
       for (const host of blacklist) assert.ok(filter.hasUrl(host), host);
       for (const url of good)
@@ -254,16 +256,37 @@ test("of a key in both lists the block list is right, unless told otherwise, and
 });
 
 test("the rate is that of a whole check", () => {
-  // Ten keys each, which is what the builder allows for.
+  // Ten keys each, which is what the builder allows for where it doesn't know which of them the list can have.
   const urls = Array.from({ length: 100_000 }, (_, i) => `https://a.b${i}.example/c/d/e?${i}`);
   assert.equal(node.urlExpressions(urls[0]).length, 10);
   for (const fpr of [0.1, 0.01]) {
-    const filter = RibbonFilter.from(blacklist, { profile: "url", fpr });
+    const filter = CuckooFilter.from(blacklist, { profile: "url", fpr });
     const hits = urls.filter((url) => filter.hasUrl(url)).length;
-    // 1 - (1 - fpr/10)^10 is below fpr, and by how much is known.
-    const expected = urls.length * (1 - (1 - fpr / 10) ** 10);
+    const expected = urls.length * (1 - (1 - filter.estimatedFpr) ** 10);
     assert.ok(Math.abs(hits - expected) < 4 * Math.sqrt(expected), `${hits} of ${urls.length} at ${fpr}`);
-    assert.equal(filter.info().fpr, fpr / 10);
+    assert.ok(filter.estimatedFpr <= fpr / 10);
+  }
+});
+
+test("the rate of a ribbon filter is that of a typical URL, and for no URL two and a half times that", () => {
+  const hosts = blacklist.filter((host) => !/[0-9]$/.test(host));
+  const typical = (host) => Array.from({ length: 100_000 }, (_, i) => `https://${host(i)}/c/d/e?${i}`);
+  for (const fpr of [0.1, 0.01]) {
+    for (const list of [hosts, hosts.slice(0, 5000).map((host, i) => `${host}/${["", "a", "a/b/", "?c"][i % 4]}`)]) {
+      const filter = RibbonFilter.from(list, { profile: "url", fpr });
+      const { urlFpr, maxUrlFpr } = filter.info();
+      assert.ok(urlFpr <= fpr * 1.001 && urlFpr > 0.75 * fpr && maxUrlFpr <= fpr * 2.501, JSON.stringify(filter));
+      // Hosts of two to seven labels: the more, the more keys are asked.
+      const rates = [0, 1, 2, 3, 4, 5].map((more) => {
+        const urls = typical((i) => `${"w.".repeat(more)}b${i}.example`);
+        return urls.filter((url) => filter.hasUrl(url)).length / urls.length;
+      });
+      assert.ok(
+        rates.every((rate) => rate < maxUrlFpr + 5 * Math.sqrt(maxUrlFpr / 100_000)),
+        `${rates} at ${fpr}`,
+      );
+      assert.ok(rates[1] > 0.4 * fpr && rates.at(-1) > rates[0], `${rates} at ${fpr}`);
+    }
   }
 });
 

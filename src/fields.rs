@@ -23,12 +23,12 @@ impl<'a> Cursor<'a> {
         self.error.map_or(Ok(()), Err)
     }
 
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn refuse(&mut self, error: Error) {
         self.error.get_or_insert(error);
     }
 
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn rule(&mut self, holds: bool, rule: &'static str) {
         if !holds {
             self.refuse(Error::rule(rule));
@@ -41,7 +41,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `length` bytes, or none if they aren't all there.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn slice(&mut self, length: u64) -> &'a [u8] {
         let (start, have) = (self.at, self.bytes.len() as u64);
         let needed = (start as u64).saturating_add(length);
@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number of at most 8 bytes.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn number(&mut self, length: u64) -> u64 {
         self.slice(length).iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
     }
@@ -93,7 +93,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn unsupported(&mut self, reason: &'static str) {
         self.refuse(Error::UnsupportedFormat { reason });
     }
@@ -109,7 +109,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The bytes that aren't read yet.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn left(&self) -> &'a [u8] {
         if self.error.is_some() {
             return &[];
@@ -123,7 +123,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The last `length` bytes: all that are left.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn last(&mut self, length: u64) -> &'a [u8] {
         let slice = self.slice(length);
         self.end();
@@ -131,7 +131,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Refuses bytes that are left.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn end(&mut self) {
         let extra = self.left().len() as u64;
         if extra > 0 {
@@ -154,7 +154,7 @@ impl Default for Fields {
 
 impl Fields {
     // Not inlined, like the next: wasm has two dozen callers.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn slice(&mut self, bytes: &[u8]) {
         if self.done.is_ok() {
             self.done = append(&mut self.bytes, bytes);
@@ -162,7 +162,7 @@ impl Fields {
     }
 
     /// The first bytes of a number.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn number(&mut self, number: u64, length: usize) {
         self.slice(within(&number.to_le_bytes(), ..length));
     }

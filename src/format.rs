@@ -7,7 +7,8 @@
 //!      4     1  version: 1
 //!      5     1  kind: 1 bloom, 2 counting, 3 scalable, 4 cuckoo, 5 ribbon, 6 foreign, 7 delta
 //!      6     1  profile: 0 raw, 1 url, 2 password
-//!      7     2  flags: 1 name, 2 creation time; of passwords 4 lower-cased, 8 SHA-1; 16 layers; 32 keyed
+//!      7     2  flags: 1 name, 2 creation time; of passwords 4 lower-cased, 8 SHA-1; 16 layers; 32 keyed;
+//!               64 slots
 //!      9     8  seed
 //!     17     8  with flag 32: check value of the secret
 //!      …        parameters of the kind
@@ -15,14 +16,15 @@
 //!               counting:  bits (u32), hashes (u8), counter bits (u8)
 //!               scalable:  initial capacity (u32), growth (u8), fpr (f64), tightening (f64), count (u64)
 //!               cuckoo:    buckets (u32), fingerprint bits (u8)
-//!               ribbon:    count (u32), fpr (f64), attempt (u8), stages (u8); rows (u32) of each
+//!               ribbon:    count (u32), fpr (f64), attempt (u8), stages (u8); rows (u32) of each; with flag 64 its map
+//!                          (u32)
 //!               foreign:   scheme (u8), keys (u8), layout (u8), parts (u8), length of the note (u16); of each part its
 //!                          bits (u64), bytes (u32) and hashes (u16); the note
 //!               delta:     parent (u64)
 //!      …  1 + n  with flag 1: length and UTF-8 bytes of the name
 //!      …     8  with flag 2: creation time, milliseconds since 1970
-//!      …        with flag 16: layers (u8), live keys (u32); of each layer its kind (u8), salt (u32), fpr (f64) and
-//!               levels (u8); of each level its count (u32), attempt (u8), stages (u8); rows (u32) of each
+//!      …        with flag 16: layers (u8), live keys (u32); of each layer its kind (u8), salt (u32), fpr (f64), with
+//!               flag 64 its map (u32), and levels (u8); of each level its count (u32), attempt (u8), stages (u8); rows (u32) of each
 //!      …        payload: the filter's bytes, then each level's; their length follows from the parameters
 //!      …     8  XXH64, seed 0, of everything before
 //! ```
@@ -44,6 +46,7 @@ use crate::hash::{Access, Checksum, Hashing, Secret, digest, digest_of_parts};
 use crate::kind::Kind;
 use crate::layers::{Layer, LayerKind, Stack, level_fpr};
 use crate::profile::Profile;
+use crate::slots::Slots;
 use crate::vectors::{append, copied, push, reserve, shared, within};
 
 const MAGIC: [u8; 4] = [0xb5, b'B', b'L', b'M'];
@@ -54,9 +57,11 @@ const HAS_NAME: u16 = 1;
 const HAS_CREATED_AT: u16 = 2;
 const HAS_LAYERS: u16 = 16;
 const IS_KEYED: u16 = 32;
-const ALL_FLAGS: u16 = HAS_NAME | HAS_CREATED_AT | Profile::FLAGS | HAS_LAYERS | IS_KEYED;
+const HAS_SLOTS: u16 = 64;
+const ALL_FLAGS: u16 = HAS_NAME | HAS_CREATED_AT | Profile::FLAGS | HAS_LAYERS | IS_KEYED | HAS_SLOTS;
 const CHECKSUM: usize = 8;
 const PROFILE_RULE: &str = "the profile must be 0 (raw), 1 (url) or 2 (password)";
+const SLOTS_RULE: &str = "only the keys of URLs in ribbon filters have slots";
 const NAME_TOO_LONG: Error = Error::rule("name must be at most 255 bytes of UTF-8");
 
 /// Fails unless a blob can have this name.
@@ -366,14 +371,18 @@ impl Blob {
         let profile = cursor.u8();
         cursor.rule(profile <= 2, PROFILE_RULE);
         let flags = cursor.u16();
-        cursor.rule(flags & !ALL_FLAGS == 0, "the flags must be a sum of 1, 2, 4, 8, 16 and 32");
+        cursor.rule(flags & !ALL_FLAGS == 0, "the flags must be a sum of 1, 2, 4, 8, 16, 32 and 64");
         let options = flags & Profile::FLAGS;
         cursor.rule(profile == 2 || options == 0, "only the profile password has options");
+        let slotted = flags & HAS_SLOTS != 0;
+        let may_be_slotted = profile == 1 && [Kind::Ribbon.number(), DELTA].contains(&kind);
+        cursor.rule(!slotted || may_be_slotted, SLOTS_RULE);
         let seed = cursor.u64();
         let check = if flags & IS_KEYED != 0 { Some(cursor.u64()) } else { None };
         // Once it is there, since a cursor without bytes gives zeros.
         cursor.done()?;
         let hashing = access.hashing(seed, check)?;
+        let hashing = if slotted { hashing.with_slots() } else { hashing };
         cursor.rule(flags & HAS_LAYERS != 0 || !is_delta, "a delta must have flag 16");
         let parent = if is_delta { Some(cursor.u64()) } else { None };
         let base = if is_delta {
@@ -421,7 +430,10 @@ impl Blob {
             | if name.is_some() { HAS_NAME } else { 0 }
             | if created_at.is_some() { HAS_CREATED_AT } else { 0 }
             | if self.stack.layers().is_empty() && parent.is_none() { 0 } else { HAS_LAYERS }
-            | if check.is_some() { IS_KEYED } else { 0 };
+            | if check.is_some() { IS_KEYED } else { 0 }
+            | if base.hashing().is_slotted() { HAS_SLOTS } else { 0 };
+        let may_be_slotted = self.profile == Profile::Url && base.kind() == Kind::Ribbon;
+        Error::unless(flags & HAS_SLOTS == 0 || may_be_slotted, SLOTS_RULE)?;
         let mut fields = Fields::default();
         fields.slice(&MAGIC);
         fields.u8(VERSION.into());
@@ -458,6 +470,7 @@ impl Blob {
                 fields.u32(ribbon.count());
                 fields.f64(ribbon.fpr());
                 fields.stages(ribbon);
+                fields.slots(ribbon.hashing(), ribbon.slots());
             }
             (None, Filter::Foreign(foreign)) => {
                 fields.u8(foreign.scheme() as u32);
@@ -491,6 +504,7 @@ impl Blob {
                 fields.u8(layer.kind() as u32);
                 fields.u32(layer.salt());
                 fields.f64(layer.fpr());
+                fields.slots(base.hashing(), layer.slots());
                 fields.u8(layer.levels().len() as u32);
                 for level in layer.levels() {
                     fields.u32(level.count());
@@ -503,7 +517,14 @@ impl Blob {
 }
 
 impl Fields {
-    #[inline(never)]
+    /// A map, if there are slots.
+    fn slots(&mut self, hashing: &Hashing, slots: Slots) {
+        if hashing.is_slotted() {
+            self.u32(slots.bits());
+        }
+    }
+
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn stages(&mut self, ribbon: &RibbonFilter) {
         self.u8(ribbon.attempt().into());
         self.u8(ribbon.rows().len() as u32);
@@ -512,7 +533,7 @@ impl Fields {
 }
 
 /// A copy of a name's bytes as text.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(crate) fn text(bytes: &[u8]) -> Result<String> {
     String::from_utf8(copied(bytes)?).map_err(|_| Error::rule("the name must be UTF-8"))
 }
@@ -537,7 +558,10 @@ impl Cursor<'_> {
             }
             Kind::Ribbon => {
                 let (count, fpr) = (self.u32(), self.f64());
-                self.ribbon(count, fpr, hashing)?.into()
+                let ribbon = self.ribbon(count, fpr, hashing);
+                let slots = self.slots(hashing, count == 0);
+                self.done()?;
+                ribbon?.only(slots).into()
             }
             Kind::Bloom => {
                 let (bits, hashes) = (self.u32(), self.u8());
@@ -545,6 +569,18 @@ impl Cursor<'_> {
             }
             Kind::Foreign => self.foreign(hashing.seed())?.into(),
         })
+    }
+
+    /// A map, if there are slots: empty or not.
+    fn slots(&mut self, hashing: Hashing, is_empty: bool) -> Slots {
+        if !hashing.is_slotted() {
+            return Slots::ANY;
+        }
+        let slots = Slots::from_bits(self.u32());
+        self.rule(slots.is_some(), "the highest two bits of a map must be 0");
+        let slots = slots.unwrap_or(Slots::NONE);
+        self.rule(slots.is_empty() == is_empty, "a map must be 0 where there are no keys, and only there");
+        slots
     }
 
     /// The rest of a ribbon filter's parameters.
@@ -558,7 +594,7 @@ impl Cursor<'_> {
     }
 
     /// The parameters of a foreign filter. A scheme, or a sort of keys, that came with a later release is as a kind would be.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn foreign(&mut self, seed: u64) -> Result<ForeignFilter> {
         let scheme = Scheme::from_number(self.u8());
         let keys = KeyType::from_number(self.u8());
@@ -578,12 +614,13 @@ impl Cursor<'_> {
     }
 
     /// A layer whose levels lack their bytes.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn layer(&mut self, hashing: Hashing) -> Result<Layer> {
         let kind = self.u8();
         self.rule(matches!(kind, 1 | 2), "a layer must be 1 (include) or 2 (exclude)");
         let kind = if kind == 1 { LayerKind::Include } else { LayerKind::Exclude };
-        let (salt, fpr, total) = (self.u32(), self.f64(), self.u8());
+        let (salt, fpr) = (self.u32(), self.f64());
+        let (slots, total) = (self.slots(hashing, false), self.u8());
         let mut levels = Vec::new();
         for i in 0..usize::from(total) {
             let count = self.u32();
@@ -592,7 +629,7 @@ impl Cursor<'_> {
             push(&mut levels, level?)?;
         }
         self.done()?;
-        Layer::from_parts(kind, salt, fpr, levels)
+        Layer::from_parts(kind, salt, fpr, slots, levels)
     }
 
     fn name(&mut self) -> Result<String> {

@@ -1,5 +1,5 @@
 //! Turns a key's bytes into its 64-bit digest, from which every filter derives everything else. Imports only
-//! `error`.
+//! `error`, `kind`, `profile` and `slots`.
 //!
 //! The digest is XXH64 (<https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>), seeded. It is the
 //! fastest good hash that WebAssembly runs at native speed: XXH3, wyhash and rapidhash need the high half of a
@@ -14,6 +14,9 @@ use siphasher::sip::SipHasher24;
 use twox_hash::XxHash64;
 
 use crate::error::{Error, Result};
+use crate::kind::Kind;
+use crate::profile::Profile;
+use crate::slots::{slot, with_slot};
 
 /// A full-period multiplier for 64-bit congruential generators with good spectra in 2 to 8 dimensions. Steele and Vigna
 /// 2022, "Computationally easy, spectrally good multipliers for congruential pseudorandom number generators", table 6.
@@ -84,12 +87,13 @@ impl Secret {
 pub struct Hashing {
     seed: u64,
     key: Option<Key>,
+    slotted: bool,
 }
 
-/// Equal seeds, and equal secrets if there are any, as far as their check values tell.
+/// Equal seeds, and equal secrets if there are any, as far as their check values tell; both with slots or neither.
 impl PartialEq for Hashing {
     fn eq(&self, other: &Self) -> bool {
-        (self.seed, self.check()) == (other.seed, other.check())
+        (self.seed, self.check(), self.slotted) == (other.seed, other.check(), other.slotted)
     }
 }
 
@@ -105,7 +109,7 @@ struct Key {
 impl From<u64> for Hashing {
     /// By XXH64 under this seed.
     fn from(seed: u64) -> Self {
-        Hashing { seed, key: None }
+        Hashing { seed, key: None, slotted: false }
     }
 }
 
@@ -121,7 +125,12 @@ impl Hashing {
     /// which keys they have in common.
     pub fn keyed(secret: &Secret, seed: u64) -> Self {
         let [check, first, second] = [0, 1, 2].map(|which| secret.derive(seed, which));
-        Hashing { seed, key: Some(Key { sip: [first, second], check }) }
+        Hashing { seed, key: Some(Key { sip: [first, second], check }), slotted: false }
+    }
+
+    /// The same for keys of URLs: the highest 5 bits of a digest are the key's [slot].
+    pub fn with_slots(self) -> Self {
+        Hashing { slotted: true, ..self }
     }
 
     /// The seed.
@@ -134,16 +143,46 @@ impl Hashing {
         self.key.is_some()
     }
 
+    /// The same for a new filter of this kind: with [slots](slot), if it is a ribbon filter of URLs.
+    pub fn for_filter(self, profile: Profile, kind: Kind) -> Self {
+        if profile == Profile::Url && kind == Kind::Ribbon { self.with_slots() } else { self }
+    }
+
+    /// The rate to build such a filter with, for a rate of whole checks. With slots it is the same, and the builder sees
+    /// to the keys; otherwise it is that of a key.
+    pub fn build_fpr(&self, profile: Profile, fpr: f64) -> f64 {
+        if self.slotted { fpr } else { profile.key_fpr(fpr) }
+    }
+
+    /// Whether digests have [slots](slot).
+    #[inline]
+    pub fn is_slotted(&self) -> bool {
+        self.slotted
+    }
+
     /// What tells a wrong secret, in the blob of a keyed filter.
     pub fn check(&self) -> Option<u64> {
         self.key.map(|key| key.check)
     }
 
     /// The digest of a key.
+    #[inline]
+    pub fn digest(&self, key: &[u8]) -> u64 {
+        if self.slotted { self.digest_in(key, slot(key)) } else { self.whole_digest(key) }
+    }
+
+    /// The digest of a key whose slot is known.
+    #[inline]
+    pub(crate) fn digest_in(&self, key: &[u8], slot: u32) -> u64 {
+        let digest = self.whole_digest(key);
+        if self.slotted { with_slot(digest, slot) } else { digest }
+    }
+
+    /// The digest of a key without its slot: all 64 bits of the hash.
     // Not inlined in the wasm, like the functions that it calls.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     #[cfg_attr(not(target_arch = "wasm32"), inline)]
-    pub fn digest(&self, key: &[u8]) -> u64 {
+    pub(crate) fn whole_digest(&self, key: &[u8]) -> u64 {
         match self.key {
             None => digest(self.seed, key),
             Some(Key { sip, .. }) => siphash(sip, key),
@@ -184,7 +223,8 @@ impl Access<'_> {
             (Access::Secret(None), Some(_)) => Err(Error::SecretRequired),
             // Where seed or check value differ, it equals no other and is asked for nothing.
             (Access::As(Hashing { key, .. }), Some(check)) => {
-                Ok(Hashing { seed, key: Some(Key { sip: key.map_or([0; 2], |key| key.sip), check }) })
+                let sip = key.map_or([0; 2], |key| key.sip);
+                Ok(Hashing { seed, key: Some(Key { sip, check }), slotted: false })
             }
         }
     }
@@ -192,7 +232,7 @@ impl Access<'_> {
 
 /// The SHA-1 of some bytes.
 // One copy in the wasm, too.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(crate) fn sha1(bytes: &[u8]) -> [u8; 20] {
     Sha1::digest(bytes).into()
 }
@@ -221,7 +261,7 @@ impl Default for Checksum {
 impl Checksum {
     /// Hashes what was appended to the bytes since the last call.
     // Not inlined, so that V8 optimises it while a blob still arrives.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn advance(&mut self, bytes: &[u8]) {
         self.hasher.write(bytes.get(self.taken..).unwrap_or_default());
         self.taken = self.taken.max(bytes.len());

@@ -5,6 +5,7 @@ use crate::filters::foreign::Format;
 use crate::filters::{Filter, ForeignFilter};
 use crate::format::Blob;
 use crate::params::power;
+use crate::profile::Profile;
 use crate::vectors::push;
 
 /// A description of a filter, without the bits themselves. The tool prints it as JSON, and JavaScript's `info()`
@@ -30,8 +31,14 @@ pub struct FilterInfo<'a> {
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub capacity: Option<u64>,
     /// The false-positive rate at that capacity, 0 to 1; the present rate is [`Filter::estimated_fpr`]. Of a foreign
-    /// filter it is the present one: nothing tells for how many keys its software made it.
+    /// filter it is the present one: nothing tells for how many keys its software made it. It is the rate of a key; of a
+    /// list of URLs whose keys have two rates, their mean.
     pub fpr: f64,
+    /// With the profile `url`, the chance that a typical URL which isn't on the list is "maybe present", 0 to 1.
+    pub url_fpr: Option<f64>,
+    /// With the profile `url`, the most that this chance is for any URL, 0 to 1. A URL that browsers may read in two ways
+    /// has twice that.
+    pub max_url_fpr: Option<f64>,
     /// The number of bits of the filter.
     pub bits: u64,
     /// Hashes per key; none for scalable, cuckoo and ribbon, and for a foreign filter of fingerprints or several parts.
@@ -80,7 +87,7 @@ pub enum Parameter {
 }
 
 /// The parameters of a foreign filter with their names, which are those of the options with which its original is read.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn parameters(filter: &ForeignFilter) -> Result<Vec<(&'static str, Parameter)>> {
     let (format, parts) = (filter.format(), filter.parts());
     let mut found = Vec::new();
@@ -174,7 +181,14 @@ impl<'a> FilterInfo<'a> {
                 (Some(cuckoo.capacity()), cuckoo.fpr_of(cuckoo.capacity()), bits, None)
             }
             Filter::Ribbon(ribbon) => {
-                (Some(ribbon.count().into()), ribbon.fpr(), ribbon.as_bytes().len() as u64 * 8, None)
+                let second =
+                    stack.second_group().and_then(|layer| Some((layer.fpr(), layer.levels().first()?)));
+                let groups = [(ribbon.fpr(), ribbon)].into_iter().chain(second);
+                let count: u64 = groups.clone().map(|(_, group)| u64::from(group.count())).sum();
+                let bytes: usize = groups.clone().map(|(_, group)| group.as_bytes().len()).sum();
+                let hits: f64 = groups.map(|(fpr, group)| fpr * f64::from(group.count())).sum();
+                let fpr = if second.is_some() { hits / count as f64 } else { ribbon.fpr() };
+                (Some(count), fpr, bytes as u64 * 8, None)
             }
             Filter::Foreign(foreign) => {
                 let only = foreign.parts().first().filter(|_| foreign.parts().len() == 1);
@@ -192,6 +206,8 @@ impl<'a> FilterInfo<'a> {
             count: stack.count(),
             capacity,
             fpr,
+            url_fpr: (blob.profile() == Profile::Url).then(|| stack.url_fpr()),
+            max_url_fpr: (blob.profile() == Profile::Url).then(|| stack.max_url_fpr()),
             bits,
             hashes,
             bits_per_key: (per_key.is_finite() && per_key > 0.0).then_some(per_key),

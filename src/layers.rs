@@ -14,15 +14,18 @@ use std::sync::Arc;
 use crate::batch::{BATCH, Batch};
 use crate::digests::{distinct, select, sort, strangers};
 use crate::error::{Error, Result};
-use crate::filters::{Filter, RibbonFilter};
+use crate::filters::{Filter, RibbonFilter, require_fpr};
 use crate::hash::{GOLDEN, Hashing, MULTIPLIER};
-use crate::kind::Recipe;
+use crate::kind::{Kind, Recipe};
+use crate::params::require_rate;
+use crate::slots::{self, Group, SLOTS, Slots};
 use crate::vectors::{append, copied, push, shared};
 
 /// The largest number of layers in a stack.
 const MAX: usize = 255;
 /// How far the salts of two layers are apart. Each level takes one.
 const SALTS: u32 = 256;
+const TOO_MANY_KEYS: Error = Error::rule("a filter with layers holds fewer than 2^32 keys");
 const TOO_MANY: &str = "a filter has at most 255 layers; build a new base";
 
 /// What a layer does with the keys that it holds.
@@ -40,6 +43,8 @@ pub struct Layer {
     kind: LayerKind,
     salt: u32,
     fpr: f64,
+    /// The slots of the keys that it includes or excludes; any, unless digests have slots.
+    slots: Slots,
     levels: Vec<RibbonFilter>,
 }
 
@@ -49,6 +54,7 @@ impl Layer {
         kind: LayerKind,
         salt: u32,
         fpr: f64,
+        slots: Slots,
         levels: Vec<RibbonFilter>,
     ) -> Result<Self> {
         let most = if kind == LayerKind::Include { 1 } else { 2 };
@@ -56,7 +62,7 @@ impl Layer {
             let rule = "an include must have 1 level and an exclude 1 or 2, none of them empty";
             return Err(Error::rule(rule));
         }
-        Ok(Layer { kind, salt, fpr, levels })
+        Ok(Layer { kind, salt, fpr, slots, levels })
     }
 
     /// What the layer does.
@@ -72,6 +78,11 @@ impl Layer {
     /// The rate of level 0; every further level has 1/2.
     pub fn fpr(&self) -> f64 {
         self.fpr
+    }
+
+    /// The slots of the keys that it includes or excludes, if digests have slots. It isn't asked for other keys.
+    pub fn slots(&self) -> Slots {
+        self.slots
     }
 
     /// The levels: one in an include, one or two in an exclude.
@@ -91,7 +102,8 @@ impl Layer {
     /// Whether the layer decides about this key.
     fn hits(&self, digest: u64) -> bool {
         let mut levels = self.levels.iter();
-        levels.next().is_some_and(|level| passes(level, digest, self.salt))
+        self.slots.holds(digest)
+            && levels.next().is_some_and(|level| passes(level, digest, self.salt))
             && !levels.next().is_some_and(|level| passes(level, digest, self.salt.wrapping_add(1)))
     }
 
@@ -102,7 +114,7 @@ impl Layer {
 }
 
 /// The rate of a level in a layer of this rate.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(crate) fn level_fpr(fpr: f64, level: usize) -> f64 {
     if level == 0 { fpr } else { 0.5 }
 }
@@ -132,7 +144,8 @@ pub struct Update<'a> {
     /// Keys that must be absent unless they are live. Later updates don't know them, so pass them each time.
     pub allowed: &'a [u64],
     /// The rate of the include, at least 2^-32 and below 1. It is also the chance that the include brings a removed key
-    /// back.
+    /// back. If digests have [slots], it is the rate of a whole check of a URL, and a key gets what [`slots::key_fpr`]
+    /// makes of it.
     pub fpr: f64,
 }
 
@@ -176,6 +189,9 @@ impl Stack {
     /// Builds a filter of the members, with a layer that excludes the allowed keys if there are any. Both lists hold
     /// digests, in any order, repeated or not. The members may be used up.
     ///
+    /// If digests have [slots], `fpr` is the rate of a whole check of a URL, and the filter may be in two parts: a base
+    /// and an include, for keys of different slots.
+    ///
     /// # Errors
     /// Those of [`Filter::from_digests`] and [`Stack::update`].
     pub fn build(
@@ -186,13 +202,41 @@ impl Stack {
         hashing: impl Into<Hashing>,
     ) -> Result<Self> {
         let hashing = hashing.into();
-        let Some(allowed) = allowed else {
-            return Stack::new(Filter::from_digests(recipe, members, fpr, hashing)?);
+        let make = |members: &mut Vec<u64>| match recipe.kind {
+            Kind::Ribbon if hashing.is_slotted() => Self::of_slots(members, fpr, hashing),
+            _ => Stack::new(Filter::from_digests(recipe, members, fpr, hashing)?),
         };
+        let Some(allowed) = allowed else { return make(members) };
         sort(members)?;
-        let mut stack = Stack::new(Filter::from_digests(recipe, &mut copied(members)?, fpr, hashing)?)?;
+        let mut stack = make(&mut copied(members)?)?;
         // There is nothing to include, so the rate of an include doesn't matter.
         stack.update(Update { live: members, removed: &[], allowed, fpr: 0.5 })?;
+        Ok(stack)
+    }
+
+    /// A ribbon filter of digests that have slots, in the groups of [`slots::plan`].
+    fn of_slots(members: &mut Vec<u64>, fpr: f64, hashing: Hashing) -> Result<Self> {
+        slots::require_url_fpr(fpr)?;
+        sort(members)?;
+        let count = u32::try_from(members.len()).map_err(|_| TOO_MANY_KEYS)?;
+        let mut counts = [0; SLOTS];
+        for &digest in &*members {
+            let count = counts.get_mut(slots::of(digest) as usize);
+            *count.ok_or(Error::rule("the highest 5 bits of these digests must be slots"))? += 1;
+        }
+        let (first, second) = slots::plan(&counts, fpr);
+        // Digests have 5 bits less for the key.
+        for group in [Some(first), second].into_iter().flatten() {
+            require_rate(u64::from(count) << 5, group.fpr)?;
+        }
+        let Some(Group { slots, fpr }) = second else {
+            return Stack::new(RibbonFilter::from_digests(members, first.fpr, hashing)?);
+        };
+        let mut group = select(members, &|digest| slots.holds(digest))?;
+        members.retain(|&digest| first.slots.holds(digest));
+        let mut stack = Stack::new(RibbonFilter::from_digests(members, first.fpr, hashing)?)?;
+        stack.include(&mut group, fpr, slots)?;
+        stack.count = Some(count);
         Ok(stack)
     }
 
@@ -308,6 +352,27 @@ impl Stack {
         if self.layers.is_empty() { base } else { self.through_layers(digest, base) }
     }
 
+    /// The slots of the keys that can be present; any, unless digests have slots.
+    pub fn slots(&self) -> Slots {
+        let base = match &*self.base {
+            Filter::Ribbon(ribbon) => ribbon.slots(),
+            _ => return Slots::ANY,
+        };
+        let includes = self.layers.iter().filter(|layer| layer.kind == LayerKind::Include);
+        includes.fold(base, |slots, layer| slots.union(layer.slots))
+    }
+
+    /// Like [`Stack::has`], for a key of URLs whose slot is known, as
+    /// [`Canonical::expressions_in`](crate::keys::url::Canonical::expressions_in) gives them for [`Stack::slots`]: this
+    /// is how to look up a URL without hashing keys that can't be there.
+    #[inline]
+    pub fn has_in(&self, slot: u32, key: &[u8]) -> bool {
+        match &*self.base {
+            Filter::Foreign(filter) => filter.has(key),
+            _ => self.has_digest(self.hashing().digest_in(key, slot)),
+        }
+    }
+
     /// What the layers make of the base's answer. The newest layer that the digest hits decides. So if it hits none of
     /// those that say otherwise than the base, the others needn't be asked; of an update that is one of two layers.
     fn through_layers(&self, digest: u64, base: bool) -> bool {
@@ -375,7 +440,7 @@ impl Stack {
     }
 
     // One copy in the wasm.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn ask(&self, batch: &mut Batch, answers: &mut Vec<u8>) -> Result<()> {
         batch.ask(|digests| self.has_batch(digests), answers)
     }
@@ -391,12 +456,50 @@ impl Stack {
         answers
     }
 
-    /// The chance that a key which was neither added nor removed nor allowed is "maybe present".
+    /// The chance that a key which was neither added nor removed nor allowed is "maybe present". If digests have slots,
+    /// it is that of a key which can be present, as URLs ask for them.
     pub fn estimated_fpr(&self) -> f64 {
-        self.layers.iter().fold(self.base.estimated_fpr(), |below, layer| {
+        let slots = self.slots();
+        if !self.hashing().is_slotted() || slots.is_empty() {
+            return self.rate(|_| true);
+        }
+        self.url_fpr() / slots.iter().map(slots::weight).sum::<f64>()
+    }
+
+    /// The rate of keys that are asked of those parts alone whose slots pass the test.
+    fn rate(&self, asks: impl Fn(Slots) -> bool) -> f64 {
+        let base = match &*self.base {
+            Filter::Ribbon(ribbon) if !asks(ribbon.slots()) => 0.0,
+            base => base.estimated_fpr(),
+        };
+        self.layers.iter().filter(|layer| asks(layer.slots)).fold(base, |below, layer| {
             let (hit, include) = (layer.hit_rate(), layer.kind == LayerKind::Include);
             hit * f64::from(u8::from(include)) + (1.0 - hit) * below
         })
+    }
+
+    /// The chance that a typical URL which isn't on the list is "maybe present", for a filter of URLs: the rate of each
+    /// [slot](slots), times the chance that a check asks for it.
+    pub fn url_fpr(&self) -> f64 {
+        self.rates().map(|(slot, rate)| rate * slots::weight(slot)).sum::<f64>().min(1.0)
+    }
+
+    /// At most this chance has any URL, for a filter of URLs: the rate of all slots together. A URL with a second reading
+    /// has twice that.
+    pub fn max_url_fpr(&self) -> f64 {
+        self.rates().map(|(_, rate)| rate).sum::<f64>().min(1.0)
+    }
+
+    /// The rate of each slot.
+    fn rates(&self) -> impl Iterator<Item = (u32, f64)> {
+        (0..SLOTS as u32).map(|slot| (slot, self.rate(|slots| slots.has(slot))))
+    }
+
+    /// The include that holds the second group of the keys of a list of URLs, if they are in two.
+    pub(crate) fn second_group(&self) -> Option<&Layer> {
+        let Filter::Ribbon(base) = &*self.base else { return None };
+        let first = self.layers.first().filter(|layer| layer.kind == LayerKind::Include)?;
+        first.slots.is_disjoint(base.slots()).then_some(first)
     }
 
     /// The number of live members, if it is known: always if there are layers, otherwise like [`Filter::count`].
@@ -435,19 +538,17 @@ impl Stack {
 
     /// Like [`Stack::update`], but may leave some layers behind if it fails. Returns how many keys are live.
     fn try_update(&mut self, Update { live, removed, allowed, fpr }: Update) -> Result<u32> {
-        let count = u32::try_from(distinct(live)?)
-            .map_err(|_| Error::rule("a filter with layers holds fewer than 2^32 keys"))?;
+        if self.hashing().is_slotted() { slots::require_url_fpr(fpr) } else { require_fpr(fpr) }?;
+        let count = u32::try_from(distinct(live)?).map_err(|_| TOO_MANY_KEYS)?;
         self.exclude(removed, live, count)?;
 
         let below = self.layers.len();
         // A live key that is a maybe already, even by chance, needn't be here: all later layers know that it is live.
         let mut denied = select(live, &|digest| !self.has_digest(digest))?;
-        let salt = self.next_salt()?;
-        let include = level(&mut denied, Vec::new(), fpr, *self.hashing(), salt)?;
-        if include.count() > 0 {
-            let mut levels = Vec::new();
-            push(&mut levels, include)?;
-            self.push(LayerKind::Include, salt, fpr, levels)?;
+        if !denied.is_empty() {
+            let slots = self.slots_of(&denied);
+            let fpr = if self.hashing().is_slotted() { slots::key_fpr(slots, fpr) } else { fpr };
+            self.include(&mut denied, fpr, slots)?;
         }
 
         self.exclude(allowed, live, count)?;
@@ -462,20 +563,40 @@ impl Stack {
         Err(Error::BuildFailed)
     }
 
+    /// The slots of digests; any, unless digests have slots.
+    fn slots_of(&self, digests: &[u64]) -> Slots {
+        if self.hashing().is_slotted() { Slots::of(digests) } else { Slots::ANY }
+    }
+
+    /// Includes digests of these slots, which are used up.
+    fn include(&mut self, digests: &mut Vec<u64>, fpr: f64, slots: Slots) -> Result<()> {
+        let salt = self.next_salt()?;
+        let mut levels = Vec::new();
+        push(&mut levels, level(digests, Vec::new(), fpr, *self.hashing(), salt)?)?;
+        self.push(LayerKind::Include, salt, fpr, slots, levels)
+    }
+
     /// Excludes the digests that are maybes and not live. `count` is the number of live keys.
     fn exclude(&mut self, digests: &[u64], live: &[u64], count: u32) -> Result<()> {
         let excluded = strangers(digests, live, &|digest| self.has_digest(digest))?;
         if excluded.is_empty() {
             return Ok(());
         }
+        let slots = self.slots_of(&excluded);
+        // Those live keys that aren't asked for need no care.
+        let asked = if slots == Slots::ANY {
+            count as usize
+        } else {
+            live.iter().filter(|&&digest| slots.holds(digest)).count()
+        };
         // Each of the n excluded keys costs log2(1/fpr) bits at level 0. All of them, and the live keys that pass level
-        // 0, cost 1 bit each at level 1. The sum is smallest at fpr = n / (ln 2 count).
+        // 0, cost 1 bit each at level 1. The sum is smallest at fpr = n / (ln 2 live).
         let n = excluded.len() as f64;
         let least = (n * 100.0 / 4_294_967_296.0).max(1.0) / 4_294_967_296.0;
-        let fpr = (n / (std::f64::consts::LN_2 * f64::from(count))).max(least).min(0.5);
+        let fpr = (n / (std::f64::consts::LN_2 * asked.max(1) as f64)).max(least).min(0.5);
         let salt = self.next_salt()?;
-        let levels = separate(excluded, live, fpr, *self.hashing(), salt)?;
-        self.push(LayerKind::Exclude, salt, fpr, levels)
+        let levels = separate(excluded, live, slots, fpr, *self.hashing(), salt)?;
+        self.push(LayerKind::Exclude, salt, fpr, slots, levels)
     }
 
     /// A salt above those of all levels here.
@@ -485,11 +606,18 @@ impl Stack {
         highest.checked_add(SALTS).ok_or(Error::rule(rule))
     }
 
-    fn push(&mut self, kind: LayerKind, salt: u32, fpr: f64, levels: Vec<RibbonFilter>) -> Result<()> {
+    fn push(
+        &mut self,
+        kind: LayerKind,
+        salt: u32,
+        fpr: f64,
+        slots: Slots,
+        levels: Vec<RibbonFilter>,
+    ) -> Result<()> {
         if self.layers.len() == MAX {
             return Err(Error::rule(TOO_MANY));
         }
-        let layer = Layer::from_parts(kind, salt, fpr, levels)?;
+        let layer = Layer::from_parts(kind, salt, fpr, slots, levels)?;
         push(&mut self.layers, shared(layer)?)
     }
 }
@@ -498,13 +626,14 @@ impl Stack {
 fn separate(
     excluded: Vec<u64>,
     live: &[u64],
+    slots: Slots,
     fpr: f64,
     hashing: Hashing,
     salt: u32,
 ) -> Result<Vec<RibbonFilter>> {
     let mut levels = Vec::new();
     let first = level(&mut copied(&excluded)?, Vec::new(), fpr, hashing, salt)?;
-    let mistaken = select(live, &|digest| passes(&first, digest, salt))?;
+    let mistaken = select(live, &|digest| slots.holds(digest) && passes(&first, digest, salt))?;
     push(&mut levels, first)?;
     if !mistaken.is_empty() {
         let mut all = copied(&excluded)?;
@@ -551,7 +680,7 @@ mod tests {
         assert_eq!(levels.len(), 2);
         let empty = RibbonFilter::from_digests(&mut Vec::new(), 0.5, 7).unwrap();
         let refused = |kind, levels: &[RibbonFilter]| {
-            let layer = Layer::from_parts(kind, *salt, *fpr, levels.to_vec());
+            let layer = Layer::from_parts(kind, *salt, *fpr, Slots::ANY, levels.to_vec());
             layer.is_err_and(|error| error.code() == "invalid_parameter")
         };
         assert!(!refused(LayerKind::Exclude, &levels[..2]));

@@ -21,6 +21,7 @@
 //!
 //! - [`error`], [`kind`] and [`profile`] import nothing; `vectors` grows vectors without aborting.
 //! - `fields` reads and writes numbers in order.
+//! - [`slots`] says which shapes the keys of URLs have.
 //! - [`hash`] turns a key into a 64-bit digest, [`digests`] works on sets of digests, and [`params`] holds the
 //!   formulas.
 //! - Each file in [`filters`] is one algorithm over digests; `batch` holds keys that are asked together, and
@@ -53,6 +54,7 @@ pub mod layers;
 pub mod params;
 pub mod profile;
 pub mod shards;
+pub mod slots;
 #[doc(hidden)]
 pub mod vectors;
 #[cfg(all(feature = "reader", target_arch = "wasm32"))]

@@ -109,7 +109,7 @@ impl Double {
     }
 
     /// a b.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn product(a: f64, b: f64) -> Self {
         // Halves of 26 bits, whose products are exact.
         let half = |x: f64| {
@@ -121,7 +121,7 @@ impl Double {
         Double(product, a1 * b1 - product + a1 * b2 + a2 * b1 + a2 * b2)
     }
 
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn times(self, other: Self) -> Self {
         let Double(product, error) = Self::product(self.0, other.0);
         Self::joined(product, error + self.0 * other.1 + self.1 * other.0)
@@ -257,7 +257,7 @@ pub fn count_for(bits: u32, fpr: f64) -> Result<u64> {
 
 /// `base` to a whole power, by squaring.
 // Not inlined, like the next: wasm has several callers.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(crate) fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut product = 1.0;
     while exponent > 0 {
@@ -272,7 +272,7 @@ pub(crate) fn power(mut base: f64, mut exponent: u64) -> f64 {
 
 /// The chance that at least one of `times` independent events of this chance happens: 1 - (1 - chance)^times, to six
 /// digits.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(crate) fn any_of(times: u64, chance: f64) -> f64 {
     let mean = times as f64 * chance;
     if mean > 1e-3 {

@@ -54,7 +54,7 @@ impl Sharding {
     /// [site](url::site), so that all keys of a URL lie together.
     pub fn shard_of(&self, key: &[u8]) -> u32 {
         let key = if self.profile == Profile::Url { url::site(key) } else { key };
-        self.shard_of_digest(self.hashing.digest(key))
+        self.shard_of_digest(self.hashing.whole_digest(key))
     }
 
     /// The shard of a key with this digest, with any profile but `url`.

@@ -79,7 +79,7 @@ pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
 }
 
 /// Appends many items. Doubles the room if there is none left. Fails like [`reserve`].
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub fn append<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Result<()> {
     if more.len() > items.capacity() - items.len() {
         grow(items, more.len())?;

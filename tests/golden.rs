@@ -12,8 +12,8 @@ use bloom_wasm::Profile;
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::interop::{self, Builder, Format, Options};
 use bloom_wasm::{
-    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Delta, RibbonFilter, ScalableBloomFilter, Stack,
-    Update, hash,
+    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Delta, Kind, RibbonFilter, ScalableBloomFilter,
+    Stack, Update, hash,
 };
 
 fn key(i: u64) -> String {
@@ -39,17 +39,31 @@ fn path(file: &str) -> PathBuf {
 }
 
 /// Which keys a filter takes for members.
-fn answers_of(blob: &Blob, keys: Range<u64>) -> String {
-    let present = keys.filter(|&i| blob.filter().has(key(i).as_bytes()));
+/// A key of URLs in slot `i` mod 30.
+fn url_key(i: u64) -> String {
+    let host = match i / 6 % 5 {
+        4 => format!("10.0.{}.{}", i / 256, i % 256),
+        more => format!("{}host{i}.example", "w.".repeat(more as usize)),
+    };
+    host + ["/", "/a/", "/a/b/", "/a/b/c/", "/a", "/?q"][i as usize % 6]
+}
+
+/// The key of this number in a file of this name.
+fn key_in(name: &str, i: u64) -> String {
+    if name.contains("slots") { url_key(i) } else { key(i) }
+}
+
+fn answers_of(name: &str, blob: &Blob, keys: Range<u64>) -> String {
+    let present = keys.filter(|&i| blob.filter().has(key_in(name, i).as_bytes()));
     present.map(|i| format!("{i}\n")).collect()
 }
 
 /// The filter made anew is the file, and both answer as the text beside it says.
-fn check(name: &str, blob: impl Into<Blob>, members: Range<u64>, strangers: Range<u64>) {
-    let blob = blob.into();
+fn check(name: &str, blob: impl Into<Blob>, members: impl IntoIterator<Item = u64>, strangers: Range<u64>) {
+    let (blob, members) = (blob.into(), Vec::from_iter(members));
     let bytes = blob.encode().unwrap();
     let (file, answers) = (path(&format!("{name}.bloom")), path(&format!("{name}.txt")));
-    let answers_of = |blob: &Blob| answers_of(blob, strangers.clone());
+    let answers_of = |blob: &Blob| answers_of(name, blob, strangers.clone());
     if std::env::var("GOLDEN").is_ok_and(|value| value == "write") && !answers.exists() {
         if !file.exists() {
             fs::write(&file, &bytes).unwrap();
@@ -62,7 +76,10 @@ fn check(name: &str, blob: impl Into<Blob>, members: Range<u64>, strangers: Rang
     assert_eq!(read, blob, "{name}");
     let answers = fs::read_to_string(answers).unwrap();
     for blob in [blob, read] {
-        assert!(members.clone().all(|i| blob.filter().has(key(i).as_bytes())), "{name}: a false negative");
+        assert!(
+            members.iter().all(|&i| blob.filter().has(key_in(name, i).as_bytes())),
+            "{name}: a false negative"
+        );
         assert_eq!(answers_of(&blob), answers, "{name}: other answers");
     }
 }
@@ -189,6 +206,43 @@ fn profiles() {
     let mut blob = Blob::new(Profile::Password { lowercase: true, sha1: true }, layered(password));
     blob.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
     check("password-sha1-layers", blob, 50..1000, 0..4000);
+}
+
+/// Lists of URLs with slots: in one group and in two, with a delta that adds shapes, and under a secret.
+#[test]
+fn slots() {
+    let digests = |keys: &[u64], hashing: Hashing| -> Vec<u64> {
+        keys.iter().map(|&i| hashing.digest(url_key(i).as_bytes())).collect()
+    };
+    let build = |keys: &[u64], hashing| {
+        let stack = Stack::build(Kind::Ribbon.into(), &mut digests(keys, hashing), None, 0.02, hashing);
+        Blob::new(Profile::Url, stack.unwrap())
+    };
+    let hashing = Hashing::from(42).with_slots();
+    // Hosts, and hosts of three labels.
+    let hosts: Vec<u64> = (0..9000).filter(|i| i % 30 == 0 || i % 30 == 6 && i % 60 == 6).collect();
+    let one = build(&hosts, hashing);
+    assert_eq!((hosts.len(), one.filter().layers().len()), (450, 0));
+    check("slots-one", one.clone(), hosts.iter().copied(), 9000..30_000);
+
+    // Many hosts, and a few URLs of every shape.
+    let mixed: Vec<u64> = (0..60_000).filter(|i| i % 30 == 0 || *i < 300).collect();
+    let two = build(&mixed, hashing);
+    assert_eq!((mixed.len(), two.filter().layers().len()), (2290, 1));
+    check("slots-two", two.clone(), mixed.iter().copied(), 60_000..90_000);
+
+    // Some hosts go, and URLs come whose shapes the base lacks.
+    let live: Vec<u64> = hosts[20..].iter().copied().chain((9000..9300).filter(|i| i % 30 == 10)).collect();
+    let mut child = one.clone();
+    let (live_digests, removed) = (digests(&live, hashing), digests(&hosts[..20], hashing));
+    let update = Update { live: &live_digests, removed: &removed, allowed: &[], fpr: 0.002 };
+    child.filter_mut().update(update).unwrap();
+    child.describe(Some("golden".to_owned()), None).unwrap();
+    check("slots-child", child.clone(), live, 0..30_000);
+    check_delta("slots.delta", &one, &child);
+
+    let keyed = build(&mixed, Hashing::keyed(&secret(), 42).with_slots());
+    check("keyed-slots", keyed, mixed, 60_000..90_000);
 }
 
 /// Each kind under a secret, and a delta.

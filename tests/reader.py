@@ -137,6 +137,32 @@ def digest(key, seed, secret=None):
     return siphash(struct.pack("<QQ", k0, k1), key)
 
 
+def is_address(host):
+    """Section 12: in brackets, or four runs of one to three digits."""
+    runs = host.split(b".")
+    digits = all(1 <= len(run) <= 3 and all(c in b"0123456789" for c in run) for run in runs)
+    return host.startswith(b"[") or len(runs) == 4 and digits
+
+
+def slot(key):
+    """Section 3."""
+    host, slash, rest = key.partition(b"/")
+    rest = slash + rest
+    dots = host.count(b".")
+    h = dots - 1 if 1 <= dots <= 4 and not is_address(host) else 4
+    slashes = rest.count(b"/")
+    p = 5 if b"?" in rest else slashes - 1 if rest.endswith(b"/") and slashes <= 4 else 4
+    return 6 * h + p
+
+
+def read_map(fields, is_empty):
+    """A map of slots."""
+    bits = fields.u32()
+    must(bits >> 30 == 0)
+    must((bits == 0) == is_empty)
+    return bits
+
+
 class Filter:
     """What the kinds have in common.
 
@@ -157,6 +183,8 @@ class Filter:
 
     def has(self, key):
         d = digest(key, self.seed, self.secret)
+        if self.flags & 64:
+            d = d % 2**59 | slot(key) << 59
         for layer in reversed(self.layers):
             answer = layer.ask(d)
             if answer is not None:
@@ -281,6 +309,9 @@ class Cuckoo(Filter):
 class Ribbon(Filter):
     """Section 6.5."""
 
+    # of all slots, and what else the highest bits of a digest may be
+    map = 2**32 - 1
+
     def read(self, fields):
         keys = fields.u32()
         p = fields.f64()
@@ -290,7 +321,10 @@ class Ribbon(Filter):
         must(count <= 4)
         must((keys == 0) == (count == 0))
         self.count = keys
-        return self.read_rows(fields, p, attempt, count)
+        size = self.read_rows(fields, p, attempt, count)
+        if self.flags & 64:
+            self.map = read_map(fields, keys == 0)
+        return size
 
     def read_rows(self, fields, p, attempt, count):
         c = 0
@@ -315,6 +349,8 @@ class Ribbon(Filter):
             stage.check(self.payload)
 
     def has_digest(self, d):
+        if not self.map >> (d >> 59) & 1:
+            return False
         state = d
         for stage in self.stages:
             state = stage.next_state(state)
@@ -413,12 +449,13 @@ class Layer:
 
     INCLUDE, EXCLUDE = 1, 2
 
-    def __init__(self, fields):
+    def __init__(self, fields, flags):
         self.type = fields.u8()
         must(self.type in (self.INCLUDE, self.EXCLUDE))
         salt = fields.u32()
         p = fields.f64()
         must(2**-32 <= p < 1)
+        self.map = read_map(fields, False) if flags & 64 else 2**32 - 1
         count = fields.u8()
         must(count == 1 if self.type == self.INCLUDE else count in (1, 2))
         self.levels = []
@@ -430,6 +467,8 @@ class Layer:
 
     def ask(self, d):
         """Whether the key is maybe present; None if the next layer below is asked."""
+        if not self.map >> (d >> 59) & 1:
+            return None
         first, *second = self.levels
         if not first.has_digest(d) or any(level.has_digest(d) for level in second):
             return None
@@ -770,10 +809,11 @@ def decode(blob, secret=None):
     result.profile = fields.u8()
     must(result.profile <= 2)
     flags = fields.u16()
-    must(flags <= 63)
+    must(flags <= 127)
     result.flags = flags
     result.options = flags & (4 | 8)
     must(result.options == 0 or result.profile == 2)
+    must(not flags & 64 or result.profile == 1 and kind in (5, 7))
     result.seed = fields.u64()
     check = fields.u64() if flags & 32 else None
     if flags & 32 and secret is None:
@@ -796,7 +836,7 @@ def decode(blob, secret=None):
         keys = fields.u32()  # of the stack
         must(count >= 1 or keys == 0)
         result.count = keys
-        result.layers = [Layer(fields) for _ in range(count)]
+        result.layers = [Layer(fields, flags) for _ in range(count)]
     result.start = fields.offset
 
     size_of_layers = sum(sum(layer.sizes) for layer in result.layers)
@@ -830,11 +870,13 @@ def apply(blob, delta, secret=None):
         raise Error("wrong_base")
     if any(getattr(parent, name) != getattr(more, name) for name in ("profile", "options", "seed")):
         raise Error("incompatible")
+    if (parent.flags ^ more.flags) & 64:
+        raise Error("incompatible")
     layers = len(parent.layers) + len(more.layers)
     must(layers <= 255)
     if more.layers and isinstance(parent, Foreign):
         raise Error("wrong_kind")
-    flags = parent.flags & (4 | 8 | 32) | more.flags & 3 | (16 if layers else 0)
+    flags = parent.flags & (4 | 8 | 32 | 64) | more.flags & 3 | (16 if layers else 0)
     body = blob[:7] + struct.pack("<H", flags) + blob[9 : parent.metadata] + delta[more.metadata : more.table]
     if layers:
         table = blob[parent.table + 5 : parent.start] + delta[more.table + 5 : more.start]
@@ -854,6 +896,11 @@ MADE = 1700000000000
 # of the files whose names begin with `keyed`
 SECRET = bytes(range(16))
 OTHER = bytes(range(1, 17))
+# of the files with slots: those of the first, of the one in two groups, and of the child
+HOSTS = [i for i in range(9000) if i % 30 == 0 or i % 60 == 6]
+MIXED = [i for i in range(60000) if i % 30 == 0 or i < 300]
+SHAPES = [*HOSTS[20:], *range(9010, 9300, 30)]
+GROUPS = ("slots-two.bloom", "keyed-slots.bloom")
 # file: its kind, seed, profile, options, name, creation time, members, those asked for the list,
 # and those that must be absent
 TABLE = {
@@ -896,13 +943,22 @@ TABLE = {
     "keyed-ribbon.bloom": (Ribbon, 42, 0, 0, None, None, range(1000), range(1000, 3000), ()),
     "keyed-child.bloom": (Ribbon, 42, 0, 0, None, None, range(50, 1050), range(3000), range(50)),
     "url.bloom": (Ribbon, 42, 1, 0, None, None, range(1000), range(1000, 3000), ()),
+    "slots-one.bloom": (Ribbon, 42, 1, 0, None, None, HOSTS, range(9000, 30000), ()),
+    "slots-two.bloom": (Ribbon, 42, 1, 0, None, None, MIXED, range(60000, 90000), ()),
+    "slots-child.bloom": (Ribbon, 42, 1, 0, "golden", None, SHAPES, range(30000), HOSTS[:20]),
+    "keyed-slots.bloom": (Ribbon, 42, 1, 0, None, None, MIXED, range(60000, 90000), ()),
     "password-lowercase.bloom": (Bloom, 42, 2, 4, None, None, range(1000), range(1000, 3000), ()),
     "password-sha1-layers.bloom": (Bloom, 42, 2, 12, "golden", MADE, UPDATED, range(4000), [*REMOVED, *STRANGERS]),
 }
 
 
-def key(i):
-    return b"key-%d" % i
+def key(i, name=""):
+    """The key of this number in a file of this name; section 11."""
+    if "slots" not in name:
+        return b"key-%d" % i
+    labels = i // 6 % 5
+    host = "10.0.%d.%d" % divmod(i, 256) if labels == 4 else "w." * labels + f"host{i}.example"
+    return (host + ("/", "/a/", "/a/b/", "/a/b/c/", "/a", "/?q")[i % 6]).encode()
 
 
 def secret_of(name):
@@ -933,17 +989,17 @@ def check_answers(file, blob):
     assert bool(filter.flags & 32) == bool(secret_of(file.name)), "keyed, or not"
     assert (filter.seed, filter.profile, filter.options) == (seed, profile, options), "another header"
     assert (filter.name, filter.created) == (name, created), "other metadata"
-    assert bool(filter.layers) == bool(excluded), "layers where none should be, or none"
-    check_members(filter, members, excluded)
+    assert bool(filter.layers) == (bool(excluded) or file.name in GROUPS), "layers where none should be, or none"
+    check_members(filter, members, excluded, file.name)
     listed = {int(line) for line in file.with_suffix(".txt").read_text().split()}
-    present = {i for i in asked if filter.has(key(i))}
+    present = {i for i in asked if filter.has(key(i, file.name))}
     assert present == listed, f"the present ones differ from the list: {sorted(present ^ listed)[:9]}"
 
 
-def check_members(filter, members, excluded):
-    absent = [i for i in members if not filter.has(key(i))]
+def check_members(filter, members, excluded, name=""):
+    absent = [i for i in members if not filter.has(key(i, name))]
     assert not absent, f"members are absent: {absent[:9]}"
-    present = [i for i in excluded if filter.has(key(i))]
+    present = [i for i in excluded if filter.has(key(i, name))]
     assert not present, f"excluded ones are present: {present[:9]}"
 
 
@@ -982,9 +1038,9 @@ def check_rules(blob, secret):
 
     Nothing follows the field at fault, so a rule that isn't checked in its place shows as `truncated`.
     """
-    faults = [(6, b"\3"), (6, b"\0\4\0"), (6, b"\1\x08\0"), (7, bytes([blob[7] | 64, 0])), (7, bytes([blob[7], 1]))]
+    faults = [(6, b"\3"), (6, b"\0\4\0"), (6, b"\1\x08\0"), (7, bytes([blob[7] | 128, 0])), (7, bytes([blob[7], 1]))]
     filter = decode(blob, secret)
-    if filter.layers:
+    if filter.layers and not filter.flags & 64:
         t = filter.table
         faults += [(t, b"\0"), (t + 5, b"\0"), (t + 5, b"\3"), (t + 5, b"\1" + blob[t + 6 : t + 19])]
         faults += [(t + 10, struct.pack("<d", p)) for p in (0.0, -0.5, 2**-33, 1.0, float("nan"))]
@@ -1000,14 +1056,14 @@ def check_grafted(blob, file):
     _, _, _, _, _, _, members, _, excluded = TABLE[file.name]
     secret = secret_of(file.name)
     filter = decode(blob, secret)
-    if not filter.layers:
+    if not filter.layers or filter.flags & 64:
         return
     again = range(10) if members is UPDATED else ()
     removed = [i for i in excluded if i not in STRANGERS]
     table = blob[filter.table : filter.start]
     payload = blob[filter.start + len(filter.payload) : -8]
     for name, (_, seed, _, _, _, _, others, _, layered) in TABLE.items():
-        if seed != filter.seed or secret != secret_of(name) or layered:
+        if seed != filter.seed or secret != secret_of(name) or layered or "slots" in name:
             continue
         other = (GOLDEN / name).read_bytes()
         base = decode(other, secret)
@@ -1018,7 +1074,9 @@ def check_grafted(blob, file):
 
 
 def check_examples():
-    """Those of a keyed filter in section 3."""
+    """Those of keyed filters and of slots in section 3."""
+    host, address = (digest(key, 0) % 2**59 | slot(key) << 59 for key in (b"evil.example/", b"10.0.1.5/"))
+    assert (host, address) == (0x068F2F751206A56D, 0xC2CFA90537716654), "other digests with slots"
     assert derived(SECRET, 42) == (0xA60DE2C9C8FDCEF1, 0x8E0A6DA4DB2DFF4E, 0x6547840286CDFB49), "other derived numbers"
     assert digest(b"", 42, SECRET) == 0xE0B8D9EB53A9D29A, "another digest of the empty key"
     assert digest(b"abc", 42, SECRET) == 0xB9FBA27869276DE3, "another digest of abc"
@@ -1031,7 +1089,7 @@ def check_secret(blob, secret):
     faults = [(OTHER, "wrong_secret"), (None, "secret_required") if keyed else (SECRET, "wrong_secret")]
     for given, code in faults:
         cases = [(blob, code), (blob[:head], code), (blob[: head - 1], "truncated")]
-        cases += [(blob[:5], "truncated"), (blob[:7] + b"\x40\0", "invalid_parameter")]
+        cases += [(blob[:5], "truncated"), (blob[:7] + b"\x80\0", "invalid_parameter")]
         cases += [(blob[:4] + version, "unsupported_version") for version in (b"\0", b"\2")]
         for one, expected in cases:
             found = code_of(decode, one, given)
@@ -1059,6 +1117,7 @@ def main():
     check_examples()
     check_delta("ribbon", "ribbon.bloom", "ribbon-child.bloom")
     check_delta("keyed", "keyed-ribbon.bloom", "keyed-child.bloom")
+    check_delta("slots", "slots-one.bloom", "slots-child.bloom")
     for name in sorted(TABLE.keys() | {file.name for file in GOLDEN.glob("*.bloom")}):
         try:
             file = GOLDEN / name

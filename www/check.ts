@@ -212,7 +212,10 @@ function describe(filter: Filter, demo?: string) {
     Kind: `${described.kind} filter`,
     "Key profile": profile,
     Keys: described.count === null ? `about ${number(count)}, by estimate` : number(described.count),
-    "False positives": `${oneIn(filter.estimatedFpr)} keys that are not on the list`,
+    "False positives":
+      described.urlFpr === null
+        ? `${oneIn(filter.estimatedFpr)} keys that are not on the list`
+        : `${oneIn(described.urlFpr)} URLs that are not on the list, and ${oneIn(described.maxUrlFpr!)} of the worst`,
     Layers: described.layers > 0 ? `${described.layers}: keys that were added, or are never matched` : "none",
     Bits: number(described.bits),
     "Bits per key": described.bitsPerKey === null ? "no keys" : number(described.bitsPerKey, 1),
@@ -269,9 +272,10 @@ function answer() {
     return;
   }
   const matched = profile === "url" ? `${found} matched` : "It matched";
-  const unit = profile === "url" ? "expressions" : profile === "password" ? "passwords" : "keys";
+  const unit = profile === "url" ? "URLs" : profile === "password" ? "passwords" : "keys";
+  const rate = filter.info().urlFpr ?? filter.estimatedFpr;
   meaning.textContent = maybe
-    ? `${matched}. So does about ${oneIn(filter.estimatedFpr)} of the ${unit} that are not on the list.`
+    ? `${matched}. So does about ${oneIn(rate)} of the ${unit} that are not on the list.`
     : "This answer is never wrong.";
   if (profile === "url") {
     // It stops at the first that matches.

@@ -13,6 +13,7 @@ mod args;
 mod commands;
 mod files;
 mod lists;
+mod probes;
 mod publishing;
 mod random;
 mod streams;

@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use bloom_wasm::Profile;
-use bloom_wasm::{Blob, RibbonFilter, hash};
+use bloom_wasm::hash::Hashing;
+use bloom_wasm::{Blob, Kind, Profile, RibbonFilter, Stack, hash};
 use tempfile::TempDir;
 
 /// The tool, or the one that the variable names: the npm package's has to do the same.
@@ -52,14 +52,15 @@ fn info(folder: &Path) -> serde_json::Value {
 }
 
 /// The blob of these keys, and of no others.
-fn blob_of(profile: Profile, key_fpr: f64, keys: &[&[u8]]) -> Vec<u8> {
-    let mut digests = keys.iter().map(|key| hash::digest(0, key)).collect();
-    let filter = RibbonFilter::from_digests(&mut digests, key_fpr, 0).unwrap();
+fn blob_of(profile: Profile, fpr: f64, keys: &[&[u8]]) -> Vec<u8> {
+    let hashing = Hashing::from(0).for_filter(profile, Kind::Ribbon);
+    let mut digests = keys.iter().map(|key| hashing.digest(key)).collect();
+    let filter = Stack::build(Kind::Ribbon.into(), &mut digests, None, fpr, hashing).unwrap();
     Blob::new(profile, filter).encode().unwrap()
 }
 
 fn url_blob(keys: &[&str]) -> Vec<u8> {
-    blob_of(Profile::Url, 1e-4, &keys.iter().map(|key| key.as_bytes()).collect::<Vec<_>>())
+    blob_of(Profile::Url, 1e-3, &keys.iter().map(|key| key.as_bytes()).collect::<Vec<_>>())
 }
 
 const EXACT: Profile = Profile::Password { lowercase: false, sha1: false };
@@ -883,16 +884,17 @@ fn allowed_urls_never_match_and_members_always_do() {
     let folder = folder.path();
     let lines = |line: &dyn Fn(u32) -> String, count| (0..count).map(|i| line(i) + "\n").collect::<String>();
     let bad = lines(&|i| format!("bad{i}.example"), 3000);
-    let good = lines(&|i| format!("https://www.shop{i}.good.example:8443/a/b{i}/c.html?id={i}#d"), 3000);
+    let good = lines(&|i| format!("https://www.shop{i}.example:8443/a/b{i}/c.html?id={i}#d"), 3000);
     fs::write(folder.join("bad"), &bad).unwrap();
     fs::write(folder.join("good"), &good).unwrap();
-    fs::write(folder.join("hosts"), lines(&|i| format!("0.0.0.0 host{i}.good.example # c"), 500)).unwrap();
-    let hosts = lines(&|i| format!("host{i}.good.example"), 500);
+    fs::write(folder.join("hosts"), lines(&|i| format!("0.0.0.0 host{i}.other{i}.example # c"), 500))
+        .unwrap();
+    let hosts = lines(&|i| format!("host{i}.other{i}.example"), 500);
 
     build(folder, &["bad", "--profile", "url", "--fpr", "0.5"], b"");
     assert_eq!(info(folder)["layers"], 0);
     let hits = checked(folder, good.as_bytes()).iter().filter(|&&byte| byte == b'\n').count();
-    // 15 keys, three of which are the same for all, at a rate of 0.05.
+    // One of its 15 keys can be on a list of hosts with two labels, at a rate of 0.5.
     assert!((1000..2500).contains(&hits), "{hits}");
 
     for kind in ["ribbon", "bloom", "counting", "scalable", "cuckoo"] {
@@ -916,7 +918,7 @@ fn allowed_urls_never_match_and_members_always_do() {
         assert_eq!(text(&checked(folder, hosts.as_bytes())), "", "{kind}");
         assert_eq!(text(&checked(folder, bad.as_bytes())), bad, "{kind}");
         // Every key of a good URL, asked as a URL of its own.
-        let parts = lines(&|i| format!("shop{i}.good.example/a/b{i}/"), 3000);
+        let parts = lines(&|i| format!("shop{i}.example/a/b{i}/"), 3000);
         assert_eq!(text(&checked(folder, parts.as_bytes())), "", "{kind}");
         let info = info(folder);
         assert!(info["layers"].as_u64().unwrap() > 0, "{info}");
@@ -935,7 +937,7 @@ fn allowed_urls_never_match_and_members_always_do() {
     let verify = run(folder, &["verify", "out", "--members", "bad", "--absent", "others", "--json"], b"");
     let json: serde_json::Value = serde_json::from_slice(&verify.stdout).unwrap();
     let [measured, told] = ["measuredFpr", "estimatedFpr"].map(|name| json[name].as_f64().unwrap());
-    assert!(told < 0.05 && (measured - told).abs() < 5.0 * (told / 20_000.0).sqrt(), "{json}");
+    assert!(told < 0.5 && (measured - told).abs() < 5.0 * (told / 20_000.0).sqrt(), "{json}");
 }
 
 #[test]
@@ -1182,13 +1184,15 @@ fn the_rate_of_each_profile() {
     for (args, fpr, name) in [
         (&[][..], 1e-3, "raw"),
         (&["--profile", "raw"], 1e-3, "raw"),
+        // A host of one label is asked for by a quarter of the URLs, and any URL gets 2.5 times the rate at most.
+        (&["--profile", "url"], 2.5e-3, "url"),
         // A tenth of what a whole check may have.
-        (&["--profile", "url"], 1e-4, "url"),
+        (&["--profile", "url", "--kind", "scalable"], 1e-4, "url"),
         (&["--profile", "password"], 1e-4, "password"),
         (&["--profile", "password", "--lowercase"], 1e-4, "password"),
         (&["--profile", "password", "--sha1-hex"], 1e-4, "password"),
-        (&["--profile", "url", "--fpr", "0.5"], 0.05, "url"),
-        (&["--profile", "url", "--fpr", "0.999"], 0.0999, "url"),
+        (&["--profile", "url", "--fpr", "0.5"], 0.5, "url"),
+        (&["--profile", "url", "--fpr", "0.999"], 0.5, "url"),
         (&["--profile", "password", "--fpr", "0.25"], 0.25, "password"),
         (&["--fpr", "0.25"], 0.25, "raw"),
     ] {

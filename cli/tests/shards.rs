@@ -404,7 +404,7 @@ fn errors() {
     refused(&folder, "build @list --shards 2 -o @list", "list");
     refused(&folder, "build @list --shards 2 -o -", "-o is a folder");
     refused(&folder, "build @list --shards 2 --expires-in 500000y -o @late", "a time is too late");
-    refused(&folder, "build @list --shards 2 --fpr 5e-10 --profile url -o @late", "a key gets");
+    refused(&folder, "build @list --shards 2 --fpr 5e-10 --profile url -o @late", "--fpr: fpr must be");
     let long = "n".repeat(256);
     refused(&folder, &format!("build @list --shards 2 --name {long} -o @late"), "255");
     refused(&folder, "build @list --sign @key -o @out", "--shards");

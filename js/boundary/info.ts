@@ -40,9 +40,17 @@ export interface FilterInfo {
   capacity: number | null;
   /**
    * The false-positive rate at that capacity, 0 to 1; the present rate is `estimatedFpr`. Of a foreign filter it is the
-   * present one: nothing tells for how many keys its software made it.
+   * present one: nothing tells for how many keys its software made it. It is the rate of a key; of a list of URLs whose
+   * keys have two rates, their mean.
    */
   fpr: number;
+  /** With the profile `url`, the chance that a typical URL which isn't on the list is "maybe present"; otherwise null. */
+  urlFpr: number | null;
+  /**
+   * With the profile `url`, the most that this chance is for any URL; otherwise null. A URL that browsers may read in two
+   * ways has twice that.
+   */
+  maxUrlFpr: number | null;
   /** The number of bits of the filter. */
   bits: number;
   /** Hashes per key; null for scalable, cuckoo and ribbon, and for a foreign filter that has no one number. */

@@ -244,7 +244,7 @@ pub(super) fn add(bytes: &mut [u8], bits: u32, hashes: u32, digest: u64) -> bool
 }
 
 /// The share of `bits` bits that are set, 0 to 1.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn fill(bytes: &[u8], bits: u32) -> f64 {
     let ones = |chunk: &[u8]| chunk.iter().map(|byte| byte.count_ones()).sum::<u32>();
     bytes.chunks(1 << 16).map(|chunk| u64::from(ones(chunk))).sum::<u64>() as f64 / f64::from(bits)

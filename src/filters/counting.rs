@@ -259,7 +259,7 @@ impl CountingBloomFilter {
     }
 
     /// The share of counters that aren't 0. Not inlined: wasm has two callers.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn fill(&self) -> f64 {
         let max = self.max();
         let used = |byte: u8| u64::from(byte & max != 0) + u64::from(byte & !max != 0);

@@ -195,7 +195,7 @@ impl CuckooFilter {
     /// Adds a copy of a key, or fails and changes nothing. Returns how its walk ended: the slot times [`MAX_KICKS`],
     /// plus the kicks.
     // One copy in the wasm, of this and the next.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn insert(&mut self, digest: u64) -> Result<u64> {
         let (fingerprint, [first, second]) = self.place(digest);
         // A random walk. Each kick puts the fingerprint in hand into a slot of a full bucket, takes the one that was
@@ -216,7 +216,7 @@ impl CuckooFilter {
 
     /// Undoes the kicks of a walk that has come to a bucket. The fingerprint in hand tells where it comes from, so the
     /// same steps backwards undo everything.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn walk_back(&mut self, digest: u64, mut bucket: u32, mut hand: u32, kicks: u64) {
         for kick in (0..kicks).rev() {
             bucket = self.other(bucket, hand);

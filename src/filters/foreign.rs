@@ -37,7 +37,7 @@ pub struct Part {
 
 impl Part {
     /// The fingerprints that there are, and how many of them make a segment of a binary fuse filter.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn fingerprints(&self) -> (u64, u64) {
         let all = u64::from(self.bytes) * 8 / u64::from(self.hashes);
         (all, all.saturating_sub(self.bits) / 2)
@@ -200,7 +200,7 @@ impl ForeignFilter {
     /// to [`MAX_HASHES`] times that of hashing the key, in the formats `redis-bitmap`, `pybloomfiltermmap3` and
     /// `pyprobables`.
     // Not inlined, like some below: wasm has several callers.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub fn has(&self, key: &[u8]) -> bool {
         match self.keys.hashed(key) {
             Ok(Some(key)) => self.arrays().any(|(part, bytes)| self.has_in(part, bytes, &key)),
@@ -217,7 +217,7 @@ impl ForeignFilter {
     }
 
     /// Whether a test holds for all positions of a key, as hashed, in a part; asked until it doesn't.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn all_positions(&self, part: &Part, key: &[u8], test: &mut dyn FnMut(u64) -> bool) -> bool {
         let (m, signed) = (part.bits, part.bits as i64);
         let start = self.start(m, key);
@@ -268,7 +268,7 @@ impl ForeignFilter {
     }
 
     /// Where the positions of a key start: x, y, z and w, or four words of hashes.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn start(&self, m: u64, key: &[u8]) -> [u64; 4] {
         let sign = |half: u32| half as i32 as u64;
         match self.scheme {
@@ -366,7 +366,7 @@ impl ForeignFilter {
     /// The chance that a key which was never added is "maybe present", from the present fill: 0 to 1. In a few bits,
     /// positions that are made of two hashes meet far more often than by chance, so there it is measured, with up to
     /// 8,192 keys.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub fn estimated_fpr(&self) -> f64 {
         if self.bits() <= FEW_BITS && !self.scheme.is_static() {
             return self.measured_fpr();
@@ -409,19 +409,19 @@ impl ForeignFilter {
 
     /// About how many different keys the filter holds: by its fill, or by the size of what holds a fixed set. Infinite when
     /// it is too full to tell.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub fn estimated_count(&self) -> f64 {
         self.arrays().map(|(part, bytes)| self.count_in(part, fill(part, bytes))).sum()
     }
 
     /// The count of keys that sets half of the bits; or [`ForeignFilter::estimated_count`] of a fixed set.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn capacity(&self) -> u64 {
         self.parts.iter().map(|part| self.count_in(part, 0.5)).sum::<f64>() as u64
     }
 
     /// The keys in a part of which this share of bits is set.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn count_in(&self, part: &Part, fill: f64) -> f64 {
         let all = part.fingerprints().0 as f64;
         match self.scheme {
@@ -433,7 +433,7 @@ impl ForeignFilter {
     }
 
     /// The bits that there are.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn bits(&self) -> u64 {
         self.parts
             .iter()
@@ -536,7 +536,7 @@ fn ones(bytes: &[u8]) -> u64 {
 }
 
 /// The share of a part's bits that are set, 0 to 1.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn fill(part: &Part, bytes: &[u8]) -> f64 {
     (ones(bytes) as f64 / part.bits as f64).min(1.0)
 }

@@ -15,6 +15,7 @@ pub use cuckoo::CuckooFilter;
 pub use foreign::ForeignFilter;
 pub(crate) use payload::Payload;
 pub use ribbon::RibbonFilter;
+pub(crate) use ribbon::require_fpr;
 pub use scalable::ScalableBloomFilter;
 
 use std::array::from_fn;
@@ -139,7 +140,7 @@ impl Filter {
     }
 
     /// The name of the kind; of a foreign filter that of its [format](foreign::Format).
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub fn name(&self) -> &'static str {
         match self {
             Filter::Foreign(filter) => filter.format().name(),
@@ -187,7 +188,7 @@ impl Filter {
 
     /// Everything that the parameters don't tell: the payload of a blob.
     // One copy in the wasm.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub fn as_bytes(&self) -> &[u8] {
         each!(self, filter => filter.as_bytes())
     }

@@ -21,14 +21,14 @@ pub(super) struct Found {
 
 impl Found {
     /// One array, without layout, seed and note.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn single(scheme: Scheme, bits: u64, hashes: u64, bytes: Vec<u8>) -> Result<Self> {
         let mut parts = Vec::new();
         push(&mut parts, part(bits, bytes.len() as u64, hashes)?)?;
         Ok(Found { scheme, layout: 0, seed: 0, parts, note: Vec::new(), bytes })
     }
 
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn filter(self, keys: KeyType) -> Result<ForeignFilter> {
         let Found { scheme, layout, seed, parts, note, bytes } = self;
         ForeignFilter::shaped(scheme, keys, layout, seed, parts, note)?.with_bytes(bytes)
@@ -36,7 +36,7 @@ impl Found {
 }
 
 /// A part of these bits, bytes and hashes.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn part(bits: u64, bytes: u64, hashes: u64) -> Result<Part> {
     let most = u64::from(MAX_HASHES);
     Error::unless((1..=most).contains(&hashes), "the filter must have 1 to 1,024 hashes")?;
@@ -46,7 +46,7 @@ pub(super) fn part(bits: u64, bytes: u64, hashes: u64) -> Result<Part> {
 }
 
 /// A copy with the bytes of each 64-bit word turned around, from the big-endian to ours or back.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn swap_words(words: &[u8]) -> Result<Vec<u8>> {
     let mut bytes = copied(words)?;
     bytes.chunks_mut(8).for_each(<[u8]>::reverse);

@@ -50,7 +50,7 @@ pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
 }
 
 /// The filter of a bit set's length and words. Nothing tells their order but the length, which must fit.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn bit_set(m: u64, k: u64, bytes: &[u8], layout: u8) -> Result<Found> {
     let mut cursor = Cursor::new(bytes);
     let little = cursor.u64();

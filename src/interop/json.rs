@@ -12,7 +12,7 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Cursor<'_> {
     /// Skips a byte order mark.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn begin_text(&mut self) {
         if self.left().starts_with(BYTE_ORDER_MARK) {
             self.slice(BYTE_ORDER_MARK.len() as u64);
@@ -20,7 +20,7 @@ impl Cursor<'_> {
     }
 
     /// The next character that isn't a space.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn peek(&mut self) -> Option<u8> {
         loop {
             match self.left().first() {
@@ -31,7 +31,7 @@ impl Cursor<'_> {
     }
 
     /// Takes a character if it comes next.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn takes(&mut self, byte: u8) -> bool {
         let comes = self.peek() == Some(byte);
         if comes {
@@ -53,7 +53,7 @@ impl Cursor<'_> {
     }
 
     /// Goes on to the next value of an object or an array: false at its end. `first` is true before all.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn next(&mut self, first: &mut bool, open: u8, close: u8) -> bool {
         let begins = std::mem::take(first);
         if begins {
@@ -69,7 +69,7 @@ impl Cursor<'_> {
     }
 
     /// The name of an object's next member, whose value must be read or skipped; none at the end.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn member(&mut self, first: &mut bool) -> Option<Vec<u8>> {
         if !self.next(first, b'{', b'}') {
             return None;
@@ -85,7 +85,7 @@ impl Cursor<'_> {
     }
 
     /// A whole number from 0 to 2^64 - 1.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn unsigned(&mut self) -> u64 {
         self.peek();
         let text = self.left();
@@ -113,7 +113,7 @@ impl Cursor<'_> {
     }
 
     /// The bytes of a string.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn string(&mut self) -> Vec<u8> {
         self.expect(b'"');
         let mut text = Vec::new();
@@ -161,7 +161,7 @@ impl Cursor<'_> {
     }
 
     /// Skips a value, of whatever form.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn skip(&mut self) {
         let mut depth = 0_u64;
         loop {
@@ -199,7 +199,7 @@ impl Cursor<'_> {
 /// The bytes of a text in base64, in either alphabet and with or without padding; and whether it has a character of the
 /// standard alphabet alone.
 // The crate `base64` takes 2 kB of the wasm.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn from_base64(text: &[u8]) -> Result<(Vec<u8>, bool)> {
     const RULE: Error = Error::rule("this must be base64");
     let standard = text.iter().any(|byte| matches!(byte, b'+' | b'/'));

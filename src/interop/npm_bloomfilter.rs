@@ -45,7 +45,7 @@ pub(super) fn read(file: &mut Cursor, options: &Options) -> Result<Found> {
 }
 
 /// An array of buckets, as little-endian numbers.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn array(file: &mut Cursor) -> Vec<u8> {
     let mut buckets = Vec::new();
     let mut first = true;

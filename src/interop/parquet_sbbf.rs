@@ -48,7 +48,7 @@ const I32: u8 = 5;
 const STRUCT: u8 = 12;
 
 /// The next field's type, or none at the struct's end, with its number counted on from the last one's.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn field(file: &mut Cursor, id: &mut u64) -> Option<u8> {
     let byte = file.u8();
     if byte == 0 {

@@ -63,7 +63,7 @@ impl Chain {
         Chain { scheme, parts: Vec::new(), note }
     }
 
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn push(&mut self, link: &Link) -> Result<()> {
         push(&mut self.parts, link.part()?)?;
         link.write(&mut self.note);
@@ -92,7 +92,7 @@ impl Link {
         part(if self.n2 > 0 { power } else { self.bits }, self.bytes, self.hashes)
     }
 
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn write(&self, note: &mut Fields) {
         note.u64(self.size);
         note.u64(self.entries);
@@ -107,7 +107,7 @@ pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
     if file.left().first() == Some(&7) { read_dump(file) } else { read_chunks(file) }
 }
 
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn read_chunks(file: &mut Cursor) -> Result<Found> {
     let (iterator, header) = chunk(file);
     if iterator != 1 {
@@ -129,14 +129,14 @@ fn read_chunks(file: &mut Cursor) -> Result<Found> {
 }
 
 /// A chunk's iterator and bytes.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn chunk<'a>(file: &mut Cursor<'a>) -> (u64, &'a [u8]) {
     let (iterator, length) = (file.u64(), file.u32());
     (iterator, file.slice(length.into()))
 }
 
 /// The chain of a header of this length.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn chain(header: &mut Cursor, length: u64) -> Result<Chain> {
     header.u64();
     let n = u64::from(header.u32());
@@ -162,7 +162,7 @@ fn chain(header: &mut Cursor, length: u64) -> Result<Chain> {
 const DUMP: &str = "this DUMP payload isn't one that RedisBloom makes";
 
 /// The payload of `DUMP`: a value of a module, in the format of Redis's RDB files.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn read_dump(file: &mut Cursor) -> Result<Found> {
     let body = file.slice(file.left().len().saturating_sub(8) as u64);
     let (stored, computed) = (file.u64(), crc64(body));
@@ -211,7 +211,7 @@ fn read_dump(file: &mut Cursor) -> Result<Found> {
     return chain.found(array);
 
     /// A length of RDB's, or how a string is packed, which isn't one.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn length(dump: &mut Cursor) -> Option<u64> {
         let first = dump.u8();
         match first {
@@ -223,14 +223,14 @@ fn read_dump(file: &mut Cursor) -> Result<Found> {
         }
     }
     /// Refuses another opcode than the wanted one: 2 a whole number, which may be 1 too, 4 a double, 5 a string.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn opcode(dump: &mut Cursor, wanted: u64) {
         let found = length(dump);
         if found != Some(wanted) && (found, wanted) != (Some(1), 2) {
             dump.unsupported(DUMP);
         }
     }
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn whole(dump: &mut Cursor) -> u64 {
         opcode(dump, 2);
         let found = length(dump);
@@ -304,7 +304,7 @@ pub(super) fn create(count: u64, fpr: f64, expansion: u32) -> Result<Found> {
 
 impl Link {
     /// A link without keys.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn new(entries: u64, error: f64) -> Self {
         let bits_per_entry = (logarithm(error) / 0.480_453_013_918_201).abs();
         // The module's own digits, one short of ln 2.

@@ -49,7 +49,7 @@ fn layout(file: &mut Cursor, options: &Options) -> (Layout, Option<u64>) {
 
 /// A copy of all fingerprints that are left, `count` of them, and their width by their bytes, which is the one that was
 /// asked for, if it was. C's release that counted wrong has 4 `extra` bytes.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn fingerprints(file: &mut Cursor, count: u64, asked: Option<u64>, extra: bool) -> Result<(u64, Vec<u8>)> {
     let mut bytes = file.rest();
     let have = file.at() as u64;
@@ -75,7 +75,7 @@ fn fingerprints(file: &mut Cursor, count: u64, asked: Option<u64>, extra: bool) 
 
 /// A binary fuse filter, of which `segments` and `segment` must fit the fingerprints. More of these may be there than
 /// are ever looked at.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn fuse(
     file: &mut Cursor,
     segments: u64,
@@ -143,7 +143,7 @@ pub(super) fn read_fuse(file: &mut Cursor, options: &Options) -> Result<Found> {
 
 /// Numbers (seed, block_length, segment_length, segment_length_mask, segment_count_length; 0 if it isn't there) and
 /// fingerprints of the JSON.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn json(file: &mut Cursor, width: Option<u64>) -> ([u64; 5], Vec<u8>) {
     const NAMES: [&[u8]; 5] =
         [b"seed", b"block_length", b"segment_length", b"segment_length_mask", b"segment_count_length"];

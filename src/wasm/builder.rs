@@ -189,7 +189,7 @@ impl DigestList {
             hashing,
             rules: profile.into(),
             recipe: kind.into(),
-            fpr: profile.key_fpr(profile.default_fpr()),
+            fpr: hashing.build_fpr(profile, profile.default_fpr()),
             name: None,
             created_at: None,
             members: Vec::new(),
@@ -219,7 +219,7 @@ impl DigestList {
             Some(secret) => Hashing::keyed(&secret, seed),
             None => seed.into(),
         };
-        Self::with(kind, profile, hashing)
+        Self::with(kind, profile, hashing.for_filter(profile, kind))
     }
 
     /// An empty batch, for adding keys to a filter. A line that gives no key is an error.
@@ -233,7 +233,7 @@ impl DigestList {
     pub fn set(&mut self, option: &JsString, number: f64) -> Result<()> {
         let DigestList { rules, recipe, .. } = self;
         match name(option)?.as_str() {
-            "fpr" => self.fpr = rules.profile.key_fpr(number),
+            "fpr" => self.fpr = self.hashing.build_fpr(rules.profile, number),
             "counterBits" => recipe.counter_bits = whole(number, "counterBits must be 4 or 8")?,
             "initialCapacity" => recipe.initial_capacity = whole(number, INITIAL_CAPACITY)?,
             "growth" => recipe.growth = whole(number, "growth must be a whole number from 1 to 16")?,
@@ -248,7 +248,7 @@ impl DigestList {
     /// Fails if no filter can be built with these options, before any key is read.
     pub fn validate(&self) -> Result<()> {
         self.rules.validate()?;
-        AnyFilter::from_digests(self.recipe, &mut Vec::new(), self.fpr, self.hashing).map(|_| ())
+        Stack::build(self.recipe, &mut Vec::new(), None, self.fpr, self.hashing).map(|_| ())
     }
 
     /// An empty Bloom or counting filter of this shape.

@@ -28,6 +28,13 @@ impl Filter {
         Ok(Filter { blob })
     }
 
+    /// The first key of a URL that is maybe present. Keys of shapes that the list hasn't got aren't looked up.
+    fn matching<'a>(&self, url: &'a Canonical) -> Option<&'a [u8]> {
+        let filter = self.blob.filter();
+        let mut keys = url.expressions_in(filter.slots());
+        keys.find(|(slot, key)| filter.has_in(*slot, key)).map(|(_, key)| key)
+    }
+
     /// Fails unless the keys are URLs.
     fn require_urls(&self) -> Result<()> {
         match self.blob.profile() {
@@ -98,15 +105,14 @@ impl Filter {
     #[wasm_bindgen(js_name = hasUrl)]
     pub fn has_url(&self, length: usize) -> Result<bool> {
         self.require_urls()?;
-        let found = |url: &Canonical| url.expressions().any(|key| self.blob.filter().has(key)).then_some(());
-        Ok(find(length, found)?.is_some())
+        Ok(find(length, |url| self.matching(url).map(|_| ()))?.is_some())
     }
 
     /// The first key of the URL in the first `length` bytes of the scratch that is maybe present.
     #[wasm_bindgen(js_name = matchUrl)]
     pub fn match_url(&self, length: usize) -> Result<Option<JsString>> {
         self.require_urls()?;
-        find(length, |url| url.expressions().find(|key| self.blob.filter().has(key)).map(ascii))
+        find(length, |url| self.matching(url).map(ascii))
     }
 
     /// Whether a password is maybe present.

@@ -17,7 +17,7 @@ function drawLayers(blob: Filter) {
   find("#blob-title").textContent =
     `${name ?? "The blob"}: a ${kind} filter of ${size(byteLength)} with ` +
     `${count ? plural(count, "layer") : "no layers"} on top. ` +
-    `It answers “maybe present” to about ${oneIn(blob.estimatedFpr)} strangers.`;
+    `It answers “maybe present” to about ${oneIn(blob.info().urlFpr ?? blob.estimatedFpr)} strangers.`;
   const rows = layers.map(({ type, keys, bytes }, i) => ({
     title: `Layer ${i + 1}: ${type}`,
     bytes,

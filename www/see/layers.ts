@@ -16,7 +16,8 @@ export function layersOf(blob: Uint8Array): Layer[] {
   const view = new DataView(blob.buffer, blob.byteOffset, blob.byteLength);
   const [kind, flags] = [blob[5]!, blob[7]!];
   if (!(flags & 16)) return [];
-  let at = 17 + (kind === 5 ? 14 + 4 * blob[30]! : PARAMETERS[kind]!);
+  const hasSlots = flags & 64; // then a map of them stands with the base and with each layer
+  let at = 17 + (kind === 5 ? 14 + 4 * blob[30]! + (hasSlots ? 4 : 0) : PARAMETERS[kind]!);
   const byte = () => view.getUint8(at++);
   const word = () => view.getUint32((at += 4) - 4, true);
   const double = () => view.getFloat64((at += 8) - 8, true);
@@ -28,6 +29,7 @@ export function layersOf(blob: Uint8Array): Layer[] {
     const type = byte() === 1 ? "include" : "exclude";
     word(); // salt
     const fpr = double();
+    if (hasSlots) word();
     const layer: Layer = { type, keys: 0, bytes: 0 };
     const levels = byte();
     for (let level = 0; level < levels; level++) {

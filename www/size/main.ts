@@ -42,8 +42,8 @@ let kind: Kind = "ribbon";
 /** The chosen kind's filter, as it was last worked out. Its rate is that of a key. */
 let chosen: Shape | undefined;
 
-/** With URLs, a key gets a tenth of the rate. */
-const share = () => (profile.value === "url" ? 10 : 1);
+/** How many keys share the rate of a check: of a list of hosts in a ribbon filter a third each, and a tenth in others. */
+const share = (of = kind) => (profile.value === "raw" ? 1 : of === "ribbon" ? 3 : 10);
 
 /** The given numbers, or what is wrong with one of them. */
 function given(): Record<Quantity, number> | string {
@@ -59,22 +59,23 @@ function given(): Record<Quantity, number> | string {
 }
 
 function shape(kind: Kind, { count, bytes, fpr }: Record<Quantity, number>): Shape | undefined {
-  if (wanted === "bytes") return shapeOf(kind, count, fpr / share());
-  if (wanted === "count") return shapeWith(kind, bytes, fpr / share());
+  if (wanted === "bytes") return shapeOf(kind, count, fpr / share(kind));
+  if (wanted === "count") return shapeWith(kind, bytes, fpr / share(kind));
   const found = shapeIn(kind, count, bytes);
-  return found && found.fpr * share() <= 0.99 ? found : undefined; // one that always says "maybe" is none
+  return found && found.fpr * share(kind) <= 0.99 ? found : undefined; // one that always says "maybe" is none
 }
 
 function boundOf({ count, bytes, fpr }: Record<Quantity, number>): Shape {
-  if (wanted === "bytes") return { count, bytes: bound.bytes(count, fpr / share()), fpr: fpr / share() };
+  const rate = fpr / share("ribbon");
+  if (wanted === "bytes") return { count, bytes: bound.bytes(count, rate), fpr: rate };
   if (wanted === "fpr") return { count, bytes, fpr: bound.fpr(count, bytes) };
-  return { count: bound.count(bytes, fpr / share()), bytes, fpr: fpr / share() };
+  return { count: bound.count(bytes, rate), bytes, fpr: rate };
 }
 
 /** The number that was worked out, in words. */
-function answer(shape: Shape): string {
+function answer(shape: Shape, kind: Kind): string {
   if (wanted === "bytes") return size(shape.bytes);
-  return wanted === "count" ? number(shape.count) : rate(Math.min(1, shape.fpr * share()));
+  return wanted === "count" ? number(shape.count) : rate(Math.min(1, shape.fpr * share(kind)));
 }
 
 const rate = (fpr: number) => (fpr < 1e-12 ? "below 1 in 10\u00b9\u00b2" : oneIn(fpr));
@@ -117,11 +118,12 @@ let timer = 0;
 /** Fills the table. The radio buttons stay as they are, so that the keyboard's focus does too. */
 function fill(numbers: Record<Quantity, number>, all: (readonly [Kind, Shape | undefined])[]) {
   const least = boundOf(numbers);
-  const rows: (readonly [string, Shape | undefined])[] = [...all, ["bound", least]];
+  const rows: (readonly [Kind | "bound", Shape | undefined])[] = [...all, ["bound", least]];
   for (const [i, [name, shape]] of rows.entries()) {
     const [, found, bits, above] = body.rows[i]!.cells;
-    const asked = wanted === "fpr" ? shape?.fpr : numbers.fpr / share();
-    found!.textContent = shape ? answer(shape) : "not possible";
+    const of = name === "bound" ? "ribbon" : name;
+    const asked = wanted === "fpr" ? shape?.fpr : numbers.fpr / share(of);
+    found!.textContent = shape ? answer(shape, of) : "not possible";
     bits!.textContent = shape ? bitsPerKey(shape).toFixed(1) : "–";
     const over = shape && asked ? bitsPerKey(shape) / -Math.log2(asked) - 1 : Number.NaN;
     above!.textContent = name === "bound" ? "–" : over >= 0 ? `${number(100 * over, over < 0.1 ? 1 : 0)}\u00a0%` : "–";

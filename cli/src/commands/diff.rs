@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use anyhow::{Result, bail};
 use bloom_wasm::digests::{sort, strangers};
+use bloom_wasm::slots::{LOWEST, LOWEST_URL};
 use bloom_wasm::{Delta, Update};
 
 use crate::args::number::{milliseconds, parse_fpr};
@@ -77,12 +78,17 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let profile = parent.profile();
     args.omitted.check(profile)?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
-    let fpr = args.fpr.map(|fpr| profile.key_fpr(fpr));
-    let fpr = fpr
-        .unwrap_or_else(|| (parent.filter().estimated_fpr() / 16.0).clamp(f64::from(2_f32.powi(-32)), 0.5));
+    let hashing = *parent.filter().hashing();
+    let fpr = args.fpr.map(|fpr| hashing.build_fpr(profile, fpr)).unwrap_or_else(|| {
+        // A key of a URL gets a tenth of a check's rate or more.
+        let (now, lowest) = match hashing.is_slotted() {
+            true => (parent.filter().url_fpr(), LOWEST_URL),
+            false => (parent.filter().estimated_fpr(), LOWEST),
+        };
+        (now / 16.0).clamp(lowest, 0.5)
+    });
 
     let mut child = parent.try_clone()?;
-    let hashing = *parent.filter().hashing();
     let (mut live, summary) = members(from_ref(&args.new), profile, hashing, &args.omitted, streams)?;
     sort(&mut live)?;
     let mut rows = vec![("read", format!("{} keys", grouped(live.len() as u64)) + &summary.in_words())];

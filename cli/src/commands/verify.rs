@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use bloom_wasm::keys::Input;
 use bloom_wasm::vectors::append;
-use bloom_wasm::{Blob, Filter, Profile, Stack, hash};
+use bloom_wasm::{Blob, Filter, Profile};
 use serde::Serialize;
 
 use crate::args::omitted::Omitted;
@@ -14,17 +14,16 @@ use crate::files::blob::{self, key_of};
 use crate::files::read;
 use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
+use crate::probes::Probes;
 use crate::publishing::folder::{Folder, Measured};
 use crate::streams::{Answer, Streams, unless_closed};
 use crate::text::{grouped, rate};
 
-/// How many random keys are asked together.
-const BLOCK: usize = 1 << 14;
-
 /// Check a blob against its list: count false negatives and measure the false-positive rate
 ///
 /// Without --absent, the blob is asked for random keys: at least 1,000,000, and enough for 100 false positives at the
-/// rate that the blob estimates for itself. Exits with 1 if a member is absent.
+/// rate that the blob estimates for itself. With the profile `url` they have the shapes that URLs ask for, and the rate
+/// is that of a typical URL. Exits with 1 if a member is absent.
 ///
 /// Lists are read as `build` reads them for the blob's profile, so give the same options. A URL in a list of --absent
 /// is looked up by all of its keys. A member that --allow-wins removed counts as a false negative.
@@ -57,11 +56,18 @@ struct Verdict {
     false_negatives: u64,
     probes: u64,
     false_positives: u64,
-    /// False positives / probes; none without a probe.
+    /// False positives / probes; none without a probe. With the profile `url` it is that of a typical URL: times the keys
+    /// that it asks for, unless whole URLs were asked.
     measured_fpr: Option<f64>,
     /// The 95 % interval of the measured rate: Wilson's, which also holds for few hits or none.
     interval: Option<[f64; 2]>,
+    /// The most that the measured rate is for any URL.
+    measured_max_url_fpr: Option<f64>,
+    /// The rate of a key, by the fill.
     estimated_fpr: f64,
+    /// By the fill, with the profile `url`.
+    url_fpr: Option<f64>,
+    max_url_fpr: Option<f64>,
 }
 
 pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
@@ -97,17 +103,27 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     )?;
     members.sort_unstable();
 
-    let estimated_fpr = blob.filter().estimated_fpr();
-    let (probes, false_positives, absent_summary) = if args.absent.is_empty() {
+    let filter = blob.filter();
+    let estimated_fpr = filter.estimated_fpr();
+    let (probes, absent_summary) = if args.absent.is_empty() {
         let enough = if estimated_fpr > 0.0 { (100.0 / estimated_fpr).min(1e9) as u64 } else { 0 };
-        let (probes, hits) = random_probes(blob.filter(), args.probes.unwrap_or(enough.max(1_000_000)))?;
-        (probes, hits, Summary::default())
+        let probes = args.probes.unwrap_or(enough.max(1_000_000));
+        (Probes::of(filter, blob.profile(), probes)?, Summary::default())
     } else {
         listed_probes(&blob, &args.absent, &members, streams)?
     };
-    let measured =
-        Measured { members: count, false_negatives, probes, false_positives, estimated_fpr, summary };
-    Verdict::from(&measured).tell(&args, blob.profile(), &measured.summary, &absent_summary, streams)
+    let is_url = blob.profile() == Profile::Url;
+    let measured = Measured {
+        members: count,
+        false_negatives,
+        probes,
+        estimated_fpr,
+        url_fpr: is_url.then(|| filter.url_fpr()),
+        max_url_fpr: is_url.then(|| filter.max_url_fpr()),
+        keys_of_url: if is_url && args.absent.is_empty() { filter.slots().weight() } else { 1.0 },
+        summary,
+    };
+    Verdict::from(&measured).tell(&args, &measured.summary, &absent_summary, streams)
 }
 
 /// The same for a sharded filter.
@@ -117,21 +133,34 @@ fn verify_folder(args: &VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     }
     let mut sharded = Folder::open(&args.file, args.secret.read()?)?;
     let measured = sharded.measure(&args.members, &args.omitted, args.probes, streams)?;
-    let profile = sharded.sharding.profile();
-    Verdict::from(&measured).tell(args, profile, &measured.summary, &Summary::default(), streams)
+    Verdict::from(&measured).tell(args, &measured.summary, &Summary::default(), streams)
 }
 
 impl From<&Measured> for Verdict {
     fn from(measured: &Measured) -> Self {
-        let &Measured { members, false_negatives, probes, false_positives, estimated_fpr, .. } = measured;
-        Verdict {
+        let &Measured {
             members,
             false_negatives,
             probes,
-            false_positives,
-            measured_fpr: (probes > 0).then(|| false_positives as f64 / probes as f64),
-            interval: (probes > 0).then(|| wilson(false_positives as f64, probes as f64)),
             estimated_fpr,
+            url_fpr,
+            max_url_fpr,
+            keys_of_url,
+            ..
+        } = measured;
+        let Probes { asked, hits, max_url_fpr: measured_max_url_fpr } = probes;
+        let of_url = |rate: f64| (rate * keys_of_url).min(1.0);
+        Verdict {
+            members,
+            false_negatives,
+            probes: asked,
+            false_positives: hits,
+            measured_fpr: (asked > 0).then(|| of_url(hits as f64 / asked as f64)),
+            interval: (asked > 0).then(|| wilson(hits as f64, asked as f64).map(of_url)),
+            measured_max_url_fpr: measured_max_url_fpr.map(|rate| rate.min(1.0)),
+            estimated_fpr,
+            url_fpr,
+            max_url_fpr,
         }
     }
 }
@@ -140,7 +169,6 @@ impl Verdict {
     fn tell(
         &self,
         args: &VerifyArgs,
-        profile: Profile,
         summary: &Summary,
         absent_summary: &Summary,
         streams: &mut Streams,
@@ -149,7 +177,9 @@ impl Verdict {
         let said = if args.json {
             streams.print_json(self)
         } else {
-            let per_key = if profile == Profile::Url { " per key" } else { "" };
+            let at_most =
+                |max: Option<f64>| max.map(|max| format!(", {} at most", rate(max))).unwrap_or_default();
+            let typical = if self.url_fpr.is_some() { " for a typical URL" } else { "" };
             let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
             streams.print_rows(&[
                 (
@@ -166,12 +196,16 @@ impl Verdict {
                     "measured fpr",
                     match (self.measured_fpr, self.interval) {
                         (Some(fpr), Some([low, high])) => {
-                            format!("{} (95 %: {} to {})", rate(fpr), rate(low), rate(high))
+                            format!("{}{typical} (95 %: {} to {})", rate(fpr), rate(low), rate(high))
+                                + &at_most(self.measured_max_url_fpr)
                         }
                         _ => "none: no keys to ask for".to_owned(),
                     },
                 ),
-                ("expected fpr", format!("{}{per_key} by the fill", rate(self.estimated_fpr))),
+                ("expected fpr", {
+                    let expected = rate(self.url_fpr.unwrap_or(self.estimated_fpr));
+                    format!("{expected}{typical}{} by the fill", at_most(self.max_url_fpr))
+                }),
             ])
         };
         // The exit code answers even if nobody reads the rest.
@@ -188,35 +222,13 @@ fn has(blob: &Blob, key: &[u8], digest: u64) -> bool {
     }
 }
 
-/// Asks for random keys of 16 bytes. The chance that one of them is a given member is 2^-128.
-fn random_probes(filter: &Stack, probes: u64) -> Result<(u64, u64)> {
-    let key = |i: u64| {
-        let half = |seed| u128::from(hash::digest(seed, &i.to_le_bytes()));
-        half(0x5eed_0001) << 64 | half(0x5eed_0002)
-    };
-    let mut hits = 0;
-    for start in (0..probes).step_by(BLOCK) {
-        let keys = (start..probes).take(BLOCK).map(key);
-        let answers = match filter.base() {
-            // Bytes that are no text would be the same U+FFFD to some.
-            Filter::Foreign(foreign) => match foreign.keys().width() {
-                Some(width) => filter.has_many(keys.map(|key| key.to_le_bytes()[..width].to_vec())),
-                None => filter.has_many(keys.map(|key| format!("{key:032x}"))),
-            },
-            _ => filter.has_many(keys.map(|key| key.to_le_bytes())),
-        };
-        hits += answers?.into_iter().filter(|&answer| answer).count() as u64;
-    }
-    Ok((probes, hits))
-}
-
 /// Asks for the lines of lists, except for those with a member among their keys. The members are sorted.
 fn listed_probes(
     blob: &Blob,
     lists: &[PathBuf],
     members: &[u64],
     streams: &mut Streams,
-) -> Result<(u64, u64, Summary)> {
+) -> Result<(Probes, Summary)> {
     let (mut probes, mut hits) = (0, 0);
     let take = |(probes, hits): &mut (u64, u64), input: &Input, _: Place| {
         let keys = input.keys().map(|key| {
@@ -243,7 +255,7 @@ fn listed_probes(
             Ok(())
         },
     )?;
-    Ok((probes, hits, summary))
+    Ok((Probes { asked: probes, hits, max_url_fpr: None }, summary))
 }
 
 /// Wilson 1927, "Probable inference, the law of succession, and statistical inference", at 95 %.

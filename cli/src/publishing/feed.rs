@@ -17,7 +17,7 @@ use crate::lists::keys::LineCounts;
 use bloom_wasm::digests::{sort, strangers};
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::vectors::{append, copied};
-use bloom_wasm::{Blob, Delta, Kind, Profile, Stack, Update};
+use bloom_wasm::{Blob, Delta, Kind, Stack, Update};
 
 /// The most deltas over a base. Each makes a query a little slower.
 const DELTAS: usize = 8;
@@ -340,7 +340,7 @@ impl Next {
     fn base(&self, publisher: &Publisher, reason: String) -> Result<NewFile> {
         let state = &publisher.state;
         let (profile, hashing) = (state.profile()?, publisher.hashing()?);
-        let fpr = profile.key_fpr(state.fpr) * BASE_SHARE;
+        let fpr = state.fpr * BASE_SHARE;
         let allowed = (!self.allowed.is_empty()).then_some(&self.allowed[..]);
         let mut members = copied(&self.members)?;
         let stack = Stack::build(Kind::Ribbon.into(), &mut members, allowed, fpr, hashing)?;
@@ -357,7 +357,7 @@ impl Next {
         let parent = read_files(dir, files, secret.as_ref()).context(Unusable)?;
         let removed = self.all_removed(publisher, keep).context(Unusable)?;
         let mut child = parent.try_clone()?;
-        let fpr = include_fpr(state.profile()?, state.fpr);
+        let fpr = include_fpr(state.fpr);
         child.filter_mut().update(Update {
             live: &self.members,
             removed: &removed,
@@ -409,8 +409,8 @@ impl FileKind {
 }
 
 /// The rate of a delta's include.
-pub fn include_fpr(profile: Profile, fpr: f64) -> f64 {
-    profile.key_fpr(fpr) * (1.0 - BASE_SHARE) / DELTAS as f64
+pub fn include_fpr(fpr: f64) -> f64 {
+    fpr * (1.0 - BASE_SHARE) / DELTAS as f64
 }
 
 /// The bytes of a file that is as it was published.

@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::manifest::{self, ManifestPayload, ShardsPayload, hex, sha256};
-use super::shards::ribbon;
+use super::shards::count;
 use crate::args::omitted::Omitted;
 use crate::files::blob::decode;
 use crate::files::read;
 use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
 use crate::lists::spill::{Buffer, Spill};
+use crate::probes::{Probes, random};
 use crate::streams::Streams;
 use bloom_wasm::hash::Secret;
 use bloom_wasm::keys::Input;
 use bloom_wasm::shards::{Entry, PAGE, Sharding, read_page};
-use bloom_wasm::{Blob, Profile, hash};
+use bloom_wasm::{Blob, Profile};
 
 /// A folder that is asked. A shard is read when it is first needed.
 pub struct Folder {
@@ -94,7 +95,7 @@ impl Folder {
                 decode(self.read(&name, Some(entry.bytes))?, self.secret.as_ref()).with_context(context)?;
             if blob.profile() != self.sharding.profile()
                 || blob.filter().hashing() != self.sharding.hashing()
-                || ribbon(&blob)?.count() != entry.count
+                || count(&blob)? != entry.count
             {
                 bail!("{}: it isn't a shard of this filter", context());
             }
@@ -153,10 +154,10 @@ impl Folder {
             Ok(())
         })?;
         measured.summary = summary;
-        let fpr = sharding.profile().key_fpr(self.shards.head.fpr);
+        let fpr = self.shards.head.fpr;
         let probes = probes.unwrap_or(((100.0 / fpr).min(1e9) as u64).max(1_000_000));
         let shards = sharding.shards();
-        let mut rate = 0.0;
+        let (mut rate, mut keys_of_url, mut of_url) = (0.0, 0.0, 0.0);
         let mut next = 0..;
         for part in spill.parts() {
             for (digests, shard) in part.with_context(name)?.into_iter().zip(next.by_ref()) {
@@ -165,19 +166,42 @@ impl Folder {
                 rate += filter.estimated_fpr();
                 measured.false_negatives +=
                     digests.into_iter().filter(|&digest| !filter.has_digest(digest)).count() as u64;
-                // Random digests; without the profile `url`, a key of this shard has these first bits.
-                let bits = if sharding.profile() == Profile::Url { 0 } else { shards.trailing_zeros() };
-                let first_bits = if bits == 0 { 0 } else { u64::from(shard) << (64 - bits) };
-                let random = |i: u64| first_bits | hash::digest(0x5eed_0001, &i.to_le_bytes()) >> bits;
                 // The first shards get one more each, if it doesn't come out even.
                 let count =
                     probes / u64::from(shards) + u64::from(u64::from(shard) < probes % u64::from(shards));
-                let from = measured.probes;
-                measured.false_positives +=
-                    (from..from + count).filter(|&i| filter.has_digest(random(i))).count() as u64;
-                measured.probes += count;
+                let from = measured.probes.asked;
+                let Probes { asked, hits, max_url_fpr } = if sharding.profile() == Profile::Url {
+                    Probes::in_slots(filter, from, count)
+                } else {
+                    // A key of this shard has these first bits.
+                    let bits = shards.trailing_zeros();
+                    let first_bits = if bits == 0 { 0 } else { u64::from(shard) << (64 - bits) };
+                    let digest = |i: u64| first_bits | random(i) >> bits;
+                    let hits = (from..from + count).filter(|&i| filter.has_digest(digest(i))).count() as u64;
+                    Probes { asked: count, hits, max_url_fpr: None }
+                };
+                measured.probes.asked += asked;
+                measured.probes.hits += hits;
+                let share = |all: &mut Option<f64>, its: f64| {
+                    *all = Some(all.unwrap_or(0.0) + its / f64::from(shards));
+                };
+                if let Some(max) = max_url_fpr {
+                    share(&mut measured.probes.max_url_fpr, max);
+                    share(&mut measured.url_fpr, filter.url_fpr());
+                    share(&mut measured.max_url_fpr, filter.max_url_fpr());
+                    let weight = filter.slots().weight();
+                    keys_of_url += weight / f64::from(shards);
+                    of_url += hits as f64 / asked.max(1) as f64 * weight / f64::from(shards);
+                }
             }
         }
+        // Shards with fewer shapes have higher rates, so the mean of the products isn't the product of the means.
+        let Probes { asked, hits, .. } = measured.probes;
+        measured.keys_of_url = match sharding.profile() {
+            Profile::Url if hits > 0 => of_url / (hits as f64 / asked as f64),
+            Profile::Url => keys_of_url,
+            _ => 1.0,
+        };
         measured.estimated_fpr = rate / f64::from(shards);
         Ok(measured)
     }
@@ -188,8 +212,14 @@ impl Folder {
 pub struct Measured {
     pub members: u64,
     pub false_negatives: u64,
-    pub probes: u64,
-    pub false_positives: u64,
+    pub probes: Probes,
+    /// The rate of a key, by the fill.
     pub estimated_fpr: f64,
+    /// That of a typical URL, with the profile `url`.
+    pub url_fpr: Option<f64>,
+    /// The most that it is for any URL.
+    pub max_url_fpr: Option<f64>,
+    /// How many of the keys that were asked a typical check asks for.
+    pub keys_of_url: f64,
     pub summary: Summary,
 }

@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::files::read;
-use bloom_wasm::Profile;
 use bloom_wasm::hash::{Access, Hashing, Secret};
 use bloom_wasm::shards::{PAGE, Sharding};
+use bloom_wasm::{Kind, Profile};
 
 /// The most files of a feed.
 pub const MAX_FILES: usize = 64;
@@ -191,9 +191,15 @@ pub fn unhex(text: &str) -> Option<[u8; 32]> {
 }
 
 /// The hashing that a seed and a check value stand for. It must be that of the secret.
-pub fn hashing(seed: &str, check: Option<&str>, secret: Option<&Secret>) -> Result<Hashing> {
+pub fn hashing(
+    profile: Profile,
+    seed: &str,
+    check: Option<&str>,
+    secret: Option<&Secret>,
+) -> Result<Hashing> {
     let check = check.map(|check| u64::from_str_radix(check, 16)).transpose().context("a bad check value")?;
-    Ok(Access::Secret(secret).hashing(seed.parse().context("a bad seed")?, check)?)
+    let hashing = Access::Secret(secret).hashing(seed.parse().context("a bad seed")?, check)?;
+    Ok(hashing.for_filter(profile, Kind::Ribbon))
 }
 
 /// A check value as manifests have it.
@@ -252,7 +258,7 @@ impl Head {
 
     /// How keys become digests. `secret` is there if the filter is keyed.
     pub fn hashing(&self, secret: Option<&Secret>) -> Result<Hashing> {
-        hashing(&self.seed, self.check.as_deref(), secret)
+        hashing(self.profile()?, &self.seed, self.check.as_deref(), secret)
     }
 
     /// Whether it lasts for half of its time yet.

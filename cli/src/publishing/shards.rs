@@ -62,6 +62,13 @@ pub fn file_of_shard(shard: u32) -> String {
     format!("shard-{shard:05}.bloom")
 }
 
+/// The number of different keys of a shard.
+pub fn count(blob: &Blob) -> Result<u32> {
+    ribbon(blob)?;
+    let count = blob.filter().count().context("a shard must know its count")?;
+    Ok(u32::try_from(count)?)
+}
+
 /// The filter of a shard, without its layers.
 pub fn ribbon(blob: &Blob) -> Result<&RibbonFilter> {
     match blob.filter().base() {
@@ -84,7 +91,7 @@ pub struct Shard {
 impl Shard {
     pub fn new(
         sharding: &Sharding,
-        key_fpr: f64,
+        fpr: f64,
         shard: u32,
         digests: &mut Vec<u64>,
         allowed: Option<&[u64]>,
@@ -92,10 +99,10 @@ impl Shard {
         let name = format!("shard {shard}, of {} keys", grouped(digests.len() as u64));
         let mut make = || -> Result<Self> {
             let hashing = *sharding.hashing();
-            let stack = Stack::build(Kind::Ribbon.into(), digests, allowed, key_fpr, hashing)?;
+            let stack = Stack::build(Kind::Ribbon.into(), digests, allowed, fpr, hashing)?;
             let blob = Blob::new(sharding.profile(), stack);
             let bytes = blob.encode()?;
-            Ok(Shard { entry: Entry { count: ribbon(&blob)?.count(), ..entry_of(&bytes)? }, bytes })
+            Ok(Shard { entry: Entry { count: count(&blob)?, ..entry_of(&bytes)? }, bytes })
         };
         make().context(name)
     }

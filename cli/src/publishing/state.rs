@@ -110,7 +110,7 @@ impl State {
 
     /// How keys become digests. `secret` is there if the feed is keyed.
     pub fn hashing(&self, secret: Option<&Secret>) -> Result<Hashing> {
-        manifest::hashing(&self.seed, self.check.as_deref(), secret)
+        manifest::hashing(self.profile()?, &self.seed, self.check.as_deref(), secret)
     }
 
     /// The manifest that was published last, if it is known.

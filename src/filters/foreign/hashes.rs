@@ -5,7 +5,7 @@
 //! would be a copy at every caller in the wasm.
 
 /// MurmurHash3_x64_128 of `key` with `suffix`, of at most 16 bytes, after it: the low word first.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn murmur3_x64_128(key: &[u8], suffix: &[u8], seed: u32) -> [u64; 2] {
     const C1: u64 = 0x87c3_7b91_1142_53d5;
     const C2: u64 = 0x4cf5_ad43_2745_937f;
@@ -43,7 +43,7 @@ fn words(block: &[u8; 16]) -> [u64; 2] {
 }
 
 /// The finaliser of MurmurHash3 for 64 bits, which xor filters use by itself.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn finish64(mut h: u64) -> u64 {
     for multiplier in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
         h = (h ^ h >> 33).wrapping_mul(multiplier);
@@ -53,7 +53,7 @@ pub(super) fn finish64(mut h: u64) -> u64 {
 
 /// MurmurHash3_x86_32. With `spark` as Apache Spark has it: each byte after the last whole block is a block of its own,
 /// with its sign extended.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn murmur3_x86_32(key: &[u8], seed: u32, spark: bool) -> u32 {
     let mix = |k: u32| k.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
     let (blocks, rest) = key.as_chunks();
@@ -73,7 +73,7 @@ pub(super) fn murmur3_x86_32(key: &[u8], seed: u32, spark: bool) -> u32 {
 }
 
 /// MurmurHash64A.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn murmur64a(key: &[u8], seed: u64) -> u64 {
     const M: u64 = 0xc6a4_a793_5bd1_e995;
     let (blocks, rest) = key.as_chunks();
@@ -90,7 +90,7 @@ pub(super) fn murmur64a(key: &[u8], seed: u64) -> u64 {
 }
 
 /// MurmurHash2 for 32 bits.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn murmur2(key: &[u8], seed: u32) -> u32 {
     const M: u32 = 0x5bd1_e995;
     let (blocks, rest) = key.as_chunks();
@@ -107,13 +107,13 @@ pub(super) fn murmur2(key: &[u8], seed: u32) -> u32 {
 }
 
 /// A little-endian number of at most 8 bytes.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 /// FNV-1a for 64 bits over numbers of `width` bytes each, of which every one is taken as a whole.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn fnv64(text: &[u8], width: usize, start: u64) -> u64 {
     text.chunks(width).fold(start, |h, item| (h ^ number(item)).wrapping_mul(0x100_0000_01b3))
 }
@@ -123,7 +123,7 @@ pub(super) const FNV64: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// The 32-bit hash of the npm package `bloomfilter` up to 0.0.19, over UTF-16 code units: FNV-1a of the high byte, unless
 /// it is 0, and the low one of each, then [`fnv32_mix`].
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn fnv32(text: &[u8], start: u32, signed: bool) -> u32 {
     let byte = |h: u32, byte: u8| (h ^ u32::from(byte)).wrapping_mul(FNV32_PRIME);
     let h = text.as_chunks().0.iter().fold(start, |h, &[low, high]| {
@@ -137,7 +137,7 @@ pub(super) fn fnv32(text: &[u8], start: u32, signed: bool) -> u32 {
 pub(super) const FNV32_PRIME: u32 = 16_777_619;
 
 /// Bob Jenkins's last mix of a 32-bit hash. `signed` shifts right with the sign, as 0.0.12 to 0.0.15 did.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn fnv32_mix(mut h: u32, signed: bool) -> u32 {
     let right = |h: u32, by: u32| if signed { (h as i32 >> by) as u32 } else { h >> by };
     h = h.wrapping_add(h << 13);

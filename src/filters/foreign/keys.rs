@@ -154,7 +154,7 @@ fn python_hash(key: u64) -> i64 {
 }
 
 /// Whether a surrogate is in WTF-8: in UTF-8 nothing is between ED A0 and ED BF.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn has_surrogate(text: &[u8]) -> bool {
     text.windows(2).any(|pair| pair[0] == 0xed && pair[1] >= 0xa0)
 }
@@ -165,14 +165,14 @@ fn joined(first: u32, unit: u32) -> u32 {
 }
 
 /// Appends a code point that is no surrogate.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn append_utf8(bytes: &mut Vec<u8>, point: u32) -> Result<()> {
     let char = char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
     append(bytes, char.encode_utf8(&mut [0; 4]).as_bytes())
 }
 
 /// Takes the first code point of a text in WTF-8. A byte that is no part of it counts as U+FFFD.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn code_point(text: &mut &[u8]) -> Option<u32> {
     let (&lead, rest) = text.split_first()?;
     *text = rest;

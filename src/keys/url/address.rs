@@ -3,7 +3,7 @@
 use super::text::{Full, digit, part, put, split_at};
 
 /// One to four numbers, decimal, octal or hexadecimal. The last one fills the bytes that are left.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn ipv4(host: &[u8]) -> Option<u32> {
     let mut address = 0;
     let mut room = 32;
@@ -63,7 +63,7 @@ pub(super) fn ipv6(text: &[u8]) -> Option<[u16; 8]> {
 }
 
 /// Reads groups with colons between them, the last two perhaps as four decimals. Returns their number.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn read_groups(text: &[u8], groups: &mut [u16; 8]) -> Option<usize> {
     let mut count = 0;
     let mut rest = (!text.is_empty()).then_some(text);
@@ -132,7 +132,7 @@ pub(super) fn compress(out: &mut Vec<u8>, groups: &[u16; 8]) -> Result<(), Full>
 }
 
 /// Writes a number below `base` to the power of four.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn number(out: &mut Vec<u8>, value: u32, base: u32) -> Result<(), Full> {
     let mut unit = base * base * base;
     while unit > 0 {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::address::{compress, ipv4, ipv6, number, value};
 use super::text::*;
 use crate::error::Result;
+use crate::slots::{Slots, host_slot, is_address};
 use crate::vectors::within;
 
 /// The exact host and four of its suffixes.
@@ -56,7 +57,12 @@ impl Canonical<'_> {
 
     /// The keys, at most 30, each once. The hosts are the exact one and then its suffixes, the longest first. Each
     /// comes with the path and its query, the path, and the path's directories from `/` on.
-    pub fn expressions(&self) -> Expressions<'_> {
+    pub fn expressions(&self) -> impl Iterator<Item = &[u8]> {
+        self.expressions_in(Slots::ANY).map(|(_, key)| key)
+    }
+
+    /// Those keys that have one of these slots, each after its slot.
+    pub fn expressions_in(&self, slots: Slots) -> Expressions<'_> {
         let (text, parts) = (self.as_bytes(), self.parts);
         let mut starts = [parts.host; HOSTS];
         // The shortest suffix comes last. The last label alone isn't a suffix.
@@ -85,54 +91,78 @@ impl Canonical<'_> {
             }
         }
         let first = if parts.query + 1 < text.len() { 0 } else { 1 };
-        Expressions { text, starts, suffix: free + 1, host: 0, ends, paths: (first, last), path: first }
+        // The exact path has the slot of its folders if it ends in a slash.
+        let folder = parts.query.checked_sub(1).and_then(|at| text.get(at)) == Some(&b'/');
+        let path_slots = [5, if folder { last as u32 - 2 } else { 4 }, 0, 1, 2, 3];
+        // Suffixes have 5 to 2 labels. An exact host of one label or of more than five has the last slot.
+        let exact = if free == HOSTS { 4 } else { (HOSTS - 1 - free) as u32 };
+        let mut host_slots = [exact, 3, 2, 1, 0];
+        if parts.path.checked_sub(1).and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit) {
+            // One that looks like an address may be none.
+            host_slots = starts.map(|start| host_slot(within(text, start..parts.path)));
+        }
+        let paths = (first, last);
+        Expressions {
+            text,
+            slots,
+            starts,
+            suffix: free + 1,
+            host: 0,
+            host_slots,
+            ends,
+            paths,
+            path: first,
+            path_slots,
+        }
     }
 }
 
 /// The site of a key: the last two labels of its host. An IP address is one by itself, and so is a single label.
 pub fn site(key: &[u8]) -> &[u8] {
     let host = key.split(|&byte| byte == b'/').next().unwrap_or_default();
-    let is_byte = |label: &[u8]| (1..=3).contains(&label.len()) && label.iter().all(u8::is_ascii_digit);
     let mut labels = host.rsplit(|&byte| byte == b'.');
-    let (last, before) = (labels.next().unwrap_or_default(), labels.next());
-    let is_address = is_byte(last)
-        && before.is_some_and(is_byte)
-        && labels.next().is_some_and(is_byte)
-        && labels.next().is_some_and(is_byte)
-        && labels.next().is_none();
-    match before {
-        Some(before) if !is_address && !host.starts_with(b"[") => {
+    match (labels.next(), labels.next()) {
+        (Some(last), Some(before)) if !is_address(host) => {
             within(host, host.len() - last.len() - 1 - before.len()..)
         }
         _ => host,
     }
 }
 
-/// The keys of a URL. Each is a part of the canonical form, so nothing is copied.
+/// Keys of a URL, each after its slot. A key is a part of the canonical form, so nothing is copied.
 #[derive(Debug, Clone)]
 pub struct Expressions<'a> {
     text: &'a [u8],
+    /// Keys of other slots are left out.
+    slots: Slots,
     /// The start of the host comes first. The starts of its suffixes are at the end, from `suffix` on.
     starts: [usize; HOSTS],
     suffix: usize,
     host: usize,
+    host_slots: [u32; HOSTS],
     ends: [usize; PATHS],
     /// The index of the first end that is used, and the index after the last.
     paths: (usize, usize),
     path: usize,
+    path_slots: [u32; PATHS],
 }
 
 impl<'a> Iterator for Expressions<'a> {
-    type Item = &'a [u8];
+    type Item = (u32, &'a [u8]);
 
-    fn next(&mut self) -> Option<&'a [u8]> {
-        if self.path == self.paths.1 {
-            self.path = self.paths.0;
-            self.host = if self.host == 0 { self.suffix } else { self.host + 1 };
+    fn next(&mut self) -> Option<(u32, &'a [u8])> {
+        loop {
+            if self.path == self.paths.1 {
+                self.path = self.paths.0;
+                self.host = if self.host == 0 { self.suffix } else { self.host + 1 };
+            }
+            let (start, end) = (*self.starts.get(self.host)?, *self.ends.get(self.path)?);
+            let slot = 6 * self.host_slots[self.host] + self.path_slots[self.path];
+            self.path += 1;
+            if self.slots.has(slot) {
+                return Some((slot, &self.text[start..end]));
+            }
         }
-        let (start, end) = (*self.starts.get(self.host)?, *self.ends.get(self.path)?);
-        self.path += 1;
-        Some(&self.text[start..end])
     }
 }
 

@@ -267,7 +267,7 @@ fn is_forbidden(char: char) -> bool {
 }
 
 /// What the platform's parser makes of a character after a text; none if it refuses both together.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn known(platform: &impl Platform, before: &[u8], char: &str) -> Result<Option<Vec<u8>>> {
     let mut label = copied(before)?;
     append(&mut label, char.as_bytes())?;

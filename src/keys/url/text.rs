@@ -105,14 +105,14 @@ pub(super) fn split(text: &[u8]) -> Option<(&'static [u8], &[u8])> {
 }
 
 /// The text before the first of these bytes, and the rest from there on.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn split_at<'a>(text: &'a [u8], bytes: &[u8]) -> (&'a [u8], &'a [u8]) {
     let found = text.iter().position(|byte| bytes.contains(byte));
     halves(text, found.unwrap_or(text.len()))
 }
 
 /// Splits off the part before the next separator. The rest is `None` after the last part.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn part<'a>(rest: &mut Option<&'a [u8]>, separator: u8) -> Option<&'a [u8]> {
     let (part, more) = split_at((*rest)?, &[separator]);
     *rest = more.get(1..);
@@ -167,7 +167,7 @@ pub(super) fn stays(byte: u8) -> bool {
 }
 
 /// Appends the bytes. Those that can't be in a URL, or would start an escape, are escaped.
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
     for &byte in bytes {
         if stays(byte) {
@@ -190,7 +190,7 @@ pub(super) fn digit(byte: u8) -> Option<u8> {
     }
 }
 
-#[inline(never)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn put(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
     append(out, bytes).map_err(|_| Full)
 }

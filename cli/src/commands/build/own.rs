@@ -19,15 +19,15 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         bail!("--capacity goes with --kind bloom, counting and other software's");
     }
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
-    let key_fpr = profile.key_fpr(fpr);
     let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };
     let recipe = Recipe { counter_bits, capacity: args.capacity, ..kind.into() };
     let created_at = args.created_at.map(milliseconds).transpose()?;
-    let hashing = new_hashing(args.seed, args.secret.read()?.as_ref())?;
+    let hashing = new_hashing(args.seed, args.secret.read()?.as_ref())?.for_filter(profile, kind);
+    let build_fpr = hashing.build_fpr(profile, fpr);
     // Reports what is impossible before hours of reading.
     let tenth = || "with --profile url a key gets a tenth of --fpr";
-    let empty = Filter::from_digests(recipe, &mut Vec::new(), key_fpr, hashing);
-    let empty = if key_fpr < fpr { empty.with_context(tenth) } else { empty.map_err(Into::into) };
+    let empty = Stack::build(recipe, &mut Vec::new(), None, build_fpr, hashing);
+    let empty = if build_fpr < fpr { empty.with_context(tenth) } else { empty.map_err(Into::into) };
     let mut made = Blob::new(profile, empty?);
     made.describe(args.name.clone(), created_at)?;
 
@@ -45,10 +45,10 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         rows.push(("allowed", words));
         args.require_keys(members.len() as u64)?;
     }
-    *made.filter_mut() = Stack::build(recipe, &mut members, allowed.as_deref(), key_fpr, hashing)?;
+    *made.filter_mut() = Stack::build(recipe, &mut members, allowed.as_deref(), build_fpr, hashing)?;
     let distinct = distinct.unwrap_or_else(|| match made.filter().base() {
         // The ribbon filter has used them up.
-        Filter::Ribbon(filter) => filter.count().into(),
+        Filter::Ribbon(_) => made.filter().estimated_count() as u64,
         _ => members.len() as u64,
     });
     let mut read = format!("{} keys", grouped(distinct));

@@ -9,7 +9,7 @@ use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::keys::Input;
 use bloom_wasm::shards::Sharding;
 use bloom_wasm::vectors::copied;
-use bloom_wasm::{Profile, RibbonFilter};
+use bloom_wasm::{Kind, Profile, Stack};
 use rayon::prelude::*;
 
 use super::args::BuildArgs;
@@ -23,7 +23,7 @@ use crate::lists::spill::{Buffer, Shards, Spill};
 use crate::publishing::manifest::{ManifestPayload, ShardsPayload};
 use crate::publishing::shards::{Shard, Writer};
 use crate::streams::{Answer, Streams};
-use crate::text::{grouped, rate};
+use crate::text::grouped;
 
 /// How many keys are built at once, on all cores: it bounds the memory.
 const AT_ONCE: usize = 1 << 22;
@@ -36,16 +36,11 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     ensure!(!write::is_stdout(&args.output), "with --shards, -o is a folder");
     fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
     let known = args.signing.read(&args.output)?;
-    let sharding = Sharding::new(profile, hashing(args, secret.as_ref(), known.1.live())?, shards)?;
+    let hashing = hashing(args, secret.as_ref(), known.1.live())?.for_filter(profile, Kind::Ribbon);
+    let sharding = Sharding::new(profile, hashing, shards)?;
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
-    let key_fpr = profile.key_fpr(fpr);
     // Reports what is impossible before hours of reading.
-    let share = if key_fpr < fpr {
-        format!("a key gets {} of --fpr", rate(key_fpr / fpr))
-    } else {
-        "--fpr".to_owned()
-    };
-    RibbonFilter::from_digests(&mut Vec::new(), key_fpr, *sharding.hashing()).context(share)?;
+    Stack::build(Kind::Ribbon.into(), &mut Vec::new(), None, fpr, hashing).context("--fpr")?;
     let name = args.name.as_deref();
     let mut writer = Writer::open(&args.output, name, secret.as_ref(), &args.signing, known)?;
 
@@ -57,7 +52,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
         _ => writer.check(&args.guard, keys),
     };
     check(&writer, read.keys)?;
-    let conflicts = split.build(key_fpr, streams, |made| writer.put(made))?;
+    let conflicts = split.build(fpr, streams, |made| writer.put(made))?;
     check(&writer, writer.count())?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let report = writer.publish(&sharding, fpr, args.name.clone(), created_at, None)?;
@@ -171,7 +166,7 @@ impl<'a> Split<'a> {
     /// the digests of those after.
     fn build(
         self,
-        key_fpr: f64,
+        fpr: f64,
         streams: &mut Streams,
         mut put: impl FnMut(Shard) -> Result<()> + Send,
     ) -> Result<Conflicts> {
@@ -193,7 +188,7 @@ impl<'a> Split<'a> {
             let mut start = 0;
             while start < count {
                 let end = part.fitting(start..count, first, streams);
-                let make = |i| part.make(sharding, key_fpr, first, i);
+                let make = |i| part.make(sharding, fpr, first, i);
                 let (made, done) = rayon::join(
                     || (start..end).into_par_iter().map(make).collect::<Result<Vec<_>>>(),
                     || -> Result<()> {
@@ -245,13 +240,7 @@ impl Group {
     }
 
     /// Builds the shard with this place in the part.
-    fn make(
-        &self,
-        sharding: &Sharding,
-        key_fpr: f64,
-        first: u32,
-        place: usize,
-    ) -> Result<(Shard, Conflicts)> {
+    fn make(&self, sharding: &Sharding, fpr: f64, first: u32, place: usize) -> Result<(Shard, Conflicts)> {
         let sorted = |part: &Shards| -> Result<Vec<u64>> {
             let mut digests = copied(&part[place])?;
             sort(&mut digests)?;
@@ -264,7 +253,7 @@ impl Group {
         let allowed = self.allowed.as_ref().map(sorted).transpose()?;
         let is_member = |key: &&u64| digests.binary_search(key).is_ok();
         let kept = allowed.iter().flatten().filter(is_member).count() as u64;
-        let made = Shard::new(sharding, key_fpr, first + place as u32, &mut digests, allowed.as_deref())?;
+        let made = Shard::new(sharding, fpr, first + place as u32, &mut digests, allowed.as_deref())?;
         Ok((made, Conflicts { removed, kept }))
     }
 }

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use bloom_wasm::slots::{LOWEST, LOWEST_URL};
+use bloom_wasm::{Kind, Profile};
 
 use crate::args::number::parse_fpr;
 use crate::args::profile::ProfileArg;
@@ -93,7 +95,8 @@ pub fn run(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
             let profile = args.profile.unwrap_or(ProfileArg::Raw).with(lowercase, sha1);
             let profile = profile.context("--lowercase and --sha1-hex need --profile password")?;
             let fpr = args.fpr.unwrap_or(profile.default_fpr());
-            let least = f64::from(2_f32.powi(-32)) / include_fpr(profile, 1.0);
+            let lowest = if profile == Profile::Url { LOWEST_URL } else { LOWEST };
+            let least = lowest / include_fpr(1.0);
             ensure!(
                 fpr >= least && fpr < 1.0,
                 "--fpr must be a number of at least {} and below 1",
@@ -101,7 +104,8 @@ pub fn run(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
             );
             let id = random::id()?;
             ensure!(args.name.as_ref().is_none_or(|name| name.len() <= 255), "--name has at most 255 bytes");
-            State::new(id, args.name, profile, fpr, new_hashing(args.seed, secret.as_ref())?)
+            let hashing = new_hashing(args.seed, secret.as_ref())?.for_filter(profile, Kind::Ribbon);
+            State::new(id, args.name, profile, fpr, hashing)
         }
     };
     folder.save(&state)?;

@@ -66,7 +66,7 @@ pub fn run(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
         bail!("the digest {digest:016x} belongs to shard {}", sharding.shard_of_digest(*digest));
     }
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
-    let made = Shard::new(&sharding, profile.key_fpr(fpr), args.index, &mut digests, None)?;
+    let made = Shard::new(&sharding, fpr, args.index, &mut digests, None)?;
     let path = args.output.join(file_of_shard(args.index));
     write::publish(&path, &made.bytes, || Ok(()))?;
     let row = ("wrote", format!("{}, {} keys", path.display(), grouped(made.entry.count.into())));

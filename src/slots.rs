@@ -1,0 +1,282 @@
+//! Slots: which shapes of keys a list of URLs has. FORMAT.md section 3.
+//!
+//! A check of a URL asks for up to 30 keys: five hosts with six paths each. Most lists have a few of these shapes only,
+//! such as whole hosts. So the blob says which, in a map of 30 bits, and a key of another shape is absent without being
+//! looked up. A key's slot is a function of its bytes alone, so an entry and the same key in a question agree. It is
+//! stored as the highest 5 bits of the key's digest: layers, deltas and shards, which know only digests, know it too.
+//! (The lowest bits would be wrong: a ribbon filter's fingerprints are made of them.)
+//!
+//! Fewer shapes are asked for, so each key may answer "maybe" by chance more often, at the same rate of a whole check.
+//! [`plan`] says how often. Imports only `error`.
+
+use std::f64::consts::LN_2;
+
+use crate::error::{Error, Result};
+
+/// The number of slots: five hosts and six paths.
+pub const SLOTS: usize = 30;
+/// The number of bits of a digest that are left for the key.
+const BITS: u32 = 59;
+/// The share of checked URLs that ask for a host of each shape, roughly, and for a path of each. They were counted on old
+/// URLs with few queries, so none is taken for less than a quarter.
+const HOSTS: [f64; 5] = [1.0, 1.0, 0.5, 0.25, 0.25];
+const PATHS: [f64; 6] = [1.0, 0.75, 0.375, 0.25, 0.75, 0.25];
+/// The most that any URL may get, as a multiple of the rate that was asked for.
+const WORST: f64 = 2.5;
+/// What a second group must save, in bytes: its layer takes about half of that.
+const WORTH: f64 = 64.0;
+
+/// The slot of a key of URLs, 0 to 29.
+///
+/// ```
+/// use bloom_wasm::slots::slot;
+///
+/// assert_eq!(slot(b"evil.example/"), 0); // two labels, and the path "/"
+/// assert_eq!(slot(b"a.evil.example/x/"), 7); // three labels, and one folder
+/// assert_eq!(slot(b"10.0.1.5/x?y"), 29); // an address, and a query
+/// ```
+pub fn slot(key: &[u8]) -> u32 {
+    let end = key.iter().position(|&byte| byte == b'/').unwrap_or(key.len());
+    let (host, rest) = key.split_at_checked(end).unwrap_or((key, &[]));
+    6 * host_slot(host) + path_slot(rest)
+}
+
+/// 0 to 3 for a host of 2 to 5 labels, and 4 for any other and for an address.
+pub(crate) fn host_slot(host: &[u8]) -> u32 {
+    let dots = host.iter().filter(|&&byte| byte == b'.').count() as u32;
+    if (1..=4).contains(&dots) && !is_address(host) { dots - 1 } else { 4 }
+}
+
+/// 0 to 3 for 1 to 4 slashes of which one is the end, 5 with a query, and 4 for any other.
+fn path_slot(path: &[u8]) -> u32 {
+    if path.contains(&b'?') {
+        return 5;
+    }
+    let slashes = path.iter().filter(|&&byte| byte == b'/').count() as u32;
+    if path.last() == Some(&b'/') && slashes <= 4 { slashes - 1 } else { 4 }
+}
+
+/// Whether the host of a key is an IP address: in brackets, or four runs of one to three digits.
+pub(crate) fn is_address(host: &[u8]) -> bool {
+    let is_byte = |label: &[u8]| (1..=3).contains(&label.len()) && label.iter().all(u8::is_ascii_digit);
+    let mut labels = host.rsplit(|&byte| byte == b'.');
+    host.starts_with(b"[") || (0..4).all(|_| labels.next().is_some_and(is_byte)) && labels.next().is_none()
+}
+
+/// The slot of a digest.
+#[inline]
+pub(crate) fn of(digest: u64) -> u32 {
+    (digest >> BITS) as u32
+}
+
+/// A digest with a slot in place of its highest bits.
+#[inline]
+pub fn with_slot(digest: u64, slot: u32) -> u64 {
+    digest << (64 - BITS) >> (64 - BITS) | u64::from(slot) << BITS
+}
+
+/// A set of slots, such as the map of a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slots(u32);
+
+impl Slots {
+    /// No slot.
+    pub const NONE: Slots = Slots(0);
+    /// All slots, and whatever else the highest bits of a digest are: what a filter without a map has.
+    pub const ANY: Slots = Slots(u32::MAX);
+
+    /// The slots of these digests.
+    pub fn of(digests: &[u64]) -> Self {
+        Slots(digests.iter().fold(0, |bits, digest| bits | 1 << (digest >> BITS)))
+    }
+
+    /// The set with these bits, the lowest of which is slot 0; none if one is no slot.
+    pub fn from_bits(bits: u32) -> Option<Self> {
+        (bits >> SLOTS == 0).then_some(Slots(bits))
+    }
+
+    /// A bit for each slot.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Whether this slot is in the set.
+    #[inline]
+    pub fn has(self, slot: u32) -> bool {
+        self.0 >> slot & 1 == 1
+    }
+
+    /// Whether the slot of a digest is in the set.
+    #[inline]
+    pub(crate) fn holds(self, digest: u64) -> bool {
+        self.0 >> (digest >> BITS) & 1 == 1
+    }
+
+    /// The set with one slot more.
+    fn with(self, slot: u32) -> Self {
+        Slots(self.0 | 1 << slot)
+    }
+
+    /// The slots that aren't in the other set.
+    fn without(self, other: Self) -> Self {
+        Slots(self.0 & !other.0)
+    }
+
+    /// How many there are.
+    fn len(self) -> f64 {
+        self.iter().count() as f64
+    }
+
+    /// The slots of both.
+    #[inline]
+    pub fn union(self, other: Self) -> Self {
+        Slots(self.0 | other.0)
+    }
+
+    /// Whether no slot is in both.
+    pub fn is_disjoint(self, other: Self) -> bool {
+        self.0 & other.0 == 0
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The slots, in ascending order.
+    pub fn iter(self) -> impl Iterator<Item = u32> {
+        (0..SLOTS as u32).filter(move |&slot| self.has(slot))
+    }
+
+    /// How many of these slots a typical check asks for.
+    pub fn weight(self) -> f64 {
+        self.iter().map(weight).sum()
+    }
+}
+
+/// The chance that a typical check asks for a key of this slot.
+pub fn weight(slot: u32) -> f64 {
+    HOSTS[slot as usize / 6] * PATHS[slot as usize % 6]
+}
+
+/// Keys that are built together: their slots, and the rate of each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Group {
+    /// The slots of the keys, and of no others.
+    pub slots: Slots,
+    /// The chance that another key of these slots is maybe present.
+    pub fpr: f64,
+}
+
+/// The rate of a key in a filter with this map, for a rate of whole checks. It is `fpr` where nothing is asked for.
+pub fn key_fpr(map: Slots, fpr: f64) -> f64 {
+    if map.is_empty() {
+        return fpr;
+    }
+    let mut groups = [Group { slots: map, fpr: fpr / map.weight() }];
+    limit(&mut groups, fpr);
+    groups[0].fpr
+}
+
+/// Scales all rates down together, so that no URL gets more than [`WORST`] times the rate of a check, and no key more
+/// than a half.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+fn limit(groups: &mut [Group], fpr: f64) {
+    let worst: f64 = groups.iter().map(|group| group.slots.len() * group.fpr).sum();
+    let highest = groups.iter().map(|group| group.fpr).fold(0.0, f64::max);
+    let scale = (WORST * fpr / worst).min(0.5 / highest).min(1.0);
+    groups.iter_mut().for_each(|group| group.fpr *= scale);
+}
+
+/// How a list is built, at this rate of a whole check: as one group, or as two if that is smaller. The first of two has
+/// more keys for the weight of its slots. `counts` are the different keys in each slot.
+///
+/// One group has the rate that gives a typical check the rate `fpr`. Two groups share this in proportion to their keys,
+/// which is best: a key of a shape that is asked for often, and that few entries have, gets a lower rate.
+pub fn plan(counts: &[u64; SLOTS], fpr: f64) -> (Group, Option<Group>) {
+    let all =
+        (0..).zip(counts).filter(|(_, count)| **count > 0).fold(Slots::NONE, |all, (slot, _)| all.with(slot));
+    let keys = |slots: Slots| slots.iter().map(|slot| counts[slot as usize] as f64).sum::<f64>();
+    let bytes = |groups: &[Group]| -> f64 {
+        groups.iter().map(|group| -libm::log(group.fpr) / LN_2 * keys(group.slots) / 8.0).sum()
+    };
+    let one = Group { slots: all, fpr: key_fpr(all, fpr) };
+    let density = |slot: u32| counts[slot as usize] as f64 / weight(slot);
+    let (mut first, mut best, mut least) = (Slots::NONE, None, bytes(&[one]) - WORTH);
+    // The slots by their keys for the weight, and those that are equal by their numbers.
+    let densest =
+        |slots: Slots| slots.iter().max_by(|&a, &b| density(a).total_cmp(&density(b)).then(b.cmp(&a)));
+    while let Some(slot) = densest(all.without(first)) {
+        first = first.with(slot);
+        let second = all.without(first);
+        if second.is_empty() {
+            break;
+        }
+        let share = |slots: Slots| Group { slots, fpr: fpr * keys(slots) / (keys(all) * slots.weight()) };
+        let mut groups = [share(first), share(second)];
+        limit(&mut groups, fpr);
+        // A ribbon filter has no lower rates.
+        let is_possible = groups.iter().all(|group| group.fpr >= LOWEST);
+        let size = bytes(&groups);
+        if is_possible && size < least {
+            (best, least) = (Some((groups[0], Some(groups[1]))), size);
+        }
+    }
+    best.unwrap_or((one, None))
+}
+
+/// The lowest rate of a key in a ribbon filter: 2^-32.
+pub const LOWEST: f64 = 1.0 / 4_294_967_296.0;
+/// The lowest rate of a whole check: that of a key then isn't lower than [`LOWEST`], whatever the map is.
+pub const LOWEST_URL: f64 = LOWEST * SLOTS as f64 / WORST;
+
+/// Fails for a rate of whole checks that can't be.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] unless it is from [`LOWEST_URL`] on and below 1.
+pub fn require_url_fpr(fpr: f64) -> Result<()> {
+    let rule = "fpr must be a number of at least 12 / 2^32 (2.8e-9), with the profile url, and below 1";
+    Error::unless((LOWEST_URL..1.0).contains(&fpr), rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By the table of FORMAT.md.
+    #[test]
+    fn slots_of_keys() {
+        for (key, expected) in [
+            ("evil.example/", 0),
+            ("www.evil.example/", 6),
+            ("a.b.evil.example/", 12),
+            ("a.b.c.evil.example/", 18),
+            ("a.b.c.d.evil.example/", 24),
+            ("localhost/", 24),
+            ("10.0.1.5/", 24),
+            ("999.999.999.999/", 24),
+            ("1.2.3.4.5/", 18),
+            ("0001.2.3.4/", 12),
+            ("[2001:db8::1]/", 24),
+            ("[2001:db8::1.2]/", 24),
+            ("evil.example/a/", 1),
+            ("evil.example/a/b/", 2),
+            ("evil.example/a/b/c/", 3),
+            ("evil.example/a/b/c/d/", 4),
+            ("evil.example/a", 4),
+            ("evil.example/a/b", 4),
+            ("evil.example/?", 5),
+            ("evil.example/a/?b/", 5),
+            ("evil.example", 4),
+            ("evil.example?a/", 0),
+            ("", 28),
+            ("/", 24),
+            ("?", 28),
+            (".", 4),
+            ("./", 0),
+            ("a..b/", 6),
+        ] {
+            assert_eq!(slot(key.as_bytes()), expected, "{key}");
+        }
+    }
+}
