@@ -76,10 +76,9 @@ impl ForeignFilter {
         parts: Vec<Part>,
         note: Vec<u8>,
     ) -> Result<Self> {
-        let of_keys = |format: &&Format| format.keys().iter().any(|(_, known)| *known == keys);
-        let format = scheme.formats().iter().find(of_keys).ok_or(Error::rule(SHAPE))?;
+        let format = scheme.format(keys).ok_or(Error::rule(SHAPE))?;
         let filter = ForeignFilter {
-            format: *format,
+            format,
             scheme,
             keys,
             layout,

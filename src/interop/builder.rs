@@ -42,7 +42,7 @@ impl Builder {
         let keys = options.keys(format)?;
         if format == Format::RedisBloom {
             let found = redisbloom::create(count, fpr, options.expansion.unwrap_or(2))?;
-            return Ok(Builder { filter: found.filter(keys)? });
+            return Ok(Builder { filter: found.filter(format, keys)? });
         }
         let name = options.layout.as_deref();
         let layout = if format == Format::GoBloom { go_bloom::layout(name)? } else { 0 };
@@ -80,7 +80,7 @@ impl Builder {
         let bytes = u32::try_from(bytes).map_err(|_| Error::TooLarge { bytes })?;
         let seed = options.seed.unwrap_or(0) as u64;
         let found = Found { layout, seed, ..Found::single(scheme, bits, hashes, zeroed(bytes as usize)?)? };
-        Ok(Builder { filter: found.filter(keys)? })
+        Ok(Builder { filter: found.filter(format, keys)? })
     }
 
     /// What the keys are.

@@ -26,7 +26,7 @@ pub(super) struct Row {
 }
 
 /// All formats.
-const ROWS: [Row; 14] = [
+const ROWS: &[Row] = &[
     Row {
         format: Format::GoBloom,
         read: go_bloom::read,

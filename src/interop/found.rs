@@ -2,12 +2,16 @@
 
 use crate::error::{Error, Result};
 use crate::filters::ForeignFilter;
-use crate::filters::foreign::{KeyType, MAX_HASHES, Part, Scheme};
+use crate::filters::foreign::{Format, KeyType, MAX_HASHES, Part, Scheme};
 use crate::vectors::{copied, push};
 
 /// A format that is only read.
 pub(super) const READ_ONLY: Error =
     Error::UnsupportedFormat { reason: "this format is only read, not written" };
+
+/// Never of a file: `Scheme::formats` lacks the format that was asked for.
+const OTHER_FORMAT: Error =
+    Error::UnsupportedFormat { reason: "another format has this scheme and these keys" };
 
 /// What a reader makes of a file: everything of a filter but its keys.
 pub(super) struct Found {
@@ -29,8 +33,11 @@ impl Found {
     }
 
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    pub(super) fn filter(self, keys: KeyType) -> Result<ForeignFilter> {
+    pub(super) fn filter(self, format: Format, keys: KeyType) -> Result<ForeignFilter> {
         let Found { scheme, layout, seed, parts, note, bytes } = self;
+        if scheme.format(keys) != Some(format) {
+            return Err(OTHER_FORMAT);
+        }
         ForeignFilter::shaped(scheme, keys, layout, seed, parts, note)?.with_bytes(bytes)
     }
 }

@@ -63,7 +63,7 @@ pub fn read(format: Format, options: &Options, bytes: &[u8]) -> Result<ForeignFi
     let found = read(&mut file, options);
     // What was made of the zeros after a fault doesn't matter.
     file.done()?;
-    found?.filter(keys)
+    found?.filter(format, keys)
 }
 
 /// Writes a filter as its own software does: the bytes that were read, where the format is written one way only. FORMAT.md

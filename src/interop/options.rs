@@ -110,7 +110,30 @@ impl Options {
             Format::Guava => "funnel must be utf8, unencoded-chars, bytes, int or long",
             Format::Spark => "keys must be string, bytes or long",
             Format::ParquetSbbf => "keys must be string, bytes, int32, int64, float or double",
-            _ => "keys must be string, bytes or int",
+            Format::PyBloomFilterMmap3 => "keys must be string, bytes or int",
+            _ => "keys must be one of the format's own",
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error's text is fixed, so this is built to compare with it.
+    #[test]
+    fn what_is_told_of_wrong_keys_names_those_of_the_format() {
+        let wrong = || Some("wrong".to_owned());
+        let options = Options { funnel: wrong(), keys: wrong(), ..Options::default() };
+        for &format in Format::ALL {
+            let names: Vec<_> = format.keys().iter().map(|(name, _)| *name).collect();
+            let [others @ .., last] = &names[..] else { panic!("{} has no keys", format.name()) };
+            if others.is_empty() {
+                continue;
+            }
+            let option = if format == Format::Guava { "funnel" } else { "keys" };
+            let expected = format!("{option} must be {} or {last}", others.join(", "));
+            assert_eq!(options.keys(format).unwrap_err().to_string(), expected, "{}", format.name());
+        }
     }
 }

@@ -163,8 +163,8 @@ impl Scheme {
         Self::from_repr(number)
     }
 
-    /// The formats that have it. That of a filter follows from its keys too.
-    pub(super) fn formats(self) -> &'static [Format] {
+    /// The formats that have it.
+    fn formats(self) -> &'static [Format] {
         match self {
             Scheme::Go => &[Format::GoBloom],
             Scheme::Mitz64 | Scheme::Mitz32 => &[Format::Guava],
@@ -186,6 +186,12 @@ impl Scheme {
             Scheme::FnvStarts => &[Format::PyProbables],
             Scheme::Lcg128 => &[Format::Rbloom],
         }
+    }
+
+    /// The format that has it with these keys: all that a blob stores of its format.
+    pub(crate) fn format(self, keys: KeyType) -> Option<Format> {
+        let has_keys = |format: &Format| format.keys().iter().any(|(_, known)| *known == keys);
+        self.formats().iter().copied().find(has_keys)
     }
 
     /// What the format calls it, where it has several.
@@ -229,13 +235,26 @@ impl Scheme {
 mod tests {
     use super::*;
 
-    /// A filter's format follows from its scheme and its keys.
+    #[test]
+    fn every_format_has_a_scheme_for_each_of_its_keys() {
+        for format in Format::ALL {
+            for (name, keys) in format.keys() {
+                let found = Scheme::VARIANTS.iter().any(|scheme| scheme.format(*keys) == Some(*format));
+                assert!(found, "Scheme::formats: no scheme is of {}, with {name} as keys", format.name());
+            }
+        }
+    }
+
     #[test]
     fn no_two_formats_have_a_scheme_and_a_key_type_in_common() {
         for scheme in Scheme::VARIANTS {
             let mut seen = Vec::new();
             for (_, keys) in scheme.formats().iter().flat_map(|format| format.keys()) {
-                assert!(!seen.contains(&keys), "{scheme:?}, {keys:?}");
+                assert!(
+                    !seen.contains(&keys),
+                    "{scheme:?} with {keys:?} is two formats'; a blob stores only these two, so give one of them \
+                     other keys, or a scheme of its own (a new number, FORMAT.md 6.6)"
+                );
                 seen.push(keys);
             }
             assert!(!seen.is_empty(), "{scheme:?}");
