@@ -593,7 +593,8 @@ impl Cursor<'_> {
         RibbonFilter::shaped(count, fpr, attempt, rows, hashing)
     }
 
-    /// The parameters of a foreign filter. A scheme, or a sort of keys, that came with a later release is as a kind would be.
+    /// The parameters of a foreign filter. A scheme, keys, or keys of a scheme that came with a later release are as a
+    /// kind would be.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn foreign(&mut self, seed: u64) -> Result<ForeignFilter> {
         let scheme = Scheme::from_number(self.u8());
@@ -601,6 +602,7 @@ impl Cursor<'_> {
         self.done()?;
         let unknown = Error::UnsupportedKind { kind: Kind::Foreign.number() };
         let (scheme, keys) = (scheme.ok_or(unknown)?, keys.ok_or(unknown)?);
+        scheme.format(keys).ok_or(unknown)?;
         let (layout, total, length) = (self.u8(), self.u8(), self.u16());
         let mut parts = Vec::new();
         for _ in 0..total {
