@@ -14,6 +14,9 @@ const reader = await installed("bloom-wasm/reader");
 const { BloomFilter, decode, Filter, FilterError, ForeignFilter, load, RibbonFilter } = full;
 
 const root = fileURLToPath(new URL("../tests/interop", import.meta.url));
+/** All formats: `tests/interop.rs` compares this type with the crate's. */
+const types = readFileSync(new URL("../js/boundary/info.ts", import.meta.url), "utf8");
+const FORMATS = /type ForeignFormat =([^;]+);/.exec(types)[1].match(/[\w-]+/g);
 const WRITTEN = ["go-bloom", "guava", "spark", "redis-bitmap", "redisbloom"];
 const encode = (text) => new TextEncoder().encode(text);
 
@@ -161,6 +164,7 @@ const readable = cases.filter((its) => !isUnsupported(its) && !hasOtherHash(its)
 
 test("every recorded answer, of the files by decode and of the wrapped blobs by the reader", () => {
   let files = 0;
+  const formats = new Set();
   for (const its of cases) {
     if (hasOtherHash(its)) {
       console.log(`skipped, hashed by SHA-256: ${its.name}`);
@@ -174,6 +178,7 @@ test("every recorded answer, of the files by decode and of the wrapped blobs by 
     const pairs = read.map(({ name, bytes, options }) => {
       const filter = decode(bytes, options);
       const wrapped = reader.decode(filter.toBytes());
+      formats.add(filter.kind);
       assert.ok(filter instanceof ForeignFilter && wrapped instanceof reader.Filter, name);
       assert.deepEqual([filter.kind, wrapped.kind], [options.from, options.from]);
       assert.deepEqual(wrapped.info(), filter.info());
@@ -198,6 +203,7 @@ test("every recorded answer, of the files by decode and of the wrapped blobs by 
     for (const filter of pairs.flat()) filter.free();
   }
   assert.ok(files >= 140, `${files} files`);
+  assert.deepEqual([...formats].sort(), FORMATS.toSorted(), "the formats with files in tests/interop");
 });
 
 test("toForeign gives the original back, or says that the format is only read", () => {

@@ -2,7 +2,7 @@
 //! file is read, wrapped, asked for every recorded key, and written again; and where it can be made here, it is made from
 //! its keys to the byte. Then the same files, damaged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -320,6 +320,7 @@ fn wrapped(filter: &ForeignFilter) -> ForeignFilter {
 #[test]
 fn every_recorded_answer() {
     let (mut files, mut refused) = (0, 0);
+    let mut formats = Vec::new();
     for case in cases() {
         if has_other_hash(&case) {
             println!("skipped, hashed by SHA-256: {}", case.id());
@@ -343,6 +344,7 @@ fn every_recorded_answer() {
                 case.check(&name, filter.keys(), |key| filter.has(key));
             }
             files += 1;
+            formats.push(format);
             filters.push(filter);
         }
         if case.system == "parquet-sbbf" {
@@ -351,6 +353,8 @@ fn every_recorded_answer() {
         }
     }
     assert!(files >= 140 && refused == 2, "{files} files, {refused} refused");
+    let missing: Vec<_> = Format::ALL.iter().filter(|format| !formats.contains(format)).collect();
+    assert!(missing.is_empty(), "tests/interop has no file of {missing:?}");
 }
 
 /// What `DUMP` gives is the same filter as the chunks, unless Redis packed it.
@@ -967,66 +971,80 @@ proptest! {
 }
 
 /// The words of a text that stand in quotation marks of a kind.
-fn quoted(text: &str, mark: char) -> BTreeSet<&str> {
-    text.split(mark).skip(1).step_by(2).collect()
+fn quoted(text: &str, mark: char) -> impl Iterator<Item = String> {
+    text.split(mark).skip(1).step_by(2).map(str::to_owned)
 }
+
+/// Formats, and the options of each.
+type Table = BTreeMap<String, BTreeSet<String>>;
 
 #[test]
 fn types_and_docs_have_the_table_of_formats() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let types = fs::read_to_string(root.join("js/foreign/foreign.ts")).unwrap();
-    let readme = fs::read_to_string(root.join("README.md")).unwrap();
-    let names: BTreeSet<_> = Format::ALL.iter().map(|format| format.name()).collect();
+    let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
+    let table = |options: fn(Format) -> Option<&'static [&'static str]>| -> Table {
+        let row = |format: &Format| {
+            let options = options(*format)?.iter().map(|&name| name.to_owned());
+            Some((format.name().to_owned(), options.collect()))
+        };
+        Format::ALL.iter().filter_map(row).collect()
+    };
+    let mut wrong = Vec::new();
+    let mut compare = |place: &str, found: &Table, expected: &Table| {
+        let names: BTreeSet<_> = found.keys().chain(expected.keys()).collect();
+        for name in names {
+            match (found.get(name), expected.get(name)) {
+                (None, _) => wrong.push(format!("{place} lacks {name}")),
+                (_, None) => wrong.push(format!("{place} has {name}, and shouldn't")),
+                (Some(found), Some(expected)) if found != expected => {
+                    wrong.push(format!("{place} has {name} with the options {found:?}, not {expected:?}"));
+                }
+                _ => {}
+            }
+        }
+    };
+
+    let info = read("js/boundary/info.ts");
+    let (_, names) = info.split_once("type ForeignFormat =").unwrap();
+    let (names, _) = names.split_once(';').unwrap();
+    let names = quoted(names, '"').map(|name| (name, BTreeSet::new())).collect();
+    compare("js/boundary/info.ts, ForeignFormat,", &names, &table(|_| Some(&[])));
 
     // `| { from: "xor" | "binary-fuse"; layout?: ...; width?: ... }`, a member a format or several.
-    let options = |from: &str, until: &str, tag: &str| {
+    let types = read("js/foreign/foreign.ts");
+    let members = |from: &str, until: &str, tag: &str| {
         let (_, rest) = types.split_once(from).unwrap();
         let (text, _) = rest.split_once(until).unwrap();
-        let mut found: Vec<(&str, BTreeSet<String>)> = Vec::new();
+        let mut found = Table::new();
         for member in text.split("  | {").skip(1) {
             let code: String = member.lines().filter(|line| !line.trim().starts_with(['*', '/'])).collect();
-            let (_, tagged) = member.split_once(tag).unwrap();
-            let names = quoted(tagged.lines().next().unwrap(), '"');
+            let (_, tagged) = code.split_once(tag).unwrap();
+            let names = quoted(tagged.split([';', '}']).next().unwrap(), '"');
             let fields = code.split(';').filter_map(|field| field.split_once(": "));
             let fields = fields.map(|(name, _)| name.trim().trim_end_matches('?').to_owned());
             let fields: BTreeSet<_> = fields.filter(|name| !tag.contains(name.as_str())).collect();
-            found.extend(names.into_iter().map(|name| (name, fields.clone())));
+            found.extend(names.map(|name| (name, fields.clone())));
         }
         found
     };
-    let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
-    let reading = options("type Reading =", "/** Options of", " from: ");
-    assert_eq!(reading.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>(), names);
-    for (name, fields) in reading {
-        let format = Format::from_name(name).unwrap();
-        assert_eq!(fields, set(interop::reading_options(format).unwrap()), "to read {name}");
-    }
-    let mut made = 0;
-    for (name, fields) in options("type Making =", "/** The size", " format: ") {
-        made += 1;
-        let all = interop::making_options(Format::from_name(name).unwrap()).unwrap();
-        let all: Vec<_> = all.iter().copied().filter(|name| !["bits", "hashes"].contains(name)).collect();
-        assert_eq!(fields, set(&all), "to make {name}");
-    }
-    // `redisbloom` stands apart: it has no `bits`.
-    assert_eq!(
-        made + 1,
-        Format::ALL.iter().filter(|format| interop::making_options(**format).is_ok()).count()
-    );
+    let reading = table(|format| interop::reading_options(format).ok());
+    let found = members("type Reading =", "/** Options of", " from: ");
+    compare("js/foreign/foreign.ts, Reading,", &found, &reading);
+    let mut making = table(|format| interop::making_options(format).ok());
+    // It stands apart: it has no `bits`.
+    making.remove("redisbloom");
+    making.values_mut().for_each(|options| options.retain(|name| name != "bits" && name != "hashes"));
+    let found = members("type Making =", "/** The size", " format: ");
+    compare("js/foreign/foreign.ts, Making,", &found, &making);
 
-    let mut told = BTreeSet::new();
-    let (_, table) = readme.split_once("| `from` | other options |").unwrap();
-    for row in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
-        let [formats, options] = row.trim_matches('|').split(" | ").collect::<Vec<_>>()[..] else {
-            panic!("{row}")
-        };
-        let options: BTreeSet<_> =
-            quoted(options, '`').into_iter().filter(|word| !word.starts_with('"')).collect();
-        for name in quoted(formats, '`') {
-            let all = interop::reading_options(Format::from_name(name).unwrap()).unwrap();
-            assert_eq!(options, all.iter().copied().collect(), "README, {name}");
-            told.insert(name);
-        }
+    let readme = read("README.md");
+    let (_, rows) = readme.split_once("| `from` | other options |").unwrap();
+    let mut found = Table::new();
+    for row in rows.lines().skip(2).take_while(|line| line.starts_with('|')) {
+        let (formats, options) = row.trim_matches('|').split_once(" | ").unwrap();
+        let options: BTreeSet<_> = quoted(options, '`').filter(|word| !word.starts_with('"')).collect();
+        found.extend(quoted(formats, '`').map(|name| (name, options.clone())));
     }
-    assert_eq!(told, names);
+    compare("README.md, the table of `from`,", &found, &reading);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
