@@ -45,20 +45,18 @@ const PYTHON = { "int64-decimal-per-line": "int", "hex-per-line": "bytes" };
 /** How a case's files are read: what the bytes don't say. */
 function optionsOf({ system, params, blob_format, key_encoding }) {
   switch (system) {
-    case "go-bits-and-blooms":
-      return { from: "go-bloom" };
     case "guava":
-      return { from: "guava", funnel: FUNNELS[params.funnel] };
-    case "spark-sketch":
-      return { from: "spark", keys: params.item_type === "binary" ? "bytes" : params.item_type };
-    case "redis-bitmap-mmh3":
-      return { from: "redis-bitmap", bits: params.size_bits, hashes: params.k };
+      return { from: system, funnel: FUNNELS[params.funnel] };
+    case "spark":
+      return { from: system, keys: params.item_type === "binary" ? "bytes" : params.item_type };
+    case "redis-bitmap":
+      return { from: system, bits: params.size_bits, hashes: params.k };
     case "npm-bloomfilter": {
       const hashes = blob_format === "npm-bloomfilter-bucket-array" ? params.k : undefined;
-      return { from: "npm-bloomfilter", generation: params.hash_generation, hashes };
+      return { from: system, generation: params.hash_generation, hashes };
     }
     case "parquet-sbbf":
-      return { from: "parquet-sbbf", keys: COLUMNS[params.physical_type] };
+      return { from: system, keys: COLUMNS[params.physical_type] };
     case "xor-singleheader":
     case "xorf":
       return { from: params.kind.startsWith("xor") ? "xor" : "binary-fuse" };

@@ -74,8 +74,12 @@ impl Case {
         let mut options = Options::default();
         let kind = self.params()["kind"].as_str().unwrap_or_default();
         let format = match self.system.as_str() {
-            "go-bits-and-blooms" => Format::GoBloom,
-            "guava" => {
+            "xor-singleheader" | "xorf" if kind.starts_with("xor") => Format::Xor,
+            "xor-singleheader" | "xorf" => Format::BinaryFuse,
+            name => Format::from_name(name).unwrap_or_else(|_| panic!("{name} is the system, but no format")),
+        };
+        match format {
+            Format::Guava => {
                 let funnel = match self.params()["funnel"].as_str().unwrap() {
                     "stringFunnel(UTF_8)" => "utf8",
                     "unencodedCharsFunnel" => "unencoded-chars",
@@ -85,25 +89,21 @@ impl Case {
                     other => panic!("{other}"),
                 };
                 options.funnel = Some(funnel.to_owned());
-                Format::Guava
             }
-            "spark-sketch" => {
+            Format::Spark => {
                 let keys = self.params()["item_type"].as_str().unwrap();
                 options.keys = Some(if keys == "binary" { "bytes" } else { keys }.to_owned());
-                Format::Spark
             }
-            "redis-bitmap-mmh3" => {
+            Format::RedisBitmap => {
                 options.bits = self.number("size_bits");
                 options.hashes = self.number("k").map(|k| k as u32);
-                Format::RedisBitmap
             }
-            "npm-bloomfilter" => {
+            Format::NpmBloomfilter => {
                 options.generation = text(&self.params()["hash_generation"]);
                 let array = self.value["blob_format"] == "npm-bloomfilter-bucket-array";
                 options.hashes = self.number("k").map(|k| k as u32).filter(|_| array);
-                Format::NpmBloomfilter
             }
-            "parquet-sbbf" => {
+            Format::ParquetSbbf => {
                 let keys = match self.params()["physical_type"].as_str().unwrap() {
                     "BYTE_ARRAY" => "string",
                     "INT32" => "int32",
@@ -111,20 +111,17 @@ impl Case {
                     other => panic!("{other}"),
                 };
                 options.keys = Some(keys.to_owned());
-                Format::ParquetSbbf
             }
-            "xor-singleheader" | "xorf" if kind.starts_with("xor") => Format::Xor,
-            "xor-singleheader" | "xorf" => Format::BinaryFuse,
-            "pybloomfiltermmap3" => {
-                options.keys = text(&Value::from(match self.value["key_encoding"].as_str().unwrap() {
+            Format::PyBloomFilterMmap3 => {
+                let keys = match self.value["key_encoding"].as_str().unwrap() {
                     "int64-decimal-per-line" => "int",
                     "hex-per-line" => "bytes",
                     _ => "string",
-                }));
-                Format::PyBloomFilterMmap3
+                };
+                options.keys = Some(keys.to_owned());
             }
-            name => Format::from_name(name).unwrap_or_else(|_| panic!("{name} isn't tested")),
-        };
+            _ => {}
+        }
         (format, options)
     }
 

@@ -196,8 +196,8 @@ function isForeign(options: unknown): options is ForeignSource {
  * Like {@link load} of our own blobs; with the option `from` it reads the bytes of other software. Throws
  * `unsupported_format` for an unknown format or variant, and else the codes of our own blobs.
  *
- * A foreign filter may have up to 1,024 hashes, and `redis-bitmap`, `pybloomfiltermmap3` and `pyprobables` hash the
- * whole key for each: a key of a megabyte can take seconds. Limit the length of keys that strangers send.
+ * A foreign filter may have up to 1,024 hashes, and the formats that SECURITY.md names hash the whole key for each: a key
+ * of a megabyte can take seconds. Limit the length of keys that strangers send.
  */
 export function load(source: Source, options?: LoadOptions & { from?: undefined }): Promise<Filter>;
 export function load(source: Source, options: LoadOptions & ForeignSource): Promise<ForeignFilter>;

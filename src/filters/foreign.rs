@@ -196,8 +196,7 @@ impl ForeignFilter {
     /// bytes, and a text by its UTF-8, or where [`KeyType::is_wide`] says so by its WTF-8.
     ///
     /// Without the memory for a copy of the key, which some schemes make, everything is maybe present. The time is up
-    /// to [`MAX_HASHES`] times that of hashing the key, in the formats `redis-bitmap`, `pybloomfiltermmap3` and
-    /// `pyprobables`.
+    /// to [`MAX_HASHES`] times that of hashing the key, in the formats that SECURITY.md names.
     // Not inlined, like some below: wasm has several callers.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub fn has(&self, key: &[u8]) -> bool {
