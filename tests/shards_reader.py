@@ -24,7 +24,7 @@ from pathlib import Path
 
 from feed_reader import LARGEST_MANIFEST, PROFILES, Payload, fetch, fetch_file, must, open_manifest, public_key
 from feed_reader import secret_file, string, whole
-from reader import Delta, Error, Ribbon, decode, digest, high, little
+from reader import Delta, Error, Ribbon, decode, digest, high
 
 SHARDS_OF_A_PAGE = 256
 LARGEST_SHARD = 2**24
@@ -100,9 +100,9 @@ class Sharded:
         page = fetch_file(self.folder, ENTRY * entries, self.payload.pages[i])
         listed = []
         for at in range(0, len(page), ENTRY):
-            size = little(page[at + 32 : at + 36])
+            size = int.from_bytes(page[at + 32 : at + 36], "little")
             must(1 <= size <= LARGEST_SHARD)
-            listed.append((page[at : at + 32].hex(), size, little(page[at + 36 : at + 40])))
+            listed.append((page[at : at + 32].hex(), size, int.from_bytes(page[at + 36 : at + 40], "little")))
         return listed
 
     def read_shard(self, i):
