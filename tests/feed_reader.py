@@ -157,6 +157,10 @@ class Payload:
         must(type(files) is list and 1 <= len(files) <= 64)
         self.files = [self.read_file(file, "delta" if i else "base") for i, file in enumerate(files)]
 
+    def check_time(self, now):
+        """Step 6."""
+        must(self.expires > now, "expired")
+
     def check_secret(self, secret):
         """Step 7."""
         must(secret is not None or self.check is None, "secret_required")
@@ -248,7 +252,7 @@ def fetch(path, limit):
 
 
 def fetch_file(folder, size, digest):
-    """Step 8, for one file."""
+    """Step 9, for one file."""
     for _ in range(2):
         data = fetch(folder / digest, size)
         if len(data) == size and sha256(data).hexdigest() == digest:
@@ -257,7 +261,7 @@ def fetch_file(folder, size, digest):
 
 
 def assemble(payload, files, secret):
-    """Step 9: the filter."""
+    """Step 10: the filter."""
     blob = files[0]
     must(not isinstance(decode(blob, secret), Delta), "wrong_kind")
     for delta in files[1:]:
@@ -279,7 +283,7 @@ def follow(folder, keys, memory, now, most_bytes, secret=None):
         accepted, known = newest
         must(payload.generation >= known.generation, "rollback")
         must(payload.generation > known.generation or manifest.payload == accepted.payload, "rollback")
-    must(payload.expires > now, "expired")  # 6
+    payload.check_time(now)
     payload.check_secret(secret)
     must(sum(size for size, _ in payload.files) <= most_bytes, "too_large")  # 8
     filter = assemble(payload, [fetch_file(folder, *file) for file in payload.files], secret)

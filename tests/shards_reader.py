@@ -75,7 +75,7 @@ class Sharded:
         text = fetch(folder / "shards.json", LARGEST_MANIFEST)
         must(len(text) <= LARGEST_MANIFEST, "too_large")
         _, self.payload = open_manifest(text, keys, ShardsPayload)
-        must(self.payload.expires > now, "expired")  # 6
+        self.payload.check_time(now)
         self.payload.check_secret(secret)
         self.page = cache(self.read_page)
         self.shard = cache(self.read_shard)
