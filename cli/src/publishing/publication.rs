@@ -7,7 +7,7 @@ use anyhow::{Context, Error, Result, ensure};
 
 use super::manifest::{self, Manifest, ManifestPayload};
 use super::state::State;
-use super::trust::{Live, Trust};
+use super::trust::{Live, Trust, require_signable};
 use crate::files::write;
 
 /// A folder that is published.
@@ -77,6 +77,7 @@ impl<P: ManifestPayload> Publication<P> {
 
     /// The manifest that says this, signed.
     pub fn sign(&self, payload: &P) -> Result<String> {
+        require_signable(payload.head())?;
         Manifest::sign(payload, &self.trust.signers)?.text()
     }
 

@@ -206,11 +206,6 @@ impl Writer {
             None => trust::next(last)?,
         };
         ensure!(generation > last, "--generation must be more than {last}, the one that is there");
-        ensure!(
-            generation <= trust::MAX_GENERATION,
-            "--generation must be at most {}",
-            trust::MAX_GENERATION
-        );
         let head = Head {
             generation,
             created_at: created_at.unwrap_or(now),
@@ -224,6 +219,8 @@ impl Writer {
             bytes: self.entries.iter().map(|entry| u64::from(entry.bytes)).sum(),
             pages: pages.iter().map(|page| sha256(page)).collect(),
         };
+        // First, since it may be refused.
+        let text = self.publication.sign(&shards)?;
         for (name, page) in shards.pages.iter().zip(&pages) {
             self.write(name, page)?;
         }
@@ -235,7 +232,6 @@ impl Writer {
         {
             return Ok(Published { shards: live.clone(), published: false, dir });
         }
-        let text = self.publication.sign(&shards)?;
         self.publication.put(text, shards.clone(), || self.lock.check())?;
         Ok(Published { shards, published: true, dir })
     }

@@ -1,5 +1,6 @@
-//! What a publisher believes of the manifest in its folder: whoever holds the host may have put it there.
-//! FEED-FORMAT.md, "What a publisher must do".
+//! What a publisher believes of the manifest in its folder, where whoever holds the host may have put it; and what it
+//! signs. FEED-FORMAT.md, "What a publisher must do". What a client believes is in js/feed/trust.ts; here is only the step
+//! of it that `feed verify` takes.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -152,8 +153,36 @@ pub fn next(generation: u64) -> Result<u64> {
     Ok(generation + 1)
 }
 
+/// Fails for what no publisher may sign. Each manifest passes here right before it is signed.
+pub fn require_signable(head: &Head) -> Result<()> {
+    let Head { generation, .. } = head;
+    ensure!(*generation <= MAX_GENERATION, "generation {generation} is more than {MAX_GENERATION}, the last");
+    Ok(())
+}
+
+/// Whether step 6 of "What a client must do" refuses a manifest.
+pub fn is_over(head: &Head, now: u64) -> bool {
+    head.expires <= now
+}
+
 /// Where generations go on at the earliest if there is no state. A host can replay an old manifest, and so set the
 /// generations back, but not the clock.
 pub fn least_generation() -> Result<u64> {
     Ok(milliseconds(SystemTime::now())? / 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use bloom_wasm::Profile;
+    use bloom_wasm::hash::Hashing;
+
+    use super::*;
+
+    #[test]
+    fn no_generation_above_2_to_the_40_is_signed() {
+        let head = Head::new("0".repeat(32), None, Profile::Raw, 0.1, &Hashing::from(0));
+        for (generation, may) in [(1, true), (1 << 40, true), ((1 << 40) + 1, false)] {
+            assert_eq!(require_signable(&Head { generation, ..head.clone() }).is_ok(), may, "{generation}");
+        }
+    }
 }

@@ -52,7 +52,7 @@ pub struct PublishArgs {
     /// How long files that are no longer needed stay, for those who fetch them just now
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = humantime::parse_duration)]
     grace: Duration,
-    /// The time of publication, if not now, such as 2026-11-21T09:00:00Z
+    /// The time of publication, such as 2026-11-21T09:00:00Z. It replaces the clock: all times count from it
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     created_at: Option<SystemTime>,
     /// Publish even if no line of the lists is a key: it removes every key

@@ -12,6 +12,7 @@ use crate::args::number::milliseconds;
 use crate::args::secret::SecretArgs;
 use crate::publishing::feed::read_files;
 use crate::publishing::manifest::{self, FeedPayload, Head, Manifest, ManifestPayload};
+use crate::publishing::trust::is_over;
 use crate::streams::{Answer, Streams};
 use crate::text::{Row, grouped, rate, time_in_words};
 
@@ -66,7 +67,7 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     ensure!(fits, "{}: its files have another profile, seed or secret", name());
     let info = FeedInfo {
         verified: (!args.public_key.is_empty()).then_some(true),
-        expired: payload.head.expires <= milliseconds(SystemTime::now())?,
+        expired: is_over(&payload.head, milliseconds(SystemTime::now())?),
         byte_length: payload.files.iter().map(|file| file.bytes).sum(),
         keyed: blob.filter().hashing().is_keyed(),
         estimated_fpr: blob.filter().estimated_fpr(),
