@@ -67,10 +67,17 @@ fn write_list(folder: &TempDir, keys: impl IntoIterator<Item = u32>) {
     write(folder, "list", keys.into_iter().map(|i| key(i) + "\n").collect::<String>());
 }
 
+/// When the first list is published. `feed verify` reads the clock, to which nothing of this month has expired.
+const MONTH: &str = "2099-01";
+
+/// Some hours after the first time.
+fn at(hours: u32) -> String {
+    format!("--created-at {MONTH}-{:02}T{:02}:00:00Z", hours / 24 + 1, hours % 24)
+}
+
 /// Publishes the list some hours after the first time. Returns the report.
 fn publish(folder: &TempDir, hours: u32, options: &str) -> Value {
-    let (day, hour) = (hours / 24 + 1, hours % 24);
-    let at = format!("--created-at 2099-01-{day:02}T{hour:02}:00:00Z {options}");
+    let at = format!("{} {options}", at(hours));
     let args = format!("feed publish @public @list --state @state --sign @key --json {}", at.trim_end());
     serde_json::from_str(&done(folder, &args)).unwrap()
 }
@@ -430,9 +437,8 @@ fn an_older_state_never_lowers_the_generation() {
         publish(&folder, i, "");
     }
     write_list(&folder, 5..1002);
-    let args =
-        "feed publish @public @list --state @copy --sign @key --json --created-at 2099-01-01T05:00:00Z";
-    let report: Value = serde_json::from_str(&done(&folder, args)).unwrap();
+    let args = format!("feed publish @public @list --state @copy --sign @key --json {}", at(5));
+    let report: Value = serde_json::from_str(&done(&folder, &args)).unwrap();
     assert_eq!(report["generation"], 5);
     check(&read(&folder), 5..1002, 0..5, 1e-3);
 }
@@ -467,10 +473,7 @@ fn what_is_missing_or_damaged_is_made_anew() {
         // As large as the one before, so they'd be merged; but half as many when it is to be built upon.
         let to = if target == "public" { 2997 } else { 2980 };
         write_list(&folder, 10..to);
-        let said = done(
-            &folder,
-            "feed publish @public @list --state @state --sign @key --created-at 2099-01-01T02:00:00Z",
-        );
+        let said = done(&folder, &format!("feed publish @public @list --state @state --sign @key {}", at(2)));
         assert!(said.contains("a new base") && said.contains(words), "{target}: {said}");
         check(&read(&folder), 10..to, (0..10).chain(to..3000), 1e-3);
     }
@@ -549,7 +552,7 @@ fn what_does_not_go_together_is_refused() {
 
 /// Publishes the list, which must be refused with these words in the only line. Returns that line.
 fn publish_refused(folder: &TempDir, hours: u32, options: &str, words: &str) -> String {
-    let at = format!("--created-at 2099-01-{:02}T{:02}:00:00Z {options}", hours / 24 + 1, hours % 24);
+    let at = format!("{} {options}", at(hours));
     let args = format!("feed publish @public @list --state @state --sign @key {}", at.trim_end());
     let (code, out, err) = tool(folder, &args);
     assert!(code == 2 && out.is_empty() && err.contains(words), "{args}: {out}{err}");
@@ -642,9 +645,7 @@ fn a_list_of_which_more_lines_are_skipped_is_not_published() {
         write(&folder, "list", hosts.chain(rules).collect::<String>());
     };
     let refused = |hours| {
-        let args = format!(
-            "feed publish @public @list --state @state --sign @key --created-at 2099-01-01T{hours:02}:00:00Z"
-        );
+        let args = format!("feed publish @public @list --state @state --sign @key {}", at(hours));
         let (code, _, err) = tool(&folder, &args);
         assert!(
             code == 2 && err.contains("of the lines give no key") && err.contains("--max-removed"),

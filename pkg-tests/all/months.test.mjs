@@ -17,6 +17,8 @@ import { installed } from "../installed.mjs";
 const { openFeed, RibbonFilter } = await installed();
 const KEYS = Number(process.env.KEYS ?? 20_000);
 const FPR = 1e-3;
+/** When the first list is published. The clients read the clock, to which nothing has expired by then. */
+const BEGUN = Date.UTC(2099, 0, 1);
 const tool = (cwd, ...args) => execFileSync(join(root, "target/release/bloom-wasm"), args, { cwd, encoding: "utf8" });
 
 /** The first hosts of the real list, if there is one; after its end, and without one, made-up ones. */
@@ -72,7 +74,7 @@ async function follow({ publishes, perDay, changed }) {
   for (let publish = 0; publish <= publishes; publish++) {
     writeFileSync(join(work, "list"), lines(live));
     const hours = Math.floor((publish * 24) / perDay);
-    const time = new Date(Date.UTC(2099, 0, 1, hours)).toISOString();
+    const time = new Date(BEGUN + hours * 3_600_000).toISOString();
     tool(work, ..."feed publish public list --state state --sign key --created-at".split(" "), time);
 
     const before = fetched;
