@@ -1011,11 +1011,15 @@ test("updates at once are one; each caller's signal ends its own wait, and the l
   answers(feed, 3, { name: "third" });
 });
 
+/** A publisher for all that follow. */
+let stage;
+
 /**
  * Opens or updates a feed of two new files, and calls `strike` at the n-th of all its steps: fetches, chunks, and calls
  * of the cache. Returns whether there were so many.
  */
 async function struck(n, { opening, strike }) {
+  stage ??= published();
   const { publisher, site } = await stage;
   publisher.base(bases.a).delta("before");
   const cache = memoryCache();
@@ -1051,7 +1055,6 @@ async function struck(n, { opening, strike }) {
   steps = -1;
   return { publisher, cache, feed: opening ? undefined : feed, result, reached, reason, open };
 }
-const stage = published();
 
 test("an abort at every step leaves one whole generation, and the next update gets through", async () => {
   let ended = 0;
@@ -1942,7 +1945,7 @@ test("update with `every` leaves a host that fails alone for longer and longer, 
   assert.equal(await at(901, () => feed.update()), true);
   assert.equal(site.asked, sofar + 1);
   assert.equal(await at(902, () => feed.update({ every })), false);
-  // A clock that was set back holds nothing up.
+  // A clock that was set back holds nothing up. Any time before that of the failure will do.
   site.down = true;
   await at(903, () => fails("network", feed.update({ every })));
   site.down = false;
