@@ -1,8 +1,9 @@
 /** The packed tarball, installed into a folder of its own for each file of tests. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { root } from "../scripts/setup.mjs";
 import { install } from "./install.mjs";
 import { golden } from "./runtimes/golden.mjs";
 
@@ -10,10 +11,25 @@ import { golden } from "./runtimes/golden.mjs";
 export const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
-// `npm test` has done it once for all files.
+// `npm test` has built and installed it once for all files.
 const { BLOOM_WASM_INSTALLED: done } = process.env;
 if (done) cpSync(done, folder, { recursive: true });
-else install(folder);
+else {
+  requireBuilt();
+  install(folder);
+}
+
+/** Fails if a source is newer than the build, so that no test passes for what was. */
+function requireBuilt() {
+  const changed = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const built = changed("dist/error.js");
+  for (const folder of ["js", "src"]) {
+    for (const file of readdirSync(join(root, folder), { recursive: true })) {
+      if (!/\.(js|rs|ts)$/.test(file) || changed(join(folder, file)) <= built) continue;
+      throw new Error(`${join(folder, file)} is newer than the build: run node scripts/build.mjs --no-tool`);
+    }
+  }
+}
 
 export const tarball = join(folder, "bloom-wasm.tgz");
 

@@ -1,8 +1,10 @@
 /** What a client believes of a manifest, as a table: steps 4 to 6 of FEED-FORMAT.md, "What a client must do". */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import "./installed.mjs"; // fails if js/ is newer than the build
+
 // The package exports no part of it.
-import { trust } from "../target/npm/js/feed/trust.js";
+const { trust } = await import("../target/npm/js/feed/trust.js");
 
 const MINUTE = 60_000;
 const NOW = 1_000 * MINUTE;
