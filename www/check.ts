@@ -2,7 +2,7 @@
 import { type Filter, init, load, urlExpressions } from "bloom-wasm/reader/slim";
 import { listChecker } from "./check-list.ts";
 import { find, keepFocus, onChoose, onDrop, onForm } from "./page.ts";
-import { duration, inWords, number, oneIn, plural, size } from "./words.ts";
+import { duration, inWords, keysOf, number, oneIn, plural, size } from "./words.ts";
 
 /** The size of each demo list as text, in bytes, from scripts/www.mjs. */
 declare const LIST_BYTES: Record<string, number>;
@@ -195,9 +195,8 @@ function describe(filter: Filter, demo?: string) {
   examples.hidden = !its;
   for (const part of [about, examples]) part.classList.remove("unready");
 
-  const count = described.count ?? filter.estimatedCount;
-  const roughly = described.count === null ? "About " : "";
-  const keys = `${roughly}${plural(Math.round(count), "key")} in ${size(described.byteLength)}`;
+  const held = keysOf(described.count, filter.estimatedCount);
+  const keys = `${held} in ${size(described.byteLength)}`;
   if (its) {
     const link = document.createElement("a");
     link.href = its.link;
@@ -211,7 +210,7 @@ function describe(filter: Filter, demo?: string) {
     Name: described.name ?? "not given",
     Kind: `${described.kind} filter`,
     "Key profile": profile,
-    Keys: described.count === null ? `about ${number(count)}, by estimate` : number(described.count),
+    Keys: held,
     "False positives":
       described.urlFpr === null
         ? `${oneIn(filter.estimatedFpr)} keys that are not on the list`

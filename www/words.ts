@@ -11,6 +11,12 @@ export const significant = (value: number, digits = 2) =>
 /** "1 key", "2 keys". */
 export const plural = (count: number, one: string, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
+/** How many keys a filter holds; of one that doesn't know, by its estimate, which is infinite if every bit is set. */
+export function keysOf(count: number | null, estimate: number): string {
+  if (count !== null) return plural(count, "key");
+  return estimate === Infinity ? "Too many keys to tell" : `About ${plural(Math.round(estimate), "key")}`;
+}
+
 /** A rate of false positives as people count: "1 in 1,000", or "0". */
 export function oneIn(rate: number): string {
   if (!(rate > 0)) return "0";

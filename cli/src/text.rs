@@ -43,6 +43,15 @@ pub fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
 }
 
+/// An estimate of how many keys a filter holds, which is infinite if every bit is set.
+pub fn about(keys: f64) -> String {
+    if keys.is_finite() {
+        format!("about {}", grouped(keys.round() as u64))
+    } else {
+        "too many to tell: every bit is set".to_owned()
+    }
+}
+
 /// A rate in a readable number of digits.
 pub fn rate(rate: f64) -> String {
     if rate == 0.0 || rate >= 0.001 { format!("{rate:.6}") } else { format!("{rate:.3e}") }
@@ -67,6 +76,18 @@ pub fn keyed_in_words(keyed: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_estimate_is_rounded() {
+        for (keys, words) in [
+            (0.0, "about 0"),
+            (999.5, "about 1,000"),
+            (1234.4, "about 1,234"),
+            (f64::INFINITY, "too many to tell: every bit is set"),
+        ] {
+            assert_eq!(about(keys), words);
+        }
+    }
 
     #[test]
     fn letters_stay_and_what_a_terminal_obeys_is_escaped() {

@@ -1,6 +1,6 @@
 /** Build: the form, what the worker says, and the result. */
 import { download, find, keepFocus, onChoose, onDrop, onForm } from "../page.ts";
-import { duration, inWords, number, oneIn, plural, significant, size } from "../words.ts";
+import { duration, inWords, keysOf, number, oneIn, plural, significant, size } from "../words.ts";
 import type { Message, Order, Result } from "./worker.ts";
 
 const profiles = {
@@ -158,7 +158,7 @@ function build() {
 function present(result: Result, order: Order) {
   const { blob, info, count, listBytes, milliseconds, skipped, conflicts, measured } = result;
   built = { name: blobName(order), blob };
-  const keys = `${info.count === null ? "About " : ""}${plural(count, "key")} in ${size(blob.length)}`;
+  const keys = `${keysOf(info.count, count)} in ${size(blob.length)}`;
   const times = listBytes / blob.length;
   const note =
     times >= 1.5

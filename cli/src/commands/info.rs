@@ -14,7 +14,7 @@ use crate::publishing::folder::Folder;
 use crate::publishing::manifest::Head;
 use crate::publishing::shards::size_in_words;
 use crate::streams::{Answer, Streams};
-use crate::text::{grouped, keyed_in_words, rate, time_in_words};
+use crate::text::{about, grouped, keyed_in_words, rate, time_in_words};
 
 /// Show what a blob holds
 #[derive(clap::Args)]
@@ -56,7 +56,6 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         return Ok(Answer::Yes);
     }
     let or = |value: Option<String>, otherwise: &str| value.unwrap_or_else(|| otherwise.to_owned());
-    let estimate = blob.filter().estimated_count();
     let mut rows = vec![
         ("kind", format!("{}: {}", info.kind, kind_in_words(blob.filter().base().kind()))),
         ("profile", format!("{}: {}", info.profile, profile_in_words(blob.profile()))),
@@ -66,10 +65,7 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
             "keys",
             match info.count {
                 Some(count) => grouped(count),
-                None if estimate.is_finite() => {
-                    format!("about {}, estimated from the share of set bits", grouped(estimate as u64))
-                }
-                None => "too many to tell: every bit is set".to_owned(),
+                None => about(blob.filter().estimated_count()),
             },
         ),
         (
