@@ -1,5 +1,6 @@
 //! The tool on blobs that nobody should send: it answers or says in one line what is wrong, and prints nothing that a
-//! terminal would obey. Most is called in this process; some hundred times the program itself runs.
+//! terminal would obey. Most is called in this process; some hundred times the program itself runs. And that no command
+//! lacks its tests and its words in the docs.
 
 use std::fs;
 use std::io::Write;
@@ -134,6 +135,9 @@ impl<'a> Commands<'a> {
             &["verify", "-", "--members", list, "--absent", list, "--json"],
             &["merge", "-", bloom, "-o", "-"],
             &["merge", bloom, "-", "-o", "-", "--json"],
+            &["apply", "-", "../tests/golden/ribbon.delta", "-o", "-"],
+            &["diff", list, list, "--base", "-", "-o", "-"],
+            &["export", "-", "--to", "guava", "-o", "-"],
         ];
         let secret = ["--secret-file", secret];
         Commands { info: ["info", "-"], all: all.map(<[_]>::to_vec).to_vec(), secret }
@@ -141,20 +145,22 @@ impl<'a> Commands<'a> {
 
     /// Runs all of them.
     fn run(&self, blob: &[u8], how: impl Fn(&[&str], &[u8]) -> Ran) {
-        let secret = if blob.get(4) == Some(&2) { &self.secret[..] } else { &[] };
+        let secret = if is_keyed(blob) { &self.secret[..] } else { &[] };
         for args in &self.all {
             let Ran { code, out, err } = how(&[args, secret].concat(), blob);
             assert!(code <= 2, "{args:?}: {code}");
             // What was skipped in lists is told too.
             let skipped = |line: &&str| line.contains(": skipped, ") || line.starts_with("and ");
-            let errors: Vec<_> = err.lines().filter(|line| args[0] != "verify" || !skipped(line)).collect();
+            let reads_lists = ["verify", "diff"].contains(&args[0]);
+            let errors: Vec<_> = err.lines().filter(|line| !reads_lists || !skipped(line)).collect();
             assert_eq!(errors.len(), usize::from(code == 2), "{args:?}: {err}");
             assert!(errors.iter().all(|line| line.starts_with("bloom-wasm: ")), "{args:?}: {err}");
             assert!(is_harmless(&err), "{args:?}: {err:?}");
-            if args.contains(&"--json") && code < 2 && args[0] != "merge" {
+            let writes_blob = args.contains(&"-o");
+            if args.contains(&"--json") && code < 2 && !writes_blob {
                 serde_json::from_slice::<serde_json::Value>(&out).unwrap();
             }
-            if args[0] != "merge" && args[0] != "check" {
+            if !writes_blob && args[0] != "check" {
                 assert!(is_harmless(std::str::from_utf8(&out).unwrap()), "{args:?}");
             }
             assert!(code < 2 || out.is_empty(), "{args:?}");
@@ -176,11 +182,11 @@ impl<'a> Commands<'a> {
 /// Decodes, with the secret of the golden files if the blob is keyed.
 fn decode(bytes: Vec<u8>) -> Result<Blob, bloom_wasm::Error> {
     let secret = Secret::from(std::array::from_fn(|i| i as u8));
-    if bytes.get(7).is_some_and(|flags| flags & 32 != 0) {
-        Blob::decode_keyed(bytes, &secret)
-    } else {
-        Blob::decode(bytes)
-    }
+    if is_keyed(&bytes) { Blob::decode_keyed(bytes, &secret) } else { Blob::decode(bytes) }
+}
+
+fn is_keyed(blob: &[u8]) -> bool {
+    blob.get(7).is_some_and(|flags| flags & 32 != 0)
 }
 
 fn paths(folder: &TempDir) -> [String; 3] {
@@ -202,7 +208,7 @@ fn every_command_on_every_golden_blob_with_hostile_metadata() {
             blob.describe(name.cloned(), time).unwrap();
             let bytes = blob.encode().unwrap();
             commands.run(&bytes, |args, blob| tool(args, blob, false));
-            let secret = if bytes[7] & 32 != 0 { &commands.secret[..] } else { &[] };
+            let secret = if is_keyed(&bytes) { &commands.secret[..] } else { &[] };
             let json = tool(&[&["info", "-", "--json"], secret].concat(), &bytes, false);
             let json: serde_json::Value = serde_json::from_slice(&json.out).unwrap();
             assert_eq!(json["name"].as_str(), name.map(String::as_str));
@@ -312,4 +318,49 @@ fn names_of_files_and_lines_of_lists_are_escaped() {
     harmless(&["verify", &out, "--members", &nowhere], 2);
     harmless(&["info", &out, "--\x1b\u{202e}"], 2);
     harmless(&["calc", "--fpr", "\x1b\n\nforged\u{202e}"], 2);
+}
+
+/// All commands, such as `feed init`, each with its help.
+fn helps(above: &str) -> Vec<(String, String)> {
+    let args: Vec<_> = above.split_whitespace().chain(["--help"]).collect();
+    let help = String::from_utf8(program(&args, b"").out).unwrap();
+    let Some((_, listed)) = help.split_once("\nCommands:\n") else { return vec![(above.to_owned(), help)] };
+    let names = listed.lines().map_while(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names = names.filter(|name| !["", "help"].contains(name));
+    names.flat_map(|name| helps(format!("{above} {name}").trim_start())).collect()
+}
+
+#[test]
+fn each_command_is_documented_and_tested() {
+    let read = |path: &str| fs::read_to_string(Path::new("..").join(path)).unwrap();
+    let contain = |paths: &[&str], text: &str| {
+        let found = paths.iter().any(|path| read(path).contains(text));
+        assert!(found, "{text:?} is missing: {}", paths.join(" or "));
+    };
+    let all = helps("");
+    assert!(all.len() > 10, "{all:?}");
+    let with = |words: &str| -> Vec<&str> {
+        all.iter().filter(|(_, help)| help.contains(words)).map(|(name, _)| name.as_str()).collect()
+    };
+    for name in with("") {
+        contain(&["README.md", "docs/feeds.md"], &format!("bloom-wasm {name} "));
+        contain(&["pkg-tests/all/npx.test.mjs"], &format!("tool {name} "));
+    }
+    for name in with("--secret-file <FILE>") {
+        contain(&["cli/tests/keyed.rs"], &format!("\"{name} "));
+    }
+    let json: Vec<_> = with("  --json").into_iter().map(|name| format!("`{name}`")).collect();
+    let (last, others) = json.split_last().unwrap();
+    let sentence = format!("{} and {last} take `--json`.", others.join(", "));
+    assert!(read("README.md").replace('\n', " ").contains(&sentence), "README.md lacks: {sentence}");
+
+    let folder = TempDir::new().unwrap();
+    let paths = paths(&folder);
+    let mut tested: Vec<_> = Commands::new(&folder, &paths).all.iter().map(|args| args[0]).collect();
+    tested.dedup();
+    tested.sort_unstable();
+    // As the help calls what is to be a blob.
+    let mut read_blobs = with("  The blob");
+    read_blobs.sort_unstable();
+    assert_eq!(tested, read_blobs);
 }

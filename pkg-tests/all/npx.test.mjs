@@ -211,6 +211,9 @@ const scripts = [
   "tool build many -o out; tool diff many list --base out -o delta; tool diff many list --base out -o delta --max-removed 100%",
   "tool apply ribbon.bloom ribbon.delta -o ribbon.delta; tool check ribbon.bloom - < many; tool check ribbon.bloom a -",
   "tool apply bloom.bloom ribbon.delta -o old; tool apply ribbon.bloom cut.bloom -o old; tool check ribbon.delta a",
+  // Other software's.
+  "tool export foreign-guava.bloom --to guava -o out; tool import out --from guava -o back --json; tool info back",
+  "tool export bloom.bloom --to guava -o old; tool import list --from guava -o old",
   // Feeds. WASI's folders have no modes.
   "tool feed; tool feed --help; tool feed publish --help",
   "tool feed verify feed --public-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify feed --json",
