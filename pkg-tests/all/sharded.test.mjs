@@ -4,7 +4,7 @@
  * 20 bytes of disk and more for each.
  */
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   copyFileSync,
@@ -230,18 +230,15 @@ test("a reader in Python, written from the pages alone, agrees on the golden fol
   const secret = Uint8Array.from({ length: 16 }, (_, i) => i);
   writeFileSync(join(home, "secret"), secret);
   const { openSharded } = await installed("bloom-wasm/reader");
+  const script = join(setup.root, "tests/shards_reader.py");
+  const env = { ...process.env, PYTHONPATH: python };
   for (const [name, keys] of Object.entries(members)) {
     const asked = [...keys, ...Array.from({ length: 20_000 }, (_, i) => `stranger-${i}.example/`)];
     const said = execFileSync(
       "python3",
-      [
-        join(setup.root, "tests/shards_reader.py"),
-        "--unsigned",
-        ...(name === "keyed" ? ["--secret", join(home, "secret")] : []),
-        join(golden, name),
-      ],
+      [script, "--unsigned", ...(name === "keyed" ? ["--secret", join(home, "secret")] : []), join(golden, name)],
       {
-        env: { ...process.env, PYTHONPATH: python },
+        env,
         input: asked.map((key) => `${key}\n`).join(""),
       },
     );
@@ -259,6 +256,8 @@ test("a reader in Python, written from the pages alone, agrees on the golden fol
     const ask = (key) => (/sha1|password/.test(name) ? filter.hasPassword(key) : filter.has(key));
     for (const [i, key] of asked.entries()) assert.equal(Number(await ask(key)), answers[i], `${name} ${key}`);
   }
+  const late = ["--unsigned", "--now", String(8.64e15), join(golden, "url")];
+  assert.equal(spawnSync("python3", [script, ...late], { env, encoding: "utf8" }).stderr, "expired\n");
 });
 
 /** Runs the tool. Returns what it prints, the seconds it took, and the most memory it had, in bytes. */
