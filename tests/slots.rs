@@ -178,7 +178,7 @@ fn rates_hold(probes: u64) {
                     Filter::Ribbon(base) if base.slots().has(slot) => (base.fpr(), base),
                     _ => (stack.layers()[0].fpr(), &stack.layers()[0].levels()[0]),
                 };
-                assert!(promised <= 0.5 && promised >= slots::LOWEST);
+                assert!((slots::LOWEST..=0.5).contains(&promised), "{promised}");
                 // A filter of few rows may do better than it was asked to, by its columns.
                 let [least, expected] = [filter.estimated_fpr(), promised].map(|rate| rate * probes as f64);
                 assert!(
@@ -248,7 +248,7 @@ fn two_groups_are_the_best_cut() {
             let scale = 1_f64.min(2.5 * fpr / worst).min(0.5 / highest);
             rates.iter().zip(groups).map(|(rate, group)| keys(group) * -(rate * scale).log2() / 8.0).sum()
         };
-        let one = cost(&[used.clone()]);
+        let one = cost(std::slice::from_ref(&used));
         let mut order = used.clone();
         order.sort_by(|&a, &b| {
             let density = |slot: u32| counts[slot as usize] as f64 / weight(slot);
