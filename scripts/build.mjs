@@ -28,13 +28,13 @@ const ENTRIES = {
     feature: "builder",
     export: "digestlist_build",
     exports: "index",
-    limits: { wasm: 117_200, javascript: 23_000 },
+    limits: { wasm: 118_200, javascript: 23_000 },
   },
   reader: {
     feature: "reader",
     export: "filter_decode",
     exports: "reader",
-    limits: { wasm: 66_500, javascript: 19_300 },
+    limits: { wasm: 67_500, javascript: 19_300 },
   },
 };
 

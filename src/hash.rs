@@ -168,7 +168,13 @@ impl Hashing {
     /// The digest of a key.
     #[inline]
     pub fn digest(&self, key: &[u8]) -> u64 {
-        if self.slotted { self.digest_in(key, slot(key)) } else { self.whole_digest(key) }
+        if self.slotted { self.slotted_digest(key) } else { self.whole_digest(key) }
+    }
+
+    // Apart, so that the loops over other keys don't grow.
+    #[inline(never)]
+    fn slotted_digest(&self, key: &[u8]) -> u64 {
+        with_slot(self.whole_digest(key), slot(key))
     }
 
     /// The digest of a key whose slot is known.

@@ -80,6 +80,9 @@ pub fn with_slot(digest: u64, slot: u32) -> u64 {
 pub struct Slots(u32);
 
 impl Slots {
+    /// Those of hosts alone, with the path `/`.
+    pub const HOSTS: Slots = Slots(0b1000001000001000001000001);
+
     /// No slot.
     pub const NONE: Slots = Slots(0);
     /// All slots, and whatever else the highest bits of a digest are: what a filter without a map has.
@@ -131,6 +134,12 @@ impl Slots {
     #[inline]
     pub fn union(self, other: Self) -> Self {
         Slots(self.0 | other.0)
+    }
+
+    /// Whether all slots are in the other set.
+    #[inline]
+    pub fn is_within(self, other: Self) -> bool {
+        self.0 & !other.0 == 0
     }
 
     /// Whether no slot is in both.

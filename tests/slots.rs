@@ -120,6 +120,49 @@ fn keys_have_the_slots_that_their_bytes_say() {
     }
 }
 
+/// What is read of a URL for a list of hosts gives the keys that the whole URL gives, whatever is behind the host; and it
+/// is enough for most URLs.
+#[test]
+fn a_root_is_that_of_the_whole_url() {
+    let mut random = Random(4);
+    let vectors = include_str!("url_vectors.json");
+    let vectors: serde_json::Value = serde_json::from_str(vectors).unwrap();
+    let vectors =
+        vectors.as_array().unwrap().iter().map(|vector| vector["input"].as_str().unwrap().to_owned());
+    const ENDS: [&str; 10] =
+        ["#x", "\\\\@good.example/", "?@c.d/", "/../..//", "%2f%2e%00", " ", "\t/", "\u{ff0f}x", "/@a:b", ""];
+    let made = (0..20_000).map(|i| any_url(&mut random) + ENDS[i % 10]);
+    let (mut all, mut plain) = (0, 0);
+    for url in vectors.chain(made) {
+        let Some(root) = url::plain_root(url.as_bytes()) else { continue };
+        let readings = url::readings(&Native, url.as_bytes()).unwrap();
+        let of = |url: &url::Canonical| -> Vec<Vec<u8>> {
+            url.expressions_in(Slots::HOSTS).map(|(_, key)| key.to_vec()).collect()
+        };
+        let whole: Vec<_> = readings.iter().map(of).collect();
+        assert_eq!(whole, [of(&root)], "{url}");
+        assert!(root.as_bytes().ends_with(b"/"));
+        let mut seen = Vec::new();
+        let mut note = |slot: u32, key: &[u8]| {
+            assert_eq!(slots::slot(key), slot);
+            seen.push(key.to_vec());
+            false
+        };
+        assert_eq!(url::any_root(url.as_bytes(), Slots::HOSTS, &mut note), Some(false));
+        seen.sort();
+        let mut expected = of(&root);
+        expected.sort();
+        assert_eq!(seen, expected, "{url}");
+        let some = slot(&expected[0]);
+        let only = Slots::from_bits(1 << some).unwrap();
+        assert_eq!(url::any_root(url.as_bytes(), only, |slot, _| slot == some), Some(true));
+        all += 1;
+        plain += usize::from(url::plain(url.as_bytes()).is_some());
+    }
+    assert!(all > 3_000 && plain < all, "{all} and {plain}");
+    assert_eq!(Slots::HOSTS.iter().collect::<Vec<_>>(), [0, 6, 12, 18, 24]);
+}
+
 /// Digests of the keys with these numbers, all in one slot.
 fn digests_in(slot: u32, keys: std::ops::Range<u64>) -> Vec<u64> {
     let digests = keys.map(|i| digest(u64::from(slot) << 32 | 9, &i.to_le_bytes()));

@@ -134,7 +134,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
   hasUrl(url: string | URL): boolean {
     const length = putUrl(url);
     const raw = rawOf(this); // after the URL, whose getters may be anybody's
-    return call(() => raw.hasUrl(length));
+    return call(() => raw.hasPlainUrl(length) ?? raw.hasUrl(length));
   }
 
   /**
@@ -145,7 +145,8 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
   matchUrl(url: string | URL): string | null {
     const length = putUrl(url);
     const raw = rawOf(this); // after the URL, whose getters may be anybody's
-    return call(() => raw.matchUrl(length) ?? null);
+    // Most URLs are on no list, which is known sooner than what matches.
+    return call(() => (raw.hasPlainUrl(length) === false ? null : (raw.matchUrl(length) ?? null)));
   }
 
   /**

@@ -10,7 +10,7 @@ mod unicode;
 
 use std::borrow::Cow;
 
-pub use self::canonical::{Canonical, Expressions, canonicalize, plain, site};
+pub use self::canonical::{Canonical, Expressions, any_root, canonicalize, plain, plain_root, site};
 pub use self::text::{clean, has_port, is_special, missing_scheme};
 
 pub(super) use self::address::is_address;

@@ -182,31 +182,93 @@ pub fn plain(href: &[u8]) -> Option<Canonical<'_>> {
     plain_parts(href).map(|parts| Canonical { text: href.into(), parts })
 }
 
-pub(super) fn plain_parts(href: &[u8]) -> Option<Parts> {
+/// The root of a URL whose host is canonical already: all that is asked of a list of hosts. What follows the host's slash
+/// can't change the host, so it isn't read.
+pub fn plain_root(href: &[u8]) -> Option<Canonical<'_>> {
+    let (host, path) = plain_host(href)?;
+    let parts = Parts { host, path, query: path + 1, address: false };
+    Some(Canonical { text: within(href, ..path + 1).into(), parts })
+}
+
+/// Whether a key of [`plain_root`] passes a test, which gets its slot too; none if the host isn't plain. The keys are
+/// those of [`Canonical::expressions_in`] in another order, and are found with less work.
+#[inline]
+pub fn any_root(href: &[u8], slots: Slots, mut test: impl FnMut(u32, &[u8]) -> bool) -> Option<bool> {
+    let (host, path) = plain_host(href)?;
+    let mut passes = |start: usize, labels: usize| {
+        // The last label of a plain host is no number, so neither it nor a suffix is an address.
+        let slot = if (2..=HOSTS).contains(&labels) { 6 * (labels as u32 - 2) } else { 24 };
+        slots.has(slot) && test(slot, within(href, start..path + 1))
+    };
+    let mut labels = 1;
+    for at in (host..path).rev() {
+        if href.get(at) == Some(&b'.') {
+            if labels > 1 && passes(at + 1, labels) {
+                return Some(true);
+            }
+            labels += 1;
+            if labels > HOSTS {
+                break;
+            }
+        }
+    }
+    Some(passes(host, labels))
+}
+
+/// What a byte may be in a plain host.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HostByte {
+    Other,
+    Letter,
+    Digit,
+    /// It must not follow itself: an empty label, or one like `xn--`.
+    Mark,
+    Slash,
+}
+
+static HOST_BYTES: [HostByte; 256] = {
+    let mut bytes = [HostByte::Other; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        bytes[byte] = match byte as u8 {
+            b'a'..=b'z' | b'_' => HostByte::Letter,
+            b'0'..=b'9' => HostByte::Digit,
+            b'.' | b'-' => HostByte::Mark,
+            b'/' => HostByte::Slash,
+            _ => HostByte::Other,
+        };
+        byte += 1;
+    }
+    bytes
+};
+
+/// Where the host of a URL begins, and its path, if the host is plain.
+#[inline]
+fn plain_host(href: &[u8]) -> Option<(usize, usize)> {
     let host =
         [b"http://".as_slice(), b"https://"].into_iter().find(|scheme| href.starts_with(scheme))?.len();
-    let mut at = host;
     let mut last = b'.';
     let mut number = false;
-    loop {
-        let byte = *href.get(at)?;
-        match byte {
-            b'/' => break,
-            // An empty label, or one like xn--.
-            b'.' | b'-' if last == byte => return None,
-            b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {}
+    for (at, &byte) in href.iter().enumerate().skip(host) {
+        let class = HOST_BYTES[usize::from(byte)];
+        match class {
+            HostByte::Letter | HostByte::Digit => {}
+            HostByte::Mark if byte != last => {}
+            HostByte::Slash => return (last != b'.' && !number).then_some((host, at)),
             _ => return None,
         }
         if last == b'.' {
-            number = byte.is_ascii_digit();
+            number = class == HostByte::Digit;
         }
         last = byte;
-        at += 1;
     }
-    if last == b'.' || number {
-        return None;
-    }
-    let path = at;
+    None
+}
+
+pub(super) fn plain_parts(href: &[u8]) -> Option<Parts> {
+    let (host, path) = plain_host(href)?;
+    let mut at = path;
+    let mut last = 0;
     while let Some(&byte) = href.get(at)
         && byte != b'?'
     {
