@@ -17,7 +17,7 @@ use crate::files::{blob, read, write};
 use crate::lists::digests::{allow, members};
 use crate::publishing::guard::{Change, GuardArgs};
 use crate::streams::{Answer, Streams};
-use crate::text::{grouped, rate};
+use crate::text::{grouped, rate_of};
 
 /// Make a delta, which brings a blob up to date
 ///
@@ -132,8 +132,8 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
         return Ok(Answer::Yes);
     }
     rows.push(("size", format!("{} bytes", grouped(bytes.len() as u64))));
-    let (before, after) = (parent.filter().estimated_fpr(), child.filter().estimated_fpr());
-    rows.push(("fpr", format!("{} per key by the fill, {} before", rate(after), rate(before))));
+    let [before, after] = [&parent, &child].map(|blob| rate_of(blob.filter(), profile));
+    rows.push(("fpr", format!("{after} by the fill; before {before}")));
     let wrote = format!("{}, a delta for {:016x}", args.output.display(), delta.parent());
     let info = args.json.then(|| DeltaInfo::of(&delta)).transpose()?;
     blob::save_bytes(&bytes, &args.output, info.as_ref(), rows, wrote, streams)

@@ -14,7 +14,7 @@ use crate::publishing::folder::Folder;
 use crate::publishing::manifest::Head;
 use crate::publishing::shards::size_in_words;
 use crate::streams::{Answer, Streams};
-use crate::text::{about, grouped, keyed_in_words, rate, time_in_words};
+use crate::text::{about, grouped, keyed_in_words, rate, rate_of, time_in_words};
 
 /// Show what a blob holds
 #[derive(clap::Args)]
@@ -78,13 +78,12 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
                 None => format!("any number of keys; the rate stays below {}", rate(info.fpr)),
             },
         ),
-        (
-            "fpr now",
-            format!(
-                "{}: the chance that an absent key is maybe present",
-                rate(blob.filter().estimated_fpr())
-            ),
-        ),
+        ("fpr now", {
+            let absent =
+                if blob.profile() == Profile::Url { "one that isn't listed" } else { "an absent key" };
+            let rate = rate_of(blob.filter(), blob.profile());
+            format!("{rate}: the chance that {absent} is maybe present")
+        }),
         ("bits", grouped(info.bits)),
         (
             "hashes",

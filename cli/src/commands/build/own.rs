@@ -9,7 +9,7 @@ use crate::args::secret::new_hashing;
 use crate::files::blob;
 use crate::lists::digests::{allow, members};
 use crate::streams::{Answer, Streams};
-use crate::text::{grouped, rate};
+use crate::text::{grouped, rate_of};
 
 pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Streams) -> Result<Answer> {
     if args.foreign.any() {
@@ -57,12 +57,7 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     }
     rows.insert(0, ("read", read + &summary.in_words()));
     drop(members);
-    let now = rate(made.filter().estimated_fpr());
-    let asked = if profile == Profile::Url {
-        "asked for per URL, {} per key by the fill"
-    } else {
-        "asked for, {} by the fill"
-    };
-    let fpr = ("fpr", format!("{fpr} {}", asked.replace("{}", &now)));
+    let per = if profile == Profile::Url { " per URL" } else { "" };
+    let fpr = ("fpr", format!("{fpr} asked for{per}; by the fill {}", rate_of(made.filter(), profile)));
     blob::save(&made, &args.output, args.json, &rows, &[fpr], streams)
 }

@@ -14,7 +14,7 @@ use crate::publishing::feed::read_files;
 use crate::publishing::manifest::{self, FeedPayload, Head, Manifest, ManifestPayload};
 use crate::publishing::trust::is_over;
 use crate::streams::{Answer, Streams};
-use crate::text::{Row, grouped, rate, time_in_words};
+use crate::text::{Row, grouped, rate, rate_of, time_in_words};
 
 /// Read a feed as a client would, and describe it
 ///
@@ -46,6 +46,9 @@ struct FeedInfo {
     keyed: bool,
     /// The rate of the whole stack, per key.
     estimated_fpr: f64,
+    /// With the profile `url`, that of a typical URL, and the most that it is for any.
+    url_fpr: Option<f64>,
+    max_url_fpr: Option<f64>,
     layers: usize,
 }
 
@@ -71,6 +74,8 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         byte_length: payload.files.iter().map(|file| file.bytes).sum(),
         keyed: blob.filter().hashing().is_keyed(),
         estimated_fpr: blob.filter().estimated_fpr(),
+        url_fpr: (profile == Profile::Url).then(|| blob.filter().url_fpr()),
+        max_url_fpr: (profile == Profile::Url).then(|| blob.filter().max_url_fpr()),
         layers: blob.filter().layers().len(),
         payload,
     };
@@ -87,7 +92,6 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         (None, false) => "none",
     };
     let per = if profile == Profile::Url { "URL" } else { "key" };
-    let budget = profile.key_fpr(*fpr);
     let expired = if info.expired { ", so it has expired" } else { "" };
     let rows: Vec<Row> = vec![
         ("feed", feed_id.clone()),
@@ -100,8 +104,8 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         ("keys", grouped(*count)),
         ("files", format!("{}, of {} bytes together", files.len(), grouped(info.byte_length))),
         ("layers", info.layers.to_string()),
-        ("budget", format!("{} per {per}, so {} per key", rate(*fpr), rate(budget))),
-        ("fpr", format!("{} per key by the fill", rate(info.estimated_fpr))),
+        ("budget", format!("{} per {per}", rate(*fpr))),
+        ("fpr", format!("{} by the fill", rate_of(blob.filter(), profile))),
     ];
     streams.print_rows(&rows)?;
     Ok(answer)
