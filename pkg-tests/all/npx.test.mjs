@@ -256,7 +256,7 @@ describe("as the native tool", { skip: windows }, () => {
 /** Starts a tool; `ended` resolves with how it has ended. */
 function started(command, work, args, stdout) {
   const child = spawn(command, args, { cwd: work, env, stdio: ["ignore", stdout ?? "ignore", "pipe"] });
-  child.ended = new Promise((resolve) => child.on("exit", (code, signal) => resolve({ code, signal })));
+  child.ended = new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal })));
   return child;
 }
 

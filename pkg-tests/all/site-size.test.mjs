@@ -109,11 +109,14 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     assert.ok(bytes(keys) <= 1e6 + 64 && bytes(keys + 10) > 1e6 - 64, `${keys}: ${bytes(keys)}`);
   });
 
-  test("URLs get a tenth of the rate", async () => {
+  test("URLs get a tenth of the rate, and in a ribbon filter of hosts a third", async () => {
     await given("size", { Keys: "10000", "False-positive rate": "0.001" });
-    await page.getByLabel("The keys are").selectOption("URLs");
+    await page.getByLabel("The keys are").selectOption("URLs, by their hosts");
     const { bytes } = JSON.parse(tool("calc", "--count", 10_000, "--fpr", 0.0001, "--json"));
     near(value((await row("bloom"))[0]), bytes, 0.006, "bloom");
+    const keys = Array.from({ length: 10_000 }, (_, i) => `key ${i}`);
+    const { byteLength } = bloomWasm.RibbonFilter.from(keys, { fpr: 0.001 / 3 }).info();
+    near(value((await row("ribbon"))[0]), byteLength, 0.02, "ribbon");
     await page.getByLabel("bloom", { exact: true }).check();
     await given("size", { "False-positive rate": "0.7 %" });
     await shows(page, "#javascript", "fpr: 0.007 ");
