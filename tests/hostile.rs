@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use bloom_wasm::hash::{Hashing, Secret, digest};
 use bloom_wasm::{
-    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, Filter, RibbonFilter, ScalableBloomFilter,
-    Stack, Update,
+    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, Filter, Kind, Profile, RibbonFilter,
+    ScalableBloomFilter, Stack, Update,
 };
 use peak_alloc::PeakAlloc;
 
@@ -35,7 +35,14 @@ fn blobs() -> Vec<Vec<u8>> {
         Stack::from(RibbonFilter::from_digests(&mut keyed[..30].to_vec(), 0.1, hashing).unwrap());
     let update = Update { live: &keyed[10..], removed: &keyed[..10], allowed: &[], fpr: 0.1 };
     keyed_layers.update(update).unwrap();
-    let blobs: [Blob; 12] = [
+    let slotted = Hashing::from(7).with_slots();
+    let hosts = ["evil.example/", "www.bad.example/", "worse.example/a/b?c", "10.0.0.1/"];
+    let urls: Vec<u64> = hosts.iter().map(|key| slotted.digest(key.as_bytes())).collect();
+    let mut urls_with_layers =
+        Stack::build(Kind::Ribbon.into(), &mut urls[..2].to_vec(), None, 0.1, slotted).unwrap();
+    let update = Update { live: &urls[1..], removed: &urls[..1], allowed: &[], fpr: 0.1 };
+    urls_with_layers.update(update).unwrap();
+    let blobs: [Blob; 13] = [
         plain.into(),
         odd.into(),
         named,
@@ -48,6 +55,7 @@ fn blobs() -> Vec<Vec<u8>> {
         layered.into(),
         BloomFilter::from_digests(&mut keyed.clone(), 0.01, hashing).unwrap().into(),
         keyed_layers.into(),
+        Blob::new(Profile::Url, urls_with_layers),
     ];
     blobs.map(|blob| blob.encode().unwrap()).to_vec()
 }
@@ -314,6 +322,7 @@ fn mutations_of_every_kind() {
         "layers",
         "keyed",
         "keyed layers",
+        "URLs with slots, and layers",
     ];
     let blobs = blobs();
     assert_eq!(names.len(), blobs.len());
@@ -351,7 +360,11 @@ fn mutations_of_every_kind() {
 fn noise(kind: u8, random: &mut Random) -> Vec<u8> {
     let profile = random.below(3) as u8;
     let flags = random.below(32) as u8 & if profile == 2 { 31 } else { 19 };
+    let slotted = kind == 5 && profile == 1 && random.once_in(2);
+    let flags = if slotted { flags | 64 } else { flags };
     let mut bytes = vec![0xb5, b'B', b'L', b'M', 1, kind, profile, flags, 0];
+    // Now and then it has a slot that there isn't.
+    let map = |random: &mut Random| random.u32() >> if random.once_in(8) { 0 } else { 2 } | 1;
     bytes.extend(random.next().to_le_bytes());
     let stages = |bytes: &mut Vec<u8>, random: &mut Random, least: usize| {
         let stages = least + random.below(5 - least);
@@ -373,7 +386,14 @@ fn noise(kind: u8, random: &mut Random) -> Vec<u8> {
             let empty = random.once_in(8);
             bytes.extend(if empty { 0 } else { 1 + random.u32() / 2 }.to_le_bytes());
             bytes.extend(random.f64().to_le_bytes());
-            if empty { bytes.extend([0, 0]) } else { stages(&mut bytes, random, 1) }
+            if empty {
+                bytes.extend([0, 0])
+            } else {
+                stages(&mut bytes, random, 1)
+            }
+            if slotted {
+                bytes.extend(if empty { 0 } else { map(random) }.to_le_bytes());
+            }
         }
     }
     if flags & 1 != 0 {
@@ -394,6 +414,9 @@ fn noise(kind: u8, random: &mut Random) -> Vec<u8> {
             bytes.push(kind as u8);
             bytes.extend(random.u32().to_le_bytes());
             bytes.extend(random.f64().to_le_bytes());
+            if slotted {
+                bytes.extend(map(random).to_le_bytes());
+            }
             let levels = if kind == 1 { 1 } else { 1 + random.below(3) };
             bytes.push(levels as u8);
             for _ in 0..levels {

@@ -165,7 +165,7 @@ fn tool(bytes: &[u8]) {
     let secret = if bytes[7] & 32 != 0 { &["--secret-file", &KEY[..]][..] } else { &[] };
     let (command, lines): (&[&str], _) = match bytes[bytes.len() - CHECKSUM] {
         0..4 => (&["info", "-"], 14..=15),
-        4..8 => (&["info", "-", "--json"], 18..=27),
+        4..8 => (&["info", "-", "--json"], 20..=29),
         8..12 => (&["check", "-", "key", "http://evil.example/\x1b\n"], 0..=2),
         12..16 => (&["verify", "-", "--members", &LIST, "--absent", &LIST], 4..=4),
         16..20 => (&["verify", "-", "--members", &LIST, "--probes", "9"], 4..=4),
