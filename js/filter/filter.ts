@@ -145,8 +145,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
   matchUrl(url: string | URL): string | null {
     const length = putUrl(url);
     const raw = rawOf(this); // after the URL, whose getters may be anybody's
-    // Most URLs are on no list, which is known sooner than what matches.
-    return call(() => (raw.hasPlainUrl(length) === false ? null : (raw.matchUrl(length) ?? null)));
+    return call(() => raw.matchUrl(length) ?? null);
   }
 
   /**

@@ -37,6 +37,17 @@ pub fn with<T>(length: usize, run: impl FnOnce(&[u8]) -> T) -> T {
     answer.unwrap_or_else(|| unwritten())
 }
 
+/// Like [`with`], but where `run` has no answer, the scratch stays as it is for the call that JavaScript makes at once, with
+/// the same key.
+pub fn first<T>(length: usize, run: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
+    let answer = SCRATCH.with_borrow(|scratch| scratch.get(..length).map(run));
+    let answer = answer.unwrap_or_else(|| unwritten());
+    if answer.is_some() {
+        give_back();
+    }
+    answer
+}
+
 /// Not a panic, which WebAssembly would end without a word.
 #[cold]
 fn unwritten() -> ! {
