@@ -386,7 +386,8 @@ impl Blob {
         cursor.rule(flags & HAS_LAYERS != 0 || !is_delta, "a delta must have flag 16");
         let parent = if is_delta { Some(cursor.u64()) } else { None };
         let base = if is_delta {
-            RibbonFilter::shaped(0, 0.5, 0, &[], hashing).map(Filter::from)
+            let slots = if slotted { Slots::NONE } else { Slots::ANY };
+            RibbonFilter::shaped(0, 0.5, 0, &[], hashing).map(|filter| filter.only(slots).into())
         } else {
             // The kind of an unknown number doesn't matter: that error comes first.
             cursor.filter(known.unwrap_or(Kind::Bloom), hashing)

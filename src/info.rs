@@ -36,8 +36,8 @@ pub struct FilterInfo<'a> {
     pub fpr: f64,
     /// With the profile `url`, the chance that a typical URL which isn't on the list is "maybe present", 0 to 1.
     pub url_fpr: Option<f64>,
-    /// With the profile `url`, the most that this chance is for any URL, 0 to 1. A URL that browsers may read in two ways
-    /// has twice that.
+    /// With the profile `url`, the most that this chance is for any URL that a browser opens, 0 to 1. One that browsers may
+    /// read in two ways has twice that.
     pub max_url_fpr: Option<f64>,
     /// The number of bits of the filter.
     pub bits: u64,

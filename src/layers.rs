@@ -222,7 +222,7 @@ impl Stack {
         let mut counts = [0; SLOTS];
         for &digest in &*members {
             let count = counts.get_mut(slots::of(digest) as usize);
-            *count.ok_or(Error::rule("the highest 5 bits of these digests must be slots"))? += 1;
+            *count.ok_or(slots::NO_SLOT)? += 1;
         }
         let (first, second) = slots::plan(&counts, fpr);
         // Digests have 5 bits less for the key.
@@ -463,7 +463,7 @@ impl Stack {
         if !self.hashing().is_slotted() || slots.is_empty() {
             return self.rate(|_| true);
         }
-        self.url_fpr() / slots.iter().map(slots::weight).sum::<f64>()
+        self.typical_rate() / slots.weight()
     }
 
     /// The rate of keys that are asked of those parts alone whose slots pass the test.
@@ -481,11 +481,15 @@ impl Stack {
     /// The chance that a typical URL which isn't on the list is "maybe present", for a filter of URLs: the rate of each
     /// [slot](slots), times the chance that a check asks for it.
     pub fn url_fpr(&self) -> f64 {
-        self.rates().map(|(slot, rate)| rate * slots::weight(slot)).sum::<f64>().min(1.0)
+        self.typical_rate().min(1.0)
     }
 
-    /// At most this chance has any URL, for a filter of URLs: the rate of all slots together. A URL with a second reading
-    /// has twice that.
+    fn typical_rate(&self) -> f64 {
+        self.rates().map(|(slot, rate)| rate * slots::weight(slot)).sum()
+    }
+
+    /// At most this chance has any URL that a browser opens, for a filter of URLs: the rate of all slots together. A URL
+    /// with a second reading has twice that.
     pub fn max_url_fpr(&self) -> f64 {
         self.rates().map(|(_, rate)| rate).sum::<f64>().min(1.0)
     }
@@ -495,7 +499,8 @@ impl Stack {
         (0..SLOTS as u32).map(|slot| (slot, self.rate(|slots| slots.has(slot))))
     }
 
-    /// The include that holds the second group of the keys of a list of URLs, if they are in two.
+    /// The include that holds the second group of the keys of a list of URLs, if they are in two; or an update's, if it has
+    /// no shape of the base's. Such a filter is described as a whole.
     pub(crate) fn second_group(&self) -> Option<&Layer> {
         let Filter::Ribbon(base) = &*self.base else { return None };
         let first = self.layers.first().filter(|layer| layer.kind == LayerKind::Include)?;
@@ -546,7 +551,7 @@ impl Stack {
         // A live key that is a maybe already, even by chance, needn't be here: all later layers know that it is live.
         let mut denied = select(live, &|digest| !self.has_digest(digest))?;
         if !denied.is_empty() {
-            let slots = self.slots_of(&denied);
+            let slots = self.slots_of(&denied)?;
             let fpr = if self.hashing().is_slotted() { slots::key_fpr(slots, fpr) } else { fpr };
             self.include(&mut denied, fpr, slots)?;
         }
@@ -564,8 +569,8 @@ impl Stack {
     }
 
     /// The slots of digests; any, unless digests have slots.
-    fn slots_of(&self, digests: &[u64]) -> Slots {
-        if self.hashing().is_slotted() { Slots::of(digests) } else { Slots::ANY }
+    fn slots_of(&self, digests: &[u64]) -> Result<Slots> {
+        if self.hashing().is_slotted() { Slots::of(digests) } else { Ok(Slots::ANY) }
     }
 
     /// Includes digests of these slots, which are used up.
@@ -582,7 +587,7 @@ impl Stack {
         if excluded.is_empty() {
             return Ok(());
         }
-        let slots = self.slots_of(&excluded);
+        let slots = self.slots_of(&excluded)?;
         // Those live keys that aren't asked for need no care.
         let asked = if slots == Slots::ANY {
             count as usize

@@ -63,13 +63,16 @@ pub(crate) fn is_address(host: &[u8]) -> bool {
     host.starts_with(b"[") || (0..4).all(|_| labels.next().is_some_and(is_byte)) && labels.next().is_none()
 }
 
+/// What digests without slots are.
+pub(crate) const NO_SLOT: Error = Error::rule("the highest 5 bits of these digests must be slots, 0 to 29");
+
 /// The slot of a digest.
 #[inline]
 pub(crate) fn of(digest: u64) -> u32 {
     (digest >> BITS) as u32
 }
 
-/// A digest with a slot in place of its highest bits.
+/// A digest with a slot, 0 to 29, in place of its highest bits.
 #[inline]
 pub fn with_slot(digest: u64, slot: u32) -> u64 {
     digest << (64 - BITS) >> (64 - BITS) | u64::from(slot) << BITS
@@ -89,8 +92,12 @@ impl Slots {
     pub const ANY: Slots = Slots(u32::MAX);
 
     /// The slots of these digests.
-    pub fn of(digests: &[u64]) -> Self {
-        Slots(digests.iter().fold(0, |bits, digest| bits | 1 << (digest >> BITS)))
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] if one of them has no slot.
+    pub fn of(digests: &[u64]) -> Result<Self> {
+        let bits = digests.iter().fold(0, |bits, digest| bits | 1 << (digest >> BITS));
+        Self::from_bits(bits).ok_or(NO_SLOT)
     }
 
     /// The set with these bits, the lowest of which is slot 0; none if one is no slot.
@@ -163,7 +170,10 @@ impl Slots {
     }
 }
 
-/// The chance that a typical check asks for a key of this slot.
+/// The chance that a typical check asks for a key of this slot, 0 to 29.
+///
+/// # Panics
+/// For any other number.
 pub fn weight(slot: u32) -> f64 {
     HOSTS[slot as usize / 6] * PATHS[slot as usize % 6]
 }

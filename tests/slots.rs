@@ -65,6 +65,10 @@ fn any_url(random: &mut Random) -> String {
         1 => "[2001:db8::1.2.3.4]".to_owned(),
         2 => format!("{}", random.below(1 << 33)),
         3 => "localhost".to_owned(),
+        4 => {
+            ["[evil", "%5Bevil", "[1.2.3.4]x", "a.[b", "[a.b.c"][random.below(5) as usize].to_owned()
+                + ".example"
+        }
         _ => {
             let labels: Vec<_> =
                 (0..1 + random.below(8)).map(|_| LABELS[random.below(12) as usize]).collect();
@@ -372,7 +376,18 @@ fn bad_input() {
         assert_eq!(stack.update(update).unwrap_err().code(), "invalid_parameter", "{fpr}");
         assert_eq!(stack, before);
     }
-    assert_eq!(build(&mut vec![u64::MAX], 0.1).unwrap_err().code(), "invalid_parameter");
+    // Digests without slots.
+    for highest in [30, 31_u64] {
+        let digest = highest << 59 | 7;
+        assert_eq!(build(&mut vec![digest], 0.1).unwrap_err().code(), "invalid_parameter");
+        let ribbon = RibbonFilter::from_digests(&mut vec![digest], 0.1, hashing());
+        assert_eq!(ribbon.unwrap_err().code(), "invalid_parameter");
+        let mut stack = build(&mut digests_in(0, 0..5), 0.1).unwrap();
+        let before = stack.clone();
+        let live = [digests_in(0, 0..5), vec![digest]].concat();
+        let error = stack.update(Update { live: &live, removed: &[], allowed: &[], fpr: 0.1 }).unwrap_err();
+        assert!(error.to_string().contains("slots") && stack == before, "{error}");
+    }
     build(&mut (0..30).flat_map(|slot| digests_in(slot, 0..40)).collect(), slots::LOWEST_URL).unwrap();
 }
 
@@ -433,6 +448,31 @@ fn no_member_is_lost() {
     }
 }
 
+/// The keys of a second reading that look like addresses and are none: what is excluded of them is asked in the same slot.
+#[test]
+fn an_allowlist_holds_for_every_spelling() {
+    let mut members = digests_in(0, 0..20_000);
+    let good: Vec<String> = (0..2_000).map(|i| format!("http://[a{i}.test\\\\@good{i}.test/")).collect();
+    let mut allowed = Vec::new();
+    for text in &good {
+        let readings = url::readings(&Native, text.as_bytes()).unwrap();
+        assert!(readings.keys().any(|key| key.starts_with(b"[")), "{text}");
+        allowed.extend(readings.keys().map(|key| hashing().digest(key)));
+    }
+    let stack = Stack::build(Kind::Ribbon.into(), &mut members, Some(&allowed), 0.5, hashing()).unwrap();
+    let hits = good.iter().filter(|text| has_url(&stack, text).unwrap()).count();
+    assert_eq!(hits, 0, "of {}", good.len());
+}
+
+/// The most that all slots can have: the sum is above 1, and the rate of a key is told all the same.
+#[test]
+fn the_rate_of_a_key_is_no_share_of_a_certainty() {
+    let digests: Vec<u64> = (0..30).flat_map(|slot| digests_in(slot, 0..200)).collect();
+    let stack = Stack::from(RibbonFilter::from_digests(&mut digests.clone(), 0.5, hashing()).unwrap());
+    assert!((stack.estimated_fpr() - 0.5).abs() < 0.01, "{}", stack.estimated_fpr());
+    assert_eq!((stack.url_fpr(), stack.max_url_fpr()), (1.0, 1.0));
+}
+
 /// 60 days of changes, some of shapes that the base lacks: through deltas and back.
 #[test]
 fn updates_add_shapes() {
@@ -456,7 +496,9 @@ fn updates_add_shapes() {
         let update = Update { live: &all, removed: &gone, allowed: &[], fpr: 1e-3 / 40.0 };
         stack.update(update).unwrap();
         let child = Blob::new(Profile::Url, stack.clone());
-        let delta = Delta::between(&published, &child).unwrap().encode().unwrap();
+        let made = Delta::between(&published, &child).unwrap();
+        let delta = made.encode().unwrap();
+        assert_eq!(Delta::decode(delta.clone()).unwrap(), made);
         assert_eq!(delta[7] & 64, 64);
         published = published.apply(Delta::decode(delta).unwrap()).unwrap();
         assert_eq!(published, child);
@@ -504,7 +546,7 @@ fn allowlists_shrink() {
     let allowed: Vec<u64> = (0..30).flat_map(|slot| digests_in(slot, 1 << 42..(1 << 42) + 2_000)).collect();
     let slotted =
         Stack::build(Kind::Ribbon.into(), &mut members.clone(), Some(&allowed), 0.1, hashing()).unwrap();
-    assert!(slotted.layers().iter().all(|layer| layer.slots() == Slots::of(&members)));
+    assert!(slotted.layers().iter().all(|layer| layer.slots() == Slots::of(&members).unwrap()));
     let plain =
         Stack::build(Recipe::from(Kind::Ribbon), &mut members.clone(), Some(&allowed), 0.1, 7).unwrap();
     let excluded = |stack: &Stack| stack.layers().iter().map(|layer| layer.levels()[0].count()).sum::<u32>();

@@ -47,8 +47,8 @@ export interface FilterInfo {
   /** With the profile `url`, the chance that a typical URL which isn't on the list is "maybe present"; otherwise null. */
   urlFpr: number | null;
   /**
-   * With the profile `url`, the most that this chance is for any URL; otherwise null. A URL that browsers may read in two
-   * ways has twice that.
+   * With the profile `url`, the most that this chance is for any URL that a browser opens; otherwise null. One that
+   * browsers may read in two ways has twice that.
    */
   maxUrlFpr: number | null;
   /** The number of bits of the filter. */

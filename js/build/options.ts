@@ -44,8 +44,9 @@ export interface ProfileOptions {
 /** The options of every builder. */
 export interface BuildOptions extends ProfileOptions, SeedOptions {
   /**
-   * The false-positive rate, above 0 and below 1. With profile `url` it is the rate of a whole check, and a single key
-   * gets a tenth of it. Otherwise it is the rate of a key. Default 0.001, or 0.0001 with profile `password`.
+   * The false-positive rate, above 0 and below 1. With profile `url` it is the rate of a whole check: a single key gets a
+   * tenth of it or, in a ribbon filter, what the shapes of the list's keys allow, such as a third for hosts. Otherwise it
+   * is the rate of a key. Default 0.001, or 0.0001 with profile `password`.
    */
   fpr?: number;
   /** A name for people, kept in the blob: at most 255 bytes of UTF-8. */

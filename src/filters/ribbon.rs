@@ -385,7 +385,7 @@ impl RibbonFilter {
     /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide.
     pub fn from_digests(digests: &mut Vec<u64>, fpr: f64, hashing: impl Into<Hashing>) -> Result<Self> {
         let hashing = hashing.into();
-        let slots = if hashing.is_slotted() { Slots::of(digests) } else { Slots::ANY };
+        let slots = if hashing.is_slotted() { Slots::of(digests)? } else { Slots::ANY };
         Self::separating(digests, Vec::new(), fpr, hashing).map(|filter| filter.only(slots))
     }
 

@@ -144,7 +144,7 @@ fn layers_in_words(stack: &Stack) -> String {
     let excludes = stack.layers().len() - includes;
     match (includes, excludes) {
         (0, 0) => "none".to_owned(),
-        _ => format!("{includes} of added keys, {excludes} of keys that are certainly absent"),
+        _ => format!("{includes} that hold more keys, {excludes} of keys that are certainly absent"),
     }
 }
 

@@ -97,8 +97,9 @@ impl Canonical<'_> {
         // Suffixes have 5 to 2 labels. An exact host of one label or of more than five has the last slot.
         let exact = if free == HOSTS { 4 } else { (HOSTS - 1 - free) as u32 };
         let mut host_slots = [exact, 3, 2, 1, 0];
-        if parts.path.checked_sub(1).and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit) {
-            // One that looks like an address may be none.
+        let host = self.host();
+        if host.last().is_some_and(u8::is_ascii_digit) || host.contains(&b'[') {
+            // One that looks like an address may be none, and a name that no browser opens may look like one.
             host_slots = starts.map(|start| host_slot(within(text, start..parts.path)));
         }
         let paths = (first, last);

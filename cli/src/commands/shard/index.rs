@@ -14,7 +14,7 @@ use crate::files::blob::decode;
 use crate::files::read;
 use crate::publishing::guard::GuardArgs;
 use crate::publishing::manifest::hex;
-use crate::publishing::shards::{SigningArgs, Writer, entry_of, file_of_shard, ribbon};
+use crate::publishing::shards::{SigningArgs, Writer, count, entry_of, file_of_shard, ribbon};
 use crate::publishing::trust;
 use crate::streams::{Answer, Streams};
 
@@ -67,7 +67,7 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
         let filter = ribbon(&blob).with_context(name)?;
         let plain = blob.name().is_none() && blob.created_at().is_none() && blob.profile() != Profile::Url;
         ensure!(plain, "{}: `shard build` didn't make this", name());
-        writer.entries.push(Entry { count: filter.count(), ..entry });
+        writer.entries.push(Entry { count: count(&blob).with_context(name)?, ..entry });
         let made_with = (Sharding::new(blob.profile(), *filter.hashing(), args.shards)?, filter.fpr());
         let same = *first.get_or_insert(made_with) == made_with;
         ensure!(same, "{}: it has another profile, seed or fpr than the first", name());
