@@ -263,6 +263,16 @@ fn shards_that_were_built_elsewhere() {
         payload
     };
     assert_eq!(without_id(&whole), without_id(&parts));
+    // One with layers is asked for all of its keys, and counts them.
+    write(&folder, "old", keys(0..100));
+    write(&folder, "new", keys(0..150));
+    done(&folder, "build @old -o @old.bloom");
+    done(&folder, "diff @old @new --base @old.bloom -o @delta");
+    fs::create_dir(folder.path().join("layered")).unwrap();
+    done(&folder, "apply @old.bloom @delta -o @layered/shard-00000.bloom");
+    done(&folder, "shard index @layered --shards 1");
+    assert_eq!(payload(&folder.path().join("layered"))["count"], 150);
+    assert_eq!(done(&folder, "check @layered key-149"), "key-149\n");
     // SHA-1 hashes: a key has 20 bytes.
     write(&folder, "hashes", (0..500).map(|i| format!("{i:040X}:7")));
     done(&folder, "build @hashes --shards 2 --profile password --sha1-hex --seed 42 -o @hashed");
