@@ -19,8 +19,8 @@ pub const SLOTS: usize = 30;
 const BITS: u32 = 59;
 /// The share of checked URLs that ask for a host of each shape, roughly, and for a path of each. They were counted on old
 /// URLs with few queries, so none is taken for less than a quarter.
-const HOSTS: [f64; 5] = [1.0, 1.0, 0.5, 0.25, 0.25];
-const PATHS: [f64; 6] = [1.0, 0.75, 0.375, 0.25, 0.75, 0.25];
+const HOST_WEIGHTS: [f64; 5] = [1.0, 1.0, 0.5, 0.25, 0.25];
+const PATH_WEIGHTS: [f64; 6] = [1.0, 0.75, 0.375, 0.25, 0.75, 0.25];
 /// The most that any URL may get, as a multiple of the rate that was asked for.
 const WORST: f64 = 2.5;
 /// What a second group must save, in bytes: its layer takes about half of that.
@@ -44,7 +44,7 @@ pub fn slot(key: &[u8]) -> u32 {
 /// 0 to 3 for a host of 2 to 5 labels, and 4 for any other and for an address.
 pub(crate) fn host_slot(host: &[u8]) -> u32 {
     let dots = host.iter().filter(|&&byte| byte == b'.').count() as u32;
-    if (1..=4).contains(&dots) && !is_address(host) { dots - 1 } else { 4 }
+    if (1..=4).contains(&dots) && !looks_like_address(host) { dots - 1 } else { 4 }
 }
 
 /// 0 to 3 for 1 to 4 slashes of which one is the end, 5 with a query, and 4 for any other.
@@ -57,7 +57,7 @@ fn path_slot(path: &[u8]) -> u32 {
 }
 
 /// Whether the host of a key is an IP address: in brackets, or four runs of one to three digits.
-pub(crate) fn is_address(host: &[u8]) -> bool {
+pub(crate) fn looks_like_address(host: &[u8]) -> bool {
     let is_byte = |label: &[u8]| (1..=3).contains(&label.len()) && label.iter().all(u8::is_ascii_digit);
     let mut labels = host.rsplit(|&byte| byte == b'.');
     host.starts_with(b"[") || (0..4).all(|_| labels.next().is_some_and(is_byte)) && labels.next().is_none()
@@ -175,7 +175,7 @@ impl Slots {
 /// # Panics
 /// For any other number.
 pub fn weight(slot: u32) -> f64 {
-    HOSTS[slot as usize / 6] * PATHS[slot as usize % 6]
+    HOST_WEIGHTS[slot as usize / 6] * PATH_WEIGHTS[slot as usize % 6]
 }
 
 /// Keys that are built together: their slots, and the rate of each.

@@ -59,12 +59,15 @@ pub fn rate(rate: f64) -> String {
     if rate == 0.0 || rate >= 0.001 { format!("{rate:.6}") } else { format!("{rate:.3e}") }
 }
 
+/// A rate of a typical URL, in words, and the most that it is for any.
+pub fn of_urls(typical: String, most: f64) -> String {
+    format!("{typical} for a typical URL, {} at most", rate(most))
+}
+
 /// The present rate of a filter: of a key or, with the profile `url`, of URLs.
 pub fn rate_of(filter: &Stack, profile: Profile) -> String {
     match profile {
-        Profile::Url => {
-            format!("{} for a typical URL, {} at most", rate(filter.url_fpr()), rate(filter.max_url_fpr()))
-        }
+        Profile::Url => of_urls(rate(filter.url_fpr()), filter.max_url_fpr()),
         _ => rate(filter.estimated_fpr()),
     }
 }

@@ -80,7 +80,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let hashing = *parent.filter().hashing();
     let fpr = args.fpr.map(|fpr| hashing.build_fpr(profile, fpr)).unwrap_or_else(|| {
-        // A key of a URL gets a tenth of a check's rate or more.
+        // With slots it is the rate of a whole check.
         let (now, lowest) = match hashing.is_slotted() {
             true => (parent.filter().url_fpr(), LOWEST_URL),
             false => (parent.filter().estimated_fpr(), LOWEST),

@@ -17,7 +17,7 @@ use crate::lists::lines::Place;
 use crate::probes::Probes;
 use crate::publishing::folder::{Folder, Measured};
 use crate::streams::{Answer, Streams, unless_closed};
-use crate::text::{grouped, rate};
+use crate::text::{grouped, of_urls, rate};
 
 /// Check a blob against its list: count false negatives and measure the false-positive rate
 ///
@@ -177,9 +177,6 @@ impl Verdict {
         let said = if args.json {
             streams.print_json(self)
         } else {
-            let at_most =
-                |max: Option<f64>| max.map(|max| format!(", {} at most", rate(max))).unwrap_or_default();
-            let typical = if self.url_fpr.is_some() { " for a typical URL" } else { "" };
             let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
             streams.print_rows(&[
                 (
@@ -196,15 +193,22 @@ impl Verdict {
                     "measured fpr",
                     match (self.measured_fpr, self.interval) {
                         (Some(fpr), Some([low, high])) => {
-                            format!("{}{typical} (95 %: {} to {})", rate(fpr), rate(low), rate(high))
-                                + &at_most(self.measured_max_url_fpr)
+                            let measured = format!("{} (95 %: {} to {})", rate(fpr), rate(low), rate(high));
+                            match self.measured_max_url_fpr {
+                                Some(most) => of_urls(measured, most),
+                                // Keys, or the URLs of a list, which may be no typical ones.
+                                None => measured,
+                            }
                         }
                         _ => "none: no keys to ask for".to_owned(),
                     },
                 ),
                 ("expected fpr", {
-                    let expected = rate(self.url_fpr.unwrap_or(self.estimated_fpr));
-                    format!("{expected}{typical}{} by the fill", at_most(self.max_url_fpr))
+                    let expected = match (self.url_fpr, self.max_url_fpr) {
+                        (Some(typical), Some(most)) => of_urls(rate(typical), most),
+                        _ => rate(self.estimated_fpr),
+                    };
+                    expected + " by the fill"
                 }),
             ])
         };

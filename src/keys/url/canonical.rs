@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::address::{compress, ipv4, ipv6, number, value};
 use super::text::*;
 use crate::error::Result;
-use crate::slots::{Slots, host_slot, is_address};
+use crate::slots::{Slots, host_slot, looks_like_address};
 use crate::vectors::within;
 
 /// The exact host and four of its suffixes.
@@ -123,7 +123,7 @@ pub fn site(key: &[u8]) -> &[u8] {
     let host = key.split(|&byte| byte == b'/').next().unwrap_or_default();
     let mut labels = host.rsplit(|&byte| byte == b'.');
     match (labels.next(), labels.next()) {
-        (Some(last), Some(before)) if !is_address(host) => {
+        (Some(last), Some(before)) if !looks_like_address(host) => {
             within(host, host.len() - last.len() - 1 - before.len()..)
         }
         _ => host,

@@ -46,11 +46,12 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         args.require_keys(members.len() as u64)?;
     }
     *made.filter_mut() = Stack::build(recipe, &mut members, allowed.as_deref(), build_fpr, hashing)?;
-    let distinct = distinct.unwrap_or_else(|| match made.filter().base() {
+    let distinct = match (distinct, made.filter().base()) {
+        (Some(distinct), _) => distinct,
         // The ribbon filter has used them up.
-        Filter::Ribbon(_) => made.filter().estimated_count() as u64,
-        _ => members.len() as u64,
-    });
+        (None, Filter::Ribbon(_)) => made.filter().count().context("a ribbon filter must know its count")?,
+        (None, _) => members.len() as u64,
+    };
     let mut read = format!("{} keys", grouped(distinct));
     if keys > distinct {
         read += &format!(", {} repeated", grouped(keys - distinct));
