@@ -1,0 +1,258 @@
+//! Builds stacks: of a list, and of what changed since.
+
+use super::layer::{Layer, LayerKind, level_fpr, mix, passes};
+use super::stack::{MAX, Stack, TOO_MANY};
+use crate::digests::{distinct, select, sort, strangers};
+use crate::error::{Error, Result};
+use crate::filters::{Filter, RibbonFilter, require_fpr};
+use crate::hash::Hashing;
+use crate::kind::{Kind, Recipe};
+use crate::params::require_rate;
+use crate::slots::{self, Group, SLOTS, Slots};
+use crate::vectors::{append, copied, push, shared};
+
+/// How far the salts of two layers are apart. Each level takes one.
+const SALTS: u32 = 256;
+const TOO_MANY_KEYS: Error = Error::rule("a filter with layers holds fewer than 2^32 keys");
+
+/// What an update changes: digests under [`Stack::hashing`], in any order, repeated or not. There is no list of added
+/// keys: a live key that the stack would deny is included.
+#[derive(Debug, Clone, Copy)]
+pub struct Update<'a> {
+    /// All members after the update, whether the base, a layer or nothing yet holds them. A member that is missing here
+    /// may get lost.
+    pub live: &'a [u64],
+    /// Keys that are no longer members. A live key stays.
+    pub removed: &'a [u64],
+    /// Keys that must be absent unless they are live. Later updates don't know them, so pass them each time.
+    pub allowed: &'a [u64],
+    /// The rate of the include, at least 2^-32 and below 1. It is also the chance that the include brings a removed key
+    /// back. If digests have [slots], it is the rate of a whole check of a URL, and a key gets what [`slots::key_fpr`]
+    /// makes of it.
+    pub fpr: f64,
+}
+
+impl Stack {
+    /// Builds a filter of the members, with a layer that excludes the allowed keys if there are any. Both lists hold
+    /// digests, in any order, repeated or not. The members may be used up.
+    ///
+    /// If digests have [slots], `fpr` is the rate of a whole check of a URL, and the filter may be in two parts: a base
+    /// and an include, for keys of different slots.
+    ///
+    /// # Errors
+    /// Those of [`Filter::from_digests`] and [`Stack::update`].
+    pub fn build(
+        recipe: Recipe,
+        members: &mut Vec<u64>,
+        allowed: Option<&[u64]>,
+        fpr: f64,
+        hashing: impl Into<Hashing>,
+    ) -> Result<Self> {
+        let hashing = hashing.into();
+        let make = |members: &mut Vec<u64>| match recipe.kind {
+            Kind::Ribbon if hashing.is_slotted() => Self::of_slots(members, fpr, hashing),
+            _ => Stack::new(Filter::from_digests(recipe, members, fpr, hashing)?),
+        };
+        let Some(allowed) = allowed else { return make(members) };
+        sort(members)?;
+        let mut stack = make(&mut copied(members)?)?;
+        // There is nothing to include, so the rate of an include doesn't matter.
+        stack.update(Update { live: members, removed: &[], allowed, fpr: 0.5 })?;
+        Ok(stack)
+    }
+
+    /// A ribbon filter of digests that have slots, in the groups of [`slots::plan`].
+    fn of_slots(members: &mut Vec<u64>, fpr: f64, hashing: Hashing) -> Result<Self> {
+        slots::require_url_fpr(fpr)?;
+        sort(members)?;
+        let count = u32::try_from(members.len()).map_err(|_| TOO_MANY_KEYS)?;
+        let mut counts = [0; SLOTS];
+        for &digest in &*members {
+            let count = counts.get_mut(slots::of(digest) as usize);
+            *count.ok_or(slots::NO_SLOT)? += 1;
+        }
+        let (first, second) = slots::plan(&counts, fpr);
+        // Digests have 5 bits less for the key.
+        for group in [Some(first), second].into_iter().flatten() {
+            require_rate(u64::from(count) << 5, group.fpr)?;
+        }
+        let Some(Group { slots, fpr }) = second else {
+            return Stack::new(RibbonFilter::from_digests(members, first.fpr, hashing)?);
+        };
+        let mut group = select(members, &|digest| slots.holds(digest))?;
+        members.retain(|&digest| first.slots.holds(digest));
+        let mut stack = Stack::new(RibbonFilter::from_digests(members, first.fpr, hashing)?)?;
+        stack.include(&mut group, fpr, slots)?;
+        stack.count = Some(count);
+        Ok(stack)
+    }
+
+    /// Puts layers on top, so that every live key is maybe present, and every other removed or allowed key is absent.
+    /// There is one exception: if there is a new include, a removed key that isn't also allowed may still be a false
+    /// positive of it. No empty layers are made. The same sets give the same layers.
+    ///
+    /// Besides the layers, this takes up to 50 bytes for each key that goes into one, and 8 MiB.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] over a foreign filter, which knows no digests;
+    /// [`Error::InvalidParameter`] if the fpr is out of its range, or with more than 255 layers;
+    /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide. The stack
+    /// is unchanged then.
+    pub fn update(&mut self, update: Update) -> Result<()> {
+        self.require_digests()?;
+        let layers = self.layers.len();
+        match self.try_update(update) {
+            Ok(count) => self.count = (!self.layers.is_empty()).then_some(count),
+            Err(error) => {
+                self.layers.truncate(layers);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Like [`Stack::update`], but may leave some layers behind if it fails. Returns how many keys are live.
+    fn try_update(&mut self, Update { live, removed, allowed, fpr }: Update) -> Result<u32> {
+        if self.hashing().is_slotted() { slots::require_url_fpr(fpr) } else { require_fpr(fpr) }?;
+        let count = u32::try_from(distinct(live)?).map_err(|_| TOO_MANY_KEYS)?;
+        self.exclude(removed, live, count)?;
+
+        let below = self.layers.len();
+        // A live key that is a maybe already, even by chance, needn't be here: all later layers know that it is live.
+        let mut denied = select(live, &|digest| !self.has_digest(digest))?;
+        if !denied.is_empty() {
+            let slots = self.slots_of(&denied)?;
+            let fpr = if self.hashing().is_slotted() { slots::key_fpr(slots, fpr) } else { fpr };
+            self.include(&mut denied, fpr, slots)?;
+        }
+
+        self.exclude(allowed, live, count)?;
+        let include = self.layers.get(below).filter(|layer| layer.kind() == LayerKind::Include);
+        let by_chance = |digest| include.is_some_and(|layer| layer.hits(digest));
+        if live.iter().all(|&digest| self.has_digest(digest))
+            && strangers(allowed, live, &|digest| self.has_digest(digest))?.is_empty()
+            && strangers(removed, live, &|digest| self.has_digest(digest) && !by_chance(digest))?.is_empty()
+        {
+            return Ok(count);
+        }
+        Err(Error::BuildFailed)
+    }
+
+    /// The slots of digests; any, unless digests have slots.
+    fn slots_of(&self, digests: &[u64]) -> Result<Slots> {
+        if self.hashing().is_slotted() { Slots::of(digests) } else { Ok(Slots::ANY) }
+    }
+
+    /// Includes digests of these slots, which are used up.
+    fn include(&mut self, digests: &mut Vec<u64>, fpr: f64, slots: Slots) -> Result<()> {
+        let salt = self.next_salt()?;
+        let mut levels = Vec::new();
+        push(&mut levels, level(digests, Vec::new(), fpr, *self.hashing(), salt)?)?;
+        self.push(LayerKind::Include, salt, fpr, slots, levels)
+    }
+
+    /// Excludes the digests that are maybes and not live. `count` is the number of live keys.
+    fn exclude(&mut self, digests: &[u64], live: &[u64], count: u32) -> Result<()> {
+        let excluded = strangers(digests, live, &|digest| self.has_digest(digest))?;
+        if excluded.is_empty() {
+            return Ok(());
+        }
+        let slots = self.slots_of(&excluded)?;
+        // Those live keys that aren't asked for need no care.
+        let asked = if slots == Slots::ANY {
+            count as usize
+        } else {
+            live.iter().filter(|&&digest| slots.holds(digest)).count()
+        };
+        // Each of the n excluded keys costs log2(1/fpr) bits at level 0. All of them, and the live keys that pass level
+        // 0, cost 1 bit each at level 1. The sum is smallest at fpr = n / (ln 2 live).
+        let n = excluded.len() as f64;
+        let least = (n * 100.0 / 4_294_967_296.0).max(1.0) / 4_294_967_296.0;
+        let fpr = (n / (std::f64::consts::LN_2 * asked.max(1) as f64)).max(least).min(0.5);
+        let salt = self.next_salt()?;
+        let levels = separate(excluded, live, slots, fpr, *self.hashing(), salt)?;
+        self.push(LayerKind::Exclude, salt, fpr, slots, levels)
+    }
+
+    /// A salt above those of all levels here.
+    fn next_salt(&self) -> Result<u32> {
+        let Some(highest) = self.layers.iter().map(|layer| layer.salt()).max() else { return Ok(0) };
+        let rule = "there is no salt left for another layer; build a new base";
+        highest.checked_add(SALTS).ok_or(Error::rule(rule))
+    }
+
+    fn push(
+        &mut self,
+        kind: LayerKind,
+        salt: u32,
+        fpr: f64,
+        slots: Slots,
+        levels: Vec<RibbonFilter>,
+    ) -> Result<()> {
+        if self.layers.len() == MAX {
+            return Err(Error::rule(TOO_MANY));
+        }
+        let layer = Layer::from_parts(kind, salt, fpr, slots, levels)?;
+        push(&mut self.layers, shared(layer)?)
+    }
+}
+
+/// The levels of an exclude; no digest is in both sets.
+fn separate(
+    excluded: Vec<u64>,
+    live: &[u64],
+    slots: Slots,
+    fpr: f64,
+    hashing: Hashing,
+    salt: u32,
+) -> Result<Vec<RibbonFilter>> {
+    let mut levels = Vec::new();
+    let first = level(&mut copied(&excluded)?, Vec::new(), fpr, hashing, salt)?;
+    let mistaken = select(live, &|digest| slots.holds(digest) && passes(&first, digest, salt))?;
+    push(&mut levels, first)?;
+    if !mistaken.is_empty() {
+        let mut all = copied(&excluded)?;
+        append(&mut all, &mistaken)?;
+        push(&mut levels, level(&mut all, excluded, level_fpr(fpr, 1), hashing, salt.wrapping_add(1))?)?;
+    }
+    Ok(levels)
+}
+
+/// Builds a level from these digests, which are used up. It misses those of them that are in `misses`.
+fn level(
+    digests: &mut Vec<u64>,
+    mut misses: Vec<u64>,
+    fpr: f64,
+    hashing: Hashing,
+    salt: u32,
+) -> Result<RibbonFilter> {
+    for digests in [&mut *digests, &mut misses] {
+        digests.iter_mut().for_each(|digest| *digest = mix(*digest, salt));
+    }
+    RibbonFilter::separating(digests, misses, fpr, hashing)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::hash::digest;
+
+    #[test]
+    fn salts_never_meet_and_run_out() {
+        let [old, new] = [0..1000, 500..1500].map(|keys| keys.map(|i: u64| digest(7, &i.to_le_bytes())));
+        let (mut old, new): (Vec<u64>, Vec<u64>) = (old.collect(), new.collect());
+        let mut stack = Stack::from(RibbonFilter::from_digests(&mut old.clone(), 0.01, 7).unwrap());
+        old.truncate(500);
+        stack.update(Update { live: &new, removed: &old, allowed: &[], fpr: 0.01 }).unwrap();
+        assert_eq!(stack.layers.iter().map(|layer| layer.salt()).collect::<Vec<_>>(), [0, 256]);
+
+        let include = &stack.layers[1];
+        let levels = include.levels().to_vec();
+        let last = Layer::from_parts(LayerKind::Include, 0xffff_ff00, include.fpr(), Slots::ANY, levels);
+        stack.layers[1] = Arc::new(last.unwrap());
+        let update = Update { live: &[1], removed: &[], allowed: &[], fpr: 0.5 };
+        assert_eq!(stack.update(update).unwrap_err().code(), "invalid_parameter");
+    }
+}

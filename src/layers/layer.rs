@@ -1,0 +1,133 @@
+//! One layer: what it does, and which keys it decides about. FORMAT.md section 7.
+
+use crate::error::{Error, Result};
+use crate::filters::RibbonFilter;
+use crate::hash::{GOLDEN, MULTIPLIER};
+use crate::slots::Slots;
+
+/// What a layer does with the keys that it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayerKind {
+    /// They are maybe present.
+    Include = 1,
+    /// They are absent.
+    Exclude = 2,
+}
+
+/// One layer over a base.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layer {
+    kind: LayerKind,
+    salt: u32,
+    fpr: f64,
+    /// The slots of the keys that it includes or excludes; any, unless digests have slots.
+    slots: Slots,
+    levels: Vec<RibbonFilter>,
+}
+
+impl Layer {
+    /// A layer of stored levels, with the rates of [`level_fpr`].
+    pub(crate) fn from_parts(
+        kind: LayerKind,
+        salt: u32,
+        fpr: f64,
+        slots: Slots,
+        levels: Vec<RibbonFilter>,
+    ) -> Result<Self> {
+        let most = if kind == LayerKind::Include { 1 } else { 2 };
+        if levels.is_empty() || levels.len() > most || levels.iter().any(|level| level.count() == 0) {
+            let rule = "an include must have 1 level and an exclude 1 or 2, none of them empty";
+            return Err(Error::rule(rule));
+        }
+        Ok(Layer { kind, salt, fpr, slots, levels })
+    }
+
+    /// What the layer does.
+    pub fn kind(&self) -> LayerKind {
+        self.kind
+    }
+
+    /// The salt of level 0; each further level has the next one.
+    pub fn salt(&self) -> u32 {
+        self.salt
+    }
+
+    /// The rate of level 0; every further level has 1/2.
+    pub fn fpr(&self) -> f64 {
+        self.fpr
+    }
+
+    /// The slots of the keys that it includes or excludes, if digests have slots. It isn't asked for other keys.
+    pub fn slots(&self) -> Slots {
+        self.slots
+    }
+
+    /// The levels: one in an include, one or two in an exclude.
+    pub fn levels(&self) -> &[RibbonFilter] {
+        &self.levels
+    }
+
+    pub(crate) fn levels_mut(&mut self) -> &mut [RibbonFilter] {
+        &mut self.levels
+    }
+
+    /// What it says of a key that hits it.
+    pub(super) fn answer(&self) -> bool {
+        self.kind == LayerKind::Include
+    }
+
+    /// Whether the layer decides about this key.
+    pub(super) fn hits(&self, digest: u64) -> bool {
+        let mut levels = self.levels.iter();
+        self.slots.holds(digest)
+            && levels.next().is_some_and(|level| passes(level, digest, self.salt))
+            && !levels.next().is_some_and(|level| passes(level, digest, self.salt.wrapping_add(1)))
+    }
+
+    /// The chance that the layer decides about an unknown key.
+    pub(super) fn hit_rate(&self) -> f64 {
+        self.levels.iter().rev().fold(0.0, |next, level| level.estimated_fpr() * (1.0 - next))
+    }
+}
+
+/// The rate of a level in a layer of this rate.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+pub(crate) fn level_fpr(fpr: f64, level: usize) -> f64 {
+    if level == 0 { fpr } else { 0.5 }
+}
+
+/// The digest that a level with this salt uses. FORMAT.md section 7.
+pub(super) fn mix(digest: u64, salt: u32) -> u64 {
+    let mut x = digest ^ u64::from(salt).wrapping_mul(GOLDEN);
+    for multiplier in [MULTIPLIER, GOLDEN] {
+        x = (x ^ x >> 32).wrapping_mul(multiplier);
+    }
+    x ^ x >> 32
+}
+
+pub(super) fn passes(level: &RibbonFilter, digest: u64, salt: u32) -> bool {
+    level.has_digest(mix(digest, salt))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_that_can_not_be() {
+        let level = |mut digests| RibbonFilter::from_digests(&mut digests, 0.5, 7).unwrap();
+        let (one, empty) = (level(vec![1]), level(Vec::new()));
+        let refused = |kind, levels: &[&RibbonFilter]| {
+            let levels = levels.iter().copied().cloned().collect();
+            let layer = Layer::from_parts(kind, 0, 0.5, Slots::ANY, levels);
+            layer.is_err_and(|error| error.code() == "invalid_parameter")
+        };
+        assert!(!refused(LayerKind::Exclude, &[&one, &one]));
+        assert!(!refused(LayerKind::Include, &[&one]));
+        assert!(refused(LayerKind::Exclude, &[]));
+        assert!(refused(LayerKind::Exclude, &[&one, &one, &one]));
+        assert!(refused(LayerKind::Include, &[&one, &one]));
+        assert!(refused(LayerKind::Include, &[]));
+        assert!(refused(LayerKind::Exclude, &[&one, &empty]));
+    }
+}

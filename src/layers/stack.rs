@@ -1,0 +1,354 @@
+//! A filter and its layers, as they are asked.
+
+use std::sync::Arc;
+
+use super::layer::{Layer, LayerKind};
+use crate::batch::{BATCH, Batch};
+use crate::error::{Error, Result};
+use crate::filters::{Filter, RibbonFilter};
+use crate::hash::Hashing;
+use crate::slots::{self, SLOTS, Slots};
+use crate::vectors::{append, push, shared};
+
+/// The largest number of layers in a stack.
+pub(super) const MAX: usize = 255;
+pub(super) const TOO_MANY: &str = "a filter has at most 255 layers; build a new base";
+
+/// A filter and its layers.
+///
+/// ```
+/// use bloom_wasm::hash::digest;
+/// use bloom_wasm::{BloomFilter, Error, Stack, Update};
+///
+/// let mut base = BloomFilter::with_capacity(2, 0.01, 0)?;
+/// base.add(b"old.example");
+/// base.add(b"gone.example");
+/// let mut stack = Stack::from(base);
+/// let [old, gone, new] = [&b"old.example"[..], b"gone.example", b"new.example"].map(|key| digest(0, key));
+/// stack.update(Update { live: &[old, new], removed: &[gone], allowed: &[], fpr: 1e-6 })?;
+/// assert!(stack.has(b"old.example") && stack.has(b"new.example") && !stack.has(b"gone.example"));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// A clone shares the bytes of the base and of the layers, until one of the two changes its base.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stack {
+    pub(super) base: Arc<Filter>,
+    pub(super) layers: Vec<Arc<Layer>>,
+    /// The live members, known if there are layers.
+    pub(super) count: Option<u32>,
+}
+
+impl<F: Into<Filter>> From<F> for Stack {
+    fn from(base: F) -> Self {
+        Stack { base: Arc::new(base.into()), layers: Vec::new(), count: None }
+    }
+}
+
+impl Stack {
+    /// A filter without layers, which unlike `from` fails without the memory for it.
+    pub(crate) fn new(base: impl Into<Filter>) -> Result<Self> {
+        Self::from_parts(base.into(), Vec::new(), 0)
+    }
+
+    /// A stack of stored parts, the oldest layer first. `count` is the number of live members.
+    pub(crate) fn from_parts(base: Filter, layers: Vec<Arc<Layer>>, count: u32) -> Result<Self> {
+        Ok(Stack { base: shared(base)?, count: (!layers.is_empty()).then_some(count), layers })
+    }
+
+    /// A stack that shares the base and the layers of this one, and has more layers on top. `count` is the number of
+    /// its live members, if there are layers.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] over a foreign filter; [`Error::InvalidParameter`] with more than 255 layers;
+    /// [`Error::TooLarge`] without the memory.
+    pub(crate) fn with_layers(&self, more: &[Arc<Layer>], count: Option<u32>) -> Result<Self> {
+        if !more.is_empty() {
+            self.require_digests()?;
+        }
+        let mut layers = Vec::new();
+        for layer in self.layers.iter().chain(more) {
+            push(&mut layers, layer.clone())?;
+        }
+        Error::unless(layers.len() <= MAX, TOO_MANY)?;
+        let count = count.filter(|_| !layers.is_empty());
+        Ok(Stack { base: self.base.clone(), layers, count })
+    }
+
+    /// The layers on top of those of another stack that has the same base and, above it, the same layers; none if this
+    /// isn't so.
+    pub(crate) fn layers_over(&self, below: &Self) -> Option<&[Arc<Layer>]> {
+        if self.base != below.base {
+            return None;
+        }
+        self.layers.strip_prefix(&below.layers[..])
+    }
+
+    /// Fails over a foreign filter, which knows no digests.
+    pub(super) fn require_digests(&self) -> Result<()> {
+        match *self.base {
+            Filter::Foreign(_) => Err(Error::WrongKind { kind: self.base.name() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The filter under all layers.
+    pub fn base(&self) -> &Filter {
+        &self.base
+    }
+
+    /// The base, if there are no layers over it.
+    ///
+    /// # Errors
+    /// [`Error::Layered`] if there are layers.
+    pub fn base_alone(&self) -> Result<&Filter> {
+        if self.layers.is_empty() { Ok(&self.base) } else { Err(Error::Layered) }
+    }
+
+    /// The base, to change it. If another stack shares it, this one has a copy from now on.
+    ///
+    /// # Errors
+    /// [`Error::Layered`] if there are layers: they were built for the base as it is. For a base that is shared,
+    /// [`Error::TooLarge`] without the memory, and [`Error::WrongKind`] if its kind is read-only.
+    pub fn base_mut(&mut self) -> Result<&mut Filter> {
+        self.base_alone()?;
+        if Arc::get_mut(&mut self.base).is_none() {
+            self.base = shared(self.base.try_clone()?)?;
+        }
+        Ok(Arc::get_mut(&mut self.base).expect("no other stack has it yet"))
+    }
+
+    /// The layers, the oldest first.
+    pub fn layers(&self) -> &[Arc<Layer>] {
+        &self.layers
+    }
+
+    /// The number of live members, if there are layers.
+    pub(crate) fn layered_count(&self) -> Option<u32> {
+        self.count
+    }
+
+    /// The base and the layers, to give them their bytes, while nobody shares them.
+    pub(crate) fn parts_mut(&mut self) -> (&mut Filter, &mut [Arc<Layer>]) {
+        (Arc::get_mut(&mut self.base).expect("not shared yet"), &mut self.layers)
+    }
+
+    /// The levels of all layers.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = &RibbonFilter> {
+        self.layers.iter().flat_map(|layer| layer.levels())
+    }
+
+    /// How keys become digests.
+    #[inline]
+    pub fn hashing(&self) -> &Hashing {
+        self.base.hashing()
+    }
+
+    /// The seed of the digests.
+    pub fn seed(&self) -> u64 {
+        self.base.seed()
+    }
+
+    /// True = maybe present, false = definitely absent.
+    #[inline]
+    pub fn has(&self, key: &[u8]) -> bool {
+        // A foreign filter, which knows no digests, never has layers.
+        if self.layers.is_empty() { self.base.has(key) } else { self.has_digest(self.hashing().digest(key)) }
+    }
+
+    /// Like [`Stack::has`], for a key's digest under [`Stack::hashing`].
+    #[inline]
+    pub fn has_digest(&self, digest: u64) -> bool {
+        let base = self.base.has_digest(digest);
+        if self.layers.is_empty() { base } else { self.through_layers(digest, base) }
+    }
+
+    /// The slots of the keys that can be present; any, unless digests have slots.
+    pub fn slots(&self) -> Slots {
+        let base = match &*self.base {
+            Filter::Ribbon(ribbon) => ribbon.slots(),
+            _ => return Slots::ANY,
+        };
+        let includes = self.layers.iter().filter(|layer| layer.kind() == LayerKind::Include);
+        includes.fold(base, |slots, layer| slots.union(layer.slots()))
+    }
+
+    /// Like [`Stack::has`], for a key of URLs whose slot is known, as
+    /// [`Canonical::expressions_in`](crate::keys::url::Canonical::expressions_in) gives them for [`Stack::slots`]: this
+    /// is how to look up a URL without hashing keys that can't be there.
+    #[inline]
+    pub fn has_in(&self, slot: u32, key: &[u8]) -> bool {
+        match &*self.base {
+            Filter::Foreign(filter) => filter.has(key),
+            _ => self.has_digest(self.hashing().digest_in(key, slot)),
+        }
+    }
+
+    /// What the layers make of the base's answer. The newest layer that the digest hits decides. So if it hits none of
+    /// those that say otherwise than the base, the others needn't be asked; of an update that is one of two layers.
+    fn through_layers(&self, digest: u64, base: bool) -> bool {
+        let newest_hit = |layers: &[Arc<Layer>], answer: bool| {
+            layers.iter().rposition(|layer| layer.answer() == answer && layer.hits(digest))
+        };
+        match newest_hit(&self.layers, !base) {
+            Some(place) if newest_hit(&self.layers[place + 1..], base).is_none() => !base,
+            _ => base,
+        }
+    }
+
+    /// As [`Stack::has`], for many keys: an answer each, in their order. This is up to half again as fast as one by one.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory for the answers.
+    ///
+    /// ```
+    /// # use bloom_wasm::{BloomFilter, Stack};
+    /// let mut seen = BloomFilter::with_capacity(1_000, 0.001, 0)?;
+    /// seen.add(b"first");
+    /// let seen = Stack::from(seen);
+    /// assert_eq!(seen.has_many(["first", "other"])?, [true, false]);
+    /// # Ok::<(), bloom_wasm::Error>(())
+    /// ```
+    pub fn has_many<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<bool>> {
+        let mut answers = Vec::new();
+        self.has_each(keys.into_iter().map(Some), &mut answers)?;
+        Ok(answers.into_iter().map(|answer| answer == 1).collect())
+    }
+
+    /// As [`Stack::has_many`], for digests of keys under [`Stack::hashing`].
+    ///
+    /// # Errors
+    /// As [`Stack::has_many`].
+    pub fn has_many_digests(&self, digests: &[u64]) -> Result<Vec<bool>> {
+        let mut all = Vec::new();
+        for batch in digests.chunks(BATCH) {
+            append(&mut all, &self.has_batch(batch)[..batch.len()])?;
+        }
+        Ok(all)
+    }
+
+    /// Appends an answer for each key: 1 = maybe present, 0 = definitely absent or no key.
+    #[inline]
+    pub(crate) fn has_each<K: AsRef<[u8]>>(
+        &self,
+        mut keys: impl Iterator<Item = Option<K>>,
+        answers: &mut Vec<u8>,
+    ) -> Result<()> {
+        if let Filter::Foreign(filter) = &*self.base {
+            // It hashes keys its own way.
+            return keys
+                .try_for_each(|key| push(answers, key.is_some_and(|key| filter.has(key.as_ref())).into()));
+        }
+        let hashing = self.hashing();
+        let mut batch = Batch::new();
+        for key in keys {
+            batch.push(key.map(|key| hashing.digest(key.as_ref())));
+            if batch.is_full() {
+                self.ask(&mut batch, answers)?;
+            }
+        }
+        self.ask(&mut batch, answers)
+    }
+
+    // One copy in the wasm.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn ask(&self, batch: &mut Batch, answers: &mut Vec<u8>) -> Result<()> {
+        batch.ask(|digests| self.has_batch(digests), answers)
+    }
+
+    /// The answers for up to [`BATCH`] digests; those beyond mean nothing.
+    fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
+        let mut answers = self.base.has_batch(digests);
+        if !self.layers.is_empty() {
+            for (answer, &digest) in answers.iter_mut().zip(digests) {
+                *answer = self.through_layers(digest, *answer);
+            }
+        }
+        answers
+    }
+
+    /// The chance that a key which was neither added nor removed nor allowed is "maybe present". If digests have slots,
+    /// it is that of a key which can be present, as URLs ask for them.
+    pub fn estimated_fpr(&self) -> f64 {
+        let slots = self.slots();
+        if !self.hashing().is_slotted() || slots.is_empty() {
+            return self.rate(|_| true);
+        }
+        self.typical_rate() / slots.weight()
+    }
+
+    /// The rate of keys that are asked of those parts alone whose slots pass the test.
+    fn rate(&self, asks: impl Fn(Slots) -> bool) -> f64 {
+        let base = match &*self.base {
+            Filter::Ribbon(ribbon) if !asks(ribbon.slots()) => 0.0,
+            base => base.estimated_fpr(),
+        };
+        self.layers.iter().filter(|layer| asks(layer.slots())).fold(base, |below, layer| {
+            let (hit, include) = (layer.hit_rate(), layer.kind() == LayerKind::Include);
+            hit * f64::from(u8::from(include)) + (1.0 - hit) * below
+        })
+    }
+
+    /// The chance that a typical URL which isn't on the list is "maybe present", for a filter of URLs: the rate of each
+    /// [slot](slots), times the chance that a check asks for it.
+    pub fn url_fpr(&self) -> f64 {
+        self.typical_rate().min(1.0)
+    }
+
+    fn typical_rate(&self) -> f64 {
+        self.rates().map(|(slot, rate)| rate * slots::weight(slot)).sum()
+    }
+
+    /// At most this chance has any URL that a browser opens, for a filter of URLs: the rate of all slots together. A URL
+    /// with a second reading has twice that.
+    pub fn max_url_fpr(&self) -> f64 {
+        self.rates().map(|(_, rate)| rate).sum::<f64>().min(1.0)
+    }
+
+    /// The rate of each slot.
+    fn rates(&self) -> impl Iterator<Item = (u32, f64)> {
+        (0..SLOTS as u32).map(|slot| (slot, self.rate(|slots| slots.has(slot))))
+    }
+
+    /// The include that holds the second group of the keys of a list of URLs, if they are in two; or an update's, if it has
+    /// no shape of the base's. Such a filter is described as a whole.
+    pub(crate) fn second_group(&self) -> Option<&Layer> {
+        let Filter::Ribbon(base) = &*self.base else { return None };
+        let first = self.layers.first().filter(|layer| layer.kind() == LayerKind::Include)?;
+        first.slots().is_disjoint(base.slots()).then_some(first)
+    }
+
+    /// The number of live members, if it is known: always if there are layers, otherwise like [`Filter::count`].
+    pub fn count(&self) -> Option<u64> {
+        self.count.map(u64::from).or_else(|| self.base.count())
+    }
+
+    /// [`Stack::count`], or the estimate of [`Filter::estimated_count`] if that is unknown.
+    pub fn estimated_count(&self) -> f64 {
+        self.count.map_or_else(|| self.base.estimated_count(), f64::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filters::BloomFilter;
+
+    /// Blank lines keep their place, also where a batch begins and ends, and the empty key isn't asked for them.
+    #[test]
+    fn no_key_is_no() {
+        let mut filter = BloomFilter::with_capacity(10, 1e-9, 0).unwrap();
+        filter.add(b"");
+        filter.add(b"member");
+        let stack = Stack::from(filter);
+        for length in [1, 2, 255, 256, 257, 511, 512, 513] {
+            for blank in [0, 1, 254, 255, 256, 257, 510, 511, 512] {
+                let keys = (0..length).map(|i| (i != blank).then_some(["member", "", "other"][i % 3]));
+                let expected: Vec<u8> = (0..length).map(|i| (i != blank && i % 3 < 2).into()).collect();
+                let mut answers = Vec::new();
+                stack.has_each(keys, &mut answers).unwrap();
+                assert_eq!(answers, expected, "{length} keys, none at {blank}");
+            }
+        }
+    }
+}
