@@ -1,35 +1,13 @@
 //! `diff`, `apply`, and `info` of a delta, in this process.
 
+mod in_process;
+
 use std::fs;
 
 use bloom_wasm::Blob;
-use bloom_wasm_cli::{Streams, run};
 use tempfile::TempDir;
 
-/// Runs the tool; arguments that begin with @ are files in the folder. Returns its exit code and what it printed.
-fn tool(folder: &TempDir, args: &str) -> (u8, String, String) {
-    let path = |arg: &str| match arg.strip_prefix('@') {
-        Some(file) => folder.path().join(file).display().to_string(),
-        None => arg.to_owned(),
-    };
-    let args = ["bloom-wasm".to_owned()].into_iter().chain(args.split(' ').map(path));
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let streams = &mut Streams { input: &mut &b""[..], out: &mut out, err: &mut err, terminal: false };
-    let code = run(args.collect::<Vec<_>>(), streams);
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (code, text(out), text(err))
-}
-
-fn done(folder: &TempDir, args: &str) -> String {
-    let (code, out, err) = tool(folder, args);
-    assert_eq!(code, 0, "{args}: {err}");
-    out
-}
-
-fn refused(folder: &TempDir, args: &str, words: &str) {
-    let (code, _, err) = tool(folder, args);
-    assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {err}");
-}
+use in_process::{done, read, refused, tool};
 
 fn hosts(range: std::ops::Range<u32>) -> String {
     range.map(|i| format!("host-{i}.example\n")).collect()
@@ -43,10 +21,6 @@ fn days() -> TempDir {
     }
     done(&folder, "build @0.txt --profile url --name hosts -o @0.bloom");
     folder
-}
-
-fn read(folder: &TempDir, file: &str) -> Vec<u8> {
-    fs::read(folder.path().join(file)).unwrap()
 }
 
 #[test]

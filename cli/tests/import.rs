@@ -1,42 +1,20 @@
 //! `import`, `export`, `build` of other software's kinds and `build --capacity`, in this process.
 
+mod in_process;
+
 use std::fs;
 use std::path::Path;
 
 use bloom_wasm::{Blob, Profile};
-use bloom_wasm_cli::{Streams, run};
 use tempfile::TempDir;
 
-struct Ran {
-    code: u8,
-    out: String,
-    err: String,
-}
+use in_process::{read, tool, tool_with};
 
-/// Runs the tool in a folder, by paths in it; `{}` in an argument is the folder of the vectors.
-fn tool(folder: &TempDir, args: &str, mut input: &[u8]) -> Ran {
-    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/interop");
-    let path = |arg: &str| match arg.split_once('@') {
-        Some(("", file)) => folder.path().join(file).display().to_string(),
-        _ => arg.replace("{}", vectors.to_str().unwrap()),
-    };
-    let args = ["bloom-wasm".to_owned()].into_iter().chain(args.split(' ').map(path));
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let streams = &mut Streams { input: &mut input, out: &mut out, err: &mut err, terminal: false };
-    let code = run(args.collect::<Vec<_>>(), streams);
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code, out: text(out), err: text(err) }
-}
-
-/// As [`tool`], for what must not fail.
+/// Fails unless the tool does it. Returns what it printed.
 fn done(folder: &TempDir, args: &str, input: &[u8]) -> String {
-    let ran = tool(folder, args, input);
-    assert!(ran.code == 0, "{args}: {}", ran.err);
-    ran.out
-}
-
-fn read(folder: &TempDir, file: &str) -> Vec<u8> {
-    fs::read(folder.path().join(file)).unwrap()
+    let (code, out, err) = tool_with(folder, args, input);
+    assert!(code == 0, "{args}: {err}");
+    out
 }
 
 fn vector(file: &str) -> Vec<u8> {
@@ -60,16 +38,12 @@ fn a_filter_comes_in_answers_and_goes_out_again() {
     done(&folder, "export @a.bloom --to go-bloom -o @out.json", b"");
     assert_eq!(read(&folder, "out.json"), vector(file));
 
-    let ran = tool(&folder, "export @a.bloom --to guava -o @out.guava", b"");
-    assert_eq!(ran.code, 2);
-    assert!(
-        ran.err.contains("a go-bloom filter as guava") && ran.err.contains("[incompatible]"),
-        "{}",
-        ran.err
-    );
+    let (code, _, err) = tool(&folder, "export @a.bloom --to guava -o @out.guava");
+    assert_eq!(code, 2);
+    assert!(err.contains("a go-bloom filter as guava") && err.contains("[incompatible]"), "{}", err);
     assert!(!folder.path().join("out.guava").exists());
     done(&folder, "build - --kind bloom -o @own.bloom", b"key\n");
-    assert!(tool(&folder, "export @own.bloom --to go-bloom -o @out.go", b"").err.contains("[incompatible]"));
+    assert!(tool(&folder, "export @own.bloom --to go-bloom -o @out.go").2.contains("[incompatible]"));
     let own: serde_json::Value = serde_json::from_str(&done(&folder, "info @own.bloom --json", b"")).unwrap();
     assert_eq!(own["foreign"], serde_json::Value::Null);
 }
@@ -103,14 +77,14 @@ fn numbers_are_lines_of_digits() {
     let members = String::from_utf8(vector("guava/longs-small/members.txt")).unwrap();
     assert_eq!(done(&folder, "check @a.bloom", members.as_bytes()), members);
     assert_eq!(done(&folder, "check @a.bloom -1", b""), "-1\n");
-    let ran = tool(&folder, "check @a.bloom 1.5", b"");
-    assert!(ran.code == 2 && ran.err.contains("[invalid_key]"), "{}", ran.err);
+    let (code, _, err) = tool(&folder, "check @a.bloom 1.5");
+    assert!(code == 2 && err.contains("[invalid_key]"), "{}", err);
     // Lines are asked in blocks. Those before a line that is refused have their answers.
     let many = members.repeat(2_000);
     assert!(many.len() > 1 << 16);
     assert_eq!(done(&folder, "check @a.bloom", many.as_bytes()), many);
-    let ran = tool(&folder, "check @a.bloom", format!("{members}x\n{members}").as_bytes());
-    assert_eq!((ran.code, ran.out), (2, members.clone()));
+    let (code, out, _) = tool_with(&folder, "check @a.bloom", format!("{members}x\n{members}").as_bytes());
+    assert_eq!((code, out), (2, members.clone()));
     fs::write(folder.path().join("members"), &members).unwrap();
     done(&folder, "verify @a.bloom --members @members --probes 1000", b"");
 
@@ -118,18 +92,12 @@ fn numbers_are_lines_of_digits() {
     done(&folder, "build @members --kind guava --funnel long --fpr 0.05 -o @b.bloom", b"");
     done(&folder, "export @b.bloom --to guava -o @b.guava", b"");
     assert_eq!(read(&folder, "b.guava"), vector(file));
-    let ran = tool(&folder, "build @members - --kind guava --funnel long -o @c.bloom", b"1\nx\n");
-    assert!(
-        ran.code == 2 && ran.err.contains("standard input:2") && ran.err.contains("[invalid_key]"),
-        "{}",
-        ran.err
-    );
-    let ran = tool(
-        &folder,
-        &format!("import {{}}/{file} --from guava --funnel long --profile url -o @d.bloom"),
-        b"",
-    );
-    assert!(ran.code == 2 && ran.err.contains("numbers"), "{}", ran.err);
+    let (code, _, err) =
+        tool_with(&folder, "build @members - --kind guava --funnel long -o @c.bloom", b"1\nx\n");
+    assert!(code == 2 && err.contains("standard input:2") && err.contains("[invalid_key]"), "{}", err);
+    let (code, _, err) =
+        tool(&folder, &format!("import {{}}/{file} --from guava --funnel long --profile url -o @d.bloom"));
+    assert!(code == 2 && err.contains("numbers"), "{}", err);
 }
 
 #[test]
@@ -218,10 +186,10 @@ fn what_does_not_go_together_is_refused() {
         ("import @missing --from guava -o @a", "missing"),
         ("import @list -o @a", "--from"),
     ] {
-        let ran = tool(&folder, args, b"");
-        assert_eq!(ran.code, 2, "{args}");
-        assert!(ran.err.contains(words), "{args}: {}", ran.err);
-        assert_eq!(ran.err.lines().count(), 1, "{args}: {}", ran.err);
+        let (code, _, err) = tool(&folder, args);
+        assert_eq!(code, 2, "{args}");
+        assert!(err.contains(words), "{args}: {}", err);
+        assert_eq!(err.lines().count(), 1, "{args}: {}", err);
         assert!(!folder.path().join("a").exists());
     }
 }

@@ -1,9 +1,10 @@
 //! The tool and secrets: they are read from files, and a wrong one is told at once.
 
+mod in_process;
+
 use std::fs;
 
 use bloom_wasm::hash::{Hashing, Secret};
-use bloom_wasm_cli::{Streams, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -22,30 +23,19 @@ impl Tool {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) {
-        fs::write(self.0.path().join(name), bytes).unwrap();
+        in_process::write(&self.0, name, bytes);
     }
 
     fn read(&self, name: &str) -> Vec<u8> {
-        fs::read(self.0.path().join(name)).unwrap()
+        in_process::read(&self.0, name)
     }
 
-    /// Arguments that begin with @ are files.
-    fn run_with(&self, args: &str, mut input: &[u8]) -> (u8, String, String) {
-        let path = |arg: &str| match arg.strip_prefix('@') {
-            Some(file) => self.0.path().join(file).display().to_string(),
-            None => arg.to_owned(),
-        };
-        let args = ["bloom-wasm".to_owned()].into_iter().chain(args.split(' ').map(path));
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let streams = &mut Streams { input: &mut input, out: &mut out, err: &mut err, terminal: false };
-        let code = run(args.collect::<Vec<_>>(), streams);
-        (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+    fn run_with(&self, args: &str, input: &[u8]) -> (u8, String, String) {
+        in_process::tool_with(&self.0, args, input)
     }
 
     fn done(&self, args: &str) -> String {
-        let (code, out, err) = self.run_with(args, b"");
-        assert_eq!(code, 0, "{args}: {err}");
-        out
+        in_process::done(&self.0, args)
     }
 
     /// Fails with this code, in one line that shows nothing of a secret.

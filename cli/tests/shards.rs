@@ -1,40 +1,18 @@
 //! Sharded filters: `build --shards`, `shard`, and `info`, `check` and `verify` of a folder, in this process. The
 //! oracle is FORMAT.md's text: digests and pages are taken apart here by hand.
 
+mod in_process;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use bloom_wasm::{Blob, Profile, RibbonFilter, Stack, hash};
-use bloom_wasm_cli::{Streams, run};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-/// Runs the tool; arguments that begin with @ are files in the folder. Returns its exit code and what it printed.
-fn tool_with(folder: &TempDir, args: &str, mut input: &[u8]) -> (u8, String, String) {
-    let path = |arg: &str| match arg.strip_prefix('@') {
-        Some(file) => folder.path().join(file).display().to_string(),
-        None => arg.to_owned(),
-    };
-    let args = ["bloom-wasm".to_owned()].into_iter().chain(args.split(' ').map(path));
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let streams = &mut Streams { input: &mut input, out: &mut out, err: &mut err, terminal: false };
-    let code = run(args.collect::<Vec<_>>(), streams);
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (code, text(out), text(err))
-}
-
-fn done(folder: &TempDir, args: &str) -> String {
-    let (code, out, err) = tool_with(folder, args, b"");
-    assert_eq!(code, 0, "{args}: {err}");
-    out
-}
-
-fn refused(folder: &TempDir, args: &str, words: &str) {
-    let (code, _, err) = tool_with(folder, args, b"");
-    assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {err}");
-}
+use in_process::{age, done, refused, tool_with};
 
 fn write(folder: &TempDir, name: &str, lines: impl IntoIterator<Item = String>) {
     let text: String = lines.into_iter().map(|line| line + "\n").collect();
@@ -395,8 +373,7 @@ fn one_run_at_a_time() {
     fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
     refused(&folder, "build @list --shards 1 -o @out", "another run writes here just now");
     refused(&folder, "shard index @out --shards 1", "another run writes here just now");
-    let then = std::time::SystemTime::now() - std::time::Duration::from_secs(61);
-    fs::File::options().write(true).open(&lock).unwrap().set_modified(then).unwrap();
+    age(&lock, 61);
     done(&folder, "build @list --shards 1 -o @out");
     assert_eq!(files(&folder.path().join("out")), before);
 }

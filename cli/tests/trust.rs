@@ -1,23 +1,20 @@
 //! What those can do to a publisher who hold its host, or its state: the table of SECURITY.md, row by row.
 
+mod in_process;
+
 use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64ct::{Base64UrlUnpadded, Encoding};
 use bloom_wasm::{Blob, Profile, hash};
-use bloom_wasm_cli::{Streams, run};
 use ed25519_dalek::pkcs8::DecodePrivateKey;
 use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The key of RFC 8037, appendix A.1, as OpenSSL writes it, and its public key from A.2.
-const KEY: &str = "-----BEGIN PRIVATE KEY-----
-MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
------END PRIVATE KEY-----
-";
-const PUBLIC_KEY: &str = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+use in_process::{KEY, PUBLIC_KEY, tool};
+
 /// The highest generation that JSON carries, less the one that a publisher would add.
 const HIGHEST: u64 = (1 << 53) - 2;
 const MAX: u64 = 1 << 40;
@@ -26,34 +23,21 @@ const PUBLISH: &str = "feed publish @public @list --state @state --sign @key";
 const INIT: &str = "feed init @public --state @state";
 const BUILD: &str = "build @list --shards 2 -o @public --sign @key";
 
-/// Runs the tool; arguments that begin with @ are files in the folder. Returns its exit code, and what it printed on
-/// standard error.
-fn tool(folder: &TempDir, args: &str) -> (u8, String) {
-    let path = |arg: &str| match arg.strip_prefix('@') {
-        Some(file) => folder.path().join(file).display().to_string(),
-        None => arg.to_owned(),
-    };
-    let args = ["bloom-wasm".to_owned()].into_iter().chain(args.split_whitespace().map(path));
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let streams = &mut Streams { input: &mut &b""[..], out: &mut out, err: &mut err, terminal: false };
-    let code = run(args.collect::<Vec<_>>(), streams);
-    (code, String::from_utf8(err).unwrap())
-}
-
 /// Fails unless the tool does it without a word.
 fn done(folder: &TempDir, args: &str) {
-    assert_eq!(tool(folder, args), (0, String::new()), "{args}");
+    let (code, _, err) = tool(folder, args);
+    assert_eq!((code, err.as_str()), (0, ""), "{args}");
 }
 
 /// Fails unless the tool does it, but warns.
 fn warned(folder: &TempDir, args: &str, words: &str) {
-    let (code, err) = tool(folder, args);
+    let (code, _, err) = tool(folder, args);
     assert!(code == 0 && err.contains(words) && err.lines().count() == 1, "{args}: {code} {err}");
 }
 
 fn refused(folder: &TempDir, args: &str, words: &str) {
     let before = snapshot(folder);
-    let (code, err) = tool(folder, args);
+    let (code, _, err) = tool(folder, args);
     assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {code} {err}");
     assert!(snapshot(folder) == before, "{args} has changed something");
 }
@@ -302,7 +286,7 @@ fn an_absurd_generation_is_refused_even_if_it_is_signed() {
     assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], MAX);
     // That was the last one.
     list(&folder, 200);
-    let (code, err) = tool(&folder, PUBLISH);
+    let (code, _, err) = tool(&folder, PUBLISH);
     assert!(code == 2 && err.contains("led astray"), "{err}");
 }
 
@@ -527,7 +511,7 @@ fn who_writes_the_state_has_things_signed() {
     assert!(has_all(&folder));
     // There is an end to generations.
     list(&folder, 201);
-    let (code, err) = tool(&folder, PUBLISH);
+    let (code, _, err) = tool(&folder, PUBLISH);
     assert!(code == 2 && err.contains("led astray"), "{err}");
 }
 
@@ -622,7 +606,7 @@ fn no_link_of_the_folder_is_followed() {
         for path in published(&folder, "") {
             put_in_place(&folder, &path, what);
         }
-        let (code, err) = tool(&folder, PUBLISH);
+        let (code, _, err) = tool(&folder, PUBLISH);
         assert!(code == 0 && err.lines().count() <= 1, "{what}: {err}");
         assert_eq!(err.contains("not believed"), what != "nothing", "{what}: {err}");
         assert!(manifest.is_file());
@@ -647,7 +631,7 @@ fn no_link_of_a_folder_of_shards_is_followed() {
         }
         if what != "nothing" {
             // There is no state that it could go on from.
-            let (code, err) = tool(&folder, BUILD);
+            let (code, _, err) = tool(&folder, BUILD);
             assert!(code == 2 && err.contains("shards.json") && err.lines().count() == 1, "{what}: {err}");
             fs::remove_file(folder.path().join("public/shards.json")).unwrap();
         }
@@ -692,7 +676,7 @@ fn a_folder_in_the_place_of_a_file_is_told() {
 }
 
 fn refused_at(folder: &TempDir, args: &str, words: &str) {
-    let (code, err) = tool(folder, args);
+    let (code, _, err) = tool(folder, args);
     assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {code} {err}");
 }
 

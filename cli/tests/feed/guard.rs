@@ -1,0 +1,251 @@
+//! A list that shrinks is not published, and the one before is signed anew meanwhile.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::in_process::{done, tool, write};
+use crate::{
+    at, check, feed, files, in_state, key, names, publish, publish_refused, read, verify, write_list,
+};
+
+/// What a host sends, with status 200, while it is being repaired.
+const PAGE: &str = "<!doctype html>\n<title>Maintenance</title>\n<p>We will be back soon.</p>\n";
+
+#[test]
+fn a_list_that_shrinks_is_not_published() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    let before = files(&folder);
+    write(&folder, "list", PAGE);
+    let said = publish_refused(&folder, 1, "", "1,000 of 1,000 keys");
+    assert!(said.contains("--max-removed 100%"), "{said}");
+    assert_eq!(files(&folder), before);
+    // A third of it, and one key more than a quarter.
+    for left in [667, 749] {
+        write_list(&folder, 0..left);
+        publish_refused(&folder, 1, "", "--max-removed");
+        // Keys that are new don't make up for it.
+        write_list(&folder, (0..left).chain(5000..6000));
+        publish_refused(&folder, 1, "", "--max-removed");
+    }
+    assert_eq!(files(&folder), before);
+    write_list(&folder, 0..750);
+    assert_eq!(publish(&folder, 2, "")["removed"], 250);
+    write_list(&folder, 0..100);
+    publish_refused(&folder, 3, "--max-removed 80%", "at most 80%");
+    publish_refused(&folder, 3, "--max-removed 0.9", "such as 50%");
+    assert_eq!(publish(&folder, 3, "--max-removed 87%")["removed"], 650);
+    write_list(&folder, 50..99);
+    publish_refused(&folder, 4, "", "51 of 100 keys");
+    publish(&folder, 4, "--max-removed 100%");
+    // So few may change as a whole.
+    write_list(&folder, 1000..1010);
+    publish(&folder, 5, "");
+    check(&read(&folder), 1000..1010, 0..1000, 1e-3);
+}
+
+#[test]
+fn clients_keep_the_old_list_while_the_new_one_is_refused() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    let before = files(&folder);
+    for (text, words) in [(PAGE, "--max-removed"), ("", "--allow-empty")] {
+        write(&folder, "list", text);
+        publish_refused(&folder, 83, "", words);
+        assert_eq!(files(&folder), before);
+    }
+    // Halfway to the end it is signed anew, with the keys that it had.
+    let mut last = 1;
+    for (hours, text) in [(84, PAGE), (84 + 84, ""), (84 + 84 + 84, PAGE)] {
+        write(&folder, "list", text);
+        last += 1;
+        publish_refused(&folder, hours, "", &format!("signed anew as generation {last}\n"));
+        publish_refused(&folder, hours + 1, "", &format!("generation {last} stays\n"));
+        let info = verify(&folder);
+        assert_eq!((&info["generation"], &info["count"]), (&last.into(), &1000.into()));
+        assert_eq!(
+            info["expires"].as_u64().unwrap() - info["createdAt"].as_u64().unwrap(),
+            7 * 24 * 3_600_000
+        );
+        check(&read(&folder), 0..1000, 0..0, 1e-3);
+    }
+    let without_manifest = |mut files: BTreeMap<String, Vec<u8>>| files.remove("feed.json").map(|_| files);
+    assert_eq!(without_manifest(files(&folder)), without_manifest(before));
+    // The list is back.
+    write_list(&folder, 10..1000);
+    let report = publish(&folder, 254, "");
+    assert_eq!((&report["added"], &report["removed"]), (&0.into(), &10.into()));
+    check(&read(&folder), 10..1000, 0..10, 1e-3);
+    // An empty list is another matter, with an option of its own.
+    write(&folder, "list", "");
+    publish_refused(&folder, 255, "--max-removed 100%", "--allow-empty");
+    assert_eq!(publish(&folder, 255, "--allow-empty")["removed"], 990);
+}
+
+#[test]
+fn a_list_of_which_more_lines_are_skipped_is_not_published() {
+    let folder = feed("--profile url");
+    let hosts = |keys: u32, rules: u32| {
+        let hosts = (0..keys).map(|i| format!("||host-{i}.example^\n"));
+        let rules = (0..rules).map(|i| format!("||host-{i}.example^$script\n"));
+        write(&folder, "list", hosts.chain(rules).collect::<String>());
+    };
+    let refused = |hours| {
+        let args = format!("feed publish @public @list --state @state --sign @key {}", at(hours));
+        let (code, _, err) = tool(&folder, &args);
+        assert!(
+            code == 2 && err.contains("of the lines give no key") && err.contains("--max-removed"),
+            "{err}"
+        );
+        // After the ten that are always shown.
+        assert_eq!(err.lines().count(), 12, "{err}");
+    };
+    // An adblock list skips most of its lines, always.
+    hosts(1000, 9000);
+    publish(&folder, 0, "");
+    hosts(1010, 9100);
+    assert_eq!(publish(&folder, 1, "")["added"], 10);
+    hosts(1010, 0);
+    publish(&folder, 2, "");
+    let report = publish(&folder, 3, "");
+    assert_eq!(report["published"], false);
+    // Nothing was signed, so this is still compared with what was.
+    hosts(1010, 9100);
+    publish(&folder, 4, "");
+    hosts(1020, 0);
+    publish(&folder, 5, "");
+    let before = files(&folder);
+    hosts(1030, 9100);
+    refused(6);
+    assert_eq!(files(&folder), before);
+    publish(&folder, 7, "--max-removed 100%");
+    hosts(1040, 9100);
+    publish(&folder, 8, "");
+}
+
+/// What is known of the last generation is its number of keys.
+#[test]
+fn a_list_that_shrinks_is_not_published_when_the_state_was_lost() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    let path = |name: &str| folder.path().join(name);
+    fs::write(in_state(&folder, "members-"), "damaged").unwrap();
+    write_list(&folder, 0..500);
+    publish_refused(&folder, 1, "", "500 of 1,000 keys");
+    fs::remove_dir_all(path("state")).unwrap();
+    done(&folder, "feed init @public --state @state --sign @key");
+    publish_refused(&folder, 1, "", "500 of 1,000 keys");
+    // Nor if the manifest has gone meanwhile.
+    let manifest = fs::read(path("public/feed.json")).unwrap();
+    fs::remove_file(path("public/feed.json")).unwrap();
+    publish_refused(&folder, 1, "", "500 of 1,000 keys");
+    fs::write(path("public/feed.json"), manifest).unwrap();
+    write_list(&folder, 0..900);
+    publish(&folder, 1, "");
+    check(&read(&folder), 0..900, 900..1000, 1e-3);
+}
+
+/// CI keeps no state of a run that failed, so the manifest is newer than it, and the list the same.
+#[test]
+fn a_list_is_signed_anew_again_and_again_while_the_next_is_refused() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    let path = folder.path().join("state/state.json");
+    let state = fs::read(&path).unwrap();
+    write_list(&folder, 0..10);
+    for generation in 2..5 {
+        let words = format!("the old list was signed anew as generation {generation}");
+        publish_refused(&folder, (generation - 1) * 4 * 24, "", &words);
+        fs::write(&path, &state).unwrap();
+    }
+    check(&read(&folder), 0..1000, 2000..3000, 1e-3);
+}
+
+/// Where a file is missing or damaged, clients that come anew would be lost.
+#[test]
+fn what_is_signed_anew_is_whole() {
+    for damaged in ["", "damaged"] {
+        let folder = feed("");
+        write_list(&folder, 0..1000);
+        write(&folder, "allow", (1000..3000).map(|i| key(i) + "\n").collect::<String>());
+        publish(&folder, 0, "--allow @allow");
+        let base = names(&folder).into_iter().find(|name| name != "feed.json").unwrap();
+        match damaged {
+            "" => fs::remove_file(folder.path().join("public").join(&base)).unwrap(),
+            text => write(&folder, &format!("public/{base}"), text),
+        }
+        // Some that were members are to be absent now. They stay what they are in the old list.
+        write(&folder, "allow", (500..3000).map(|i| key(i) + "\n").collect::<String>());
+        write(&folder, "list", PAGE);
+        publish_refused(&folder, 1, "--allow @allow", "signed anew as generation 2\n");
+        publish_refused(&folder, 2, "--allow @allow", "generation 2 stays\n");
+        check(&read(&folder), 0..1000, 0..0, 1e-3);
+        let filter = read(&folder);
+        assert!((1000..3000).all(|i| !filter.filter().has(key(i).as_bytes())));
+        assert_eq!(verify(&folder)["count"], 1000);
+    }
+}
+
+/// The files are whole, so clients need not lose them because a part of the state is.
+#[test]
+fn a_list_is_signed_anew_without_its_digests() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    write_list(&folder, 0..1020);
+    publish(&folder, 1, "");
+    fs::write(in_state(&folder, "members-"), "damaged").unwrap();
+    write(&folder, "list", PAGE);
+    publish_refused(&folder, 2, "", "generation 2 stays\n");
+    publish_refused(&folder, 90, "", "signed anew as generation 3\n");
+    assert_eq!(verify(&folder)["count"], 1020);
+    check(&read(&folder), 0..1020, 2000..3000, 1e-3);
+    // With a file of those damaged too, nothing is known to be right.
+    let base = names(&folder).into_iter().find(|name| name != "feed.json").unwrap();
+    let kept = fs::read(folder.path().join("public").join(&base)).unwrap();
+    write(&folder, &format!("public/{base}"), "damaged");
+    let before = files(&folder);
+    publish_refused(&folder, 180, "", "members-");
+    assert_eq!(files(&folder), before);
+    fs::write(folder.path().join("public").join(&base), kept).unwrap();
+    // The list is back: a new base.
+    write_list(&folder, 0..1030);
+    publish(&folder, 181, "");
+    check(&read(&folder), 0..1030, 2000..3000, 1e-3);
+    publish(&folder, 182, "");
+}
+
+/// The list of an old copy, as CI restores one, is older than the one that clients have.
+#[test]
+fn an_old_state_does_not_sign_its_list_anew() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    let state = |name: &str| folder.path().join("state").join(name);
+    let old: Vec<_> =
+        fs::read_dir(folder.path().join("state")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let old: Vec<_> = old.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    write_list(&folder, 0..1200);
+    publish(&folder, 1, "");
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    fs::create_dir(folder.path().join("state")).unwrap();
+    for (path, bytes) in old {
+        fs::write(path, bytes).unwrap();
+    }
+    assert!(state("state.json").exists());
+    let before = files(&folder);
+    // What is gone is counted from the list that clients have.
+    write_list(&folder, 0..850);
+    publish_refused(&folder, 2, "", "of 1,200 keys");
+    write_list(&folder, 0..10);
+    // It is about to expire, and no list is known that may be signed.
+    publish_refused(&folder, 6 * 24, "", "the state is an old copy");
+    assert!(files(&folder) == before);
+    write_list(&folder, 0..1300);
+    publish(&folder, 6 * 24, "");
+    check(&read(&folder), 0..1300, 2000..3000, 1e-3);
+}
