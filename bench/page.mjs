@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { chromium as playwright } from "playwright-core";
+import { RibbonFilter } from "../dist/bloom.node.js";
 import { chromium, root } from "../scripts/setup.mjs";
 import { peers } from "./peers.mjs";
 import { claim, table } from "./table.mjs";
@@ -27,6 +28,10 @@ async function race({ count, rounds }) {
     const check = (answers) => answers.reduce((sum, answer) => sum + answer, 0);
     contestants.push({ name: `${name}.hasLines`, keys: count, run: () => filter.hasLines(text), check });
   }
+  const hosts = decode(await (await fetch("/hosts")).arrayBuffer());
+  const [asking, parsing] = [loop("filter.hasUrl(key)"), loop("new URL(key).href.length > 0")];
+  contestants.push({ name: "new URL", keys: count, run: () => parsing(null, keys) });
+  contestants.push({ name: "RibbonFilter.hasUrl", keys: count, run: () => asking(hosts, keys) });
   return race(contestants, rounds);
 }
 
@@ -75,6 +80,7 @@ export async function page(bench) {
   const blobs = Object.fromEntries(
     peers.filter(({ own }) => own).map((peer) => [`/${peer.name}`, peer.save(bench.built(peer, 0.001).filter)]),
   );
+  blobs["/hosts"] = RibbonFilter.from(bench.hosts(), { profile: "url" }).toBytes();
   const server = createServer(({ url }, response) => {
     // Isolated; otherwise the clock ticks in tenths of a millisecond.
     const isolated = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
@@ -122,6 +128,8 @@ export async function page(bench) {
       const ratio = (time) => time[`${name}.has`] / (time.characters + time[`${name}.hasLines`]);
       return claim(`Chromium: ${name}.has against its characters, and hasLines`, { atMost: 1.3 }, times, ratio);
     });
+    const parsing = (time) => time["RibbonFilter.hasUrl"] / time["new URL"];
+    claims.push(claim("Chromium: hasUrl of a list of hosts against new URL", { atMost: 1 }, times, parsing));
     const answered = ({ decoding, answering }) => (decoding + answering) / 1e6;
     claims.push(claim("Chromium: from imported to the first answer", { atMost: 2, unit: "ms" }, parts, answered));
     return { tables, claims };

@@ -12,7 +12,7 @@ let reason = new FilterError("wasm_load", "WebAssembly has not started; call ini
  * Thrown when a call was cut short, and by every call after it. Made in advance, because nothing can be made, and no
  * function called, once the stack has run out.
  */
-export const stopped = new FilterError(
+const stopped = new FilterError(
   "wasm_load",
   "WebAssembly was stopped in the middle of a call, usually because the stack ran out; reload the page or program",
 );
@@ -30,13 +30,13 @@ export function setStarted(): void {
 }
 
 /** Begins a call. If it never ends, no other can begin: once the stack has run out, a handler may not run. */
-export function enter(): void {
+function enter(): void {
   if (!ready) throw reason;
   ready = false;
 }
 
 /** Ends a call. */
-export function leave(): void {
+function leave(): void {
   ready = true;
 }
 
@@ -51,11 +51,19 @@ export function release(held: { free(): void } | undefined): void {
  * call is made after it.
  */
 export function call<T>(run: () => T): T {
+  return ask(run, undefined, 0);
+}
+
+/**
+ * The same, for questions about a key in the scratch. Their functions are none that close over anything, which saves 10
+ * to 40 ns of 200.
+ */
+export function ask<Raw, T>(question: (raw: Raw, length: number) => T, raw: Raw, length: number): T {
   enter();
   try {
-    const result = run();
+    const answer = question(raw, length);
     leave();
-    return result;
+    return answer;
   } catch (error) {
     if (!(error instanceof FilterError)) {
       stopped.cause = error;

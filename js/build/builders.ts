@@ -1,7 +1,7 @@
 /** Filters that can be built and changed: classes on top of the reader's. */
 
 import type { DigestList, Filter as RawFilter } from "../bloom_wasm.js";
-import { call, enter, leave, release, stopped } from "../boundary/call.js";
+import { ask, call, release } from "../boundary/call.js";
 import type { ForeignFormat } from "../boundary/info.js";
 import { invalidParameter, isA, iterable, type Key, requireType, typeName } from "../boundary/input.js";
 import { put } from "../boundary/scratch.js";
@@ -106,6 +106,8 @@ abstract class OwnFilter extends Filter<Key> {
   }
 }
 
+const addKey = (raw: RawFilter, length: number) => raw.addKey(length) ?? raw.add(length);
+
 /** A filter that keys can be added to. Keys are read as its builder reads them: as URLs, passwords or bytes. */
 abstract class GrowingFilter extends OwnFilter {
   /**
@@ -115,20 +117,7 @@ abstract class GrowingFilter extends OwnFilter {
   add(key: Key): boolean {
     const length = put(key);
     const raw = rawOf(this);
-    // As in `has`.
-    enter();
-    try {
-      const answer = raw.addKey(length) ?? raw.add(length);
-      leave();
-      return answer;
-    } catch (error) {
-      if (!(error instanceof FilterError)) {
-        stopped.cause = error;
-        throw stopped;
-      }
-      leave();
-      throw error;
-    }
+    return ask(addKey, raw, length);
   }
 
   /**

@@ -2,7 +2,7 @@
 /** A filter that can be asked. */
 
 import { Filter as RawFilter } from "../bloom_wasm.js";
-import { call, enter, leave, release, stopped } from "../boundary/call.js";
+import { ask, call, release } from "../boundary/call.js";
 import type { FilterInfo } from "../boundary/info.js";
 import {
   type AnyKey,
@@ -32,6 +32,11 @@ let heldBy: (filter: Filter) => RawFilter | undefined;
 
 /** @internal Whether the filter was freed. */
 export const isFreed = (filter: Filter): boolean => heldBy(filter) === undefined;
+
+// What is asked about a key in the scratch.
+const hasKey = (raw: RawFilter, length: number) => raw.hasKey(length);
+const hasUrl = (raw: RawFilter, length: number) => raw.hasPlainUrl(length) ?? raw.hasUrl(length);
+const matchUrl = (raw: RawFilter, length: number) => raw.matchUrl(length) ?? null;
 
 const NO_FILTER =
   "this is not a filter, but a Proxy or a copy of one, or a method without its filter; use the filter itself";
@@ -75,20 +80,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
   has(key: K): boolean {
     const length = put(key as Key);
     const raw = rawOf(this); // after the key: its getters may run anybody's code
-    // The same as `call`, without a closure. That saves 10 ns of 170.
-    enter();
-    try {
-      const answer = raw.hasKey(length);
-      leave();
-      return answer;
-    } catch (error) {
-      if (!(error instanceof FilterError)) {
-        stopped.cause = error;
-        throw stopped;
-      }
-      leave();
-      throw error;
-    }
+    return ask(hasKey, raw, length);
   }
 
   /** Whether at least one of the keys is maybe present. Stops at the first that is; false for no keys. */
@@ -134,7 +126,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
   hasUrl(url: string | URL): boolean {
     const length = putUrl(url);
     const raw = rawOf(this); // after the URL, whose getters may be anybody's
-    return call(() => raw.hasPlainUrl(length) ?? raw.hasUrl(length));
+    return ask(hasUrl, raw, length);
   }
 
   /**
@@ -145,7 +137,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> {
   matchUrl(url: string | URL): string | null {
     const length = putUrl(url);
     const raw = rawOf(this); // after the URL, whose getters may be anybody's
-    return call(() => raw.matchUrl(length) ?? null);
+    return ask(matchUrl, raw, length);
   }
 
   /**

@@ -24,6 +24,8 @@ use crate::profile::Profile;
 
 /// What a profile makes of an input: one or more keys. The first is its own key, the one that a list holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
+// Nobody keeps many of them.
+#[allow(clippy::large_enum_variant)]
 pub enum Input<'a> {
     /// A URL, which is looked up by all of its [keys](Readings::keys).
     Url(Readings<'a>),

@@ -3,6 +3,7 @@
 
 mod address;
 mod canonical;
+mod parts;
 mod punycode;
 mod second;
 mod text;
@@ -14,7 +15,7 @@ pub use self::canonical::{Canonical, Expressions, any_root, canonicalize, plain,
 pub use self::text::{clean, has_port, is_special, missing_scheme};
 
 pub(super) use self::address::is_address;
-use self::canonical::plain_parts;
+use self::parts::plain_parts;
 use self::second::{Second, has_long_host, second_reading};
 use self::text::{joined, scheme, utf8};
 use super::platform::Platform;

@@ -180,12 +180,18 @@ impl Stack {
     pub fn has_in(&self, slot: u32, key: &[u8]) -> bool {
         match &*self.base {
             Filter::Foreign(filter) => filter.has(key),
+            // As below, with fewer steps: nearly all lists of URLs are ribbon filters.
+            Filter::Ribbon(filter) => {
+                let digest = filter.hashing().digest_in(key, slot);
+                self.through_layers(digest, filter.has_digest(digest))
+            }
             _ => self.has_digest(self.hashing().digest_in(key, slot)),
         }
     }
 
     /// What the layers make of the base's answer. The newest layer that the digest hits decides. So if it hits none of
     /// those that say otherwise than the base, the others needn't be asked; of an update that is one of two layers.
+    #[inline(always)] // as `Layer::hits`
     fn through_layers(&self, digest: u64, base: bool) -> bool {
         let newest_hit = |layers: &[Arc<Layer>], answer: bool| {
             layers.iter().rposition(|layer| layer.answer() == answer && layer.hits(digest))

@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 
 use super::address::{compress, ipv4, ipv6, number, value};
+use super::parts::{HOSTS, Host, Parts, exact_slot, plain_parts};
 use super::text::*;
 use crate::error::Result;
-use crate::slots::{Slots, host_slot, looks_like_address};
+use crate::slots::{Slots, looks_like_address};
 use crate::vectors::within;
 
-/// The exact host and four of its suffixes.
-const HOSTS: usize = 5;
 /// The path with and without its query, `/` and three deeper directories.
 const PATHS: usize = 6;
 
@@ -18,18 +17,6 @@ const PATHS: usize = 6;
 pub struct Canonical<'a> {
     pub(super) text: Cow<'a, [u8]>,
     pub(super) parts: Parts,
-}
-
-/// Where the parts of a canonical form start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parts {
-    host: usize,
-    /// With its slash.
-    path: usize,
-    /// With its question mark; the end if there is none.
-    query: usize,
-    /// Whether the host is an IP address.
-    address: bool,
 }
 
 impl Canonical<'_> {
@@ -63,58 +50,28 @@ impl Canonical<'_> {
 
     /// Those keys that have one of these slots, each after its slot.
     pub fn expressions_in(&self, slots: Slots) -> Expressions<'_> {
-        let (text, parts) = (self.as_bytes(), self.parts);
-        let mut starts = [parts.host; HOSTS];
-        // The shortest suffix comes last. The last label alone isn't a suffix.
-        let mut free = HOSTS;
-        let mut at = if parts.address { parts.host } else { parts.path };
-        while at > parts.host && free > 0 {
-            at -= 1;
-            if text.get(at) == Some(&b'.') {
-                if let Some(start) = starts.get_mut(free) {
-                    *start = at + 1;
-                }
-                free -= 1;
-            }
-        }
-
-        let mut ends = [text.len(); PATHS];
-        ends[1] = parts.query;
-        let mut last = 2;
-        let mut at = parts.path;
-        // A path that ends in a slash is its own last directory.
-        while at + 1 < parts.query && last < PATHS {
-            at += 1;
-            if text.get(at - 1) == Some(&b'/') {
-                ends[last] = at;
-                last += 1;
-            }
-        }
-        let first = if parts.query + 1 < text.len() { 0 } else { 1 };
+        let (text, parts) = (self.as_bytes(), &self.parts);
+        let [_, second, third, fourth, fifth] = parts.labels;
+        let starts = [parts.host, fifth, fourth, third, second];
+        let [root, first, deeper, deepest] = parts.folders;
+        let ends = [text.len(), parts.query, root, first, deeper, deepest];
         // The exact path has the slot of its folders if it ends in a slash.
-        let folder = parts.query.checked_sub(1).and_then(|at| text.get(at)) == Some(&b'/');
-        let path_slots = [5, if folder { last as u32 - 2 } else { 4 }, 0, 1, 2, 3];
-        // Suffixes have 5 to 2 labels. An exact host of one label or of more than five has the last slot.
-        let exact = if free == HOSTS { 4 } else { (HOSTS - 1 - free) as u32 };
-        let mut host_slots = [exact, 3, 2, 1, 0];
-        let host = self.host();
-        if host.last().is_some_and(u8::is_ascii_digit) || host.contains(&b'[') {
-            // One that looks like an address may be none, and a name that no browser opens may look like one.
-            host_slots = starts.map(|start| host_slot(within(text, start..parts.path)));
+        let is_folder = parts.query.checked_sub(1).and_then(|at| text.get(at)) == Some(&b'/');
+        let folders = ends.iter().skip(2).filter(|&&end| end > 0).count();
+        let path_slots = [5, if is_folder { folders as u32 } else { 4 }, 0, 1, 2, 3];
+        let has_query = parts.query + 1 < text.len();
+        let paths = (4 << folders) - 1 - u32::from(!has_query);
+
+        let mut left = 0;
+        for (place, (&start, &slot)) in starts.iter().zip(&parts.slots).enumerate() {
+            // The map's six paths of this host, in the order of `ends`.
+            let map = slots.bits() >> (6 * slot);
+            let wanted = map >> 5 & 1 | (map >> path_slots[1] & 1) << 1 | (map & 15) << 2;
+            if start > 0 {
+                left |= (wanted & paths) << (PATHS * place);
+            }
         }
-        let paths = (first, last);
-        Expressions {
-            text,
-            slots,
-            starts,
-            suffix: free + 1,
-            host: 0,
-            host_slots,
-            ends,
-            paths,
-            path: first,
-            path_slots,
-        }
+        Expressions { text, starts, host_slots: parts.slots, ends, path_slots, left }
     }
 }
 
@@ -134,36 +91,28 @@ pub fn site(key: &[u8]) -> &[u8] {
 #[derive(Debug, Clone)]
 pub struct Expressions<'a> {
     text: &'a [u8],
-    /// Keys of other slots are left out.
-    slots: Slots,
-    /// The start of the host comes first. The starts of its suffixes are at the end, from `suffix` on.
+    /// The start of the host, then those of its suffixes of 5 to 2 labels.
     starts: [usize; HOSTS],
-    suffix: usize,
-    host: usize,
     host_slots: [u32; HOSTS],
     ends: [usize; PATHS],
-    /// The index of the first end that is used, and the index after the last.
-    paths: (usize, usize),
-    path: usize,
     path_slots: [u32; PATHS],
+    /// A bit for each key that is left, six for each host.
+    left: u32,
 }
 
 impl<'a> Iterator for Expressions<'a> {
     type Item = (u32, &'a [u8]);
 
+    #[inline]
     fn next(&mut self) -> Option<(u32, &'a [u8])> {
-        loop {
-            if self.path == self.paths.1 {
-                self.path = self.paths.0;
-                self.host = if self.host == 0 { self.suffix } else { self.host + 1 };
-            }
-            let (start, end) = (*self.starts.get(self.host)?, *self.ends.get(self.path)?);
-            let slot = 6 * self.host_slots[self.host] + self.path_slots[self.path];
-            self.path += 1;
-            if self.slots.has(slot) {
-                return Some((slot, &self.text[start..end]));
-            }
+        if self.left == 0 {
+            return None;
         }
+        let key = self.left.trailing_zeros() as usize;
+        self.left &= self.left - 1;
+        let (host, path) = (key / PATHS, key % PATHS);
+        let slot = 6 * self.host_slots[host] + self.path_slots[path];
+        Some((slot, within(self.text, self.starts[host]..self.ends[path])))
     }
 }
 
@@ -186,101 +135,27 @@ pub fn plain(href: &[u8]) -> Option<Canonical<'_>> {
 /// The root of a URL whose host is canonical already: all that is asked of a list of hosts. What follows the host's slash
 /// can't change the host, so it isn't read.
 pub fn plain_root(href: &[u8]) -> Option<Canonical<'_>> {
-    let (host, path) = plain_host(href)?;
-    let parts = Parts { host, path, query: path + 1, address: false };
-    Some(Canonical { text: within(href, ..path + 1).into(), parts })
+    let host = Host::of(href)?;
+    let text = within(href, ..host.path + 1);
+    Some(Canonical { text: text.into(), parts: Parts::of(text, host.start, host.path, host.path + 1, false) })
 }
 
 /// Whether a key of [`plain_root`] passes a test, which gets its slot too; none if the host isn't plain. The keys are
 /// those of [`Canonical::expressions_in`] in another order, and are found with less work.
 #[inline]
 pub fn any_root(href: &[u8], slots: Slots, mut test: impl FnMut(u32, &[u8]) -> bool) -> Option<bool> {
-    let (host, path) = plain_host(href)?;
-    let mut passes = |start: usize, labels: usize| {
-        // The last label of a plain host is no number, so neither it nor a suffix is an address.
-        let slot = if (2..=HOSTS).contains(&labels) { 6 * (labels as u32 - 2) } else { 24 };
-        slots.has(slot) && test(slot, within(href, start..path + 1))
-    };
-    let mut labels = 1;
-    for at in (host..path).rev() {
-        if href.get(at) == Some(&b'.') {
-            if labels > 1 && passes(at + 1, labels) {
-                return Some(true);
-            }
-            labels += 1;
-            if labels > HOSTS {
-                break;
-            }
+    let host = Host::of(href)?;
+    let labels = host.labels();
+    let mut passes =
+        |start: usize, slot: u32| slots.has(slot) && test(slot, within(href, start..host.path + 1));
+    // The last label of a plain host is no number, so neither it nor a suffix is an address.
+    let [_, second, third, fourth, fifth] = labels;
+    for (slot, start) in [(0, second), (6, third), (12, fourth), (18, fifth)] {
+        if start > 0 && passes(start, slot) {
+            return Some(true);
         }
     }
-    Some(passes(host, labels))
-}
-
-/// What a byte may be in a plain host.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum HostByte {
-    Other,
-    Letter,
-    Digit,
-    /// It must not follow itself: an empty label, or one like `xn--`.
-    Mark,
-    Slash,
-}
-
-static HOST_BYTES: [HostByte; 256] = {
-    let mut bytes = [HostByte::Other; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        bytes[byte] = match byte as u8 {
-            b'a'..=b'z' | b'_' => HostByte::Letter,
-            b'0'..=b'9' => HostByte::Digit,
-            b'.' | b'-' => HostByte::Mark,
-            b'/' => HostByte::Slash,
-            _ => HostByte::Other,
-        };
-        byte += 1;
-    }
-    bytes
-};
-
-/// Where the host of a URL begins, and its path, if the host is plain.
-#[inline]
-fn plain_host(href: &[u8]) -> Option<(usize, usize)> {
-    let host =
-        [b"http://".as_slice(), b"https://"].into_iter().find(|scheme| href.starts_with(scheme))?.len();
-    let mut last = b'.';
-    let mut number = false;
-    for (at, &byte) in href.iter().enumerate().skip(host) {
-        let class = HOST_BYTES[usize::from(byte)];
-        match class {
-            HostByte::Letter | HostByte::Digit => {}
-            HostByte::Mark if byte != last => {}
-            HostByte::Slash => return (last != b'.' && !number).then_some((host, at)),
-            _ => return None,
-        }
-        if last == b'.' {
-            number = class == HostByte::Digit;
-        }
-        last = byte;
-    }
-    None
-}
-
-pub(super) fn plain_parts(href: &[u8]) -> Option<Parts> {
-    let (host, path) = plain_host(href)?;
-    let mut at = path;
-    let mut last = 0;
-    while let Some(&byte) = href.get(at)
-        && byte != b'?'
-    {
-        if !stays(byte) || byte == b'\\' || last == b'/' && matches!(byte, b'/' | b'.') {
-            return None;
-        }
-        last = byte;
-        at += 1;
-    }
-    let plain = href.get(at..)?.iter().all(|&byte| stays(byte));
-    plain.then_some(Parts { host, path, query: at, address: false })
+    Some(passes(host.start, 6 * exact_slot(labels)))
 }
 
 pub(super) fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> {
@@ -295,7 +170,7 @@ pub(super) fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> 
         return Ok(None);
     }
 
-    let mut text = Vec::new();
+    let mut text = with_room(href.len())?;
     escape(&mut text, scheme)?;
     escape(&mut text, b"://")?;
     let start = text.len();
@@ -304,13 +179,13 @@ pub(super) fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> 
     escape(&mut text, &resolve(path)?)?;
     let query_start = text.len();
     escape(&mut text, query)?;
-    let parts = Parts { host: start, path: end, query: query_start, address };
+    let parts = Parts::of(&text, start, end, query_start, address);
     Ok(Some(Canonical { text: text.into(), parts }))
 }
 
 /// The path without dot segments, and then without runs of slashes.
 pub(super) fn resolve(path: &[u8]) -> Result<Vec<u8>, Full> {
-    let mut out = Vec::new();
+    let mut out = with_room(path.len() + 1)?;
     let mut dots = false;
     // A segment includes the slash before it, and empty segments count, as in the WHATWG parser.
     let mut rest = Some(path.strip_prefix(b"/").unwrap_or(path));
@@ -327,11 +202,11 @@ pub(super) fn resolve(path: &[u8]) -> Result<Vec<u8>, Full> {
     if dots {
         put(&mut out, b"/")?;
     }
-    let mut single = Vec::new();
+    let mut single = with_room(out.len())?;
     let mut last = 0;
     for &byte in &out {
         if byte != b'/' || last != b'/' {
-            put(&mut single, &[byte])?;
+            put_byte(&mut single, byte)?;
         }
         last = byte;
     }
@@ -340,7 +215,7 @@ pub(super) fn resolve(path: &[u8]) -> Result<Vec<u8>, Full> {
 
 /// The host of an authority, and whether it is an IP address.
 pub(super) fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool), Full> {
-    let mut out = Vec::new();
+    let mut out = with_room(authority.len())?;
     let mut rest = Some(without_port(without_user(authority)));
     while let Some(label) = part(&mut rest, b'.') {
         if !label.is_empty() {
@@ -348,7 +223,7 @@ pub(super) fn canonical_host(authority: &[u8]) -> Result<(Vec<u8>, bool), Full> 
                 put(&mut out, b".")?;
             }
             for byte in label {
-                put(&mut out, &[byte.to_ascii_lowercase()])?;
+                put_byte(&mut out, byte.to_ascii_lowercase())?;
             }
         }
     }

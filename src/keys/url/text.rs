@@ -139,7 +139,7 @@ pub(super) fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
     let (authority, after) = split_at(rest, b"/?");
     let before = within(text, ..text.len() - rest.len());
 
-    let mut out = Vec::new();
+    let mut out = with_room(text.len())?;
     for part in [before, without_user(authority), after] {
         append_unescaped(&mut out, part)?;
     }
@@ -149,7 +149,7 @@ pub(super) fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
 /// Appends a text without its escapes, and without those that arise when they are replaced.
 pub(super) fn append_unescaped(out: &mut Vec<u8>, text: &[u8]) -> Result<(), Full> {
     for &byte in text {
-        put(out, &[byte])?;
+        put_byte(out, byte)?;
         // Only the end is new, and its replacement may complete another escape.
         while let [.., b'%', high, low] = out[..]
             && let (Some(high), Some(low)) = (digit(high), digit(low))
@@ -162,7 +162,7 @@ pub(super) fn append_unescaped(out: &mut Vec<u8>, text: &[u8]) -> Result<(), Ful
 }
 
 /// Whether a byte isn't escaped.
-pub(super) fn stays(byte: u8) -> bool {
+pub(super) const fn stays(byte: u8) -> bool {
     matches!(byte, b'!'..=b'~') && !matches!(byte, b'#' | b'%')
 }
 
@@ -171,7 +171,7 @@ pub(super) fn stays(byte: u8) -> bool {
 pub(super) fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
     for &byte in bytes {
         if stays(byte) {
-            put(out, &[byte])?;
+            put_byte(out, byte)?;
         } else {
             put(out, &[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]])?;
         }
@@ -188,6 +188,19 @@ pub(super) fn digit(byte: u8) -> Option<u8> {
             _ => None,
         },
     }
+}
+
+/// A vector with room for some bytes.
+pub(super) fn with_room(bytes: usize) -> Result<Vec<u8>, Full> {
+    let mut out = Vec::new();
+    reserve(&mut out, bytes).map_err(|_| Full)?;
+    Ok(out)
+}
+
+/// [`put`] of one byte.
+#[inline]
+pub(super) fn put_byte(out: &mut Vec<u8>, byte: u8) -> Result<(), Full> {
+    push(out, byte).map_err(|_| Full)
 }
 
 #[cfg_attr(target_arch = "wasm32", inline(never))]
