@@ -2,7 +2,8 @@
 //!
 //! How to read the source (each imports only from those above it):
 //!
-//! - `streams` is where a command reads and prints, `text` has words for people, and `random` random numbers.
+//! - `streams` is where a command reads and prints, `text` has words for people, `rates` measures a filter, and `random`
+//!   has random numbers.
 //! - `files` reads and writes whole files, and locks folders.
 //! - `args` has arguments of several commands.
 //! - `lists` reads lists as streams, line by line to keys, on all cores.
@@ -13,9 +14,9 @@ mod args;
 mod commands;
 mod files;
 mod lists;
-mod probes;
 mod publishing;
 mod random;
+mod rates;
 mod streams;
 mod text;
 

@@ -4,8 +4,6 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
-use bloom_wasm::{Profile, Stack};
-
 /// A name and a value.
 pub type Row = (&'static str, String);
 
@@ -57,19 +55,6 @@ pub fn about(keys: f64) -> String {
 /// A rate in a readable number of digits.
 pub fn rate(rate: f64) -> String {
     if rate == 0.0 || rate >= 0.001 { format!("{rate:.6}") } else { format!("{rate:.3e}") }
-}
-
-/// A rate of a typical URL, in words, and the most that it is for any.
-pub fn of_urls(typical: String, most: f64) -> String {
-    format!("{typical} for a typical URL, {} at most", rate(most))
-}
-
-/// The present rate of a filter: of a key or, with the profile `url`, of URLs.
-pub fn rate_of(filter: &Stack, profile: Profile) -> String {
-    match profile {
-        Profile::Url => of_urls(rate(filter.url_fpr()), filter.max_url_fpr()),
-        _ => rate(filter.estimated_fpr()),
-    }
 }
 
 /// A time in milliseconds since 1970.

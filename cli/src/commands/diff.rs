@@ -16,8 +16,9 @@ use crate::files::delta::DeltaInfo;
 use crate::files::{blob, read, write};
 use crate::lists::digests::{allow, members};
 use crate::publishing::guard::{Change, GuardArgs};
+use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::{grouped, rate_of};
+use crate::text::grouped;
 
 /// Make a delta, which brings a blob up to date
 ///
@@ -132,7 +133,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
         return Ok(Answer::Yes);
     }
     rows.push(("size", format!("{} bytes", grouped(bytes.len() as u64))));
-    let [before, after] = [&parent, &child].map(|blob| rate_of(blob.filter(), profile));
+    let [before, after] = [&parent, &child].map(|blob| Rates::of(blob.filter(), profile).in_words());
     rows.push(("fpr", format!("{after} by the fill; before {before}")));
     let wrote = format!("{}, a delta for {:016x}", args.output.display(), delta.parent());
     let info = args.json.then(|| DeltaInfo::of(&delta)).transpose()?;

@@ -13,8 +13,9 @@ use crate::files::read;
 use crate::publishing::folder::Folder;
 use crate::publishing::manifest::Head;
 use crate::publishing::shards::size_in_words;
+use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::{about, grouped, keyed_in_words, rate, rate_of, time_in_words};
+use crate::text::{about, grouped, keyed_in_words, rate, time_in_words};
 
 /// Show what a blob holds
 #[derive(clap::Args)]
@@ -81,7 +82,7 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         ("fpr now", {
             let absent =
                 if blob.profile() == Profile::Url { "one that isn't listed" } else { "an absent key" };
-            let rate = rate_of(blob.filter(), blob.profile());
+            let rate = Rates::of(blob.filter(), blob.profile()).in_words();
             format!("{rate}: the chance that {absent} is maybe present")
         }),
         ("bits", grouped(info.bits)),

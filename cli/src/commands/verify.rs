@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use bloom_wasm::keys::Input;
 use bloom_wasm::vectors::append;
-use bloom_wasm::{Blob, Filter, Profile};
+use bloom_wasm::{Blob, Filter};
 use serde::Serialize;
 
 use crate::args::omitted::Omitted;
@@ -14,10 +14,10 @@ use crate::files::blob::{self, key_of};
 use crate::files::read;
 use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
-use crate::probes::Probes;
 use crate::publishing::folder::{Folder, Measured};
+use crate::rates::{Probes, Rates, of_urls};
 use crate::streams::{Answer, Streams, unless_closed};
-use crate::text::{grouped, of_urls, rate};
+use crate::text::{grouped, rate};
 
 /// Check a blob against its list: count false negatives and measure the false-positive rate
 ///
@@ -63,11 +63,8 @@ struct Verdict {
     interval: Option<[f64; 2]>,
     /// The most that the measured rate is for any URL.
     measured_max_url_fpr: Option<f64>,
-    /// The rate of a key, by the fill.
-    estimated_fpr: f64,
-    /// By the fill, with the profile `url`.
-    url_fpr: Option<f64>,
-    max_url_fpr: Option<f64>,
+    #[serde(flatten)]
+    rates: Rates,
 }
 
 pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
@@ -112,17 +109,8 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     } else {
         listed_probes(&blob, &args.absent, &members, streams)?
     };
-    let is_url = blob.profile() == Profile::Url;
-    let measured = Measured {
-        members: count,
-        false_negatives,
-        probes,
-        estimated_fpr,
-        url_fpr: is_url.then(|| filter.url_fpr()),
-        max_url_fpr: is_url.then(|| filter.max_url_fpr()),
-        keys_of_url: if is_url && args.absent.is_empty() { filter.slots().weight() } else { 1.0 },
-        summary,
-    };
+    let rates = Rates::of(filter, blob.profile());
+    let measured = Measured { members: count, false_negatives, probes, rates, summary };
     Verdict::from(&measured).tell(&args, &measured.summary, &absent_summary, streams)
 }
 
@@ -138,29 +126,18 @@ fn verify_folder(args: &VerifyArgs, streams: &mut Streams) -> Result<Answer> {
 
 impl From<&Measured> for Verdict {
     fn from(measured: &Measured) -> Self {
-        let &Measured {
-            members,
-            false_negatives,
-            probes,
-            estimated_fpr,
-            url_fpr,
-            max_url_fpr,
-            keys_of_url,
-            ..
-        } = measured;
-        let Probes { asked, hits, max_url_fpr: measured_max_url_fpr } = probes;
-        let of_url = |rate: f64| (rate * keys_of_url).min(1.0);
+        let &Measured { members, false_negatives, probes, rates, .. } = measured;
+        let Probes { asked, hits, keys_of_check, max_url_fpr } = probes;
+        let of_check = |rate: f64| (rate * keys_of_check).min(1.0);
         Verdict {
             members,
             false_negatives,
             probes: asked,
             false_positives: hits,
-            measured_fpr: (asked > 0).then(|| of_url(hits as f64 / asked as f64)),
-            interval: (asked > 0).then(|| wilson(hits as f64, asked as f64).map(of_url)),
-            measured_max_url_fpr: measured_max_url_fpr.map(|rate| rate.min(1.0)),
-            estimated_fpr,
-            url_fpr,
-            max_url_fpr,
+            measured_fpr: (asked > 0).then(|| of_check(hits as f64 / asked as f64)),
+            interval: (asked > 0).then(|| wilson(hits as f64, asked as f64).map(of_check)),
+            measured_max_url_fpr: max_url_fpr.map(|rate| rate.min(1.0)),
+            rates,
         }
     }
 }
@@ -203,13 +180,7 @@ impl Verdict {
                         _ => "none: no keys to ask for".to_owned(),
                     },
                 ),
-                ("expected fpr", {
-                    let expected = match (self.url_fpr, self.max_url_fpr) {
-                        (Some(typical), Some(most)) => of_urls(rate(typical), most),
-                        _ => rate(self.estimated_fpr),
-                    };
-                    expected + " by the fill"
-                }),
+                ("expected fpr", self.rates.in_words() + " by the fill"),
             ])
         };
         // The exit code answers even if nobody reads the rest.
@@ -259,7 +230,7 @@ fn listed_probes(
             Ok(())
         },
     )?;
-    Ok((Probes { asked: probes, hits, max_url_fpr: None }, summary))
+    Ok((Probes::of_checks(probes, hits), summary))
 }
 
 /// Wilson 1927, "Probable inference, the law of succession, and statistical inference", at 95 %.

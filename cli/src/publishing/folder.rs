@@ -13,7 +13,7 @@ use crate::files::read;
 use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
 use crate::lists::spill::{Buffer, Spill};
-use crate::probes::{Probes, random};
+use crate::rates::{Probes, Rates, random};
 use crate::streams::Streams;
 use bloom_wasm::hash::Secret;
 use bloom_wasm::keys::Input;
@@ -141,7 +141,7 @@ impl Folder {
         let folder = if cfg!(target_os = "wasi") { PathBuf::new() } else { std::env::temp_dir() };
         let name = || folder.display().to_string();
         let mut spill = Spill::new(&sharding, &folder).with_context(name)?;
-        let mut measured = Measured::default();
+        let (mut found, mut false_negatives) = (0, 0);
         let take = |batch: &mut Buffer, input: &Input, _: Place| {
             let key = input.own();
             batch.push(sharding.shard_of(key), sharding.hashing().digest(key));
@@ -149,77 +149,54 @@ impl Folder {
         };
         let new = || Buffer::new(&sharding);
         let summary = keys::for_each(members, sharding.profile(), omitted, streams, new, take, |batch| {
-            measured.members += batch.len();
+            found += batch.len();
             spill.extend(batch);
             Ok(())
         })?;
-        measured.summary = summary;
         let fpr = self.shards.head.fpr;
         let probes = probes.unwrap_or(((100.0 / fpr).min(1e9) as u64).max(1_000_000));
         let shards = sharding.shards();
-        let (mut rate, mut keys_of_url, mut of_url) = (0.0, 0.0, 0.0);
+        let (mut asked, mut rates, mut measured) = (0, Vec::new(), Vec::new());
         let mut next = 0..;
         for part in spill.parts() {
             for (digests, shard) in part.with_context(name)?.into_iter().zip(next.by_ref()) {
-                let blob = self.shard(shard)?;
-                let filter = blob.filter();
-                rate += filter.estimated_fpr();
-                measured.false_negatives +=
+                let filter = self.shard(shard)?.filter();
+                rates.push(Rates::of(filter, sharding.profile()));
+                false_negatives +=
                     digests.into_iter().filter(|&digest| !filter.has_digest(digest)).count() as u64;
                 // The first shards get one more each, if it doesn't come out even.
                 let count =
                     probes / u64::from(shards) + u64::from(u64::from(shard) < probes % u64::from(shards));
-                let from = measured.probes.asked;
-                let Probes { asked, hits, max_url_fpr } = if sharding.profile() == Profile::Url {
-                    Probes::in_slots(filter, from, count)
+                let probes = if sharding.profile() == Profile::Url {
+                    Probes::in_slots(filter, asked, count)
                 } else {
                     // A key of this shard has these first bits.
                     let bits = shards.trailing_zeros();
                     let first_bits = if bits == 0 { 0 } else { u64::from(shard) << (64 - bits) };
                     let digest = |i: u64| first_bits | random(i) >> bits;
-                    let hits = (from..from + count).filter(|&i| filter.has_digest(digest(i))).count() as u64;
-                    Probes { asked: count, hits, max_url_fpr: None }
+                    let hits =
+                        (asked..asked + count).filter(|&i| filter.has_digest(digest(i))).count() as u64;
+                    Probes::of_checks(count, hits)
                 };
-                measured.probes.asked += asked;
-                measured.probes.hits += hits;
-                let share = |all: &mut Option<f64>, its: f64| {
-                    *all = Some(all.unwrap_or(0.0) + its / f64::from(shards));
-                };
-                if let Some(max) = max_url_fpr {
-                    share(&mut measured.probes.max_url_fpr, max);
-                    share(&mut measured.url_fpr, filter.url_fpr());
-                    share(&mut measured.max_url_fpr, filter.max_url_fpr());
-                    let weight = filter.slots().weight();
-                    keys_of_url += weight / f64::from(shards);
-                    of_url += hits as f64 / asked.max(1) as f64 * weight / f64::from(shards);
-                }
+                asked += probes.asked;
+                measured.push(probes);
             }
         }
-        // Shards with fewer shapes have higher rates, so the mean of the products isn't the product of the means.
-        let Probes { asked, hits, .. } = measured.probes;
-        measured.keys_of_url = match sharding.profile() {
-            Profile::Url if hits > 0 => of_url / (hits as f64 / asked as f64),
-            Profile::Url => keys_of_url,
-            _ => 1.0,
-        };
-        measured.estimated_fpr = rate / f64::from(shards);
-        Ok(measured)
+        Ok(Measured {
+            members: found,
+            false_negatives,
+            probes: Probes::of_shards(&measured),
+            rates: Rates::mean(&rates),
+            summary,
+        })
     }
 }
 
 /// What a filter says of its members and of others.
-#[derive(Default)]
 pub struct Measured {
     pub members: u64,
     pub false_negatives: u64,
     pub probes: Probes,
-    /// The rate of a key, by the fill.
-    pub estimated_fpr: f64,
-    /// That of a typical URL, with the profile `url`.
-    pub url_fpr: Option<f64>,
-    /// The most that it is for any URL.
-    pub max_url_fpr: Option<f64>,
-    /// How many of the keys that were asked a typical check asks for.
-    pub keys_of_url: f64,
+    pub rates: Rates,
     pub summary: Summary,
 }

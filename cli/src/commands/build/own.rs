@@ -8,8 +8,9 @@ use crate::args::number::milliseconds;
 use crate::args::secret::new_hashing;
 use crate::files::blob;
 use crate::lists::digests::{allow, members};
+use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::{grouped, rate_of};
+use crate::text::grouped;
 
 pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Streams) -> Result<Answer> {
     if args.foreign.any() {
@@ -59,6 +60,9 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     rows.insert(0, ("read", read + &summary.in_words()));
     drop(members);
     let per = if profile == Profile::Url { " per URL" } else { "" };
-    let fpr = ("fpr", format!("{fpr} asked for{per}; by the fill {}", rate_of(made.filter(), profile)));
+    let fpr = (
+        "fpr",
+        format!("{fpr} asked for{per}; by the fill {}", Rates::of(made.filter(), profile).in_words()),
+    );
     blob::save(&made, &args.output, args.json, &rows, &[fpr], streams)
 }

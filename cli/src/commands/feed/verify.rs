@@ -13,8 +13,9 @@ use crate::args::secret::SecretArgs;
 use crate::publishing::feed::read_files;
 use crate::publishing::manifest::{self, FeedPayload, Head, Manifest, ManifestPayload};
 use crate::publishing::trust::is_over;
+use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::{Row, grouped, rate, rate_of, time_in_words};
+use crate::text::{Row, grouped, rate, time_in_words};
 
 /// Read a feed as a client would, and describe it
 ///
@@ -44,11 +45,8 @@ struct FeedInfo {
     expired: bool,
     byte_length: u64,
     keyed: bool,
-    /// The rate of the whole stack, per key.
-    estimated_fpr: f64,
-    /// With the profile `url`, that of a typical URL, and the most that it is for any.
-    url_fpr: Option<f64>,
-    max_url_fpr: Option<f64>,
+    #[serde(flatten)]
+    rates: Rates,
     layers: usize,
 }
 
@@ -73,9 +71,7 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         expired: is_over(&payload.head, milliseconds(SystemTime::now())?),
         byte_length: payload.files.iter().map(|file| file.bytes).sum(),
         keyed: blob.filter().hashing().is_keyed(),
-        estimated_fpr: blob.filter().estimated_fpr(),
-        url_fpr: (profile == Profile::Url).then(|| blob.filter().url_fpr()),
-        max_url_fpr: (profile == Profile::Url).then(|| blob.filter().max_url_fpr()),
+        rates: Rates::of(blob.filter(), profile),
         layers: blob.filter().layers().len(),
         payload,
     };
@@ -105,7 +101,7 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         ("files", format!("{}, of {} bytes together", files.len(), grouped(info.byte_length))),
         ("layers", info.layers.to_string()),
         ("budget", format!("{} per {per}", rate(*fpr))),
-        ("fpr", format!("{} by the fill", rate_of(blob.filter(), profile))),
+        ("fpr", format!("{} by the fill", info.rates.in_words())),
     ];
     streams.print_rows(&rows)?;
     Ok(answer)
