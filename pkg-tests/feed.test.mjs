@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, mock, test } from "node:test";
+import { mock, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { fails, noNetwork, served, turns } from "./following.mjs";
 import { CATCH_MEMORY, folder, installed } from "./installed.mjs";
-import { refused } from "./manifests.mjs";
 import {
   adapter,
   base64url,
@@ -14,7 +14,6 @@ import {
   manifest,
   memoryCache,
   Publisher,
-  serve,
   sha256,
   signature,
   webLocks,
@@ -26,34 +25,8 @@ const { FilterError, RibbonFilter, decode, openFeed } = await installed();
 const keysOf = (which) => Array.from({ length: 3000 }, (_, i) => `${which} key ${i}`);
 const bases = Object.fromEntries(["a", "b"].map((which) => [which, RibbonFilter.from(keysOf(which), { name: which })]));
 
-const sites = [];
-after(() => sites.forEach((site) => site.close()));
-
 /** A publisher on a server, and how to open its feed. */
-async function published(which = "a") {
-  const publisher = new Publisher(bases[which]);
-  const site = await serve(publisher);
-  sites.push(site);
-  const open = (options) => openFeed(site.url, { publicKey: publisher.key.publicKey, cache: null, ...options });
-  return { publisher, site, open };
-}
-
-/** That a promise rejects with a FilterError of this code. */
-async function fails(code, promise, what) {
-  const error = await promise.then(
-    (value) => assert.fail(`${what ?? code}: it resolved with ${value}`),
-    (error) => error,
-  );
-  assert.ok(error instanceof FilterError, `${what ?? code}: ${error?.stack}`);
-  assert.equal(error.code, code, `${what ?? ""} ${error.message}`);
-  assert.ok(error.message.length > 0 && !/[{}]/.test(error.message), error.message);
-  return error;
-}
-
-/** Lets everything go on that waits for no timer and no network. */
-async function turns() {
-  for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
-}
+const published = (which = "a") => served(new Publisher(bases[which]), openFeed);
 
 /** The newest manifest as if it had been published so many milliseconds ago; more than a CDN may be behind. */
 function older(publisher, age = 10 * 60_000 + 1000) {
@@ -186,77 +159,13 @@ test("the description, the progress, and limits", async () => {
   assert.equal(feed.info().name, null);
 });
 
-test("options of a wrong type", async () => {
-  const { publisher, site } = await published();
-  const { publicKey } = publisher.key;
-  const wrong = [
-    [site.url],
-    [site.url, null],
-    [site.url, {}],
-    ...[
-      undefined,
-      "",
-      "abc",
-      [],
-      [undefined],
-      [publicKey, 5],
-      5,
-      `${publicKey}=`,
-      `${publicKey}\n`,
-      publicKey.slice(1),
-    ].map((publicKey) => [site.url, { publicKey }]),
-    // The last bits are unused, and must be 0.
-    [site.url, { publicKey: publicKey.slice(0, -1) + String.fromCharCode(publicKey.charCodeAt(42) + 1) }],
-    ...["feed.json", "", undefined, null, 5].map((url) => [url, { publicKey }]),
-    ...[
-      { cache: {} },
-      { cache: 5 },
-      { fetch: 5 },
-      { onProgress: 5 },
-      { signal: {} },
-      { maxAge: "1" },
-      { maxAge: -1 },
-      { maxAge: NaN },
-      { maxBytes: 1n },
-      { maxBytes: -1 },
-    ].map((options) => [site.url, { publicKey, ...options }]),
-  ];
-  for (const args of wrong) await fails("invalid_parameter", openFeed(...args), JSON.stringify(args.map(String)));
-  assert.deepEqual(site.asked(), []);
-  const feed = await openFeed(new URL(site.url), { publicKey, cache: null });
-  await fails("invalid_parameter", feed.update({ signal: {} }));
-  await fails("invalid_parameter", feed.update({ signal: null }));
-  assert.equal(await feed.update(null), false);
+test("how often it is to be watched", async () => {
+  const { open } = await published();
+  const feed = await open();
   assert.throws(() => feed.watch(), { code: "invalid_parameter" });
   for (const every of [undefined, "5s", null, "5000", 999, Infinity, NaN])
     assert.throws(() => feed.watch({ every }), { code: "invalid_parameter" });
   assert.throws(() => feed.watch({ every: 5000, onUpdate: 5 }), { code: "invalid_parameter" });
-  const { Feed } = await installed();
-  assert.throws(() => new Feed(), { code: "invalid_parameter" });
-  if (Symbol.dispose) feed[Symbol.dispose]();
-  else feed.close();
-  await fails("freed", feed.update());
-});
-
-test(`${refused.length} manifests that are refused, each with its code, at the first time and later`, async () => {
-  const { publisher, site, open } = await published();
-  publisher.delta("second");
-  const cache = memoryCache();
-  const feed = await open({ cache });
-  const kept = new Map(cache.entries);
-  for (const [i, [code, make, what = make.toString()]] of refused.entries()) {
-    publisher.manifest = Buffer.from(make(publisher));
-    await fails(code, feed.update(), `${i}: ${what}`);
-    answers(feed, 2, { name: "second" });
-    // Nobody who comes anew can know of another feed, or of a rollback.
-    if (!["wrong_feed", "rollback"].includes(code)) await fails(code, open(), `${i}, first: ${what}`);
-  }
-  assert.deepEqual(cache.entries, kept, "the cache was changed");
-  publisher.generation = 2;
-  publisher.delta("third");
-  site.asked();
-  assert.equal(await feed.update(), true);
-  answers(feed, 3, { name: "third" });
 });
 
 test("what may be in a manifest: more members, several signatures, the largest numbers", async () => {
@@ -792,7 +701,7 @@ test("a cache that is full at any moment keeps its old generation, and says so",
       publisher.delta(`room ${full}`);
       assert.equal(await feed.update(), true);
       assert.equal(feed.cacheError, undefined);
-      const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
+      const offline = await open({ cache, fetch: noNetwork });
       assert.equal(offline.filter.info().name, `room ${full}`);
       await fails("network", offline.update());
     }
@@ -858,7 +767,7 @@ test("feeds that share a cache keep apart what they have", async () => {
   two.publisher.delta("second");
   assert.equal(await second.update(), true);
   assert.equal(second.cacheError, undefined);
-  const offline = { cache, fetch: () => Promise.reject(new TypeError("offline")) };
+  const offline = { cache, fetch: noNetwork };
   answers(await two.open(offline), 2, { name: "second" });
   answers(await one.open(offline), 2, { name: "b", which: "b" });
 });
@@ -1189,7 +1098,7 @@ test("a put that hangs holds up nothing but the cache", async () => {
   goOn();
   assert.equal(await next, true);
   assert.equal(feed.cacheError, undefined);
-  const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
+  const offline = await open({ cache, fetch: noNetwork });
   answers(offline, 5, { name: "fifth" });
   feed.close();
   assert.equal(cache.entries.size, 4);
@@ -1246,7 +1155,7 @@ test("a cache that never answers is left after ten seconds, and asked again once
       }
       if (silent.startsWith("put")) assert.equal(errors.length, told, silent);
       // Neither does this wait for it.
-      const second = open({ cache, fetch: () => Promise.reject(new TypeError("offline")) }).catch(({ code }) => code);
+      const second = open({ cache, fetch: noNetwork }).catch(({ code }) => code);
       for (let i = 0; i < 4; i++) {
         await turns();
         mock.timers.tick(10_000);
@@ -1264,7 +1173,7 @@ test("a cache that never answers is left after ten seconds, and asked again once
     }
     assert.equal(feed.cacheError, undefined, silent);
     assert.equal(floorOf(cache), publisher.generation, silent);
-    const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
+    const offline = await open({ cache, fetch: noNetwork });
     answers(offline, publisher.generation, { name: `${silent} 4` });
     assert.equal(cache.entries.size, 2 + publisher.listed.length, [silent, ...cache.entries.keys()].join());
     offline.close();
@@ -1489,26 +1398,6 @@ test("a feed in a folder, by a file: URL", async () => {
   await fails("integrity", openFeed(pathToFileURL(join(home, "feed.json")), { publicKey }));
 });
 
-test("unsigned feeds that claim one feedId keep apart what they have, and change nothing of a signed one", async () => {
-  const [one, two] = [await published("a"), await published("b")];
-  for (const { publisher } of [one, two]) publisher.signers = [];
-  one.publisher.publish();
-  Object.assign(two.publisher, { feedId: one.publisher.feedId, generation: 9 }).publish();
-  const cache = memoryCache();
-  const unsigned = { cache, publicKey: null };
-  const first = await one.open(unsigned);
-  answers(await two.open(unsigned), 10, { which: "b" });
-  const offline = { ...unsigned, fetch: () => Promise.reject(new TypeError("offline")) };
-  answers(await one.open(offline), 2, { which: "a" });
-  one.publisher.delta("third");
-  assert.equal(await first.update(), true);
-  assert.equal(first.cacheError, undefined);
-  answers(await one.open(offline), 3, { name: "third" });
-  answers(await two.open(offline), 10, { which: "b" });
-  // The hash of a URL makes no other feed.
-  answers(await openFeed(`${one.site.url}#part`, offline), 3);
-});
-
 /** The generation of the manifest in a cache. */
 function floorOf({ entries }) {
   const [, bytes] = [...entries].find(([name]) => name.startsWith("manifest-")) ?? [];
@@ -1581,7 +1470,7 @@ for (const fails of [false, true]) {
         await one;
         assert.equal(floorOf(cache), publisher.generation, `${start}, put ${n}`);
         // It is whole, and nothing else is there.
-        const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
+        const offline = await open({ cache, fetch: noNetwork });
         answers(offline, publisher.generation, { name: "ahead" });
         assert.equal(cache.entries.size, 4, [...cache.entries.keys()].join());
         // The slow one has its own generation, and goes on from there.
@@ -1742,35 +1631,6 @@ test("two payloads of one generation: what the cache has stays, and that is said
   await fails("rollback", feed.update());
 });
 
-test("what the cache couldn't keep is put again by the next update, newer or not, online or not", async () => {
-  const { publisher, site, open } = await published();
-  publisher.delta("second");
-  const cache = memoryCache();
-  for (const end of ["false", "newer", "offline"]) {
-    cache.entries.clear();
-    cache.fault = (method) => {
-      if (method === "put") throw new DOMException("no room", "QuotaExceededError");
-    };
-    const feed = await open({ cache });
-    const full = feed.cacheError;
-    assert.equal(full.code, "cache");
-    await feed.update();
-    assert.equal(feed.cacheError.code, "cache");
-    cache.fault = undefined;
-    site.asked();
-    if (end === "newer") publisher.delta("more", 1);
-    if (end === "offline") site.fault = (_, response) => (response.destroy(), true);
-    if (end === "offline") await fails("network", feed.update());
-    else assert.equal(await feed.update(), end === "newer");
-    site.fault = undefined;
-    assert.equal(feed.cacheError, undefined);
-    assert.equal(site.asked().length, end === "newer" ? 2 : 1);
-    const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
-    answers(offline, publisher.generation, { name: publisher.filters.at(-1).info().name });
-    feed.close();
-  }
-});
-
 test("one delta that can't be had: all other files are fetched once, with a cache or without, across restarts", async () => {
   for (const kind of ["no cache", "cache", "restarts"]) {
     const { publisher, site, open } = await published();
@@ -1800,7 +1660,7 @@ test("one delta that can't be had: all other files are fetched once, with a cach
     feed.close();
     if (!cache) continue;
     assert.equal(cache.entries.size, 5);
-    const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
+    const offline = await open({ cache, fetch: noNetwork });
     answers(offline, 5, { name: "fourth", which: "b" });
   }
 });
@@ -1895,7 +1755,7 @@ test("what a cache holds of a feed is forgotten, for its own keys or others", as
   await feed.forget({ publicKey: old.publicKey });
   const mine = [...cache.entries.keys()].filter((name) => !others.has(name));
   assert.equal(mine.length, 4);
-  const offline = { cache, fetch: () => Promise.reject(new TypeError("offline")) };
+  const offline = { cache, fetch: noNetwork };
   await fails("network", open(offline));
   answers(await open({ ...offline, publicKey: next.publicKey }), 4, { name: "third", which: "b" });
   // It stays open.

@@ -1,64 +1,56 @@
 /** Manifests that clients refuse, and so does the tool. */
 import { base64url, keyPair, manifest, signature } from "./publisher.mjs";
 
-/** Each with the code that a client answers it with, having generation 2 in place. */
-export const refused = (() => {
-  const other = keyPair();
-  const payloads = {
-    not_a_feed: [
-      ...[
-        "version",
-        "feedId",
-        "generation",
-        "createdAt",
-        "expires",
-        "profile",
-        "fpr",
-        "seed",
-        "count",
-        "files",
-      ].flatMap((member) =>
-        [undefined, null, {}, [], "", true, -1, 0.5, 1e300, Number.NaN].map((value) => ({ [member]: value })),
-      ),
-      { version: 0 },
-      { version: "1" },
-      { feedId: "A".repeat(32) },
-      { feedId: `${"a".repeat(32)}\n` },
-      { generation: 0 },
-      { generation: 2 ** 53 },
-      { generation: "3" },
-      { createdAt: 8.64e15 + 1 },
-      { expires: 2 ** 53 },
-      { profile: "urls" },
-      { fpr: 0 },
-      { fpr: 1 },
-      { seed: 0 },
-      { seed: "00" },
-      { seed: "-1" },
-      { seed: "1e3" },
-      { seed: String(2n ** 64n) },
-      { name: null },
-      { check: null },
-      { check: "A".repeat(16) },
-      { name: 5 },
-      { name: "ä".repeat(128) },
-      { profile: "url" }, // the base's is raw
-      { profile: "password" },
-      { lowercase: true },
-      { sha1: true },
-      { lowercase: null },
-      { profile: "password", lowercase: 1 },
-      { profile: "password", sha1: "true" },
-      { profile: "password", lowercase: true, sha1: true },
-      { seed: "1" },
-    ].filter((changes) => !("fpr" in changes && changes.fpr === 0.5) && !("count" in changes && changes.count === 0)),
-    unsupported_version: [{ version: 2 }, { version: 3, feedId: 5 }],
-    wrong_feed: [{ feedId: "0".repeat(32) }],
-    rollback: [{ generation: 1 }, { generation: 2 }, { generation: 2, name: "again" }],
-    expired: [{ expires: 0 }, { expires: 1 }],
-  };
-  const files = [
-    () => [],
+const JUNK = [undefined, null, {}, [], "", true, -1, 0.5, 1e300, Number.NaN];
+
+/** Changes of a payload that make it wrong, in members that all manifests have. */
+const heads = {
+  not_a_feed: [
+    ...["version", "feedId", "generation", "createdAt", "expires", "profile", "fpr", "seed", "count"].flatMap(
+      (member) => JUNK.map((value) => ({ [member]: value })),
+    ),
+    { version: 0 },
+    { version: "1" },
+    { feedId: "A".repeat(32) },
+    { feedId: `${"a".repeat(32)}\n` },
+    { generation: 0 },
+    { generation: 2 ** 53 },
+    { generation: "3" },
+    { createdAt: 8.64e15 + 1 },
+    { expires: 2 ** 53 },
+    { profile: "urls" },
+    { fpr: 0 },
+    { fpr: 1 },
+    { seed: 0 },
+    { seed: "00" },
+    { seed: "-1" },
+    { seed: "1e3" },
+    { seed: String(2n ** 64n) },
+    { name: null },
+    { check: null },
+    { check: "A".repeat(16) },
+    { name: 5 },
+    { name: "ä".repeat(128) },
+    { lowercase: true },
+    { sha1: true },
+    { lowercase: null },
+    { profile: "password", lowercase: 1 },
+    { profile: "password", sha1: "true" },
+    { profile: "password", lowercase: true, sha1: true },
+  ].filter(({ fpr }) => fpr !== 0.5),
+  unsupported_version: [{ version: 2 }, { version: 3, feedId: 5 }],
+  wrong_feed: [{ feedId: "0".repeat(32) }],
+  rollback: [{ generation: 1 }, { generation: 2 }, { generation: 2, name: "again" }],
+  expired: [{ expires: 0 }, { expires: 1 }],
+};
+
+/** In members of a feed's. */
+const ofFeed = [
+  ...JUNK.map((files) => ({ files })),
+  { profile: "url" }, // the base's is raw
+  { profile: "password" },
+  { seed: "1" },
+  ...[
     (listed) => [{}, ...listed],
     (listed) => [null, ...listed],
     ([{ kind, bytes, sha256 }, delta]) => [[kind, bytes, sha256], delta],
@@ -66,32 +58,54 @@ export const refused = (() => {
     (listed) => [listed[1]],
     (listed) => [{ ...listed[0], kind: "delta" }, listed[1]],
     (listed) => [listed[0], { ...listed[1], kind: "base" }],
-    (listed) => Array(65).fill(listed[1]).with?.(0, listed[0]) ?? [listed[0], ...Array(64).fill(listed[1])],
+    (listed) => [listed[0], ...Array(64).fill(listed[1])],
     ...[0, -1, 2 ** 31, 1.5, "5", null, undefined].map((bytes) => (listed) => [listed[0], { ...listed[1], bytes }]),
     ...["", "a", "A".repeat(64), `${"a".repeat(64)}/`, "../feed.json", null, undefined].map((sha256) => (listed) => [
       listed[0],
       { ...listed[1], sha256 },
     ]),
-  ];
-  const signed = (publisher, changes = {}) =>
-    base64url(JSON.stringify(publisher.payload({ generation: 3, ...changes })));
-  const withHeader = (header) => (publisher) => manifest(publisher.payload({ generation: 3 }), [publisher.key], header);
+  ].map((change) => ({ listed }) => ({ files: change(listed) })),
+];
+
+const HASH = "0".repeat(64);
+
+/** In members of a sharded filter's. */
+const ofShards = [
+  ...["shards", "bytes", "pages"].flatMap((member) => JUNK.map((value) => ({ [member]: value }))),
+  { shards: 0 },
+  { shards: 3 },
+  { shards: 2 ** 17, pages: Array(512).fill(HASH) },
+  { shards: "2" },
+  { shards: 512 },
+  ({ pages }) => ({ pages: [...pages, HASH] }),
+  { pages: HASH },
+  { pages: [HASH.slice(1)] },
+  { pages: [HASH.replace("0", "A")] },
+  { pages: [5] },
+];
+
+/** All cases, each with the code that a client answers it with, having generation 2 in place. */
+function casesOf(typ, otherTyp, members) {
+  const other = keyPair();
+  const its = (publisher, changes) => JSON.stringify(publisher.payload({ generation: 3, ...changes }));
+  const good = { alg: "EdDSA", typ };
+  const sealed = (payload, { key }) => manifest(payload, [key], good);
+  const withHeader = (header) => (publisher) => publisher.changed({ generation: 3 }, [publisher.key], header);
   const whole = (publisher, change) => {
-    const payload = signed(publisher);
-    const its = { payload, signatures: [signature(payload, publisher.key)] };
-    return JSON.stringify(change(its) ?? its);
+    const payload = base64url(its(publisher));
+    const made = { payload, signatures: [signature(payload, publisher.key, good)] };
+    return JSON.stringify(change(made) ?? made);
   };
-  const good = { alg: "EdDSA", typ: "bloom-wasm-feed" };
   const manifests = {
     signature: [
-      (publisher) => manifest(publisher.payload({ generation: 3 }), [other]),
-      (publisher) => manifest(publisher.payload({ generation: 3 }), []),
+      (publisher) => publisher.changed({ generation: 3 }, [other]),
+      (publisher) => publisher.changed({ generation: 3 }, []),
       ...[
         {},
         { ...good, alg: "none" },
         { ...good, alg: "Ed25519" },
         { ...good, alg: "HS256" },
-        { ...good, typ: "bloom-wasm-shards" },
+        { ...good, typ: otherTyp },
         { ...good, typ: undefined },
         { ...good, crit: ["b64"], b64: false },
         { ...good, crit: null },
@@ -105,15 +119,15 @@ export const refused = (() => {
       // The payload of one manifest with the signature of another.
       (publisher) => {
         const { signatures } = JSON.parse(publisher.manifest);
-        return JSON.stringify({ payload: signed(publisher), signatures });
+        return JSON.stringify({ payload: base64url(its(publisher)), signatures });
       },
-      (publisher) => whole(publisher, (its) => void (its.signatures[0].signature += "=")),
-      (publisher) => whole(publisher, (its) => void (its.signatures[0].signature += "\n")),
+      (publisher) => whole(publisher, (made) => void (made.signatures[0].signature += "=")),
+      (publisher) => whole(publisher, (made) => void (made.signatures[0].signature += "\n")),
       (publisher) =>
-        whole(publisher, (its) => void (its.signatures[0].signature = its.signatures[0].signature.slice(2))),
-      (publisher) => whole(publisher, (its) => void (its.signatures[0] = its.signatures[0].signature)),
-      (publisher) => whole(publisher, (its) => void (its.signatures = [null, 5, "a", [], {}])),
-      (publisher) => whole(publisher, (its) => void (its.signatures = its.signatures.map(Object.values))),
+        whole(publisher, (made) => void (made.signatures[0].signature = made.signatures[0].signature.slice(2))),
+      (publisher) => whole(publisher, (made) => void (made.signatures[0] = made.signatures[0].signature)),
+      (publisher) => whole(publisher, (made) => void (made.signatures = [null, 5, "a", [], {}])),
+      (publisher) => whole(publisher, (made) => void (made.signatures = made.signatures.map(Object.values))),
       // No signature is looked at that stands elsewhere.
       (publisher) => whole(publisher, ({ payload, signatures: [one] }) => ({ payload, signatures: [], ...one })),
     ],
@@ -130,38 +144,40 @@ export const refused = (() => {
       (publisher) => Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), publisher.manifest]),
       (publisher) => Buffer.concat([publisher.manifest, Buffer.from([0xff])]),
       (publisher) => publisher.manifest.subarray(0, -1),
-      (publisher) => whole(publisher, (its) => void delete its.signatures),
-      (publisher) => whole(publisher, (its) => void (its.signatures = {})),
-      (publisher) => whole(publisher, (its) => void (its.signatures = Array(17).fill(its.signatures[0]))),
-      (publisher) => whole(publisher, (its) => void (its.signatures = Array(10_000).fill({}))),
-      (publisher) => whole(publisher, (its) => void (its.payload += "=")),
+      (publisher) => whole(publisher, (made) => void delete made.signatures),
+      (publisher) => whole(publisher, (made) => void (made.signatures = {})),
+      (publisher) => whole(publisher, (made) => void (made.signatures = Array(17).fill(made.signatures[0]))),
+      (publisher) => whole(publisher, (made) => void (made.signatures = Array(10_000).fill({}))),
+      (publisher) => whole(publisher, (made) => void (made.payload += "=")),
       (publisher) =>
-        whole(publisher, (its) => void (its.payload = `${its.payload.slice(0, 40)}\n${its.payload.slice(40)}`)),
-      (publisher) => whole(publisher, (its) => void (its.payload = null)),
-      (publisher) => manifest("null", [publisher.key]),
-      (publisher) => manifest("[]", [publisher.key]),
-      (publisher) => manifest("{", [publisher.key]),
-      (publisher) => manifest("[".repeat(700_000), [publisher.key]),
-      (publisher) => manifest('{"version":1e999}', [publisher.key]),
-      (publisher) =>
-        manifest(`${JSON.stringify(publisher.payload({ generation: 3 }))}${" ".repeat(2 ** 20)}`, [publisher.key]),
-      ...[1, 2, 3].map(
-        (more) => (publisher) =>
-          manifest(JSON.stringify(publisher.payload({ generation: 3 })).padEnd(2 ** 20 + more), [publisher.key]),
+        whole(publisher, (made) => void (made.payload = `${made.payload.slice(0, 40)}\n${made.payload.slice(40)}`)),
+      (publisher) => whole(publisher, (made) => void (made.payload = null)),
+      ...["null", "[]", "{", "[".repeat(700_000), '{"version":1e999}'].map(
+        (payload) => (publisher) => sealed(payload, publisher),
       ),
-      ...files.map(
-        (change) => (publisher) =>
-          manifest(publisher.payload({ generation: 3, files: change(publisher.listed) }), [publisher.key]),
-      ),
+      (publisher) => sealed(`${its(publisher)}${" ".repeat(2 ** 20)}`, publisher),
+      ...[1, 2, 3].map((more) => (publisher) => sealed(its(publisher).padEnd(2 ** 20 + more), publisher)),
     ],
     too_large: [() => Buffer.alloc(2 ** 21 + 1, 32)],
   };
   const cases = Object.entries(manifests).flatMap(([code, all]) => all.map((make) => [code, make]));
+  const payloads = { ...heads, not_a_feed: [...heads.not_a_feed, ...members] };
   for (const [code, all] of Object.entries(payloads)) {
     for (const changes of all) {
-      const make = (publisher) => manifest(publisher.payload({ generation: 3, ...changes }), [publisher.key]);
-      cases.push([code, make, JSON.stringify(changes, (_, value) => (value === undefined ? "undefined" : value))]);
+      const of = (publisher) => (typeof changes === "function" ? changes(publisher) : changes);
+      const what = JSON.stringify(changes, (_, value) => (value === undefined ? "undefined" : value));
+      cases.push([
+        code,
+        (publisher) => publisher.changed({ generation: 3, ...of(publisher) }),
+        what ?? String(changes),
+      ]);
     }
   }
   return cases;
-})();
+}
+
+/** The cases of feeds. */
+export const refused = casesOf("bloom-wasm-feed", "bloom-wasm-shards", ofFeed);
+
+/** The cases of sharded filters. */
+export const refusedShards = casesOf("bloom-wasm-shards", "bloom-wasm-feed", ofShards);

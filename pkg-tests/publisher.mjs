@@ -67,19 +67,53 @@ export function workflows() {
   return { pages, s3: pages.slice(0, last) + step };
 }
 
-/** A feed of one publisher. */
-export class Publisher {
+/** What publishers of feeds and of sharded filters have in common. */
+class AnyPublisher {
   key = keyPair();
   feedId = sha256(this.key.publicKey).slice(0, 32);
   generation = 0;
   /** All files that were ever published, by name. */
   files = new Map();
+  signers = [this.key];
+
+  /** What every payload begins with. */
+  head(rest) {
+    const now = Date.now();
+    const { feedId, generation } = this;
+    const times = { createdAt: now, expires: now + HOUR };
+    return { version: 1, feedId, name: "test", generation, ...times, fpr: 0.001, ...rest };
+  }
+
+  /** A manifest of the newest generation with other members. */
+  changed(changes, signers = [this.key], header = this.header) {
+    return manifest(this.payload(changes), signers, header);
+  }
+
+  /** Signs a new generation. */
+  publish(changes) {
+    this.generation++;
+    this.manifest = this.changed(changes, this.signers);
+    return this;
+  }
+
+  /** Adds a file. Returns its name. */
+  add(bytes) {
+    const name = sha256(bytes);
+    this.files.set(name, bytes);
+    return name;
+  }
+}
+
+/** A feed of one publisher. */
+export class Publisher extends AnyPublisher {
+  header = { alg: "EdDSA", typ: "bloom-wasm-feed" };
+  path = "feed.json";
   /** The files of the newest generation, as in a manifest. */
   listed = [];
-  signers = [this.key];
 
   /** A filter to begin with. */
   constructor(base) {
+    super();
     this.base(base);
   }
 
@@ -89,9 +123,7 @@ export class Publisher {
   }
 
   #add(kind, bytes) {
-    const name = sha256(bytes);
-    this.files.set(name, bytes);
-    this.listed.push({ kind, bytes: bytes.length, sha256: name });
+    this.listed.push({ kind, bytes: bytes.length, sha256: this.add(bytes) });
   }
 
   /** A new base in place of all files. */
@@ -116,33 +148,18 @@ export class Publisher {
   /** The payload of the newest generation. */
   payload(changes = {}) {
     const { profile, lowercase, sha1, seed, keyed } = this.filters[0].info();
-    const now = Date.now();
     // FORMAT.md section 4.
     const check = keyed && this.filters[0].toBytes().slice(17, 25).reverse();
-    return {
-      version: 1,
-      feedId: this.feedId,
-      name: "test",
-      generation: this.generation,
-      createdAt: now,
-      expires: now + HOUR,
+    return this.head({
       profile,
       ...(lowercase && { lowercase }),
       ...(sha1 && { sha1 }),
-      fpr: 0.001,
       seed,
       ...(check && { check: Buffer.from(check).toString("hex") }),
       count: 1000,
       files: this.listed,
       ...changes,
-    };
-  }
-
-  /** Signs a new generation. */
-  publish(changes) {
-    this.generation++;
-    this.manifest = manifest(this.payload(changes), this.signers);
-    return this;
+    });
   }
 }
 
@@ -150,15 +167,12 @@ export class Publisher {
  * A sharded filter of raw keys, made by hand from FEED-FORMAT.md and FORMAT.md section 12. `RibbonFilter` is the package's:
  * a shard is an ordinary blob.
  */
-export class ShardsPublisher {
-  key = keyPair();
-  feedId = sha256(this.key.publicKey).slice(0, 32);
-  generation = 0;
-  files = new Map();
-  signers = [this.key];
+export class ShardsPublisher extends AnyPublisher {
+  header = { alg: "EdDSA", typ: "bloom-wasm-shards" };
   path = "shards.json";
 
   constructor(RibbonFilter, shards, keys, seed = 0n) {
+    super();
     Object.assign(this, { RibbonFilter, shards, seed });
     this.put(keys);
   }
@@ -180,47 +194,35 @@ export class ShardsPublisher {
 
   /** Signs a new generation of the blobs as they are. */
   publish(changes) {
-    this.generation++;
     const entry = (blob, i) => {
       const numbers = Buffer.alloc(8);
       numbers.writeUInt32LE(blob.length, 0);
       numbers.writeUInt32LE(this.counts[i], 4);
-      return Buffer.concat([Buffer.from(this.#add(blob), "hex"), numbers]);
+      return Buffer.concat([Buffer.from(this.add(blob), "hex"), numbers]);
     };
     const entries = this.blobs.map(entry);
     this.pages = [];
-    for (let i = 0; i < entries.length; i += 256) this.pages.push(this.#add(Buffer.concat(entries.slice(i, i + 256))));
-    const now = Date.now();
-    const payload = {
-      version: 1,
-      feedId: this.feedId,
-      name: "test",
-      generation: this.generation,
-      createdAt: now,
-      expires: now + HOUR,
+    for (let i = 0; i < entries.length; i += 256) this.pages.push(this.add(Buffer.concat(entries.slice(i, i + 256))));
+    return super.publish(changes);
+  }
+
+  /** The payload of the newest generation. */
+  payload(changes = {}) {
+    return this.head({
       profile: "raw",
-      fpr: 0.001,
       seed: String(this.seed),
       count: this.counts.reduce((sum, count) => sum + count),
       shards: this.shards,
       bytes: this.blobs.reduce((sum, { length }) => sum + length, 0),
       pages: this.pages,
       ...changes,
-    };
-    this.manifest = manifest(payload, this.signers, { alg: "EdDSA", typ: "bloom-wasm-shards" });
-    return this;
+    });
   }
 
   /** The names of the page and the shard that a key needs. */
   filesOf(key) {
     const shard = this.shardOf(key);
     return [this.pages[shard >> 8], sha256(this.blobs[shard])];
-  }
-
-  #add(bytes) {
-    const name = sha256(bytes);
-    this.files.set(name, bytes);
-    return name;
   }
 }
 

@@ -1,36 +1,18 @@
 /** Sharded filters: what a client fetches, accepts and refuses, from a server that misbehaves in every way. */
 import assert from "node:assert/strict";
-import { after, mock, test } from "node:test";
+import { mock, test } from "node:test";
+import { fails, noNetwork, served, turns } from "./following.mjs";
 import { installed } from "./installed.mjs";
-import { keyPair, manifest, memoryCache, ShardsPublisher, serve, sha256, without } from "./publisher.mjs";
+import { keyPair, memoryCache, ShardsPublisher, sha256, without } from "./publisher.mjs";
 
-const { FilterError, RibbonFilter, ShardedFilter, openSharded } = await installed();
+const { RibbonFilter, ShardedFilter, openSharded } = await installed();
 
 const members = Array.from({ length: 20_000 }, (_, i) => `member ${i}`);
 const strangers = Array.from({ length: 20_000 }, (_, i) => `stranger ${i}`);
 
-const sites = [];
-after(() => sites.forEach((site) => site.close()));
-
 /** A sharded filter on a server, and how to open it. */
-async function published(shards = 512, keys = members) {
-  const publisher = new ShardsPublisher(RibbonFilter, shards, keys);
-  const site = await serve(publisher);
-  sites.push(site);
-  const open = (options) => openSharded(site.url, { publicKey: publisher.key.publicKey, cache: null, ...options });
-  return { publisher, site, open };
-}
-
-/** That a promise rejects with a FilterError of this code. */
-async function fails(code, promise, what) {
-  const error = await promise.then(
-    (value) => assert.fail(`${what ?? code}: it resolved with ${value}`),
-    (error) => error,
-  );
-  assert.ok(error instanceof FilterError, `${what ?? code}: ${error?.stack}`);
-  assert.equal(error.code, code, `${what ?? ""} ${error.message}`);
-  return error;
-}
+const published = (shards = 512, keys = members) =>
+  served(new ShardsPublisher(RibbonFilter, shards, keys), openSharded);
 
 /** Another key in the shard of the first. */
 const neighbour = (publisher, key, keys = members) =>
@@ -209,16 +191,6 @@ test("each fault of a page or a shard is an error, and never an answer", async (
   }
 });
 
-test("a damaged file is fetched once more, past the HTTP cache", async () => {
-  const { publisher, site, open } = await published(2);
-  const filter = await open();
-  const [, shard] = publisher.filesOf(members[0]);
-  let served = 0;
-  site.fault = (path, response) => path === shard && served++ === 0 && (response.end("damaged"), true);
-  assert.equal(await filter.has(members[0]), true);
-  assert.equal(served, 2);
-});
-
 test("what is signed but wrong", async () => {
   const cases = {
     "another seed": (publisher) => RibbonFilter.from(publisher.its, { seed: 1n }),
@@ -245,69 +217,6 @@ test("what is signed but wrong", async () => {
     publisher.publish({ pages: [sha256(page)] });
     await fails("not_a_feed", (await open()).has(members.find((key) => publisher.shardOf(key) === 0)));
   }
-});
-
-test("manifests that are no manifest of a sharded filter", async () => {
-  const { publisher, site, open } = await published(2);
-  const pages = publisher.pages;
-  const hash = "0".repeat(64);
-  const wrong = {
-    not_a_feed: [
-      { shards: 0 },
-      { shards: 3 },
-      { shards: 2 ** 17, pages: Array(512).fill(hash) },
-      { shards: "2" },
-      { shards: 512 },
-      { pages: [] },
-      { pages: [...pages, hash] },
-      { pages: hash },
-      { pages: [hash.slice(1)] },
-      { pages: [hash.replace("0", "A")] },
-      { pages: [5] },
-      { bytes: -1 },
-      { bytes: undefined },
-      { lowercase: true },
-      { sha1: true },
-      { profile: "password", lowercase: 1 },
-      { profile: "password", lowercase: true, sha1: true },
-      { feedId: "x" },
-      { generation: 0 },
-      { expires: "never" },
-      { seed: "-1" },
-      { fpr: 1 },
-      { count: 0.5 },
-    ],
-    unsupported_version: [{ version: 2 }],
-    expired: [{ expires: Date.now() }],
-  };
-  for (const [code, all] of Object.entries(wrong)) {
-    for (const changes of all) {
-      publisher.publish(changes);
-      await fails(code, open(), JSON.stringify(changes));
-    }
-  }
-  publisher.publish();
-  const payload = Buffer.from(JSON.parse(publisher.manifest).payload, "base64url").toString();
-  const sign = (header) => manifest(payload, [publisher.key], header);
-  const right = { alg: "EdDSA", typ: "bloom-wasm-shards" };
-  for (const [code, bytes] of [
-    ["signature", sign({ alg: "EdDSA", typ: "bloom-wasm-feed" })],
-    ["signature", manifest(payload, [keyPair()], right)],
-    ["signature", manifest(payload, [])],
-    ["not_a_feed", Buffer.from("<html>")],
-    ["too_large", Buffer.alloc(2 ** 21 + 1)],
-  ]) {
-    publisher.manifest = bytes;
-    await fails(code, open());
-  }
-  publisher.manifest = manifest(payload, []);
-  assert.equal(await (await open({ publicKey: null })).has(members[0]), true);
-  // A feed's manifest.
-  const { shards, pages: _, bytes, ...head } = JSON.parse(payload);
-  publisher.manifest = manifest({ ...head, files: [{ kind: "base", bytes: 1, sha256: hash }] });
-  await fails("not_a_feed", open({ publicKey: null }));
-  site.fault = (_path, response) => (response.writeHead(500).end(), true);
-  await fails("http", open());
 });
 
 test("the host goes on while a client asks", async () => {
@@ -370,7 +279,7 @@ test("a cache makes requests unnecessary, and lasts", async () => {
   assert.equal(cache.entries.size, 2 + 1 + 16);
   again.close();
   // Without a network.
-  const offline = await open({ cache, fetch: () => Promise.reject(new Error("offline")) });
+  const offline = await open({ cache, fetch: noNetwork });
   assert.equal(await offline.has(members[0]), true);
   await fails("network", offline.update());
   offline.close();
@@ -486,23 +395,8 @@ test("an abort ends one wait, and the transfer when nobody waits", async () => {
   closing.close();
 });
 
-test("keys and options of a wrong type", async () => {
-  const { publisher, site, open } = await published(2);
-  const { publicKey } = publisher.key;
-  for (const options of [
-    { cache: {} },
-    { fetch: 5 },
-    { signal: {} },
-    { maxMemory: -1 },
-    { maxMemory: "1" },
-    { maxMemory: NaN },
-    { publicKey: undefined },
-    { publicKey: [] },
-  ])
-    await fails("invalid_parameter", open(options), JSON.stringify(options));
-  for (const args of [[site.url], [site.url, null], ["shards.json", { publicKey }], [undefined, { publicKey }]])
-    await fails("invalid_parameter", openSharded(...args));
-  assert.deepEqual(site.asked(), []);
+test("keys of a wrong type", async () => {
+  const { open } = await published(2);
   const filter = await open();
   for (const key of [undefined, null, 5, 5n, {}, [], new Uint16Array(2)]) {
     await fails("invalid_key", filter.has(key), String(key));
@@ -653,46 +547,6 @@ test("a manifest that is put slowly doesn't take the place of a newer one, and h
   assert.ok(site.asked().length > 0);
 });
 
-test("a manifest that the cache couldn't keep is put again, and told until then", async () => {
-  const { open } = await published(4);
-  const cache = memoryCache();
-  cache.fault = (method, name) => {
-    if (method === "put" && name.startsWith("manifest-")) throw new Error("full");
-  };
-  const filter = await open({ cache });
-  await filter.hasMany(members);
-  assert.equal(filter.cacheError?.code, "cache");
-  cache.fault = undefined;
-  assert.equal(await filter.update(), false);
-  assert.equal(filter.cacheError, undefined);
-  assert.ok([...cache.entries.keys()].some((name) => name.startsWith("manifest-")));
-});
-
-test("unsigned sharded filters that claim one feedId keep apart what they have", async () => {
-  const [one, two] = [await published(4), await published(4, strangers)];
-  for (const { publisher } of [one, two]) publisher.signers = [];
-  one.publisher.publish();
-  Object.assign(two.publisher, { feedId: one.publisher.feedId, generation: 9 }).publish();
-  const cache = memoryCache();
-  const unsigned = { cache, publicKey: null };
-  const first = await one.open(unsigned);
-  assert.ok((await first.hasMany(members)).every((answer) => answer === 1));
-  const second = await two.open(unsigned);
-  assert.ok((await second.hasMany(strangers)).every((answer) => answer === 1));
-  const offline = { ...unsigned, fetch: () => Promise.reject(new Error("offline")) };
-  for (const [{ open }, generation, keys] of [
-    [one, 2, members],
-    [two, 10, strangers],
-  ]) {
-    const again = await open(offline);
-    assert.equal(again.generation, generation);
-    assert.ok((await again.hasMany(keys)).every((answer) => answer === 1));
-  }
-  one.publisher.publish();
-  assert.equal(await first.update(), true);
-  assert.equal(first.cacheError, undefined);
-});
-
 test("what a cache holds of a sharded filter is forgotten, for its own keys or others", async () => {
   const { publisher, open } = await published(16);
   const [old, next] = [publisher.key, keyPair()];
@@ -745,54 +599,6 @@ test("parts that no generation has any more go, with the update or with all", as
   assert.deepEqual([...cache.entries.keys()], []);
 });
 
-test("a manifest that the cache doesn't put in ten seconds holds up nothing", async () => {
-  const { publisher, open } = await published(4);
-  const cache = memoryCache();
-  const fetch = without(publisher);
-  const filter = await open({ cache, fetch });
-  let speak;
-  const asked = new Promise((resolve) => {
-    cache.fault = (method, name) => {
-      if (method !== "put" || !name.startsWith("manifest-")) return undefined;
-      resolve();
-      return new Promise((resolve) => (speak = resolve));
-    };
-  });
-  const turns = async () => {
-    for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
-  };
-  publisher.publish();
-  mock.timers.enable({ apis: ["setTimeout"] });
-  try {
-    const updating = filter.update();
-    await asked;
-    await turns();
-    mock.timers.tick(10_000);
-    assert.equal(await updating, true);
-    assert.equal(filter.cacheError.code, "cache");
-    publisher.publish();
-    assert.equal(await filter.update(), true);
-    const forgetting = fails(
-      "cache",
-      (await open({ fetch, cache: { ...cache, delete: () => new Promise(() => {}) } })).forget(),
-    );
-    for (let i = 0; i < 4; i++) {
-      await turns();
-      mock.timers.tick(10_000);
-    }
-    await forgetting;
-  } finally {
-    mock.timers.reset();
-  }
-  cache.fault = undefined;
-  speak();
-  await turns();
-  assert.equal(await filter.update(), false);
-  assert.equal(filter.cacheError, undefined);
-  const offline = await open({ cache, fetch: () => Promise.reject(new TypeError("offline")) });
-  assert.equal(offline.generation, publisher.generation);
-});
-
 test("parts that the cache doesn't put don't pile up", async () => {
   const { publisher, open } = await published(512);
   const cache = memoryCache();
@@ -806,7 +612,7 @@ test("parts that the cache doesn't put don't pile up", async () => {
     await filter.hasMany(members.slice(0, 10));
     const before = hung.length;
     mock.timers.tick(10_000);
-    for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
+    await turns();
     assert.equal(filter.cacheError.code, "cache");
     assert.ok((await filter.hasMany(members.slice(10))).every((answer) => answer === 1));
     assert.equal(hung.length, before);
@@ -815,7 +621,7 @@ test("parts that the cache doesn't put don't pile up", async () => {
   }
   cache.fault = undefined;
   for (const resolve of hung) resolve();
-  for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
+  await turns();
   publisher.put(strangers);
   await filter.update();
   await filter.hasMany(strangers);

@@ -1,0 +1,38 @@
+/** What the tests of feeds and of sharded filters share. */
+import assert from "node:assert/strict";
+import { after } from "node:test";
+import { installed } from "./installed.mjs";
+import { serve } from "./publisher.mjs";
+
+const { FilterError } = await installed();
+
+const sites = [];
+after(() => sites.forEach((site) => site.close()));
+
+/** A publisher on a server, and how to open what it publishes: with `openFeed` or `openSharded`. */
+export async function served(publisher, opening) {
+  const site = await serve(publisher);
+  sites.push(site);
+  const open = (options) => opening(site.url, { publicKey: publisher.key.publicKey, cache: null, ...options });
+  return { publisher, site, open };
+}
+
+/** That a promise rejects with a FilterError of this code. */
+export async function fails(code, promise, what) {
+  const error = await promise.then(
+    (value) => assert.fail(`${what ?? code}: it resolved with ${value}`),
+    (error) => error,
+  );
+  assert.ok(error instanceof FilterError, `${what ?? code}: ${error?.stack}`);
+  assert.equal(error.code, code, `${what ?? ""} ${error.message}`);
+  assert.ok(error.message.length > 0 && !/[{}]/.test(error.message), error.message);
+  return error;
+}
+
+/** Lets everything go on that waits for no timer and no network. */
+export async function turns() {
+  for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A `fetch` without a network. */
+export const noNetwork = () => Promise.reject(new TypeError("offline"));
