@@ -52,7 +52,8 @@ pub struct FilterInfo<'a> {
     pub seed: u64,
     /// Whether the digests depend on a secret, which isn't in the blob.
     pub keyed: bool,
-    /// The number of layers over the base filter.
+    /// The number of layers over the base filter: those of updates and allowlists, and one if a list of URLs was built in
+    /// two groups.
     pub layers: u32,
     /// The parameters of a foreign filter, by name: an object in JSON; none for our own kinds.
     // The wasm makes the object by hand, which saves a kilobyte.

@@ -215,7 +215,10 @@ function describe(filter: Filter, demo?: string) {
       described.urlFpr === null
         ? `${oneIn(filter.estimatedFpr)} keys that are not on the list`
         : `${oneIn(described.urlFpr)} URLs that are not on the list, and ${oneIn(described.maxUrlFpr!)} of the worst`,
-    Layers: described.layers > 0 ? `${described.layers}: keys that were added, or are never matched` : "none",
+    Layers:
+      described.layers > 0
+        ? `${described.layers}: keys that were added, have other shapes, or are never matched`
+        : "none",
     Bits: number(described.bits),
     "Bits per key": described.bitsPerKey === null ? "no keys" : number(described.bitsPerKey, 1),
     Size: `${number(described.byteLength)} bytes`,

@@ -170,6 +170,40 @@ fn an_output_is_no_input() {
     done(&folder, "verify @0.bloom --members @1.txt --probes 10");
 }
 
+/// An empty filter has no rate, so it is the one that it was made for.
+#[test]
+fn a_delta_over_an_empty_base_has_a_rate() {
+    let folder = days();
+    fs::write(folder.path().join("empty.txt"), "").unwrap();
+    for options in ["--profile url", "--kind ribbon", "--kind bloom --capacity 9"] {
+        done(&folder, &format!("build @empty.txt --allow-empty {options} --fpr 0.25 -o @none.bloom"));
+        done(&folder, "diff @empty.txt @0.txt --base @none.bloom -o @first.delta");
+        done(&folder, "apply @none.bloom @first.delta -o @first.bloom");
+        let first = Blob::decode(read(&folder, "first.bloom")).unwrap();
+        let [layer] = first.filter().layers() else { panic!("{options}") };
+        assert!((layer.fpr() * 16.0 - 0.25).abs() < 0.01, "{options}: {}", layer.fpr());
+    }
+}
+
+/// A list whose keys are in two groups has a layer from the beginning.
+#[test]
+fn info_says_what_a_fresh_layer_is() {
+    let folder = days();
+    let pages: String = (0..300).map(|i| format!("page-{i}.example/a/b\n")).collect();
+    fs::write(folder.path().join("two.txt"), hosts(0..30_000) + &pages).unwrap();
+    done(&folder, "build @two.txt --profile url -o @two.bloom");
+    let said = done(&folder, "info @two.bloom");
+    assert!(said.contains("layers    1 that holds the keys of other shapes\n"), "{said}");
+    assert!(done(&folder, "info @0.bloom").contains("layers    none\n"));
+    done(&folder, "diff @two.txt @0.txt --base @two.bloom -o @less.delta --max-removed 100%");
+    done(&folder, "apply @two.bloom @less.delta -o @less.bloom");
+    let said = done(&folder, "info @less.bloom");
+    assert!(
+        said.contains("layers    1 that hold more keys, 1 of keys that are certainly absent\n"),
+        "{said}"
+    );
+}
+
 #[test]
 fn what_does_not_go_together_is_refused() {
     let folder = days();

@@ -63,7 +63,10 @@ export interface FilterInfo {
   seed: string;
   /** Whether the digests depend on a secret, which isn't in the blob. */
   keyed: boolean;
-  /** The number of layers over the base filter. */
+  /**
+   * The number of layers over the base filter: those of updates and allowlists, and one if a list of URLs was built in
+   * two groups.
+   */
   layers: number;
   /**
    * The parameters of a foreign filter by the names of the options that read it, such as `funnel`; null for our own

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use anyhow::{Result, bail};
 use bloom_wasm::digests::{sort, strangers};
 use bloom_wasm::slots::{LOWEST, LOWEST_URL};
-use bloom_wasm::{Delta, Update};
+use bloom_wasm::{Delta, FilterInfo, Update};
 
 use crate::args::number::{milliseconds, parse_fpr};
 use crate::args::omitted::Omitted;
@@ -40,7 +40,7 @@ pub struct DiffArgs {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The false-positive rate that the added keys add, above 0 and below 1: per check with --profile url, otherwise per
-    /// key. Default a sixteenth of what the base has
+    /// key. Default a sixteenth of what the base has; of an empty one, of what it was made for
     #[arg(long, allow_negative_numbers = true, value_parser = parse_fpr)]
     fpr: Option<f64>,
     #[command(flatten)]
@@ -80,14 +80,19 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     args.omitted.check(profile)?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let hashing = *parent.filter().hashing();
-    let fpr = args.fpr.map(|fpr| hashing.build_fpr(profile, fpr)).unwrap_or_else(|| {
-        // With slots it is the rate of a whole check.
-        let (now, lowest) = match hashing.is_slotted() {
-            true => (parent.filter().url_fpr(), LOWEST_URL),
-            false => (parent.filter().estimated_fpr(), LOWEST),
-        };
-        (now / 16.0).clamp(lowest, 0.5)
-    });
+    let fpr = match args.fpr {
+        Some(fpr) => hashing.build_fpr(profile, fpr),
+        None => {
+            // With slots it is the rate of a whole check.
+            let (now, lowest) = match hashing.is_slotted() {
+                true => (parent.filter().url_fpr(), LOWEST_URL),
+                false => (parent.filter().estimated_fpr(), LOWEST),
+            };
+            // An empty base answers nothing, but says what it was made for.
+            let base = if now > 0.0 { now } else { FilterInfo::of(&parent)?.fpr };
+            (base / 16.0).clamp(lowest, 0.5)
+        }
+    };
 
     let mut child = parent.try_clone()?;
     let (mut live, summary) = members(from_ref(&args.new), profile, hashing, &args.omitted, streams)?;

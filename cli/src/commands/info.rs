@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use bloom_wasm::info::Parameter;
-use bloom_wasm::{Blob, Delta, FilterInfo, Kind, LayerKind, Profile, Stack};
+use bloom_wasm::{Blob, Delta, Filter, FilterInfo, Kind, LayerKind, Profile, Stack};
 
 use crate::args::secret::SecretArgs;
 use crate::files::blob::decode;
@@ -143,8 +143,18 @@ fn foreign_in_words(parameters: &[(&'static str, Parameter)]) -> String {
 fn layers_in_words(stack: &Stack) -> String {
     let includes = stack.layers().iter().filter(|layer| layer.kind() == LayerKind::Include).count();
     let excludes = stack.layers().len() - includes;
+    // As a list of URLs is built whose keys are in two groups.
+    let other_shapes = match (stack.base(), stack.layers().first()) {
+        (Filter::Ribbon(base), Some(first)) => {
+            first.kind() == LayerKind::Include
+                && !base.slots().is_empty()
+                && first.slots().is_disjoint(base.slots())
+        }
+        _ => false,
+    };
     match (includes, excludes) {
         (0, 0) => "none".to_owned(),
+        (1, 0) if other_shapes => "1 that holds the keys of other shapes".to_owned(),
         _ => format!("{includes} that hold more keys, {excludes} of keys that are certainly absent"),
     }
 }
