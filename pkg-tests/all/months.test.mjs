@@ -1,7 +1,8 @@
 /**
  * A feed for months: the tool publishes a list that changes, and a client that follows answers like one that comes new.
  * `KEYS=1000000 HOSTS=hosts.txt.gz node --test pkg-tests/all/months.test.mjs` takes a real list, of a million lines.
- * Prints what a client fetches, and how long a query takes.
+ * Prints what a client fetches, and how long a query takes. The list of URLs is one of hosts at first, and then gets
+ * pages, of other shapes each day.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -13,8 +14,9 @@ import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { root } from "../../scripts/setup.mjs";
 import { installed } from "../installed.mjs";
+import { below, entry, random as mulberry } from "./below.mjs";
 
-const { openFeed, RibbonFilter } = await installed();
+const { openFeed, RibbonFilter, urlExpressions } = await installed();
 const KEYS = Number(process.env.KEYS ?? 20_000);
 const FPR = 1e-3;
 /** When the first list is published. The clients read the clock, to which nothing has expired by then. */
@@ -44,20 +46,56 @@ function bitsToChoose(n, k) {
   return n * (part(k / n) + part(1 - k / n));
 }
 
+/** What a profile's lists are of: its entries, their keys, and questions that are to be answered with yes or with no. */
+const PROFILES = {
+  raw() {
+    const source = hosts();
+    return {
+      take: (count) => Array.from({ length: count }, () => source.next().value),
+      key: (entry) => entry,
+      stranger: (i) => `stranger-${i}.invalid`,
+    };
+  },
+  url() {
+    const next = mulberry(1);
+    let made = 0;
+    const one = (slots) => {
+      const its = entry(made++, slots, next);
+      return { ...its, key: urlExpressions(its.host + its.path + its.query)[0] };
+    };
+    return {
+      options: ["--profile", "url"],
+      publishing: ["--allow-suffixes"],
+      // The slots of hosts of two and of three labels, and later two others each day.
+      take: (count, day) => {
+        const slots = day === 0 ? [0, 0, 6] : [0, (7 * day) % 30, (11 * day + 5) % 30];
+        return Array.from({ length: count }, () => one(slots));
+      },
+      key: ({ key }) => key,
+      opened: (its) => below(its, next),
+      stranger: (i) => `http://www.stranger-${i}.invalid/a/b/?c`,
+    };
+  },
+};
+
 /** Publishes so often, with so many keys added and as many removed each time. */
-async function follow({ publishes, perDay, changed }) {
+async function follow({ profile = "raw", publishes, perDay, changed }) {
+  const { options = [], publishing = [], take, key, opened, stranger } = PROFILES[profile]();
   const work = mkdtempSync(join(tmpdir(), "bloom-wasm-months-"));
   tool(work, "feed", "keygen", "-o", "key");
-  tool(work, "feed", "init", "public", "--state", "state", "--fpr", String(FPR));
+  tool(work, "feed", "init", "public", "--state", "state", "--fpr", String(FPR), ...options);
   const publicKey = createPublicKey(readFileSync(join(work, "key"))).export({ format: "jwk" }).x;
 
-  const source = hosts();
-  const take = (count) => Array.from({ length: count }, () => source.next().value);
-  const live = take(KEYS);
+  const live = take(KEYS, 0);
+  let added = live;
   const removed = new Set();
   const next = random();
-  const strangers = lines(Array.from({ length: Math.min(200_000, 2 * KEYS) }, (_, i) => `stranger-${i}.invalid`));
-  const stranger = (answers) => sum(answers) / answers.length;
+  const count = Math.min(200_000, 2 * KEYS);
+  const strangers = Array.from({ length: count }, (_, i) => stranger(i));
+  /** How many of these a filter has: keys, or URLs of a list of them. */
+  const ask = (filter, questions) =>
+    profile === "url" ? questions.map((url) => Number(filter.hasUrl(url))) : [...filter.hasLines(lines(questions))];
+  const mean = (answers) => sum(answers) / answers.length;
 
   let fetched = 0;
   const fetch = async (url) => {
@@ -66,16 +104,16 @@ async function follow({ publishes, perDay, changed }) {
     return new Response(bytes);
   };
   const open = () => openFeed("https://feed.invalid/feed.json", { publicKey, fetch, cache: null });
-  const full = publishes * RibbonFilter.from(live, { fpr: FPR }).toBytes().length;
+  const full = publishes * RibbonFilter.from(live.map(key), { fpr: FPR, profile }).toBytes().length;
   const report = { first: 0, full, deepest: 0, worstFpr: 0, oftenest: 0 };
   let follower;
   let deepest;
   let base;
   for (let publish = 0; publish <= publishes; publish++) {
-    writeFileSync(join(work, "list"), lines(live));
+    writeFileSync(join(work, "list"), lines(live.map(key)));
     const hours = Math.floor((publish * 24) / perDay);
     const time = new Date(BEGUN + hours * 3_600_000).toISOString();
-    tool(work, ..."feed publish public list --state state --sign key --created-at".split(" "), time);
+    tool(work, ..."feed publish public list --state state --sign key --created-at".split(" "), time, ...publishing);
 
     const before = fetched;
     if (follower) assert.equal(await follower.update(), true);
@@ -86,24 +124,26 @@ async function follow({ publishes, perDay, changed }) {
     fetched = soFar;
     assert.equal(newcomer.generation, follower.generation);
 
-    const members = lines(live);
-    const gone = lines(removed);
-    const [missed, goneRate, strangerRate] = [follower, newcomer]
-      .map(({ filter }) => {
-        const answers = filter.hasLines(members);
-        assert.equal(sum(answers), live.length, `a member is lost in publish ${publish}`);
-        return [filter.hasLines(gone), filter.hasLines(strangers)];
-      })
-      .reduce((one, other) => {
-        assert.ok(Buffer.compare(one[0], other[0]) === 0 && Buffer.compare(one[1], other[1]) === 0);
-        return [0, removed.size ? stranger(one[0]) : 0, stranger(one[1])];
-      });
-    assert.equal(missed, 0);
+    const members = lines(live.map(key));
+    const gone = lines([...removed].map(key));
+    // What a browser opens below them: all that are new, and some of the others.
+    const asked = opened ? [...added, ...live.slice(0, 1000)].map(opened) : [];
+    const [one, other] = [follower, newcomer].map(({ filter }) => {
+      const answers = filter.hasLines(members);
+      assert.equal(sum(answers), live.length, `a member is lost in publish ${publish}`);
+      const missed = asked.filter((url) => !filter.hasUrl(url));
+      assert.deepEqual(missed, [], `URLs are missed in publish ${publish}`);
+      return { gone: filter.hasLines(gone), strangers: ask(filter, strangers) };
+    });
+    assert.deepEqual(one, other);
+    const goneRate = removed.size ? mean(one.gone) : 0;
+    const strangerRate = mean(one.strangers);
     const { estimatedFpr, files, fpr } = follower.info();
-    assert.ok(estimatedFpr <= fpr, `${estimatedFpr} is over the budget`);
+    const { urlFpr, maxUrlFpr } = follower.filter.info();
+    assert.ok((urlFpr ?? estimatedFpr) <= fpr, `${urlFpr ?? estimatedFpr} is over the budget`);
     // Five standard deviations of so many tries.
-    const most = (count) => FPR + 5 * Math.sqrt(FPR / count);
-    assert.ok(strangerRate <= most(strangers.length / 25), `${strangerRate} in publish ${publish}`);
+    const most = (count, rate = FPR) => rate + 5 * Math.sqrt(rate / count);
+    assert.ok(strangerRate <= most(strangers.length, maxUrlFpr ?? FPR), `${strangerRate} in publish ${publish}`);
     assert.ok(removed.size === 0 || goneRate <= most(removed.size), `${goneRate} of the removed in publish ${publish}`);
     report.worstFpr = Math.max(report.worstFpr, strangerRate);
     report.oftenest = Math.max(report.oftenest, goneRate);
@@ -112,14 +152,15 @@ async function follow({ publishes, perDay, changed }) {
     newcomer.close();
 
     for (let i = 0; i < changed; i++) {
-      const [key] = live.splice(Math.floor(next() * live.length), 1);
-      removed.add(key);
+      const [entry] = live.splice(Math.floor(next() * live.length), 1);
+      removed.add(entry);
     }
-    live.push(...take(changed));
+    added = take(changed, publish + 1);
+    live.push(...added);
   }
   const day = (bitsToChoose(KEYS, changed) + changed * Math.log2(1 / FPR)) / 8;
   const bound = (KEYS * Math.log2(1 / FPR)) / 8 + publishes * day;
-  return { ...report, fetched, bound, times: times(base, deepest, live) };
+  return { ...report, fetched, bound, times: times(base, deepest, live.map(key)) };
 }
 
 /** How much longer `has` of a string of 60 characters takes on one filter than on another. Interleaved medians. */
@@ -145,6 +186,13 @@ for (const { name, ...how } of [
     publishes: 240,
     perDay: 24,
     changed: KEYS / 5000,
+  },
+  {
+    name: "60 days of URLs, 1 % a day, of other shapes",
+    profile: "url",
+    publishes: 60,
+    perDay: 1,
+    changed: KEYS / 100,
   },
 ]) {
   test(`a feed for ${name}`, { timeout: 3_600_000 }, async () => {

@@ -9,7 +9,7 @@ export const LISTED = ["evil.example", "192.0.2.7", "[2001:db8::7]", "xn--bcher-
 const BASE = "http://base.test/";
 
 /** Numbers from 0 to below 1, the same every time: mulberry32. */
-function random(seed) {
+export function random(seed) {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;
     let x = Math.imul(seed ^ (seed >>> 15), 1 | seed);
