@@ -6,7 +6,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use bloom_wasm::Error;
 use bloom_wasm::keys::Platform;
 use bloom_wasm::keys::native::Native;
-use bloom_wasm::keys::url::{self, Canonical, canonicalize, clean, has_port, missing_scheme, plain};
+use bloom_wasm::keys::url::{
+    self, Canonical, any_root, canonicalize, clean, has_port, missing_scheme, plain,
+};
+use bloom_wasm::slots::Slots;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -869,6 +872,44 @@ fn what_is_plain() {
 }
 
 /// Texts that are likely to be an address.
+/// Hosts of up to 64 bytes are read by bits. So all lengths around that, with labels of every length.
+#[test]
+fn hosts_of_every_length() {
+    let mut plain_ones = 0;
+    for length in 1..=100 {
+        for label in 1..=length {
+            let host: String =
+                (0..length).map(|i| if i % (label + 1) == label { '.' } else { 'a' }).collect();
+            for odd in ["", "-", "--", "..", "9"] {
+                let mut host = host.clone();
+                host.replace_range(length - odd.len().min(length).., odd);
+                for end in ["", "/", "/a", "/b/c?d"] {
+                    let url = format!("https://{host}{end}");
+                    let read = canonicalize(url.as_bytes()).unwrap();
+                    let canonical = naive::canonicalize(url.as_bytes());
+                    assert_eq!(read.as_ref().map(|url| text(url.as_bytes())), canonical, "{url}");
+                    let (Some(read), Some(canonical)) = (read, canonical) else { continue };
+                    assert_eq!(keys(&read), naive::keys(&canonical), "{url}");
+                    let mut roots = Vec::new();
+                    let note = |_: u32, key: &[u8]| {
+                        roots.push(text(key));
+                        false
+                    };
+                    if any_root(url.as_bytes(), Slots::ANY, note).is_some() {
+                        plain_ones += 1;
+                        let mut wanted = naive::keys(&canonical);
+                        wanted.retain(|key| key.find('/') == Some(key.len() - 1));
+                        roots.sort();
+                        wanted.sort();
+                        assert_eq!(roots, wanted, "{url}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(plain_ones > 5_000, "{plain_ones}");
+}
+
 fn address() -> impl Strategy<Value = String> {
     let number = prop_oneof![
         (0_u64..300).prop_map(|n| n.to_string()),
