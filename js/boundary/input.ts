@@ -98,6 +98,19 @@ export function asBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array {
   return new Uint8Array(attempt(`bytes must be an ArrayBuffer or a Uint8Array, not ${typeName(bytes)}`, buffer));
 }
 
+/** The text of a URL. Throws `invalid_key` for anything but a string or a URL. */
+export function urlText(url: string | URL): string {
+  if (typeof url === "string") return url;
+  let href: unknown;
+  try {
+    href = url instanceof URL && url.href;
+  } catch {
+    // Such as a Proxy of a URL.
+  }
+  if (typeof href === "string") return href;
+  throw new FilterError("invalid_key", `a URL must be a string or a URL, not ${typeName(url)}`);
+}
+
 /** A copy of the secret in some options, if there is one. No message shows any of it. */
 export function secretIn(options: unknown): Uint8Array | undefined {
   const secret: unknown = attempt("options must be an object", () => Object(options).secret);

@@ -8,8 +8,8 @@ import { call, release } from "../boundary/call.js";
 import { concat, invalidParameter, isA, requireType, secretIn } from "../boundary/input.js";
 import { networkError, quietly, readAll, requireSignal, unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
-import { type OpenOptions, open } from "../filter/load.js";
 import type { LoadOptions } from "../filter/reading.js";
+import { type OpenOptions, open } from "../filter/receive.js";
 import { cacheStorage, type FeedCache, FeedStore, requireCache } from "./cache.js";
 import {
   checkOf,

@@ -21,7 +21,8 @@ import { known } from "../boundary/known.js";
 import { Batch, put } from "../boundary/scratch.js";
 import { FilterError } from "../error.js";
 import { areNumbers, foreignKey, numberIn } from "../foreign/keys.js";
-import { type DecodeOptions, decoding, loading } from "./reading.js";
+import type { AskableFilter } from "./askable.js";
+import { type DecodeOptions, decoding, loading, refuseFrom } from "./reading.js";
 import { putUrl } from "./url.js";
 
 /** @internal What WebAssembly holds of a filter. */
@@ -43,7 +44,7 @@ const NO_FILTER =
 
 /** A membership filter of any kind. "Maybe present" may be wrong, at a known rate; "definitely absent" never is. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
-export abstract class Filter<K extends AnyKey = AnyKey> {
+export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter<K> {
   /** Nothing else refers to it. A freed filter has none. */
   #raw: RawFilter | undefined;
 
@@ -267,12 +268,6 @@ export function holdAs(raw: RawFilter, wanted: FilterClass): Filter {
   const kind = call(() => raw.kind);
   release(raw);
   throw new FilterError("wrong_kind", `the blob holds a filter of kind ${kind}`);
-}
-
-/** @internal Throws if the options ask for the bytes of other software, where only our own blobs are read. */
-export function refuseFrom(options: unknown): void {
-  if (attempt("options must be an object", () => Object(options).from) !== undefined)
-    throw invalidParameter('from is an option of load, decode and ForeignFilter.decode of "bloom-wasm" only');
 }
 
 /** Whether the first class is the second one, or the second one extends it. */

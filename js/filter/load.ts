@@ -2,15 +2,11 @@
 
 import { Incoming } from "../bloom_wasm.js";
 import { call, release } from "../boundary/call.js";
-import { asBytes, attempt, invalidParameter, requireType, secretIn, typeName } from "../boundary/input.js";
+import { secretIn } from "../boundary/input.js";
 import { known } from "../boundary/known.js";
-import { networkError, quietly, readAll, requireSignal, toWeb, unlessAborted } from "../boundary/stream.js";
-import { FilterError } from "../error.js";
-import { type Filter, hold, refuseFrom } from "./filter.js";
-import { type LoadOptions, loading } from "./reading.js";
-
-/** What {@link load} can load a blob from. */
-export type Source = string | URL | Request | Response | Promise<Response> | Blob | ArrayBuffer | Uint8Array;
+import { type Filter, hold } from "./filter.js";
+import { type LoadOptions, loading, refuseFrom } from "./reading.js";
+import { receive, type Source } from "./receive.js";
 
 /**
  * Loads a blob and decodes it. A URL is fetched. In Node, Deno and Bun, a `file:` URL is read as a stream.
@@ -34,175 +30,19 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   );
 }
 
-/** @internal What takes the bytes of a filter that arrives. */
-export type Receiver = Pick<Incoming, "push" | "expectedLength" | "toBytes" | "decode" | "free">;
+/** @internal What takes the bytes of a filter in WebAssembly. */
+export type RawReceiver = Pick<Incoming, "push" | "expectedLength" | "toBytes" | "decode" | "free">;
 
 /** @internal Loads a filter into a receiver, and frees that. */
-export async function loadInto(source: Source, options: LoadOptions, receiver: Receiver): Promise<Filter> {
+export async function loadInto(source: Source, options: LoadOptions, raw: RawReceiver): Promise<Filter> {
   try {
-    return await receive(source, options, receiver);
-  } finally {
-    release(receiver);
-  }
-}
-
-async function receive(source: Source, options: LoadOptions, incoming: Receiver): Promise<Filter> {
-  const { signal, onProgress, maxBytes = Infinity, integrity, fetch } = options;
-  requireType("function", { onProgress, fetch });
-  requireType("string", { integrity });
-  requireType("number", { maxBytes });
-  requireSignal(signal);
-  if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be 0 or more");
-  const { stream, total, hint } = await open(source, { signal, fetch });
-  const most = Math.min(maxBytes, 0x7fff_ffff);
-  const requireRoom = (length: number) => {
-    if (length > most) throw new FilterError("too_large", `the blob has ${length} bytes, more than ${most}`);
-  };
-  try {
-    let loaded = 0;
-    let expected = 0; // the blob's length according to its header, once that has arrived
-    let next = 0; // read the header again once this many bytes have arrived
-    let room = 0;
-    const requireEnd = () => {
-      if (expected === 0 || loaded <= expected) return;
-      throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
-    };
-    if (!hint) requireRoom(total ?? 0);
-    await readAll(stream, signal, (chunk) => {
-      loaded += chunk.length;
-      requireRoom(loaded);
-      requireEnd();
-      // Never more than the whole: at the end, doubling the room would waste memory.
-      if (loaded > room) room = expected === 0 || expected > 2 * room ? Math.max(loaded, 2 * room) : expected;
-      call(() => incoming.push(chunk, room));
-      if (expected === 0 && loaded >= next) {
-        // A header may have thousands of levels in it. Reading it again for each chunk would take minutes.
-        next = 2 * loaded;
-        expected = call(() => incoming.expectedLength());
-        requireRoom(expected);
-        requireEnd();
-        // Make room for the whole at once, but not for a lot if only the header says so.
-        if (expected > 0 && (expected === total || expected <= 1 << 24)) room = Math.max(expected, loaded);
-      }
-      onProgress?.({ loaded, total: loaded <= total! ? total : undefined });
+    return await receive(source, options, {
+      push: (bytes, room) => call(() => raw.push(bytes, room)),
+      expectedLength: () => call(() => raw.expectedLength()),
+      toBytes: () => call(() => raw.toBytes()),
+      decode: () => hold(call(() => raw.decode())),
     });
-    if (integrity !== undefined) {
-      await requireIntegrity(
-        call(() => incoming.toBytes()),
-        integrity,
-      );
-      signal?.throwIfAborted();
-    }
-    return hold(call(() => incoming.decode()));
-  } catch (error) {
-    void quietly(() => stream.cancel?.(error));
-    throw error;
+  } finally {
+    release(raw);
   }
-}
-
-interface Opened {
-  stream: ReadableStream<Uint8Array>;
-  /** The length that the transport promises, if it does. */
-  total?: number | undefined;
-  /** Whether that may instead be the length before decompression. */
-  hint?: boolean;
-}
-
-/** @internal How to open a source. */
-export interface OpenOptions extends Pick<LoadOptions, "signal" | "fetch"> {
-  /** What HTTP caches may do, where that is known. */
-  cache?: RequestCache | undefined;
-}
-
-/** @internal Opens a source, unless the signal aborts first. */
-export async function open(source: Source, options: OpenOptions): Promise<Opened> {
-  const { signal } = options;
-  signal?.throwIfAborted();
-  const opening = openAny(source, options);
-  return unlessAborted(opening, signal).catch((error: unknown) => {
-    // If it opens after all, nobody will read it.
-    void quietly(async () => (await opening).stream.cancel());
-    signal?.throwIfAborted();
-    throw error;
-  });
-}
-
-/** Opens a source. It is recognised by its properties, because polyfills and other realms have other classes. */
-async function openAny(source: Source, options: OpenOptions): Promise<Opened> {
-  if (typeof source === "string") return openUrl(source, options);
-  const names = ["stream", "size", "href", "then", "ok", "url"];
-  const [stream, size, href, then, ok, url] = attempt("load takes a URL, a response or bytes", () =>
-    names.map((name) => Object(source)[name]),
-  );
-  if (typeof stream === "function") return { stream: (source as Blob).stream(), total: size };
-  if (typeof href === "string") return openUrl(href, options);
-  if (typeof then === "function" || typeof ok === "boolean") return openResponse(source as Response, "the response");
-  if (typeof url === "string") return openResponse(request(source as Request, options), url);
-  // From a copy: a Blob doesn't accept bytes that are shared or may shrink.
-  const blob = new Blob([asBytes(source as Uint8Array).slice() as Uint8Array<ArrayBuffer>]);
-  return { stream: blob.stream(), total: blob.size };
-}
-
-function openUrl(url: string, options: OpenOptions): Promise<Opened> {
-  return /^[\0- ]*file:/i.test(url) ? openFile(url) : openResponse(request(url, options), url);
-}
-
-async function request(input: string | Request, options: OpenOptions): Promise<Response> {
-  const { signal, fetch = globalThis.fetch, cache } = options;
-  try {
-    if (cache) return await fetch(input, { signal, cache });
-  } catch (error) {
-    // Cloudflare's workerd throws for the option itself until a compatibility date of 2024-11-11, and for single modes
-    // after it.
-    if (!/\bcache\b/.test(Object(error).message)) throw error;
-  }
-  return fetch(input, { signal });
-}
-
-async function openResponse(promise: Response | Promise<Response>, name: string): Promise<Opened> {
-  const response = await Promise.resolve(promise).catch((cause: unknown) => {
-    if (Object(cause).name === "AbortError") throw cause;
-    throw networkError(`${name} could not be fetched`, cause);
-  });
-  const { ok, status, url, type, body, bodyUsed, headers } = Object(response) as Response;
-  if (typeof ok !== "boolean") throw invalidParameter(`can't load a filter from a promise of ${typeName(response)}`);
-  if (!ok) throw new FilterError("http", `${url || name} answered with status ${status}`, { cause: response });
-  if (bodyUsed) throw invalidParameter("the response's body has been read already");
-  // The Content-Length of a compressed body isn't its real length. Across origins the encoding may be hidden.
-  const length = headers?.has("content-encoding") ? null : headers?.get("content-length");
-  const stream = body ?? new Blob([]).stream();
-  return { stream, total: /^\d+$/.test(length ?? "") ? Number(length) : undefined, hint: type === "cors" };
-}
-
-async function openFile(url: string): Promise<Opened> {
-  // Not an import, because bundlers for browsers would fail on it.
-  const fs = globalThis.process?.getBuiltinModule?.("node:fs");
-  if (!fs) throw new FilterError("network", `${url}: this runtime can't read files`);
-  try {
-    const path = new URL(url);
-    const { size } = await fs.promises.stat(path);
-    // Devices and files in /proc have a size of 0, but may have bytes all the same.
-    return { stream: toWeb(fs.createReadStream(path)), total: size || undefined };
-  } catch (cause) {
-    throw networkError(`${url} could not be read`, cause);
-  }
-}
-
-/**
- * Compares the bytes with hashes as in a script tag: `sha256-`, `sha384-` or `sha512-`, base64, and maybe options after
- * a question mark. One of the hashes with the most bits must match. Other words are ignored; if there is nothing else,
- * this throws.
- */
-async function requireIntegrity(bytes: Uint8Array, integrity: string): Promise<void> {
-  if (!crypto.subtle) throw new FilterError("integrity", "only pages served over https can check integrity");
-  const hashes = integrity.split(/\s+/).map((word) => /^sha(256|384|512)-([\w+/-]+)=*(\?|$)/.exec(word) ?? []);
-  const most = Math.max(...hashes.map(([, bits = 0]) => Number(bits)));
-  if (most > 0) {
-    const digest = new Uint8Array(await crypto.subtle.digest(`SHA-${most}`, bytes as Uint8Array<ArrayBuffer>));
-    const fitting = btoa(String.fromCharCode(...digest)).replace(/=+$/, "");
-    for (const [, bits, hash] of hashes) {
-      if (Number(bits) === most && hash!.replaceAll("-", "+").replaceAll("_", "/") === fitting) return;
-    }
-  }
-  throw new FilterError("integrity", "the bytes match none of the hashes in integrity");
 }

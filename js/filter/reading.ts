@@ -1,5 +1,6 @@
 /** The options of those who read blobs. */
 
+import { attempt, invalidParameter } from "../boundary/input.js";
 import type { Every } from "../boundary/known.js";
 
 /** The options of {@link decode}. */
@@ -42,3 +43,9 @@ export const loading = {
   integrity: 1,
   fetch: 1,
 } satisfies Every<LoadOptions | { from: string }>;
+
+/** @internal Throws if the options ask for the bytes of other software, where only our own blobs are read. */
+export function refuseFrom(options: unknown): void {
+  if (attempt("options must be an object", () => Object(options).from) !== undefined)
+    throw invalidParameter('from is an option of load, decode and ForeignFilter.decode of "bloom-wasm" only');
+}

@@ -2,21 +2,12 @@
 
 import { canonicalizeUrl as canonicalize, urlExpressions as expressions } from "../bloom_wasm.js";
 import { call } from "../boundary/call.js";
-import { typeName } from "../boundary/input.js";
+import { urlText } from "../boundary/input.js";
 import { put } from "../boundary/scratch.js";
-import { FilterError } from "../error.js";
 
 /** @internal Puts a URL into the scratch. Returns its length in bytes. */
 export function putUrl(url: string | URL): number {
-  if (typeof url === "string") return put(url);
-  let href: unknown;
-  try {
-    href = url instanceof URL && url.href;
-  } catch {
-    // Such as a Proxy of a URL.
-  }
-  if (typeof href === "string") return put(href);
-  throw new FilterError("invalid_key", `a URL must be a string or a URL, not ${typeName(url)}`);
+  return put(urlText(url));
 }
 
 /**

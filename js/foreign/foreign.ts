@@ -17,8 +17,9 @@ import {
   requireClass,
   WrappedFilter,
 } from "../filter/filter.js";
-import { load as loadBlob, loadInto, type Source } from "../filter/load.js";
+import { load as loadBlob, loadInto } from "../filter/load.js";
 import { type DecodeOptions, decoding, type LoadOptions, loading } from "../filter/reading.js";
+import type { Source } from "../filter/receive.js";
 import { foreignKey } from "./keys.js";
 
 /** What the keys of a Guava filter are: the funnel that it was made with. */

@@ -4,7 +4,7 @@ import { isStarted } from "../boundary/call.js";
 import { concat, isA } from "../boundary/input.js";
 import { readAll } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
-import { open, type Source } from "../filter/load.js";
+import { open, type Source } from "../filter/receive.js";
 import { start } from "./start.js";
 
 /**
