@@ -1,0 +1,62 @@
+/** The bytes of a key, where they are hashed. FORMAT.md section 3: text is UTF-8, and a lone surrogate U+FFFD. */
+
+import { type Key, lengthOf } from "../boundary/input.js";
+
+/** Keys of up to so many bytes have their place already. A longer one has one of its own until the next key comes. */
+const SHORT = 1 << 14;
+
+/** Up to this length a loop copies ASCII faster than `encodeInto`. */
+const LOOP = 64;
+
+let short: Uint8Array<ArrayBuffer> | undefined;
+
+/** The place of the last key. */
+let bytes: Uint8Array<ArrayBuffer>;
+
+/** The same. The key begins at 0. */
+export let scratch: DataView<ArrayBuffer>;
+
+let encoder: TextEncoder | undefined;
+
+/** Not made in advance, so that a runtime that lacks the class says so where it is needed. */
+export function utf8(text: string): Uint8Array<ArrayBuffer> {
+  encoder ??= new TextEncoder();
+  return encoder.encode(text);
+}
+
+function use(its: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  if (its !== bytes) {
+    bytes = its;
+    scratch = new DataView(bytes.buffer);
+  }
+  return bytes;
+}
+
+/** A scratch of at least so many bytes. */
+export function roomFor(length: number): Uint8Array<ArrayBuffer> {
+  short ??= new Uint8Array(SHORT);
+  return use(length > SHORT ? new Uint8Array(length) : short);
+}
+
+/** Puts a key into the scratch. Returns its length in bytes. Throws `invalid_key` for what is none. */
+export function put(key: Key): number {
+  if (typeof key !== "string") {
+    const length = lengthOf(key, "a key must be a string or a", "invalid_key");
+    roomFor(length).set(key);
+    return length;
+  }
+  const { length } = key;
+  if (length > SHORT / 3) return use(utf8(key)).length;
+  const its = roomFor(0);
+  if (length <= LOOP) {
+    let i = 0;
+    for (; i < length; i++) {
+      const code = key.charCodeAt(i);
+      if (code > 0x7f) break;
+      its[i] = code;
+    }
+    if (i === length) return length;
+  }
+  encoder ??= new TextEncoder();
+  return encoder.encodeInto(key, its).written;
+}

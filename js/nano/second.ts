@@ -1,0 +1,208 @@
+/** How else a browser may read a URL. FORMAT.md section 10, "The second reading". */
+
+import { type Canonical, canonical } from "./canonical.js";
+import { isJoiner, isNewer, modern } from "./characters.js";
+import { decode, encode } from "./punycode.js";
+import {
+  cut,
+  escaped,
+  hasPort,
+  isAscii,
+  lower,
+  schemeLength,
+  special,
+  toBytes,
+  unescaped,
+  withoutPort,
+  withoutUser,
+} from "./text.js";
+
+/** What the runtime's parser makes of a text. Undefined if it refuses it. */
+export function parse(text: string): string | undefined {
+  try {
+    return new URL(text).href;
+  } catch (error) {
+    // Anything else says nothing about the text: the stack has run out, or there is no parser.
+    if (Object(error).name !== "TypeError") throw error;
+    return undefined;
+  }
+}
+
+/** How a browser takes apart the bytes of a text. */
+interface Taken {
+  scheme: string;
+  /** Without the user. */
+  host: string;
+  path: string;
+  /** With its question mark, or the fragment. */
+  query: string;
+  /** Whether the authority is ASCII without escapes. */
+  isSimple: boolean;
+}
+
+function take(bytes: string): Taken | undefined {
+  const length = schemeLength(bytes);
+  const named = special(bytes.slice(0, length));
+  if (!named && (/^([?#]|\/([^/\\]|$))/.test(bytes) || (length > 0 && !hasPort(bytes)))) return undefined;
+  const [, rest] = cut(named ? bytes.slice(length + 1) : bytes, /[^/\\]/);
+  const [authority, after] = cut(rest, /[/\\?#]/);
+  const [path, query] = cut(after, /[?#]/);
+  const isSimple = isAscii(authority) && !authority.includes("%");
+  return { scheme: named ?? "http", host: withoutUser(authority), path, query, isSimple };
+}
+
+/**
+ * Bytes as text. A byte that isn't part of UTF-8 becomes a lone surrogate, U+DC00 and its value.
+ */
+function toText(bytes: string): string {
+  return bytes.replace(
+    /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\x80-\xff]/g,
+    (some) => {
+      try {
+        return decodeURIComponent(escaped(some));
+      } catch {
+        return some.replace(/./gs, (byte) => String.fromCharCode(0xdc00 + byte.charCodeAt(0)));
+      }
+    },
+  );
+}
+
+/** The inverse of {@link toText}. */
+function toHost(text: string): string {
+  if (isAscii(text)) return text;
+  const parts = text.split(/([\udc80-\udcff])/u);
+  return parts.map((part, i) => (i % 2 ? String.fromCharCode(part.charCodeAt(0) - 0xdc00) : toBytes(part))).join("");
+}
+
+/** The host with the characters of the newest tables, and its port. */
+function modernHost(host: string, joiners: boolean): string {
+  // Twice, because what one round makes of a character may complete an escape.
+  for (let i = 0; i < 2; i++) host = toHost(modern(toText(unescaped(host)), joiners));
+  return host;
+}
+
+/** Whether a host is longer than any that a browser opens. Parsers may take minutes for it. */
+function isLong(host: string): boolean {
+  return (
+    host.replace(/[0.]/g, "").length >= 4096 ||
+    host.split(".").some((label) => label.length >= 1000 && label.replace(/0/g, "").length >= 64)
+  );
+}
+
+/** Whether the host of a text is long. */
+export function hasLongHost(text: string): boolean {
+  const host = text.length > 300 ? take(toBytes(text))?.host : undefined;
+  return host !== undefined && host.length >= 1000 && isLong(modernHost(host, false));
+}
+
+/** Another way in which a URL may be read. */
+interface Second {
+  url: Canonical;
+  /** Whether this is how the newest parsers read it, which lists go by, and the runtime's parser doesn't. */
+  isNewer: boolean;
+}
+
+/** How a browser may read a text that the runtime's parser refused or reads by another version of Unicode. */
+export function secondReading(text: string, refused: boolean): Second | undefined {
+  const taken = take(toBytes(text));
+  if (!taken || (taken.isSimple && !refused)) return undefined;
+  const plain = unescaped(taken.host);
+  // Only if joiners may be dropped is it another reading than the parser's.
+  const host = withoutPort(modernHost(taken.host, refused));
+  const labels = new Labels(isLong(host), refused);
+  const mayBeNewer = refused
+    ? !isAscii(plain) || host.split(".").some((label) => /^xn--/i.test(label))
+    : // U+1E9E: the only character that older tables map, and differently.
+      plain.includes("\xe1\xba\x9e");
+  let parts: string[];
+  if (host[0] === "[" && host.length < 1000) {
+    const bytes = Uint8Array.from(host, (byte) => byte.charCodeAt(0));
+    parts = [
+      Array.from(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes), (char) => labels.ascii(char)).join(""),
+    ];
+  } else {
+    parts = host.split(".");
+    if (parts.length > 128) return undefined;
+    parts = parts.map((label) => labels.ascii(toText(label)));
+  }
+  const url = canonical(`${taken.scheme}://${parts.join(".")}${taken.path.replace(/\\/g, "/")}${taken.query}`);
+  return url && { url, isNewer: mayBeNewer && (labels.isNewer || !refused) };
+}
+
+/** The URL Standard's forbidden domain code points, and what stands for bytes that were no text. */
+const FORBIDDEN = /[\0- #%/:<>?@[-^|\x7f\ufffd\udc80-\udcff]/u;
+
+/** The labels of a host on their way into ASCII. */
+class Labels {
+  readonly #isLong: boolean;
+  /** Whether all labels so far are as the newest parsers read them. */
+  isNewer: boolean;
+
+  constructor(isLong: boolean, isNewer: boolean) {
+    this.#isLong = isLong;
+    this.isNewer = isNewer;
+  }
+
+  /** An international label, or a character of an address, in ASCII. It stays as it is if it can't be one. */
+  ascii(label: string): string {
+    if (this.#isLong) return this.#stays(label);
+    const isPlain = isAscii(label);
+    const isEncoded = isPlain && this.isNewer && /^xn--/i.test(label);
+    if (isPlain && !isEncoded) return label;
+    const its = parsed(label);
+    if (its !== undefined) return its;
+    if (isEncoded) {
+      // The newest parsers take it if it is what they would write.
+      const text = decode(lower(label));
+      const isSame = text !== undefined && this.#modern(text) === lower(label);
+      this.isNewer &&= isSame;
+      return label;
+    }
+    if (FORBIDDEN.test(label)) return this.#stays(label);
+    const joined = Array.from(label)
+      .filter((char) => !isJoiner(char))
+      .join("");
+    return joined === label ? this.#modern(label) : this.ascii(joined);
+  }
+
+  #stays(label: string): string {
+    this.isNewer = false;
+    return toHost(label);
+  }
+
+  /**
+   * A label that the parser refuses, as one with newer tables may read it: what the parser makes of each character, by
+   * itself or after a letter that combines with none, since a label can't begin with a mark. What it doesn't know is
+   * newer than its tables.
+   */
+  #modern(label: string): string {
+    let hasNewer = false;
+    let text = "";
+    for (const char of label) {
+      if (isAscii(char)) {
+        text += lower(char);
+        continue;
+      }
+      hasNewer ||= isNewer(char);
+      const known = knownAs("", char) ?? knownAs("中", char);
+      if (known === undefined) this.isNewer &&= isNewer(char);
+      text += known ?? char.normalize("NFC").toLowerCase().normalize("NFC");
+    }
+    this.isNewer &&= hasNewer;
+    // Some characters stand for a dot, and more.
+    return text.normalize("NFC").split(".").map(encode).join(".");
+  }
+}
+
+/** What the parser makes of a label. It gets an escape for each byte that isn't part of UTF-8. */
+function parsed(label: string): string | undefined {
+  const href = parse(`http://${label.replace(/[\udc80-\udcff]/gu, (byte) => escaped(toHost(byte)))}.a/`);
+  return href?.startsWith("http://") && href.endsWith(".a/") ? href.slice(7, -3) : undefined;
+}
+
+/** What the parser makes of a character after a text. */
+function knownAs(before: string, char: string): string | undefined {
+  const label = parsed(before + char);
+  const text = label && decode(label);
+  return text?.startsWith(before) ? text.slice(before.length) : undefined;
+}

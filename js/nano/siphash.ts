@@ -1,0 +1,62 @@
+/** SipHash-2-4, the digest of a key of a keyed filter. FORMAT.md section 3. */
+
+import { carry } from "./words.js";
+import { digest } from "./xxh64.js";
+
+/** The four numbers of the state, of each the low half first. */
+const v = /* @__PURE__ */ new Int32Array(8);
+
+/** Adds one number to another, rotates the other by `by`, below 32, and folds the sum into it. */
+function mix(to: number, other: number, by: number): void {
+  const [low, high] = [v[other]!, v[other + 1]!];
+  v[to] = v[to]! + low;
+  v[to + 1] = v[to + 1]! + high + carry(v[to]!, low);
+  v[other] = ((low << by) | (high >>> (32 - by))) ^ v[to]!;
+  v[other + 1] = ((high << by) | (low >>> (32 - by))) ^ v[to + 1]!;
+}
+
+/** Rotates a number by 32. */
+function swap(which: number): void {
+  [v[which], v[which + 1]] = [v[which + 1]!, v[which]!];
+}
+
+function rounds(count: number): void {
+  while (count-- > 0) {
+    mix(0, 2, 13);
+    swap(0);
+    mix(4, 6, 16);
+    mix(0, 6, 21);
+    mix(4, 2, 17);
+    swap(4);
+  }
+}
+
+/** Puts the SipHash of the bytes from `at` to `end` under a key of 16 bytes, as four numbers, into {@link digest}. */
+export function siphash(view: DataView, at: number, end: number, key: ArrayLike<number>): void {
+  const length = end - at;
+  v.set([0x70736575, 0x736f6d65, 0x6e646f6d, 0x646f7261, 0x6e657261, 0x6c796765, 0x79746573, 0x74656462]);
+  for (let i = 0; i < 8; i++) v[i]! ^= key[i & 3]!;
+  for (let isLast = false; !isLast; at += 8) {
+    let [low, high] = [0, 0];
+    isLast = at + 8 > end;
+    if (isLast) {
+      for (let i = at; i < end; i++) {
+        if (i < at + 4) low |= view.getUint8(i) << (8 * (i - at));
+        else high |= view.getUint8(i) << (8 * (i - at - 4));
+      }
+      high |= length << 24;
+    } else {
+      low = view.getInt32(at, true);
+      high = view.getInt32(at + 4, true);
+    }
+    v[6]! ^= low;
+    v[7]! ^= high;
+    rounds(2);
+    v[0]! ^= low;
+    v[1]! ^= high;
+  }
+  v[4]! ^= 0xff;
+  rounds(4);
+  digest[0] = v[0]! ^ v[2]! ^ v[4]! ^ v[6]!;
+  digest[1] = v[1]! ^ v[3]! ^ v[5]! ^ v[7]!;
+}

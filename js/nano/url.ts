@@ -1,0 +1,64 @@
+/** From a URL to its canonical form and its keys, with the second reading if there is one. FORMAT.md section 10. */
+
+import { FilterError } from "../error.js";
+import { type Canonical, canonical, findKey } from "./canonical.js";
+import { put } from "./scratch.js";
+import { hasLongHost, parse, secondReading } from "./second.js";
+import { hasPort, schemeLength, special, toBytes } from "./text.js";
+
+/** The longest text that the runtime is given, in UTF-16 units. It may become three times as long. */
+const LONGEST = 2 ** 27;
+
+/** A text without tabs and line ends, and without blanks and control characters at both ends. */
+function clean(input: string): string {
+  const text = input.replace(/[\t\n\r]/g, "");
+  let start = 0;
+  let end = text.length;
+  while (start < end && text.charCodeAt(start) < 33) start++;
+  while (end > start && text.charCodeAt(end - 1) < 33) end--;
+  return text.slice(start, end);
+}
+
+/** The canonical form by the runtime's parser, and whether that refused the text, or wasn't asked. */
+function first(text: string): [Canonical | undefined, boolean] {
+  if (!hasLongHost(text)) {
+    const href = parse(text);
+    if (href !== undefined) {
+      if (special(href.slice(0, schemeLength(href)))) return [canonical(href), false];
+      if (!hasPort(text)) return [undefined, false];
+    }
+    // Refused, or a host and a port that look like a scheme.
+    const isSlash = text.startsWith("/");
+    const prefix = isSlash && text[1] === "/" ? "http:" : "http://";
+    const isLocal = prefix === "http://" && /^[/?#]/.test(text);
+    const again = isLocal || (schemeLength(text) > 0 && !hasPort(text)) ? undefined : parse(prefix + text);
+    if (again !== undefined) return [canonical(again), false];
+  }
+  return [canonical(toBytes(text)), true];
+}
+
+/** What a URL that isn't plain is looked up by: its canonical form, then a second reading if it differs. */
+export function readings(input: string): [Canonical | undefined, Canonical | undefined] {
+  if (input.length > LONGEST) throw new FilterError("too_large", `there is no room for a URL of ${input.length} bytes`);
+  const text = clean(input);
+  const [url, refused] = first(text);
+  const second = secondReading(text, refused);
+  if (!second || second.url.text === url?.text) return [url, undefined];
+  if (!second.isNewer) return [url, second.url];
+  // So that lists are the same wherever they are read.
+  return [second.url, refused ? undefined : url];
+}
+
+/** The keys of a URL, each once: those of its canonical form, then those that only the second reading has. */
+export function keys(input: string): string[] {
+  const found = new Set<string>();
+  for (const url of readings(input)) {
+    if (!url) continue;
+    put(url.text);
+    findKey(url, -1, (_, at, end) => {
+      found.add(url.text.slice(at, end));
+      return false;
+    });
+  }
+  return [...found];
+}
