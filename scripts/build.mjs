@@ -28,13 +28,13 @@ const ENTRIES = {
     feature: "builder",
     export: "digestlist_build",
     exports: "index",
-    limits: { wasm: 120_300, javascript: 23_000 },
+    limits: { wasm: 120_300, javascript: 23_100 },
   },
   reader: {
     feature: "reader",
     export: "filter_decode",
     exports: "reader",
-    limits: { wasm: 69_000, javascript: 19_300 },
+    limits: { wasm: 69_000, javascript: 19_450 },
   },
 };
 
@@ -53,6 +53,7 @@ const NANO = [
     'export { FilterError, canonicalizeUrl, decode, Filter, load, urlExpressions } from "./nano.js";',
     16_200,
   ],
+  ["openFeed", 'export { openFeed } from "./nano.js";', 24_000],
 ];
 
 /** The most that the packed package may weigh, the tool for `npx` and all. */

@@ -1,9 +1,8 @@
 /** What a client of a feed or a sharded filter keeps for its next start. */
 
-import { Sha256 } from "../bloom_wasm.js";
-import { call, release } from "../boundary/call.js";
 import { invalidParameter, isBytes, plainBytes } from "../boundary/input.js";
 import { FilterError } from "../error.js";
+import type { Checks } from "./engine.js";
 import {
   type Head,
   type Kind,
@@ -65,6 +64,7 @@ export interface PageOrShard extends SignedFile {
 
 /** @internal What a cache keeps of the feed or sharded filter at a URL, for those who trust these keys. */
 export class FeedStore<P extends Head> {
+  #checks: Checks;
   #cache: FeedCache | null;
   #url: string;
   #keys: TrustedKeys;
@@ -74,7 +74,8 @@ export class FeedStore<P extends Head> {
   /** Whether the cache owes an answer. It is asked nothing more until then. */
   #isSilent = false;
 
-  constructor(cache: FeedCache | null, url: string, keys: TrustedKeys, kind: Kind<P>) {
+  constructor(checks: Checks, cache: FeedCache | null, url: string, keys: TrustedKeys, kind: Kind<P>) {
+    this.#checks = checks;
     this.#cache = cache;
     this.#url = url.replace(/#.*/s, "");
     this.#keys = keys;
@@ -89,13 +90,13 @@ export class FeedStore<P extends Head> {
   /** A name that no other feed has, and nobody who trusts other keys. An unsigned feed may claim any id, but no URL. */
   #name(kind: "feed" | "manifest" | "next" | "file" | PageOrShard["kind"], ...of: string[]): string {
     const { names } = this.#keys;
-    const hash = call(() => new Sha256());
+    const hash = this.#checks.sha256();
     try {
       const text = new TextEncoder().encode([kind, ...of, ...(names.length > 0 ? names : [this.#url])].join("\n"));
-      call(() => hash.update(text));
-      return `${kind}-${call(() => hash.finish())}`;
+      hash.update(text);
+      return `${kind}-${hash.finish()}`;
     } finally {
-      release(hash);
+      this.#checks.release(hash);
     }
   }
 

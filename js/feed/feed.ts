@@ -4,13 +4,15 @@
 import { invalidParameter, isA, requireType } from "../boundary/input.js";
 import { type Every, known } from "../boundary/known.js";
 import { requireSignal } from "../boundary/stream.js";
+import type { AskableFilter } from "../filter/askable.js";
 import type { Filter } from "../filter/filter.js";
+import type { Engine } from "./engine.js";
 import { Follower, type Watcher } from "./follower.js";
 import { type GenerationInfo, Generations, generationInfo, type OpeningOptions, opening } from "./generations.js";
 import { feedKind, lengthOf } from "./manifest.js";
 import { Origin } from "./origin.js";
 
-/** The options of {@link openFeed}. */
+/** The options of `openFeed`. */
 export interface FeedOptions extends OpeningOptions {
   /** Called after each chunk of the files that an update needs, with their bytes so far and in all. */
   onProgress?: (progress: { loaded: number; total: number }) => void;
@@ -21,11 +23,11 @@ export interface FeedOptions extends OpeningOptions {
 }
 
 /** The options of {@link Feed.watch}. */
-export interface WatchOptions {
+export interface WatchOptions<F extends AskableFilter = Filter> {
   /** Milliseconds between two updates, at least 1000. Each wait is up to a tenth longer or shorter. */
   every: number;
   /** Called whenever a newer generation is in place. */
-  onUpdate?: (feed: Feed) => void;
+  onUpdate?: (feed: Feed<F>) => void;
   /** Called with the error of an update that failed, and with each new `cacheError`. */
   onError?: (error: unknown) => void;
 }
@@ -58,29 +60,19 @@ export interface FeedInfo extends GenerationInfo {
   byteLength: number;
 }
 
-/**
- * Opens a feed: a filter that stays up to date. The URL is that of its manifest, usually `feed.json`; the files lie
- * beside it. In Node, Deno and Bun, it may be a `file:` URL.
- *
- * If the cache has a generation, this resolves with it at once, even without a network, and updates behind; `stale`
- * tells whether it has expired. Otherwise this fetches the feed.
- *
- * Throws a {@link FilterError}: `not_a_feed`, `signature`, `wrong_feed`, `rollback`, `expired`, `integrity`,
- * `too_large`, and the codes of `load` and `apply`. An abort rejects with the signal's reason.
- *
- * An update takes the memory of the new filter beside the old one, and at most 512 KiB; the two share what their files
- * have in common. WebAssembly's memory contains this, and grows by at least a sixteenth. Each new file takes its length
- * once more while it is put into the cache. After an update that failed, what it had made of whole files stays for the
- * next one.
- */
-export async function openFeed(url: string | URL, options: FeedOptions): Promise<Feed> {
+/** @internal What `openFeed` of each entry does, by its engine. */
+export async function openWith<B, F extends AskableFilter>(
+  engine: Engine<B, F>,
+  url: string | URL,
+  options: FeedOptions,
+): Promise<Feed<F>> {
   known(options, { openFeed: openingFeed });
   const { signal, onProgress, maxBytes = Infinity } = Object(options) as FeedOptions;
   requireType("function", { onProgress });
   requireType("number", { maxBytes });
   if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be 0 or more");
-  const origin = await Origin.of(feedKind, url, options);
-  const follower = new Follower({ origin, onProgress, maxBytes });
+  const origin = await Origin.of(feedKind, url, options, engine);
+  const follower = new Follower(engine, { origin, onProgress, maxBytes });
   try {
     if (await follower.restore(signal)) follower.begin();
     else await follower.update(signal);
@@ -88,15 +80,15 @@ export async function openFeed(url: string | URL, options: FeedOptions): Promise
     follower.close();
     throw error;
   }
-  return Reflect.construct(Feed, [follower]) as Feed;
+  return Reflect.construct(Feed, [follower]) as Feed<F>;
 }
 
-/** A filter that stays up to date. {@link openFeed} opens one. */
+/** A filter that stays up to date. `openFeed` opens one. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
-export class Feed extends Generations {
-  #follower: Follower;
+export class Feed<F extends AskableFilter = Filter> extends Generations {
+  #follower: Follower<unknown, F>;
 
-  private constructor(follower: Follower) {
+  private constructor(follower: Follower<unknown, F>) {
     if (!isA(follower, Follower)) throw invalidParameter("open feeds with openFeed");
     super(follower);
     this.#follower = follower;
@@ -106,7 +98,7 @@ export class Feed extends Generations {
    * The filter of the newest generation. It is always complete. An update doesn't change it but puts another in its
    * place, so ask `feed.filter` each time. One that you keep goes on as it is.
    */
-  get filter(): Filter {
+  get filter(): F {
     return this.#follower.place.filter;
   }
 
@@ -125,7 +117,7 @@ export class Feed extends Generations {
    * Fetches what is new. Resolves with true once a newer generation is in place, and with false if there is none. A
    * manifest that is up to ten minutes older may come from a place of a CDN that is behind, and is nothing new either.
    *
-   * If it fails, the generation in place stays, and the promise rejects with the codes of {@link openFeed}, or with
+   * If it fails, the generation in place stays, and the promise rejects with the codes of `openFeed`, or with
    * `freed` if the feed was closed. What had arrived whole by then isn't fetched again. An update that is under way is
    * joined. The signal ends only this wait, and the transfer too if nobody else waits for it.
    */
@@ -144,9 +136,9 @@ export class Feed extends Generations {
    *
    * What your callbacks throw is thrown on to the runtime as an uncaught error; the watching goes on.
    */
-  watch(options: WatchOptions): () => void {
+  watch(options: WatchOptions<F>): () => void {
     known(options, { watch: watching });
-    const { every, onUpdate, onError } = Object(options) as WatchOptions;
+    const { every, onUpdate, onError } = Object(options) as WatchOptions<F>;
     requireType("function", { onUpdate, onError });
     requireEvery(every);
     const follower = this.#follower;
@@ -192,7 +184,8 @@ export class Feed extends Generations {
 }
 
 /** `using feed = ...` closes it at the end of the block, where the runtime knows `Symbol.dispose`. */
-export interface Feed extends Disposable {}
+// biome-ignore lint/correctness/noUnusedVariables: the class has it
+export interface Feed<F extends AskableFilter = Filter> extends Disposable {}
 
 function requireEvery(every: number): void {
   if (typeof every === "number" && every >= 1000 && every < Infinity) return;

@@ -1,10 +1,9 @@
 /** How a feed is followed. FEED-FORMAT.md says what a client must do, and in which order. */
 
-import { Incoming, type Filter as RawFilter } from "../bloom_wasm.js";
-import { call, release } from "../boundary/call.js";
 import { unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
-import { type Filter, hold, isFreed } from "../filter/filter.js";
+import type { AskableFilter } from "../filter/askable.js";
+import type { Engine } from "./engine.js";
 import { Keeper } from "./keeper.js";
 import { type FeedFile, type FeedPayload, type Head, lengthOf, type Manifest } from "./manifest.js";
 import { collector, isDamage, type Origin, type Read, verified } from "./origin.js";
@@ -24,36 +23,38 @@ export interface Source {
 }
 
 /** The first files of a generation. */
-interface Beginning {
+interface Beginning<B> {
   files: FeedFile[];
   /** The filter after each file. The next generation goes on from one of them. */
-  raws: RawFilter[];
+  raws: B[];
 }
 
 /** A generation that is whole. */
-interface Place extends Beginning {
+interface Place<B, F> extends Beginning<B> {
   manifest: Manifest<FeedPayload>;
-  filter: Filter;
+  filter: F;
   estimatedFpr: number;
 }
 
 /** @internal Follows a feed: has a generation in place, and puts newer ones there. */
-export class Follower extends Keeper<FeedPayload> {
+export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   protected readonly noun = "feed";
   /** There is one as soon as anybody else has the follower. */
-  place!: Place;
+  place!: Place<B, F>;
   readonly watchers = new Set<Watcher>();
+  readonly #engine: Engine<B, F>;
   #source: Source;
   #isFreed = false;
   /** What there is of a generation that isn't whole: if an update fails, the next one goes on from there. */
-  #begun: Beginning = { files: [], raws: [] };
+  #begun: Beginning<B> = { files: [], raws: [] };
   /** The deltas that are in place or begun, until the cache has them and the manifest that names them. */
   #deltas = new Map<string, Uint8Array>();
   /** The updates in a row that have failed: how many, and of the last one the error and when it began. */
   #failed: { count: number; error?: unknown; at: number } = { count: 0, at: 0 };
 
-  constructor(source: Source) {
+  constructor(engine: Engine<B, F>, source: Source) {
     super(source.origin);
+    this.#engine = engine;
     this.#source = source;
   }
 
@@ -82,7 +83,7 @@ export class Follower extends Keeper<FeedPayload> {
     // An update under way still uses them.
     ended.then(() => {
       this.#isFreed = true;
-      new Set([...(this.place?.raws ?? []), ...this.#begun.raws]).forEach(release);
+      new Set([...(this.place?.raws ?? []), ...this.#begun.raws]).forEach((raw) => this.#engine.release(raw));
     });
   }
 
@@ -134,11 +135,11 @@ export class Follower extends Keeper<FeedPayload> {
       before += file.bytes;
       return raw;
     });
-    for (const raw of old) if (!this.place.raws.includes(raw)) release(raw);
+    for (const raw of old) if (!this.place.raws.includes(raw)) this.#engine.release(raw);
   }
 
   /** The filters of the first files of a generation, as many as there are. */
-  #present({ files }: FeedPayload): RawFilter[] {
+  #present({ files }: FeedPayload): B[] {
     const [placed, begun] = [this.place, this.#begun].map((its) => its?.raws.slice(0, common(files, its.files)) ?? []);
     return begun!.length > placed!.length ? begun! : placed!;
   }
@@ -147,12 +148,12 @@ export class Follower extends Keeper<FeedPayload> {
   async #build(
     manifest: Manifest<FeedPayload>,
     signal: AbortSignal,
-    make: (file: FeedFile, parent: RawFilter | undefined) => Promise<RawFilter | undefined>,
-  ): Promise<Place> {
+    make: (file: FeedFile, parent: B | undefined) => Promise<B | undefined>,
+  ): Promise<Place<B, F>> {
     const { files } = manifest;
     const raws = this.#present(manifest);
     const useful = new Set([...raws, ...(this.place?.raws ?? [])]);
-    for (const raw of this.#begun.raws) if (!useful.has(raw)) release(raw);
+    for (const raw of this.#begun.raws) if (!useful.has(raw)) this.#engine.release(raw);
     this.#begun = { files, raws };
     for (const file of files.slice(raws.length)) {
       const raw = await make(file, raws.at(-1));
@@ -163,14 +164,15 @@ export class Follower extends Keeper<FeedPayload> {
     }
     signal.throwIfAborted();
     const raw = raws.at(-1)!;
-    const info = call(() => raw.info());
+    const info = this.#engine.info(raw);
     for (const name of ["profile", "lowercase", "sha1", "seed"] as const) {
       if (info[name] === manifest[name]) continue;
       throw new FilterError("not_a_feed", `the files have another ${name} than the manifest says`);
     }
     const unchanged = raw === this.place?.raws.at(-1);
-    const filter = unchanged && !isFreed(this.place.filter) ? this.place.filter : hold(call(() => raw.clone()));
-    const place = { manifest, files, raws, filter, estimatedFpr: call(() => raw.estimatedFpr) };
+    const isThere = unchanged && !this.#engine.isFreed(this.place.filter);
+    const filter = isThere ? this.place.filter : this.#engine.hold(this.#engine.copy(raw));
+    const place = { manifest, files, raws, filter, estimatedFpr: this.#engine.estimatedFpr(raw) };
     this.#begun = { files: [], raws: [] };
     return place;
   }
@@ -179,10 +181,10 @@ export class Follower extends Keeper<FeedPayload> {
   async #kept(
     manifest: Manifest<FeedPayload>,
     file: FeedFile,
-    parent: RawFilter | undefined,
+    parent: B | undefined,
     signal: AbortSignal,
     onLoaded?: (loaded: number) => void,
-  ): Promise<RawFilter | undefined> {
+  ): Promise<B | undefined> {
     const { store } = this.#source.origin;
     const bytes = await unlessAborted(store.file(manifest, file), signal);
     if (bytes?.length !== file.bytes) return undefined;
@@ -200,12 +202,7 @@ export class Follower extends Keeper<FeedPayload> {
   }
 
   /** The filter that a fetched file makes. */
-  #fetched(
-    file: FeedFile,
-    parent: RawFilter | undefined,
-    signal: AbortSignal,
-    onLoaded: (loaded: number) => void,
-  ): Promise<RawFilter> {
+  #fetched(file: FeedFile, parent: B | undefined, signal: AbortSignal, onLoaded: (loaded: number) => void): Promise<B> {
     return this.#source.origin.file(file, signal, (read) => {
       let loaded = 0;
       return this.#verified(file, parent, (take) =>
@@ -219,21 +216,21 @@ export class Follower extends Keeper<FeedPayload> {
   }
 
   /** The filter that a file makes. Nothing is made of other bytes. */
-  async #verified(file: FeedFile, parent: RawFilter | undefined, read: Read): Promise<RawFilter> {
+  async #verified(file: FeedFile, parent: B | undefined, read: Read): Promise<B> {
     const { kind, bytes, sha256 } = file;
     if (kind === "delta") {
       const { whole, take } = collector(bytes);
-      await verified(file, read, take);
-      const raw = call(() => parent!.apply(whole));
+      await verified(this.#engine, file, read, take);
+      const raw = this.#engine.apply(parent!, whole);
       if (this.#source.origin.store.keeps) this.#deltas.set(sha256, whole);
       return raw;
     }
-    const base = call(() => new Incoming(bytes, this.#source.origin.secret));
+    const base = this.#engine.arriving(bytes, this.#source.origin.secret);
     try {
-      await verified(file, read, (chunk) => call(() => base.push(chunk, bytes)));
-      return call(() => base.decode());
+      await verified(this.#engine, file, read, (chunk) => base.push(chunk, bytes));
+      return base.decode();
     } finally {
-      release(base);
+      this.#engine.release(base);
     }
   }
 
@@ -241,7 +238,7 @@ export class Follower extends Keeper<FeedPayload> {
   #bytesOf({ kind, sha256 }: FeedFile): Uint8Array | undefined {
     if (kind === "delta") return this.#deltas.get(sha256)?.slice();
     const raw = [this.place, this.#begun].find((its) => its?.files[0]?.sha256 === sha256)?.raws[0];
-    return this.#isFreed || raw === undefined ? undefined : call(() => raw.toBytes());
+    return this.#isFreed || raw === undefined ? undefined : this.#engine.toBytes(raw);
   }
 
   protected async keep(): Promise<void> {
@@ -251,14 +248,14 @@ export class Follower extends Keeper<FeedPayload> {
     const { store } = this.#source.origin;
     const deltas = new Map(this.#deltas);
     // The next update may release its own.
-    const base = call(() => raws[0]!.clone());
+    const base = this.#engine.copy(raws[0]!);
     try {
       const bytesOf = (sha256: string) =>
-        sha256 === files[0]!.sha256 ? call(() => base.toBytes()) : deltas.get(sha256)?.slice();
+        sha256 === files[0]!.sha256 ? this.#engine.toBytes(base) : deltas.get(sha256)?.slice();
       await store.keep(manifest, bytesOf);
       for (const { sha256 } of files) if (store.holds(sha256)) this.#deltas.delete(sha256);
     } finally {
-      release(base);
+      this.#engine.release(base);
     }
   }
 }

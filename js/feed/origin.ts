@@ -3,14 +3,13 @@
  * FEED-FORMAT.md says what a client must do, and in which order.
  */
 
-import { requireSecret, Sha256 } from "../bloom_wasm.js";
-import { call, release } from "../boundary/call.js";
 import { concat, invalidParameter, isA, requireType, secretIn } from "../boundary/input.js";
 import { networkError, quietly, readAll, requireSignal, unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { LoadOptions } from "../filter/reading.js";
 import { type OpenOptions, open } from "../filter/receive.js";
 import { cacheStorage, type FeedCache, FeedStore, requireCache } from "./cache.js";
+import type { Checks } from "./engine.js";
 import {
   checkOf,
   type Head,
@@ -43,6 +42,7 @@ export type Read = (take: (chunk: Uint8Array) => void) => Promise<void>;
 
 /** @internal Where a feed or a sharded filter comes from. */
 export class Origin<P extends Head> {
+  readonly checks: Checks;
   readonly store: FeedStore<P>;
   readonly secret: Uint8Array | undefined;
   #url: string;
@@ -53,7 +53,12 @@ export class Origin<P extends Head> {
   #maxAge: number;
 
   /** Throws `invalid_parameter` for wrong options, and `signature` where signatures can't be checked. */
-  static async of<P extends Head>(kind: Kind<P>, url: string | URL, options: OriginOptions): Promise<Origin<P>> {
+  static async of<P extends Head>(
+    kind: Kind<P>,
+    url: string | URL,
+    options: OriginOptions,
+    checks: Checks,
+  ): Promise<Origin<P>> {
     if (typeof options !== "object" || options === null) throw invalidParameter("options must have publicKey");
     const { publicKey, cache, signal, fetch, maxAge = Infinity } = options;
     requireType("function", { fetch });
@@ -66,10 +71,11 @@ export class Origin<P extends Head> {
     signal?.throwIfAborted();
     const keys = await unlessAborted(importKeys(publicKey), signal);
     const store = cache === undefined ? await unlessAborted(cacheStorage(), signal) : cache;
-    return new Origin(kind, address, keys, store, secret, fetch, maxAge);
+    return new Origin(checks, kind, address, keys, store, secret, fetch, maxAge);
   }
 
   private constructor(
+    checks: Checks,
     kind: Kind<P>,
     url: string,
     keys: TrustedKeys,
@@ -78,7 +84,8 @@ export class Origin<P extends Head> {
     fetch: typeof globalThis.fetch | undefined,
     maxAge: number,
   ) {
-    this.store = new FeedStore(cache, url, keys, kind);
+    this.checks = checks;
+    this.store = new FeedStore(checks, cache, url, keys, kind);
     this.secret = secret;
     this.#url = url;
     this.#keys = keys;
@@ -95,14 +102,14 @@ export class Origin<P extends Head> {
 
   /** Throws `secret_required` or `wrong_secret` unless the secret is that of a generation. */
   requireSecret(head: Head): void {
-    call(() => requireSecret(BigInt(head.seed), checkOf(head), this.secret));
+    this.checks.requireSecret(BigInt(head.seed), checkOf(head), this.secret);
   }
 
   /** What the cache keeps for other keys. Undefined if they are the same. */
   async storeOf(publicKey: string | string[] | null): Promise<FeedStore<P> | undefined> {
     const keys = await importKeys(publicKey);
     const isSame = keys.names.join() === this.#keys.names.join();
-    return isSame ? undefined : new FeedStore(this.#cache, this.#url, keys, this.#kind);
+    return isSame ? undefined : new FeedStore(this.checks, this.#cache, this.#url, keys, this.#kind);
   }
 
   /** The newest manifest, or the present one if there is none. */
@@ -139,20 +146,25 @@ export class Origin<P extends Head> {
 }
 
 /** @internal Hands the bytes of a file on to `take`. Throws `integrity` unless they are those that were signed. */
-export async function verified({ sha256, bytes }: SignedFile, read: Read, take: (chunk: Uint8Array) => void) {
-  const hash = call(() => new Sha256());
+export async function verified(
+  checks: Checks,
+  { sha256, bytes }: SignedFile,
+  read: Read,
+  take: (chunk: Uint8Array) => void,
+): Promise<void> {
+  const hash = checks.sha256();
   try {
     let loaded = 0;
     await read((chunk) => {
-      call(() => hash.update(chunk));
+      hash.update(chunk);
       take(chunk);
       loaded += chunk.length;
     });
-    if (loaded !== bytes || call(() => hash.finish()) !== sha256) {
+    if (loaded !== bytes || hash.finish() !== sha256) {
       throw new FilterError("integrity", `the file ${sha256} isn't the one that was signed`);
     }
   } finally {
-    release(hash);
+    checks.release(hash);
   }
 }
 

@@ -22,6 +22,7 @@ import { type GenerationInfo, Generations, generationInfo, type OpeningOptions, 
 import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
 import { Origin } from "./origin.js";
 import { Shards } from "./shards.js";
+import { checks } from "./wasm.js";
 
 /** The options of {@link openSharded}. */
 export interface ShardedOptions extends OpeningOptions {
@@ -66,7 +67,7 @@ export async function openSharded(url: string | URL, options: ShardedOptions): P
   const { signal, maxMemory = 2 ** 25 } = Object(options) as ShardedOptions;
   requireType("number", { maxMemory });
   if (!(maxMemory >= 0)) throw invalidParameter("maxMemory must be 0 or more");
-  const shards = new Shards(await Origin.of(shardsKind, url, options), maxMemory);
+  const shards = new Shards(await Origin.of(shardsKind, url, options, checks), maxMemory);
   try {
     if (await shards.restore(signal)) shards.begin();
     else await shards.update(signal);

@@ -9,6 +9,7 @@ import { unlessAborted } from "../boundary/stream.js";
 import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
 import type { PageOrShard } from "./cache.js";
+import type { Checks } from "./engine.js";
 import { Keeper } from "./keeper.js";
 import { checkOf, entriesOf, type Manifest, type ShardsPayload } from "./manifest.js";
 import { collector, type Origin, verified } from "./origin.js";
@@ -148,7 +149,7 @@ export class Shards extends Keeper<ShardsPayload> {
   async #made(manifest: Manifest<ShardsPayload>, part: PageOrShard, signal: AbortSignal): Promise<LoadedPart> {
     const { store } = this.origin;
     const found = await unlessAborted(store.part(manifest, part), signal);
-    const kept = found && (await checked(found, part));
+    const kept = found && (await checked(this.origin.checks, found, part));
     const bytes = kept ?? (await this.#fetched(part, signal));
     signal.throwIfAborted();
     const held = part.kind === "page" ? { page: bytes } : decoded(bytes, this.origin.secret);
@@ -164,7 +165,7 @@ export class Shards extends Keeper<ShardsPayload> {
   #fetched(part: PageOrShard, signal: AbortSignal): Promise<Uint8Array> {
     return this.origin.file(part, signal, async (read) => {
       const { whole, take } = collector(part.bytes);
-      await verified(part, read, take);
+      await verified(this.origin.checks, part, read, take);
       return whole;
     });
   }
@@ -202,11 +203,11 @@ function entryIn(page: Uint8Array, entries: number, number: number): PageEntry {
 }
 
 /** A copy of bytes of the cache, if they are a part. The cache may change its own meanwhile. */
-async function checked(bytes: Uint8Array, part: PageOrShard): Promise<Uint8Array | undefined> {
+async function checked(checks: Checks, bytes: Uint8Array, part: PageOrShard): Promise<Uint8Array | undefined> {
   const { whole, take } = collector(bytes.length);
   take(bytes);
   const read = async (take: (chunk: Uint8Array) => void) => take(whole);
-  const isPart = await verified(part, read, () => {}).then(
+  const isPart = await verified(checks, part, read, () => {}).then(
     () => true,
     () => false,
   );

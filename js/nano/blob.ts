@@ -3,7 +3,7 @@
 import { FilterError } from "../error.js";
 import { type Bloom, bloom, type Scalable, scalable } from "./bloom.js";
 import { type Cuckoo, cuckoo } from "./cuckoo.js";
-import { derive, type Hashing, hash } from "./hashing.js";
+import { type Hashing, hash, keyOf } from "./hashing.js";
 import { ask, type Layer } from "./layers.js";
 import type { Part } from "./part.js";
 import { type Ribbon, ribbon } from "./ribbon.js";
@@ -121,14 +121,7 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
   );
   const [seedLow, seedHigh] = u64();
   const check = flags & 32 ? u64() : undefined;
-  let key: Int32Array | undefined;
-  if (secret) {
-    const derived = derive(secret, seedHigh, seedLow);
-    if (!check || check.some((half, i) => half !== derived[i]))
-      throw new FilterError("wrong_secret", "this is not the secret of the filter, or the filter has none");
-    key = derived.subarray(2);
-  } else if (check && secret === undefined)
-    throw new FilterError("secret_required", "the filter is keyed; give its secret");
+  const key = secret === null ? undefined : keyOf(secret, seedHigh, seedLow, check);
 
   const numbers: number[] = [];
   const number = (value: number) => {
