@@ -42,7 +42,7 @@ test("the entries for browsers and bundlers work by themselves", () => {
 test("no class was renamed", () => {
   const out = node(
     "names.mjs",
-    'import * as a from "bloom-wasm"; import * as b from "bloom-wasm/reader"; console.log([a, b].every((entry) => Object.entries(entry).every(([name, value]) => !/^[A-Z]/.test(name) || value.name === name)));',
+    'import * as a from "bloom-wasm"; import * as b from "bloom-wasm/reader"; import * as c from "bloom-wasm/nano"; console.log([a, b, c].every((entry) => Object.entries(entry).every(([name, value]) => !/^[A-Z]/.test(name) || value.name === name)));',
   );
   assert.equal(out, "true\n");
 });
@@ -221,6 +221,7 @@ test("tsc --strict accepts the types from import and from require", () => {
   const imports = `
     import { ${names}, type FeedCache, type FeedInfo, type FilterInfo, type ForeignFormat, type ForeignOptions, type ForeignSource, type ProfileOptions, type ShardedInfo, type SkipReason } from "bloom-wasm";
     import * as reader from "bloom-wasm/reader";
+    import * as nano from "bloom-wasm/nano";
     import { init, initSync, decode as slim, BloomFilter as SlimBloomFilter } from "bloom-wasm/slim";
     import { init as initReader, decode as readerSlim } from "bloom-wasm/reader/slim";
     const starting: Promise<void> = init(new URL("http://a.b"));
@@ -238,6 +239,29 @@ test("tsc --strict accepts the types from import and from require", () => {
     const answer: boolean = asked.has(42n) && asked.hasMany([1, "a"]).includes(1);
     // @ts-expect-error: nor has it the formulas
     reader.optimal(1, 0.1);
+    // A program that only asks takes the filter of any entry.
+    const ask = (its: nano.AskableFilter): boolean => its.has("a") && its.hasUrl("a.b") && its.info().keyed && its.estimatedFpr > 0;
+    const plain: nano.Filter = nano.decode(new Uint8Array(1), { secret: new Uint8Array(16) });
+    const asks: boolean[] = [plain, asked, BloomFilter.from(["a"]), decode(new Uint8Array(1))].map(ask);
+    const loaded: Promise<nano.Filter> = nano.load("a", { maxBytes: 5 });
+    const sameError: typeof FilterError = nano.FilterError;
+    nano.openFeed("a", { publicKey: null }).then((feed: nano.Feed) => {
+      const filter: nano.Filter = feed.filter;
+      const stop = feed.watch({ every: 5000, onUpdate: (its) => void (its.filter satisfies nano.Filter) });
+      { using scoped = feed; void [scoped, filter, stop]; }
+    });
+    { using scoped = plain; scoped.has("a"); }
+    void [asks, loaded, sameError, nano.canonicalizeUrl("a"), nano.urlExpressions("a")];
+    // @ts-expect-error: it is of another entry
+    const other: reader.Filter = plain;
+    // @ts-expect-error: it has no keys that are numbers
+    plain.has(42n);
+    // @ts-expect-error: it reads no other software's filters
+    nano.decode(new Uint8Array(1), { from: "guava" });
+    // @ts-expect-error: it makes none
+    new nano.Filter();
+    // @ts-expect-error: nor has it sharded filters
+    nano.openSharded("a", { publicKey: null });
   `;
   for (const file of ["types.mts", "types.cts"]) writeFileSync(join(folder, file), imports + source);
   // By node16, which is Node 16's, CommonJS can't import ESM.
@@ -287,6 +311,7 @@ test("a Vite build of a small app grows by what its entry weighs, and by no more
     "/reader": 98_800,
     "/slim": 131_900,
     "/reader/slim": 77_300,
+    "/nano": 16_500,
   })) {
     const [names, start] = entry.endsWith("slim") ? ["init, load", starting.slim] : ["load", ""];
     const files = await built(`import { ${names} } from "bloom-wasm${entry}"; (async () => { ${start}${use} })();`);

@@ -46,12 +46,12 @@ const NANO = [
   [
     "raw keys alone",
     'export { hasKey, readFilter } from "./nano/blob.js"; export { put, scratch } from "./nano/scratch.js";',
-    6_000,
+    5_950,
   ],
   [
     "everything but feeds",
     'export { FilterError, canonicalizeUrl, decode, Filter, load, urlExpressions } from "./nano.js";',
-    16_200,
+    16_000,
   ],
   ["openFeed", 'export { openFeed } from "./nano.js";', 24_000],
 ];

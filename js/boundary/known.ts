@@ -11,16 +11,14 @@ type Names = { [option: string]: 1 };
 export type Every<O> = { [name in O extends unknown ? keyof O : never]: 1 };
 
 /**
- * Throws `invalid_parameter` unless the options are an object, or undefined, and everything in it is an option of `its`
- * function: the first, with those of others that it has too. `others` are only named where one of theirs is meant. A
- * name counts whatever its value. What a class gives its objects isn't seen here.
+ * The first of the options that isn't among these names. A name counts whatever its value. Throws `invalid_parameter`
+ * unless the options are an object, or undefined. What a class gives its objects isn't seen here.
  */
-export function known(options: unknown, its: { [name: string]: Names }, others: { [name: string]: Names } = {}): void {
-  if (options === undefined) return;
+export function unknownOption(options: unknown, has: string[]): string | undefined {
+  if (options === undefined) return undefined;
   if (typeof options !== "object" || options === null)
     throw invalidParameter(`options must be an object, not ${typeName(options)}`);
-  const has = Object.values(its).flatMap((names) => Object.keys(names));
-  const unknown = attempt("options must be an object", () => {
+  return attempt("options must be an object", () => {
     if (Symbol.iterator in options) return "[Symbol.iterator]";
     // A promise of options, which nobody waited for.
     if ("then" in options) return "then";
@@ -28,6 +26,15 @@ export function known(options: unknown, its: { [name: string]: Names }, others: 
     for (const name in options) if (!has.includes(name) && !(name in Object.prototype)) return name;
     return undefined;
   });
+}
+
+/**
+ * Throws `invalid_parameter` unless the options are an object, or undefined, and everything in it is an option of `its`
+ * function: the first, with those of others that it has too. `others` are only named where one of theirs is meant.
+ */
+export function known(options: unknown, its: { [name: string]: Names }, others: { [name: string]: Names } = {}): void {
+  const has = Object.values(its).flatMap((names) => Object.keys(names));
+  const unknown = unknownOption(options, has);
   if (unknown === undefined) return;
   const name = unknown.slice(0, 40);
   let hint = `it has ${has.join(", ")}`;

@@ -50,8 +50,8 @@ export const SPARE = 80;
 const NOTHING: Part = { size: 0, fill: () => true, has: () => false };
 
 /** Throws `invalid_parameter` unless a rule of the format holds. */
-function rule(holds: unknown, what: string): asserts holds {
-  if (!holds) throw new FilterError("invalid_parameter", `the blob has ${what} that can't be`);
+function rule(holds: unknown): asserts holds {
+  if (!holds) throw new FilterError("invalid_parameter", "a field of the blob is out of its range; who has made it?");
 }
 
 /**
@@ -77,23 +77,23 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
   const toNumber = ([low, high]: readonly [number, number]) => (high >>> 0) * 2 ** 32 + (low >>> 0);
   const rate = () => {
     const fpr = f64();
-    rule(fpr >= 2 ** -32 && fpr < 1, "an fpr");
+    rule(fpr >= 2 ** -32 && fpr < 1);
     return fpr;
   };
   /** Attempt, stages and their rows. */
   const stages = (fpr: number, keys: number) => {
     const attempt = u8();
     const count = u8();
-    rule(count < 5 && (count === 0) === (keys === 0), "a number of stages");
+    rule(count < 5 && (count === 0) === (keys === 0));
     const rows: number[] = [];
     while (rows.length < count) rows.push(u32());
-    rule(!rows.some((its) => its === 0 || its % 8), "rows");
+    rule(!rows.some((its) => its === 0 || its % 8));
     return ribbon(fpr, attempt, rows);
   };
   const slots = (isEmpty: boolean) => {
     if (!isSlotted) return -1;
     const map = u32();
-    rule(map < 2 ** 30 && (map === 0) === isEmpty, "a map");
+    rule(map < 2 ** 30 && (map === 0) === isEmpty);
     return map;
   };
 
@@ -112,13 +112,10 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
   if (kind < 1 || kind > 7)
     throw new FilterError("unsupported_kind", `the blob holds a filter of unknown kind ${kind}; update bloom-wasm`);
   const profile = u8();
-  rule(profile < 3, "a profile");
+  rule(profile < 3);
   const flags = u8() | (u8() << 8);
   const isSlotted = (flags & 64) !== 0;
-  rule(
-    flags < 128 && (profile === 2 || !(flags & 12)) && (!isSlotted || (profile === 1 && (kind === 5 || isDelta))),
-    "flags",
-  );
+  rule(flags < 128 && (profile === 2 || !(flags & 12)) && (!isSlotted || (profile === 1 && (kind === 5 || isDelta))));
   const [seedLow, seedHigh] = u64();
   const check = flags & 32 ? u64() : undefined;
   const key = secret === null ? undefined : keyOf(secret, seedHigh, seedLow, check);
@@ -132,29 +129,29 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
   const shape = () => {
     const bits = number(u32());
     const hashes = number(u8());
-    rule(bits && hashes && hashes < 65, "a size");
+    rule(bits && hashes && hashes < 65);
     return [bits, hashes] as const;
   };
   let base: Part = NOTHING;
   let map = -1;
   if (isDelta) {
-    rule(flags & 16, "flags");
+    rule(flags & 16);
     numbers.push(...u64());
     map = 0;
   } else if (kind === 1) base = bloom(...shape(), 1);
   else if (kind === 2) {
     const its = shape();
     const width = number(u8());
-    rule(width === 4 || width === 8, "a width of counters");
+    rule(width === 4 || width === 8);
     base = bloom(...its, width);
   } else if (kind === 3) {
     const its = scalable(number(u32()), number(u8()), number(f64()), number(f64()), number(toNumber(u64())));
-    rule(its, "a plan of slices");
+    rule(its);
     base = its;
   } else if (kind === 4) {
     const buckets = number(u32());
     const width = number(u8());
-    rule(buckets && buckets % 2 === 0 && width && width < 33 && (buckets * width) / 2 < 2 ** 31, "a size");
+    rule(buckets && buckets % 2 === 0 && width && width < 33 && (buckets * width) / 2 < 2 ** 31);
     base = cuckoo(buckets, width);
   } else {
     const keys = number(u32());
@@ -176,20 +173,20 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
   if (flags & 16) {
     const count = u8();
     members = u32();
-    rule(count || (isDelta && members === 0), "a number of layers");
+    rule(count || (isDelta && members === 0));
     while (layers.length < count) {
       const type = u8();
-      rule(type === 1 || type === 2, "a type of layer");
+      rule(type === 1 || type === 2);
       const salt = u32();
       const fpr = rate();
       const map = slots(false);
       const depth = u8();
-      rule(depth && depth <= type, "a number of levels");
+      rule(depth && depth <= type);
       const levels: Ribbon[] = [];
       let keys = 0;
       while (levels.length < depth) {
         const its = u32();
-        rule(its, "a level without keys");
+        rule(its);
         keys ||= its;
         levels.push(stages(levels.length ? 0.5 : fpr, its));
       }
@@ -236,7 +233,7 @@ function text(bytes: Uint8Array): string {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
     // What isn't UTF-8. A runtime without the class says so itself.
-    rule(!(cause instanceof TypeError), "a name");
+    rule(!(cause instanceof TypeError));
     throw cause;
   }
 }
@@ -267,7 +264,7 @@ export function readBlob(bytes: Uint8Array, length: number, secret: Uint8Array |
     throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
   let at = start;
   for (const part of partsOf(blob.base, blob.layers)) {
-    rule(part.fill(view, at), "unused bits");
+    rule(part.fill(view, at));
     at += part.size;
   }
   const cut = (from: number, to: number) => bytes.subarray(from, to);

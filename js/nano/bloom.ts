@@ -32,11 +32,12 @@ export function bloom(bits: number, hashes: number, width: number): Bloom {
       return endsWell(view, at, bits * width);
     },
     has(high, low) {
+      const its = view;
       for (let i = 0; i < hashes; i++) {
         high = product(high, low, 0xf1357aea, 0x2e62a9c5);
         low = Math.imul(low, 0x2e62a9c5);
         const position = spread(high, low, bits);
-        if (((view.getUint8(at + (position >>> shift)) >> ((position & inByte) * width)) & mask) === 0) return false;
+        if (((its.getUint8(at + (position >>> shift)) >> ((position & inByte) * width)) & mask) === 0) return false;
       }
       return true;
     },

@@ -13,13 +13,13 @@ import {
   typeName,
   urlText,
 } from "../boundary/input.js";
-import { known } from "../boundary/known.js";
 import { FilterError } from "../error.js";
 import type { AskableFilter } from "../filter/askable.js";
-import { type DecodeOptions, decoding, loading, refuseFrom } from "../filter/reading.js";
+import { type DecodeOptions, decoding } from "../filter/reading.js";
 import { type Blob, hasKey, readFilter } from "./blob.js";
 import { type Canonical, findKey, plain } from "./canonical.js";
 import { describe, estimatedCount, estimatedFpr, kindOf, profileOf, slotsOf } from "./info.js";
+import { requireOptions } from "./options.js";
 import { passwordKey } from "./password.js";
 import { put, scratch } from "./scratch.js";
 import { keys, readings } from "./url.js";
@@ -221,9 +221,8 @@ export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions):
 // The last, which is what `map(decode)` gives.
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
-  refuseFrom(options);
   // A callback of `map` gets an index in their place.
-  if (typeof options !== "number") known(options, { decode: decoding }, { load: loading });
+  if (typeof options !== "number") requireOptions("decode", options, decoding);
   const secret = secretIn(options);
   return hold(readFilter(asBytes(bytes), secret));
 }

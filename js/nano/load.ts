@@ -1,11 +1,11 @@
 /** Fetching a blob. */
 
 import { secretIn } from "../boundary/input.js";
-import { known } from "../boundary/known.js";
-import { type LoadOptions, loading, refuseFrom } from "../filter/reading.js";
+import { type LoadOptions, loading } from "../filter/reading.js";
 import { type Receiver, receive, type Source } from "../filter/receive.js";
 import { type Blob, expectedLength, readBlob, requireFilter, room, SPARE } from "./blob.js";
 import { type Filter, hold } from "./filter.js";
+import { requireOptions } from "./options.js";
 
 /**
  * @internal A blob that arrives piece by piece, with room for `most` bytes at first. What it holds isn't copied again:
@@ -56,8 +56,7 @@ export class Incoming implements Receiver<Blob> {
  * length in addition.
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
-  refuseFrom(options);
-  known(options, { load: loading });
+  requireOptions("load", options, loading);
   const secret = secretIn(options);
   return hold(await receive(source, options, new Incoming(0, secret)));
 }

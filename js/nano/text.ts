@@ -92,10 +92,13 @@ export function unescaped(text: string): string {
   return fromBytes(out.subarray(0, end));
 }
 
+/** The escape of each byte, once it was needed. */
+const escapes: string[] = [];
+
 /** A text in which bytes that can't be in a URL, or would start an escape, are escaped. */
 export function escaped(text: string): string {
-  return text.replace(
-    /[\0- #%\x7f-\xff]/g,
-    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
-  );
+  return text.replace(/[\0- #%\x7f-\xff]/g, (byte) => {
+    const code = byte.charCodeAt(0);
+    return (escapes[code] ??= `%${code.toString(16).toUpperCase().padStart(2, "0")}`);
+  });
 }
