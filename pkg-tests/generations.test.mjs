@@ -7,22 +7,24 @@ import { refused, refusedShards } from "./manifests.mjs";
 import { manifest, memoryCache, Publisher, ShardsPublisher } from "./publisher.mjs";
 
 const { Feed, RibbonFilter, ShardedFilter, openFeed, openSharded } = await installed();
+const nano = await installed("bloom-wasm/nano");
 
 const keysOf = (which) => Array.from({ length: 1000 }, (_, i) => `${which} key ${i}`);
 const feedOf = (which) => new Publisher(RibbonFilter.from(keysOf(which)));
 const shardsOf = (which) => new ShardsPublisher(RibbonFilter, 2, keysOf(which));
 
 const kinds = [
-  {
-    noun: "feed",
+  ...[
+    { noun: "feed", opening: openFeed, Class: Feed },
+    { noun: "feed of nano", opening: nano.openFeed, Class: nano.Feed },
+  ].map((its) => ({
+    ...its,
     publisherOf: feedOf,
     otherOf: shardsOf,
-    opening: openFeed,
-    Class: Feed,
     wrong: [{ onProgress: 5 }, { maxAge: "1" }, { maxAge: -1 }, { maxAge: NaN }, { maxBytes: 1n }, { maxBytes: -1 }],
     refused,
     hasAll: async (feed, keys) => feed.filter.hasAll(keys),
-  },
+  })),
   {
     noun: "sharded filter",
     publisherOf: shardsOf,

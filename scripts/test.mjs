@@ -141,6 +141,7 @@ const tiers = {
       await step(`${NODE}=${8 * QUARTER} pkg-tests/all/hosts.test.mjs`, { CASES: 1_000_000 });
       const all = { PAIRS: 10_000_000, EACH: 20, EVERY: 1 };
       await step(`${NODE}=${24 * QUARTER} pkg-tests/all/below.test.mjs`, all);
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/nano.test.mjs`, { CASES: 1_000_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/all/months.test.mjs`, { KEYS: 1_000_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/all/chaos.test.mjs`, { ROUNDS: 10_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/all/sharded.test.mjs`, { KEYS: 200_000_000, LOOKUPS: 10_000 });

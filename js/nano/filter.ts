@@ -56,8 +56,7 @@ export class Filter implements AskableFilter {
     };
   }
 
-  /** @internal */
-  constructor(blob: Blob, ours: object) {
+  private constructor(blob: Blob, ours: object) {
     if (ours !== OURS) throw invalidParameter("make filters with load or decode");
     this.#blob = blob;
     this.#map = slotsOf(blob);
@@ -213,7 +212,7 @@ export function toBytes({ bytes, id }: Blob): Uint8Array<ArrayBuffer> {
 
 /** @internal A filter of what was read. */
 export function hold(blob: Blob): Filter {
-  return new Filter(blob, OURS);
+  return Reflect.construct(Filter, [blob, OURS]) as Filter;
 }
 
 /** Decodes a blob of any of our own kinds. The bytes are copied. */

@@ -1,13 +1,12 @@
 /** From a password to its key. FORMAT.md section 4, profile 2. */
 
 import type { Key } from "../boundary/input.js";
-import { utf8 } from "./scratch.js";
+import { utf8, wellFormed } from "./scratch.js";
 import { sha1 } from "./sha1.js";
 
 /** The key of a password, by the flags of a blob: 4 = in lower case, 8 = its SHA-1. */
 export function passwordKey(password: string, flags: number): Key {
-  // A lone surrogate is U+FFFD before all else: it could keep others from being put into order.
-  let text = password.replace(/[\ud800-\udfff]/gu, "\ufffd").normalize("NFC");
+  let text = wellFormed(password).normalize("NFC");
   if (flags & 4) text = text.toLowerCase().normalize("NFC");
   return flags & 8 ? sha1(utf8(text)) : text;
 }

@@ -18,6 +18,11 @@ export let scratch: DataView<ArrayBuffer>;
 
 let encoder: TextEncoder | undefined;
 
+/** A text with U+FFFD for each lone surrogate. What changes a text must not join two of them. */
+export function wellFormed(text: string): string {
+  return text.replace(/[\ud800-\udfff]/gu, "\ufffd");
+}
+
 /** Not made in advance, so that a runtime that lacks the class says so where it is needed. */
 export function utf8(text: string): Uint8Array<ArrayBuffer> {
   encoder ??= new TextEncoder();

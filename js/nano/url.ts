@@ -2,7 +2,7 @@
 
 import { FilterError } from "../error.js";
 import { type Canonical, canonical, findKey } from "./canonical.js";
-import { put } from "./scratch.js";
+import { put, wellFormed } from "./scratch.js";
 import { hasLongHost, parse, secondReading } from "./second.js";
 import { hasPort, schemeLength, special, toBytes } from "./text.js";
 
@@ -11,7 +11,7 @@ const LONGEST = 2 ** 27;
 
 /** A text without tabs and line ends, and without blanks and control characters at both ends. */
 function clean(input: string): string {
-  const text = input.replace(/[\t\n\r]/g, "");
+  const text = wellFormed(input).replace(/[\t\n\r]/g, "");
   let start = 0;
   let end = text.length;
   while (start < end && text.charCodeAt(start) < 33) start++;

@@ -77,7 +77,7 @@ test("random questions to filters of every kind", () => {
     const { members, filter, secret } = its;
     const bytes = filter.toBytes();
     const mine = nano.decode(bytes, secret);
-    const questions = [...members.slice(0, 2000), ...Array.from({ length: 2000 }, key)];
+    const questions = [...members.slice(0, 300), ...Array.from({ length: 300 }, key)];
     for (const question of questions) {
       if (mine.has(question) === filter.has(question)) continue;
       assert.fail(`${filter.kind}, ${count} keys, ${fpr}: another answer for ${String(question)}`);
