@@ -24,7 +24,7 @@ import {
 const { FOLLOWER } = process.env;
 
 const { FilterError, RibbonFilter, decode } = await installed();
-const { Feed, openFeed } = await installed(FOLLOWER);
+const { openFeed } = await installed(FOLLOWER);
 
 const keysOf = (which) => Array.from({ length: 3000 }, (_, i) => `${which} key ${i}`);
 const bases = Object.fromEntries(["a", "b"].map((which) => [which, RibbonFilter.from(keysOf(which), { name: which })]));

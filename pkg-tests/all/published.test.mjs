@@ -33,7 +33,7 @@ test("attw reports nothing but that CommonJS resolves to ESM", () => {
   const problems = analysis.problems.filter(({ resolutionKind }) => resolutionKind !== "node10");
   assert.deepEqual(
     problems.map(({ kind }) => kind),
-    [".", "./slim", "./reader", "./reader/slim"].map(() => "CJSResolvesToESM"),
+    [".", "./slim", "./reader", "./reader/slim", "./nano"].map(() => "CJSResolvesToESM"),
   );
 });
 
