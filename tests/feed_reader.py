@@ -1,345 +1,377 @@
 #!/usr/bin/env python3
 """A client of feeds, written from FEED-FORMAT.md alone. It asks a folder rather than a host.
 
-    python3 feed_reader.py [--state FILE] [--now MILLISECONDS] [--max-bytes N] FOLDER PUBLIC_KEY... < KEYS
+    python3 feed_reader.py [--state FILE] [--now MILLISECONDS] [--max-bytes N] [--secret FILE]
+                           FOLDER PUBLIC_KEY... < KEYS
     python3 feed_reader.py --unsigned FOLDER < KEYS
 
-For each line of the standard input it prints 1 if that key is maybe present, and 0 if it is absent. A feed that is
-refused prints the code on standard error, and exits with 1. Before a public key that begins with a hyphen goes `--`.
-With `--secret FILE` the feed is keyed: the file has the 16 bytes of the secret, or 32 hexadecimal digits.
+It reads feed.json in the folder, and prints 1 for each line that is a key maybe present, and 0 for one that is absent.
+With the profile password, a line is a password. A feed that is refused prints the code of the page and exits with 1.
+Anything else that goes wrong, such as an argument, exits with 2.
 
-The numbers of the steps are those of "What a client must do". It needs the packages xxhash and cryptography.
+Without --state it remembers nothing, without --now it takes the clock, and without --max-bytes it takes any length.
+Public keys are in base64url. `--` goes before one that begins with a hyphen.
+
+It needs the packages xxhash and cryptography.
 """
 
 import argparse
+import base64
+import fcntl
+import hashlib
 import json
 import os
 import re
 import sys
 import time
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from hashlib import sha256
+import unicodedata
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from reader import Delta, Error, apply, decode, derived
+from reader import Delta, Error, apply, decode, derived, need
 
-PROFILES = {"raw": 0, "url": 1, "password": 2}
-LARGEST_MANIFEST = 2**21
-LARGEST_PAYLOAD = 2**20
-LATEST = 8_640_000_000_000_000
+PROFILES = "raw", "url", "password"  # in the order of their numbers in a blob
+WHOLE = 2**53 - 1
 
 
-def must(condition, code="not_a_feed"):
-    if not condition:
-        raise Error(code)
+# What to fetch, from where.
+
+class Folder:
+    """A folder in place of a host. What isn't there is `http`, as a host would say; what can't be read, `network`."""
+
+    def __init__(self, path):
+        self.path = Path(os.path.abspath(path))
+
+    def read(self, name, most):
+        """At most so many bytes."""
+        try:
+            with open(self.path / name, "rb") as file:
+                return file.read(most)
+        except FileNotFoundError:
+            raise Error("http", name) from None
+        except OSError as error:
+            raise Error("network", str(error)) from None
+
+    def manifest(self, name):
+        """Step 1, but for what is in it."""
+        data = self.read(name, 2**21 + 1)
+        need(len(data) <= 2**21, name, "too_large")
+        return data
+
+    def file(self, sha256, length):
+        """Step 9: a file that has this hash and length. One byte more than that tells a file that is longer."""
+        for _ in range(2):
+            data = self.read(sha256, length + 1)
+            if len(data) == length and hashlib.sha256(data).hexdigest() == sha256:
+                return data
+        raise Error("integrity", sha256)
 
 
-def to_base64url(data):
-    return urlsafe_b64encode(data).rstrip(b"=").decode()
+# The manifest. All that is wrong with it is `not_a_feed`, if it isn't said otherwise.
 
-
-def from_base64url(text):
-    """Anything but the one way to write these bytes is refused: other digits, padding, unused bits."""
-    must(type(text) is str)
-    try:
-        data = urlsafe_b64decode(text + "==")
-    except ValueError:
-        raise Error("not_a_feed") from None
-    must(to_base64url(data) == text)
-    return data
-
-
-def no_constant(name):
-    raise ValueError(f"{name} is no JSON")
+def check(true, why):
+    need(true, why, "not_a_feed")
 
 
 def parse(data):
-    """The members of a JSON object in UTF-8. Numbers become floats, so that true isn't 1, and 1.0 is."""
+    """JSON in UTF-8, without a byte order mark, NaN and members that occur twice; -0 is no whole number."""
+    def members(pairs):
+        check(len(dict(pairs)) == len(pairs), "a member twice")
+        return dict(pairs)
+
+    def constant(name):
+        raise Error("not_a_feed", name)
+
     try:
-        members = json.loads(data.decode("utf-8"), parse_int=float, parse_constant=no_constant)
-    except (ValueError, RecursionError):
-        raise Error("not_a_feed") from None
-    must(type(members) is dict)
-    return members
+        return json.loads(data.decode(), object_pairs_hook=members, parse_constant=constant,
+                          parse_int=lambda text: -0.0 if text == "-0" else int(text))
+    except (ValueError, RecursionError) as error:
+        raise Error("not_a_feed", str(error)) from None
 
 
-def whole(value, least=0, most=2**53 - 1):
-    must(type(value) is float and value.is_integer() and least <= value <= most)
-    return int(value)
-
-
-def string(value, pattern):
-    must(type(value) is str and re.fullmatch(pattern, value))
-    return value
-
-
-def boolean(value):
-    must(type(value) is bool)
-    return value
-
-
-class Manifest:
-    """The outer object, of step 1. Nothing looks into the payload before `verify`."""
-
-    def __init__(self, text, typ):
-        self.text = text
-        self.typ = typ
-        members = parse(text)
-        self.encoded = members.get("payload")
-        self.payload = from_base64url(self.encoded)
-        must(len(self.payload) <= LARGEST_PAYLOAD)
-        signatures = members.get("signatures")
-        must(type(signatures) is list and len(signatures) <= 16)
-        self.signatures = [pair for pair in map(self.read_signature, signatures) if pair]
-
-    def read_signature(self, entry):
-        """What was signed, and the signature; None if it is one to ignore."""
-        try:
-            must(type(entry) is dict)
-            protected, signature = entry.get("protected"), from_base64url(entry.get("signature"))
-            must(len(signature) == 64)
-            header = parse(from_base64url(protected))
-        except Error:
-            return None
-        if (header.get("alg"), header.get("typ")) != ("EdDSA", self.typ):
-            return None
-        if "crit" in header or "b64" in header:
-            return None
-        return f"{protected}.{self.encoded}".encode("ascii"), signature
-
-    def verify(self, keys):
-        """Step 2."""
-        must(any(verifies(key, *pair) for key in keys for pair in self.signatures), "signature")
-
-
-def verifies(key, message, signature):
+def base64url(text):
+    """The bytes, or None if these aren't the digits, and all of them, that stand for some bytes."""
     try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
-    except InvalidSignature:
+        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except (TypeError, ValueError):
+        return None
+    return data if digits(data) == text else None
+
+
+def digits(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def is_whole(value, least=0, most=WHOLE):
+    return type(value) is int and least <= value <= most  # so it isn't True, nor 1.0
+
+
+def is_text(value, pattern):
+    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
+def is_hash(value):
+    return is_text(value, "[0-9a-f]{64}")
+
+
+def payload_of(data, typ, trusted):
+    """Steps 1 and 2: the bytes of the payload, once a trusted key has signed it, or if `trusted` is None."""
+    manifest = parse(data)
+    check(isinstance(manifest, dict), "an object")
+    payload, signatures = base64url(manifest.get("payload")), manifest.get("signatures")
+    check(payload is not None and len(payload) <= 2**20, "payload")
+    check(isinstance(signatures, list) and len(signatures) <= 16, "signatures")
+    if trusted is not None:
+        signed = any(has_signed(element, manifest["payload"], typ, trusted) for element in signatures)
+        need(signed, "no trusted key", "signature")
+    return payload
+
+
+def has_signed(element, payload, typ, trusted):
+    if not isinstance(element, dict):
         return False
-    return True
-
-
-class Payload:
-    """Step 3. `typ` is that of the signatures of such a manifest."""
-
-    typ = "bloom-wasm-feed"
-
-    def __init__(self, data):
-        members = parse(data)
-        version = members.get("version")
-        must(type(version) is float and version >= 1)
-        must(version == 1, "unsupported_version")
-        self.feed_id = string(members.get("feedId"), "[0-9a-f]{32}")
-        self.check_name(members.get("name", ""))
-        self.generation = whole(members.get("generation"), 1)
-        self.created_at = whole(members.get("createdAt"), most=LATEST)
-        self.expires = whole(members.get("expires"), most=LATEST)
-        self.profile = PROFILES[string(members.get("profile"), "|".join(PROFILES))]
-        self.lowercase = boolean(members.get("lowercase", False))
-        self.sha1 = boolean(members.get("sha1", False))
-        must(self.profile == PROFILES["password"] or not (self.lowercase or self.sha1))
-        must(not (self.lowercase and self.sha1))
-        fpr = members.get("fpr")
-        must(type(fpr) is float and 0 < fpr < 1)
-        self.seed = int(string(members.get("seed"), "0|[1-9][0-9]{0,19}"))
-        must(self.seed < 2**64)
-        self.check = int(string(members["check"], "[0-9a-f]{16}"), 16) if "check" in members else None
-        self.count = whole(members.get("count"))
-        self.read_rest(members)
-
-    def read_rest(self, members):
-        """What only a feed has."""
-        files = members.get("files")
-        must(type(files) is list and 1 <= len(files) <= 64)
-        self.files = [self.read_file(file, "delta" if i else "base") for i, file in enumerate(files)]
-
-    def check_time(self, now):
-        """Step 6."""
-        must(self.expires > now, "expired")
-
-    def check_secret(self, secret):
-        """Step 7."""
-        must(secret is not None or self.check is None, "secret_required")
-        check = None if secret is None else derived(secret, self.seed)[0]
-        must(self.check == check, "wrong_secret")
-
-    @staticmethod
-    def check_name(name):
-        must(type(name) is str)
+    protected, signature = element.get("protected"), base64url(element.get("signature"))
+    try:
+        header = parse(base64url(protected) or b"")
+    except Error:
+        return False
+    if not isinstance(header, dict) or header.get("alg") != "EdDSA" or header.get("typ") != typ:
+        return False
+    if "crit" in header or "b64" in header or signature is None or len(signature) != 64:
+        return False
+    for key in trusted:
         try:
-            must(len(name.encode("utf-8")) <= 255)
-        except UnicodeEncodeError:  # a lone surrogate
-            raise Error("not_a_feed") from None
+            Ed25519PublicKey.from_public_bytes(key).verify(signature, f"{protected}.{payload}".encode())
+            return True
+        except InvalidSignature:
+            pass
+    return False
 
-    @staticmethod
-    def read_file(file, kind):
-        must(type(file) is dict and file.get("kind") == kind)
-        return whole(file.get("bytes"), 1, 2**31 - 1), string(file.get("sha256"), "[0-9a-f]{64}")
 
+def described(data):
+    """Step 3, but for `files`, which sharded filters don't have: the payload as an object."""
+    payload = parse(data)
+    check(isinstance(payload, dict), "an object")
+    get = payload.get
+    check(is_whole(get("version"), 1), "version")
+    need(get("version") == 1, "version", "unsupported_version")
+    check(is_text(get("feedId"), "[0-9a-f]{32}"), "feedId")
+    try:
+        check(isinstance(get("name", ""), str) and len(get("name", "").encode()) <= 255, "name")
+    except UnicodeEncodeError:  # half of a surrogate pair
+        raise Error("not_a_feed", "name") from None
+    check(is_whole(get("generation"), 1), "generation")
+    check(all(is_whole(get(member), most=864 * 10**13) for member in ("createdAt", "expires")), "times")
+    check(get("profile") in PROFILES, "profile")
+    options = get("lowercase", False), get("sha1", False)
+    check(all(type(option) is bool for option in options) and options != (True, True), "lowercase and sha1")
+    check(True not in options or get("profile") == "password", "lowercase or sha1")
+    check(type(get("fpr")) is float and 0 < get("fpr") < 1, "fpr")
+    check(is_text(get("seed"), "0|[1-9][0-9]{0,19}") and int(get("seed")) < 2**64, "seed")
+    check("check" not in payload or is_text(get("check"), "[0-9a-f]{16}"), "check")
+    check(is_whole(get("count")), "count")
+    return payload
+
+
+def described_feed(data):
+    """Step 3, all of it."""
+    payload = described(data)
+    files = payload.get("files")
+    check(isinstance(files, list) and 1 <= len(files) <= 64, "files")
+    for i, file in enumerate(files):
+        check(isinstance(file, dict) and file.get("kind") == ("delta" if i else "base"), "kind of a file")
+        check(is_whole(file.get("bytes"), 1, 2**31 - 1) and is_hash(file.get("sha256")), "a file")
+    return payload
+
+
+def check_now(payload, now, secret):
+    """Steps 6 and 7."""
+    need(payload["expires"] > now, "expires", "expired")
+    if "check" in payload:
+        need(secret is not None, "keyed", "secret_required")
+        found = derived(secret, int(payload["seed"]))[0]
+        need(payload["check"] == f"{found:016x}", "check value", "wrong_secret")
+    else:
+        need(secret is None, "not keyed", "wrong_secret")
+
+
+def fits(filter, payload):
+    """Whether the filter is of the payload's profile, options and seed."""
+    options = 4 * payload.get("lowercase", False) + 8 * payload.get("sha1", False)
+    found = PROFILES[filter.profile], filter.options, filter.seed
+    return found == (payload["profile"], options, int(payload["seed"]))
+
+
+# What is remembered: an object that has, under the lines that the page has for the names of a cache, the feedId of a
+# URL, and the manifest with the highest generation of a feedId. A manifest is believed again only if it verifies.
 
 class Memory:
-    """What a client remembers, named as the JavaScript client names it. What is damaged binds nobody.
+    def __init__(self, path, url, trusted):
+        self.path, self.url, self.trusted = path, url, trusted
 
-    It keeps whole manifests rather than payloads, so that their signatures can be verified anew.
-    """
-
-    def __init__(self, file, url, keys):
-        self.file = file
-        self.url = url
-        self.keys = keys
-        self.entries = {}
+    def load(self):
+        """Damage is as good as nothing."""
         try:
-            entries = json.loads(file.read_text("utf-8")) if file else {}
-        except (OSError, ValueError, RecursionError):
-            return
-        if type(entries) is dict:
-            self.entries = entries
+            state = parse(Path(self.path).read_bytes())
+        except (FileNotFoundError, Error):
+            return {}
+        return state if isinstance(state, dict) else {}
 
-    def name(self, word, subject):
-        keys = sorted({to_base64url(key) for key in self.keys})
-        return f"{word}-" + sha256("\n".join([word, subject, *keys]).encode()).hexdigest()
+    def name(self, word, of):
+        whose = [self.url] if self.trusted is None else sorted(map(digits, self.trusted))
+        return "\n".join([word, of] + whose)
 
-    def feed_id(self):
-        """The one that the URL is bound to, if any."""
-        feed_id = self.entries.get(self.name("feed", self.url))
-        return feed_id if type(feed_id) is str and self.newest(feed_id) else None
-
-    def newest(self, feed_id):
-        """The manifest of the highest generation that was accepted, and its payload; None if there is none."""
-        text = self.entries.get(self.name("manifest", feed_id))
-        try:
-            must(type(text) is str)
-            manifest, payload = open_manifest(text.encode("utf-8"), self.keys)
-            must(payload.feed_id == feed_id)
-        except (Error, UnicodeEncodeError):
+    def accepted(self, state, feed_id):
+        """Steps 2 and 3 again: payload and object of the manifest kept of this feed, or None."""
+        manifest = state.get(self.name("manifest", feed_id))
+        if not isinstance(manifest, str):
             return None
-        return manifest, payload
-
-    def put(self, manifest, payload):
-        if not self.file:
-            return
-        self.entries[self.name("manifest", payload.feed_id)] = manifest.text.decode("utf-8")
-        self.entries[self.name("feed", self.url)] = payload.feed_id
-        half = self.file.with_name(f"{self.file.name}.{os.getpid()}.tmp")
         try:
-            half.write_text(json.dumps(self.entries), "utf-8")
-            os.replace(half, self.file)
-        except OSError as error:
-            print(f"feed_reader.py: nothing is remembered: {error}", file=sys.stderr)
+            data = payload_of(manifest.encode(errors="surrogatepass"), "bloom-wasm-feed", self.trusted)
+            payload = described_feed(data)
+        except Error:
+            return None
+        return (data, payload) if payload["feedId"] == feed_id else None
+
+    def check(self, state, data, payload):
+        """Steps 4 and 5. The page lets a client overlook a lower generation if one is in place; here none is."""
+        first = state.get(self.name("feed", self.url))
+        if isinstance(first, str) and self.accepted(state, first):
+            need(payload["feedId"] == first, "feedId", "wrong_feed")
+        highest = self.accepted(state, payload["feedId"])
+        if highest and data != highest[0]:
+            need(payload["generation"] > highest[1]["generation"], "generation", "rollback")
+
+    def remember(self, manifest, data, payload):
+        """Only now. If another run has accepted what this one is behind by now, that stays."""
+        folder = os.open(os.path.dirname(os.path.abspath(self.path)), os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            state = self.load()
+            try:
+                self.check(state, data, payload)
+            except Error:
+                return
+            state[self.name("feed", self.url)] = payload["feedId"]
+            state[self.name("manifest", payload["feedId"])] = manifest.decode()
+            with open(f"{self.path}.new", "w") as file:
+                json.dump(state, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(f"{self.path}.new", self.path)
+        finally:
+            os.close(folder)  # and unlocks it
 
 
-def open_manifest(text, keys, kind=Payload):
-    """Steps 1 (but for fetching) to 3. Without keys the feed is said to be unsigned."""
-    manifest = Manifest(text, kind.typ)
-    if keys:
-        manifest.verify(keys)
-    return manifest, kind(manifest.payload)
+# What a client must do.
+
+def follow(folder, trusted, memory, now, max_bytes, secret):
+    """The payload, and the filter that is to be asked."""
+    manifest = folder.manifest("feed.json")  # 1
+    data = payload_of(manifest, "bloom-wasm-feed", trusted)  # 1, 2
+    payload = described_feed(data)  # 3
+    if memory:
+        memory.check(memory.load(), data, payload)  # 4, 5
+    check_now(payload, now, secret)  # 6, 7
+    total = sum(file["bytes"] for file in payload["files"])
+    need(max_bytes is None or total <= max_bytes, "all files", "too_large")  # 8
+    base, *deltas = [folder.file(file["sha256"], file["bytes"]) for file in payload["files"]]  # 9
+    filter = decode(base, secret)  # 10
+    need(not isinstance(filter, Delta), "the base", "wrong_kind")
+    for delta in deltas:
+        base = apply(base, delta, secret)
+    filter = decode(base, secret)
+    check(fits(filter, payload), "profile, options or seed")
+    if memory:
+        memory.remember(manifest, data, payload)
+    return payload, filter
 
 
-def fetch(path, limit):
-    """A file's first `limit` bytes, and one more if there is one, which tells that it is longer."""
+# Lines and arguments.
+
+def key_of(line, payload):
+    """The key that a line is. FORMAT.md, section 4, has the steps of passwords."""
+    if payload["profile"] != "password":
+        return line
     try:
-        with open(path, "rb") as file:
-            return file.read(limit + 1)
-    except FileNotFoundError:
-        raise Error("http") from None
-    except OSError:
-        raise Error("network") from None
+        text = unicodedata.normalize("NFC", line.decode())
+        if payload.get("lowercase", False):
+            text = unicodedata.normalize("NFC", text.lower())
+        line = text.encode()
+    except UnicodeDecodeError:
+        pass  # not text: its own bytes
+    return hashlib.sha1(line).digest() if payload.get("sha1", False) else line
 
 
-def fetch_file(folder, size, digest):
-    """Step 9, for one file."""
-    for _ in range(2):
-        data = fetch(folder / digest, size)
-        if len(data) == size and sha256(data).hexdigest() == digest:
-            return data
-    raise Error("integrity")
-
-
-def assemble(payload, files, secret):
-    """Step 10: the filter."""
-    blob = files[0]
-    must(not isinstance(decode(blob, secret), Delta), "wrong_kind")
-    for delta in files[1:]:
-        blob = apply(blob, delta, secret)
-    filter = decode(blob, secret)
-    must((filter.profile, filter.seed) == (payload.profile, payload.seed))
-    must(filter.options == 4 * payload.lowercase + 8 * payload.sha1)
-    return filter
-
-
-def follow(folder, keys, memory, now, most_bytes, secret=None):
-    """All steps."""
-    text = fetch(folder / "feed.json", LARGEST_MANIFEST)
-    must(len(text) <= LARGEST_MANIFEST, "too_large")
-    manifest, payload = open_manifest(text, keys)
-    must(memory.feed_id() in (None, payload.feed_id), "wrong_feed")  # 4
-    newest = memory.newest(payload.feed_id)
-    if newest:  # 5
-        accepted, known = newest
-        must(payload.generation >= known.generation, "rollback")
-        must(payload.generation > known.generation or manifest.payload == accepted.payload, "rollback")
-    payload.check_time(now)
-    payload.check_secret(secret)
-    must(sum(size for size, _ in payload.files) <= most_bytes, "too_large")  # 8
-    filter = assemble(payload, [fetch_file(folder, *file) for file in payload.files], secret)
-    memory.put(manifest, payload)
-    return filter
+def answer(has, payload):
+    for line in sys.stdin.buffer:
+        print(int(has(key_of(line.removesuffix(b"\n"), payload))))
 
 
 def public_key(text):
-    try:
-        key = from_base64url(text)
-        must(len(key) == 32)
-    except Error:
-        raise argparse.ArgumentTypeError("a public key is 32 bytes in base64url") from None
+    key = base64url(text)
+    if key is None or len(key) != 32:
+        raise argparse.ArgumentTypeError("a public key is 32 bytes in base64url without padding, so 43 digits")
     return key
 
 
 def secret_file(path):
     try:
         data = Path(path).read_bytes()
-        secret = data if len(data) == 16 else bytes.fromhex(data.decode("ascii"))
-    except (OSError, ValueError):
-        secret = b""
-    if len(secret) != 16:
-        raise argparse.ArgumentTypeError("the file of a secret has 16 bytes, or 32 hexadecimal digits")
-    return secret
+    except OSError as error:
+        raise argparse.ArgumentTypeError(error) from None
+    if len(data) == 16:
+        return data
+    if re.fullmatch(rb"[0-9A-Fa-f]{32}\r?\n?", data):
+        return bytes.fromhex(data.decode())
+    raise argparse.ArgumentTypeError("a secret is 16 bytes, or 32 hexadecimal digits")
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description="Asks a feed for the keys on standard input.")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("keys", metavar="PUBLIC_KEY", type=public_key, nargs="*")
-    parser.add_argument("--unsigned", action="store_true", help="trust a feed that nobody signed")
-    parser.add_argument("--secret", type=secret_file, metavar="FILE", help="that of a keyed feed")
-    parser.add_argument("--state", type=Path, metavar="FILE", help="what to remember from call to call")
-    parser.add_argument("--now", type=int, metavar="MILLISECONDS", help="the time, if not that of the clock")
-    parser.add_argument("--max-bytes", type=int, metavar="N", default=2**31 - 1, help="refuse more in all files")
-    options = parser.parse_args()
-    if options.unsigned == bool(options.keys):
-        parser.error("either public keys or --unsigned")
-    return options
+def number(text):
+    if not re.fullmatch("[0-9]{1,16}", text):
+        raise argparse.ArgumentTypeError("a whole number, in digits")
+    return int(text)
+
+
+def arguments(doc, more=()):
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     allow_abbrev=False)
+    for name, options in more:
+        parser.add_argument(name, **options)
+    parser.add_argument("--now", type=number, metavar="MILLISECONDS", default=time.time_ns() // 10**6)
+    parser.add_argument("--secret", type=secret_file, metavar="FILE")
+    parser.add_argument("--unsigned", action="store_true")
+    parser.add_argument("folder", type=Folder, metavar="FOLDER")
+    parser.add_argument("trusted", type=public_key, nargs="*", metavar="PUBLIC_KEY")
+    given = parser.parse_args()
+    if given.unsigned == bool(given.trusted):
+        parser.error("give either public keys or --unsigned")
+    given.trusted = None if given.unsigned else set(given.trusted)
+    return given
+
+
+def run(main):
+    try:
+        main()
+        sys.stdout.flush()
+    except Error as error:
+        sys.stdout.flush()
+        print(error.code, file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:  # of the state, stdin or stdout
+        print(error, file=sys.stderr)
+        sys.exit(2)
 
 
 def main():
-    options = arguments()
-    now = time.time_ns() // 1_000_000 if options.now is None else options.now
-    url = (options.folder / "feed.json").resolve().as_uri()
-    memory = Memory(options.state, url, options.keys)
-    try:
-        filter = follow(options.folder, options.keys, memory, now, options.max_bytes, options.secret)
-    except Error as error:
-        print(error.code, file=sys.stderr)
-        return 1
-    for line in sys.stdin.buffer:
-        print(int(filter.has(line[:-1] if line.endswith(b"\n") else line)))
-    return 0
+    given = arguments(__doc__, [("--state", {"metavar": "FILE"}), ("--max-bytes", {"type": number, "metavar": "N"})])
+    url = f"{given.folder.path.as_uri()}/feed.json"
+    memory = Memory(given.state, url, given.trusted) if given.state is not None else None
+    payload, filter = follow(given.folder, given.trusted, memory, given.now, given.max_bytes, given.secret)
+    answer(filter.has, payload)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)
