@@ -23,6 +23,10 @@ const HOST_WEIGHTS: [f64; 5] = [1.0, 1.0, 0.5, 0.25, 0.25];
 const PATH_WEIGHTS: [f64; 6] = [1.0, 0.75, 0.375, 0.25, 0.75, 0.25];
 /// The most that any URL may get, as a multiple of the rate that was asked for.
 const WORST: f64 = 2.5;
+/// What a URL asks for that has three labels, a file and three folders: ten keys. Nine of ten URLs ask for no more.
+const BUSY: Slots = Slots(0b11111_011111);
+/// The most that such a URL may get, as a multiple of the rate that was asked for.
+const MOST_BUSY: f64 = 1.2;
 /// What a second group must save, in bytes: its layer takes about half of that.
 const WORTH: f64 = 64.0;
 
@@ -132,6 +136,11 @@ impl Slots {
         Slots(self.0 & !other.0)
     }
 
+    /// The slots that are in the other set too.
+    fn within(self, other: Self) -> Self {
+        Slots(self.0 & other.0)
+    }
+
     /// How many there are.
     fn len(self) -> f64 {
         self.iter().count() as f64
@@ -197,13 +206,15 @@ pub fn key_fpr(map: Slots, fpr: f64) -> f64 {
     groups[0].fpr
 }
 
-/// Scales all rates down together, so that no URL gets more than [`WORST`] times the rate of a check, and no key more
-/// than a half.
+/// Scales all rates down together, so that no URL gets more than [`WORST`] times the rate of a check, nine of ten get at
+/// most [`MOST_BUSY`] times that, and no key gets more than a half.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn limit(groups: &mut [Group], fpr: f64) {
-    let worst: f64 = groups.iter().map(|group| group.slots.len() * group.fpr).sum();
+    let asking =
+        |url: Slots| -> f64 { groups.iter().map(|group| group.slots.within(url).len() * group.fpr).sum() };
+    let (worst, busy) = (asking(Slots::ANY), asking(BUSY));
     let highest = groups.iter().map(|group| group.fpr).fold(0.0, f64::max);
-    let scale = (WORST * fpr / worst).min(0.5 / highest).min(1.0);
+    let scale = (WORST * fpr / worst).min(MOST_BUSY * fpr / busy).min(0.5 / highest).min(1.0);
     groups.iter_mut().for_each(|group| group.fpr *= scale);
 }
 
