@@ -291,6 +291,17 @@ test("tsc --strict accepts the types from import and from require", () => {
   }
 });
 
+test("what the terminal shows of an uncaught error fits a screen", () => {
+  for (const entry of ["bloom-wasm", "bloom-wasm/reader", "bloom-wasm/nano"]) {
+    const script = join(folder, "uncaught.mjs");
+    writeFileSync(script, `import { decode } from "${entry}"; decode(new Uint8Array(3));`);
+    const { status, stderr } = spawnSync(process.execPath, [script], { encoding: "utf8" });
+    assert.equal(status, 1);
+    assert.match(stderr, /^FilterError: this is not a bloom-wasm blob/m);
+    assert.ok(stderr.length < 2500, `${entry}: ${stderr.length} characters`);
+  }
+});
+
 test("a Vite build of a small app grows by what its entry weighs, and by no more than it imports", async () => {
   const { build } = await import("vite");
   const app = join(folder, "small");

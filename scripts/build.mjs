@@ -157,7 +157,6 @@ async function tool() {
     bundle: true,
     format: "esm",
     target: "es2022",
-    minifyWhitespace: true,
     minifySyntax: true,
     external: ["node:*"],
     logLevel: "error",
@@ -193,7 +192,6 @@ async function bundle(entry, starts, options) {
     chunkNames: entry,
     format: "esm",
     target: "es2022",
-    minifyWhitespace: true,
     minifySyntax: true,
     external: ["node:*"],
     loader: { ".wasm": "base64" },
@@ -233,13 +231,14 @@ async function javascript(entry) {
   return outputFiles[0].text.replace(wasm, "") + readFileSync(join(dist, "error.js"), "utf8");
 }
 
-/** What entries have in common for esbuild. All share one error class, which js/ imports and the glue has a copy of. */
+/**
+ * What entries have in common for esbuild. Their lines stay as they are, because an uncaught error shows its line in a
+ * terminal, and bundlers minify anyway. All share one error class, which js/ imports and the glue has a copy of. */
 const COMMON = {
   outdir: dist,
   bundle: true,
   format: "esm",
   target: "es2022",
-  minifyWhitespace: true,
   minifySyntax: true,
   external: ["node:*"],
   logLevel: "error",
@@ -252,7 +251,9 @@ async function nano() {
     name: "error",
     setup: ({ onResolve }) => onResolve({ filter: /\/error\.js$/ }, () => ({ path: "./error.js", external: true })),
   };
-  await build({ ...COMMON, entryPoints: [join(work, "js/nano.js")], plugins: [sharedError] });
+  // Pages may have it without a bundler, so it is minified; its lines are short, and classes and functions keep their names.
+  const short = { minify: true, keepNames: true, lineLimit: 160 };
+  await build({ ...COMMON, ...short, entryPoints: [join(work, "js/nano.js")], plugins: [sharedError] });
   const over = [];
   for (const [name, contents, limit] of NANO) {
     const stdin = { contents, resolveDir: join(work, "js") };
