@@ -251,8 +251,9 @@ async function nano() {
     name: "error",
     setup: ({ onResolve }) => onResolve({ filter: /\/error\.js$/ }, () => ({ path: "./error.js", external: true })),
   };
-  // Pages may have it without a bundler, so it is minified; its lines are short, and classes and functions keep their names.
-  const short = { minify: true, keepNames: true, lineLimit: 160 };
+  // Pages may have it without a bundler, so it has no blanks, and its lines are short. Shorter names would hide classes
+  // in the console, and a bundler drops less of what keeps its name.
+  const short = { minifyWhitespace: true, lineLimit: 160 };
   await build({ ...COMMON, ...short, entryPoints: [join(work, "js/nano.js")], plugins: [sharedError] });
   const over = [];
   for (const [name, contents, limit] of NANO) {
