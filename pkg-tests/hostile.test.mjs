@@ -1,9 +1,11 @@
 /** Hostile bytes through decode and load: each gives a FilterError, and none a trap. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import xxhash from "xxhash-wasm";
-import { forPages, installed } from "./installed.mjs";
+import { folder, forPages, installed } from "./installed.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter, decode, load } =
   await installed();
@@ -191,4 +193,52 @@ test("load refuses the same bytes, streamed or not", async () => {
   assert.ok(
     (await load(new Response(ReadableStream.from(Array.from(blob, (byte) => new Uint8Array([byte])))))).equals(filter),
   );
+});
+
+const golden = (name) => readFileSync(new URL(`../tests/golden/${name}.bloom`, import.meta.url), "base64");
+
+// An import that threw left a slot of the table of references behind, and a table has ten million at most.
+test("questions, refused or not, leave nothing in the table of references", () => {
+  for (const entry of ["bloom-wasm", "bloom-wasm/reader"]) {
+    const script = join(folder, "references.mjs");
+    writeFileSync(
+      script,
+      `
+        const { Instance } = WebAssembly;
+        let references;
+        WebAssembly.Instance = class extends Instance {
+          constructor(...args) {
+            super(...args);
+            references = Object.values(this.exports).find((it) => it instanceof WebAssembly.Table && it.length > 100);
+          }
+        };
+        const { canonicalizeUrl, decode, urlExpressions } = await import("${entry}");
+        const url = decode(Buffer.from("${golden("url")}", "base64"));
+        const password = decode(Buffer.from("${golden("password-lowercase")}", "base64"));
+        const urls = ["http://a.b/", "http://exa mple/", "http://[::1", "http://xn--a/", "http://b\u00fc.example/", "mailto:a@b"];
+        urls.push("http://\u{1df40}x.example/", "a.b:80/x", "http://a.b/%41/../x#y", "http://\ud800/", "");
+        const failing = (run) => {
+          try {
+            run();
+          } catch (error) {
+            if (!error.code) throw error;
+          }
+        };
+        const ask = () => {
+          for (const it of urls) for (const run of [canonicalizeUrl, urlExpressions]) run(it);
+          for (const it of urls) url.hasUrl(it), url.matchUrl(it), failing(() => password.hasUrl(it));
+          password.hasPassword("stra\u00dfe"), url.info(), url.hasMany(urls);
+          failing(() => decode(new Uint8Array(50)));
+          decode(url.toBytes()).free();
+        };
+        ask();
+        const before = references.length;
+        for (let i = 0; i < 2000; i++) ask();
+        console.log(before, references.length);
+      `,
+    );
+    const { stdout, stderr } = spawnSync(process.execPath, [script], { encoding: "utf8" });
+    const [before, after] = stdout.split(" ").map(Number);
+    assert.ok(before > 100 && after === before, `${entry}: ${stdout}${stderr}`);
+  }
 });

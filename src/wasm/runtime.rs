@@ -1,22 +1,43 @@
 //! The runtime's built-in URL parser, Unicode normal forms and UTF-8, as a [`Platform`].
 
-use js_sys::{JsString, Reflect, Uint8Array};
+use js_sys::{JsString, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::keys::Platform;
 use crate::vectors::zeroed;
 
+// In JavaScript, so that nothing is thrown into Rust. What an import returns beside an error that it throws stays in
+// wasm-bindgen's table of references for ever (seen in 0.2.130), and a table that can't grow ends the module.
+#[wasm_bindgen(inline_js = r#"
+/** The URL as the runtime's parser writes it; undefined if that refuses it. */
+export function parse_url(text) {
+  try {
+    const { href } = new URL(text);
+    if (typeof href === "string") return href;
+  } catch (error) {
+    // The stack ran out within the parser, or there is no parser, so no answer can be right: that ends all use of the
+    // module. By its name, because another realm has another class; Firefox's has a name of its own. Any other error is
+    // the standard's TypeError, or a polyfill's.
+    if (["RangeError", "InternalError", "ReferenceError"].includes(Object(error).name)) throw error;
+  }
+}
+
+/** An array of zeros; undefined without the memory. */
+export function new_bytes(length) {
+  try {
+    return new Uint8Array(length);
+  } catch {}
+}
+"#)]
+extern "C" {
+    fn parse_url(text: &str) -> Option<JsString>;
+
+    fn new_bytes(length: usize) -> Option<Uint8Array>;
+}
+
 #[wasm_bindgen]
 extern "C" {
-    type URL;
-
-    #[wasm_bindgen(constructor, catch)]
-    fn new(url: &str) -> Result<URL, JsValue>;
-
-    #[wasm_bindgen(method, getter, catch)]
-    fn href(this: &URL) -> Result<JsValue, JsValue>;
-
     type TextEncoder;
 
     #[wasm_bindgen(constructor)]
@@ -29,12 +50,6 @@ extern "C" {
 
     #[wasm_bindgen(method, getter)]
     fn written(this: &Encoded) -> u32;
-
-    #[wasm_bindgen(js_name = Uint8Array, extends = Uint8Array)]
-    type Bytes;
-
-    #[wasm_bindgen(constructor, catch, js_class = "Uint8Array")]
-    fn new(length: usize) -> Result<Bytes, JsValue>;
 }
 
 thread_local! {
@@ -43,8 +58,7 @@ thread_local! {
 
 /// An array of zeros.
 pub fn bytes(length: usize) -> Result<Uint8Array> {
-    let array = Bytes::new(length).map_err(|_| Error::TooLarge { bytes: length as u64 })?;
-    Ok(array.into())
+    new_bytes(length).ok_or(Error::TooLarge { bytes: length as u64 })
 }
 
 /// A text as UTF-8.
@@ -63,28 +77,13 @@ fn require_room(text: &str) -> Result<()> {
     if text.len() > MAX_TEXT { Err(Error::TooLarge { bytes: text.len() as u64 }) } else { Ok(()) }
 }
 
-/// Recognised by its name, because another realm has another class. Firefox throws an InternalError if the stack runs
-/// out.
-fn is_fatal(error: &JsValue) -> bool {
-    let name = Reflect::get(error, &"name".into()).ok().and_then(|name| name.dyn_into().ok());
-    let name = name.and_then(|name: JsString| utf8(&name).ok());
-    matches!(name.as_deref(), Some(b"RangeError" | b"InternalError" | b"ReferenceError"))
-}
-
 /// The runtime.
 pub struct Runtime;
 
 impl Platform for Runtime {
     fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>> {
         require_room(text)?;
-        match URL::new(text).and_then(|url| url.href()).map(JsValue::dyn_into::<JsString>) {
-            Ok(Ok(href)) => utf8(&href).map(Some),
-            // The stack ran out within the parser, or there is no parser, so no answer can be right. `js/` then ends
-            // all use of the module.
-            Err(error) if is_fatal(&error) => wasm_bindgen::throw_val(error),
-            // A TypeError by the standard. A polyfill may throw anything.
-            _ => Ok(None),
-        }
+        parse_url(text).map(|href| utf8(&href)).transpose()
     }
 
     fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>> {
