@@ -1,7 +1,10 @@
-/** The example extension in real, headless browsers: blocks, goes back and on, learns, is stopped, and loses its host. */
+/**
+ * The example extension in real, headless browsers, under their default policy: blocks, goes back and on, learns, is
+ * stopped, and loses its host.
+ */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -124,6 +127,8 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       execFileSync(process.execPath, ["build.mjs", "--feed", feed.url, `--public-key=${publisher.key.publicKey}`], {
         cwd: copy,
       });
+      const manifest = JSON.parse(readFileSync(join(copy, "dist", name.toLowerCase(), "manifest.json"), "utf8"));
+      assert.equal(manifest.content_security_policy, undefined);
       browser = await puppeteer(name, options);
     });
 

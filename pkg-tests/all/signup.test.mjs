@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { cpSync, readFileSync } from "node:fs";
 import { get } from "node:http";
 import { delimiter, join } from "node:path";
@@ -205,6 +206,22 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
     assert.equal(await page.locator("#verdict[role=status], #notice[role=status]").count(), 2);
   });
 
+  test("works under a policy that forbids WebAssembly", async () => {
+    const html = readFileSync(join(root, "examples/signup/index.html"), "utf8");
+    const [, map] = /<script type="importmap">([\s\S]*?)<\/script>/.exec(html);
+    const policy = `script-src 'self' 'sha256-${createHash("sha256").update(map).digest("base64")}'`;
+    const prepare = () =>
+      page.route(url, async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, headers: { ...response.headers(), "content-security-policy": policy } });
+      });
+    await open({ prepare });
+    await ready("password1");
+    const forbidden = () => page.evaluate(() => WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])));
+    await assert.rejects(forbidden, /Content Security Policy/);
+    await signsUp(STRONG);
+  });
+
   test("works without JavaScript", async () => {
     await open({ javaScriptEnabled: false });
     await signsUp("password1");
@@ -216,7 +233,7 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
       new Promise((resolve, reject) =>
         get(url, { path }, (response) => resolve(response.resume().statusCode)).on("error", reject),
       );
-    assert.equal(await status("/bloom-wasm/reader.inline.js?x"), 200);
+    assert.equal(await status("/bloom-wasm/nano.js?x"), 200);
     for (const path of [
       "/serve.mjs",
       "//",
