@@ -4,11 +4,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BloomFilter, RibbonFilter, urlExpressions } from "../dist/bloom.node.js";
+import { decode as decodeNano } from "../dist/nano.js";
 import { members, queries, strangers, strings } from "./keys.mjs";
 import { load } from "./loading.mjs";
 import { cli, large, native } from "./native.mjs";
 import { page } from "./page.mjs";
-import { peers, RIVAL } from "./peers.mjs";
+import { filterOf, peers, RIVAL } from "./peers.mjs";
 import { loop, race, tell } from "./race.mjs";
 import { claim, table } from "./table.mjs";
 import { expressions, matchUrl } from "./urls.mjs";
@@ -45,8 +46,7 @@ export function bench({ count, rounds }) {
     /** A peer's filter of all members, and its false-positive rate. */
     built(peer, fpr) {
       return once(`${peer.name} ${fpr}`, () => {
-        const filter = peer.from ? peer.from(this.members(), fpr) : peer.create(count, fpr);
-        if (!peer.from) loop(peer.add)(filter, this.members());
+        const filter = filterOf(peer, this.members(), fpr);
         const part = count * (peer.share ?? 1);
         const has = loop(peer.has);
         const missing = part - has(filter, this.members().slice(0, part));
@@ -78,6 +78,13 @@ async function has(bench) {
       return { share: peer.share, fpr: measured, overTarget: measured / fpr, bitsPerKey };
     };
     tables.push(table(`has(string), fpr ${fpr}`, times, { rival: RIVAL, more }));
+    for (const { name } of peers.filter(({ nano }) => nano)) {
+      const what = `${name}.has`;
+      claims.push(
+        claim(`${what} against ${RIVAL}, fpr ${fpr}`, { atLeast: 1 }, times, (time) => time[RIVAL] / time[name]),
+        claim(`${what}, fpr ${fpr}`, { atMost: 600, unit: "ns" }, times, (time) => time[name]),
+      );
+    }
     for (const own of ["BloomFilter", "RibbonFilter"]) {
       claims.push(
         claim(`${own}.has against ${RIVAL}, fpr ${fpr}`, { atLeast: 1.6 }, times, (time) => time[RIVAL] / time[own]),
@@ -101,7 +108,8 @@ async function add(bench) {
   const claims = [];
   for (const fpr of FPRS) {
     const probe = bench.members().slice(0, 1000 * Math.min(...peers.map(({ share = 1 }) => share)));
-    const contestants = peers.map((peer) => {
+    const makers = peers.filter(({ nano }) => !nano);
+    const contestants = makers.map((peer) => {
       const keys = share(peer, bench.members());
       const [fill, ask] = [peer.add && loop(peer.add), loop(peer.has)];
       const run = () => {
@@ -261,6 +269,9 @@ async function urlRace(bench, urls, listed, what, question, atLeast) {
     const ask = loop(`filter.${question}`);
     assert.equal(ask(filter, listed), listed.length);
     contestants.push({ name: `${name}.${method}`, keys: urls.length, run: () => ask(filter, urls) });
+    const [read, askNano] = [decodeNano(filter.toBytes()), loop(`filter.${question}`)];
+    assert.equal(askNano(read, urls), ask(filter, urls));
+    contestants.push({ name: `nano ${name}.${method}`, keys: urls.length, run: () => askNano(read, urls) });
   }
   const times = await race(contestants, bench.rounds);
   const more = (name) =>

@@ -1,11 +1,12 @@
 /**
- * What only a fresh process can tell: `node fresh.mjs HOW BLOB KEY` prints JSON. The blob is in memory before the clock
+ * What only a fresh process can tell: `node fresh.mjs HOW BLOB KEY [READER]` prints JSON. The blob is in memory before the clock
  * starts. The clock is wall time, because processor time would count V8's other threads, which collect garbage
  * meanwhile.
  */
 import { readFileSync } from "node:fs";
+import { first } from "./readers.mjs";
 
-const [, , how, path, key] = process.argv;
+const [, , how, path, key, reader] = process.argv;
 const bytes = new Uint8Array(readFileSync(path));
 
 let memory;
@@ -108,6 +109,7 @@ async function stream(headers) {
 
 const ways = {
   start,
+  first: () => first(reader, bytes, key),
   small,
   decode,
   again,

@@ -1,10 +1,12 @@
 /**
  * The filters that are compared: how each is made, filled, asked, written and read. Slow ones go through only a `share`
- * of the keys in a round; their filters hold all keys like the others.
+ * of the keys in a round; their filters hold all keys like the others. Those of `nano` are made by WebAssembly.
  */
 import { createRequire } from "node:module";
 import { BloomFilter, decode, RibbonFilter } from "../dist/bloom.node.js";
+import { decode as decodeNano } from "../dist/nano.js";
 import { PlainBloom } from "./plain.mjs";
+import { loop } from "./race.mjs";
 
 // Some of them are CommonJS. All are in bench/node_modules.
 const require = createRequire(import.meta.url);
@@ -33,6 +35,14 @@ export const peers = [
     save: (filter) => filter.toBytes(),
     open: decode,
   },
+  ...Object.entries({ BloomFilter, RibbonFilter }).map(([name, kind]) => ({
+    name: `nano ${name}`,
+    nano: true,
+    from: (keys, fpr) => decodeNano(kind.from(keys, { fpr }).toBytes()),
+    has: "filter.has(key)",
+    save: (filter) => filter.toBytes(),
+    open: decodeNano,
+  })),
   {
     name: RIVAL,
     create: (count, fpr) => Bloomfilter.withTargetError(count, fpr),
@@ -75,3 +85,11 @@ export const peers = [
     open: (saved) => BloomFilters.fromJSON(JSON.parse(saved)),
   },
 ];
+
+/** A peer's filter of these keys. */
+export function filterOf(peer, keys, fpr) {
+  if (peer.from) return peer.from(keys, fpr);
+  const filter = peer.create(keys.length, fpr);
+  loop(peer.add)(filter, keys);
+  return filter;
+}

@@ -45,7 +45,7 @@ const COLUMNS = [
   ["fpr", "measured fpr", (value) => value.toPrecision(3)],
   ["overTarget", "of the target", (value) => show(value)],
   ["bitsPerKey", "bits a key", (value) => value.toFixed(1)],
-  ["milliseconds", "ms", (value) => value.toFixed(2)],
+  ["milliseconds", "ms", (value) => value.toFixed(3)],
 ];
 
 export const markdown = {
