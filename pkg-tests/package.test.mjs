@@ -1,11 +1,11 @@
 /** The tarball as a package: how it is imported, and what its types promise. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { gzipSync } from "node:zlib";
+import { weigh } from "../scripts/weight.mjs";
 import { folder } from "./installed.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -303,20 +303,6 @@ test("what the terminal shows of an uncaught error fits a screen", () => {
 });
 
 test("a Vite build of a small app grows by what its entry weighs, and by no more than it imports", async () => {
-  const { build } = await import("vite");
-  const app = join(folder, "small");
-  mkdirSync(app, { recursive: true });
-  const built = async (script) => {
-    writeFileSync(join(app, "index.html"), '<!doctype html><script type="module" src="app.js"></script>');
-    writeFileSync(join(app, "app.js"), script);
-    const { output } = await build({ root: app, configFile: false, logLevel: "error", build: { write: false } });
-    return output.map(({ code, source }) => code ?? Buffer.from(source));
-  };
-  const size = (files) => files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0);
-  const empty = size(await built('document.title = "yes";'));
-  const use =
-    'const filter = await load("phishing.bloom"); document.title = filter.hasUrl(location.href) ? "no" : "yes";';
-  const starting = { slim: "await init(); " };
   for (const [entry, most] of Object.entries({
     "": 169_300,
     "/reader": 98_800,
@@ -324,13 +310,10 @@ test("a Vite build of a small app grows by what its entry weighs, and by no more
     "/reader/slim": 77_300,
     "/nano": 16_500,
   })) {
-    const [names, start] = entry.endsWith("slim") ? ["init, load", starting.slim] : ["load", ""];
-    const files = await built(`import { ${names} } from "bloom-wasm${entry}"; (async () => { ${start}${use} })();`);
-    const grown = size(files) - empty;
+    const { grown, scripts } = await weigh(join(folder, "small"), entry);
     console.log(`a Vite build grows by ${grown} bytes with bloom-wasm${entry}, gzipped`);
     assert.ok(grown <= most, `${entry}: ${grown} bytes`);
     // Neither the formulas nor feeds nor sharded filters are imported.
-    const scripts = files.filter((file) => typeof file === "string").join("");
     assert.doesNotMatch(scripts, /countFor|openFeed|openSharded|EdDSA|signatures/);
   }
 });

@@ -1,0 +1,29 @@
+/** What an entry of the package adds to a page: to a small app that loads a blob and asks it, built by Vite. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+
+const gzipped = (files) => files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0);
+
+async function built(app, script) {
+  const { build } = await import("vite");
+  mkdirSync(app, { recursive: true });
+  writeFileSync(join(app, "index.html"), '<!doctype html><script type="module" src="app.js"></script>');
+  writeFileSync(join(app, "app.js"), script);
+  const { output } = await build({ root: app, configFile: false, logLevel: "error", build: { write: false } });
+  return output.map(({ code, source }) => code ?? Buffer.from(source));
+}
+
+/**
+ * Builds the app in a folder from which the package can be imported, for an entry such as "/reader". Returns by how
+ * many bytes the app grows, gzipped, and its scripts.
+ */
+export async function weigh(app, entry) {
+  const empty = await built(app, 'document.title = "yes";');
+  const [names, start] = entry.endsWith("slim") ? ["init, load", "await init(); "] : ["load", ""];
+  const ask =
+    'const filter = await load("phishing.bloom"); document.title = filter.hasUrl(location.href) ? "no" : "yes";';
+  const files = await built(app, `import { ${names} } from "bloom-wasm${entry}"; (async () => { ${start}${ask} })();`);
+  const scripts = files.filter((file) => typeof file === "string").join("");
+  return { grown: gzipped(files) - gzipped(empty), scripts };
+}
