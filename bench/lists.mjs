@@ -44,7 +44,8 @@ function measured(what, list, options, absent) {
 }
 
 const inBytes = (bytes) => `${number(bytes)} bytes`;
-const inKilobytes = (bytes) => `${number(Number((bytes / 1000).toPrecision(bytes < 1e5 ? 3 : 4)))} kB`;
+const inShort = (bytes) =>
+  bytes < 999_500 ? `${(bytes / 1e3).toPrecision(3)} kB` : `${(bytes / 1e6).toPrecision(3)} MB`;
 
 /** The tables of these lists: what became of each, and what a page downloads that is to ask it. */
 async function tables(lists) {
@@ -59,7 +60,7 @@ async function tables(lists) {
   for (const entry of entries) weights.push((await weigh(inRoot("target/weight"), `/${entry}`)).grown);
   const downloads = lists.map(({ name, gzipped, blob }) => [
     name.replace(/,[^,]*$/, ""),
-    ...[gzipped, ...weights.map((weight) => blob + weight)].map(inKilobytes),
+    ...[gzipped, ...weights.map((weight) => blob + weight)].map(inShort),
   ]);
   return [
     rows(["list", "as text", "gzipped", "as a blob", "measured false-positive rate", "false negatives"], sizes),

@@ -70,7 +70,11 @@ test("headings are in order: one at the top, and none skips a level", () => {
 });
 
 test("each export of the package has a page, and each part of README is on one", async () => {
-  const entries = { "bloom-wasm": "docs/api/index.html", "bloom-wasm/reader": "docs/api/reader/index.html" };
+  const entries = {
+    "bloom-wasm": "docs/api/index.html",
+    "bloom-wasm/reader": "docs/api/reader/index.html",
+    "bloom-wasm/nano": "docs/api/nano/index.html",
+  };
   for (const [entry, page] of Object.entries(entries)) {
     const names = Object.keys(await import(entry));
     assert.ok(names.length > 5);

@@ -1,4 +1,4 @@
-/** The reference of the package's two entries, by TypeDoc from the published types: each name is a page of Markdown. */
+/** The reference of the package's entries, by TypeDoc from the published types: each name is a page of Markdown. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -36,6 +36,12 @@ const ENTRIES = [
     name: "bloom-wasm/reader",
     introduction:
       "What `bloom-wasm/reader` exports: loading and asking filters of every kind. It builds none, and is smaller.",
+  },
+  {
+    file: "nano.d.ts",
+    name: "bloom-wasm/nano",
+    introduction:
+      "What `bloom-wasm/nano` exports: loading and asking filters of our own kinds, in plain JavaScript. It is the smallest.",
   },
 ];
 const KINDS: Record<string, string> = {

@@ -9,7 +9,7 @@ const read = (path: string) => readFileSync(new URL(path, root), "utf8");
 
 /** README is long: which of its parts are on which page. The first page has what stands before all parts, too. */
 const README: Record<string, [title: string, ...parts: string[]]> = {
-  "index.html": ["Get started", "Does it fit my case?", "Install", "More"],
+  "index.html": ["Get started", "Which entry?", "Does it fit my case?", "Install", "More"],
   "building.html": ["Build a filter", "How do I build a filter?"],
   "asking.html": ["Ask it", "How do I ask it?"],
   "updating.html": ["Keep it up to date", "How does it stay up to date?"],
@@ -88,7 +88,8 @@ const fileUrl = (path: string) => `${posix.basename(path.replace("/README", ""),
 /** `api/bloom-wasm/classes/Filter.md` is at `api/classes/Filter.html`. */
 function apiPage({ path, name, kind, markdown }: ApiPage): Page {
   const url = path.replace("/bloom-wasm/", "/").replace(".md", ".html");
-  const title = kind !== "Entry" && url.startsWith("api/reader/") ? `${name} of the reader` : name;
+  const [, entry] = /^api\/(reader|nano)\//.exec(url) ?? [];
+  const title = kind !== "Entry" && entry ? `${name} of ${entry === "nano" ? "nano" : "the reader"}` : name;
   const group = kind === "Entry" ? "Reference" : "All names";
   return { url, group, title, kind, source: path, tokens: parse(markdown) };
 }

@@ -218,7 +218,7 @@ try {
     }),
   );
   find("#code").textContent = [
-    `import { openFeed } from "bloom-wasm/reader";`,
+    `import { openFeed } from "bloom-wasm/nano";`,
     "",
     `const publicKey = "${publicKey}";`,
     `const feed = await openFeed("https://lists.example/feed.json", { publicKey });`,
