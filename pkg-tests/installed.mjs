@@ -43,8 +43,13 @@ export async function installed(entry = "bloom-wasm") {
 /** What a page gets from an entry of the installed package, by the manifest. */
 export function forPages(entry = "./reader") {
   const home = join(folder, "node_modules/bloom-wasm");
+  return import(pathToFileURL(join(home, fileForPages(home, entry))).href);
+}
+
+/** The file of an entry that a page gets, in the package's folder. */
+export function fileForPages(home, entry) {
   const { exports } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
-  return import(pathToFileURL(join(home, exports[entry].browser)).href);
+  return exports[entry].browser ?? exports[entry].default;
 }
 
 /** A folder of that name beside the installed package, with the app of runtimes/ and the golden files inside of it. */

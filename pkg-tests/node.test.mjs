@@ -14,6 +14,6 @@ test("Node", async () => {
 
 test("a page's entries, in Node", async () => {
   const first = performance.now();
-  const ask = await forPages();
-  await record("Node, page's entries", process.version, await run({ ask, full: await forPages("."), golden }, first));
+  const [reader, nano, full] = await Promise.all(["./reader", "./nano", "."].map(forPages));
+  await record("Node, page's entries", process.version, await run({ full, reader, nano, golden }, first));
 });

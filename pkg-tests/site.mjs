@@ -4,7 +4,7 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join } from "node:path";
 import { json } from "node:stream/consumers";
-import { app, folder } from "./installed.mjs";
+import { app, fileForPages, folder } from "./installed.mjs";
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript" };
 
@@ -31,10 +31,12 @@ export const at = (path) => `http://localhost:${server.address().port}/${path}`;
 export function plain(name, manifest) {
   const here = app(name);
   cpSync(join(folder, "node_modules/bloom-wasm"), join(here, "bloom-wasm"), { recursive: true });
-  const { exports } = JSON.parse(readFileSync(join(here, "bloom-wasm/package.json"), "utf8"));
-  const source = readFileSync(join(here, "app.mjs"), "utf8");
-  const named = source.replace(/"bloom-wasm(.*?)"/g, (_, entry) => `"./bloom-wasm/${exports[`.${entry}`].browser}"`);
-  writeFileSync(join(here, "app.mjs"), named);
+  for (const script of ["app.mjs"]) {
+    const source = readFileSync(join(here, script), "utf8");
+    const file = (entry) => fileForPages(join(here, "bloom-wasm"), `.${entry}`);
+    const named = source.replace(/"bloom-wasm(.*?)"/g, (_, entry) => `"./bloom-wasm/${file(entry)}"`);
+    writeFileSync(join(here, script), named);
+  }
   const post = `fetch("${at(name)}", { method: "POST", mode: "no-cors", body: JSON.stringify(verdict) })`;
   writeFileSync(
     join(here, "extension.mjs"),
