@@ -2,9 +2,12 @@
 import { EventEmitter, once } from "node:events";
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { extname, join } from "node:path";
+import { basename, extname, join } from "node:path";
 import { json } from "node:stream/consumers";
 import { app, fileForPages, folder } from "./installed.mjs";
+
+/** What the pages of a name may run: the strict one nothing but files of its server, so neither WebAssembly nor `eval`. */
+const POLICIES = { "strict.html": "script-src 'self'" };
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript" };
 
@@ -14,7 +17,9 @@ const server = createServer(async (request, response) => {
   if (request.method === "POST") heard.emit(request.url, await json(request));
   const file = join(folder, request.url);
   if (!existsSync(file) || !TYPES[extname(file)]) return response.writeHead(404).end();
-  response.writeHead(200, { "Content-Type": TYPES[extname(file)] }).end(readFileSync(file));
+  const policy = POLICIES[basename(file)];
+  const headers = { "Content-Type": TYPES[extname(file)], ...(policy && { "Content-Security-Policy": policy }) };
+  response.writeHead(200, headers).end(readFileSync(file));
 });
 server.listen(0, "localhost");
 await once(server, "listening");
@@ -25,13 +30,13 @@ server.unref();
 export const at = (path) => `http://localhost:${server.address().port}/${path}`;
 
 /**
- * The app without a bundler, as a page and as an extension that posts its verdict. As workers and extensions have no
+ * The app without a bundler, as pages and as an extension that posts its verdict. As workers and extensions have no
  * import maps, each name becomes the file that the package's manifest has for browsers.
  */
 export function plain(name, manifest) {
   const here = app(name);
   cpSync(join(folder, "node_modules/bloom-wasm"), join(here, "bloom-wasm"), { recursive: true });
-  for (const script of ["app.mjs"]) {
+  for (const script of ["app.mjs", "strict.mjs"]) {
     const source = readFileSync(join(here, script), "utf8");
     const file = (entry) => fileForPages(join(here, "bloom-wasm"), `.${entry}`);
     const named = source.replace(/"bloom-wasm(.*?)"/g, (_, entry) => `"./bloom-wasm/${file(entry)}"`);

@@ -16,7 +16,7 @@ export function start(module: () => BufferSource | WebAssembly.Module, short = 1
     setStarted();
   } catch (cause) {
     const hint =
-      "a Content-Security-Policy needs 'wasm-unsafe-eval', or take bloom-wasm/nano; worker bundlers need the condition workerd or edge-light";
+      "a Content-Security-Policy needs 'wasm-unsafe-eval', worker bundlers the condition workerd or edge-light; bloom-wasm/nano needs no WebAssembly";
     throw new FilterError("wasm_load", `bloom-wasm could not start its WebAssembly (${cause}); ${hint}`, { cause });
   }
 }

@@ -1,6 +1,7 @@
 /** The cases in Chromium and Firefox: in a page, its worker and an extension. */
+import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { missing, ofWorker, PATIENCE, puppeteer, visit } from "../browsers.mjs";
+import { missing, ofStrict, ofWorker, PATIENCE, puppeteer, visit } from "../browsers.mjs";
 import { record, skipped } from "../runtimes/table.mjs";
 import { at, plain } from "../site.mjs";
 
@@ -45,6 +46,12 @@ for (const name of Object.keys(background)) {
 
     test("a page's module worker", options(`${name}, worker`), async () => {
       await record(`${name}, worker`, await version(), await visit(browser, page, ofWorker));
+    });
+
+    test("a page that forbids WebAssembly", options(`${name}, script-src 'self'`), async () => {
+      const [verdict, refused] = await visit(browser, at(`${name}/strict.html`), ofStrict);
+      await record(`${name}, script-src 'self'`, await version(), verdict);
+      assert.match(refused, /^FilterError wasm_load: .*bloom-wasm\/nano needs no WebAssembly$/);
     });
   });
 }
