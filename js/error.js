@@ -57,8 +57,7 @@ export class FilterError extends Error {
      */
     this.code = code;
   }
-
-  static {
-    this.prototype.name = "FilterError";
-  }
 }
+
+// No static block: Metro knows none.
+FilterError.prototype.name = "FilterError";

@@ -30,8 +30,8 @@ export let blobOf: (filter: Filter) => Blob;
 /** @internal Whether the filter was freed. */
 export let isFreed: (filter: Filter) => boolean;
 
-/** Whoever has it may make filters. */
-const OURS = {};
+/** @internal A filter of what was read. */
+export let hold: (blob: Blob) => Filter;
 
 /**
  * A membership filter of any of our own kinds. "Maybe present" may be wrong, at a known rate; "definitely absent" never
@@ -43,7 +43,8 @@ export class Filter implements AskableFilter {
   /** The slots of the keys that can be present, a bit each. */
   #map: number;
 
-  static {
+  /** Whoever has it may make filters. This is no static block, since Metro, which bundles for React Native, knows none. */
+  static readonly #ours = (() => {
     isFreed = (filter) => {
       // Proxies and copies don't have the private name.
       if (typeof filter !== "object" || filter === null || !(#blob in filter))
@@ -54,10 +55,12 @@ export class Filter implements AskableFilter {
       if (isFreed(filter)) throw new FilterError("freed", "this filter was freed");
       return filter.#blob!;
     };
-  }
+    hold = (blob) => new this(blob, this.#ours);
+    return {};
+  })();
 
   private constructor(blob: Blob, ours: object) {
-    if (ours !== OURS) throw invalidParameter("make filters with load or decode");
+    if (!(#ours in new.target) || ours !== new.target.#ours) throw invalidParameter("make filters with load or decode");
     this.#blob = blob;
     this.#map = slotsOf(blob);
   }
@@ -208,11 +211,6 @@ function requireProfile(blob: Blob, wanted: string): void {
 /** @internal The blob as bytes. */
 export function toBytes({ bytes, id }: Blob): Uint8Array<ArrayBuffer> {
   return concat([...bytes, new Uint8Array(Int32Array.from(id).buffer)]);
-}
-
-/** @internal A filter of what was read. */
-export function hold(blob: Blob): Filter {
-  return Reflect.construct(Filter, [blob, OURS]) as Filter;
 }
 
 /** Decodes a blob of any of our own kinds. The bytes are copied. */
