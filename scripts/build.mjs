@@ -34,7 +34,7 @@ const ENTRIES = {
     feature: "reader",
     export: "filter_decode",
     exports: "reader",
-    limits: { wasm: 69_000, javascript: 19_450 },
+    limits: { wasm: 69_000, javascript: 19_500 },
   },
 };
 
@@ -51,9 +51,9 @@ const NANO = [
   [
     "everything but feeds",
     'export { FilterError, canonicalizeUrl, decode, Filter, load, urlExpressions } from "./nano.js";',
-    16_000,
+    16_100,
   ],
-  ["openFeed", 'export { openFeed } from "./nano.js";', 24_000],
+  ["openFeed", 'export { openFeed } from "./nano.js";', 24_200],
 ];
 
 /** The most that the packed package may weigh, the tool for `npx` and all. */

@@ -106,7 +106,8 @@ export async function importKeys(publicKey: string | string[] | null): Promise<T
     }
   }
   const { subtle } = globalThis.crypto ?? {};
-  if (!subtle) throw new FilterError("signature", "only pages served over https can check signatures");
+  if (!subtle)
+    throw new FilterError("signature", "no crypto.subtle: only pages served over https can check signatures");
   const imported = [...raw.values()].map((key) => subtle.importKey("raw", key, ED25519, false, ["verify"]));
   const keys = await Promise.all(imported).catch((cause: unknown) => {
     if (Object(cause).name === "DataError") throw invalidParameter("publicKey is not a key of Ed25519");
@@ -244,8 +245,10 @@ function isText(value: unknown, form: RegExp): value is string {
 
 /** The JSON object in some bytes. */
 function object(bytes: Uint8Array | undefined, what: string): Record<string, unknown> {
+  // Outside of the try: where there is no such class, that isn't about the manifest.
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
-    const value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+    const value = JSON.parse(decoder.decode(bytes));
     if (typeof value === "object" && value !== null && !isA(value, Array)) return value;
   } catch {
     // Not UTF-8, not JSON, or so deep that the parser gives up.

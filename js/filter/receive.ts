@@ -142,6 +142,7 @@ async function openResponse(promise: Response | Promise<Response>, name: string)
   if (bodyUsed) throw invalidParameter("the response's body has been read already");
   // The Content-Length of a compressed body isn't its real length. Across origins the encoding may be hidden.
   const length = headers?.has("content-encoding") ? null : headers?.get("content-length");
+  if (body === undefined) throw new FilterError("network", `${name} is no stream: decode its arrayBuffer()`);
   const stream = body ?? new Blob([]).stream();
   return { stream, total: /^\d+$/.test(length ?? "") ? Number(length) : undefined, hint: type === "cors" };
 }
@@ -166,7 +167,8 @@ async function openFile(url: string): Promise<Opened> {
  * this throws.
  */
 async function requireIntegrity(bytes: Uint8Array, integrity: string): Promise<void> {
-  if (!crypto.subtle) throw new FilterError("integrity", "only pages served over https can check integrity");
+  if (!globalThis.crypto?.subtle)
+    throw new FilterError("integrity", "no crypto.subtle: only pages served over https can check integrity");
   const hashes = integrity.split(/\s+/).map((word) => /^sha(256|384|512)-([\w+/-]+)=*(\?|$)/.exec(word) ?? []);
   const most = Math.max(...hashes.map(([, bits = 0]) => Number(bits)));
   if (most > 0) {

@@ -228,12 +228,13 @@ function truncated(needed: number, have: number): FilterError {
   );
 }
 
+/** Not by TextDecoder, which React Native's engine lacks. */
 function text(bytes: Uint8Array): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return decodeURIComponent(Array.from(bytes, (byte) => `%${(256 + byte).toString(16).slice(1)}`).join(""));
   } catch (cause) {
-    // What isn't UTF-8. A runtime without the class says so itself.
-    rule(!(cause instanceof TypeError));
+    // What isn't UTF-8. An exhausted stack says so itself.
+    rule(!(cause instanceof URIError));
     throw cause;
   }
 }

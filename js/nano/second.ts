@@ -17,8 +17,13 @@ import {
   withoutUser,
 } from "./text.js";
 
+/** Whether the runtime's parser has been seen to be one: React Native's only joins strings. */
+let isParser = false;
+
 /** What the runtime's parser makes of a text. Undefined if it refuses it. */
 export function parse(text: string): string | undefined {
+  isParser ||= new URL("http://\uff22\xfc.a:80/..").href === "http://xn--b-eha.a/";
+  if (!isParser) throw new ReferenceError("this runtime's URL is no whole parser");
   try {
     return new URL(text).href;
   } catch (error) {
