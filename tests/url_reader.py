@@ -140,7 +140,7 @@ def canonical(text):
 
 
 def is_address(host):
-    return host.startswith(b"[") or ipv4(host) == host
+    return host in (ipv4(host), ipv6(host))
 
 
 def keys(form):

@@ -251,6 +251,22 @@ function isOdd(url) {
   return /[\u1e9e\u200d]|xn--(a|abc-)?([.\u3002]|\u00e3)/i.test(plain);
 }
 
+test("in Python, hosts that look like an address and are none", { skip: noPython }, () => {
+  const urls = [
+    "[1:2:3:4:5:6:1.2.3.4]x/a",
+    "[::1.2.3]/",
+    "[::1].a.b/",
+    "[a.b",
+    "999.999.999.999/",
+    "1.2.3.4.5/",
+    "0x.1.2.3/",
+  ];
+  const args = [join(root, "tests/url_reader.py"), join(root, "tests/below/hosts.bloom")];
+  const said = run("python3", args, { env: { ...process.env, PYTHONPATH: python }, input: text(urls) });
+  const keys = said.trimEnd().replace(/^.\t/gm, "");
+  assert.equal(keys, urls.map((url) => urlExpressions(url).sort().join(" ")).join("\n"));
+});
+
 test("in Python", { skip: noPython, timeout: 4 * 3_600_000 }, () => {
   const each = Math.max(1000, Math.floor(PAIRS / 100 / Math.max(lists, 6)));
   const env = { ...process.env, PYTHONPATH: python };
