@@ -66,34 +66,42 @@ function rust() {
   ].join("\n");
 }
 
+/** A number in letters, A to Z for 0 to 25. */
+function letters(number) {
+  const rest = number < 26 ? "" : letters(Math.floor(number / 26));
+  return rest + String.fromCharCode(65 + (number % 26));
+}
+
 /**
- * A table as one string: of each row how far its first character is from the last one of the row before, then a dot and
- * the number of characters unless that is 1. Numbers are in base 36. Then how far what it becomes is from the
- * character, with its sign, or after `=` a text.
+ * All rows as one string, by their first character. Of each row how many characters lie between it and the row before, in
+ * base 36; before a sign nothing in place of 0. Then what its first character becomes: nothing if that stays, `=` and a
+ * text, which is empty for what nobody sees, `-` and a number, or `+` and how far that is, unless it is the next one. At
+ * last how many characters follow the first one, in letters.
  */
-function packed(table) {
-  let before = 0;
-  const cells = of(table).map(({ first, last, to, text }) => {
-    const gap = (first - before).toString(36);
-    const count = last > first ? `.${(last - first + 1).toString(36)}` : "";
-    const by = to === undefined ? "" : to < first ? (to - first).toString(36) : `+${(to - first).toString(36)}`;
-    before = last;
-    return gap + count + (text ? `=${text}` : by);
-  });
-  return cells.join(" ");
+function packed() {
+  let next = 0;
+  const cells = rows
+    .toSorted((one, other) => one.first - other.first)
+    .map(({ table, first, last, to, text }) => {
+      const gap = first - next;
+      next = last + 1;
+      const becomes = [table === "invisible" ? "=" : table === "valid" ? "" : `=${text}`];
+      if (to !== undefined) becomes[0] = `-${to.toString(36)}`;
+      if (to > first) becomes.push(`+${to === first + 1 ? "" : (to - first).toString(36)}`);
+      becomes.sort((one, other) => one.length - other.length);
+      return (gap > 0 || !becomes[0] ? gap.toString(36) : "") + becomes[0] + letters(last - first);
+    });
+  return cells.join("");
 }
 
 function typescript() {
-  const table = (comment, name, its) => {
-    const [left, right] = [`export const ${name} =`, `"${packed(its)}";`];
-    return `/** ${comment} */\n${left}${left.length + right.length < 120 ? " " : "\n  "}${right}\n`;
-  };
-  return [
-    "/**\n * What Unicode 18 brought to hosts, as strings that js/nano/characters.ts reads. Written by scripts/unicode.mjs from\n * scripts/unicode.txt. FORMAT.md section 10, the second reading.\n */\n",
-    table("Characters that become others.", "MAPPED", "map"),
-    table("Characters that stay as they are.", "VALID", "valid"),
-    table("Characters that nobody sees.", "INVISIBLE", "invisible"),
-  ].join("\n");
+  return `/**
+ * What Unicode 18 brought to hosts, as a string that js/nano/characters.ts reads. Written by scripts/unicode.mjs from
+ * scripts/unicode.txt. FORMAT.md section 10, the second reading.
+ */
+export const CHARACTERS =
+  "${packed()}";
+`;
 }
 
 /** The files that are written, with what is to be in each. */

@@ -1,54 +1,35 @@
 /** Characters of hosts by Unicode 18, for the second reading. FORMAT.md section 10. */
 
-import { INVISIBLE, MAPPED, VALID } from "./unicode.js";
+import { CHARACTERS } from "./unicode.js";
 
-/** Calls `each` for the characters of a table: with a character, and what follows its row's numbers. */
-function read(table: string, each: (point: number, rest: string) => void): void {
-  let last = 0;
-  for (const row of table.split(" ")) {
-    const [, gap, count = "1", rest] = /^(\w+)(?:\.(\w+))?(.*)/.exec(row) as unknown as [
-      string,
-      string,
-      string,
-      string,
-    ];
-    const first = last + parseInt(gap, 36);
-    last = first + parseInt(count, 36) - 1;
-    for (let point = first; point <= last; point++) each(point, rest);
+let table: Map<string, string> | undefined;
+
+/** What characters become in a host: nothing, others, or themselves, if Unicode 18 allows them and older tables don't. */
+function characters(): Map<string, string> {
+  if (table) return table;
+  table = new Map();
+  let point = 0;
+  // As scripts/unicode.mjs writes them.
+  for (const [, gap, sign, becomes, count] of CHARACTERS.matchAll(/([\da-z]*)([-+=]?)([^A-Z]*)([A-Z]+)/g)) {
+    point += parseInt(gap || "0", 36);
+    const number = parseInt(becomes!, 36);
+    const by = sign === "-" ? number - point : sign === "+" ? number || 1 : 0;
+    let more = 0;
+    for (const letter of count!) more = 26 * more + parseInt(letter, 36) - 10;
+    for (; more >= 0; more--, point++)
+      table.set(String.fromCodePoint(point), sign === "=" ? becomes! : String.fromCodePoint(point + by));
   }
+  return table;
 }
-
-/** What each character of a host becomes that doesn't stay: nothing, or other characters. */
-let mapped: Map<string, string> | undefined;
-
-/** The characters that Unicode 18 allows in a host, and older tables refuse. */
-let valid: Set<string> | undefined;
 
 /** A host with the characters of the newest tables. The joiners may stay. */
 export function modern(host: string, joiners: boolean): string {
-  if (!mapped) {
-    const all = new Map<string, string>();
-    read(INVISIBLE, (point) => all.set(String.fromCodePoint(point), ""));
-    read(MAPPED, (point, rest) =>
-      all.set(
-        String.fromCodePoint(point),
-        rest[0] === "=" ? rest.slice(1) : String.fromCodePoint(point + parseInt(rest, 36)),
-      ),
-    );
-    mapped = all;
-  }
-  const its = mapped;
-  return host.replace(/[^\0-\x7f]/gu, (char) => (joiners && isJoiner(char) ? char : (its.get(char) ?? char)));
+  return host.replace(/[^\0-\x7f]/gu, (char) => (joiners && isJoiner(char) ? char : (characters().get(char) ?? char)));
 }
 
 /** Whether Unicode 18 allows a character in a host that older tables refuse. */
 export function isNewer(char: string): boolean {
-  if (!valid) {
-    const all = new Set<string>();
-    read(VALID, (point) => all.add(String.fromCodePoint(point)));
-    valid = all;
-  }
-  return valid.has(char);
+  return characters().get(char) === char;
 }
 
 /** Whether a character joins its neighbours or keeps them apart. Some browsers drop it, and others where it means nothing. */

@@ -9,6 +9,7 @@ import {
   hasPort,
   isAscii,
   lower,
+  parse,
   schemeLength,
   special,
   toBytes,
@@ -16,22 +17,6 @@ import {
   withoutPort,
   withoutUser,
 } from "./text.js";
-
-/** Whether the runtime's parser has been seen to be one: React Native's only joins strings. */
-let isParser = false;
-
-/** What the runtime's parser makes of a text. Undefined if it refuses it. */
-export function parse(text: string): string | undefined {
-  isParser ||= new URL("http://\uff22\xfc.a:80/..").href === "http://xn--b-eha.a/";
-  if (!isParser) throw new ReferenceError("this runtime's URL is no whole parser");
-  try {
-    return new URL(text).href;
-  } catch (error) {
-    // Anything else says nothing about the text: the stack has run out, or there is no parser.
-    if (Object(error).name !== "TypeError") throw error;
-    return undefined;
-  }
-}
 
 /** How a browser takes apart the bytes of a text. */
 interface Taken {

@@ -8,16 +8,19 @@ const v = /* @__PURE__ */ new Int32Array(8);
 
 /** Adds one number to another, rotates the other by `by`, below 32, and folds the sum into it. */
 function mix(to: number, other: number, by: number): void {
-  const [low, high] = [v[other]!, v[other + 1]!];
-  v[to] = v[to]! + low;
-  v[to + 1] = v[to + 1]! + high + carry(v[to]!, low);
+  const low = v[other]!;
+  const high = v[other + 1]!;
+  v[to]! += low;
+  v[to + 1]! += high + carry(v[to]!, low);
   v[other] = ((low << by) | (high >>> (32 - by))) ^ v[to]!;
   v[other + 1] = ((high << by) | (low >>> (32 - by))) ^ v[to + 1]!;
 }
 
 /** Rotates a number by 32. */
 function swap(which: number): void {
-  [v[which], v[which + 1]] = [v[which + 1]!, v[which]!];
+  const low = v[which]!;
+  v[which] = v[which + 1]!;
+  v[which + 1] = low;
 }
 
 function rounds(count: number): void {
@@ -36,18 +39,20 @@ export function siphash(view: DataView, at: number, end: number, key: ArrayLike<
   const length = end - at;
   v.set([0x70736575, 0x736f6d65, 0x6e646f6d, 0x646f7261, 0x6e657261, 0x6c796765, 0x79746573, 0x74656462]);
   for (let i = 0; i < 8; i++) v[i]! ^= key[i & 3]!;
-  for (let isLast = false; !isLast; at += 8) {
-    let [low, high] = [0, 0];
-    isLast = at + 8 > end;
-    if (isLast) {
-      for (let i = at; i < end; i++) {
-        if (i < at + 4) low |= view.getUint8(i) << (8 * (i - at));
-        else high |= view.getUint8(i) << (8 * (i - at - 4));
-      }
-      high |= length << 24;
-    } else {
+  for (let left = length; left >= 0; left -= 8, at += 8) {
+    let low = 0;
+    let high = 0;
+    if (left > 7) {
       low = view.getInt32(at, true);
       high = view.getInt32(at + 4, true);
+    } else {
+      // The bytes that are left, and at last the length.
+      high = length << 24;
+      for (let i = 0; i < left; i++) {
+        const byte = view.getUint8(at + i) << (8 * i);
+        if (i < 4) low |= byte;
+        else high |= byte;
+      }
     }
     v[6]! ^= low;
     v[7]! ^= high;

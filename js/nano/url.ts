@@ -3,8 +3,8 @@
 import { FilterError } from "../error.js";
 import { type Canonical, canonical, findKey } from "./canonical.js";
 import { put, wellFormed } from "./scratch.js";
-import { hasLongHost, parse, secondReading } from "./second.js";
-import { hasPort, schemeLength, special, toBytes } from "./text.js";
+import { hasLongHost, secondReading } from "./second.js";
+import { hasPort, parse, schemeLength, special, toBytes } from "./text.js";
 
 /** The longest text that the runtime is given, in UTF-16 units. It may become three times as long. */
 const LONGEST = 2 ** 27;
