@@ -34,7 +34,7 @@ export function attempt<T>(wanted: string, run: () => T, code: ErrorCode = "inva
   try {
     return run();
   } catch (cause) {
-    throw new FilterError(code, `${wanted}; is this a Proxy, or was it transferred?`, { cause });
+    throw new FilterError(code, `${wanted}; is it a Proxy, or transferred?`, { cause });
   }
 }
 
@@ -44,6 +44,13 @@ export function requireType(type: "number" | "boolean" | "string" | "function", 
     if (value !== undefined && typeof value !== type)
       throw invalidParameter(`${name} must be a ${type}, not ${typeName(value)}`);
   }
+}
+
+/** Throws `invalid_parameter` unless each value is a number that isn't below 0. */
+export function requireLimit(values: Record<string, number>): void {
+  requireType("number", values);
+  for (const [name, value] of Object.entries(values))
+    if (!(value >= 0)) throw invalidParameter(`${name} must be 0 or more`);
 }
 
 /** Throws `too_large` for more bytes than a 32-bit memory can have. In Rust, such a length would wrap around. */

@@ -6,8 +6,8 @@ import { attempt, invalidParameter, isA, plainBytes } from "./input.js";
 /** Throws `invalid_parameter` unless the argument is an AbortSignal, of any realm, or undefined. */
 export function requireSignal(signal: AbortSignal | undefined): void {
   const methods = ["throwIfAborted", "addEventListener"] as const;
-  if (signal === undefined || methods.every((method) => typeof signal?.[method] === "function")) return;
-  throw invalidParameter("signal must be an AbortSignal");
+  if (signal !== undefined && !methods.every((method) => typeof signal?.[method] === "function"))
+    throw invalidParameter("signal must be an AbortSignal");
 }
 
 /** Ends something after an error, which is the one to tell: what this throws, at once or later, isn't. */

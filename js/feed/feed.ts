@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** Filters that stay up to date. */
 
-import { invalidParameter, isA, requireType } from "../boundary/input.js";
+import { invalidParameter, isA, requireLimit, requireType } from "../boundary/input.js";
 import { type Every, known } from "../boundary/known.js";
 import { requireSignal } from "../boundary/stream.js";
 import type { AskableFilter } from "../filter/askable.js";
@@ -69,8 +69,7 @@ export async function openWith<B, F extends AskableFilter>(
   known(options, { openFeed: openingFeed });
   const { signal, onProgress, maxBytes = Infinity } = Object(options) as FeedOptions;
   requireType("function", { onProgress });
-  requireType("number", { maxBytes });
-  if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be 0 or more");
+  requireLimit({ maxBytes });
   const origin = await Origin.of(feedKind, url, options, engine);
   const follower = new Follower(engine, { origin, onProgress, maxBytes });
   try {

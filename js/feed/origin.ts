@@ -3,7 +3,7 @@
  * FEED-FORMAT.md says what a client must do, and in which order.
  */
 
-import { concat, invalidParameter, isA, requireType, secretIn } from "../boundary/input.js";
+import { concat, invalidParameter, isA, requireLimit, requireType, secretIn } from "../boundary/input.js";
 import { networkError, quietly, readAll, requireSignal, unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { LoadOptions } from "../filter/reading.js";
@@ -62,9 +62,8 @@ export class Origin<P extends Head> {
     if (typeof options !== "object" || options === null) throw invalidParameter("options must have publicKey");
     const { publicKey, cache, signal, fetch, maxAge = Infinity } = options;
     requireType("function", { fetch });
-    requireType("number", { maxAge });
+    requireLimit({ maxAge });
     requireSignal(signal);
-    if (!(maxAge >= 0)) throw invalidParameter("maxAge must be 0 or more");
     const secret = secretIn(options);
     if (cache !== undefined) requireCache(cache);
     const address = absolute(url);

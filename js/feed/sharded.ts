@@ -10,7 +10,7 @@ import {
   iterable,
   type Key,
   plainBytes,
-  requireType,
+  requireLimit,
   typeName,
 } from "../boundary/input.js";
 import { type Every, known } from "../boundary/known.js";
@@ -65,8 +65,7 @@ export interface ShardedInfo extends GenerationInfo {
 export async function openSharded(url: string | URL, options: ShardedOptions): Promise<ShardedFilter> {
   known(options, { openSharded: openingSharded });
   const { signal, maxMemory = 2 ** 25 } = Object(options) as ShardedOptions;
-  requireType("number", { maxMemory });
-  if (!(maxMemory >= 0)) throw invalidParameter("maxMemory must be 0 or more");
+  requireLimit({ maxMemory });
   const shards = new Shards(await Origin.of(shardsKind, url, options, checks), maxMemory);
   try {
     if (await shards.restore(signal)) shards.begin();

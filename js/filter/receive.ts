@@ -1,6 +1,6 @@
 /** Fetching a blob as it arrives. This knows nothing of WebAssembly. */
 
-import { asBytes, attempt, invalidParameter, requireType, typeName } from "../boundary/input.js";
+import { asBytes, attempt, invalidParameter, requireLimit, requireType, typeName } from "../boundary/input.js";
 import { networkError, quietly, readAll, requireSignal, toWeb, unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { LoadOptions } from "./reading.js";
@@ -25,9 +25,8 @@ export async function receive<F>(source: Source, options: LoadOptions, incoming:
   const { signal, onProgress, maxBytes = Infinity, integrity, fetch } = options;
   requireType("function", { onProgress, fetch });
   requireType("string", { integrity });
-  requireType("number", { maxBytes });
+  requireLimit({ maxBytes });
   requireSignal(signal);
-  if (!(maxBytes >= 0)) throw invalidParameter("maxBytes must be 0 or more");
   const { stream, total, hint } = await open(source, { signal, fetch });
   const most = Math.min(maxBytes, 0x7fff_ffff);
   const requireRoom = (length: number) => {
@@ -39,16 +38,19 @@ export async function receive<F>(source: Source, options: LoadOptions, incoming:
     let next = 0; // read the header again once this many bytes have arrived
     let room = 0;
     const requireEnd = () => {
-      if (expected === 0 || loaded <= expected) return;
-      throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
+      if (expected > 0 && loaded > expected)
+        throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
     };
     if (!hint) requireRoom(total ?? 0);
     await readAll(stream, signal, (chunk) => {
       loaded += chunk.length;
       requireRoom(loaded);
       requireEnd();
-      // Never more than the whole: at the end, doubling the room would waste memory.
-      if (loaded > room) room = expected === 0 || expected > 2 * room ? Math.max(loaded, 2 * room) : expected;
+      if (loaded > room) {
+        // The whole at once, but not a lot if only the header says so. At the end, doubling would waste memory.
+        const isWhole = expected > 0 && (expected === total || expected <= Math.max(1 << 24, 2 * room));
+        room = isWhole ? expected : Math.max(loaded, 2 * room);
+      }
       incoming.push(chunk, room);
       if (expected === 0 && loaded >= next) {
         // A header may have thousands of levels in it. Reading it again for each chunk would take minutes.
@@ -56,8 +58,6 @@ export async function receive<F>(source: Source, options: LoadOptions, incoming:
         expected = incoming.expectedLength();
         requireRoom(expected);
         requireEnd();
-        // Make room for the whole at once, but not for a lot if only the header says so.
-        if (expected > 0 && (expected === total || expected <= 1 << 24)) room = Math.max(expected, loaded);
       }
       onProgress?.({ loaded, total: loaded <= total! ? total : undefined });
     });
@@ -101,23 +101,18 @@ export async function open(source: Source, options: OpenOptions): Promise<Opened
 
 /** Opens a source. It is recognised by its properties, because polyfills and other realms have other classes. */
 async function openAny(source: Source, options: OpenOptions): Promise<Opened> {
-  if (typeof source === "string") return openUrl(source, options);
   const names = ["stream", "size", "href", "then", "ok", "url"];
-  const [stream, size, href, then, ok, url] = attempt("load takes a URL, a response or bytes", () =>
-    names.map((name) => Object(source)[name]),
-  );
+  const [stream, size, href = source, then, ok, url] = attempt(WANTED, () => names.map((name) => Object(source)[name]));
   if (typeof stream === "function") return { stream: (source as Blob).stream(), total: size };
-  if (typeof href === "string") return openUrl(href, options);
+  if (typeof href === "string" && /^[\0- ]*file:/i.test(href)) return openFile(href);
+  if (typeof href === "string") return openResponse(request(href, options), href);
   if (typeof then === "function" || typeof ok === "boolean") return openResponse(source as Response, "the response");
   if (typeof url === "string") return openResponse(request(source as Request, options), url);
   // From a copy: a Blob doesn't accept bytes that are shared or may shrink.
-  const blob = new Blob([asBytes(source as Uint8Array).slice() as Uint8Array<ArrayBuffer>]);
-  return { stream: blob.stream(), total: blob.size };
+  return openAny(new Blob([asBytes(source as Uint8Array).slice() as Uint8Array<ArrayBuffer>]), options);
 }
 
-function openUrl(url: string, options: OpenOptions): Promise<Opened> {
-  return /^[\0- ]*file:/i.test(url) ? openFile(url) : openResponse(request(url, options), url);
-}
+const WANTED = "load takes a URL, a response or bytes";
 
 async function request(input: string | Request, options: OpenOptions): Promise<Response> {
   const { signal, fetch = globalThis.fetch, cache } = options;
@@ -137,14 +132,14 @@ async function openResponse(promise: Response | Promise<Response>, name: string)
     throw networkError(`${name} could not be fetched`, cause);
   });
   const { ok, status, url, type, body, bodyUsed, headers } = Object(response) as Response;
-  if (typeof ok !== "boolean") throw invalidParameter(`can't load a filter from a promise of ${typeName(response)}`);
+  if (typeof ok !== "boolean") throw invalidParameter(`${WANTED}, and no promise of ${typeName(response)}`);
   if (!ok) throw new FilterError("http", `${url || name} answered with status ${status}`, { cause: response });
-  if (bodyUsed) throw invalidParameter("the response's body has been read already");
+  if (bodyUsed) throw invalidParameter("the response was read already");
   // The Content-Length of a compressed body isn't its real length. Across origins the encoding may be hidden.
-  const length = headers?.has("content-encoding") ? null : headers?.get("content-length");
+  const length = headers?.get("content-encoding") ?? headers?.get("content-length") ?? "";
   if (body === undefined) throw new FilterError("network", `${name} is no stream: decode its arrayBuffer()`);
   const stream = body ?? new Blob([]).stream();
-  return { stream, total: /^\d+$/.test(length ?? "") ? Number(length) : undefined, hint: type === "cors" };
+  return { stream, total: /^\d+$/.test(length) ? Number(length) : undefined, hint: type === "cors" };
 }
 
 async function openFile(url: string): Promise<Opened> {
@@ -169,14 +164,17 @@ async function openFile(url: string): Promise<Opened> {
 async function requireIntegrity(bytes: Uint8Array, integrity: string): Promise<void> {
   if (!globalThis.crypto?.subtle)
     throw new FilterError("integrity", "no crypto.subtle: only pages served over https can check integrity");
-  const hashes = integrity.split(/\s+/).map((word) => /^sha(256|384|512)-([\w+/-]+)=*(\?|$)/.exec(word) ?? []);
-  const most = Math.max(...hashes.map(([, bits = 0]) => Number(bits)));
-  if (most > 0) {
+  const hashes = [...integrity.matchAll(/(?:^|\s)sha(256|384|512)-([\w+/-]+)=*(?=[\s?]|$)/g)];
+  const [most] = hashes
+    .map(([, bits]) => bits!)
+    .sort()
+    .reverse();
+  if (most) {
     const digest = new Uint8Array(await crypto.subtle.digest(`SHA-${most}`, bytes as Uint8Array<ArrayBuffer>));
     const fitting = btoa(String.fromCharCode(...digest)).replace(/=+$/, "");
-    for (const [, bits, hash] of hashes) {
-      if (Number(bits) === most && hash!.replaceAll("-", "+").replaceAll("_", "/") === fitting) return;
-    }
+    const fits = ([, bits, hash]: RegExpMatchArray) =>
+      bits === most && hash!.replaceAll("-", "+").replaceAll("_", "/") === fitting;
+    if (hashes.some(fits)) return;
   }
   throw new FilterError("integrity", "the bytes match none of the hashes in integrity");
 }

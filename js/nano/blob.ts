@@ -5,8 +5,9 @@ import { type Bloom, bloom, type Scalable, scalable } from "./bloom.js";
 import { type Cuckoo, cuckoo } from "./cuckoo.js";
 import { type Hashing, hash, keyOf } from "./hashing.js";
 import { ask, type Layer } from "./layers.js";
-import type { Part } from "./part.js";
+import { type Part, rule } from "./part.js";
 import { type Ribbon, ribbon } from "./ribbon.js";
+import type { U64 } from "./words.js";
 import { digest, xxh64 } from "./xxh64.js";
 
 /** A filter with what its blob says about it. */
@@ -15,23 +16,22 @@ export interface Blob extends Hashing {
   readonly kind: number;
   /** 0 = raw, 1 = URLs, 2 = passwords. */
   readonly profile: number;
-  readonly flags: number;
-  /** The check value of the secret, the low half first. */
-  readonly check: ArrayLike<number> | undefined;
-  /** The parameters of the kind: the numbers of section 6 in their order, without rows and maps. */
-  readonly numbers: readonly number[];
+  /** The check value of the secret. */
+  readonly check: U64 | undefined;
+  /** The id of the blob that a delta is for. */
+  readonly parent: U64 | undefined;
   readonly name: string | null;
   /** In milliseconds since 1970. */
   readonly createdAt: number | null;
   /** The filter under all layers. */
   readonly base: Part;
-  /** The slots of its keys, a bit each. */
+  /** The slots of its keys, a bit each; all bits unless digests have slots. */
   readonly map: number;
   readonly layers: readonly Layer[];
   /** The number of members, if there are layers. */
   readonly members: number;
-  /** The checksum, the low half first. */
-  readonly id: ArrayLike<number>;
+  /** The checksum. */
+  readonly id: U64;
   /** The bytes before the checksum: up to the metadata, the metadata, the table of layers, the payloads. */
   readonly bytes: readonly Uint8Array[];
 }
@@ -39,20 +39,17 @@ export interface Blob extends Hashing {
 /** What is known of a blob before its payload is there. */
 interface Head {
   blob: Omit<Blob, "id" | "bytes">;
+  /** What the payload is made of, in order. */
+  parts: Part[];
   /** Where the metadata, the table of layers, the payload and the checksum begin. */
-  marks: readonly [number, number, number, number];
+  marks: number[];
 }
 
 /** So many bytes must follow a blob in memory: parts read further than they need to. */
 export const SPARE = 80;
 
 /** What layers a delta lies over: nothing. */
-const NOTHING: Part = { size: 0, fill: () => true, has: () => false };
-
-/** Throws `invalid_parameter` unless a rule of the format holds. */
-function rule(holds: unknown): asserts holds {
-  if (!holds) throw new FilterError("invalid_parameter", "a field of the blob is out of its range; who has made it?");
-}
+const NOTHING: Part = { size: 0, fill() {}, has: () => false };
 
 /**
  * Reads all before the payload, of which `length` bytes are there. `secret` is null for a delta that is meant for a
@@ -63,169 +60,130 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
   /** Where the next bytes begin. */
   const take = (bytes: number) => {
     at += bytes;
-    if (at > length) throw truncated(at, length);
+    requireLength(at, length);
     return at - bytes;
   };
   const u8 = () => view.getUint8(take(1));
-  const u32 = () => view.getUint32(take(4), true);
+  const i32 = () => view.getInt32(take(4), true);
+  const u32 = () => i32() >>> 0;
+  const u64 = (): U64 => [i32(), i32()];
+  const number = () => u32() + 2 ** 32 * u32();
   const f64 = () => view.getFloat64(take(8), true);
-  /** Two halves of 32 bits, the low one first. */
-  const u64 = () => {
-    take(8);
-    return [view.getInt32(at - 8, true), view.getInt32(at - 4, true)] as const;
-  };
-  const toNumber = ([low, high]: readonly [number, number]) => (high >>> 0) * 2 ** 32 + (low >>> 0);
   const rate = () => {
     const fpr = f64();
     rule(fpr >= 2 ** -32 && fpr < 1);
     return fpr;
   };
-  /** Attempt, stages and their rows. */
+  const parts: Part[] = [];
+  const part = <P extends Part>(its: P) => {
+    parts.push(its);
+    return its;
+  };
+  /** A ribbon filter, from its attempt on: that, and the rows of its stages. */
   const stages = (fpr: number, keys: number) => {
     const attempt = u8();
     const count = u8();
     rule(count < 5 && (count === 0) === (keys === 0));
-    const rows: number[] = [];
-    while (rows.length < count) rows.push(u32());
-    rule(!rows.some((its) => its === 0 || its % 8));
-    return ribbon(fpr, attempt, rows);
+    const rows = Array.from({ length: count }, u32);
+    rule(rows.every((its) => its && its % 8 === 0));
+    return part(ribbon(fpr, keys, attempt, rows));
   };
-  const slots = (isEmpty: boolean) => {
-    if (!isSlotted) return -1;
+  const slots = (keys: number) => {
+    if (!(flags & 64)) return -1;
     const map = u32();
-    rule(map < 2 ** 30 && (map === 0) === isEmpty);
+    rule(map < 2 ** 30 && (map === 0) === (keys === 0));
     return map;
   };
 
-  for (const byte of [0xb5, 0x42, 0x4c, 0x4d]) {
-    if (at < length && view.getUint8(at) !== byte)
-      throw new FilterError("not_a_filter", "this is not a bloom-wasm blob; is it another file, or a text-mode copy?");
-    if (++at > length) throw truncated(4, length);
-  }
+  for (const byte of [0xb5, 0x42, 0x4c, 0x4d])
+    if (u8() !== byte) throw new FilterError("not_a_filter", "this is no bloom-wasm blob; is it another file?");
   const version = u8();
   if (version !== 1)
     throw new FilterError("unsupported_version", `the blob has format version ${version}; update bloom-wasm`);
   const kind = u8();
-  const isDelta = kind === 7;
-  if (kind === 6)
-    throw new FilterError("unsupported_kind", "the blob holds a filter of other software; bloom-wasm/reader reads it");
-  if (kind < 1 || kind > 7)
-    throw new FilterError("unsupported_kind", `the blob holds a filter of unknown kind ${kind}; update bloom-wasm`);
+  if (kind < 1 || kind === 6 || kind > 7)
+    throw new FilterError(
+      "unsupported_kind",
+      `the blob is of kind ${kind}; ${kind === 6 ? "bloom-wasm/reader reads it" : "update bloom-wasm"}`,
+    );
   const profile = u8();
-  rule(profile < 3);
   const flags = u8() | (u8() << 8);
-  const isSlotted = (flags & 64) !== 0;
-  rule(flags < 128 && (profile === 2 || !(flags & 12)) && (!isSlotted || (profile === 1 && (kind === 5 || isDelta))));
-  const [seedLow, seedHigh] = u64();
+  rule(
+    profile < 3 &&
+      flags < 128 &&
+      (profile === 2 || !(flags & 12)) &&
+      (!(flags & 64) || (profile === 1 && (kind === 5 || kind === 7))),
+  );
+  const seed = u64();
   const check = flags & 32 ? u64() : undefined;
-  const key = secret === null ? undefined : keyOf(secret, seedHigh, seedLow, check);
+  const key = secret === null ? undefined : keyOf(secret, seed, check);
 
-  const numbers: number[] = [];
-  const number = (value: number) => {
-    numbers.push(value);
-    return value;
-  };
-  /** Of Bloom and counting filters. */
-  const shape = () => {
-    const bits = number(u32());
-    const hashes = number(u8());
-    rule(bits && hashes && hashes < 65);
-    return [bits, hashes] as const;
-  };
-  let base: Part = NOTHING;
+  let base = NOTHING;
   let map = -1;
-  if (isDelta) {
-    rule(flags & 16);
-    numbers.push(...u64());
-    map = 0;
-  } else if (kind === 1) base = bloom(...shape(), 1);
-  else if (kind === 2) {
-    const its = shape();
-    const width = number(u8());
-    rule(width === 4 || width === 8);
-    base = bloom(...its, width);
-  } else if (kind === 3) {
-    const its = scalable(number(u32()), number(u8()), number(f64()), number(f64()), number(toNumber(u64())));
-    rule(its);
-    base = its;
-  } else if (kind === 4) {
-    const buckets = number(u32());
-    const width = number(u8());
-    rule(buckets && buckets % 2 === 0 && width && width < 33 && (buckets * width) / 2 < 2 ** 31);
-    base = cuckoo(buckets, width);
+  let parent: U64 | undefined;
+  if (kind < 3) {
+    const places = u32();
+    const hashes = u8();
+    const width = kind < 2 ? 1 : u8();
+    rule(places && hashes && hashes < 65 && (kind < 2 || width === 4 || width === 8));
+    base = part(bloom(places, hashes, width));
+  } else if (kind === 3) base = part(scalable(u32(), u8(), f64(), f64(), number()));
+  else if (kind === 4) base = part(cuckoo(u32(), u8()));
+  else if (kind === 5) {
+    const keys = u32();
+    base = stages(rate(), keys);
+    map = slots(keys);
   } else {
-    const keys = number(u32());
-    base = stages(number(rate()), keys);
-    map = slots(keys === 0);
+    rule(flags & 16);
+    parent = u64();
+    map = 0;
   }
 
-  const metadata = at;
+  const marks = [at];
   let name: string | null = null;
   if (flags & 1) {
     const bytes = u8();
     name = text(new Uint8Array(view.buffer, take(bytes), bytes));
   }
-  const createdAt = flags & 2 ? toNumber(u64()) : null;
+  const createdAt = flags & 2 ? number() : null;
 
-  const table = at;
+  marks.push(at);
   const layers: Layer[] = [];
   let members = 0;
   if (flags & 16) {
     const count = u8();
     members = u32();
-    rule(count || (isDelta && members === 0));
+    rule(count || (parent && members === 0));
     while (layers.length < count) {
       const type = u8();
-      rule(type === 1 || type === 2);
       const salt = u32();
       const fpr = rate();
-      const map = slots(false);
+      const map = slots(1);
       const depth = u8();
-      rule(depth && depth <= type);
-      const levels: Ribbon[] = [];
-      let keys = 0;
-      while (levels.length < depth) {
-        const its = u32();
-        rule(its);
-        keys ||= its;
-        levels.push(stages(levels.length ? 0.5 : fpr, its));
-      }
-      layers.push({ isInclude: type === 1, salt, map, keys, levels });
+      rule((type === 1 || type === 2) && depth && depth <= type);
+      const levels = Array.from({ length: depth }, (_, level) => {
+        const keys = u32();
+        rule(keys);
+        return stages(level ? 0.5 : fpr, keys);
+      });
+      layers.push({ isInclude: type === 1, salt, map, levels });
     }
   }
-  const end = partsOf(base, layers).reduce((sum, { size }) => sum + size, at);
+  marks.push(at, at + parts.reduce((sum, { size }) => sum + size, 0));
   return {
-    blob: {
-      kind,
-      profile,
-      flags,
-      seedHigh,
-      seedLow,
-      check,
-      key,
-      isSlotted,
-      numbers,
-      name,
-      createdAt,
-      base,
-      map,
-      layers,
-      members,
-    },
-    marks: [metadata, table, at, end],
+    blob: { kind, profile, flags, seed, check, key, parent, name, createdAt, base, map, layers, members },
+    parts,
+    marks,
   };
 }
 
-/** What the payload is made of, in order. */
-function partsOf(base: Part, layers: readonly Layer[]): Part[] {
-  return [base, ...layers.flatMap(({ levels }) => levels)];
-}
-
-function truncated(needed: number, have: number): FilterError {
-  return new FilterError(
-    "truncated",
-    `the blob is cut short: it needs ${needed} bytes and has ${have}; fetch it again`,
-  );
+/** Throws `truncated` if a blob has fewer bytes than it needs. */
+function requireLength(needed: number, have: number): void {
+  if (needed > have)
+    throw new FilterError(
+      "truncated",
+      `the blob is cut short: it needs ${needed} bytes and has ${have}; fetch it again`,
+    );
 }
 
 /** Not by TextDecoder, which React Native's engine lacks. */
@@ -242,48 +200,47 @@ function text(bytes: Uint8Array): string {
 /** The length of the blob that begins with so many bytes, or 0 if more of it must be there first. */
 export function expectedLength(view: DataView, length: number, secret: Uint8Array | undefined): number {
   try {
-    return readHead(view, length, secret).marks[3] + 8;
+    return readHead(view, length, secret).marks[3]! + 8;
   } catch (error) {
-    if (error instanceof FilterError && error.code === "truncated") return 0;
+    if (Object(error).code === "truncated") return 0;
     throw error;
   }
 }
 
 /**
  * Reads a blob of any kind, which is the first `length` bytes. {@link SPARE} more follow, and nobody changes them later.
+ * Throws `wrong_kind` for a filter if `secret` is null, and otherwise for a delta.
  */
 export function readBlob(bytes: Uint8Array, length: number, secret: Uint8Array | null | undefined): Blob {
   const view = new DataView(bytes.buffer);
-  const { blob, marks } = readHead(view, length, secret);
-  const [metadata, table, start, end] = marks;
-  if (length < end + 8) throw truncated(end + 8, length);
+  const { blob, parts, marks } = readHead(view, length, secret);
+  const end = marks[3]!;
+  requireLength(end + 8, length);
   xxh64(view, 0, end, 0, 0);
   const id = digest.slice();
   if (view.getInt32(end, true) !== id[0] || view.getInt32(end + 4, true) !== id[1])
     throw new FilterError("checksum_mismatch", "the blob is damaged: its checksum is another; fetch it again");
   if (length > end + 8)
     throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
-  let at = start;
-  for (const part of partsOf(blob.base, blob.layers)) {
-    rule(part.fill(view, at));
+  let at = marks[2]!;
+  for (const part of parts) {
+    part.fill(view, at);
     at += part.size;
   }
-  const cut = (from: number, to: number) => bytes.subarray(from, to);
-  return { ...blob, id, bytes: [cut(0, metadata), cut(metadata, table), cut(table, start), cut(start, end)] };
+  if ((secret === null) !== (blob.kind === 7))
+    throw new FilterError(
+      "wrong_kind",
+      `the blob is a ${secret === null ? "filter, and no delta" : "delta, and no filter"}`,
+    );
+  return { ...blob, id, bytes: marks.map((mark, i) => bytes.subarray(marks[i - 1] ?? 0, mark)) };
 }
 
-/** Reads the blob of a filter, which is copied. */
-export function readFilter(bytes: Uint8Array, secret: Uint8Array | undefined): Blob {
+/** Reads a blob, which is copied. As {@link readBlob}. */
+export function readFilter(bytes: Uint8Array, secret: Uint8Array | null | undefined): Blob {
   const { length } = bytes;
   const own = room(length + SPARE);
   own.set(bytes);
-  return requireFilter(readBlob(own, length, secret));
-}
-
-/** Throws `wrong_kind` for a delta. */
-export function requireFilter(blob: Blob): Blob {
-  if (blob.kind === 7) throw new FilterError("wrong_kind", "the blob is a delta, which is no filter by itself");
-  return blob;
+  return readBlob(own, length, secret);
 }
 
 /** An array of so many bytes. Throws `too_large` if there is no room for it. */
@@ -300,11 +257,7 @@ export function hasKey(blob: Blob, view: DataView, at: number, end: number, slot
   hash(blob, view, at, end, slot);
   const high = digest[1]!;
   const low = digest[0]!;
-  const { layers } = blob;
-  return (
-    (layers.length > 0 ? ask(layers, high, low) : undefined) ??
-    (((blob.map >>> (high >>> 27)) & 1) === 1 && blob.base.has(high, low))
-  );
+  return ask(blob.layers, high, low) ?? (((blob.map >>> (high >>> 27)) & 1) === 1 && blob.base.has(high, low));
 }
 
 export type { Bloom, Cuckoo, Ribbon, Scalable };

@@ -9,6 +9,7 @@ import { keyOf } from "./hashing.js";
 import { describe, estimatedFpr } from "./info.js";
 import { Incoming } from "./load.js";
 import { Sha256 } from "./sha256.js";
+import type { U64 } from "./words.js";
 
 /** A filter that stays up to date. {@link openFeed} opens one. */
 export type Feed = AnyFeed<Filter>;
@@ -17,16 +18,16 @@ export const Feed: { readonly prototype: Feed } = AnyFeed;
 /** The options of {@link Feed.watch}. */
 export type WatchOptions = AnyWatchOptions<Filter>;
 
-/** The high half and the low half of a number of 64 bits. */
-function halves(number: bigint): [number, number] {
-  return [Number(BigInt.asIntN(32, number >> 32n)), Number(BigInt.asIntN(32, number))];
+/** The low half and the high half of a number of 64 bits. */
+function halves(number: bigint): U64 {
+  return [number, number >> 32n].map((half) => Number(BigInt.asIntN(32, half)));
 }
 
 /** A function, so that a bundler drops it where nobody opens a feed. */
 const engine = (): Engine<Blob, Filter> => ({
   sha256: () => new Sha256(),
   requireSecret(seed, check, secret) {
-    keyOf(secret, ...halves(seed), check === undefined ? undefined : halves(check).reverse());
+    keyOf(secret, halves(seed), check === undefined ? undefined : halves(check));
   },
   arriving: (bytes, secret) => new Incoming(bytes, secret),
   apply,

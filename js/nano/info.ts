@@ -2,7 +2,7 @@
 
 import type { FilterInfo } from "../boundary/info.js";
 import type { Blob, Bloom, Cuckoo, Ribbon, Scalable } from "./blob.js";
-import type { Layer } from "./layers.js";
+import type { Places } from "./part.js";
 import { hex } from "./words.js";
 
 const KINDS = ["bloom", "counting", "scalable", "cuckoo", "ribbon"] as const;
@@ -35,119 +35,91 @@ export function slotsOf({ map, layers }: Blob): number {
   return layers.reduce((all, layer) => (layer.isInclude ? all | layer.map : all), map);
 }
 
-/** The share of bits or counters that aren't 0. */
-function fill({ bits, width, size, payload }: Bloom): number {
-  const [view, at] = payload();
-  let used = 0;
-  for (let i = 0; i < size; i++) {
-    let byte = view.getUint8(at + i);
-    // Each counter becomes one bit.
-    if (width > 1) byte = width === 8 ? Number(byte > 0) : Number((byte & 15) > 0) + 2 * Number(byte > 15);
-    for (; byte; byte &= byte - 1) used++;
-  }
-  return used / bits;
-}
-
-/** How many fingerprints there are. */
-function fingerprints({ buckets, slot }: Cuckoo): number {
+/** How many places aren't 0. */
+function used({ places, value }: Places): number {
   let count = 0;
-  for (let i = 0; i < 4 * buckets; i++) if (slot(i)) count++;
+  for (let place = 0; place < places; place++) if (value(place)) count++;
   return count;
 }
 
 /** The chance that a key meets one of so many fingerprints. */
-function cuckooFpr({ buckets, width }: Cuckoo, count: number): number {
-  // 1 - (1 - 1 / places)^count, with the digits of small rates.
-  return -Math.expm1(count * Math.log1p(-2 / (buckets * (2 ** width - 1))));
+function cuckooFpr({ places, width }: Cuckoo, count: number): number {
+  // 1 - (1 - 1 / (all fingerprints in two buckets))^count, with the digits of small rates.
+  return -Math.expm1(count * Math.log1p(-8 / (places * (2 ** width - 1))));
 }
 
 /** The rate of the base, from its present fill. */
 function baseRate({ kind, base }: Blob): number {
   if (kind === 5) return (base as Ribbon).rate;
-  if (kind === 4) return cuckooFpr(base as Cuckoo, fingerprints(base as Cuckoo));
+  if (kind === 4) return cuckooFpr(base as Cuckoo, used(base as Cuckoo));
   const slices = kind === 3 ? (base as Scalable).slices : [base as Bloom];
-  return slices.reduce((any, slice) => any + (1 - any) * fill(slice) ** slice.hashes, 0);
+  return slices.reduce((any, its) => any + (1 - any) * (used(its) / its.places) ** its.hashes, 0);
 }
 
-/** The chance that a layer decides about an unknown key. */
-function hitRate({ levels }: Layer): number {
-  return levels[0]!.rate * (1 - (levels[1]?.rate ?? 0));
-}
-
-/** The rate of keys that have one slot, or of all keys if that is undefined. */
-function rate(blob: Blob, base: number, slot?: number): number {
-  const asks = (map: number) => slot === undefined || (map >>> slot) & 1;
-  return blob.layers.reduce(
-    (below, layer) => {
-      const hit = asks(layer.map) ? hitRate(layer) : 0;
-      return (layer.isInclude ? hit : 0) + (1 - hit) * below;
-    },
-    asks(blob.map) ? base : 0,
-  );
+/** The rates of all keys that a check of a URL may ask for, by their slots: summed up, each by its weight. */
+function sumOfRates({ layers, map }: Blob, base: number, weightOf: (slot: number) => number): number {
+  const rate = (slot: number) =>
+    layers.reduce(
+      (below, { map, isInclude, levels }) => {
+        // The chance that the layer decides.
+        const hit = (map >>> slot) & 1 ? levels[0]!.rate * (1 - (levels[1]?.rate ?? 0)) : 0;
+        return (isInclude ? hit : 0) + (1 - hit) * below;
+      },
+      (map >>> slot) & 1 ? base : 0,
+    );
+  return sumOf(-1, (slot) => weightOf(slot) * rate(slot));
 }
 
 /** The chance that an unknown key is maybe present. With slots it is that of keys that can be, as URLs ask for them. */
 export function estimatedFpr(blob: Blob): number {
-  const base = baseRate(blob);
-  const slots = slotsOf(blob);
-  if (!blob.isSlotted || slots === 0) return rate(blob, base);
-  return sumOf(-1, (slot) => weight(slot) * rate(blob, base, slot)) / sumOf(slots, weight);
+  return sumOfRates(blob, baseRate(blob), weight) / (sumOf(slotsOf(blob), weight) || 1);
 }
 
 /** The number of different keys; null if the kind doesn't know it. */
-function countOf({ kind, base, layers, members, numbers }: Blob): number | null {
+function countOf({ kind, base, layers, members }: Blob): number | null {
   if (layers.length > 0) return members;
-  if (kind < 3) return null;
-  if (kind === 4) return fingerprints(base as Cuckoo);
-  return numbers[kind === 3 ? 4 : 0]!;
+  return kind < 3 ? null : kind === 4 ? used(base as Cuckoo) : (base as Ribbon).keys;
 }
 
 /** About how many different keys there are. */
 export function estimatedCount(blob: Blob): number {
-  const { bits, hashes } = blob.base as Bloom;
-  return countOf(blob) ?? Math.abs(Math.round((bits / hashes) * Math.log(1 - fill(blob.base as Bloom))));
-}
-
-/** The length of the blob in bytes. */
-export function byteLength({ bytes }: Blob): number {
-  return bytes.reduce((sum, { length }) => sum + length, 8);
+  const base = blob.base as Bloom;
+  const { places, hashes } = base;
+  return countOf(blob) ?? Math.abs(Math.round((places / hashes) * Math.log(1 - used(base) / places)));
 }
 
 /** What the kind says: capacity, fpr, bits and hashes. */
-function shapeOf({ kind, base, numbers, map, layers }: Blob): [number | null, number, number, number | null] {
-  if (kind === 3) {
-    const { slices } = base as Scalable;
-    return [null, numbers[2]!, slices.reduce((sum, { bits }) => sum + bits, 0), null];
+function shapeOf({ kind, base, map, layers }: Blob): [number | null, number, number, number | null] {
+  if (kind < 3) {
+    const { places, hashes } = base as Bloom;
+    return [Math.floor((places / hashes) * Math.LN2), 0.5 ** hashes, places, hashes];
   }
+  let { fpr, keys, size } = base as Ribbon;
+  if (kind === 3) return [null, fpr, (base as Scalable).slices.reduce((sum, { places }) => sum + places, 0), null];
   if (kind === 4) {
-    const its = base as Cuckoo;
-    const capacity = Math.floor((its.buckets * 76) / 20);
-    return [capacity, cuckooFpr(its, capacity), 8 * its.size, null];
+    keys = Math.floor(((base as Cuckoo).places * 19) / 20);
+    fpr = cuckooFpr(base as Cuckoo, keys);
   }
-  if (kind === 5) {
-    // Two groups of keys, if the first layer includes other slots than the base.
-    let [count, fpr, size] = [numbers[0]!, (base as Ribbon).fpr, base.size];
-    const layer = layers[0];
-    if (layer?.isInclude && (map & layer.map) === 0) {
-      const level = layer.levels[0]!;
-      fpr = (fpr * count + level.fpr * layer.keys) / (count + layer.keys);
-      count += layer.keys;
-      size += level.size;
-    }
-    return [count, fpr, 8 * size, null];
+  const layer = layers[0];
+  // Two groups of keys, if the first layer of a ribbon filter includes other slots than the base.
+  if (kind === 5 && layer?.isInclude && (map & layer.map) === 0) {
+    const level = layer.levels[0]!;
+    fpr = (fpr * keys + level.fpr * level.keys) / (keys + level.keys);
+    keys += level.keys;
+    size += level.size;
   }
-  const [bits, hashes] = numbers as [number, number];
-  return [Math.floor((bits / hashes) * Math.LN2), 0.5 ** hashes, bits, hashes];
+  return [keys, fpr, 8 * size, null];
 }
 
 /** The description: a plain object that can go into JSON. */
 export function describe(blob: Blob): FilterInfo {
-  const { flags, seedHigh, seedLow, id, profile } = blob;
-  const isUrl = profile === 1;
-  const base = isUrl ? baseRate(blob) : 0;
+  const { flags, seed, id, name, createdAt, layers, profile } = blob;
   const [capacity, fpr, bits, hashes] = shapeOf(blob);
-  const length = byteLength(blob);
-  const perKey = (8 * length) / estimatedCount(blob);
+  const base = profile === 1 ? baseRate(blob) : 0;
+  const perCheck = (weightOf: (slot: number) => number) =>
+    profile === 1 ? Math.min(1, sumOfRates(blob, base, weightOf)) : null;
+  const byteLength = blob.bytes.reduce((sum, { length }) => sum + length, 8);
+  const bitsPerKey = (8 * byteLength) / estimatedCount(blob);
   return {
     kind: kindOf(blob),
     profile: profileOf(blob),
@@ -156,28 +128,18 @@ export function describe(blob: Blob): FilterInfo {
     count: countOf(blob),
     capacity,
     fpr,
-    urlFpr: isUrl
-      ? Math.min(
-          1,
-          sumOf(-1, (slot) => weight(slot) * rate(blob, base, slot)),
-        )
-      : null,
-    maxUrlFpr: isUrl
-      ? Math.min(
-          1,
-          sumOf(-1, (slot) => rate(blob, base, slot)),
-        )
-      : null,
+    urlFpr: perCheck(weight),
+    maxUrlFpr: perCheck(() => 1),
     bits,
     hashes,
-    bitsPerKey: perKey > 0 && perKey < Infinity ? perKey : null,
-    byteLength: length,
-    seed: String(BigInt(`0x${hex(seedHigh, seedLow)}`)),
+    bitsPerKey: bitsPerKey > 0 && bitsPerKey < Infinity ? bitsPerKey : null,
+    byteLength,
+    seed: String(BigInt(`0x${hex(seed)}`)),
     keyed: (flags & 32) !== 0,
-    layers: blob.layers.length,
+    layers: layers.length,
     foreign: null,
-    name: blob.name,
-    createdAt: blob.createdAt,
-    id: hex(id[1]!, id[0]!),
+    name,
+    createdAt,
+    id: hex(id),
   };
 }

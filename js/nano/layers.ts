@@ -10,7 +10,6 @@ export interface Layer {
   readonly salt: number;
   /** The slots of its keys, a bit each; all bits unless digests have slots. */
   readonly map: number;
-  readonly keys: number;
   readonly levels: readonly Ribbon[];
 }
 

@@ -1,11 +1,12 @@
 /** Ribbon filters: kind 5, and the levels of layers. FORMAT.md section 6.5. */
 
-import { endsWell, type Part } from "./part.js";
+import { type Part, requireEnd } from "./part.js";
 import { product, spread } from "./words.js";
 
 /** A ribbon filter of this rate. */
 export interface Ribbon extends Part {
   readonly fpr: number;
+  readonly keys: number;
   /** The chance that a key which it doesn't hold is maybe present. */
   readonly rate: number;
 }
@@ -22,8 +23,8 @@ function mask(coefficients: number): number {
   return Math.imul(Math.imul(coefficients & 15, 0x204081) & 0x1010101, 255);
 }
 
-/** A ribbon filter of this rate, with the rows of its stages. The names of its numbers are the page's. */
-export function ribbon(fpr: number, attempt: number, allRows: number[]): Ribbon {
+/** A ribbon filter of this rate and so many keys, with the rows of its stages. The names of its numbers are the page's. */
+export function ribbon(fpr: number, keys: number, attempt: number, allRows: number[]): Ribbon {
   let view: DataView;
   let at: number;
   let columns = 0;
@@ -115,11 +116,12 @@ export function ribbon(fpr: number, attempt: number, allRows: number[]): Ribbon 
   return {
     size,
     fpr,
+    keys,
     rate,
     fill(its, start) {
       view = its;
       at = start;
-      return buckets.every(([from, bits]) => endsWell(view, at + from, bits));
+      for (const [from, bits] of buckets) requireEnd(view, at + from, bits);
     },
     has: stages[0] ?? (() => false),
   };
