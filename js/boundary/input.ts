@@ -94,7 +94,7 @@ export function plainBytes(
 
 /** The bytes of a text. Throws `invalid_key` for anything but a `Uint8Array`. */
 export function asText(text: Uint8Array): Uint8Array {
-  return plainBytes(text, "lines must be UTF-8 bytes in a", "invalid_key");
+  return plainBytes(text, "lines must be a", "invalid_key");
 }
 
 /** The bytes of an argument. Throws `invalid_parameter` for anything but a `Uint8Array` or an `ArrayBuffer`. */
@@ -130,7 +130,7 @@ export function secretIn(options: unknown): Uint8Array | undefined {
 /** The keys, if they are iterable. Strings and bytes are refused: nobody means their characters or numbers as keys. */
 export function iterable<K>(keys: Iterable<K>): Iterable<K> {
   if (typeof keys !== "string" && !isBytes(keys) && typeof keys?.[Symbol.iterator] === "function") return keys;
-  throw new FilterError("invalid_key", `keys must be an iterable of keys, not ${typeName(keys)}`);
+  throw new FilterError("invalid_key", `keys must be iterable, not ${typeName(keys)}`);
 }
 
 /** Several arrays joined into one. */

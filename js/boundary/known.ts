@@ -5,7 +5,7 @@
 import { attempt, invalidParameter, typeName } from "./input.js";
 
 /** The names of options. */
-type Names = { [option: string]: 1 };
+export type Names = { [option: string]: 1 };
 
 /** Every option of a type, or of each of several. TypeScript fails the build where one is missing or is none. */
 export type Every<O> = { [name in O extends unknown ? keyof O : never]: 1 };

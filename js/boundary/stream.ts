@@ -51,7 +51,7 @@ export async function readAll(
   signal: AbortSignal | undefined,
   take: (chunk: Uint8Array) => void,
 ): Promise<void> {
-  const reader = attempt("the stream must not have another reader", () => stream.getReader());
+  const reader = attempt("the stream has another reader", () => stream.getReader());
   // Cancelling the stream ends a read that hangs.
   const stop = () => void quietly(() => reader.cancel(signal?.reason));
   signal?.addEventListener("abort", stop);
@@ -64,7 +64,7 @@ export async function readAll(
       });
       signal?.throwIfAborted();
       if (done) return;
-      take(plainBytes(value, "each chunk of the stream must be a"));
+      take(plainBytes(value, "a chunk must be a"));
     }
   } catch (error) {
     void quietly(() => reader.cancel(error));

@@ -53,7 +53,7 @@ export async function cacheStorage(): Promise<FeedCache | null> {
 export function requireCache(cache: FeedCache | null): void {
   const methods = ["get", "put", "delete"] as const;
   if (cache === null || methods.every((method) => typeof cache?.[method] === "function")) return;
-  throw invalidParameter("cache must have the methods get, put and delete; null says that there is none");
+  throw invalidParameter("cache must have get, put and delete; null = none");
 }
 
 /** @internal A page or a shard of a sharded filter: its number, and what was signed of it. */
@@ -224,7 +224,7 @@ export class FeedStore<P extends Head> {
     const present = await this.#feedId();
     if (present === feedId) return;
     if (present !== undefined && (await this.#manifest("manifest", present))) {
-      throw new FilterError("wrong_feed", `another tab has found the feed ${present} at this URL`);
+      throw new FilterError("wrong_feed", `another tab has found the feed ${present}`);
     }
     await this.#cache?.put(this.#pointer, new TextEncoder().encode(feedId));
   }
@@ -241,7 +241,7 @@ export class FeedStore<P extends Head> {
   }
 
   async #put({ feedId }: Head, sha256: string, bytes: Uint8Array | undefined): Promise<void> {
-    if (bytes === undefined) throw new FilterError("cache", `nobody has the file ${sha256} any more`);
+    if (bytes === undefined) throw new FilterError("cache", `the file ${sha256} is gone`);
     await this.#cache?.put(this.#name("file", feedId, sha256), bytes);
     this.#files.add(sha256);
   }
@@ -269,7 +269,7 @@ export class FeedStore<P extends Head> {
         try {
           if (files) throw files.cause;
           if (kept?.generation === generation && kept.signed !== signed) {
-            throw new FilterError("rollback", "another tab has found another payload of the same generation");
+            throw new FilterError("rollback", "another tab has another payload of this generation");
           }
           await this.#point(feedId);
           // At last, since nothing needs to be undone after it.
@@ -336,7 +336,7 @@ export class FeedStore<P extends Head> {
         if (id !== undefined) await this.#forget(id, present?.feedId === id ? present : undefined);
       await this.#cache?.delete(this.#pointer);
     } catch (cause) {
-      throw new FilterError("cache", "the cache could not remove all of the feed", { cause });
+      throw new FilterError("cache", "the cache could not remove it all", { cause });
     }
   }
 

@@ -1,6 +1,7 @@
 /** What reads the files of a feed: WebAssembly, or plain JavaScript. The follower knows neither. */
 
 import type { FilterInfo } from "../boundary/info.js";
+import type { Names } from "../boundary/known.js";
 import type { AskableFilter } from "../filter/askable.js";
 
 /** @internal The SHA-256 of bytes that arrive piece by piece, which WebCrypto can't do. */
@@ -12,6 +13,8 @@ export interface Hash {
 
 /** @internal What a client checks before it reads any file. */
 export interface Checks {
+  /** Throws `invalid_parameter` for an option that a function hasn't got. */
+  known(options: unknown, its: { [name: string]: Names }): void;
   sha256(): Hash;
   /** Throws `secret_required` or `wrong_secret` unless the secret is that of a seed and check value, or there is neither. */
   requireSecret(seed: bigint, check: bigint | undefined, secret: Uint8Array | undefined): void;

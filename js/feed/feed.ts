@@ -2,7 +2,7 @@
 /** Filters that stay up to date. */
 
 import { invalidParameter, isA, requireLimit, requireType } from "../boundary/input.js";
-import { type Every, known } from "../boundary/known.js";
+import type { Every } from "../boundary/known.js";
 import { requireSignal } from "../boundary/stream.js";
 import type { AskableFilter } from "../filter/askable.js";
 import type { Filter } from "../filter/filter.js";
@@ -66,7 +66,7 @@ export async function openWith<B, F extends AskableFilter>(
   url: string | URL,
   options: FeedOptions,
 ): Promise<Feed<F>> {
-  known(options, { openFeed: openingFeed });
+  engine.known(options, { openFeed: openingFeed });
   const { signal, onProgress, maxBytes = Infinity } = Object(options) as FeedOptions;
   requireType("function", { onProgress });
   requireLimit({ maxBytes });
@@ -121,7 +121,7 @@ export class Feed<F extends AskableFilter = Filter> extends Generations {
    * joined. The signal ends only this wait, and the transfer too if nobody else waits for it.
    */
   async update(options?: UpdateOptions): Promise<boolean> {
-    known(options ?? undefined, { update: updating });
+    this.#follower.known(options ?? undefined, { update: updating });
     const { signal, every } = Object(options) as UpdateOptions;
     requireSignal(signal);
     if (every === undefined) return this.#follower.update(signal);
@@ -136,7 +136,7 @@ export class Feed<F extends AskableFilter = Filter> extends Generations {
    * What your callbacks throw is thrown on to the runtime as an uncaught error; the watching goes on.
    */
   watch(options: WatchOptions<F>): () => void {
-    known(options, { watch: watching });
+    this.#follower.known(options, { watch: watching });
     const { every, onUpdate, onError } = Object(options) as WatchOptions<F>;
     requireType("function", { onUpdate, onError });
     requireEvery(every);
@@ -188,5 +188,5 @@ export interface Feed<F extends AskableFilter = Filter> extends Disposable {}
 
 function requireEvery(every: number): void {
   if (typeof every === "number" && every >= 1000 && every < Infinity) return;
-  throw invalidParameter("every must be a number of milliseconds, at least 1000");
+  throw invalidParameter("every must be 1000 milliseconds or more");
 }

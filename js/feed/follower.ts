@@ -167,7 +167,7 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     const info = this.#engine.info(raw);
     for (const name of ["profile", "lowercase", "sha1", "seed"] as const) {
       if (info[name] === manifest[name]) continue;
-      throw new FilterError("not_a_feed", `the files have another ${name} than the manifest says`);
+      throw new FilterError("not_a_feed", `the files have another ${name} than the manifest`);
     }
     const unchanged = raw === this.place?.raws.at(-1);
     const isThere = unchanged && !this.#engine.isFreed(this.place.filter);

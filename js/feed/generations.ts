@@ -1,7 +1,6 @@
 /** What feeds and sharded filters have in common for those who use them: options, a description, and a class. */
 
 import { invalidParameter } from "../boundary/input.js";
-import { known } from "../boundary/known.js";
 import type { FilterError } from "../error.js";
 import type { LoadOptions } from "../filter/reading.js";
 import type { FeedCache } from "./cache.js";
@@ -97,7 +96,7 @@ export abstract class Generations {
    * against a rollback. Rejects with `cache` if the cache can't remove it all.
    */
   async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
-    known(options ?? undefined, { forget: { publicKey: 1 } });
+    this.#keeper.known(options ?? undefined, { forget: { publicKey: 1 } });
     const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
     // Else a key that is missing by mistake would remove what these keys have.
     if (publicKey === undefined && "publicKey" in Object(options)) throw invalidParameter("publicKey is undefined");

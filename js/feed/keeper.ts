@@ -1,5 +1,6 @@
 /** Keeps the newest generation of a feed or a sharded filter in place, and in the cache. */
 
+import type { Names } from "../boundary/known.js";
 import { unlessAborted } from "../boundary/stream.js";
 import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
@@ -65,6 +66,11 @@ export abstract class Keeper<P extends Head> {
 
   get isSilent(): boolean {
     return this.#isSilent;
+  }
+
+  /** Throws `invalid_parameter` for an option that a function hasn't got. */
+  known(options: unknown, its: { [name: string]: Names }): void {
+    this.origin.checks.known(options, its);
   }
 
   requireOpen(): void {

@@ -95,23 +95,22 @@ export interface TrustedKeys {
 export async function importKeys(publicKey: string | string[] | null): Promise<TrustedKeys> {
   if (publicKey === null) return { names: [], keys: [] };
   const given: unknown[] = isA(publicKey, Array) ? [...publicKey] : [publicKey];
-  if (given.length === 0) throw invalidParameter("publicKey must have a key; null says that the feed is unsigned");
+  if (given.length === 0) throw invalidParameter("publicKey must have a key; null = unsigned");
   const raw = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const text of given) {
     const bytes = fromBase64(text);
     if (bytes?.length === 32) raw.set(text as string, bytes);
     else {
       const not = typeof text === "string" ? "" : `, not ${typeName(text)}; null says that the feed is unsigned`;
-      throw invalidParameter(`publicKey must be 32 bytes in base64url without padding${not}`);
+      throw invalidParameter(`publicKey must be 32 bytes in base64url${not}`);
     }
   }
   const { subtle } = globalThis.crypto ?? {};
-  if (!subtle)
-    throw new FilterError("signature", "no crypto.subtle: only pages served over https can check signatures");
+  if (!subtle) throw new FilterError("signature", "no crypto.subtle: signatures need https");
   const imported = [...raw.values()].map((key) => subtle.importKey("raw", key, ED25519, false, ["verify"]));
   const keys = await Promise.all(imported).catch((cause: unknown) => {
     if (Object(cause).name === "DataError") throw invalidParameter("publicKey is not a key of Ed25519");
-    throw new FilterError("signature", "this runtime can't check signatures: it has no Ed25519", { cause });
+    throw new FilterError("signature", "this runtime has no Ed25519", { cause });
   });
   return { names: [...raw.keys()].sort(), keys };
 }
@@ -159,27 +158,40 @@ function isOurs(header: unknown, wanted: string): header is string {
   }
 }
 
+type Rule = (its: unknown, payload: Record<string, unknown>) => boolean;
+
+const isTime: Rule = (its) => isWhole(its, 0, LAST_TIME);
+const isOfPasswords: Rule = (its, { profile }) => its === false || (its === true && profile === "password");
+
+/** What each field must be. */
+const rules: Record<keyof Head, Rule> = {
+  feedId: (its) => isText(its, /^[0-9a-f]{32}$/),
+  name: (its) => its === undefined || (typeof its === "string" && new TextEncoder().encode(its).length <= 255),
+  generation: (its) => isWhole(its, 1),
+  createdAt: isTime,
+  expires: isTime,
+  profile: (its) => isText(its, /^(raw|url|password)$/),
+  lowercase: isOfPasswords,
+  sha1: (its, payload) => isOfPasswords(its, payload) && !(its && payload.lowercase),
+  fpr: (its) => typeof its === "number" && its > 0 && its < 1,
+  seed: (its) => isText(its, /^(0|[1-9]\d{0,19})$/) && BigInt(its) < 1n << 64n,
+  check: (its) => its === undefined || isText(its, /^[0-9a-f]{16}$/),
+  count: (its) => isWhole(its, 0),
+};
+
 function readHead(payload: Record<string, unknown>): Head {
-  const { version, feedId, name, generation, createdAt, expires, profile, fpr, seed, check, count } = payload;
-  const { lowercase = false, sha1 = false } = payload;
+  const { version, lowercase = false, sha1 = false } = payload;
   require(isWhole(version, 1), "version");
   if (version > 1) {
     throw new FilterError("unsupported_version", `the manifest has format version ${version}; update bloom-wasm`);
   }
-  require(isText(feedId, /^[0-9a-f]{32}$/), "feedId");
-  require(name === undefined || (typeof name === "string" && new TextEncoder().encode(name).length <= 255), "name");
-  require(isWhole(generation, 1), "generation");
-  require(isWhole(createdAt, 0, LAST_TIME), "createdAt");
-  require(isWhole(expires, 0, LAST_TIME), "expires");
-  require(isText(profile, /^(raw|url|password)$/), "profile");
-  for (const [name, flag] of Object.entries({ lowercase, sha1 }))
-    require(flag === false || (flag === true && profile === "password"), name);
-  require(!(lowercase && sha1), "sha1");
-  require(typeof fpr === "number" && fpr > 0 && fpr < 1, "fpr");
-  require(isText(seed, /^(0|[1-9]\d{0,19})$/) && BigInt(seed) < 1n << 64n, "seed");
-  require(check === undefined || isText(check, /^[0-9a-f]{16}$/), "check");
-  require(isWhole(count, 0), "count");
-  return { feedId, name, generation, createdAt, expires, profile, lowercase, sha1, fpr, seed, check, count } as Head;
+  const its: Record<string, unknown> = { ...payload, lowercase, sha1 };
+  const head: Record<string, unknown> = {};
+  for (const [name, rule] of Object.entries(rules)) {
+    require(rule(its[name], its), name);
+    head[name] = its[name];
+  }
+  return head as unknown as Head;
 }
 
 /** @internal The manifest of a feed. */
@@ -232,7 +244,7 @@ export function entriesOf({ shards }: { shards: number }): number {
 const SHA256 = /^[0-9a-f]{64}$/;
 
 function require(holds: boolean, what: string): asserts holds {
-  if (!holds) throw new FilterError("not_a_feed", `this is no manifest of that kind: ${what} is missing or wrong`);
+  if (!holds) throw new FilterError("not_a_feed", `this is no manifest of that kind: ${what} is wrong`);
 }
 
 function isWhole(value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): value is number {
@@ -253,7 +265,7 @@ function object(bytes: Uint8Array | undefined, what: string): Record<string, unk
   } catch {
     // Not UTF-8, not JSON, or so deep that the parser gives up.
   }
-  throw new FilterError("not_a_feed", `this is no manifest of that kind: ${what} is not a JSON object`);
+  throw new FilterError("not_a_feed", `this is no manifest of that kind: ${what} is no JSON object`);
 }
 
 /** The bytes of base64url without padding. Undefined for anything else, even if only the last, unused bits are set. */

@@ -124,7 +124,7 @@ export class Origin<P extends Head> {
 
   async #fetched(signal: AbortSignal): Promise<Manifest<P>> {
     const chunks: Uint8Array[] = [];
-    const tooLong = () => new FilterError("too_large", `${this.#url} is longer than any manifest; is it another file?`);
+    const tooLong = () => new FilterError("too_large", `${this.#url} is too long for a manifest`);
     const take = (chunk: Uint8Array) => void chunks.push(chunk.slice());
     await download(this.#url, { signal, fetch: this.#fetch, cache: "no-cache" }, LONGEST, tooLong, take);
     return unlessAborted(readManifest(concat(chunks), this.#keys, this.#kind), signal);
@@ -182,7 +182,7 @@ function room(bytes: number): Uint8Array {
   try {
     return new Uint8Array(bytes);
   } catch (cause) {
-    throw new FilterError("too_large", `there is no room for a file of ${bytes} bytes`, { cause });
+    throw new FilterError("too_large", `there is no room for ${bytes} bytes`, { cause });
   }
 }
 

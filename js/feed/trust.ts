@@ -37,7 +37,7 @@ export function trust<M extends Signed>(found: M, known: Known<M>): M {
   const first = present ?? known.first;
   // Step 4.
   if (first && first.feedId !== found.feedId) {
-    throw new FilterError("wrong_feed", `the feedId at this URL is ${found.feedId}, and used to be ${first.feedId}`);
+    throw new FilterError("wrong_feed", `this feed is ${found.feedId}, and was ${first.feedId}`);
   }
   // Step 5.
   for (const floor of [present, kept]) {
@@ -48,7 +48,7 @@ export function trust<M extends Signed>(found: M, known: Known<M>): M {
   }
   // Step 6.
   if (isOver(found, known)) {
-    throw new FilterError("expired", "the newest generation has expired; is the publisher, or this clock, all right?");
+    throw new FilterError("expired", "the newest generation has expired, or this clock is wrong");
   }
   return found;
 }

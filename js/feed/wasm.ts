@@ -2,12 +2,14 @@
 
 import { Incoming, type Filter as RawFilter, requireSecret, Sha256 } from "../bloom_wasm.js";
 import { call, release } from "../boundary/call.js";
+import { known } from "../boundary/known.js";
 import { type Filter, hold, isFreed } from "../filter/filter.js";
 import type { Checks, Engine } from "./engine.js";
 import { type Feed, type FeedOptions, openWith } from "./feed.js";
 
 /** @internal */
 export const checks: Checks = {
+  known,
   sha256() {
     const hash = call(() => new Sha256());
     return {

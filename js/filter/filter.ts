@@ -39,8 +39,7 @@ const hasKey = (raw: RawFilter, length: number) => raw.hasKey(length);
 const hasUrl = (raw: RawFilter, length: number) => raw.hasPlainUrl(length) ?? raw.hasUrl(length);
 const matchUrl = (raw: RawFilter, length: number) => raw.matchUrl(length) ?? null;
 
-const NO_FILTER =
-  "this is not a filter, but a Proxy or a copy of one, or a method without its filter; use the filter itself";
+const NO_FILTER = "this is no filter, but a copy or a Proxy of one; use the filter itself";
 
 /** A membership filter of any kind. "Maybe present" may be wrong, at a known rate; "definitely absent" never is. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it

@@ -47,5 +47,5 @@ export const loading = {
 /** @internal Throws if the options ask for the bytes of other software, where only our own blobs are read. */
 export function refuseFrom(options: unknown): void {
   if (attempt("options must be an object", () => Object(options).from) !== undefined)
-    throw invalidParameter('from is an option of load, decode and ForeignFilter.decode of "bloom-wasm" only');
+    throw invalidParameter('from is an option of "bloom-wasm" only');
 }

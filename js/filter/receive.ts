@@ -39,7 +39,7 @@ export async function receive<F>(source: Source, options: LoadOptions, incoming:
     let room = 0;
     const requireEnd = () => {
       if (expected > 0 && loaded > expected)
-        throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
+        throw new FilterError("trailing_bytes", "there are bytes after the blob's end");
     };
     if (!hint) requireRoom(total ?? 0);
     await readAll(stream, signal, (chunk) => {
@@ -145,7 +145,7 @@ async function openResponse(promise: Response | Promise<Response>, name: string)
 async function openFile(url: string): Promise<Opened> {
   // Not an import, because bundlers for browsers would fail on it.
   const fs = globalThis.process?.getBuiltinModule?.("node:fs");
-  if (!fs) throw new FilterError("network", `${url}: this runtime can't read files`);
+  if (!fs) throw new FilterError("network", `${url}: this runtime has no files`);
   try {
     const path = new URL(url);
     const { size } = await fs.promises.stat(path);
@@ -162,8 +162,7 @@ async function openFile(url: string): Promise<Opened> {
  * this throws.
  */
 async function requireIntegrity(bytes: Uint8Array, integrity: string): Promise<void> {
-  if (!globalThis.crypto?.subtle)
-    throw new FilterError("integrity", "no crypto.subtle: only pages served over https can check integrity");
+  if (!globalThis.crypto?.subtle) throw new FilterError("integrity", "no crypto.subtle: integrity needs https");
   const hashes = [...integrity.matchAll(/(?:^|\s)sha(256|384|512)-([\w+/-]+)=*(?=[\s?]|$)/g)];
   const [most] = hashes
     .map(([, bits]) => bits!)
@@ -176,5 +175,5 @@ async function requireIntegrity(bytes: Uint8Array, integrity: string): Promise<v
       bits === most && hash!.replaceAll("-", "+").replaceAll("_", "/") === fitting;
     if (hashes.some(fits)) return;
   }
-  throw new FilterError("integrity", "the bytes match none of the hashes in integrity");
+  throw new FilterError("integrity", "the bytes have another hash");
 }

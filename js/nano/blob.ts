@@ -96,7 +96,7 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
   };
 
   for (const byte of [0xb5, 0x42, 0x4c, 0x4d])
-    if (u8() !== byte) throw new FilterError("not_a_filter", "this is no bloom-wasm blob; is it another file?");
+    if (u8() !== byte) throw new FilterError("not_a_filter", "this is no bloom-wasm blob");
   const version = u8();
   if (version !== 1)
     throw new FilterError("unsupported_version", `the blob has format version ${version}; update bloom-wasm`);
@@ -219,9 +219,8 @@ export function readBlob(bytes: Uint8Array, length: number, secret: Uint8Array |
   xxh64(view, 0, end, 0, 0);
   const id = digest.slice();
   if (view.getInt32(end, true) !== id[0] || view.getInt32(end + 4, true) !== id[1])
-    throw new FilterError("checksum_mismatch", "the blob is damaged: its checksum is another; fetch it again");
-  if (length > end + 8)
-    throw new FilterError("trailing_bytes", "there are bytes after the blob's end; was something appended?");
+    throw new FilterError("checksum_mismatch", "the blob is damaged; fetch it again");
+  if (length > end + 8) throw new FilterError("trailing_bytes", "there are bytes after the blob's end");
   let at = marks[2]!;
   for (const part of parts) {
     part.fill(view, at);

@@ -8,7 +8,8 @@ import { type Filter, hold, isFreed, toBytes } from "./filter.js";
 import { keyOf } from "./hashing.js";
 import { describe, estimatedFpr } from "./info.js";
 import { Incoming } from "./load.js";
-import { Sha256 } from "./sha256.js";
+import { requireOptions } from "./options.js";
+import { sha256 } from "./sha256.js";
 import type { U64 } from "./words.js";
 
 /** A filter that stays up to date. {@link openFeed} opens one. */
@@ -25,7 +26,8 @@ function halves(number: bigint): U64 {
 
 /** A function, so that a bundler drops it where nobody opens a feed. */
 const engine = (): Engine<Blob, Filter> => ({
-  sha256: () => new Sha256(),
+  known: requireOptions,
+  sha256,
   requireSecret(seed, check, secret) {
     keyOf(secret, halves(seed), check === undefined ? undefined : halves(check));
   },

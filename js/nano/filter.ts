@@ -15,7 +15,7 @@ import {
 } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 import type { AskableFilter } from "../filter/askable.js";
-import { type DecodeOptions, decoding } from "../filter/reading.js";
+import { type DecodeOptions, decoding, refuseFrom } from "../filter/reading.js";
 import { type Blob, hasKey, readFilter } from "./blob.js";
 import { type Canonical, findKey, plain } from "./canonical.js";
 import { describe, estimatedCount, estimatedFpr, kindOf, profileOf, slotsOf } from "./info.js";
@@ -48,7 +48,7 @@ export class Filter implements AskableFilter {
     isFreed = (filter) => {
       // Proxies and copies don't have the private name.
       if (typeof filter !== "object" || filter === null || !(#blob in filter))
-        throw invalidParameter("this is not a filter, but a Proxy or a copy of one, or a method without its filter");
+        throw invalidParameter("this is no filter, but a copy or a Proxy of one");
       return filter.#blob === undefined;
     };
     blobOf = (filter) => {
@@ -219,7 +219,10 @@ export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions):
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
   // A callback of `map` gets an index in their place.
-  if (typeof options !== "number") requireOptions("decode", options, decoding);
+  if (typeof options !== "number") {
+    refuseFrom(options);
+    requireOptions(options, { decode: decoding });
+  }
   const secret = secretIn(options);
   return hold(readFilter(asBytes(bytes), secret));
 }

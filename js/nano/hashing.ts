@@ -43,6 +43,6 @@ export function keyOf(secret: Uint8Array | undefined, seed: U64, check: U64 | un
     return [...digest];
   });
   if (check?.[0] !== derived[0] || check?.[1] !== derived[1])
-    throw new FilterError("wrong_secret", "this is not the secret of the filter, or the filter has none");
+    throw new FilterError("wrong_secret", "the filter has another secret, or none");
   return Int32Array.from(derived.slice(2));
 }

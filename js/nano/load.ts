@@ -1,7 +1,7 @@
 /** Fetching a blob. */
 
 import { secretIn } from "../boundary/input.js";
-import { type LoadOptions, loading } from "../filter/reading.js";
+import { type LoadOptions, loading, refuseFrom } from "../filter/reading.js";
 import { type Receiver, receive, type Source } from "../filter/receive.js";
 import { type Blob, expectedLength, readBlob, room, SPARE } from "./blob.js";
 import { type Filter, hold } from "./filter.js";
@@ -56,7 +56,8 @@ export class Incoming implements Receiver<Blob> {
  * length in addition.
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
-  requireOptions("load", options, loading);
+  refuseFrom(options);
+  requireOptions(options, { load: loading });
   const secret = secretIn(options);
   return hold(await receive(source, options, new Incoming(0, secret)));
 }

@@ -25,7 +25,7 @@ export interface Places extends Part {
 
 /** Throws `invalid_parameter` unless a rule of the format holds. */
 export function rule(holds: unknown): asserts holds {
-  if (!holds) throw new FilterError("invalid_parameter", "a field of the blob is out of range; who has made it?");
+  if (!holds) throw new FilterError("invalid_parameter", "a field of the blob is out of range");
 }
 
 /** Throws `invalid_parameter` unless the bits from `bits` on in the last byte of a bit array are 0. */

@@ -48,7 +48,7 @@ export function encode(label: string): string {
   return `xn--${out}`;
 }
 
-/** The label that ASCII stands for. Undefined if it stands for none. */
+/** The label that ASCII in lower case stands for. Undefined if it stands for none. */
 export function decode(ascii: string): string | undefined {
   if (!ascii.startsWith("xn--")) return ascii;
   // What is before the last hyphen stands as it is.
@@ -59,7 +59,7 @@ export function decode(ascii: string): string | undefined {
     // The next number below 2^32, the lowest digit first.
     let [delta, weight] = [0, 1];
     for (let k = 36; ; k += 36) {
-      const value = valueOfDigit(ascii.charCodeAt(i++));
+      const value = valueOfDigit(ascii.charAt(i++));
       delta += value * weight;
       const least = threshold(k, bias);
       if (!(delta < 2 ** 32)) return undefined;
@@ -80,11 +80,10 @@ export function decode(ascii: string): string | undefined {
 
 /** A letter for 0 to 25, and a digit for 26 to 35. */
 function digit(value: number): string {
-  return String.fromCharCode(value + (value < 26 ? 97 : 22));
+  return ((value + 10) % 36).toString(36);
 }
 
-/** 0 to 25 for a letter in lower case, 26 to 35 for a digit, and NaN for anything else, and at the end. */
-function valueOfDigit(code: number): number {
-  if (code > 96 && code < 123) return code - 97;
-  return code > 47 && code < 58 ? code - 22 : NaN;
+/** The inverse of {@link digit}. NaN for anything else, and at the end. */
+function valueOfDigit(char: string): number {
+  return (parseInt(char, 36) + 26) % 36;
 }

@@ -1,6 +1,7 @@
 /** The bytes of a key, where they are hashed. FORMAT.md section 3: text is UTF-8, and a lone surrogate U+FFFD. */
 
 import { type Key, lengthOf } from "../boundary/input.js";
+import { FilterError } from "../error.js";
 
 /** Keys of up to so many bytes have their place already. A longer one has one of its own until the next key comes. */
 const SHORT = 1 << 14;
@@ -17,6 +18,14 @@ let bytes: Uint8Array<ArrayBuffer>;
 export let scratch: DataView<ArrayBuffer>;
 
 let encoder: TextEncoder | undefined;
+
+/**
+ * Throws `too_large` for a longer text than the runtime can be given: it may become three times as long in UTF-8, and
+ * longer still on its way to a key.
+ */
+export function requireShort(text: string): void {
+  if (text.length > 2 ** 27) throw new FilterError("too_large", `there is no room for ${text.length} characters`);
+}
 
 /** A text with U+FFFD for each lone surrogate. What changes a text must not join two of them. */
 export function wellFormed(text: string): string {

@@ -46,13 +46,11 @@ function toText(bytes: string): string {
   return bytes.replace(
     /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\x80-\xff]/g,
     (some) => {
-      const { length } = some;
-      let point = some.charCodeAt(0) & (127 >> length);
-      for (let i = 1; i < length; i++) point = (point << 6) | (some.charCodeAt(i) & 63);
-      // Neither a byte alone, nor more bytes than needed, nor half of a surrogate pair, nor beyond Unicode.
-      if (length > 1 && point >= 2 ** (5 * length - 4) && point >> 11 !== 27 && point < 0x110000)
-        return String.fromCodePoint(point);
-      return some.replace(/./gs, (byte) => String.fromCharCode(0xdc00 + byte.charCodeAt(0)));
+      try {
+        return decodeURIComponent(escaped(some));
+      } catch {
+        return some.replace(/./gs, (byte) => String.fromCharCode(0xdc00 + byte.charCodeAt(0)));
+      }
     },
   );
 }
@@ -99,7 +97,7 @@ export function secondReading(text: string, refused: boolean): Second | undefine
   const plain = unescaped(taken.host);
   // Only if joiners may be dropped is it another reading than the parser's.
   const host = withoutPort(modernHost(taken.host, refused));
-  const labels = new Labels(isLong(host), refused);
+  const { ascii, isNewest } = toAscii(isLong(host), refused);
   const mayBeNewer = refused
     ? !isAscii(plain) || host.split(".").some((label) => /^xn--/i.test(label))
     : // U+1E9E: the only character that older tables map, and differently.
@@ -107,65 +105,59 @@ export function secondReading(text: string, refused: boolean): Second | undefine
   let parts: string[];
   if (host[0] === "[" && host.length < 1000) {
     const bytes = Uint8Array.from(host, (byte) => byte.charCodeAt(0));
-    parts = [
-      Array.from(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes), (char) => labels.ascii(char)).join(""),
-    ];
+    parts = [Array.from(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes), (char) => ascii(char)).join("")];
   } else {
     parts = host.split(".");
     if (parts.length > 128) return undefined;
-    parts = parts.map((label) => labels.ascii(toText(label)));
+    parts = parts.map((label) => ascii(toText(label)));
   }
   const url = canonical(`${taken.scheme}://${parts.join(".")}${taken.path.replace(/\\/g, "/")}${taken.query}`);
-  return url && { url, isNewer: mayBeNewer && (labels.isNewer || !refused) };
+  return url && { url, isNewer: mayBeNewer && (isNewest() || !refused) };
 }
 
 /** The URL Standard's forbidden domain code points, and what stands for bytes that were no text. */
 const FORBIDDEN = /[\0- #%/:<>?@[-^|\x7f\ufffd\udc80-\udcff]/u;
 
-/** The labels of a host on their way into ASCII. */
-class Labels {
-  readonly #isLong: boolean;
-  /** Whether all labels so far are as the newest parsers read them. */
-  isNewer: boolean;
+/**
+ * How the labels of a host become ASCII, with tables that may be newer than the parser's; and whether all labels so far
+ * are as the newest parsers read them.
+ */
+function toAscii(isLong: boolean, refused: boolean): { ascii: (label: string) => string; isNewest: () => boolean } {
+  let isNewest = refused;
 
-  constructor(isLong: boolean, isNewer: boolean) {
-    this.#isLong = isLong;
-    this.isNewer = isNewer;
-  }
+  const stays = (label: string) => {
+    isNewest = false;
+    return toHost(label);
+  };
 
   /** An international label, or a character of an address, in ASCII. It stays as it is if it can't be one. */
-  ascii(label: string): string {
-    if (this.#isLong) return this.#stays(label);
+  const ascii = (label: string): string => {
+    if (isLong) return stays(label);
     const isPlain = isAscii(label);
-    const isEncoded = isPlain && this.isNewer && /^xn--/i.test(label);
+    const isEncoded = isPlain && isNewest && /^xn--/i.test(label);
     if (isPlain && !isEncoded) return label;
     const its = parsed(label);
     if (its !== undefined) return its;
     if (isEncoded) {
       // The newest parsers take it if it is what they would write.
       const text = decode(lower(label));
-      const isSame = text !== undefined && this.#modern(text) === lower(label);
-      this.isNewer &&= isSame;
+      const isSame = text !== undefined && modernLabel(text) === lower(label);
+      isNewest &&= isSame;
       return label;
     }
-    if (FORBIDDEN.test(label)) return this.#stays(label);
+    if (FORBIDDEN.test(label)) return stays(label);
     const joined = Array.from(label)
       .filter((char) => !isJoiner(char))
       .join("");
-    return joined === label ? this.#modern(label) : this.ascii(joined);
-  }
-
-  #stays(label: string): string {
-    this.isNewer = false;
-    return toHost(label);
-  }
+    return joined === label ? modernLabel(label) : ascii(joined);
+  };
 
   /**
    * A label that the parser refuses, as one with newer tables may read it: what the parser makes of each character, by
    * itself or after a letter that combines with none, since a label can't begin with a mark. What it doesn't know is
    * newer than its tables.
    */
-  #modern(label: string): string {
+  const modernLabel = (label: string) => {
     let hasNewer = false;
     let text = "";
     for (const char of label) {
@@ -175,13 +167,15 @@ class Labels {
       }
       hasNewer ||= isNewer(char);
       const known = knownAs("", char) ?? knownAs("中", char);
-      if (known === undefined) this.isNewer &&= isNewer(char);
+      if (known === undefined) isNewest &&= isNewer(char);
       text += known ?? char.normalize("NFC").toLowerCase().normalize("NFC");
     }
-    this.isNewer &&= hasNewer;
+    isNewest &&= hasNewer;
     // Some characters stand for a dot, and more.
     return text.normalize("NFC").split(".").map(encode).join(".");
-  }
+  };
+
+  return { ascii, isNewest: () => isNewest };
 }
 
 /** What the parser makes of a label. It gets an escape for each byte that isn't part of UTF-8. */

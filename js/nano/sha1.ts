@@ -1,16 +1,15 @@
 /** SHA-1 (RFC 3174), which a blob may have of passwords in place of themselves. FORMAT.md section 4. WebCrypto's is asynchronous. */
 
+/** The SHA-1 of less than 2^29 bytes. */
 export function sha1(text: Uint8Array): Uint8Array<ArrayBuffer> {
   const { length } = text;
-  // The text, a one, and zeros until the length in bits fills the last 8 of 64 bytes.
+  // The text, a one, and zeros until the length in bits ends with one of the blocks of 64 bytes.
   const padded = new Uint8Array(((length + 72) >> 6) << 6);
   padded.set(text);
   padded[length] = 0x80;
   const view = new DataView(padded.buffer);
-  view.setUint32(padded.length - 8, length / 2 ** 29);
-  view.setUint32(padded.length - 4, length << 3);
-  const out = new DataView(new ArrayBuffer(20));
-  const state = Int32Array.of(0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0);
+  view.setUint32(padded.length - 4, 8 * length);
+  const state = Int32Array.of(0x67452301, 0xefcdab89, ~0x67452301, ~0xefcdab89, 0xc3d2e1f0);
   const words = new Int32Array(80);
   for (let at = 0; at < padded.length; at += 64) {
     let [a, b, c, d, e] = state as unknown as [number, number, number, number, number];
@@ -24,10 +23,7 @@ export function sha1(text: Uint8Array): Uint8Array<ArrayBuffer> {
       const next = (((a << 5) | (a >>> 27)) + mix + e + constant + words[i]!) | 0;
       [a, b, c, d, e] = [next, a, (b << 30) | (b >>> 2), c, d];
     }
-    [a, b, c, d, e].forEach((its, i) => {
-      state[i]! += its;
-      out.setInt32(4 * i, state[i]!);
-    });
+    [a, b, c, d, e].forEach((its, i) => (state[i]! += its));
   }
-  return new Uint8Array(out.buffer);
+  return Uint8Array.from({ length: 20 }, (_, i) => state[i >> 2]! >> (24 - 8 * (i & 3)));
 }

@@ -3,64 +3,30 @@
  * missing on pages that aren't served over https, where unsigned feeds work all the same.
  */
 
+import type { Hash } from "../feed/engine.js";
+
 /** The first 32 bits of the fraction of a root, square or cube, of a prime: what the standard takes its numbers from. */
 function fraction(prime: number, power: number): number {
-  const root = prime ** power;
-  return ((root - Math.floor(root)) * 2 ** 32) | 0;
+  return ((prime ** power % 1) * 2 ** 32) | 0;
 }
 
-let numbers: { starts: number[]; keys: number[] } | undefined;
-
-function constants(): { starts: number[]; keys: number[] } {
-  if (!numbers) {
-    const primes: number[] = [];
-    for (let n = 2; primes.length < 64; n++) if (primes.every((prime) => n % prime)) primes.push(n);
-    numbers = {
-      starts: primes.slice(0, 8).map((prime) => fraction(prime, 1 / 2)),
-      keys: primes.map((prime) => fraction(prime, 1 / 3)),
-    };
-  }
-  return numbers;
+/** A word rotated to the right. */
+function rotated(word: number, by: number): number {
+  return (word >>> by) | (word << (32 - by));
 }
 
 /** The SHA-256 of the bytes so far. */
-export class Sha256 {
-  readonly #state = Int32Array.from(constants().starts);
-  readonly #keys = Int32Array.from(constants().keys);
-  readonly #words = new Int32Array(64);
-  readonly #block = new Uint8Array(64);
-  readonly #view = new DataView(this.#block.buffer);
-  #length = 0;
+export function sha256(): Hash {
+  const primes: number[] = [];
+  for (let n = 2; primes.length < 64; n++) if (primes.every((prime) => n % prime)) primes.push(n);
+  const keys = Int32Array.from(primes, (prime) => fraction(prime, 1 / 3));
+  const state = Int32Array.from(primes.slice(0, 8), (prime) => fraction(prime, 1 / 2));
+  const words = new Int32Array(64);
+  const block = new Uint8Array(64);
+  const view = new DataView(block.buffer);
+  let length = 0;
 
-  /** Appends bytes. */
-  update(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length; ) {
-      const start = this.#length % 64;
-      const part = bytes.subarray(at, at + 64 - start);
-      this.#block.set(part, start);
-      at += part.length;
-      this.#length += part.length;
-      if (this.#length % 64 === 0) this.#compress();
-    }
-  }
-
-  /** The hash in 64 lower-case hexadecimal digits. Afterwards this is of no use. */
-  finish(): string {
-    const length = this.#length;
-    const padding = new Uint8Array(64 - ((length + 8) % 64));
-    padding[0] = 0x80;
-    const bits = new DataView(new ArrayBuffer(8));
-    bits.setUint32(0, length / 2 ** 29);
-    bits.setUint32(4, length << 3);
-    this.update(padding);
-    this.update(new Uint8Array(bits.buffer));
-    return Array.from(this.#state, (its) => (its >>> 0).toString(16).padStart(8, "0")).join("");
-  }
-
-  #compress(): void {
-    const words = this.#words;
-    const keys = this.#keys;
-    const state = this.#state;
+  function compress(): void {
     let a = state[0]!;
     let b = state[1]!;
     let c = state[2]!;
@@ -70,7 +36,7 @@ export class Sha256 {
     let g = state[6]!;
     let h = state[7]!;
     for (let i = 0; i < 64; i++) {
-      if (i < 16) words[i] = this.#view.getInt32(4 * i);
+      if (i < 16) words[i] = view.getInt32(4 * i);
       else {
         const x = words[i - 15]!;
         const y = words[i - 2]!;
@@ -92,13 +58,29 @@ export class Sha256 {
       b = a;
       a = (first + second) | 0;
     }
-    [a, b, c, d, e, f, g, h].forEach((its, i) => {
-      state[i]! += its;
-    });
+    [a, b, c, d, e, f, g, h].forEach((its, i) => (state[i]! += its));
   }
-}
 
-/** A word rotated to the right. */
-function rotated(word: number, by: number): number {
-  return (word >>> by) | (word << (32 - by));
+  function update(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; ) {
+      const start = length % 64;
+      const part = bytes.subarray(at, at + 64 - start);
+      block.set(part, start);
+      at += part.length;
+      length += part.length;
+      if (length % 64 === 0) compress();
+    }
+  }
+
+  return {
+    update,
+    finish() {
+      // A one, and zeros until the length in bits ends with a block.
+      const padding = new Uint8Array(72 - ((length + 8) % 64));
+      padding[0] = 0x80;
+      new DataView(padding.buffer).setBigUint64(padding.length - 8, BigInt(8 * length));
+      update(padding);
+      return Array.from(state, (its) => (its >>> 0).toString(16).padStart(8, "0")).join("");
+    },
+  };
 }

@@ -85,9 +85,7 @@ export function withoutPort(host: string): string {
 
 /** The value of a hexadecimal digit, or NaN. */
 function digit(code: number): number {
-  if (code > 47 && code < 58) return code - 48;
-  code |= 32;
-  return code > 96 && code < 103 ? code - 87 : NaN;
+  return parseInt(String.fromCharCode(code), 16);
 }
 
 /** A text without escapes, and without those that arise when they are replaced. */

@@ -1,13 +1,9 @@
 /** From a URL to its canonical form and its keys, with the second reading if there is one. FORMAT.md section 10. */
 
-import { FilterError } from "../error.js";
 import { type Canonical, canonical, findKey } from "./canonical.js";
-import { put, wellFormed } from "./scratch.js";
+import { put, requireShort, wellFormed } from "./scratch.js";
 import { hasLongHost, secondReading } from "./second.js";
 import { hasPort, parse, schemeLength, special, toBytes } from "./text.js";
-
-/** The longest text that the runtime is given, in UTF-16 units. It may become three times as long. */
-const LONGEST = 2 ** 27;
 
 /** A text without tabs and line ends, and without blanks and control characters at both ends. */
 function clean(input: string): string {
@@ -39,7 +35,7 @@ function first(text: string): [Canonical | undefined, boolean] {
 
 /** What a URL that isn't plain is looked up by: its canonical form, then a second reading if it differs. */
 export function readings(input: string): [Canonical | undefined, Canonical | undefined] {
-  if (input.length > LONGEST) throw new FilterError("too_large", `there is no room for a URL of ${input.length} bytes`);
+  requireShort(input);
   const text = clean(input);
   const [url, refused] = first(text);
   const second = secondReading(text, refused);
