@@ -193,11 +193,13 @@ export function isDamage(error: unknown): boolean {
 
 /** The URL from the root on. */
 function absolute(url: unknown): string {
+  // Outside of the try: where there is no such class, that isn't about the URL.
+  const Parser = URL;
   try {
     const { href = url } = Object(url) as { href?: unknown };
     if (typeof href === "string") {
-      const address = new URL(href, globalThis.document?.baseURI ?? globalThis.location?.href);
-      if (new URL("file", address).href) return address.href;
+      const address = new Parser(href, globalThis.document?.baseURI ?? globalThis.location?.href);
+      if (new Parser("file", address).href) return address.href;
     }
   } catch {
     // It is relative, and there is no page; or no file can lie beside it, as with data:; or it is somebody's Proxy.

@@ -58,7 +58,7 @@ function resolved(path: string): string {
     if (part === "..") parts.pop();
     if (!isDots) parts.push(part);
   }
-  const isFolder = isDots || parts.at(-1) === "";
+  const isFolder = isDots || parts[parts.length - 1] === "";
   const names = parts.filter(Boolean);
   return `/${names.join("/")}${isFolder && names.length ? "/" : ""}`;
 }

@@ -311,6 +311,9 @@ const making = {
 const NEEDS = {
   URL: ["URLs go where a browser goes"],
   Response: ["loading, from a response, a blob and bytes, with progress and an abort"],
+  TextDecoder: [],
+  TextEncoder: ["passwords, plain and hashed"],
+  crypto: [],
 };
 
 /**
