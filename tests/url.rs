@@ -309,6 +309,10 @@ fn entries_by_older_parsers() {
         "http:xn--D4F.com",
         "http:\\\\a.xn--d4f.com:80\\a",
         "//u:p@\u{1c8a}.com/",
+        // The path is resolved before it loses its escapes.
+        "http://\u{1c8a}.com/a/b%2f../../c",
+        "http://\u{1c8a}.com/%3f/../c?d/../e",
+        "http://\u{1c8a}.com\\a%2F..\\.%2E\\%2e\\c//.%252e\\%2E%2e",
     ] {
         canonical(&of, input);
     }

@@ -112,6 +112,19 @@ def ipv6(host):
     return b"[%s]" % address.compressed.encode()
 
 
+def without_dots(path):
+    parts, last = [], b""
+    for part in path[1:].split(b"/"):
+        last = re.sub(rb"%2[eE]", b".", part)
+        if last == b"..":
+            parts = parts[:-1]
+        elif last != b".":
+            parts.append(part)
+    if last in (b".", b".."):
+        parts.append(b"")
+    return b"/" + b"/".join(parts)
+
+
 def canonical(text):
     """The canonical form of the bytes that were taken: host, path and query; None if there is none."""
     text = unescaped(without_user(text.partition(b"#")[0]))  # steps 1 to 3
@@ -125,16 +138,7 @@ def canonical(text):
     if not host:
         return None
     path, mark, query = text[end:].partition(b"?")  # step 6
-    parts, last = [], b""
-    for part in path[1:].split(b"/"):
-        last = part
-        if part == b"..":
-            parts = parts[:-1]
-        elif part != b".":
-            parts.append(part)
-    if last in (b".", b".."):
-        parts.append(b"")
-    path = re.sub(rb"/+", b"/", b"/" + b"/".join(parts))
+    path = re.sub(rb"/+", b"/", without_dots(path))
     escaped = lambda part: re.sub(rb"[\0-\x20\x7f-\xff#%]", lambda byte: b"%%%02X" % byte[0][0], part)
     return tuple(escaped(part) for part in (host, path, mark + query))  # step 7
 
@@ -169,7 +173,7 @@ def second(text, refused):
     authority = re.match(rb"[^/\\?#]*", text)[0]
     rest = text[len(authority):]
     path = re.match(rb"[^?#]*", rest)[0]
-    rest = path.replace(b"\\", b"/") + rest[len(path):]
+    rest = without_dots(path.replace(b"\\", b"/")) + rest[len(path):]
     if not refused and not re.search(rb"[\x80-\xff%]", authority):
         return None
     host = authority.rpartition(b"@")[2]  # step 3

@@ -48,19 +48,26 @@ export function canonical(bytes: string): Canonical | undefined {
   };
 }
 
-/** The path without dot segments, and then without runs of slashes. */
+/** The segments of a path but for dot segments, which may be escaped, as the URL Standard's parser resolves it. */
+export function withoutDots(path: string): string[] {
+  const segments: string[] = [];
+  let isDots = false;
+  for (const segment of path.slice(1).split("/")) {
+    const dots = segment.length < 7 ? segment.replace(/%2e/gi, ".") : "";
+    isDots = dots === "." || dots === "..";
+    if (dots === "..") segments.pop();
+    if (!isDots) segments.push(segment);
+  }
+  if (isDots) segments.push("");
+  return segments;
+}
+
+/** The path of a text without escapes: without dot segments, and then without runs of slashes. */
 function resolved(path: string): string {
   if (!/\/[/.]/.test(path)) return path || "/";
-  const parts: string[] = [];
-  let isDots = false;
-  for (const part of path.slice(1).split("/")) {
-    isDots = part === "." || part === "..";
-    if (part === "..") parts.pop();
-    if (!isDots) parts.push(part);
-  }
-  const isFolder = isDots || parts[parts.length - 1] === "";
-  const names = parts.filter(Boolean);
-  return `/${names.join("/")}${isFolder && names.length ? "/" : ""}`;
+  const segments = withoutDots(path);
+  const names = segments.filter(Boolean);
+  return `/${names.join("/")}${names.length && !segments[segments.length - 1] ? "/" : ""}`;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** How else a browser may read a URL. FORMAT.md section 10, "The second reading". */
 
-import { type Canonical, canonical } from "./canonical.js";
+import { type Canonical, canonical, withoutDots } from "./canonical.js";
 import { isJoiner, isNewer, modern } from "./characters.js";
 import { decode, encode } from "./punycode.js";
 import {
@@ -111,7 +111,9 @@ export function secondReading(text: string, refused: boolean): Second | undefine
     if (parts.length > 128) return undefined;
     parts = parts.map((label) => ascii(toText(label)));
   }
-  const url = canonical(`${taken.scheme}://${parts.join(".")}${taken.path.replace(/\\/g, "/")}${taken.query}`);
+  // As a parser does before any other escape is replaced.
+  const path = withoutDots(taken.path.replace(/\\/g, "/")).join("/");
+  const url = canonical(`${taken.scheme}://${parts.join(".")}/${path}${taken.query}`);
   return url && { url, isNewer: mayBeNewer && (isNewest() || !refused) };
 }
 

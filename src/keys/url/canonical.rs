@@ -183,25 +183,42 @@ pub(super) fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> 
     Ok(Some(Canonical { text: text.into(), parts }))
 }
 
-/// The path without dot segments, and then without runs of slashes.
-pub(super) fn resolve(path: &[u8]) -> Result<Vec<u8>, Full> {
+/// The path without dot segments, which may be escaped, as the WHATWG parser resolves it.
+pub(super) fn without_dots(path: &[u8]) -> Result<Vec<u8>, Full> {
     let mut out = with_room(path.len() + 1)?;
-    let mut dots = false;
-    // A segment includes the slash before it, and empty segments count, as in the WHATWG parser.
+    let mut is_dots = false;
+    // A segment includes the slash before it, and empty segments count.
     let mut rest = Some(path.strip_prefix(b"/").unwrap_or(path));
     while let Some(segment) = part(&mut rest, b'/') {
-        dots = matches!(segment, b"." | b"..");
-        if segment == b".." {
+        let dots = dots(segment);
+        is_dots = matches!(dots, 1 | 2);
+        if dots == 2 {
             while out.pop().is_some_and(|byte| byte != b'/') {}
         }
-        if !dots {
+        if !is_dots {
             put(&mut out, b"/")?;
             put(&mut out, segment)?;
         }
     }
-    if dots {
+    if is_dots {
         put(&mut out, b"/")?;
     }
+    Ok(out)
+}
+
+/// How many dots a segment is; 0 if it is anything else.
+fn dots(mut segment: &[u8]) -> usize {
+    let mut count = 0;
+    while let [b'.', rest @ ..] | [b'%', b'2', b'e' | b'E', rest @ ..] = segment {
+        segment = rest;
+        count += 1;
+    }
+    if segment.is_empty() { count } else { 0 }
+}
+
+/// The path of a text without escapes: without dot segments, and then without runs of slashes.
+pub(super) fn resolve(path: &[u8]) -> Result<Vec<u8>, Full> {
+    let out = without_dots(path)?;
     let mut single = with_room(out.len())?;
     let mut last = 0;
     for &byte in &out {

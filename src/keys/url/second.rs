@@ -1,7 +1,7 @@
 //! How else a browser may read a URL. FORMAT.md section 10, "The second reading".
 
 use super::super::platform::Platform;
-use super::canonical::{Canonical, canonicalize};
+use super::canonical::{Canonical, canonicalize, without_dots};
 use super::punycode;
 use super::text::{
     Full, SPECIAL, append_unescaped, has_port, joined, part, scheme, special, split_at, too_large, utf8,
@@ -111,9 +111,10 @@ pub(super) fn second_reading(
     if rest.is_some() {
         return Ok(None);
     }
-    for &byte in taken.path {
-        push(&mut text, if byte == b'\\' { b'/' } else { byte })?;
-    }
+    // As a parser does before any other escape is replaced.
+    let mut path = copied(taken.path)?;
+    path.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
+    append(&mut text, &without_dots(&path).map_err(|Full| too_large(input))?)?;
     append(&mut text, taken.query)?;
     let is_newer = may_be_newer && (labels.is_newer || !refused);
     Ok(canonicalize(text)?.map(|url| Second { url, is_newer }))
