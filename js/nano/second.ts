@@ -46,11 +46,13 @@ function toText(bytes: string): string {
   return bytes.replace(
     /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\x80-\xff]/g,
     (some) => {
-      try {
-        return decodeURIComponent(escaped(some));
-      } catch {
-        return some.replace(/./gs, (byte) => String.fromCharCode(0xdc00 + byte.charCodeAt(0)));
-      }
+      const { length } = some;
+      let point = some.charCodeAt(0) & (127 >> length);
+      for (let i = 1; i < length; i++) point = (point << 6) | (some.charCodeAt(i) & 63);
+      // Neither a byte alone, nor more bytes than needed, nor half of a surrogate pair, nor beyond Unicode.
+      if (length > 1 && point >= 2 ** (5 * length - 4) && point >> 11 !== 27 && point < 0x110000)
+        return String.fromCodePoint(point);
+      return some.replace(/./gs, (byte) => String.fromCharCode(0xdc00 + byte.charCodeAt(0)));
     },
   );
 }

@@ -84,24 +84,24 @@ export function xxh64(view: DataView, at: number, end: number, seedHigh: number,
     low = (Math.imul(part, 0x85ebca87) + 0xc2b2ae63) | 0;
     high = (high + 0x85ebca77 + carry(low, 0xc2b2ae63)) | 0;
   }
-  // Four bytes, if there are as many, and the others one by one.
-  while (at < end) {
-    const isWord = at + 4 <= end;
-    const by = isWord ? 23 : 11;
-    l = isWord ? view.getInt32(at, true) : view.getUint8(at);
-    at += isWord ? 4 : 1;
-    part = isWord ? 0x85ebca87 : 0x165667c5;
-    low ^= Math.imul(l, part);
-    high ^= product(0, l, isWord ? 0x9e3779b1 : 0x27d4eb2f, part);
-    part = (low << by) | (high >>> (32 - by));
-    h = (high << by) | (low >>> (32 - by));
-    l = isWord ? 0x27d4eb4f : 0x85ebca87;
-    high = product(h, part, isWord ? 0xc2b2ae3d : 0x9e3779b1, l);
-    low = Math.imul(part, l);
-    if (isWord) {
-      low = (low + 0x9e3779f9) | 0;
-      high += 0x165667b1 + carry(low, 0x9e3779f9);
-    }
+  if (at + 4 <= end) {
+    l = view.getInt32(at, true);
+    low ^= Math.imul(l, 0x85ebca87);
+    high ^= product(0, l, 0x9e3779b1, 0x85ebca87);
+    part = (low << 23) | (high >>> 9);
+    high = product((high << 23) | (low >>> 9), part, 0xc2b2ae3d, 0x27d4eb4f);
+    low = (Math.imul(part, 0x27d4eb4f) + 0x9e3779f9) | 0;
+    high = (high + 0x165667b1 + carry(low, 0x9e3779f9)) | 0;
+    at += 4;
+  }
+  for (; at < end; at++) {
+    l = view.getUint8(at);
+    low ^= Math.imul(l, 0x165667c5);
+    // Less than 2^37, so exact.
+    high ^= Math.imul(l, 0x27d4eb2f) + (((l * 0x165667c5) / 2 ** 32) | 0);
+    part = (low << 11) | (high >>> 21);
+    high = product((high << 11) | (low >>> 21), part, 0x9e3779b1, 0x85ebca87);
+    low = Math.imul(part, 0x85ebca87);
   }
   // Folded by 33, times P2, folded by 29, times P3, folded by 32.
   low ^= high >>> 1;
