@@ -439,6 +439,12 @@ test("SHA-1 of a password", async () => {
   }
 });
 
+test("a password of more than 2^27 characters is too large, as a URL is", () => {
+  const long = "a".repeat(2 ** 27 + 1);
+  fails("too_large", () => decode(file("password-lowercase.bloom")).hasPassword(long));
+  fails("too_large", () => canonicalizeUrl(long));
+});
+
 test("it needs no WebAssembly, and says so of a URL parser that is missing", () => {
   const source = `
     delete globalThis.WebAssembly;
