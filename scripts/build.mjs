@@ -132,6 +132,20 @@ function compile(entry) {
 }
 
 /**
+ * What entries have in common for esbuild. Their lines stay as they are, because an uncaught error shows its line in a
+ * terminal, and bundlers minify anyway. All share one error class, which js/ imports and the glue has a copy of.
+ */
+const COMMON = {
+  outdir: dist,
+  bundle: true,
+  format: "esm",
+  target: "es2022",
+  minifySyntax: true,
+  external: ["node:*"],
+  logLevel: "error",
+};
+
+/**
  * The command line tool for those without Rust: cli/ for WASI, and bin/ that runs it. With it the package is
  * whole: returns what is over its limit.
  */
@@ -151,16 +165,7 @@ async function tool() {
   );
   run("tsc", "-p", "bin");
   const { build } = await import("esbuild");
-  await build({
-    entryPoints: [join(root, "bin/tool.js")],
-    outdir: dist,
-    bundle: true,
-    format: "esm",
-    target: "es2022",
-    minifySyntax: true,
-    external: ["node:*"],
-    logLevel: "error",
-  });
+  await build({ ...COMMON, entryPoints: [join(root, "bin/tool.js")] });
   chmodSync(join(dist, "tool.js"), 0o755);
   console.log(`build: the tool: ${gzipped(readFileSync(wasm))} bytes gzipped`);
 
@@ -185,18 +190,12 @@ async function bundle(entry, starts, options) {
   const { build } = await import("esbuild");
   const wasm = join(work, entry, "bloom_wasm_bg.wasm");
   return build({
+    ...COMMON,
     entryPoints: starts.map((start) => ({ in: `${entry}:${start}`, out: `${entry}.${start}` })),
-    outdir: dist,
-    bundle: true,
     splitting: true,
     chunkNames: entry,
-    format: "esm",
-    target: "es2022",
-    minifySyntax: true,
-    external: ["node:*"],
     loader: { ".wasm": "base64" },
     define: { WASM_FILE: JSON.stringify(`${entry}.wasm`), WASM_EXPORT: JSON.stringify(ENTRIES[entry].export) },
-    logLevel: "error",
     plugins: [
       {
         name: "entry",
@@ -230,19 +229,6 @@ async function javascript(entry) {
   const wasm = readFileSync(join(dist, `${entry}.wasm`)).toString("base64");
   return outputFiles[0].text.replace(wasm, "") + readFileSync(join(dist, "error.js"), "utf8");
 }
-
-/**
- * What entries have in common for esbuild. Their lines stay as they are, because an uncaught error shows its line in a
- * terminal, and bundlers minify anyway. All share one error class, which js/ imports and the glue has a copy of. */
-const COMMON = {
-  outdir: dist,
-  bundle: true,
-  format: "esm",
-  target: "es2022",
-  minifySyntax: true,
-  external: ["node:*"],
-  logLevel: "error",
-};
 
 /** Bundles "bloom-wasm/nano", which is one file for every runtime. Returns what is over its limit. */
 async function nano() {

@@ -55,7 +55,9 @@ fn program(args: &[&str], input: &[u8]) -> Ran {
         Command::new(std::env::var("BLOOM_WASM_TOOL").unwrap_or(env!("CARGO_BIN_EXE_bloom-wasm").to_owned()));
     let command = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let _ = child.stdin.take().unwrap().write_all(input);
+    if let Err(error) = child.stdin.take().unwrap().write_all(input) {
+        assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+    }
     let output = child.wait_with_output().unwrap();
     let code = output.status.code().expect("an exit code").try_into().unwrap();
     Ran { code, out: output.stdout, err: String::from_utf8(output.stderr).unwrap() }

@@ -41,7 +41,7 @@ export async function receive<F>(source: Source, options: LoadOptions, incoming:
       if (expected > 0 && loaded > expected)
         throw new FilterError("trailing_bytes", "there are bytes after the blob's end");
     };
-    if (!hint) requireRoom(total ?? 0);
+    if (!hint && total !== undefined) requireRoom(total);
     await readAll(stream, signal, (chunk) => {
       loaded += chunk.length;
       requireRoom(loaded);
@@ -136,10 +136,10 @@ async function openResponse(promise: Response | Promise<Response>, name: string)
   if (!ok) throw new FilterError("http", `${url || name} answered with status ${status}`, { cause: response });
   if (bodyUsed) throw invalidParameter("the response was read already");
   // The Content-Length of a compressed body isn't its real length. Across origins the encoding may be hidden.
-  const length = headers?.get("content-encoding") ?? headers?.get("content-length") ?? "";
+  const length = headers?.has("content-encoding") ? undefined : headers?.get("content-length");
   if (body === undefined) throw new FilterError("network", `${name} is no stream: decode its arrayBuffer()`);
   const stream = body ?? new Blob([]).stream();
-  return { stream, total: /^\d+$/.test(length) ? Number(length) : undefined, hint: type === "cors" };
+  return { stream, total: length && /^\d+$/.test(length) ? Number(length) : undefined, hint: type === "cors" };
 }
 
 async function openFile(url: string): Promise<Opened> {

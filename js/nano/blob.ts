@@ -231,7 +231,7 @@ export function readBlob(bytes: Uint8Array, length: number, secret: Uint8Array |
       "wrong_kind",
       `the blob is a ${secret === null ? "filter, and no delta" : "delta, and no filter"}`,
     );
-  return { ...blob, id, bytes: marks.map((mark, i) => bytes.subarray(marks[i - 1] ?? 0, mark)) };
+  return { ...blob, id, bytes: marks.map((mark, i) => bytes.subarray(i > 0 ? marks[i - 1]! : 0, mark)) };
 }
 
 /** Reads a blob, which is copied. As {@link readBlob}. */

@@ -25,7 +25,9 @@ const HOSTS = 0x1041041;
 export function canonical(bytes: string): Canonical | undefined {
   const [taken] = cut(bytes, /#/);
   // A user is dropped while a slash in it is still escaped: a browser doesn't take such a user for the host.
-  const whole = split(taken)?.[1] ?? "";
+  const its = split(taken);
+  // Without a host there is no user either.
+  const whole = its === undefined ? "" : its[1];
   const [user, after] = cut(whole, /[/?]/);
   const parts = split(unescaped(taken.slice(0, taken.length - whole.length) + withoutUser(user) + after));
   if (!parts) return undefined;
@@ -33,8 +35,8 @@ export function canonical(bytes: string): Canonical | undefined {
   const [path, query] = cut(rest, /\?/);
   let host = lower(withoutPort(withoutUser(authority)).split(".").filter(Boolean).join("."));
   if (!host) return undefined;
-  const its = address(host);
-  host = its ?? escaped(host);
+  const number = address(host);
+  host = number ?? escaped(host);
   const start = parts[0].length + 3;
   const beforeQuery = `${parts[0]}://${host}${escaped(resolved(path))}`;
   const text = beforeQuery + escaped(query);
@@ -44,7 +46,7 @@ export function canonical(bytes: string): Canonical | undefined {
     path: start + host.length,
     query: beforeQuery.length,
     end: text.length,
-    isAddress: its !== undefined,
+    isAddress: number !== undefined,
   };
 }
 

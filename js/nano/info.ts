@@ -62,7 +62,7 @@ function sumOfRates({ layers, map }: Blob, base: number, weightOf: (slot: number
     layers.reduce(
       (below, { map, isInclude, levels }) => {
         // The chance that the layer decides.
-        const hit = (map >>> slot) & 1 ? levels[0]!.rate * (1 - (levels[1]?.rate ?? 0)) : 0;
+        const hit = (map >>> slot) & 1 ? levels.reduceRight((next, { rate }) => rate * (1 - next), 0) : 0;
         return (isInclude ? hit : 0) + (1 - hit) * below;
       },
       (map >>> slot) & 1 ? base : 0,

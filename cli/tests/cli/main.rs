@@ -36,7 +36,9 @@ fn run(folder: &Path, args: &[&str], stdin: &[u8]) -> Output {
         .spawn()
         .unwrap();
     // A program that fails early may not read its input; that is its right.
-    let _ = child.stdin.take().unwrap().write_all(stdin);
+    if let Err(error) = child.stdin.take().unwrap().write_all(stdin) {
+        assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+    }
     child.wait_with_output().unwrap()
 }
 
