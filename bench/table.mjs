@@ -73,7 +73,7 @@ export const markdown = {
     return `**What was asked for**: ${machine}, ${count} keys, ${rounds} rounds; medians of same-round ratios\n\n${rows(["", "median (least to most)", "target", "reached"], body)}`;
   },
 
-  /** The README's tables: the peers at the rate that is usual for URLs, and those in Rust. */
+  /** The tables of docs/benchmarks.md: the peers at the rate that is usual for URLs, and those in Rust. */
   summary({ machine, count, rounds, tables }) {
     const fpr = 0.001;
     const [has, add, read] = [`has(string), fpr ${fpr}`, `making a filter`, "from what was written"].map((title) =>
@@ -140,7 +140,7 @@ export const markdown = {
   },
 };
 
-/** The README with the summary of `docs/bench.json` in its place. */
-export function withSummary(readme, result) {
-  return readme.replace(/(?<=<!-- npm run bench -- --readme -->\n)[\s\S]*(?=<!-- -->)/, () => markdown.summary(result));
+/** docs/benchmarks.md with the summary of `docs/bench.json` in its place. */
+export function withSummary(page, result) {
+  return page.replace(/(?<=<!-- npm run bench -- --docs -->\n)[\s\S]*(?=<!-- -->)/, () => markdown.summary(result));
 }

@@ -15,6 +15,7 @@ const {
   RibbonFilter,
   countFor,
   decode,
+  errorCodes,
   fprFor,
   load,
   optimal,
@@ -33,6 +34,13 @@ function fails(code, run) {
     return true;
   });
 }
+
+test("docs/errors.md has a row for each code", () => {
+  const page = readFileSync(new URL("../docs/errors.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| (`.*?`) \|/gm)].map(([, codes]) => codes);
+  const listed = rows.flatMap((codes) => [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => code));
+  assert.deepEqual(listed.sort(), [...errorCodes].sort());
+});
 
 test("the first example of the README", () => {
   const filter = BloomFilter.from(["evil.example", "worse.example"], { fpr: 0.001 });

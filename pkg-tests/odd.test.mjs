@@ -92,7 +92,7 @@ test("bytes that are shared, or that may grow and shrink", async () => {
   }
 });
 
-test("structuredClone makes an empty object of a filter, and its bytes come through, as README says", () => {
+test("structuredClone makes an empty object of a filter, and its bytes come through, as docs/javascript.md says", () => {
   const filter = RibbonFilter.from(["a"]);
   assert.deepEqual(structuredClone(filter), {});
   assert.equal(decode(structuredClone(filter.toBytes())).has("a"), true);

@@ -1,8 +1,8 @@
 /** The tarball as a package: how it is imported, and what its types promise. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { weigh } from "../scripts/weight.mjs";
@@ -37,6 +37,33 @@ test("the entries for browsers and bundlers work by themselves", () => {
     );
     assert.equal(out, "true false true\n");
   }
+});
+
+test("each link in the package's pages leads to a file of the package, or elsewhere, and to a heading there", () => {
+  const home = join(folder, "node_modules/bloom-wasm");
+  const pages = readdirSync(home, { recursive: true }).filter((name) => name.endsWith(".md"));
+  const text = (page) => readFileSync(join(home, page), "utf8").replace(/^```[\s\S]*?^```$/gm, "");
+  // As GitHub and npm make them of headings.
+  const anchors = (page) =>
+    [...text(page).matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+      title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-"),
+    );
+  let links = 0;
+  for (const page of pages) {
+    for (const [, href] of text(page).matchAll(/\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$/gm)) {
+      if (href === undefined || /^https?:/.test(href)) continue;
+      const [path, anchor] = href.split("#");
+      const target = path === "" ? page : join(dirname(page), path);
+      assert.ok(existsSync(join(home, target)), `${page}: ${href}`);
+      const file = target.endsWith(".md") ? target : join(target, "README.md");
+      if (anchor) assert.ok(anchors(file).includes(anchor), `${page}: ${href}`);
+      links++;
+    }
+  }
+  assert.ok(pages.length > 15 && links > 100, `${pages.length} pages, ${links} links`);
 });
 
 test("no class was renamed", () => {

@@ -71,7 +71,7 @@ pub use kind::{Kind, Recipe};
 pub use layers::{Layer, LayerKind, Stack, Update};
 pub use profile::Profile;
 
-/// The README's Rust code, run as a test.
+/// The Rust code of docs/rust.md, run as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+#[doc = include_str!("../docs/rust.md")]
+struct InRust;

@@ -1034,14 +1034,14 @@ fn types_and_docs_have_the_table_of_formats() {
     let found = members("type Making =", "/** The size", " format: ");
     compare("js/foreign/foreign.ts, Making,", &found, &making);
 
-    let readme = read("README.md");
-    let (_, rows) = readme.split_once("| `from` | other options |").unwrap();
+    let page = read("docs/moving.md");
+    let (_, rows) = page.split_once("| `from` | other options |").unwrap();
     let mut found = Table::new();
     for row in rows.lines().skip(2).take_while(|line| line.starts_with('|')) {
         let (formats, options) = row.trim_matches('|').split_once(" | ").unwrap();
         let options: BTreeSet<_> = quoted(options, '`').filter(|word| !word.starts_with('"')).collect();
         found.extend(quoted(formats, '`').map(|name| (name, options.clone())));
     }
-    compare("README.md, the table of `from`,", &found, &reading);
+    compare("docs/moving.md, the table of `from`,", &found, &reading);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

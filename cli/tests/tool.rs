@@ -345,7 +345,7 @@ fn each_command_is_documented_and_tested() {
         all.iter().filter(|(_, help)| help.contains(words)).map(|(name, _)| name.as_str()).collect()
     };
     for name in with("") {
-        contain(&["README.md", "docs/feeds.md"], &format!("bloom-wasm {name} "));
+        contain(&["docs/tool.md", "docs/feeds.md", "docs/moving.md", "docs/scale.md"], &format!("bloom-wasm {name} "));
         contain(&["pkg-tests/all/npx.test.mjs"], &format!("tool {name} "));
     }
     for name in with("--secret-file <FILE>") {
@@ -354,7 +354,7 @@ fn each_command_is_documented_and_tested() {
     let json: Vec<_> = with("  --json").into_iter().map(|name| format!("`{name}`")).collect();
     let (last, others) = json.split_last().unwrap();
     let sentence = format!("{} and {last} take `--json`.", others.join(", "));
-    assert!(read("README.md").replace('\n', " ").contains(&sentence), "README.md lacks: {sentence}");
+    assert!(read("docs/tool.md").replace('\n', " ").contains(&sentence), "docs/tool.md lacks: {sentence}");
 
     let folder = TempDir::new().unwrap();
     let paths = paths(&folder);

@@ -1,6 +1,6 @@
 /**
  * The benchmark runs on few keys, and what it prints and keeps is right but for the times: every row is there, filters
- * answer as they must, ratios follow from the times beside them, and README's table is made from the numbers that were
+ * answer as they must, ratios follow from the times beside them, and docs/benchmarks.md is made from the numbers that were
  * kept. No time is judged.
  */
 import assert from "node:assert/strict";
@@ -219,11 +219,11 @@ test("the keys in Rust are those in JavaScript", () => {
   assert.ok(readFileSync(join(root, "bench/peers.rs"), "utf8").includes(key));
 });
 
-test("README's table is that of docs/bench.json, whose filters are such as it promises", () => {
-  const readme = readFileSync(join(root, "README.md"), "utf8");
+test("docs/benchmarks.md has the tables of docs/bench.json, whose filters are such as it promises", () => {
+  const page = readFileSync(join(root, "docs/benchmarks.md"), "utf8");
   const kept = JSON.parse(readFileSync(join(root, "docs/bench.json")));
-  assert.equal(withSummary(readme, kept), readme);
-  const [, rows] = /<!-- npm run bench -- --readme -->\n([\s\S]*)<!-- -->/.exec(readme);
+  assert.equal(withSummary(page, kept), page);
+  const [, rows] = /<!-- npm run bench -- --docs -->\n([\s\S]*)<!-- -->/.exec(page);
   for (const name of BUILDERS) assert.ok(rows.includes(`\n| ${name} | `), name);
   checkFilters(kept);
 });

@@ -126,7 +126,7 @@ test("a feed that was led astray: the way back of docs/feeds.md, step by step", 
   for (const name of ["public", "bin"]) mkdirSync(join(work, name), { recursive: true });
   const text = readFileSync(join(root, "docs/feeds.md"), "utf8");
   const [section] = /\*\*A feed was led astray\.\*\*[\s\S]*?\n\n(?=\*\*)/.exec(text);
-  const commands = [...section.matchAll(/`bloom-wasm (feed [^`]+)`/g)].map(([, command]) => command);
+  const commands = [...section.matchAll(/`npx bloom-wasm (feed [^`]+)`/g)].map(([, command]) => command);
   assert.deepEqual(
     commands.map((command) => command.split(" ")[1]),
     ["keygen", "init", "publish"],

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { test } from "node:test";
@@ -12,8 +12,7 @@ import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { root, installed as tools } from "../../scripts/setup.mjs";
 import { folder, installed } from "../installed.mjs";
-import { prints, shell } from "../interop/docs.mjs";
-import * as systems from "../interop/systems.mjs";
+import { shell } from "../interop/docs.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
 const { BloomFilter, decode } = await installed();
@@ -21,7 +20,9 @@ const { BloomFilter, decode } = await installed();
 /** All samples, by file, the heading above, and language; several of one language under a heading are in order. */
 const samples = [
   ...["README.md", "FORMAT.md", "FEED-FORMAT.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"],
-  ...["feeds", "keyed", "moving", "pwned", "recipes", "releasing", "scale"].map((name) => `docs/${name}.md`),
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
   ...["extension", "signup", "spark", "worker"].map((name) => `examples/${name}/README.md`),
 ].flatMap((file) => {
   const text = readFileSync(join(root, file), "utf8");
@@ -51,7 +52,11 @@ const ELSEWHERE = [
   [/^docs\/recipes\.md/, "pkg-tests/all/recipes.test.mjs", '"docs/recipes.md"'],
   [/^docs\/moving\.md/, "pkg-tests/all/moving.test.mjs", 'page("moving.md")'],
   [/^docs\/scale\.md/, "pkg-tests/all/scale.test.mjs", 'page("scale.md")'],
-  [/^README\.md: In Rust: rust/, "src/lib.rs", 'include_str!("../README.md")'],
+  [/^docs\/rust\.md: In Rust: rust/, "src/lib.rs", 'include_str!("../docs/rust.md")'],
+  [/^README\.md: In an extension/, "pkg-tests/all/readme.test.mjs", 'sample("In an extension"'],
+  [/^README\.md: In a Cloudflare Worker/, "pkg-tests/all/readme.test.mjs", 'sample("In a Cloudflare Worker"'],
+  [/^README\.md: In a page without/, "pkg-tests/all/readme.test.mjs", 'sample("In a page without a bundler"'],
+  [/^README\.md: With a bundler/, "pkg-tests/all/readme.test.mjs", 'sample("With a bundler, and in Node"'],
   [/^docs\/feeds\.md: Where a client keeps it: js: import/, "pkg-tests/feed.test.mjs", 'adapter("files")'],
   [/^docs\/feeds\.md: Where a client keeps it: js/, "pkg-tests/all/feed.test.mjs", '["indexedDb", "kv"]'],
   [/^docs\/feeds\.md: (GitHub Pages|S3 and R2): yaml/, "pkg-tests/all/hosting.test.mjs", "workflows()"],
@@ -67,11 +72,7 @@ const CANNOT = [
   [/^docs\/pwned\.md: Build it: sh: dotnet/, "it downloads 40 GB"],
   [/^docs\/pwned\.md: Build it: sh: aws/, "hosting.test.mjs runs the like for feeds; a sync needs a bucket"],
   [/^examples\/spark\/README\.md: With another engine/, "there is no ClickHouse here"],
-  [/^README\.md: Install/, "it installs from npm and crates.io, where a version is only once it is released"],
-  [
-    /^README\.md: Coming from .*: scala/,
-    "Spark's shell isn't in PySpark; docs/moving.md makes the same call in Python",
-  ],
+  [/^docs\/rust\.md: In Rust: sh/, "it installs from crates.io, where a version is only once it is released"],
   [/^FEED-FORMAT\.md: The manifest/, "it shows a form, with `...` in place of the data"],
   [/^examples\/extension\/README\.md: Use your own list: sh: npm/, "it installs from npm"],
   [
@@ -87,10 +88,9 @@ function work(name, files = {}) {
   return cwd;
 }
 
-const lines = (...keys) => keys.map((key) => `${key}\n`).join("");
+const [JAVASCRIPT, LISTS, MOVING, TOOL] = ["javascript", "lists", "moving", "tool"].map((name) => `docs/${name}.md`);
 
-/** Runs lines of a shell. `npx bloom-wasm` is the native tool here: npx.test.mjs shows that the two are one. */
-const sh = (code, cwd) => shell(`npx() { shift; bloom-wasm "$@"; }\n${code}`, cwd);
+const lines = (...keys) => keys.map((key) => `${key}\n`).join("");
 
 let modules = 0;
 
@@ -114,32 +114,48 @@ const README = "README.md";
 
 {
   const [ask, build] = [take(README, "bloom-wasm", "js"), take(README, "bloom-wasm", "sh")];
-  test("README: the first example", async (context) => {
+  test("README: the first example, which tries again after a failure", async (context) => {
     const cwd = work("first", { "urls.txt": lines("evil.example", "bad.example/a/") });
-    sh(build, cwd);
+    const { isListed } = await js(ask, cwd);
     serve(context, cwd);
-    for (const [href, warnings] of [
-      ["https://www.evil.example/login", 1],
-      ["https://good.example/", 0],
-    ]) {
-      const warn = context.mock.fn();
-      await js(ask, cwd, { location: { href }, warn });
-      assert.equal(warn.mock.callCount(), warnings, href);
-    }
+    await assert.rejects(isListed("https://good.example/"));
+    shell(build, cwd);
+    assert.equal(await isListed("https://www.evil.example/login"), true);
+    assert.equal(await isListed("https://good.example/"), false);
   });
 }
 
 {
-  const heading = "How do I build a filter?";
-  const [tool, script] = [take(README, heading, "sh"), take(README, heading, "js")];
-  test("README: building, by the tool and in JavaScript", async () => {
+  const code = take(README, "From a list to an answer", "sh");
+  const [install, ...commands] = code.trim().split("\n");
+  test("README: from a list to an answer", () => {
+    // A version is in npm only once it is released.
+    assert.equal(install, "npm install bloom-wasm");
+    const cwd = work("answer", { "list.txt": lines("id-4710", "id-4711") });
+    assert.match(shell(commands.join("\n"), cwd), /^id-4711$/m);
+  });
+}
+
+{
+  const [npx, cargo] = take(TOOL, "The command line tool", "sh").trim().split("\n");
+  test("docs/tool.md: the first command", () => {
+    assert.match(cargo, /^cargo install bloom-wasm-cli/);
+    const cwd = work("tool", { "list.txt": lines("a") });
+    shell(npx, cwd);
+    assert.equal(decode(readFileSync(join(cwd, "list.bloom"))).has("a"), true);
+  });
+}
+
+{
+  const [tool, script] = [take(TOOL, "Build a filter", "sh"), take(JAVASCRIPT, "Build", "js")];
+  test("building, by the tool and in JavaScript", async () => {
     const many = Array.from({ length: 1000 }, (_, i) => `id-${i}`);
     const cwd = work("building", {
       "bad.txt": lines("id-4711", ...many),
       "more.txt.gz": gzipSync(lines("id-5000", "id-4711")),
       "huge.gz": gzipSync(lines(...many)),
     });
-    const printed = sh(tool, cwd);
+    const printed = shell(tool, cwd);
     const bad = decode(readFileSync(join(cwd, "bad.bloom")));
     assert.ok([...many, "id-4711", "id-5000"].every((key) => bad.has(key)));
     assert.equal(bad.info().name, "bad ids");
@@ -173,25 +189,41 @@ const README = "README.md";
 }
 
 {
-  const code = take(README, "Keep it up to date", "sh");
-  test("README: deltas", () => {
+  const code = take(TOOL, "Bring a blob up to date", "sh");
+  test("docs/tool.md: deltas", () => {
     const cwd = work("deltas", { "monday.txt": lines("a", "b"), "tuesday.txt": lines("b", "c") });
-    sh(`bloom-wasm build monday.txt -o monday.bloom\n${code}`, cwd);
+    shell(`bloom-wasm build monday.txt -o monday.bloom\n${code}`, cwd);
     const tuesday = decode(readFileSync(join(cwd, "tuesday.bloom")));
     assert.deepEqual([...tuesday.hasMany(["a", "b", "c"])], [0, 1, 1]);
   });
 }
 
 {
-  const [common, pwned] = take(README, "Lists of passwords", "sh").trim().split("\n");
-  test("README: lists of passwords", () => {
+  const code = take(LISTS, "Lists of URLs", "sh");
+  test("docs/lists.md: a list of URLs", () => {
+    const cwd = work("list", {
+      "urls.txt": lines("evil.example", "*.worse.example"),
+      "popular.txt": lines("a.example"),
+    });
+    shell(code, cwd);
+    const filter = decode(readFileSync(join(cwd, "urls.bloom")));
+    const answers = ["http://evil.example/", "http://worse.example/", "http://a.example/"].map((url) =>
+      filter.hasUrl(url),
+    );
+    assert.deepEqual(answers, [true, true, false]);
+  });
+}
+
+{
+  const [common, pwned] = take(LISTS, "Lists of passwords", "sh").trim().split("\n");
+  test("docs/lists.md: lists of passwords", () => {
     const hash = (password) => createHash("sha1").update(password).digest("hex").toUpperCase();
     const cwd = work("passwords", {
       "common.txt": lines("password1", "123456"),
       "pwned-passwords.txt": lines(`${hash("hunter2")}:10`, `${hash("rare")}:9`),
     });
     const asked = (line, ...passwords) => {
-      sh(line, cwd);
+      shell(line, cwd);
       const filter = decode(readFileSync(join(cwd, "passwords.bloom")));
       return passwords.map((password) => filter.hasPassword(password));
     };
@@ -201,8 +233,8 @@ const README = "README.md";
 }
 
 {
-  const [loading, asking] = [take(README, "Load", "js"), take(README, "Ask for keys", "js")];
-  test("README: loading, and asking for keys", async (context) => {
+  const [loading, asking] = [take(JAVASCRIPT, "Load", "js"), take(JAVASCRIPT, "Ask", "js")];
+  test("docs/javascript.md: loading, and asking for keys", async (context) => {
     const keys = ["a", "b"];
     const bytes = BloomFilter.from(keys).toBytes();
     const cwd = work("asking", { "keys.bloom": bytes });
@@ -222,8 +254,8 @@ const README = "README.md";
 }
 
 {
-  const [urls, passwords] = [take(README, "Check URLs", "js"), take(README, "Check passwords", "js")];
-  test("README: checking URLs and passwords", async (context) => {
+  const [urls, passwords] = [take(LISTS, "Check URLs", "js"), take(LISTS, "Check passwords", "js")];
+  test("docs/lists.md: checking URLs and passwords", async (context) => {
     const { RibbonFilter } = await installed();
     const filter = RibbonFilter.from(["evil.example"], { profile: "url" });
     const asked = urls.replace(/;.*$/gm, ",");
@@ -247,8 +279,8 @@ function feed(title, publishing, following, ends) {
   test(title, async (context) => {
     const cwd = work("feed");
     for (const name of ["list.txt", "malicious.txt"]) writeFileSync(join(cwd, name), lines("evil.example"));
-    const publicKey = /[\w-]{43}/.exec(sh(publishing, cwd))[0];
-    sh(`bloom-wasm feed verify public --public-key ${publicKey}`, cwd);
+    const publicKey = /[\w-]{43}/.exec(shell(publishing, cwd))[0];
+    shell(`bloom-wasm feed verify public --public-key ${publicKey}`, cwd);
     serve(context, join(cwd, "public"));
     const warn = context.mock.fn();
     const code = following.replace(/publicKey: "[\w-]{43}"/, `publicKey: "${publicKey}"`);
@@ -264,7 +296,7 @@ function feed(title, publishing, following, ends) {
   });
 }
 {
-  const heading = "How does it stay up to date?";
+  const heading = "A list that changes";
   feed("README: a feed", take(README, heading, "sh"), take(README, heading, "js"), { warnings: 1 });
   const feeds = "docs/feeds.md";
   feed("docs/feeds.md: a feed", take(feeds, "Publishing", "sh"), take(feeds, "Following", "js"), { warnings: 0 });
@@ -288,18 +320,18 @@ function feed(title, publishing, following, ends) {
   );
   test("docs/feeds.md: a sharded filter", () => {
     const cwd = work("sharded", { "pwned.txt": pwned });
-    const printed = sh(`bloom-wasm feed keygen -o feed.key\n${build}`, cwd);
+    const printed = shell(`bloom-wasm feed keygen -o feed.key\n${build}`, cwd);
     assert.match(printed, /^password$/m);
     assert.match(printed, /^members +3 keys, 0 false negatives$/m);
   });
-  const heading = "What if the list is too large to download?";
+  const heading = "A list too large to download";
   const pages = { README: [README, heading], "docs/feeds.md": ["docs/feeds.md", "Asking it"] };
   for (const [name, [file, title]] of Object.entries(pages)) {
     const code = take(file, title, "js");
     const command = file === README ? take(README, heading, "sh").replace("npx ", "") : build.split("\n")[0];
     test(`${name}: a sharded filter is asked`, async (context) => {
       const cwd = work(`asked-${name.replace("/", "-")}`, { "pwned.txt": pwned });
-      const key = sh(`bloom-wasm feed keygen -o feed.key\n${command}`, cwd);
+      const key = shell(`bloom-wasm feed keygen -o feed.key\n${command}`, cwd);
       const [publicKey] = /[\w-]{43}/.exec(key);
       const refuse = context.mock.fn();
       serve(context, join(cwd, "public"));
@@ -314,26 +346,28 @@ function feed(title, publishing, following, ends) {
     // The page has one shard of 8,192; here are the others, without keys.
     const cwd = work("elsewhere", { "digests-of-shard-42": digest });
     const [one, index] = elsewhere.replaceAll("8192", "64").trim().split("\n");
-    sh(`bloom-wasm feed keygen -o feed.key\nmkdir public\n${one}`, cwd);
+    shell(`bloom-wasm feed keygen -o feed.key\nmkdir public\n${one}`, cwd);
     const others = one.replace(/--index 42/, '--index "$shard"').replace(/<.*/, "< /dev/null");
     const loop = `for shard in $(seq 0 63); do [ "$shard" = 42 ] || ${others}; done`;
-    const printed = sh(`${loop}\n${index}\nbloom-wasm info public`, cwd);
+    const printed = shell(`${loop}\n${index}\nbloom-wasm info public`, cwd);
     assert.match(printed, /^keys +1$/m);
     assert.match(printed, /^shards +64$/m);
   });
 }
 
 {
-  const heading = "A filter that answers nobody without its secret";
-  const [build, ask] = [take(README, heading, "sh"), take(README, heading, "js")];
-  test("README: a keyed filter", async (context) => {
-    const cwd = work("keyed", { "list.txt": lines("evil.example") });
-    sh(build, cwd);
-    serve(context, cwd);
-    const secret = Buffer.from(readFileSync(join(cwd, "list.secret"), "utf8"), "hex");
-    const code = `import { load } from "bloom-wasm/reader";\n${ask}`;
-    const { filter } = await js(code, cwd, { url: "https://a.example/list.bloom", secret }, "export { filter };");
-    assert.deepEqual([filter.has("evil.example"), filter.has("good.example")], [true, false]);
+  const code = take("docs/errors.md", "Errors", "js");
+  test("docs/errors.md: catching one", async (context) => {
+    const cwd = work("errors");
+    const warn = context.mock.fn();
+    const given = { console: { warn } };
+    context.mock.method(globalThis, "fetch", async () => new Response("", { status: 404 }));
+    await js(code, cwd, given);
+    assert.equal(warn.mock.calls[0].arguments[0], "http");
+    context.mock.method(globalThis, "fetch", async () => {
+      throw new DOMException("stopped", "AbortError");
+    });
+    await assert.rejects(js(code, cwd, given), { name: "AbortError" });
   });
 }
 
@@ -348,8 +382,8 @@ function feed(title, publishing, following, ends) {
   ];
   test("docs/keyed.md: publishing, a blob, and a Worker", async (context) => {
     const cwd = work("keyed-worker", { "revoked.txt": lines("token-4711", "token-1") });
-    const [publicKey] = /[\w-]{43}/.exec(sh(`${secret}${publish}`, cwd));
-    assert.match(sh(build, cwd), /^token-4711$/m);
+    const [publicKey] = /[\w-]{43}/.exec(shell(`${secret}${publish}`, cwd));
+    assert.match(shell(build, cwd), /^token-4711$/m);
     await js(both, cwd);
     const digits = readFileSync(join(cwd, "revoked.secret"), "utf8");
     writeFileSync(join(cwd, "public/origin"), "");
@@ -387,7 +421,7 @@ function feed(title, publishing, following, ends) {
   const pwned = lines(`${hash("password1")}:9`, `${hash("123456")}:3`);
   test("docs/pwned.md: building, a form, and a Worker", async (context) => {
     const cwd = work("pwned", { "pwned.txt": pwned });
-    const [publicKey] = /[\w-]{43}/.exec(sh(build.code, cwd));
+    const [publicKey] = /[\w-]{43}/.exec(shell(build.code, cwd));
     serve(context, join(cwd, "public"));
 
     const password = { value: "", setCustomValidity: (text) => (password.text = text), text: "" };
@@ -427,89 +461,41 @@ function feed(title, publishing, following, ends) {
   const code = take("examples/extension/README.md", "Use your own list", "sh");
   test("the extension: publishing a list of one's own", () => {
     const cwd = work("extension", { "list.txt": lines("evil.example"), "popular.txt": lines("good.example") });
-    sh(code, cwd);
+    shell(code, cwd);
     assert.equal(JSON.parse(readFileSync(join(cwd, "public/feed.json"), "utf8")).signatures.length, 1);
   });
 }
 
-const COMING = "Coming from Go, Java, Spark, Redis or another npm package";
-const missing = (title, { missing }) => missing && skipped(`README, ${title}`, missing);
-const has = (path, options) => decode(readFileSync(path), options).has("evil.example");
-
 {
-  const [fragment, ask] = [take(README, COMING, "go"), take(README, COMING, "js")];
-  const go = systems.goCommand();
-  test("README: from Go", { skip: missing("Go", go), timeout: 600_000 }, async (context) => {
-    // Debian's package is of version 3, without modules.
-    const program = `package main
-import ("os"; "github.com/bits-and-blooms/bloom")
-func main() {
-file, _ := os.Create("seen.go.bin")
-${fragment}}`;
-    const cwd = work("go", { "main.go": program });
-    shell(`${go.program} run main.go && mv seen.go.bin seen.go`, cwd, go.env);
-    serve(context, cwd);
-    const { filter } = await js(ask, cwd, {}, "export { filter };");
-    assert.deepEqual([filter.has("evil.example"), filter.has("good.example")], [true, false]);
-  });
-}
-
-{
-  const code = take(README, COMING, "java");
-  const guava = systems.guavaClasses();
-  test("README: from Guava", { skip: missing("Guava", guava), timeout: 600_000 }, () => {
-    const program = `import com.google.common.hash.*;
-import java.io.FileOutputStream;
-import static java.nio.charset.StandardCharsets.UTF_8;
-public class Sample { public static void main(String[] args) throws Exception {
-var stream = new FileOutputStream("keys.guava");
-${code}}}`;
-    const cwd = work("guava", { "Sample.java": program });
-    prints("java", ["-cp", guava.jar, "Sample.java"], { cwd });
-    assert.ok(has(join(cwd, "keys.guava"), { from: "guava", funnel: "utf8" }));
-  });
-}
-
-{
-  const code = take(README, COMING, "python");
-  const redis = systems.redisTools();
-  test("README: from Redis", { skip: missing("Redis", redis), timeout: 600_000 }, () =>
-    systems.withRedis((port) => {
-      const program = `import mmh3, redis as client\nredis = client.Redis(port=${port})\n${code}`;
-      const cwd = work("redis", { "sample.py": program });
-      prints("python3", ["sample.py"], { cwd, env: { PYTHONPATH: redis.path } });
-      assert.ok(has(join(cwd, "urls.bitmap"), { from: "redis-bitmap", bits: 14_377_588, hashes: 10 }));
-    }),
-  );
-}
-
-{
-  const code = take(README, COMING, "js");
-  const npm = tools("bloomfilter", ["bloomfilter@1.1.0"]);
-  const theirs = { missing: npm ? undefined : "npm could not install bloomfilter" };
-  test("README: from the npm package bloomfilter", { skip: missing("bloomfilter", theirs) }, async () => {
-    const { BloomFilter } = await import(pathToFileURL(createRequire(join(npm, "user.cjs")).resolve("bloomfilter")));
-    const cwd = work("bloomfilter");
-    await js(code, cwd, { BloomFilter, writeFileSync: (name, text) => writeFileSync(join(cwd, name), text) });
-    assert.ok(has(join(cwd, "urls.json"), { from: "npm-bloomfilter", hashes: 10 }));
-  });
-}
-
-{
-  const [wrapping, making] = [take(README, COMING, "sh"), take(README, COMING, "js")];
-  test("README: wrapping other software's bytes, and making them", async () => {
+  const [wrapping, making] = [take(MOVING, "Two ways", "sh"), take(MOVING, "And back", "js")];
+  test("docs/moving.md: wrapping other software's bytes, and making them", async () => {
     const { ForeignFilter } = await installed();
     const keys = ["evil.example", "bad.example"];
     const original = ForeignFilter.from(keys, { format: "go-bloom" }).toForeign();
     const cwd = work("wrapping", { "seen.go": original });
-    sh(wrapping, cwd);
+    shell(wrapping, cwd);
     assert.ok(readFileSync(join(cwd, "seen.go")).equals(original));
-    assert.ok(has(join(cwd, "seen.bloom")));
+    const has = (name, options) => decode(readFileSync(join(cwd, name)), options).has("evil.example");
+    assert.ok(has("seen.bloom"));
     await js(`import { ForeignFilter } from "bloom-wasm";\n${making}`, cwd, {
       keys,
       writeFile: (name, bytes) => writeFileSync(join(cwd, name), bytes),
     });
-    assert.ok(has(join(cwd, "keys.guava"), { from: "guava", funnel: "utf8" }));
+    assert.ok(has("keys.guava", { from: "guava", funnel: "utf8" }));
+  });
+}
+
+{
+  const code = take(MOVING, "From the npm package bloom-filters", "js");
+  const npm = tools("bloom-filters", ["bloom-filters@3.0.4"]);
+  const missing = npm ? undefined : "npm could not install bloom-filters";
+  test("docs/moving.md: from the npm package bloom-filters", {
+    skip: missing && skipped("docs/moving.md, bloom-filters", missing),
+  }, async () => {
+    const [theirs] = /import .* from "bloom-filters";\n/.exec(code);
+    const given = createRequire(join(npm, "user.cjs"))("bloom-filters");
+    const { list } = await js(code.replace(theirs, ""), work("bloom-filters"), given, "export { list };");
+    assert.deepEqual([list.has("evil.example"), list.has("good.example")], [true, false]);
   });
 }
 

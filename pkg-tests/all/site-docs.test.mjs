@@ -133,7 +133,7 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
   });
 
   test("the search finds a method, prose and a name of the crate, with the keyboard alone", async () => {
-    const page = await visit("docs/limits.html");
+    const page = await visit("docs/errors.html");
     const found = page.getByRole("option");
     await page.keyboard.press("/");
     await page.keyboard.type("matchUrl");
@@ -196,8 +196,8 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
     const contents = page.getByRole("navigation", { name: "Docs" });
     await contents.waitFor({ state: "hidden" });
     await page.getByRole("button", { name: "Contents" }).click();
-    await contents.getByRole("link", { name: "Limits and errors" }).click();
-    await shows(page, "h1", "What are its limits?");
+    await contents.getByRole("link", { name: "Errors" }).click();
+    await shows(page, "h1", "Errors");
     await fine(page);
   });
 
@@ -223,10 +223,10 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
   });
 
   test("without JavaScript all can be read", async () => {
-    const page = await visit("docs/building.html", { javaScriptEnabled: false });
-    await shows(page, "h1", "How do I build a filter?");
-    await page.getByRole("navigation", { name: "Docs" }).getByRole("link", { name: "Ask it" }).click();
-    await shows(page, "h1", "How do I ask it?");
+    const page = await visit("docs/tool.html", { javaScriptEnabled: false });
+    await shows(page, "h1", "The command line tool");
+    await page.getByRole("navigation", { name: "Docs" }).getByRole("link", { name: "In JavaScript" }).click();
+    await shows(page, "h1", "In JavaScript");
     await page.context().close();
   });
 });

@@ -7,25 +7,21 @@ import { ids, parse, relink, type Token } from "./markdown.js";
 const root = new URL("../../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
 
-/** README is long: which of its parts are on which page. The first page has what stands before all parts, too. */
-const README: Record<string, [title: string, ...parts: string[]]> = {
-  "index.html": ["Get started", "Which entry?", "Does it fit my case?", "Install", "More"],
-  "building.html": ["Build a filter", "How do I build a filter?"],
-  "asking.html": ["Ask it", "How do I ask it?"],
-  "updating.html": ["Keep it up to date", "How does it stay up to date?"],
-  "sharded.html": ["Very large lists", "What if the list is too large to download?"],
-  "cost.html": ["What it costs", "What does it cost?"],
-  "limits.html": ["Limits and errors", "What are its limits?"],
-  "coming.html": ["From other software", "Coming from Go, Java, Spark, Redis or another npm package"],
-  "in-rust.html": ["In Rust", "In Rust"],
-};
-
 /** Files that are a page each, by groups of the navigation. */
 const FILES: Record<string, Record<string, string>> = {
+  Guide: {
+    "README.md": "Get started",
+    "docs/tool.md": "The tool",
+    "docs/javascript.md": "In JavaScript",
+    "docs/lists.md": "URLs and passwords",
+    "docs/errors.md": "Errors",
+    "docs/rust.md": "In Rust",
+    "docs/benchmarks.md": "Benchmarks",
+  },
   "In depth": {
     "docs/recipes.md": "Recipes",
-    "docs/feeds.md": "Feeds",
-    "docs/moving.md": "Moving a filter here",
+    "docs/feeds.md": "Feeds and shards",
+    "docs/moving.md": "From other software",
     "docs/scale.md": "Building at scale",
     "docs/pwned.md": "All leaked passwords",
     "docs/keyed.md": "Keyed filters",
@@ -59,31 +55,9 @@ export interface Page {
   tokens: Token[];
 }
 
-/** The pages of README: its tokens, cut before each heading of the second level. */
-function readme(): Page[] {
-  const tokens = parse(read("README.md"));
-  const starts = tokens.flatMap(({ type, tag }, i) => (type === "heading_open" && tag === "h2" ? [i] : []));
-  const parts = new Map(
-    starts.map((start, i) => [tokens[start + 1]!.content, tokens.slice(start, starts[i + 1])] as const),
-  );
-  const pages = Object.entries(README).map(([url, [title, ...names]]) => {
-    const some = names.flatMap((name) => {
-      const part = parts.get(name);
-      if (!part) throw new Error(`www/docs/pages.ts: README.md has no part "${name}"`);
-      parts.delete(name);
-      return part;
-    });
-    if (url === "index.html") some.unshift(...tokens.slice(0, starts[0]));
-    // A part that is alone on its page is its title.
-    else for (const token of some) if (/^h[2-6]$/.test(token.tag)) token.tag = `h${Number(token.tag[1]) - 1}`;
-    return { url, group: "Guide", title, source: "README.md", tokens: some };
-  });
-  if (parts.size > 0) throw new Error(`www/docs/pages.ts: no page has README.md's ${[...parts.keys()].join(", ")}`);
-  return pages;
-}
-
-/** `examples/worker/README.md` is at `worker.html`, and `FORMAT.md` at `format.html`. */
-const fileUrl = (path: string) => `${posix.basename(path.replace("/README", ""), ".md").toLowerCase()}.html`;
+/** `README.md` is the first page, `examples/worker/README.md` is at `worker.html`, and `FORMAT.md` at `format.html`. */
+const fileUrl = (path: string) =>
+  path === "README.md" ? "index.html" : `${posix.basename(path.replace("/README", ""), ".md").toLowerCase()}.html`;
 
 /** `api/bloom-wasm/classes/Filter.md` is at `api/classes/Filter.html`. */
 function apiPage({ path, name, kind, markdown }: ApiPage): Page {
@@ -104,7 +78,7 @@ async function all(): Promise<Page[]> {
   const entries = reference.filter(({ group }) => group === "Reference");
   const names = reference.filter(({ group }) => group === "All names");
   names.sort((a, b) => a.title.localeCompare(b.title, "en"));
-  return [...readme(), ...files("In depth"), ...files("Examples"), ...entries, ...names, ...files("Project")];
+  return [...files("Guide"), ...files("In depth"), ...files("Examples"), ...entries, ...names, ...files("Project")];
 }
 
 /** The way from one page to another. */
