@@ -6,6 +6,7 @@ export type { ErrorCode } from "./error.js";
 export { FilterError } from "./error.js";
 export type { FeedCache } from "./feed/cache.js";
 export type { FeedInfo, FeedOptions, UpdateOptions } from "./feed/feed.js";
+export { fileCache } from "./feed/file-cache.js";
 export type { GenerationInfo, Generations, OpeningOptions } from "./feed/generations.js";
 export type { AskableFilter } from "./filter/askable.js";
 export type { DecodeOptions, LoadOptions } from "./filter/reading.js";

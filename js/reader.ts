@@ -7,6 +7,7 @@ export { FilterError } from "./error.js";
 export type { FeedCache } from "./feed/cache.js";
 export type { FeedInfo, FeedOptions, UpdateOptions, WatchOptions } from "./feed/feed.js";
 export { Feed } from "./feed/feed.js";
+export { fileCache } from "./feed/file-cache.js";
 export type { GenerationInfo, Generations, OpeningOptions } from "./feed/generations.js";
 export type { AskOptions, ShardedInfo, ShardedOptions } from "./feed/sharded.js";
 export { openSharded, ShardedFilter } from "./feed/sharded.js";

@@ -1,14 +1,14 @@
 /** Feeds: what a client accepts, refuses and keeps, against a publisher and a server that misbehave in every way. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { mock, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { fails, noNetwork, served, turns } from "./following.mjs";
 import { CATCH_MEMORY, folder, installed } from "./installed.mjs";
 import {
-  adapter,
   base64url,
   keyPair,
   manifest,
@@ -24,7 +24,7 @@ import {
 const { FOLLOWER } = process.env;
 
 const { FilterError, RibbonFilter, decode } = await installed();
-const { openFeed } = await installed(FOLLOWER);
+const { fileCache, openFeed } = await installed(FOLLOWER);
 
 const keysOf = (which) => Array.from({ length: 3000 }, (_, i) => `${which} key ${i}`);
 const bases = Object.fromEntries(["a", "b"].map((which) => [which, RibbonFilter.from(keysOf(which), { name: which })]));
@@ -776,12 +776,10 @@ test("feeds that share a cache keep apart what they have", async () => {
   answers(await one.open(offline), 2, { name: "b", which: "b" });
 });
 
-test("docs/feeds.md: a cache in files, which are whole or not there", async () => {
+test("fileCache: files are whole or not there, and what fails is told", async () => {
   const { publisher, site, open } = await published();
-  writeFileSync(join(folder, "files.mjs"), adapter("files"));
-  const { files } = await import(pathToFileURL(join(folder, "files.mjs")).href);
   const home = join(folder, "kept", "here");
-  const cache = files(home);
+  const cache = fileCache(home);
   await open({ cache });
   publisher.base(bases.b).delta("kept");
   const feed = await open({ cache });
@@ -789,7 +787,8 @@ test("docs/feeds.md: a cache in files, which are whole or not there", async () =
   assert.equal(await feed.update(), true);
   assert.equal(feed.cacheError, undefined);
   site.fault = (_, response) => (response.destroy(), true);
-  answers(await open({ cache }), 3, { name: "kept", which: "b" });
+  for (const place of [home, pathToFileURL(home), pathToFileURL(home).href])
+    answers(await open({ cache: fileCache(place) }), 3, { name: "kept", which: "b" });
   const names = publisher.listed.map(({ sha256 }) => sha256);
   const kept = readdirSync(home);
   assert.equal(kept.length, 4);
@@ -797,9 +796,44 @@ test("docs/feeds.md: a cache in files, which are whole or not there", async () =
   for (const name of names) assert.equal(sha256(readFileSync(join(home, publisher.kept(name)))), name);
   // A folder that is none.
   site.fault = undefined;
-  const broken = await open({ cache: files(join(home, publisher.kept(names[0]))) });
+  const file = join(home, publisher.kept(names[0]));
+  const broken = await open({ cache: fileCache(file) });
   answers(broken, 3, { name: "kept", which: "b" });
   assert.equal(broken.cacheError.code, "cache");
+  // A file that can't be read is not one that is absent.
+  await assert.rejects(fileCache(file).get("a"), { code: "ENOTDIR" });
+  mkdirSync(join(home, "taken"));
+  await assert.rejects(cache.get("taken"), { code: "EISDIR" });
+  await assert.rejects(cache.put("taken", new Uint8Array(9)));
+  assert.deepEqual(readdirSync(home).sort(), [...kept, "taken"].sort(), "a half-written file is left");
+  assert.equal(await cache.get("absent"), undefined);
+  await cache.delete("absent");
+});
+
+test("fileCache: what killed runs left goes, and what another writes stays", async () => {
+  const home = join(folder, "left");
+  mkdirSync(home);
+  const [old, young] = ["a", "b"].map((name) => join(home, `${name}.${randomUUID()}.tmp`));
+  for (const file of [old, young, join(home, "c.tmp")]) writeFileSync(file, "half");
+  utimesSync(old, new Date(0), new Date(0));
+  utimesSync(join(home, "c.tmp"), new Date(0), new Date(0));
+  const caches = [fileCache(home), fileCache(home)];
+  const bytes = Array.from({ length: 20 }, (_, i) => new Uint8Array(100_000).fill(i));
+  await Promise.all(bytes.map((some, i) => caches[i % 2].put("same", some)));
+  assert.deepEqual(readdirSync(home).sort(), [basename(young), "c.tmp", "same"].sort());
+  const kept = await caches[0].get("same");
+  assert.ok(kept.length === 100_000 && kept.every((byte) => byte === kept[0]), "a mixture of two");
+});
+
+test("fileCache: names and folders that it refuses", async () => {
+  const cache = fileCache(join(folder, "refusing"));
+  for (const name of ["", ".", "..", "../a", "a/b", "a\\b", "A", "a..b", ".a", "a.", "a\0"]) {
+    await assert.rejects(cache.get(name), { code: "cache" }, JSON.stringify(name));
+    await assert.rejects(cache.put(name, new Uint8Array(1)), { code: "cache" }, JSON.stringify(name));
+    await assert.rejects(cache.delete(name), { code: "cache" }, JSON.stringify(name));
+  }
+  for (const wrong of ["", undefined, null, 5, {}, new URL("https://a.example/")])
+    assert.throws(() => fileCache(wrong), { code: "invalid_parameter" }, String(wrong));
 });
 
 test("Cache Storage is the default where there is one that may be used", async () => {

@@ -92,7 +92,7 @@ function seal(bytes) {
 const mutations = Number(process.env.MUTATIONS ?? 20_000);
 
 test("mutations of each kind and of layers, half of them sealed, in both entries", () => {
-  const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
+  const keys = Array.from({ length: 40 }, (_, i) => `key/${i}`);
   const made = [
     BloomFilter.from(keys, { fpr: 0.01, name: "größer", createdAt: 1 }),
     CountingBloomFilter.from(keys, { fpr: 0.1 }),
@@ -120,7 +120,7 @@ test("mutations of each kind and of layers, half of them sealed, in both entries
         throw error;
       }
       survived++;
-      read.has("key 1");
+      read.has("key/1");
       read.hasMany(keys);
       read.info();
       assert.deepEqual(read.toBytes(), bytes, "a blob that can be read has one form only");
@@ -227,7 +227,7 @@ test("questions, refused or not, leave nothing in the table of references", () =
         const ask = () => {
           for (const it of urls) for (const run of [canonicalizeUrl, urlExpressions]) run(it);
           for (const it of urls) url.hasUrl(it), url.matchUrl(it), failing(() => password.hasUrl(it));
-          password.hasPassword("stra\u00dfe"), url.info(), url.hasMany(urls);
+          password.hasPassword("stra\u00dfe"), url.info(), url.hasMany(["a.b/", "a.b/x"]), failing(() => url.hasMany(urls));
           failing(() => decode(new Uint8Array(50)));
           decode(url.toBytes()).free();
         };

@@ -568,3 +568,50 @@ test("load with from, whole or in pieces, and its other options", async () => {
   refuses("invalid_parameter", () => reader.decode(bytes, { from: "guava" }));
   assert.ok((await reader.load(filter.toBytes())).has("a"));
 });
+
+test("JSON that a program has already is read as its text and its bytes are", () => {
+  for (const from of ["npm-bloom-filters", "npm-bloomfilter"]) {
+    const own = cases.filter((its) => its.system === from && !isUnsupported(its));
+    let objects = 0;
+    for (const its of own) {
+      for (const { bytes, options } of filesOf(its).filter(({ options }) => options.from === from)) {
+        const text = new TextDecoder().decode(bytes);
+        const read = decode(bytes, options).toBytes();
+        assert.deepEqual(decode(text, options).toBytes(), read, its.name);
+        assert.deepEqual(decode(JSON.parse(text), options).toBytes(), read, its.name);
+        objects++;
+      }
+    }
+    assert.ok(objects > 2, `${objects} of ${from}`);
+    refuses("invalid_parameter", () => decode("{", { from }));
+    refuses(from === "npm-bloomfilter" ? "invalid_parameter" : "unsupported_format", () => decode({}, { from }));
+    const circle = {};
+    circle.circle = circle;
+    refuses("invalid_parameter", () => decode(circle, { from }));
+    refuses("invalid_parameter", () => decode(null, { from }));
+    refuses("invalid_parameter", () => decode(undefined, { from }));
+  }
+  refuses("invalid_parameter", () => decode("text", { from: "go-bloom" }));
+  refuses("invalid_parameter", () => decode({}, { from: "guava" }));
+  refuses("invalid_parameter", () => decode("text"));
+});
+
+test("an unknown format is told which there are", () => {
+  for (const run of [
+    () => decode(new Uint8Array(9), { from: "java" }),
+    () => ForeignFilter.from([], { format: "x" }),
+  ]) {
+    const { code, message } = caught(run);
+    assert.equal(code, "unsupported_format");
+    for (const format of FORMATS) assert.match(message, new RegExp(`[ ,]${format}(,|$)`));
+  }
+});
+
+function caught(run) {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  return assert.fail("nothing was thrown");
+}

@@ -434,3 +434,16 @@ test("integrity holds while other filters grow the memory", async () => {
   assert.ok((await loading).has("a"));
   held.forEach((one) => one.free());
 });
+
+test("a path that is no URL: the message says how to load a file", async () => {
+  for (const path of ["list.bloom", "./list.bloom", "/data/list.bloom"]) {
+    await assert.rejects(load(path), (error) => {
+      assert.equal(error.code, "network");
+      assert.match(error.message, /is no URL \(for a file, pass a file: URL such as new URL\("list\.bloom", import/);
+      return true;
+    });
+  }
+  // Where a fetch of one's own knows what it means, it is no error.
+  const fetch = async (path) => (assert.equal(path, "list.bloom"), new Response(blob));
+  assert.ok((await load("list.bloom", { fetch })).equals(filter));
+});

@@ -58,15 +58,20 @@ test("the golden files: the answers, the descriptions and the bytes are those of
       continue;
     }
     const filter = decode(bytes, options);
-    const found = [];
-    for (let i = from; i < to; i++) if (filter.has(goldenKey(name, i))) found.push(i);
-    assert.deepEqual(found, hits, name);
     const reader = full.decode(bytes, options);
-    for (let i = 0; i < 2000; i++)
-      assert.equal(filter.has(goldenKey(name, i)), reader.has(goldenKey(name, i)), `${name} ${i}`);
     sameInfo(filter, reader, name);
     assert.deepEqual(filter.toBytes(), bytes, name);
     count++;
+    if (filter.info().profile === "url" && !name.includes("slots")) {
+      // Its keys are none of URLs, so only Rust can still be asked for them: tests/golden.rs.
+      for (const its of [filter, reader]) fails("invalid_key", () => its.has(goldenKey(name, from)), /hasUrl/);
+      continue;
+    }
+    const found = [];
+    for (let i = from; i < to; i++) if (filter.has(goldenKey(name, i))) found.push(i);
+    assert.deepEqual(found, hits, name);
+    for (let i = 0; i < 2000; i++)
+      assert.equal(filter.has(goldenKey(name, i)), reader.has(goldenKey(name, i)), `${name} ${i}`);
   }
   assert.ok(count >= 30, `${count} files`);
 });
@@ -451,14 +456,14 @@ test("it needs no WebAssembly, and says so of a URL parser that is missing", () 
     const { decode } = await import("bloom-wasm/nano");
     const { readFileSync } = await import("node:fs");
     const filter = decode(readFileSync(${JSON.stringify(new URL("../tests/golden/url.bloom", import.meta.url).pathname)}));
-    console.log(filter.has("key-1"), filter.hasUrl("http://plain.example/"));
+    console.log(filter.has("plain.example/"), filter.hasUrl("http://plain.example/"));
     delete globalThis.URL;
     try { filter.hasUrl("http://größe.example/"); } catch (error) { console.log(error.name, error.message); }
-    console.log(filter.has("key-1"));
+    console.log(filter.has("plain.example/"));
   `;
   const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", source], {
     cwd: folder,
     encoding: "utf8",
   });
-  assert.equal(stdout, "true false\nReferenceError URL is not defined\ntrue\n", stderr);
+  assert.equal(stdout, "false false\nReferenceError URL is not defined\nfalse\n", stderr);
 });

@@ -126,6 +126,36 @@ test("folders of the tool, by their files", async () => {
   }
 });
 
+test("what a filter of URLs can't hold is refused before anything is fetched", async () => {
+  const golden = new URL("../tests/golden/shards/", import.meta.url);
+  const urls = await openSharded(new URL("url/shards.json", golden), {
+    publicKey: null,
+    cache: null,
+    fetch: noNetwork,
+  });
+  const text = (key) => new TextEncoder().encode(key);
+  for (const key of ["evil.example", "https://evil.example/", "", "/a", text("evil.example")]) {
+    const shown = typeof key === "string" ? JSON.stringify(key) : "this Uint8Array";
+    for (const asked of [urls.has(key), urls.hasMany(["evil.example/", key])]) {
+      const { message } = await fails("invalid_key", asked);
+      assert.ok(message.startsWith(`${shown} is no key of a filter of URLs; ask hasUrl`), message);
+    }
+  }
+  await fails("invalid_key", urls.has(5));
+  assert.equal(await urls.has("evil.example/"), true);
+  assert.deepEqual([...(await urls.hasMany(["evil.example/", text("evil.example/"), "good.example/"]))], [1, 1, 0]);
+  urls.close();
+
+  const { publisher, site, open } = await published(1);
+  publisher.publish({ profile: "url" });
+  const filter = await open();
+  site.asked();
+  await fails("invalid_key", filter.has("evil.example"));
+  await fails("invalid_key", filter.hasMany(["evil.example/", "evil.example"]));
+  assert.deepEqual(site.asked(), []);
+  filter.close();
+});
+
 test("what was used longest ago leaves the memory", async () => {
   const { publisher, site, open } = await published(16);
   // A part takes 2 kB besides its bytes.

@@ -28,13 +28,13 @@ const ENTRIES = {
     feature: "builder",
     export: "digestlist_build",
     exports: "index",
-    limits: { wasm: 120_300, javascript: 23_000 },
+    limits: { wasm: 121_600, javascript: 24_000 },
   },
   reader: {
     feature: "reader",
     export: "filter_decode",
     exports: "reader",
-    limits: { wasm: 69_000, javascript: 19_350 },
+    limits: { wasm: 69_500, javascript: 20_200 },
   },
 };
 
@@ -51,9 +51,9 @@ const NANO = [
   [
     "everything but feeds",
     'export { FilterError, canonicalizeUrl, decode, Filter, load, urlExpressions } from "./nano.js";',
-    14_900,
+    15_150,
   ],
-  ["openFeed", 'export { openFeed } from "./nano.js";', 22_600],
+  ["openFeed", 'export { openFeed } from "./nano.js";', 22_800],
 ];
 
 /** The most that the packed package may weigh, the tool for `npx` and all. */

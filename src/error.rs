@@ -24,10 +24,12 @@ pub enum Error {
         kind: u8,
     },
     /// The format of a foreign filter is unknown, or the one at hand is of a variant that isn't supported.
-    #[error("{reason}")]
+    #[error("{reason}{}{}", if known.is_empty() { "" } else { "; known are " }, known.join(", "))]
     UnsupportedFormat {
         /// What isn't supported, in words.
         reason: &'static str,
+        /// The names of all formats if the name was unknown, and otherwise none.
+        known: &'static [&'static str],
     },
     /// An argument, or a field of a blob, is out of range.
     #[error("{rule}")]
@@ -123,6 +125,12 @@ impl Error {
     /// [`Error::InvalidParameter`].
     pub(crate) const fn rule(rule: &'static str) -> Self {
         Error::InvalidParameter { rule }
+    }
+
+    /// [`Error::UnsupportedFormat`] of a known format.
+    #[cfg(feature = "interop")]
+    pub(crate) const fn unsupported(reason: &'static str) -> Self {
+        Error::UnsupportedFormat { reason, known: &[] }
     }
 
     /// [`Error::InvalidParameter`] unless the rule holds.

@@ -95,7 +95,7 @@ impl<'a> Cursor<'a> {
 
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn unsupported(&mut self, reason: &'static str) {
-        self.refuse(Error::UnsupportedFormat { reason });
+        self.refuse(Error::unsupported(reason));
     }
 
     /// Big-endian.

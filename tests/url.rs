@@ -3,13 +3,13 @@
 use std::cell::Cell;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use bloom_wasm::Error;
 use bloom_wasm::keys::Platform;
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::url::{
     self, Canonical, any_root, canonicalize, clean, has_port, missing_scheme, plain,
 };
 use bloom_wasm::slots::Slots;
+use bloom_wasm::{Error, Profile};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -35,6 +35,7 @@ fn sound(url: &Canonical) {
     once.dedup();
     assert!((1..=30).contains(&keys.len()) && once.len() == keys.len(), "{keys:?}");
     assert!(keys.iter().all(|key| key.contains('/') && !key.starts_with(['/', '.'])));
+    assert!(keys.iter().all(|key| Profile::Url.holds(key.as_bytes())), "{keys:?}");
     // They lie in one shard. Only a host that can't exist, such as `a.1.2.3.4`, may have several sites.
     let mut sites: Vec<_> = keys.iter().map(|key| url::site(key.as_bytes())).collect();
     sites.dedup();

@@ -43,6 +43,11 @@ pub fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
 }
 
+/// So many of something: "1 key", "1,234 keys".
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
 /// An estimate of how many keys a filter holds, which is infinite if every bit is set.
 pub fn about(keys: f64) -> String {
     if keys.is_finite() {

@@ -113,7 +113,7 @@ fn an_allowlist_that_wins() {
         .unwrap();
     let wins = "--allow @good.txt --allow-wins";
     done(&folder, &format!("build @0.txt --profile url {wins} -o @0.bloom"));
-    refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta", "denies 1 keys");
+    refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta", "denies 1 key of");
     let said = done(&folder, &format!("diff @0.txt @1.txt --base @0.bloom {wins} -o @1.delta"));
     assert!(said.contains("99 keys added, 100 removed"), "{said}");
     done(&folder, "apply @0.bloom @1.delta -o @1.bloom");

@@ -33,7 +33,7 @@ fn a_line_without_end_is_not_held() {
         let taken = MEMORY.peak_usage() - before;
         assert!(taken < 1 << 25, "{taken} bytes");
         let said = String::from_utf8(out).unwrap();
-        assert!(said.contains("1 keys, 1 skipped (longer than 1 MiB)"), "{said}");
+        assert!(said.contains("1 key, 1 skipped (longer than 1 MiB)"), "{said}");
     }
 }
 

@@ -345,7 +345,10 @@ fn each_command_is_documented_and_tested() {
         all.iter().filter(|(_, help)| help.contains(words)).map(|(name, _)| name.as_str()).collect()
     };
     for name in with("") {
-        contain(&["docs/tool.md", "docs/feeds.md", "docs/moving.md", "docs/scale.md"], &format!("bloom-wasm {name} "));
+        contain(
+            &["docs/tool.md", "docs/feeds.md", "docs/moving.md", "docs/scale.md"],
+            &format!("bloom-wasm {name} "),
+        );
         contain(&["pkg-tests/all/npx.test.mjs"], &format!("tool {name} "));
     }
     for name in with("--secret-file <FILE>") {

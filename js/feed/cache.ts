@@ -15,7 +15,8 @@ import {
 
 /**
  * Where a client keeps a feed: any store of bytes by name. The names are made of `a` to `z`, digits, dots and hyphens.
- * The bytes are verified anew whenever they are read, so nobody has to trust the store. docs/feeds.md has some.
+ * The bytes are verified anew whenever they are read, so nobody has to trust the store. `fileCache` is one, and
+ * docs/feeds.md has more.
  */
 export interface FeedCache {
   /** The bytes of that name. Undefined, or anything else but a `Uint8Array`, if there are none. */

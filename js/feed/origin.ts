@@ -204,7 +204,7 @@ function absolute(url: unknown): string {
   } catch {
     // It is relative, and there is no page; or no file can lie beside it, as with data:; or it is somebody's Proxy.
   }
-  throw invalidParameter("url must be the whole URL of a manifest");
+  throw invalidParameter("url must be the whole URL of a manifest; for a file, pass a file: URL");
 }
 
 /** Hands each chunk to `take`. Throws `truncated` if there are fewer bytes than the transport promised. */

@@ -6,9 +6,10 @@ import { call } from "../boundary/call.js";
 import {
   invalidParameter,
   isA,
-  isBytes,
+  isUrlKey,
   iterable,
   type Key,
+  noUrlKey,
   plainBytes,
   requireLimit,
   typeName,
@@ -99,16 +100,27 @@ export class ShardedFilter extends Generations {
     this.#shards = shards;
   }
 
-  /** Asks for a key: true = maybe present, false = definitely absent. */
+  /**
+   * Asks for a key: true = maybe present, false = definitely absent. A filter of URLs has keys such as `evil.example/`:
+   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these reject with `invalid_key` here.
+   */
   async has(key: Key, options?: AskOptions): Promise<boolean> {
     const keys = [own(key)];
-    return this.#asked(options, async (manifest, signal) => (await this.#first(manifest, keys, signal)) !== undefined);
+    return this.#asked(options, async (manifest, signal) => {
+      requireKeys(manifest, keys);
+      return (await this.#first(manifest, keys, signal)) !== undefined;
+    });
   }
 
-  /** Asks for many keys at once. Resolves with one byte per key: 1 = maybe present, 0 = definitely absent. */
+  /**
+   * Asks for many keys at once, as {@link has}. Resolves with one byte per key: 1 = maybe present, 0 = definitely absent.
+   */
   async hasMany(keys: Iterable<Key>, options?: AskOptions): Promise<Uint8Array<ArrayBuffer>> {
     const all = Array.from(iterable(keys), own);
-    return this.#asked(options, (manifest, signal) => this.#each(manifest, all, signal));
+    return this.#asked(options, (manifest, signal) => {
+      requireKeys(manifest, all);
+      return this.#each(manifest, all, signal);
+    });
   }
 
   /** Whether a URL, a host, or a host with a path is maybe on the list. See {@link matchUrl}. */
@@ -252,7 +264,12 @@ function signalOf(options: AskOptions | undefined): AbortSignal | undefined {
 
 /** A key that the caller can't change while it is asked for. */
 function own(key: Key): Key {
-  return isBytes(key) ? plainBytes(key, "a key must be a string or a", "invalid_key").slice() : key;
+  return typeof key === "string" ? key : plainBytes(key, "a key must be a string or a", "invalid_key").slice();
+}
+
+/** Throws for keys that a filter of URLs can't hold, before anything is fetched. */
+function requireKeys({ profile }: ShardsPayload, keys: Key[]): void {
+  for (const key of profile === "url" ? keys : []) if (!isUrlKey(key)) throw noUrlKey(key);
 }
 
 function requireProfile({ profile }: ShardsPayload, wanted: string): void {

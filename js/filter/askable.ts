@@ -12,7 +12,10 @@ import type { AnyKey, Key } from "../boundary/input.js";
 export interface AskableFilter<K extends AnyKey = Key> extends Disposable {
   /** The kind of filter. */
   readonly kind: FilterInfo["kind"];
-  /** Asks for a key: true = maybe present, false = definitely absent. */
+  /**
+   * Asks for a key: true = maybe present, false = definitely absent. A filter of URLs has keys such as `evil.example/`:
+   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these throw `invalid_key` here.
+   */
   has(key: K): boolean;
   /** Whether at least one of the keys is maybe present. Stops at the first that is; false for no keys. */
   hasAny(keys: Iterable<K>): boolean;

@@ -14,6 +14,7 @@ import {
   isA,
   iterable,
   type Key,
+  noUrlKey,
   secretIn,
   typeName,
 } from "../boundary/input.js";
@@ -33,6 +34,9 @@ let heldBy: (filter: Filter) => RawFilter | undefined;
 
 /** @internal Whether the filter was freed. */
 export const isFreed = (filter: Filter): boolean => heldBy(filter) === undefined;
+
+/** The answer for a key of many that the filter can't hold. */
+const NO_KEY = 2;
 
 // What is asked about a key in the scratch.
 const hasKey = (raw: RawFilter, length: number) => raw.hasKey(length);
@@ -76,11 +80,16 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
     return call(() => raw.kind as unknown as FilterInfo["kind"]);
   }
 
-  /** Asks for a key: true = maybe present, false = definitely absent. */
+  /**
+   * Asks for a key: true = maybe present, false = definitely absent. A filter of URLs has keys such as `evil.example/`:
+   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these throw `invalid_key` here.
+   */
   has(key: K): boolean {
     const length = put(key as Key);
     const raw = rawOf(this); // after the key: its getters may run anybody's code
-    return ask(hasKey, raw, length);
+    const answer = ask(hasKey, raw, length);
+    if (answer === undefined) throw noUrlKey(key as Key);
+    return answer;
   }
 
   /** Whether at least one of the keys is maybe present. Stops at the first that is; false for no keys. */
@@ -97,13 +106,16 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
     return true;
   }
 
-  /** Asks for many keys at once. Returns one byte per key: 1 = maybe present, 0 = definitely absent. */
+  /** Asks for many keys at once, as {@link has}. Returns one byte per key: 1 = maybe present, 0 = definitely absent. */
   hasMany(keys: Iterable<K>): Uint8Array<ArrayBuffer> {
     rawOf(this); // throws for a freed filter even if there are no keys
     const answers: Uint8Array[] = [];
-    const batch = new Batch(({ length: count }, length) => {
+    const batch = new Batch((sent, length) => {
       const raw = rawOf(this);
-      answers.push(call(() => raw.hasKeys(count, length)));
+      const found = call(() => raw.hasKeys(sent.length, length));
+      const none = found.indexOf(NO_KEY);
+      if (none >= 0) throw noUrlKey(sent[none]!);
+      answers.push(found);
     });
     for (const key of iterable(keys)) batch.push(key as Key);
     batch.flush();
@@ -112,12 +124,16 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
 
   /**
    * Asks for each line of a UTF-8 text at once. Returns one byte per line: 1 = maybe present, 0 = definitely absent.
-   * Lines end at LF, and one CR before it is dropped. A blank line gives 0, and a final LF starts no further line.
+   * Lines end at LF, and one CR before it is dropped. A blank line gives 0, and a final LF starts no further line. Lines
+   * are keys, as in {@link has}.
    */
   hasLines(text: Uint8Array): Uint8Array<ArrayBuffer> {
     const raw = rawOf(this);
     const bytes = asText(text);
-    return call(() => raw.hasLines(bytes) as Uint8Array<ArrayBuffer>);
+    const answers = call(() => raw.hasLines(bytes) as Uint8Array<ArrayBuffer>);
+    const none = answers.indexOf(NO_KEY);
+    if (none >= 0) throw noUrlKey(none + 1);
+    return answers;
   }
 
   /**

@@ -105,11 +105,17 @@ async function openAny(source: Source, options: OpenOptions): Promise<Opened> {
   const [stream, size, href = source, then, ok, url] = attempt(WANTED, () => names.map((name) => Object(source)[name]));
   if (typeof stream === "function") return { stream: (source as Blob).stream(), total: size };
   if (typeof href === "string" && /^[\0- ]*file:/i.test(href)) return openFile(href);
-  if (typeof href === "string") return openResponse(request(href, options), href);
+  if (typeof href === "string") return openResponse(request(href, options), nameOf(href));
   if (typeof then === "function" || typeof ok === "boolean") return openResponse(source as Response, "the response");
   if (typeof url === "string") return openResponse(request(source as Request, options), url);
   // From a copy: a Blob doesn't accept bytes that are shared or may shrink.
   return openAny(new Blob([asBytes(source as Uint8Array).slice() as Uint8Array<ArrayBuffer>]), options);
+}
+
+/** A URL for messages. A path has no meaning to `fetch` where there is no page that it could be relative to. */
+function nameOf(url: string): string {
+  if (/^[\0- ]*[a-z][\w+.-]*:/i.test(url) || globalThis.location) return url;
+  return `${url} is no URL (for a file, pass a file: URL such as new URL("list.bloom", import.meta.url)), so it`;
 }
 
 const WANTED = "load takes a URL, a response or bytes";

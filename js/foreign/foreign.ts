@@ -3,7 +3,17 @@
 import { Foreign } from "../bloom_wasm.js";
 import { call, release } from "../boundary/call.js";
 import type { ForeignFormat } from "../boundary/info.js";
-import { type AnyKey, asBytes, attempt, invalidParameter, iterable, requireType, secretIn } from "../boundary/input.js";
+import {
+  type AnyKey,
+  asBytes,
+  attempt,
+  invalidParameter,
+  isA,
+  isBytes,
+  iterable,
+  requireType,
+  secretIn,
+} from "../boundary/input.js";
 import { type Every, known } from "../boundary/known.js";
 import { Batch } from "../boundary/scratch.js";
 import { FilterError } from "../error.js";
@@ -208,18 +218,36 @@ export async function load(source: Source, options?: LoadOptions): Promise<Filte
   return loadInto(source, options, foreign("from", options));
 }
 
-/** Like {@link load}, for bytes that are there. They are copied. */
+/** A format whose bytes are JSON, so that a program may have its text or the object. */
+type JsonSource = ForeignSource & { from: "npm-bloom-filters" | "npm-bloomfilter" };
+
+/**
+ * Like {@link load}, for bytes that are there. They are copied. Where the format is JSON, its text or the object will do:
+ * what `saveAsJSON()` of `bloom-filters` gives, or a `bloomfilter`.
+ */
+export function decode(json: string | object, options: JsonSource): ForeignFilter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options: ForeignSource): ForeignFilter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions & { from?: undefined }): Filter;
 // The last, which is what `map(decode)` gives.
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
-export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
-  return isForeign(options) ? hold(decodeRaw(bytes, options)) : decodeBlob(bytes, options as DecodeOptions);
+export function decode(source: string | object, options?: unknown): Filter {
+  if (isForeign(options)) return hold(decodeRaw(source, options));
+  return decodeBlob(source as Uint8Array, options as DecodeOptions);
 }
 
-function decodeRaw(bytes: Uint8Array | ArrayBuffer, options: ForeignSource) {
+/** The bytes of other software, which may be a text or an object where they are JSON. */
+function bytesOf(source: string | object, { from }: ForeignSource): Uint8Array {
+  const isJson = from === "npm-bloom-filters" || from === "npm-bloomfilter";
+  if (!isJson || isBytes(source) || isA(source, ArrayBuffer)) return asBytes(source as Uint8Array);
+  const text = attempt("what is decoded must be JSON, as bytes, a text or an object", () =>
+    typeof source === "string" ? source : JSON.stringify(source),
+  );
+  return new TextEncoder().encode(text);
+}
+
+function decodeRaw(source: string | object, options: ForeignSource) {
   known(options, { decode: decoding, from: reading }, { load: loading });
-  const plain = asBytes(bytes);
+  const plain = bytesOf(source, options);
   const made = foreign("from", options);
   try {
     return call(() => {

@@ -7,8 +7,10 @@ import {
   asText,
   concat,
   invalidParameter,
+  isUrlKey,
   iterable,
   type Key,
+  noUrlKey,
   secretIn,
   typeName,
   urlText,
@@ -70,10 +72,15 @@ export class Filter implements AskableFilter {
     return kindOf(blobOf(this));
   }
 
-  /** Asks for a key: true = maybe present, false = definitely absent. */
+  /**
+   * Asks for a key: true = maybe present, false = definitely absent. A filter of URLs has keys such as `evil.example/`:
+   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these throw `invalid_key` here.
+   */
   has(key: Key): boolean {
     const length = put(key);
-    return hasKey(blobOf(this), scratch, 0, length);
+    const blob = blobOf(this);
+    if (blob.profile === 1 && !isUrlKey(key)) throw noUrlKey(key);
+    return hasKey(blob, scratch, 0, length);
   }
 
   /** Whether at least one of the keys is maybe present. Stops at the first that is; false for no keys. */
@@ -90,7 +97,7 @@ export class Filter implements AskableFilter {
     return true;
   }
 
-  /** Asks for many keys. Returns one byte per key: 1 = maybe present, 0 = definitely absent. */
+  /** Asks for many keys, as {@link has}. Returns one byte per key: 1 = maybe present, 0 = definitely absent. */
   hasMany(keys: Iterable<Key>): Uint8Array<ArrayBuffer> {
     blobOf(this);
     const answers: number[] = [];
@@ -100,7 +107,8 @@ export class Filter implements AskableFilter {
 
   /**
    * Asks for each line of a UTF-8 text. Returns one byte per line: 1 = maybe present, 0 = definitely absent. Lines end at
-   * LF, and one CR before it is dropped. A blank line gives 0, and a final LF starts no further line.
+   * LF, and one CR before it is dropped. A blank line gives 0, and a final LF starts no further line. Lines are keys, as
+   * in {@link has}.
    */
   hasLines(text: Uint8Array): Uint8Array<ArrayBuffer> {
     const blob = blobOf(this);
@@ -111,6 +119,7 @@ export class Filter implements AskableFilter {
       const found = bytes.indexOf(10, at);
       const next = found < 0 ? bytes.length : found;
       const end = next > at && bytes[next - 1] === 13 ? next - 1 : next;
+      if (end > at && blob.profile === 1 && !isUrlKey(bytes.subarray(at, end))) throw noUrlKey(answers.length + 1);
       answers.push(Number(end > at && hasKey(blob, view, at, end)));
       at = next + 1;
     }

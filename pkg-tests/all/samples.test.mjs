@@ -57,7 +57,6 @@ const ELSEWHERE = [
   [/^README\.md: In a Cloudflare Worker/, "pkg-tests/all/readme.test.mjs", 'sample("In a Cloudflare Worker"'],
   [/^README\.md: In a page without/, "pkg-tests/all/readme.test.mjs", 'sample("In a page without a bundler"'],
   [/^README\.md: With a bundler/, "pkg-tests/all/readme.test.mjs", 'sample("With a bundler, and in Node"'],
-  [/^docs\/feeds\.md: Where a client keeps it: js: import/, "pkg-tests/feed.test.mjs", 'adapter("files")'],
   [/^docs\/feeds\.md: Where a client keeps it: js/, "pkg-tests/all/feed.test.mjs", '["indexedDb", "kv"]'],
   [/^docs\/feeds\.md: (GitHub Pages|S3 and R2): yaml/, "pkg-tests/all/hosting.test.mjs", "workflows()"],
   [/^examples\/spark\/README\.md: A sharded/, "pkg-tests/all/spark.test.mjs", "examples/spark/sharded.py"],
@@ -299,7 +298,11 @@ function feed(title, publishing, following, ends) {
   const heading = "A list that changes";
   feed("README: a feed", take(README, heading, "sh"), take(README, heading, "js"), { warnings: 1 });
   const feeds = "docs/feeds.md";
-  feed("docs/feeds.md: a feed", take(feeds, "Publishing", "sh"), take(feeds, "Following", "js"), { warnings: 0 });
+  const publishing = take(feeds, "Publishing", "sh");
+  feed("docs/feeds.md: a feed", publishing, take(feeds, "Following", "js"), { warnings: 0 });
+  // In a folder of the test's own, and not of whoever runs it.
+  const kept = take(feeds, "Where a client keeps it", "js").replace('"feeds"', 'new URL("feeds", import.meta.url)');
+  feed("docs/feeds.md: a feed that is kept in files", publishing, kept, { warnings: 0 });
 }
 
 {

@@ -66,10 +66,20 @@ const filters = {
 
 /** What the entries that only ask export. */
 const exported = {
-  nano: ["Feed", "Filter", "FilterError", "canonicalizeUrl", "decode", "load", "openFeed", "urlExpressions"],
+  nano: [
+    "Feed",
+    "Filter",
+    "FilterError",
+    "canonicalizeUrl",
+    "decode",
+    "fileCache",
+    "load",
+    "openFeed",
+    "urlExpressions",
+  ],
   reader: [
     ...["Feed", "Filter", "FilterError", "ShardedFilter"],
-    ...["canonicalizeUrl", "decode", "load", "openFeed", "openSharded", "urlExpressions"],
+    ...["canonicalizeUrl", "decode", "fileCache", "load", "openFeed", "openSharded", "urlExpressions"],
   ],
 };
 
@@ -90,9 +100,18 @@ const asking = {
       }
       const filter = its.decode(bytesOf(file), secretOf(file));
       check(filter instanceof its.Filter, `${file.name}: another class`);
+      equal(filter.toBytes(), bytesOf(file), file.name);
+      if (filter.info().profile === "url" && !file.name.includes("slots")) {
+        // Its keys are none of URLs, so only Rust can still be asked for them: tests/golden.rs.
+        equal(
+          codeOf(its, () => filter.hasMany(keys)),
+          "invalid_key",
+          file.name,
+        );
+        continue;
+      }
       const hits = [...filter.hasMany(keys)].flatMap((hit, i) => (hit ? [file.from + i] : []));
       equal(hits, file.hits, file.name);
-      equal(filter.toBytes(), bytesOf(file), file.name);
       filter.free();
     }
   },

@@ -81,7 +81,7 @@ const ROWS: &[Row] = &[
 /// The row of a format.
 pub(super) fn row(format: Format) -> Result<&'static Row> {
     let reason = "this format is neither read nor written";
-    ROWS.iter().find(|row| row.format == format).ok_or(Error::UnsupportedFormat { reason })
+    ROWS.iter().find(|row| row.format == format).ok_or(Error::unsupported(reason))
 }
 
 /// The names of the options with which a format is read.

@@ -6,12 +6,10 @@ use crate::filters::foreign::{Format, KeyType, MAX_HASHES, Part, Scheme};
 use crate::vectors::{copied, push};
 
 /// A format that is only read.
-pub(super) const READ_ONLY: Error =
-    Error::UnsupportedFormat { reason: "this format is only read, not written" };
+pub(super) const READ_ONLY: Error = Error::unsupported("this format is only read, not written");
 
 /// Never of a file: `Scheme::formats` lacks the format that was asked for.
-const OTHER_FORMAT: Error =
-    Error::UnsupportedFormat { reason: "another format has this scheme and these keys" };
+const OTHER_FORMAT: Error = Error::unsupported("another format has this scheme and these keys");
 
 /// What a reader makes of a file: everything of a filter but its keys.
 pub(super) struct Found {

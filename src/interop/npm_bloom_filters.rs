@@ -43,7 +43,7 @@ pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
     }
     file.end_text();
     if !named {
-        file.unsupported("the JSON must be of the type BloomFilter");
+        file.unsupported("of bloom-filters, only its BloomFilter is supported");
     }
     let rule = "the JSON must have _size, _nbHashes, _filter and _seed";
     file.rule(size.is_some() && hashes.is_some() && seed.is_some() && content.is_some(), rule);

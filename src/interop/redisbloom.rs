@@ -193,7 +193,7 @@ fn read_dump(file: &mut Cursor) -> Result<Found> {
         opcode(&mut dump, 5);
         let Some(length) = length(&mut dump) else {
             let reason = "the bits of this DUMP payload are packed by LZF; use BF.SCANDUMP";
-            return Err(Error::UnsupportedFormat { reason });
+            return Err(Error::unsupported(reason));
         };
         let link = dump.slice(length);
         let (bytes, size) = (link.len() as u64, whole(&mut dump));

@@ -56,8 +56,9 @@ const OPTIONS: [&[u8]; 28] = [
 ];
 
 /// The URLs and hosts in a line: none in a comment (`#`, and adblock's `!`), all hosts of an entry of a hosts file
-/// (`0.0.0.0 evil.com # comment`), the host of `||evil.com^`, otherwise the line itself. For what can't be a key, such
-/// as an adblock rule with `$options`, there is the reason instead.
+/// (`0.0.0.0 evil.com # comment`), the host of `||evil.com^`, otherwise the line itself. `*.evil.com` is `evil.com`, which
+/// stands for all hosts below it. For what can't be a key, such as an adblock rule with `$options`, there is the reason
+/// instead.
 ///
 /// ```
 /// use bloom_wasm::keys::{Skip, url_list};
@@ -92,9 +93,10 @@ fn host(name: &[u8]) -> Option<Result<&[u8], Skip>> {
 /// A line that is neither a comment nor from a hosts file.
 fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     if let Some(rule) = line.strip_prefix(b"||") {
-        let host = rule.strip_suffix(b"^").ok_or(Skip::Pattern)?;
+        let host = below(rule.strip_suffix(b"^").ok_or(Skip::Pattern)?);
         return if !host.is_empty() && host.iter().all(is_plain) { Ok(host) } else { Err(Skip::Pattern) };
     }
+    let line = below(line);
     let has_scheme = line.windows(3).position(|bytes| bytes == b"://").is_some_and(|at| {
         let scheme = line.iter().take(at);
         scheme.copied().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
@@ -139,6 +141,11 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     let network = is_address(authority) && prefix.is_some_and(|prefix| prefix <= 32 || bare && prefix <= 128);
     let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or_default();
     if mail || bare || network || !host.iter().all(is_plain) { Err(Skip::NotCheckable) } else { Ok(line) }
+}
+
+/// The host in `*.host`.
+fn below(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"*.").filter(|host| host.first().is_some_and(is_plain)).unwrap_or(text)
 }
 
 /// Whether a byte may be in a host, or in the port after it.

@@ -58,6 +58,26 @@ impl Filter {
         keys.find(|(slot, key)| self.blob.filter().has_in(*slot, key)).map(|(_, key)| key)
     }
 
+    /// Appends an answer for each key: 1 = maybe present, 0 = definitely absent or no key, and 2 = the filter can't hold
+    /// it.
+    fn has_each<'a, I>(&self, keys: impl Fn() -> I, answers: &mut Vec<u8>) -> Result<()>
+    where
+        I: Iterator<Item = Option<&'a [u8]>>,
+    {
+        let before = answers.len();
+        self.blob.filter().has_each(keys(), answers)?;
+        let profile = self.blob.profile();
+        if profile == Profile::Url {
+            let answers = answers.iter_mut().skip(before);
+            for (answer, _) in
+                answers.zip(keys()).filter(|(_, key)| key.is_some_and(|key| !profile.holds(key)))
+            {
+                *answer = 2;
+            }
+        }
+        Ok(())
+    }
+
     /// Fails unless the keys are URLs.
     fn require_urls(&self) -> Result<()> {
         match self.blob.profile() {
@@ -92,34 +112,37 @@ impl Filter {
             (_, Some(array)) => extend(&mut bytes, array)?,
             _ => return Err(Error::InvalidKey { reason: "a key must be a string or a Uint8Array" }),
         }
-        Ok(self.blob.filter().has(&bytes))
+        let reason = "this is no key of a filter of URLs; ask hasUrl";
+        if self.blob.profile().holds(&bytes) {
+            Ok(self.blob.filter().has(&bytes))
+        } else {
+            Err(Error::InvalidKey { reason })
+        }
     }
 
-    /// Like `has`, for the key in the first `length` bytes of the scratch.
+    /// Like `has`, for the key in the first `length` bytes of the scratch. Undefined for what the filter can't hold.
     #[wasm_bindgen(js_name = hasKey)]
-    pub fn has_key(&self, length: usize) -> bool {
-        scratch::with(length, |key| self.blob.filter().has(key))
+    pub fn has_key(&self, length: usize) -> Option<bool> {
+        let profile = self.blob.profile();
+        scratch::with(length, |key| profile.holds(key).then(|| self.blob.filter().has(key)))
     }
 
     /// Like `has`, for the `count` keys in the first `length` bytes of the scratch, which begin with the keys' lengths
-    /// (u32, little-endian). Returns 1 or 0 for each.
+    /// (u32, little-endian). Returns 1 or 0 for each, and 2 for what the filter can't hold.
     #[wasm_bindgen(js_name = hasKeys)]
     pub fn has_keys(&self, count: usize, length: usize) -> Result<Uint8Array> {
         let mut answers = Vec::new();
-        scratch::with(length, |text| {
-            let keys = scratch::keys(text, count).map(Some);
-            self.blob.filter().has_each(keys, &mut answers)
-        })?;
+        scratch::with(length, |text| self.has_each(|| scratch::keys(text, count).map(Some), &mut answers))?;
         to_js(&answers)
     }
 
-    /// Like `has`, for each line of a UTF-8 text. Returns 1 or 0 for each, and 0 for a blank line.
+    /// Like `has`, for each line of a UTF-8 text. Returns 1 or 0 for each, 0 for a blank line, and 2 for what the filter
+    /// can't hold.
     #[wasm_bindgen(js_name = hasLines)]
     pub fn has_lines(&self, text: &Uint8Array) -> Result<Uint8Array> {
         let mut answers = Vec::new();
         each_chunk(text, |chunk| {
-            let keys = lines(chunk).map(|key| (!key.is_empty()).then_some(key));
-            self.blob.filter().has_each(keys, &mut answers)
+            self.has_each(|| lines(chunk).map(|key| (!key.is_empty()).then_some(key)), &mut answers)
         })?;
         to_js(&answers)
     }

@@ -222,7 +222,7 @@ try {
     "",
     `const publicKey = "${publicKey}";`,
     `const feed = await openFeed("https://lists.example/feed.json", { publicKey });`,
-    "feed.watch({ every: 30 * 60_000 }); // milliseconds",
+    "feed.watch({ every: 30 * 60_000, onError: console.warn }); // milliseconds",
     "feed.filter.hasUrl(location.href); // asks the newest generation",
   ].join("\n");
   find("#source").textContent =

@@ -18,7 +18,7 @@ use crate::lists::digests::{allow, members};
 use crate::publishing::guard::{Change, GuardArgs};
 use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::grouped;
+use crate::text::{counted, grouped};
 
 /// Make a delta, which brings a blob up to date
 ///
@@ -97,7 +97,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let mut child = parent.try_clone()?;
     let (mut live, summary) = members(from_ref(&args.new), profile, hashing, &args.omitted, streams)?;
     sort(&mut live)?;
-    let mut rows = vec![("read", format!("{} keys", grouped(live.len() as u64)) + &summary.in_words())];
+    let mut rows = vec![("read", counted(live.len() as u64, "key", "keys") + &summary.in_words())];
     let mut allowed = Vec::new();
     if !args.allow.is_empty() {
         let words;
@@ -116,7 +116,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let lost = old.iter().filter(|digest| denied(digest)).count() as u64;
     if lost > 0 {
         let (base, old) = (read::name(&args.base), read::name(&args.old));
-        bail!("{base} denies {} keys of {old}, so it isn't the blob of that list", grouped(lost));
+        bail!("{base} denies {} of {old}, so it isn't the blob of that list", counted(lost, "key", "keys"));
     }
     let removed = strangers(&old, &live, &|_| true)?;
     if !(live.is_empty() && args.allow_empty) {
@@ -129,7 +129,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let delta = Delta::between(&parent, &child)?;
     rows.push((
         "changes",
-        format!("{} keys added, {} removed", grouped(added as u64), grouped(removed.len() as u64)),
+        format!("{} added, {} removed", counted(added as u64, "key", "keys"), grouped(removed.len() as u64)),
     ));
 
     let bytes = delta.encode()?;

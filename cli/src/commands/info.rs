@@ -15,7 +15,7 @@ use crate::publishing::manifest::Head;
 use crate::publishing::shards::size_in_words;
 use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::{about, grouped, keyed_in_words, rate, time_in_words};
+use crate::text::{about, counted, grouped, keyed_in_words, rate, time_in_words};
 
 /// Show what a blob holds
 #[derive(clap::Args)]
@@ -73,8 +73,10 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
             "capacity",
             match info.capacity {
                 // Its rate is the present one.
-                Some(keys) if info.foreign.is_some() => format!("{} keys, by its size", grouped(keys)),
-                Some(keys) => format!("{} keys, at a rate of {}", grouped(keys), rate(info.fpr)),
+                Some(keys) if info.foreign.is_some() => {
+                    format!("{}, by its size", counted(keys, "key", "keys"))
+                }
+                Some(keys) => format!("{}, at a rate of {}", counted(keys, "key", "keys"), rate(info.fpr)),
                 None if info.foreign.is_some() => "not said".to_owned(),
                 None => format!("any number of keys; the rate stays below {}", rate(info.fpr)),
             },
@@ -155,6 +157,7 @@ fn layers_in_words(stack: &Stack) -> String {
     match (includes, excludes) {
         (0, 0) => "none".to_owned(),
         (1, 0) if other_shapes => "1 that holds the keys of other shapes".to_owned(),
+        (1, _) => format!("1 that holds more keys, {excludes} of keys that are certainly absent"),
         _ => format!("{includes} that hold more keys, {excludes} of keys that are certainly absent"),
     }
 }

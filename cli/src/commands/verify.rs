@@ -17,7 +17,7 @@ use crate::lists::lines::Place;
 use crate::publishing::folder::{Folder, Measured};
 use crate::rates::{Probes, Rates, of_urls};
 use crate::streams::{Answer, Streams, unless_closed};
-use crate::text::{grouped, rate};
+use crate::text::{counted, rate};
 
 /// Check a blob against its list: count false negatives and measure the false-positive rate
 ///
@@ -154,17 +154,27 @@ impl Verdict {
         let said = if args.json {
             streams.print_json(self)
         } else {
-            let source = if args.absent.is_empty() { "random keys" } else { "listed keys" };
+            let (one, source) = if args.absent.is_empty() {
+                ("random key", "random keys")
+            } else {
+                ("listed key", "listed keys")
+            };
             streams.print_rows(&[
                 (
                     "members",
-                    format!("{} keys, {} false negatives", grouped(*members), grouped(*false_negatives))
-                        + &summary.in_words(),
+                    format!(
+                        "{}, {}",
+                        counted(*members, "key", "keys"),
+                        counted(*false_negatives, "false negative", "false negatives")
+                    ) + &summary.in_words(),
                 ),
                 (
                     "absent",
-                    format!("{} {source}, {} false positives", grouped(*probes), grouped(*false_positives))
-                        + &absent_summary.in_words(),
+                    format!(
+                        "{}, {}",
+                        counted(*probes, one, source),
+                        counted(*false_positives, "false positive", "false positives")
+                    ) + &absent_summary.in_words(),
                 ),
                 (
                     "measured fpr",

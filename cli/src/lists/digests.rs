@@ -13,7 +13,7 @@ use super::keys::{self, Notices, Summary};
 use super::lines::Place;
 use crate::args::omitted::Omitted;
 use crate::streams::Streams;
-use crate::text::{grouped, quoted};
+use crate::text::{counted, quoted};
 
 /// The digest of every key in the lists, in their order, and what else the lists held.
 pub fn members(
@@ -62,11 +62,11 @@ pub fn allow(
         notices.push(|| format!("{place}: in both lists, {what}: {}", quoted(key)));
     }
     notices.print(streams);
-    let mut words = format!("{} entries", grouped(read)) + &summary.in_words();
+    let mut words = counted(read, "entry", "entries") + &summary.in_words();
     for (what, removed) in [("removed", true), ("kept", false)] {
         let count = conflicts.iter().filter(|conflict| conflict.removed == removed).count() as u64;
         if count > 0 {
-            words += &format!(", {} keys in both lists ({what})", grouped(count));
+            words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
         }
     }
     Ok((allowed, words))

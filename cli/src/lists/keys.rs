@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::lines::{self, Place};
 use crate::args::omitted::Omitted;
 use crate::streams::Streams;
-use crate::text::{grouped, quoted};
+use crate::text::{counted, grouped, quoted};
 
 /// How many notices are shown.
 const SHOWN: usize = 10;
@@ -128,7 +128,7 @@ impl Summary {
     pub fn in_words(&self) -> String {
         let mut words = String::new();
         if self.comments > 0 {
-            words += &format!(", {} comments skipped", grouped(self.comments));
+            words += &format!(", {} skipped", counted(self.comments, "comment", "comments"));
         }
         if self.not_utf8 > 0 {
             words += &format!(", {} not UTF-8 and kept as they are", grouped(self.not_utf8));

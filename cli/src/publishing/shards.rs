@@ -19,7 +19,7 @@ use crate::files::lock::Lock;
 use crate::files::{read, write};
 use crate::random;
 use crate::streams::{Answer, Streams, unless_closed};
-use crate::text::{Row, grouped, time_in_words};
+use crate::text::{Row, counted, grouped, time_in_words};
 
 /// How long a manifest lasts, unless told otherwise: 90 days.
 const EXPIRES_IN: Duration = Duration::from_secs(90 * 24 * 60 * 60);
@@ -96,7 +96,7 @@ impl Shard {
         digests: &mut Vec<u64>,
         allowed: Option<&[u64]>,
     ) -> Result<Self> {
-        let name = format!("shard {shard}, of {} keys", grouped(digests.len() as u64));
+        let name = format!("shard {shard}, of {}", counted(digests.len() as u64, "key", "keys"));
         let mut make = || -> Result<Self> {
             let hashing = *sharding.hashing();
             let stack = Stack::build(Kind::Ribbon.into(), digests, allowed, fpr, hashing)?;

@@ -23,7 +23,7 @@ fn lists_are_read_as_documented() {
     assert_eq!(build(folder, &["-", "plain"], b"a\n").0, abc);
     let (messy, report, _) = build(folder, &["messy"], b"");
     assert_eq!(messy, blob_of(Profile::Raw, 1e-3, &[b"a", b"b", b" c#d", b"c"]));
-    assert!(report.contains("4 keys, 1 repeated, 1 comments skipped"), "{report}");
+    assert!(report.contains("4 keys, 1 repeated, 1 comment skipped"), "{report}");
     assert_eq!(build(folder, &["--allow-empty"], b"").0, blob_of(Profile::Raw, 1e-3, &[]));
 }
 

@@ -1,13 +1,13 @@
 //! Which software a filter is from, and by which of its schemes a key becomes positions or a fingerprint: their names,
 //! and their numbers in a blob.
 
-use strum::{EnumMessage, FromRepr, IntoStaticStr, VariantArray};
+use strum::{EnumMessage, FromRepr, IntoStaticStr, VariantArray, VariantNames};
 
 use super::keys::KeyType;
 use crate::error::{Error, Result};
 
 /// The software that a filter is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Format {
     /// Go's bits-and-blooms/bloom, version 3.
@@ -46,7 +46,7 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: &'static [Format] = Format::VARIANTS;
+    pub const ALL: &'static [Format] = <Format as VariantArray>::VARIANTS;
 
     /// The format's name: `"go-bloom"`, `"guava"` and so on.
     pub fn name(self) -> &'static str {
@@ -61,14 +61,14 @@ impl Format {
     /// The format of this name.
     ///
     /// # Errors
-    /// [`Error::UnsupportedFormat`] if there is none.
+    /// [`Error::UnsupportedFormat`] if there is none, which lists those that there are.
     pub fn from_name(name: &str) -> Result<Self> {
-        let reason = "no format has this name";
+        let known = <Format as VariantNames>::VARIANTS;
         Self::ALL
             .iter()
             .copied()
             .find(|format| format.name() == name)
-            .ok_or(Error::UnsupportedFormat { reason })
+            .ok_or(Error::UnsupportedFormat { reason: "no format has this name", known })
     }
 
     /// What the format calls its keys, by the name of an option's value; the first is the default.

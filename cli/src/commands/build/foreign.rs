@@ -12,7 +12,7 @@ use crate::files::blob;
 use crate::lists::keys;
 use crate::lists::lines::Place;
 use crate::streams::{Answer, Streams};
-use crate::text::{Row, grouped, rate};
+use crate::text::{Row, counted, grouped, rate};
 
 /// All keys are held at once, since its hash needs them.
 pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut Streams) -> Result<Answer> {
@@ -46,7 +46,7 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
     let (filter, distinct) = buffer.build(format, &options, args.capacity, key_fpr)?;
     let mut made = Blob::new(profile, filter);
     made.describe(args.name.clone(), created_at)?;
-    let mut read = format!("{} keys", grouped(distinct));
+    let mut read = counted(distinct, "key", "keys");
     if keys > distinct {
         read += &format!(", {} repeated", grouped(keys - distinct));
     }

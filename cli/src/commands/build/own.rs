@@ -10,7 +10,7 @@ use crate::files::blob;
 use crate::lists::digests::{allow, members};
 use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::grouped;
+use crate::text::{counted, grouped};
 
 pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Streams) -> Result<Answer> {
     if args.foreign.any() {
@@ -53,7 +53,7 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         (None, Filter::Ribbon(_)) => made.filter().count().context("a ribbon filter must know its count")?,
         (None, _) => members.len() as u64,
     };
-    let mut read = format!("{} keys", grouped(distinct));
+    let mut read = counted(distinct, "key", "keys");
     if keys > distinct {
         read += &format!(", {} repeated", grouped(keys - distinct));
     }

@@ -23,7 +23,7 @@ use crate::lists::spill::{Buffer, Shards, Spill};
 use crate::publishing::manifest::{ManifestPayload, ShardsPayload};
 use crate::publishing::shards::{Shard, Writer};
 use crate::streams::{Answer, Streams};
-use crate::text::grouped;
+use crate::text::{counted, grouped};
 
 /// How many keys are built at once, on all cores: it bounds the memory.
 const AT_ONCE: usize = 1 << 22;
@@ -63,12 +63,12 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
         repeated => format!(", {} repeated", grouped(repeated)),
     };
     let mut rows =
-        vec![("read", format!("{} keys{repeated}{}", grouped(different), read.summary.in_words()))];
+        vec![("read", format!("{}{repeated}{}", counted(different, "key", "keys"), read.summary.in_words()))];
     if let Some((entries, allowed_summary)) = read.allowed.take() {
-        let mut words = format!("{} entries", grouped(entries)) + &allowed_summary.in_words();
+        let mut words = counted(entries, "entry", "entries") + &allowed_summary.in_words();
         for (what, count) in [("removed", conflicts.removed), ("kept", conflicts.kept)] {
             if count > 0 {
-                words += &format!(", {} keys in both lists ({what})", grouped(count));
+                words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
             }
         }
         rows.push(("allowed", words));

@@ -18,7 +18,7 @@ use crate::publishing::guard::GuardArgs;
 use crate::publishing::manifest::File;
 use crate::publishing::trust::KeyArgs;
 use crate::streams::{Answer, Streams, unless_closed};
-use crate::text::{Row, grouped, time_in_words};
+use crate::text::{Row, counted, grouped, time_in_words};
 
 /// Publish the next generation
 ///
@@ -156,8 +156,7 @@ impl PublishArgs {
         self.omitted.check(profile)?;
         let (mut members, summary) = members(&self.lists, profile, hashing, &self.omitted, streams)?;
         sort(&mut members)?;
-        let mut rows =
-            vec![("read", format!("{} keys", grouped(members.len() as u64)) + &summary.in_words())];
+        let mut rows = vec![("read", counted(members.len() as u64, "key", "keys") + &summary.in_words())];
         let mut allowed = Vec::new();
         if !self.allow.is_empty() {
             let words;
@@ -183,8 +182,10 @@ impl PublishReport {
     /// The same for people. `because` is why there is a new base.
     fn rows(&self, because: Option<String>) -> Vec<Row> {
         let &PublishReport { added, removed, files, byte_length, .. } = self;
-        let mut rows =
-            vec![("changes", format!("{} keys added, {} removed", grouped(added), grouped(removed)))];
+        let mut rows = vec![(
+            "changes",
+            format!("{} added, {} removed", counted(added, "key", "keys"), grouped(removed)),
+        )];
         if let Some(File { kind, bytes, .. }) = &self.file {
             rows.push(("file", format!("{} of {} bytes", kind.in_words(), grouped(*bytes))));
         }

@@ -13,7 +13,7 @@ use crate::files::write;
 use crate::lists::spill;
 use crate::publishing::shards::{Shard, file_of_shard};
 use crate::streams::{Answer, Streams, unless_closed};
-use crate::text::grouped;
+use crate::text::counted;
 
 /// Build one shard from digests on standard input, 8 bytes each, little-endian
 ///
@@ -69,7 +69,7 @@ pub fn run(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     let made = Shard::new(&sharding, fpr, args.index, &mut digests, None)?;
     let path = args.output.join(file_of_shard(args.index));
     write::publish(&path, &made.bytes, || Ok(()))?;
-    let row = ("wrote", format!("{}, {} keys", path.display(), grouped(made.entry.count.into())));
+    let row = ("wrote", format!("{}, {}", path.display(), counted(made.entry.count.into(), "key", "keys")));
     unless_closed(streams.print_rows(&[row]))?;
     Ok(Answer::Yes)
 }

@@ -1,0 +1,76 @@
+/** A cache in files, for runtimes that have them. */
+
+import { invalidParameter } from "../boundary/input.js";
+import { FilterError } from "../error.js";
+import type { FeedCache } from "./cache.js";
+
+/** How old a half-written file is, in milliseconds, if whoever wrote it was killed. */
+const LEFT = 3_600_000;
+
+/**
+ * Keeps feeds and sharded filters in a folder, in Node, Deno and Bun: an option `cache` of `openFeed` and `openSharded`.
+ * The folder, a path or a `file:` URL, is made when something is kept. A file appears under its name only once it is
+ * whole. Several programs may share a folder. Where there are no files, throws `cache`.
+ */
+export function fileCache(folder: string | URL): FeedCache {
+  // No imports, because bundlers for browsers would fail on them.
+  const builtin = globalThis.process?.getBuiltinModule;
+  const fs = builtin?.("node:fs")?.promises;
+  const path = builtin?.("node:path");
+  const url = builtin?.("node:url");
+  if (!fs || !path || !url) throw new FilterError("cache", "fileCache needs a runtime with files: Node, Deno or Bun");
+  const { href = folder } = Object(folder) as { href?: unknown };
+  if (typeof href !== "string" || href === "") throw invalidParameter("folder must be a path or a file: URL");
+  const isUrl = href !== folder || /^file:/i.test(href);
+  if (isUrl && !/^file:/i.test(href)) throw invalidParameter(`folder must be a path or a file: URL, not ${href}`);
+  // Whatever the program does to its working directory later.
+  const home = path.resolve(isUrl ? url.fileURLToPath(href) : href);
+
+  const at = (name: string) => {
+    if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(name)) throw new FilterError("cache", `${name} is no name for a cache`);
+    return path.join(home, name);
+  };
+
+  /** Removes what runs that were killed have left. */
+  async function tidy(): Promise<void> {
+    for (const name of await fs!.readdir(home)) {
+      if (!/\.[0-9a-f-]{36}\.tmp$/.test(name)) continue;
+      const half = path!.join(home, name);
+      // Another program may remove it, too.
+      const { mtimeMs } = await fs!.stat(half).catch(() => ({ mtimeMs: Infinity }));
+      if (Date.now() - mtimeMs > LEFT) await fs!.rm(half, { force: true });
+    }
+  }
+  let tidying: Promise<void> | undefined;
+
+  return {
+    async get(name) {
+      try {
+        const { buffer, byteOffset, length } = await fs.readFile(at(name));
+        return new Uint8Array(buffer, byteOffset, length);
+      } catch (error) {
+        if (Object(error).code === "ENOENT") return undefined;
+        throw error;
+      }
+    },
+    async put(name, bytes) {
+      const whole = at(name);
+      await fs.mkdir(home, { recursive: true });
+      await (tidying ??= tidy().catch((error) => {
+        tidying = undefined;
+        throw error;
+      }));
+      const half = `${whole}.${crypto.randomUUID()}.tmp`;
+      try {
+        await fs.writeFile(half, bytes);
+        await fs.rename(half, whole);
+      } catch (error) {
+        await fs.rm(half, { force: true });
+        throw error;
+      }
+    },
+    async delete(name) {
+      await fs.rm(at(name), { force: true });
+    },
+  };
+}
