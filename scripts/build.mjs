@@ -28,13 +28,13 @@ const ENTRIES = {
     feature: "builder",
     export: "digestlist_build",
     exports: "index",
-    limits: { wasm: 120_300, javascript: 23_000 },
+    limits: { wasm: 135_600, javascript: 23_350 },
   },
   reader: {
     feature: "reader",
     export: "filter_decode",
     exports: "reader",
-    limits: { wasm: 69_000, javascript: 19_350 },
+    limits: { wasm: 73_700, javascript: 19_500 },
   },
 };
 
@@ -46,14 +46,14 @@ const NANO = [
   [
     "raw keys alone",
     'export { hasKey, readFilter } from "./nano/blob.js"; export { put, scratch } from "./nano/scratch.js";',
-    5_600,
+    6_150,
   ],
   [
     "everything but feeds",
     'export { FilterError, canonicalizeUrl, decode, Filter, load, urlExpressions } from "./nano.js";',
-    14_900,
+    15_700,
   ],
-  ["openFeed", 'export { openFeed } from "./nano.js";', 22_600],
+  ["openFeed", 'export { openFeed } from "./nano.js";', 23_400],
 ];
 
 /** The most that the packed package may weigh, the tool for `npx` and all. */

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::filters::RibbonFilter;
 use crate::format::Blob;
 use crate::hash::{Access, Checksum, Hashing, Secret};
-use crate::layers::{Layer, Stack, Tagging};
+use crate::layers::{Layer, Names, Stack, Tagging};
 use crate::profile::Profile;
 
 /// The layers that a child has over its parent, and what the child's blob says about itself.
@@ -129,7 +129,7 @@ impl Delta {
     }
 
     fn decode_with(bytes: Vec<u8>, access: Access) -> Result<Self> {
-        match Blob::decode_any(bytes, Checksum::default(), access, Vec::new())? {
+        match Blob::decode_any(bytes, Checksum::default(), access, Names::default())? {
             (blob, Some(parent)) => Ok(Delta { parent, blob }),
             (blob, None) => Err(Error::WrongKind { kind: blob.filter().base().name() }),
         }

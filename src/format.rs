@@ -45,9 +45,9 @@ use crate::filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, ForeignFilter, Payload, RibbonFilter,
     ScalableBloomFilter,
 };
-use crate::hash::{Access, Checksum, Hashing, Secret, digest, digest_of_parts};
+use crate::hash::{Access, Checksum, Hashing, PartsDigest, Secret, digest};
 use crate::kind::Kind;
-use crate::layers::{BASE_SALT, Layer, LayerKind, Stack, Tagging, level_fpr};
+use crate::layers::{BASE_SALT, Layer, LayerKind, Names, Stack, Tagging, level_fpr};
 use crate::profile::Profile;
 use crate::slots::Slots;
 use crate::vectors::{append, copied, push, reserve, shared, within};
@@ -172,14 +172,16 @@ impl Blob {
 
     /// As [`Blob::decode`] or [`Blob::decode_keyed`], with a checksum of the first bytes.
     pub(crate) fn decode_hashed(bytes: Vec<u8>, checksum: Checksum, secret: Option<&Secret>) -> Result<Self> {
-        Self::decode_part(bytes, checksum, secret, Vec::new())
+        Self::decode_part(bytes, checksum, secret, Names::default())
     }
 
     /// Reads a shard of a filter, of which these are the names of tags.
     ///
     /// # Errors
     /// Those of [`Blob::decode`] and [`Blob::decode_keyed`].
-    pub fn decode_shard(bytes: Vec<u8>, secret: Option<&Secret>, names: Vec<String>) -> Result<Self> {
+    pub fn decode_shard(bytes: Vec<u8>, secret: Option<&Secret>, tags: &[String]) -> Result<Self> {
+        let mut names = Names::default();
+        tags.iter().try_for_each(|name| names.push(name))?;
         Self::decode_part(bytes, Checksum::default(), secret, names)
     }
 
@@ -187,7 +189,7 @@ impl Blob {
         bytes: Vec<u8>,
         checksum: Checksum,
         secret: Option<&Secret>,
-        names: Vec<String>,
+        names: Names,
     ) -> Result<Self> {
         match Self::decode_any(bytes, checksum, Access::Secret(secret), names)? {
             (blob, None) => Ok(blob),
@@ -201,7 +203,7 @@ impl Blob {
         mut bytes: Vec<u8>,
         checksum: Checksum,
         access: Access,
-        names: Vec<String>,
+        names: Names,
     ) -> Result<(Self, Option<u64>)> {
         let (mut blob, parent, start) = Self::shaped(&bytes, access, names)?;
         let needed = blob.length(start);
@@ -220,13 +222,13 @@ impl Blob {
             return Err(Error::TrailingBytes { extra: extra.len() as u64 });
         }
         let is_layered = !blob.stack.layers().is_empty();
-        let (base, levels) = blob.stack.parts_mut();
-        let mut at = start + base.byte_length();
-        for level in levels {
+        let mut at = start + blob.stack.base().byte_length();
+        blob.stack.each_level_mut(&mut |level| {
             let from = at;
             at += level.byte_length();
-            level.set_bytes(copied(within(&bytes, from..at))?.into())?;
-        }
+            level.set_bytes(copied(within(&bytes, from..at))?.into())
+        })?;
+        let base = blob.stack.unshared_base();
         bytes.truncate(start + base.byte_length());
         // With layers, which have a copy of their part, the bytes may be many more than the base's.
         let payload =
@@ -291,7 +293,7 @@ impl Blob {
     }
 
     pub(crate) fn expected(prefix: &[u8], secret: Option<&Secret>) -> Result<Option<u64>> {
-        match Self::shaped(prefix, Access::Secret(secret), Vec::new()) {
+        match Self::shaped(prefix, Access::Secret(secret), Names::default()) {
             Ok((blob, _, start)) => Ok(Some(blob.length(start))),
             Err(Error::Truncated { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -311,7 +313,7 @@ impl Blob {
         let mut bytes = self.header(true, parent)?;
         let length = self.length(bytes.len());
         reserve(&mut bytes, length as usize)?;
-        self.payload().try_for_each(|part| append(&mut bytes, part))?;
+        self.payload(&mut |part| append(&mut bytes, part))?;
         let checksum = self.id.unwrap_or_else(|| digest(0, &bytes));
         append(&mut bytes, &checksum.to_le_bytes())?;
         Ok(bytes)
@@ -333,8 +335,12 @@ impl Blob {
         if let Some(id) = self.id {
             return Ok(id);
         }
-        let header = self.header(true, None)?;
-        Ok(digest_of_parts(std::iter::once(header.as_slice()).chain(self.payload())))
+        let mut hash = PartsDigest::of(&self.header(true, None)?);
+        self.payload(&mut |part| {
+            hash.add(part);
+            Ok(())
+        })?;
+        Ok(hash.finish())
     }
 
     /// A copy, which unlike `clone` fails without the memory for it. The filter's bytes are shared, until one of the two
@@ -353,28 +359,41 @@ impl Blob {
     /// # Errors
     /// [`Error::TooLarge`] without the memory for two headers.
     pub fn equals(&self, other: &Self) -> Result<bool> {
-        // With equal headers there are as many levels in each.
-        let mut levels = self.stack.levels().zip(other.stack.levels());
-        Ok(self.header(false, None)? == other.header(false, None)?
-            && self.stack.base().as_bytes() == other.stack.base().as_bytes()
-            && levels.all(|(level, other)| level.as_bytes() == other.as_bytes()))
+        if self.header(false, None)? != other.header(false, None)? {
+            return Ok(false);
+        }
+        // There are as many parts in each.
+        let mut parts = Vec::new();
+        self.payload(&mut |part| push(&mut parts, part))?;
+        let (mut at, mut are_equal) = (0, true);
+        other.payload(&mut |part| {
+            are_equal &= parts.get(at).is_some_and(|other| *other == part);
+            at += 1;
+            Ok(())
+        })?;
+        Ok(are_equal)
     }
 
-    /// The parts of the payload: the base's bytes, then each level's.
-    fn payload(&self) -> impl Iterator<Item = &[u8]> {
-        let levels = self.stack.levels().map(RibbonFilter::as_bytes);
-        std::iter::once(self.stack.base().as_bytes()).chain(levels)
+    /// Hands the parts of the payload to `run`: the base's bytes, then each level's.
+    fn payload<'a>(&'a self, run: &mut dyn FnMut(&'a [u8]) -> Result<()>) -> Result<()> {
+        run(self.stack.base().as_bytes())?;
+        self.stack.each_level(&mut |level| run(level.as_bytes()))
     }
 
     /// The length of the whole, if the payload starts at `start`.
     fn length(&self, start: usize) -> u64 {
-        let levels = self.stack.levels().map(|level| level.byte_length() as u64).sum::<u64>();
-        (start + CHECKSUM) as u64 + self.stack.base().byte_length() as u64 + levels
+        let mut length = (start + CHECKSUM) as u64 + self.stack.base().byte_length() as u64;
+        let added = self.stack.each_level(&mut |level| {
+            length += level.byte_length() as u64;
+            Ok(())
+        });
+        debug_assert!(added.is_ok());
+        length
     }
 
     /// What the bytes before the payload say, checked field by field: a blob whose filter lacks its bytes, a delta's
     /// parent, and where these bytes start.
-    fn shaped(bytes: &[u8], access: Access, names: Vec<String>) -> Result<(Self, Option<u64>, usize)> {
+    fn shaped(bytes: &[u8], access: Access, names: Names) -> Result<(Self, Option<u64>, usize)> {
         let there = bytes.len().min(MAGIC.len());
         if bytes[..there] != MAGIC[..there] {
             return Err(Error::NotAFilter);
@@ -421,7 +440,8 @@ impl Blob {
         let base = base?;
         let mut tagging = if tagged { Some(Tagging::default()) } else { None };
         if let Some(tagging) = &mut tagging {
-            tagging.elsewhere = shared(names)?;
+            tagging.elsewhere = names.len();
+            tagging.names = shared(names)?;
             if !is_delta {
                 tagging.base = Some(shared(cursor.tags(hashing, BASE_SALT)?)?);
             }

@@ -157,7 +157,8 @@ fn follow(mut map: Map, days: usize, hashing: Hashing, fpr: f64) {
             let key = pick(&mut random);
             if let Some(tags) = map.get_mut(&key) {
                 let name = names[random.below(names.len())].clone();
-                if !tags.remove(&name) {
+                // At most three, or there would be too many sets.
+                if !tags.remove(&name) && tags.len() < 3 {
                     tags.insert(name);
                 }
             }

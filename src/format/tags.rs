@@ -1,10 +1,9 @@
 //! The bytes of tags. FORMAT.md section 13.
 
-use super::text;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
 use crate::hash::Hashing;
-use crate::layers::{CODE_FPR, Dictionary, Tags};
+use crate::layers::{CODE_FPR, Dictionary, RULE, Tags};
 use crate::vectors::push;
 
 impl Cursor<'_> {
@@ -15,10 +14,12 @@ impl Cursor<'_> {
         let Dictionary { names, lengths, sets, default } = &mut dictionary;
         for _ in 0..self.u8() {
             let length = self.u8();
-            push(names, text(self.slice(length.into()))?)?;
+            let name = self.slice(length.into());
+            self.done()?;
+            names.push(str::from_utf8(name).map_err(|_| Error::rule(RULE))?)?;
         }
         let longest = self.u8();
-        self.rule(longest <= 32, "a code of tags must have at most 32 bits");
+        self.rule(longest <= 32, RULE);
         self.done()?;
         let mut total = 0;
         for _ in 0..=longest {
@@ -26,7 +27,7 @@ impl Cursor<'_> {
             total += u32::from(count);
             push(lengths, count)?;
         }
-        self.rule(total <= 65_535, "a filter must have at most 65535 sets of tags");
+        self.rule(total <= 65_535, RULE);
         self.done()?;
         for _ in 0..total {
             let length = self.u8();
@@ -35,17 +36,17 @@ impl Cursor<'_> {
         }
         *default = self.u16();
         let has_filter = self.u8();
-        self.rule(has_filter <= 1, "whether there is a default filter must be 0 or 1");
-        let default_filter = if has_filter == 1 {
-            let fpr = self.f64();
-            self.done()?;
-            Some(self.level(fpr, hashing)?)
-        } else {
-            None
-        };
-        let codes = if longest > 0 { Some(self.level(CODE_FPR, hashing)?) } else { None };
+        self.rule(has_filter <= 1, RULE);
+        let mut levels = Vec::new();
+        for (is_there, is_filter) in [(has_filter == 1, true), (longest > 0, false)] {
+            if is_there {
+                let fpr = if is_filter { self.f64() } else { CODE_FPR };
+                self.done()?;
+                push(&mut levels, self.level(fpr, hashing)?)?;
+            }
+        }
         self.done()?;
-        Tags::from_parts(dictionary, salt, default_filter, codes)
+        Tags::from_parts(dictionary, salt, has_filter == 1, levels)
     }
 
     /// How many members have each tag.
@@ -63,14 +64,16 @@ impl Cursor<'_> {
 impl Fields {
     pub(super) fn tags(&mut self, tags: &Tags) {
         self.u8(tags.names().len() as u32);
-        for name in tags.names() {
+        for number in 0..tags.all_names().len() {
+            let name = tags.all_names().get(number);
             self.u8(name.len() as u32);
             self.slice(name.as_bytes());
         }
         let lengths = tags.code_lengths();
         self.u8(lengths.len().saturating_sub(1) as u32);
         lengths.iter().for_each(|&count| self.u16(count.into()));
-        for set in tags.all_sets().iter() {
+        for place in 0..tags.sets() {
+            let set = tags.all_sets().get(place);
             self.u8(set.len() as u32);
             self.slice(set);
         }
@@ -79,7 +82,7 @@ impl Fields {
         if let Some(filter) = tags.default_filter() {
             self.f64(filter.fpr());
         }
-        tags.levels().for_each(|level| self.level(level));
+        tags.levels().iter().for_each(|level| self.level(level));
     }
 
     pub(super) fn counts(&mut self, counts: &[u32]) {

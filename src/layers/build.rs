@@ -4,7 +4,7 @@ use super::layer::{Layer, LayerKind};
 use super::level::{level, level_fpr, passes};
 use super::stack::{MAX, Stack, TOO_MANY};
 use super::tagged::{Tagged, Wanted};
-use super::tags::{BASE_SALT, Tagging};
+use super::tags::{BASE_SALT, Names, Tagging};
 use crate::digests::{distinct, select, sort, strangers};
 use crate::error::{Error, Result};
 use crate::filters::{Filter, RibbonFilter, require_fpr};
@@ -87,7 +87,7 @@ impl Stack {
         fpr: f64,
         hashing: impl Into<Hashing>,
     ) -> Result<Self> {
-        Self::build_tagged_after(Vec::new(), members, allowed, fpr, hashing)
+        Self::build_tagged_after(&[], members, allowed, fpr, hashing)
     }
 
     /// As [`Stack::build_tagged`], for a part of a filter. These names aren't repeated in its blob.
@@ -96,7 +96,7 @@ impl Stack {
     /// Those of [`Stack::build`].
     #[doc(hidden)]
     pub fn build_tagged_after(
-        elsewhere: Vec<String>,
+        elsewhere: &[String],
         members: &Tagged,
         allowed: Option<&[u64]>,
         fpr: f64,
@@ -118,16 +118,15 @@ impl Stack {
     }
 
     /// Gives the base its tags. `elsewhere` are names that aren't repeated.
-    fn with_base_tags(self, wanted: &Wanted, elsewhere: Vec<String>) -> Result<Self> {
-        let mut names = Vec::new();
-        for name in &wanted.names {
-            push(&mut names, name.clone())?;
-        }
-        let base =
-            wanted.tags(names, &|digest| self.base().has_digest(digest), BASE_SALT, *self.hashing())?;
+    fn with_base_tags(self, wanted: &Wanted, elsewhere: &[String]) -> Result<Self> {
+        let holds = |digest| self.base().has_digest(digest);
+        let base = wanted.tags(&wanted.names, &holds, BASE_SALT, *self.hashing())?;
+        let mut names = Names::default();
+        elsewhere.iter().try_for_each(|name| names.push(name))?;
         // A part of a filter doesn't say how many members it has.
         let counts = if elsewhere.is_empty() { copied(&wanted.counts)? } else { Vec::new() };
-        self.tagged(Tagging { elsewhere: shared(elsewhere)?, base: Some(shared(base)?), counts })
+        let names = shared(names)?;
+        self.tagged(Tagging { names, elsewhere: elsewhere.len(), base: Some(shared(base)?), counts })
     }
 
     /// A ribbon filter of digests that have slots, in the groups of [`slots::plan`].
@@ -135,7 +134,7 @@ impl Stack {
         members: &mut Vec<u64>,
         fpr: f64,
         hashing: Hashing,
-        tags: Option<(&Wanted, Vec<String>)>,
+        tags: Option<(&Wanted, &[String])>,
     ) -> Result<Self> {
         slots::require_url_fpr(fpr)?;
         sort(members)?;
@@ -161,7 +160,9 @@ impl Stack {
             stack = stack.with_base_tags(wanted, elsewhere)?;
         }
         let Some(Group { slots, fpr }) = second else { return Ok(stack) };
-        stack.include(&mut group, fpr, slots, wanted.map(|wanted| (wanted, Vec::new())))?;
+        // All names are those of the base.
+        let none = Names::default();
+        stack.include(&mut group, fpr, slots, wanted.map(|wanted| (wanted, &none)))?;
         stack.count = Some(count);
         Ok(stack)
     }
@@ -201,6 +202,7 @@ impl Stack {
             Ok(count) => self.count = (!self.layers.is_empty()).then_some(count),
             Err(error) => {
                 self.layers.truncate(layers);
+                self.require_tags()?;
                 return Err(error);
             }
         }
@@ -227,16 +229,7 @@ impl Stack {
         if !denied.is_empty() {
             let slots = self.slots_of(&denied)?;
             let fpr = if self.hashing().is_slotted() { slots::key_fpr(slots, fpr) } else { fpr };
-            let tags = match wanted {
-                None => None,
-                Some(wanted) => {
-                    let mut names = Vec::new();
-                    for name in &wanted.names {
-                        push(&mut names, name.clone())?;
-                    }
-                    Some((wanted, names))
-                }
-            };
+            let tags = wanted.map(|wanted| (wanted, &wanted.names));
             self.include(&mut denied, fpr, slots, tags)?;
         }
 
@@ -272,9 +265,9 @@ impl Stack {
 
     /// Takes over how many members have each tag, of those that have a name here.
     fn count_tags(&mut self, wanted: &Wanted) -> Result<()> {
-        let known = self.tag_names().count();
-        if let Some(tagging) = self.tagging.as_mut().filter(|tagging| tagging.elsewhere.is_empty()) {
-            tagging.counts = copied(wanted.counts.get(..known).unwrap_or(&wanted.counts))?;
+        if let Some(tagging) = self.tagging.as_mut().filter(|tagging| tagging.elsewhere == 0) {
+            let known = wanted.counts.get(..tagging.names.len());
+            tagging.counts = copied(known.unwrap_or(&wanted.counts))?;
         }
         Ok(())
     }
@@ -291,7 +284,7 @@ impl Stack {
         digests: &mut Vec<u64>,
         fpr: f64,
         slots: Slots,
-        tags: Option<(&Wanted, Vec<String>)>,
+        tags: Option<(&Wanted, &Names)>,
     ) -> Result<()> {
         let salt = self.next_salt()?;
         let mut levels = Vec::new();
@@ -301,7 +294,8 @@ impl Stack {
             let tags = wanted.tags(names, &|digest| layer.hits(digest), salt, *self.hashing())?;
             layer = layer.tagged(tags);
         }
-        self.push(layer)
+        self.push(layer)?;
+        self.require_tags()
     }
 
     /// Excludes the digests that are maybes and not live. `count` is the number of live keys.

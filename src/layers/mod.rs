@@ -26,8 +26,10 @@ pub use build::{TaggedUpdate, Update};
 pub use layer::{Layer, LayerKind};
 pub(crate) use level::level_fpr;
 pub use stack::Stack;
+#[doc(hidden)]
+pub use stack::has_number;
 pub use tagged::Tagged;
 #[doc(hidden)]
 pub use tagged::require_tag_name;
-pub(crate) use tags::{BASE_SALT, CODE_FPR, Dictionary, Tagging};
+pub(crate) use tags::{BASE_SALT, CODE_FPR, Dictionary, Names, RULE, Tagging};
 pub use tags::{MAX_TAGS, Tags};

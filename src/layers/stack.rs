@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::layer::{Layer, LayerKind};
-use super::tags::{MAX_TAGS, Tagging, Tags};
+use super::tags::{Names, RULE, Tagging, Tags};
 use crate::batch::{BATCH, Batch};
 use crate::error::{Error, Result};
 use crate::filters::{Filter, RibbonFilter};
@@ -13,13 +13,18 @@ use crate::vectors::{append, copied, push, shared};
 
 /// The largest number of layers in a stack.
 pub(super) const MAX: usize = 255;
-const UNTAGGED: &str = "all parts of a filter have tags, or none";
 pub(super) const TOO_MANY: &str = "a filter has at most 255 layers; build a new base";
 
 /// Whether a number is among those of [`Stack::tag_numbers`].
 #[doc(hidden)]
 pub fn has_number(numbers: &[u64; 4], number: usize) -> bool {
     numbers.get(number / 64).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
+}
+
+fn add_numbers(numbers: &mut [u64; 4], more: &[u8]) {
+    for &number in more {
+        numbers[usize::from(number / 64)] |= 1 << (number % 64);
+    }
 }
 
 /// A filter and its layers.
@@ -85,28 +90,25 @@ impl Stack {
         Ok(self)
     }
 
-    /// Fails unless all parts that answer have tags, with names that are known and differ. Those of a delta are unknown
-    /// until it is applied.
-    pub(crate) fn require_tags(&self) -> Result<()> {
-        let includes = self.layers.iter().filter(|layer| layer.kind() == LayerKind::Include);
-        let parts = includes.map(|layer| layer.tags());
-        let Some(tagging) = &self.tagging else {
-            return Error::unless(parts.into_iter().all(|tags| tags.is_none()), UNTAGGED);
+    /// Takes the names of all parts. Fails unless all parts that answer have tags, with names that are known and differ.
+    /// Those of a delta are unknown until it is applied.
+    pub(crate) fn require_tags(&mut self) -> Result<()> {
+        let Some(tagging) = &mut self.tagging else { return Ok(()) };
+        let Some(base) = &tagging.base else { return Ok(()) };
+        let mut names = Names::default();
+        (0..tagging.elsewhere).try_for_each(|number| names.push(tagging.names.get(number)))?;
+        let mut take = |tags: &Tags| {
+            names.append(tags.all_names())?;
+            Error::unless(tags.is_below(names.len()), RULE)
         };
-        let Some(base) = self.base_tags() else {
-            return Error::unless(parts.into_iter().all(|tags| tags.is_some()), UNTAGGED);
-        };
-        let mut known = tagging.elsewhere.len();
-        for tags in std::iter::once(Some(base)).chain(parts) {
-            let tags = tags.ok_or(Error::rule(UNTAGGED))?;
-            known += tags.names().len();
-            let holds = tags.highest().is_none_or(|number| usize::from(number) < known);
-            Error::unless(holds, "a set of tags has a number without a name")?;
-        }
-        let is_new = |(i, name)| self.tag_names().take(i).all(|other| other != name);
-        let holds = known <= MAX_TAGS && self.tag_names().enumerate().all(is_new);
-        Error::unless(holds, "a filter has at most 255 tags, with different names")?;
-        Error::unless(tagging.counts.len() <= known, "a filter has no more numbers of members than tags")
+        take(base)?;
+        self.layers.iter().filter_map(|layer| layer.tags()).try_for_each(take)?;
+        Error::unless(
+            tagging.counts.len() <= names.len(),
+            "a filter has no more numbers of members than tags",
+        )?;
+        tagging.names = shared(names)?;
+        Ok(())
     }
 
     /// A stack that shares the base and the layers of this one, and has more layers on top. `count` is the number of
@@ -125,12 +127,15 @@ impl Stack {
         }
         Error::unless(layers.len() <= MAX, TOO_MANY)?;
         let count = count.filter(|_| !layers.is_empty());
-        let tagging = match &self.tagging {
-            None => None,
-            Some(Tagging { elsewhere, base, counts }) => {
-                Some(Tagging { elsewhere: elsewhere.clone(), base: base.clone(), counts: copied(counts)? })
-            }
-        };
+        let mut tagging = None;
+        if let Some(old) = &self.tagging {
+            tagging = Some(Tagging {
+                names: old.names.clone(),
+                elsewhere: old.elsewhere,
+                base: old.base.clone(),
+                counts: copied(&old.counts)?,
+            });
+        }
         Ok(Stack { base: self.base.clone(), layers, count, tagging })
     }
 
@@ -188,20 +193,35 @@ impl Stack {
         self.count
     }
 
-    /// The base and the layers, to give them their bytes, while nobody shares them.
-    pub(crate) fn parts_mut(&mut self) -> (&mut Filter, impl Iterator<Item = &mut RibbonFilter>) {
-        let base = Arc::get_mut(&mut self.base).expect("not shared yet");
-        let tags = self.tagging.iter_mut().flat_map(|tagging| &mut tagging.base).filter_map(Arc::get_mut);
-        let layers = self.layers.iter_mut().filter_map(Arc::get_mut);
-        (base, tags.flat_map(Tags::levels_mut).chain(layers.flat_map(Layer::all_levels_mut)))
+    /// The base, to give it its bytes, while nobody shares it.
+    pub(crate) fn unshared_base(&mut self) -> &mut Filter {
+        Arc::get_mut(&mut self.base).expect("not shared yet")
     }
 
-    /// All ribbon filters over the base, in the order of a blob: those of its tags, and those of the layers.
-    pub(crate) fn levels(&self) -> impl Iterator<Item = &RibbonFilter> {
-        self.base_tags()
-            .into_iter()
-            .flat_map(Tags::levels)
-            .chain(self.layers.iter().flat_map(|layer| layer.all_levels()))
+    /// Hands all ribbon filters over the base to `run`, in the order of a blob: those of its tags, and those of the layers
+    /// and their tags. Nobody shares them yet.
+    // No iterator, which would be copied into each caller.
+    pub(crate) fn each_level_mut(
+        &mut self,
+        run: &mut dyn FnMut(&mut RibbonFilter) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(base) = self.tagging.as_mut().and_then(|tagging| tagging.base.as_mut())
+            && let Some(base) = Arc::get_mut(base)
+        {
+            base.levels_mut().iter_mut().try_for_each(&mut *run)?;
+        }
+        self.layers.iter_mut().filter_map(Arc::get_mut).try_for_each(|layer| layer.each_level_mut(run))
+    }
+
+    /// As [`Stack::each_level_mut`], to read them.
+    pub(crate) fn each_level<'a>(
+        &'a self,
+        run: &mut dyn FnMut(&'a RibbonFilter) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(base) = self.base_tags() {
+            base.levels().iter().try_for_each(&mut *run)?;
+        }
+        self.layers.iter().try_for_each(|layer| layer.each_level(run))
     }
 
     /// What the base says of tags, if the filter has some.
@@ -221,16 +241,13 @@ impl Stack {
 
     /// The names of all tags, by their numbers.
     pub fn tag_names(&self) -> impl Iterator<Item = &str> {
-        let elsewhere = self.tagging.iter().flat_map(|tagging| &*tagging.elsewhere);
-        let layers = self.layers.iter().filter_map(|layer| layer.tags());
-        let here = self.base_tags().into_iter().chain(layers).flat_map(Tags::names);
-        elsewhere.chain(here).map(String::as_str)
+        self.tagging.iter().flat_map(|tagging| tagging.names.iter())
     }
 
     /// How many members have each tag, by its number; none where the blob doesn't say.
     pub fn tag_counts(&self) -> impl Iterator<Item = (&str, Option<u32>)> {
-        let counts = self.tagging.iter().flat_map(|tagging| &tagging.counts).copied();
-        self.tag_names().zip(counts.map(Some).chain(std::iter::repeat(None)))
+        let count = |number| self.tagging.as_ref().and_then(|tagging| tagging.counts.get(number)).copied();
+        self.tag_names().enumerate().map(move |(number, name)| (name, count(number)))
     }
 
     /// The tags of a key. A member has just its own, and what is definitely absent has none. Any other key that is maybe
@@ -266,11 +283,22 @@ impl Stack {
     pub fn tag_numbers(&self, digests: impl IntoIterator<Item = u64>) -> Result<[u64; 4]> {
         self.require_tagged()?;
         let mut numbers = [0; 4];
-        let found = digests.into_iter().filter_map(|digest| self.set_of(digest));
-        for &number in found.flat_map(|(_, tags, set)| tags.all_sets().get(set)) {
-            numbers[usize::from(number / 64)] |= 1 << (number % 64);
+        for (_, tags, set) in digests.into_iter().filter_map(|digest| self.set_of(digest)) {
+            add_numbers(&mut numbers, tags.all_sets().get(set));
         }
         Ok(numbers)
+    }
+
+    /// The numbers of the tags in a set of a part, as [`Stack::set_of`] gives them; none if there is no such set.
+    #[cfg_attr(not(all(feature = "reader", target_arch = "wasm32")), allow(dead_code))]
+    pub(crate) fn tag_numbers_of(&self, part: usize, set: usize) -> [u64; 4] {
+        let tags = match part.checked_sub(1) {
+            None => self.base_tags(),
+            Some(layer) => self.layers.get(layer).and_then(|layer| layer.tags()),
+        };
+        let mut numbers = [0; 4];
+        add_numbers(&mut numbers, tags.map_or(&[], |tags| tags.all_sets().get(set)));
+        numbers
     }
 
     /// Fails for a filter without tags.
@@ -285,6 +313,8 @@ impl Stack {
 
     /// Where the tags of a key that is maybe present stand: the number of the part, 0 for the base and those of the layers
     /// from 1 on, and the place of the set there. None if it is absent, or without tags.
+    // One copy in the wasm.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn set_of(&self, digest: u64) -> Option<(usize, &Tags, usize)> {
         for (number, layer) in self.layers.iter().enumerate().rev() {
             if layer.hits(digest) {

@@ -1,14 +1,17 @@
 //! Keys with their tags, and the codes that are made for them. FORMAT.md section 13.
 
+use std::cmp::Ordering;
 use std::f64::consts::LN_2;
 
 use super::level::{level, mix, passes};
-use super::tags::{CODE_FPR, CODE_SALT, Dictionary, FILTER_SALT, LONGEST, MAX_SETS, MAX_TAGS, Sets, Tags};
+use super::tags::{
+    CODE_FPR, CODE_SALT, Dictionary, FILTER_SALT, LONGEST, MAX_SETS, MAX_TAGS, Names, Sets, Tags,
+};
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::RibbonFilter;
 use crate::hash::Hashing;
-use crate::vectors::{append, copied, push, reserve, resize, zeroed};
+use crate::vectors::{append, copied, halves, push, reserve, resize, zeroed};
 
 const TOO_MANY_SETS: Error = Error::rule(
     "the keys have more than 65535 different sets of tags; use fewer tags, or a filter for each half of them",
@@ -30,7 +33,7 @@ const TOO_MANY_SETS: Error = Error::rule(
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Tagged {
-    names: Vec<String>,
+    names: Names,
     sets: Sets,
     /// In ascending order.
     digests: Vec<u64>,
@@ -46,13 +49,10 @@ impl Tagged {
     /// [`Error::InvalidParameter`] with more than 255 lists, two of one name, a name that is empty or longer than 255
     /// bytes, or more than 65,535 different sets of tags; [`Error::TooLarge`] without the memory.
     pub fn new(mut lists: Vec<(String, Vec<u64>)>, untagged: Vec<u64>) -> Result<Self> {
-        Error::unless(lists.len() <= MAX_TAGS, "a filter has at most 255 tags")?;
-        let mut names: Vec<String> = Vec::new();
+        let mut names = Names::default();
         let mut digests = untagged;
         for (name, list) in &mut lists {
-            require_tag_name(name)?;
-            Error::unless(!names.contains(name), "two tags have the same name")?;
-            push(&mut names, std::mem::take(name))?;
+            names.push(name)?;
             sort(list)?;
             append(&mut digests, list)?;
         }
@@ -96,7 +96,7 @@ impl Tagged {
         for (place, _) in (0..).zip(&is_used).filter(|(_, used)| **used == 1) {
             push(&mut order, place)?;
         }
-        order.sort_unstable_by_key(|&place: &u32| self.sets.get(place as usize));
+        sort_by(&mut order, &|a, b| self.sets.get(a).cmp(self.sets.get(b)))?;
         if order.len() > MAX_SETS {
             return Err(TOO_MANY_SETS);
         }
@@ -111,20 +111,20 @@ impl Tagged {
         Ok(())
     }
 
-    /// Removes some sorted digests.
+    /// Drops all keys but these, whose digests are sorted.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory.
-    pub fn remove(&mut self, gone: &[u64]) -> Result<()> {
-        let mut kept = self.digests.iter().map(|digest| gone.binary_search(digest).is_err());
+    pub fn keep(&mut self, digests: &[u64]) -> Result<()> {
+        let mut kept = self.digests.iter().map(|digest| digests.binary_search(digest).is_ok());
         self.places.retain(|_| kept.next() == Some(true));
-        self.digests.retain(|digest| gone.binary_search(digest).is_err());
+        self.digests.retain(|digest| digests.binary_search(digest).is_ok());
         self.compact()
     }
 
     /// The names, by their numbers.
-    pub fn names(&self) -> &[String] {
-        &self.names
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.iter()
     }
 
     /// The digests, in ascending order, each once.
@@ -144,32 +144,34 @@ impl Tagged {
 
     /// The keys as a filter with these names is told them. Names that it doesn't know come after those that it does.
     pub(super) fn wanted<'a>(&self, known: impl Iterator<Item = &'a str>) -> Result<Wanted<'_>> {
-        let mut numbers: Vec<Option<u8>> = Vec::new();
+        // The number of each of our names there.
+        let mut numbers: Vec<Option<usize>> = Vec::new();
         resize(&mut numbers, self.names.len())?;
         let mut total = 0;
         for name in known {
-            if let Some(place) = self.names.iter().position(|other| other == name)
-                && let Some(number) = numbers.get_mut(place)
-            {
-                *number = u8::try_from(total).ok();
+            let ours = (0..self.names.len()).find(|&ours| self.names.get(ours) == name);
+            if let Some(ours) = ours {
+                numbers[ours] = Some(total);
             }
             total += 1;
         }
-        let mut names = Vec::new();
-        for (name, number) in self.names.iter().zip(&mut numbers).filter(|(_, number)| number.is_none()) {
-            *number = u8::try_from(total).ok();
-            push(&mut names, name.clone())?;
+        let mut names = Names::default();
+        for (ours, number) in numbers.iter_mut().enumerate().filter(|(_, number)| number.is_none()) {
+            *number = Some(total);
+            names.push(self.names.get(ours))?;
             total += 1;
         }
         Error::unless(total <= MAX_TAGS, "a filter has at most 255 tags; build a new base")?;
         let mut sets = Sets::default();
         for set in self.sets.iter() {
-            let mut list = Vec::new();
-            for &number in set {
-                let number = numbers.get(usize::from(number)).copied().flatten();
-                push(&mut list, number.ok_or(Error::rule("a tag without a name"))?)?;
+            let mut there: Vec<u8> = zeroed(total)?;
+            for &ours in set {
+                there[numbers[usize::from(ours)].unwrap_or(0)] = 1;
             }
-            list.sort_unstable();
+            let mut list = Vec::new();
+            for (number, _) in (0..=u8::MAX).zip(&there).filter(|(_, is_there)| **is_there == 1) {
+                push(&mut list, number)?;
+            }
             sets.push(&list)?;
         }
         let mut counts = zeroed(total)?;
@@ -192,7 +194,7 @@ pub fn require_tag_name(name: &str) -> Result<()> {
 pub(super) struct Wanted<'a> {
     keys: &'a Tagged,
     /// Names that the filter doesn't know yet.
-    pub(super) names: Vec<String>,
+    pub(super) names: Names,
     sets: Sets,
     /// How many keys have the tag of each number.
     pub(super) counts: Vec<u32>,
@@ -211,7 +213,7 @@ impl Wanted<'_> {
     /// The tags of those keys that pass the test, and names that are new.
     pub(super) fn tags(
         &self,
-        names: Vec<String>,
+        names: &Names,
         test: &dyn Fn(u64) -> bool,
         salt: u32,
         hashing: Hashing,
@@ -226,7 +228,7 @@ impl Wanted<'_> {
 }
 
 /// The tags of keys, each with the place of its set.
-fn build(names: Vec<String>, sets: &Sets, keys: &[(u64, u32)], salt: u32, hashing: Hashing) -> Result<Tags> {
+fn build(names: &Names, sets: &Sets, keys: &[(u64, u32)], salt: u32, hashing: Hashing) -> Result<Tags> {
     let mut counts: Vec<u64> = zeroed(sets.len())?;
     for &(_, place) in keys {
         counts[place as usize] += 1;
@@ -258,7 +260,8 @@ fn build(names: Vec<String>, sets: &Sets, keys: &[(u64, u32)], salt: u32, hashin
     }
     let lengths = code_lengths(&counts, sets)?;
     let codes = Codes::of(&counts, &lengths, sets)?;
-    let mut dictionary = Dictionary { names, ..Dictionary::default() };
+    let mut dictionary = Dictionary::default();
+    dictionary.names.append(names)?;
     for &place in &codes.order {
         if place as usize == default {
             dictionary.default = dictionary.sets.len() as u16;
@@ -285,7 +288,10 @@ fn build(names: Vec<String>, sets: &Sets, keys: &[(u64, u32)], salt: u32, hashin
     } else {
         Some(RibbonFilter::separating(&mut bits, zeros, CODE_FPR, hashing)?)
     };
-    Tags::from_parts(dictionary, salt, default_filter, codes)
+    let has_default_filter = default_filter.is_some();
+    let mut levels = Vec::new();
+    default_filter.into_iter().chain(codes).try_for_each(|level| push(&mut levels, level))?;
+    Tags::from_parts(dictionary, salt, has_default_filter, levels)
 }
 
 /// The rate of a filter of those keys that have another set than the default one, if it saves more than it takes.
@@ -315,6 +321,31 @@ fn default_fpr(counts: &[u64], default: usize, others: u64, sets: &Sets) -> Resu
     Ok(best)
 }
 
+/// Sorts places, by merging runs. The standard library's sorts are larger in wasm, and here there are three of them.
+fn sort_by(places: &mut Vec<u32>, order: &dyn Fn(usize, usize) -> Ordering) -> Result<()> {
+    let mut width = 1;
+    while width < places.len() {
+        let mut merged = Vec::new();
+        reserve(&mut merged, places.len())?;
+        for run in places.chunks(2 * width) {
+            let (mut left, mut right) = halves(run, width.min(run.len()));
+            loop {
+                let taken = match (left, right) {
+                    ([a, ..], [b, ..]) if order(*b as usize, *a as usize).is_lt() => &mut right,
+                    ([], _) => &mut right,
+                    _ => &mut left,
+                };
+                let Some((first, rest)) = taken.split_first() else { break };
+                push(&mut merged, *first)?;
+                *taken = rest;
+            }
+        }
+        *places = merged;
+        width *= 2;
+    }
+    Ok(())
+}
+
 /// The lengths of Huffman codes, at most 32 bits; 0 for sets that don't occur, and for one that is alone.
 fn code_lengths(counts: &[u64], sets: &Sets) -> Result<Vec<u8>> {
     let mut order = Vec::new();
@@ -328,8 +359,8 @@ fn code_lengths(counts: &[u64], sets: &Sets) -> Result<Vec<u8>> {
     }
     // Counts are halved until no code is too long.
     for shift in 0.. {
-        let weight = |place: u32| (counts[place as usize] >> shift).max(1);
-        order.sort_unstable_by_key(|&place: &u32| (weight(place), sets.get(place as usize)));
+        let weight = |place: usize| (counts[place] >> shift).max(1);
+        sort_by(&mut order, &|a, b| weight(a).cmp(&weight(b)).then_with(|| sets.get(a).cmp(sets.get(b))))?;
         // Two queues, of the sets and of what was joined, both in ascending order. The two lightest are joined.
         let mut joined: Vec<u64> = Vec::new();
         let mut parents: Vec<u32> = zeroed(2 * leaves - 1)?;
@@ -337,7 +368,8 @@ fn code_lengths(counts: &[u64], sets: &Sets) -> Result<Vec<u8>> {
         for parent in leaves..2 * leaves - 1 {
             let mut sum = 0;
             for _ in 0..2 {
-                let (single, pair) = (order.get(leaf).map(|&place| weight(place)), joined.get(node).copied());
+                let (single, pair) =
+                    (order.get(leaf).map(|&place| weight(place as usize)), joined.get(node).copied());
                 let is_leaf = single.is_some_and(|single| pair.is_none_or(|pair| single <= pair));
                 let (child, lightest) = if is_leaf { (leaf, single) } else { (leaves + node, pair) };
                 *(if is_leaf { &mut leaf } else { &mut node }) += 1;
@@ -382,11 +414,12 @@ impl Codes {
         if codes.order.is_empty() {
             codes.lengths[0] = 1;
         }
-        let length_of = |place: u32| lengths[place as usize];
-        codes.order.sort_unstable_by_key(|&place| (length_of(place), sets.get(place as usize)));
+        let length_of = |place: usize| lengths[place];
+        let by_length = |a, b| length_of(a).cmp(&length_of(b)).then_with(|| sets.get(a).cmp(sets.get(b)));
+        sort_by(&mut codes.order, &by_length)?;
         let (mut code, mut before) = (0_u64, 0);
         for &place in &codes.order {
-            let length = length_of(place);
+            let length = length_of(place as usize);
             code <<= length - before;
             codes.codes[place as usize] = (code as u32, length);
             codes.lengths[usize::from(length)] += 1;

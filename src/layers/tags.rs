@@ -39,13 +39,18 @@ impl Sets {
     }
 
     /// The list of this place; empty past the last.
+    // One copy in the wasm.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn get(&self, place: usize) -> &[u8] {
         let end = |place: usize| self.ends.get(place).map_or(0, |&end| end as usize);
         let Some(last) = self.ends.get(place) else { return &[] };
         within(&self.numbers, if place == 0 { 0 } else { end(place - 1) }..*last as usize)
     }
 
+    /// Appends a list, which must ascend.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn push(&mut self, list: &[u8]) -> Result<()> {
+        Error::unless(list.windows(2).all(|pair| pair[0] < pair[1]), RULE)?;
         append(&mut self.numbers, list)?;
         push(&mut self.ends, self.numbers.len() as u32)
     }
@@ -55,10 +60,54 @@ impl Sets {
     }
 }
 
+/// Names, one after another.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Names {
+    text: String,
+    /// Where each name ends.
+    ends: Vec<u32>,
+}
+
+impl Names {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The name of this number; empty past the last.
+    // One copy in the wasm.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    pub(crate) fn get(&self, number: usize) -> &str {
+        let end = |number: usize| self.ends.get(number).map_or(0, |&end| end as usize);
+        let start = if number == 0 { 0 } else { end(number - 1) };
+        self.text.get(start..end(number)).unwrap_or("")
+    }
+
+    /// Appends a name, which must be another than all before.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    pub(crate) fn push(&mut self, name: &str) -> Result<()> {
+        let is_new = (0..self.len()).all(|number| self.get(number) != name);
+        let holds = is_new && (1..=255).contains(&name.len()) && self.len() < MAX_TAGS;
+        Error::unless(holds, NAMES)?;
+        let length = self.text.len() + name.len();
+        self.text.try_reserve_exact(name.len()).map_err(|_| Error::TooLarge { bytes: length as u64 })?;
+        self.text.push_str(name);
+        push(&mut self.ends, length as u32)
+    }
+
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    pub(crate) fn append(&mut self, more: &Names) -> Result<()> {
+        (0..more.len()).try_for_each(|number| self.push(more.get(number)))
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.len()).map(|number| self.get(number))
+    }
+}
+
 /// The tags of what a base or an include holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tags {
-    names: Vec<String>,
+    names: Names,
     /// How many sets have a code of 0, 1, ... bits.
     lengths: Vec<u16>,
     /// In the order of their codes.
@@ -66,14 +115,15 @@ pub struct Tags {
     /// The set of the keys that the default filter doesn't hold.
     default: u16,
     salt: u32,
-    default_filter: Option<RibbonFilter>,
-    codes: Option<RibbonFilter>,
+    has_default_filter: bool,
+    /// The default filter, if there is one, and the level of codes, if there are several.
+    levels: Vec<RibbonFilter>,
 }
 
 /// What is stored of tags beside their levels.
 #[derive(Debug, Default)]
 pub(crate) struct Dictionary {
-    pub(crate) names: Vec<String>,
+    pub(crate) names: Names,
     pub(crate) lengths: Vec<u16>,
     pub(crate) sets: Sets,
     pub(crate) default: u16,
@@ -84,39 +134,37 @@ impl Tags {
     pub(crate) fn from_parts(
         Dictionary { names, lengths, sets, default }: Dictionary,
         salt: u32,
-        default_filter: Option<RibbonFilter>,
-        codes: Option<RibbonFilter>,
+        has_default_filter: bool,
+        levels: Vec<RibbonFilter>,
     ) -> Result<Self> {
-        let known = names.iter().enumerate().all(|(i, name)| {
-            !name.is_empty() && name.len() <= 255 && names.iter().take(i).all(|other| other != name)
-        });
-        Error::unless(known && names.len() <= MAX_TAGS, NAMES)?;
-        Error::unless(lengths.len() <= LONGEST + 1, CODES)?;
+        Error::unless(lengths.len() <= LONGEST + 1, RULE)?;
         // A code of l bits takes 2^-l of all codes.
-        let longest_first = lengths.iter().rev().map(|&count| u64::from(count));
-        let (taken, all) = longest_first.fold((0, 1_u64), |(sum, one), count| (sum + count * one, 2 * one));
-        let complete = taken * 2 == all && lengths.last() != Some(&0);
-        let total: usize = lengths.iter().map(|&count| usize::from(count)).sum();
-        Error::unless(complete && total <= MAX_SETS && total == sets.len(), CODES)?;
-        Error::unless(sets.iter().all(|set| set.is_sorted_by(|a, b| a < b)), SETS)?;
-        let mut first = 0;
+        let (mut left, mut total, mut ascend) = (1_u64, 0, true);
         for &count in &lengths {
-            let end = first + usize::from(count);
-            let ascend = (first + 1..end).all(|place| sets.get(place - 1) < sets.get(place));
-            Error::unless(ascend, SETS)?;
-            first = end;
+            let end = total + usize::from(count);
+            ascend &= (total + 1..end).all(|place| sets.get(place - 1) < sets.get(place));
+            total = end;
+            // What isn't taken yet, in codes of the next length.
+            left = left.checked_sub(count.into()).ok_or(Error::rule(RULE))? * 2;
         }
+        let complete = left == 0 && lengths.last() != Some(&0) && total <= MAX_SETS && total == sets.len();
+        Error::unless(complete, RULE)?;
+        Error::unless(ascend, RULE)?;
         let is_coded = lengths.len() > 1;
         let fits = usize::from(default) < total
-            && is_coded == codes.is_some()
-            && (is_coded || default_filter.is_none())
-            && default_filter.iter().chain(&codes).all(|level| level.count() > 0);
-        Error::unless(fits, LEVELS)?;
-        Ok(Tags { names, lengths, sets, default, salt, default_filter, codes })
+            && is_coded >= has_default_filter
+            && levels.len() == usize::from(is_coded) + usize::from(has_default_filter)
+            && levels.iter().all(|level| level.count() > 0);
+        Error::unless(fits, RULE)?;
+        Ok(Tags { names, lengths, sets, default, salt, has_default_filter, levels })
     }
 
     /// The names that are new here. They are numbered after those of the parts below.
-    pub fn names(&self) -> &[String] {
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.iter()
+    }
+
+    pub(crate) fn all_names(&self) -> &Names {
         &self.names
     }
 
@@ -132,12 +180,13 @@ impl Tags {
 
     /// The filter of those keys that have another set than the default one.
     pub fn default_filter(&self) -> Option<&RibbonFilter> {
-        self.default_filter.as_ref()
+        self.levels.first().filter(|_| self.has_default_filter)
     }
 
     /// The filter of the bits of all codes.
     pub fn codes(&self) -> Option<&RibbonFilter> {
-        self.codes.as_ref()
+        // There is no default filter without codes.
+        self.levels.last()
     }
 
     pub(crate) fn all_sets(&self) -> &Sets {
@@ -148,22 +197,23 @@ impl Tags {
         self.default
     }
 
-    /// The highest number of a name in a set.
-    pub(crate) fn highest(&self) -> Option<u8> {
-        self.sets.iter().filter_map(|set| set.last().copied()).max()
+    /// Whether its sets have only numbers below this.
+    pub(crate) fn is_below(&self, known: usize) -> bool {
+        self.sets.numbers.iter().all(|&number| usize::from(number) < known)
     }
 
-    pub(crate) fn levels(&self) -> impl Iterator<Item = &RibbonFilter> {
-        self.default_filter.iter().chain(&self.codes)
+    /// The default filter and the codes, as far as they are there.
+    pub(crate) fn levels(&self) -> &[RibbonFilter] {
+        &self.levels
     }
 
-    pub(crate) fn levels_mut(&mut self) -> impl Iterator<Item = &mut RibbonFilter> {
-        self.default_filter.iter_mut().chain(&mut self.codes)
+    pub(crate) fn levels_mut(&mut self) -> &mut [RibbonFilter] {
+        &mut self.levels
     }
 
     /// The place of a key's set among the sets.
     pub(super) fn set_of(&self, digest: u64) -> usize {
-        if let Some(filter) = &self.default_filter
+        if let Some(filter) = self.default_filter()
             && !passes(filter, digest, self.salt.wrapping_add(FILTER_SALT))
         {
             return self.default.into();
@@ -178,8 +228,7 @@ impl Tags {
             }
             place += count;
             first = (first + count) << 1;
-            code =
-                code << 1 | u64::from(self.codes.as_ref().is_some_and(|codes| passes(codes, digest, salt)));
+            code = code << 1 | u64::from(self.codes().is_some_and(|codes| passes(codes, digest, salt)));
             salt = salt.wrapping_add(1);
         }
         // Never, as the codes are complete.
@@ -188,16 +237,17 @@ impl Tags {
 }
 
 const NAMES: &str = "a filter has at most 255 tags, with different names of 1 to 255 bytes";
-const CODES: &str =
-    "the codes of a filter's tags must be complete, with at most 32 bits for at most 65535 sets";
-const SETS: &str = "the sets of a filter's tags must ascend";
-const LEVELS: &str = "the tags of a filter need their levels, and a default set";
+/// One rule for all, as each takes room in the wasm.
+pub(crate) const RULE: &str = "the tags of a filter must be as FORMAT.md says, in section 13";
 
 /// The tags of a filter, besides those of its includes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Tagging {
-    /// The names that stand elsewhere: in the manifest of a sharded filter.
-    pub(crate) elsewhere: Arc<Vec<String>>,
+    /// The names of all tags: those that stand elsewhere, in the manifest of a sharded filter, then those of the base and of
+    /// the includes. Of a delta's none, until it is applied.
+    pub(crate) names: Arc<Names>,
+    /// How many of them stand elsewhere.
+    pub(crate) elsewhere: usize,
     /// The tags of the base; none for the layers of a delta.
     pub(crate) base: Option<Arc<Tags>>,
     /// How many members have the tag of each number, as far as the blob says so.
