@@ -96,7 +96,13 @@ fn delta(bytes: &[u8], digests: &[u64]) {
     let at = if delta.hashing().is_keyed() { 24 } else { 16 };
     fitting[at..at + 8].copy_from_slice(&parent.id().unwrap().to_le_bytes());
     fitting.extend(digest(0, &fitting).to_le_bytes());
-    let child = parent.apply(Delta::decode_for(&parent, fitting).unwrap()).unwrap();
+    let applied = parent.apply(Delta::decode_for(&parent, fitting).unwrap());
+    // Only ribbon filters have tags.
+    if bytes[7] & 128 != 0 {
+        assert_eq!(applied, Err(Error::Incompatible));
+        return;
+    }
+    let child = applied.unwrap();
     digests.iter().for_each(|&digest| _ = child.filter().has_digest(digest));
     assert_eq!(read(child.encode().unwrap()).unwrap(), child);
 }
@@ -109,7 +115,8 @@ fn expected_length(bytes: &[u8]) {
         assert!(prefix == Ok(None) || prefix == whole);
     }
     // A table of layers may be longer, and the parts of a foreign filter.
-    if bytes.get(7).is_none_or(|flags| flags & 16 == 0) && bytes.get(5) != Some(&6) {
+    // And a dictionary of tags.
+    if bytes.get(7).is_none_or(|flags| flags & (16 | 128) == 0) && bytes.get(5) != Some(&6) {
         let start = &bytes[..bytes.len().min(512)];
         assert_eq!(length_of(start), whole);
         assert!(bytes.len() < 512 || whole != Ok(None));
@@ -132,6 +139,11 @@ fn decode(bytes: &[u8], digests: &[u64]) -> bool {
     for &digest in digests {
         filter.has_digest(digest);
         filter.has(&digest.to_le_bytes());
+        // Of what is absent there are none.
+        match filter.tags_of_all([digest]) {
+            Ok(tags) => assert!(filter.is_tagged() && (tags.is_empty() || filter.has_digest(digest))),
+            Err(error) => assert!(!filter.is_tagged() && error.code() == "wrong_kind"),
+        }
     }
     assert!((0.0..=1.0).contains(&filter.estimated_fpr()));
     assert!(filter.estimated_count() >= 0.0);
@@ -164,8 +176,8 @@ static KEY: LazyLock<String> = LazyLock::new(|| {
 fn tool(bytes: &[u8]) {
     let secret = if bytes[7] & 32 != 0 { &["--secret-file", &KEY[..]][..] } else { &[] };
     let (command, lines): (&[&str], _) = match bytes[bytes.len() - CHECKSUM] {
-        0..4 => (&["info", "-"], 14..=15),
-        4..8 => (&["info", "-", "--json"], 20..=29),
+        0..4 => (&["info", "-"], 14..=16),
+        4..8 => (&["info", "-", "--json"], 20..=29 + 255 * 4),
         8..12 => (&["check", "-", "key", "http://evil.example/\x1b\n"], 0..=2),
         12..16 => (&["verify", "-", "--members", &LIST, "--absent", &LIST], 4..=4),
         16..20 => (&["verify", "-", "--members", &LIST, "--probes", "9"], 4..=4),

@@ -252,6 +252,16 @@ impl Stack {
         Err(Error::BuildFailed)
     }
 
+    /// The keys that aren't here yet, or have other tags here: those that [`Stack::update_tagged`] would include.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] for a filter without tags, [`Error::InvalidParameter`] with more than 255 tags, and
+    /// [`Error::TooLarge`] without the memory.
+    pub fn changed_tags(&self, live: &Tagged) -> Result<Vec<u64>> {
+        self.require_tagged()?;
+        self.mistaken(&live.wanted(self.tag_names())?)
+    }
+
     /// The keys that are absent here, or have other tags.
     fn mistaken(&self, wanted: &Wanted) -> Result<Vec<u64>> {
         let mut mistaken = Vec::new();
