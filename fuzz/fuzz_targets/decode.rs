@@ -5,9 +5,9 @@
 
 use std::sync::LazyLock;
 
-use bloom_wasm::cli::{Streams, run};
 use bloom_wasm::hash::{Hashing, Secret, digest};
 use bloom_wasm::{Blob, BloomFilter, Delta, Error, Filter, FilterInfo};
+use bloom_wasm_cli::{Streams, run};
 use libfuzzer_sys::fuzz_target;
 
 /// The longest blob that is made to fit its header; all golden files are shorter.
@@ -42,13 +42,18 @@ fn unlocked(bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Whether a blob has the flag of a keyed filter.
+fn is_keyed(bytes: &[u8]) -> bool {
+    bytes.get(7).is_some_and(|flags| flags & 32 != 0)
+}
+
 /// Reads a blob, with the secret if it needs one.
 fn read(bytes: Vec<u8>) -> Result<Blob, Error> {
-    if bytes.get(4) == Some(&2) { Blob::decode_keyed(bytes, &SECRET) } else { Blob::decode(bytes) }
+    if is_keyed(&bytes) { Blob::decode_keyed(bytes, &SECRET) } else { Blob::decode(bytes) }
 }
 
 fn length_of(prefix: &[u8]) -> Result<Option<u64>, Error> {
-    if prefix.get(4) == Some(&2) {
+    if is_keyed(prefix) {
         Blob::expected_length_keyed(prefix, &SECRET)
     } else {
         Blob::expected_length(prefix)
@@ -56,7 +61,7 @@ fn length_of(prefix: &[u8]) -> Result<Option<u64>, Error> {
 }
 
 fn read_delta(bytes: Vec<u8>) -> Result<Delta, Error> {
-    if bytes.get(4) == Some(&2) { Delta::decode_keyed(bytes, &SECRET) } else { Delta::decode(bytes) }
+    if is_keyed(&bytes) { Delta::decode_keyed(bytes, &SECRET) } else { Delta::decode(bytes) }
 }
 
 /// Digests to ask for: both ends, and what the input ends with. After a whole blob these are bytes of their own.
@@ -93,7 +98,7 @@ fn delta(bytes: &[u8], digests: &[u64]) {
     parent.filter_mut().base_mut().unwrap().add_digests(digests).unwrap();
     assert!(matches!(parent.apply(delta.clone()), Err(Error::WrongBase { .. })));
     let mut fitting = bytes[..bytes.len() - CHECKSUM].to_vec();
-    let at = if delta.hashing().is_keyed() { 24 } else { 16 };
+    let at = if delta.hashing().is_keyed() { 25 } else { 17 };
     fitting[at..at + 8].copy_from_slice(&parent.id().unwrap().to_le_bytes());
     fitting.extend(digest(0, &fitting).to_le_bytes());
     let applied = parent.apply(Delta::decode_for(&parent, fitting).unwrap());
