@@ -27,7 +27,7 @@ export interface AskableFilter<K extends AnyKey = Key> extends Disposable {
   /** The first key of a URL that is maybe present, such as `evil.example/`, or null. */
   matchUrl(url: string | URL): string | null;
   /** The tags of a key: exact for what the filter was built from, none for what is absent, and otherwise any. */
-  tags(key: K): string[];
+  tags(key: K): readonly string[];
   /** The tags of all keys of a URL that are maybe present, each once. */
   urlTags(url: string | URL): string[];
   /** Whether a password is maybe on the list. */

@@ -41,6 +41,8 @@ const matchUrl = (raw: RawFilter, length: number) => raw.matchUrl(length) ?? nul
 
 const tagSet = (raw: RawFilter, length: number) => raw.tagSet(length);
 
+const NONE: readonly string[] = /* @__PURE__ */ Object.freeze([]);
+
 const NO_FILTER = "this is no filter, but a copy or a Proxy of one; use the filter itself";
 
 /** A membership filter of any kind. "Maybe present" may be wrong, at a known rate; "definitely absent" never is. */
@@ -49,7 +51,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
   /** Nothing else refers to it. A freed filter has none. */
   #raw: RawFilter | undefined;
   /** The tags of the sets that were asked for, by their numbers. */
-  #tags: Map<number, string[]> | undefined;
+  #tags: Map<number, readonly string[]> | undefined;
 
   static {
     // The glue's class is called Filter too, so the bundler renames this one.
@@ -147,20 +149,25 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
   /**
    * The tags of a key, such as the lists that it is on. They are exact for every key that the filter was built from. A key
    * that is definitely absent has none; any other that is maybe present gets some set of tags that occurs. A key that was
-   * added without a tag has none either: ask `has`, too. Throws `wrong_kind` for a filter without tags.
+   * added without a tag has none either: ask `has`, too. Many keys share one array, so it is frozen. Throws `wrong_kind` for
+   * a filter without tags.
    */
-  tags(key: K): string[] {
+  tags(key: K): readonly string[] {
     const length = put(key as Key);
     const raw = rawOf(this);
-    return this.#namesOf(raw, ask(tagSet, raw, length)).slice();
+    return this.#namesOf(raw, ask(tagSet, raw, length));
   }
 
   /** The tags of a set by its number: -1 for an absent key, and -2 for a filter without tags. */
-  #namesOf(raw: RawFilter, set: number): string[] {
-    if (set === -1) return [];
+  #namesOf(raw: RawFilter, set: number): readonly string[] {
+    if (set === -1) return NONE;
     this.#tags ??= new Map();
     let names = this.#tags.get(set);
-    if (!names) this.#tags.set(set, (names = call(() => raw.tagNames(set) as string[])));
+    if (!names) {
+      // One array for all keys of a set: a new one for each answer would take longer than the answer.
+      names = Object.freeze(call(() => raw.tagNames(set) as string[]));
+      this.#tags.set(set, names);
+    }
     return names;
   }
 

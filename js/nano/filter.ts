@@ -149,7 +149,7 @@ export class Filter implements AskableFilter {
    * that is definitely absent has none; any other that is maybe present gets some set of tags that occurs. A key that was
    * added without a tag has none either: ask `has`, too. Throws `wrong_kind` for a filter without tags.
    */
-  tags(key: Key): string[] {
+  tags(key: Key): readonly string[] {
     const length = put(key);
     const blob = blobOf(this);
     requireTags(blob);
