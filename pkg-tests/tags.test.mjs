@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import xxhash from "xxhash-wasm";
 import { installed } from "./installed.mjs";
+import { manifest, sha256 } from "./publisher.mjs";
 
 const full = await installed();
 const reader = await installed("bloom-wasm/reader");
@@ -123,6 +124,36 @@ test("a delta brings new tags", () => {
     const delta = file("tags.delta");
     delta.set(untagged.slice(-8), 17);
     if (entry !== "nano") fails("incompatible", () => decode(untagged).apply(sealed(delta)));
+  }
+});
+
+test("a feed brings new tags, in every entry", async () => {
+  const blobs = [file("tags.bloom"), file("tags.delta")];
+  const files = blobs.map((bytes, i) => ({ kind: i ? "delta" : "base", bytes: bytes.length, sha256: sha256(bytes) }));
+  const now = Date.now();
+  const head = { version: 1, feedId: "0".repeat(32), createdAt: now, expires: now + 1e7, profile: "raw" };
+  const payload = (generation) =>
+    manifest({ ...head, fpr: 0.01, seed: "42", count: 1000, generation, files: files.slice(0, generation) });
+  for (const [entry, { openFeed }] of Object.entries(entries)) {
+    let generation = 1;
+    const fetch = async (url) => {
+      const name = String(url).split("/").pop();
+      const found =
+        name === "feed.json" ? payload(generation) : blobs[files.findIndex(({ sha256 }) => sha256 === name)];
+      return new Response(found);
+    };
+    const feed = await openFeed("https://host.example/feed.json", { publicKey: null, cache: null, fetch });
+    assert.deepEqual(feed.filter.tags("key-101"), ["phishing"], entry);
+    generation = 2;
+    assert.equal(await feed.update(), true);
+    assert.deepEqual(feed.filter.tags("key-101"), ["phishing", "spam"], entry);
+    assert.deepEqual(feed.filter.tags("key-1009"), ["phishing", "malware", "spam"], entry);
+    assert.deepEqual(feed.filter.toBytes(), file("tags-child.bloom"), entry);
+    assert.deepEqual(
+      feed.filter.info().tags.map(({ name }) => name),
+      ["phishing", "malware", "spam"],
+    );
+    feed.close();
   }
 });
 
