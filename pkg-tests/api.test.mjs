@@ -307,6 +307,7 @@ test("info describes the blob", () => {
     keyed: false,
     layers: 0,
     foreign: null,
+    tags: null,
     name: "größer",
     createdAt: 1.7e12,
   });

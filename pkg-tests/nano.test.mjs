@@ -83,7 +83,7 @@ function sameInfo(filter, reader, what) {
   assert.deepEqual(Object.keys(info).sort(), Object.keys(other).sort());
   for (const [name, value] of Object.entries(other)) {
     if (typeof value === "number") assert.ok(near(info[name], value), `${what}, ${name}: ${info[name]}, not ${value}`);
-    else assert.equal(info[name], value, `${what}, ${name}`);
+    else assert.deepEqual(info[name], value, `${what}, ${name}`);
   }
   assert.deepEqual(filter.toJSON(), info);
   assert.equal(filter.kind, reader.kind);

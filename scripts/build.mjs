@@ -28,13 +28,13 @@ const ENTRIES = {
     feature: "builder",
     export: "digestlist_build",
     exports: "index",
-    limits: { wasm: 121_600, javascript: 24_000 },
+    limits: { wasm: 136_800, javascript: 24_400 },
   },
   reader: {
     feature: "reader",
     export: "filter_decode",
     exports: "reader",
-    limits: { wasm: 69_500, javascript: 20_200 },
+    limits: { wasm: 74_700, javascript: 20_450 },
   },
 };
 
@@ -46,14 +46,14 @@ const NANO = [
   [
     "raw keys alone",
     'export { hasKey, readFilter } from "./nano/blob.js"; export { put, scratch } from "./nano/scratch.js";',
-    5_600,
+    6_150,
   ],
   [
     "everything but feeds",
     'export { FilterError, canonicalizeUrl, decode, Filter, load, urlExpressions } from "./nano.js";',
-    15_150,
+    15_900,
   ],
-  ["openFeed", 'export { openFeed } from "./nano.js";', 22_800],
+  ["openFeed", 'export { openFeed } from "./nano.js";', 23_700],
 ];
 
 /** The most that the packed package may weigh, the tool for `npx` and all. */

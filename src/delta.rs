@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::filters::RibbonFilter;
 use crate::format::Blob;
 use crate::hash::{Access, Checksum, Hashing, Secret};
-use crate::layers::{Layer, Stack};
+use crate::layers::{Layer, Names, Stack, Tagging};
 use crate::profile::Profile;
 
 /// The layers that a child has over its parent, and what the child's blob says about itself.
@@ -45,7 +45,11 @@ impl Delta {
         let nothing =
             Stack::new(RibbonFilter::from_digests(&mut Vec::new(), 0.5, *child.filter().hashing())?)?;
         let count = child.filter().layered_count();
-        let mut blob = Blob::new(child.profile(), nothing.with_layers(more, count)?);
+        let mut layers = nothing.with_layers(more, count)?;
+        if let Some(tagging) = child.filter().tagging() {
+            layers = layers.tagged(Tagging::default())?.counting(&tagging.counts)?;
+        }
+        let mut blob = Blob::new(child.profile(), layers);
         blob.describe(child.name().map(str::to_owned), child.created_at())?;
         Ok(Delta { parent: parent.id()?, blob })
     }
@@ -125,7 +129,7 @@ impl Delta {
     }
 
     fn decode_with(bytes: Vec<u8>, access: Access) -> Result<Self> {
-        match Blob::decode_any(bytes, Checksum::default(), access)? {
+        match Blob::decode_any(bytes, Checksum::default(), access, Names::default())? {
             (blob, Some(parent)) => Ok(Delta { parent, blob }),
             (blob, None) => Err(Error::WrongKind { kind: blob.filter().base().name() }),
         }
@@ -145,7 +149,7 @@ impl Blob {
     ///
     /// # Errors
     /// [`Error::WrongBase`] if the delta was made for another blob; [`Error::Incompatible`] for a delta of another
-    /// profile, seed or secret, and [`Error::WrongKind`] over a foreign filter, neither of which [`Delta::between`]
+    /// profile, seed or secret, or that has tags unlike this blob, and [`Error::WrongKind`] over a foreign filter, neither of which [`Delta::between`]
     /// makes;
     /// [`Error::InvalidParameter`] with more than 255 layers; [`Error::TooLarge`] without the memory.
     pub fn apply(&self, Delta { parent, mut blob }: Delta) -> Result<Self> {
@@ -153,12 +157,19 @@ impl Blob {
         if found != parent {
             return Err(Error::WrongBase { wanted: parent, found });
         }
-        if (self.profile(), self.filter().hashing()) != (blob.profile(), blob.filter().hashing()) {
+        let tagged = |blob: &Blob| blob.filter().is_tagged();
+        if (self.profile(), self.filter().hashing()) != (blob.profile(), blob.filter().hashing())
+            || tagged(self) != tagged(&blob)
+        {
             return Err(Error::Incompatible);
         }
         let count =
             if blob.filter().layers().is_empty() { self.filter() } else { blob.filter() }.layered_count();
-        let stack = self.filter().with_layers(blob.filter().layers(), count)?;
+        let mut stack = self.filter().with_layers(blob.filter().layers(), count)?;
+        if let Some(tagging) = blob.filter().tagging() {
+            stack = stack.counting(&tagging.counts)?;
+        }
+        stack.require_tags()?;
         *blob.filter_mut() = stack;
         Ok(blob)
     }

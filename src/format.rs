@@ -8,7 +8,7 @@
 //!      5     1  kind: 1 bloom, 2 counting, 3 scalable, 4 cuckoo, 5 ribbon, 6 foreign, 7 delta
 //!      6     1  profile: 0 raw, 1 url, 2 password
 //!      7     2  flags: 1 name, 2 creation time; of passwords 4 lower-cased, 8 SHA-1; 16 layers; 32 keyed;
-//!               64 slots
+//!               64 slots, 128 tags
 //!      9     8  seed
 //!     17     8  with flag 32: check value of the secret
 //!      …        parameters of the kind
@@ -17,22 +17,25 @@
 //!               scalable:  initial capacity (u32), growth (u8), fpr (f64), tightening (f64), count (u64)
 //!               cuckoo:    buckets (u32), fingerprint bits (u8)
 //!               ribbon:    count (u32), fpr (f64), attempt (u8), stages (u8); rows (u32) of each; with flag 64 its map
-//!                          (u32)
+//!                          (u32), with flag 128 its tags
 //!               foreign:   scheme (u8), keys (u8), layout (u8), parts (u8), length of the note (u16); of each part its
 //!                          bits (u64), bytes (u32) and hashes (u16); the note
 //!               delta:     parent (u64)
 //!      …  1 + n  with flag 1: length and UTF-8 bytes of the name
 //!      …     8  with flag 2: creation time, milliseconds since 1970
-//!      …        with flag 16: layers (u8), live keys (u32); of each layer its kind (u8), salt (u32), fpr (f64), with
-//!               flag 64 its map (u32), and levels (u8); of each level its count (u32), attempt (u8), stages (u8); rows (u32) of each
-//!      …        payload: the filter's bytes, then each level's; their length follows from the parameters
+//!      …        with flag 128: how many numbers follow (u8), and of each tag its members (u32)
+//!      …        with flag 16: layers (u8), live keys (u32); of each layer its kind (u8),
+//!               salt (u32), fpr (f64), with flag 64 its map (u32), and levels (u8); of each level its count (u32),
+//!               attempt (u8), stages (u8); rows (u32) of each; with flag 128 the tags of an include
+//!      …        payload: the filter's bytes and those of its tags' levels, then each layer's likewise; their length
+//!               follows from the parameters
 //!      …     8  XXH64, seed 0, of everything before
 //! ```
 //!
 //! All numbers are little-endian. A decoder checks in this order: magic, version, kind, secret, parameters,
 //! lengths, checksum, trailing bytes; it allocates nothing of a size that the blob names before as many bytes are there.
 
-use std::sync::Arc;
+mod tags;
 
 use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
@@ -42,9 +45,9 @@ use crate::filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, ForeignFilter, Payload, RibbonFilter,
     ScalableBloomFilter,
 };
-use crate::hash::{Access, Checksum, Hashing, Secret, digest, digest_of_parts};
+use crate::hash::{Access, Checksum, Hashing, PartsDigest, Secret, digest};
 use crate::kind::Kind;
-use crate::layers::{Layer, LayerKind, Stack, level_fpr};
+use crate::layers::{BASE_SALT, Layer, LayerKind, Names, Stack, Tagging, level_fpr};
 use crate::profile::Profile;
 use crate::slots::Slots;
 use crate::vectors::{append, copied, push, reserve, shared, within};
@@ -58,10 +61,13 @@ const HAS_CREATED_AT: u16 = 2;
 const HAS_LAYERS: u16 = 16;
 const IS_KEYED: u16 = 32;
 const HAS_SLOTS: u16 = 64;
-const ALL_FLAGS: u16 = HAS_NAME | HAS_CREATED_AT | Profile::FLAGS | HAS_LAYERS | IS_KEYED | HAS_SLOTS;
+const HAS_TAGS: u16 = 128;
+const ALL_FLAGS: u16 =
+    HAS_NAME | HAS_CREATED_AT | Profile::FLAGS | HAS_LAYERS | IS_KEYED | HAS_SLOTS | HAS_TAGS;
 const CHECKSUM: usize = 8;
 const PROFILE_RULE: &str = "the profile must be 0 (raw), 1 (url) or 2 (password)";
 const SLOTS_RULE: &str = "only the keys of URLs in ribbon filters have slots";
+const TAGS_RULE: &str = "only ribbon filters have tags";
 const NAME_TOO_LONG: Error = Error::rule("name must be at most 255 bytes of UTF-8");
 
 /// Fails unless a blob can have this name.
@@ -166,19 +172,40 @@ impl Blob {
 
     /// As [`Blob::decode`] or [`Blob::decode_keyed`], with a checksum of the first bytes.
     pub(crate) fn decode_hashed(bytes: Vec<u8>, checksum: Checksum, secret: Option<&Secret>) -> Result<Self> {
-        match Self::decode_any(bytes, checksum, Access::Secret(secret))? {
+        Self::decode_part(bytes, checksum, secret, Names::default())
+    }
+
+    /// Reads a shard of a filter, of which these are the names of tags.
+    ///
+    /// # Errors
+    /// Those of [`Blob::decode`] and [`Blob::decode_keyed`].
+    pub fn decode_shard(bytes: Vec<u8>, secret: Option<&Secret>, tags: &[String]) -> Result<Self> {
+        let mut names = Names::default();
+        tags.iter().try_for_each(|name| names.push(name))?;
+        Self::decode_part(bytes, Checksum::default(), secret, names)
+    }
+
+    fn decode_part(
+        bytes: Vec<u8>,
+        checksum: Checksum,
+        secret: Option<&Secret>,
+        names: Names,
+    ) -> Result<Self> {
+        match Self::decode_any(bytes, checksum, Access::Secret(secret), names)? {
             (blob, None) => Ok(blob),
             (_, Some(_)) => Err(Error::WrongKind { kind: "delta" }),
         }
     }
 
-    /// Reads a blob of any kind. A delta has the id of its parent, and its layers lie over an empty filter.
+    /// Reads a blob of any kind. A delta has the id of its parent, and its layers lie over an empty filter. The names are
+    /// those of tags that stand elsewhere.
     pub(crate) fn decode_any(
         mut bytes: Vec<u8>,
         checksum: Checksum,
         access: Access,
+        names: Names,
     ) -> Result<(Self, Option<u64>)> {
-        let (mut blob, parent, start) = Self::shaped(&bytes, access)?;
+        let (mut blob, parent, start) = Self::shaped(&bytes, access, names)?;
         let needed = blob.length(start);
         let end = usize::try_from(needed - CHECKSUM as u64).ok();
         let parts = end.and_then(|end| bytes.split_at_checked(end));
@@ -194,20 +221,18 @@ impl Blob {
         if !extra.is_empty() {
             return Err(Error::TrailingBytes { extra: extra.len() as u64 });
         }
-        let (base, layers) = blob.stack.parts_mut();
-        let mut at = start + base.byte_length();
-        for level in layers.iter_mut().filter_map(Arc::get_mut).flat_map(Layer::levels_mut) {
+        let is_layered = !blob.stack.layers().is_empty();
+        let mut at = start + blob.stack.base().byte_length();
+        blob.stack.each_level_mut(&mut |level| {
             let from = at;
             at += level.byte_length();
-            level.set_bytes(copied(within(&bytes, from..at))?.into())?;
-        }
+            level.set_bytes(copied(within(&bytes, from..at))?.into())
+        })?;
+        let base = blob.stack.unshared_base();
         bytes.truncate(start + base.byte_length());
         // With layers, which have a copy of their part, the bytes may be many more than the base's.
-        let payload = if layers.is_empty() {
-            Payload::after(start, bytes)
-        } else {
-            copied(within(&bytes, start..))?.into()
-        };
+        let payload =
+            if is_layered { copied(within(&bytes, start..))?.into() } else { Payload::after(start, bytes) };
         base.set_bytes(payload)?;
         blob.id = Some(stored);
         Ok((blob, parent))
@@ -268,7 +293,7 @@ impl Blob {
     }
 
     pub(crate) fn expected(prefix: &[u8], secret: Option<&Secret>) -> Result<Option<u64>> {
-        match Self::shaped(prefix, Access::Secret(secret)) {
+        match Self::shaped(prefix, Access::Secret(secret), Names::default()) {
             Ok((blob, _, start)) => Ok(Some(blob.length(start))),
             Err(Error::Truncated { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -288,7 +313,7 @@ impl Blob {
         let mut bytes = self.header(true, parent)?;
         let length = self.length(bytes.len());
         reserve(&mut bytes, length as usize)?;
-        self.payload().try_for_each(|part| append(&mut bytes, part))?;
+        self.payload(&mut |part| append(&mut bytes, part))?;
         let checksum = self.id.unwrap_or_else(|| digest(0, &bytes));
         append(&mut bytes, &checksum.to_le_bytes())?;
         Ok(bytes)
@@ -310,8 +335,12 @@ impl Blob {
         if let Some(id) = self.id {
             return Ok(id);
         }
-        let header = self.header(true, None)?;
-        Ok(digest_of_parts(std::iter::once(header.as_slice()).chain(self.payload())))
+        let mut hash = PartsDigest::of(&self.header(true, None)?);
+        self.payload(&mut |part| {
+            hash.add(part);
+            Ok(())
+        })?;
+        Ok(hash.finish())
     }
 
     /// A copy, which unlike `clone` fails without the memory for it. The filter's bytes are shared, until one of the two
@@ -330,28 +359,41 @@ impl Blob {
     /// # Errors
     /// [`Error::TooLarge`] without the memory for two headers.
     pub fn equals(&self, other: &Self) -> Result<bool> {
-        // With equal headers there are as many levels in each.
-        let mut levels = self.stack.levels().zip(other.stack.levels());
-        Ok(self.header(false, None)? == other.header(false, None)?
-            && self.stack.base().as_bytes() == other.stack.base().as_bytes()
-            && levels.all(|(level, other)| level.as_bytes() == other.as_bytes()))
+        if self.header(false, None)? != other.header(false, None)? {
+            return Ok(false);
+        }
+        // There are as many parts in each.
+        let mut parts = Vec::new();
+        self.payload(&mut |part| push(&mut parts, part))?;
+        let (mut at, mut are_equal) = (0, true);
+        other.payload(&mut |part| {
+            are_equal &= parts.get(at).is_some_and(|other| *other == part);
+            at += 1;
+            Ok(())
+        })?;
+        Ok(are_equal)
     }
 
-    /// The parts of the payload: the base's bytes, then each level's.
-    fn payload(&self) -> impl Iterator<Item = &[u8]> {
-        let levels = self.stack.levels().map(RibbonFilter::as_bytes);
-        std::iter::once(self.stack.base().as_bytes()).chain(levels)
+    /// Hands the parts of the payload to `run`: the base's bytes, then each level's.
+    fn payload<'a>(&'a self, run: &mut dyn FnMut(&'a [u8]) -> Result<()>) -> Result<()> {
+        run(self.stack.base().as_bytes())?;
+        self.stack.each_level(&mut |level| run(level.as_bytes()))
     }
 
     /// The length of the whole, if the payload starts at `start`.
     fn length(&self, start: usize) -> u64 {
-        let levels = self.stack.levels().map(|level| level.byte_length() as u64).sum::<u64>();
-        (start + CHECKSUM) as u64 + self.stack.base().byte_length() as u64 + levels
+        let mut length = (start + CHECKSUM) as u64 + self.stack.base().byte_length() as u64;
+        let added = self.stack.each_level(&mut |level| {
+            length += level.byte_length() as u64;
+            Ok(())
+        });
+        debug_assert!(added.is_ok());
+        length
     }
 
     /// What the bytes before the payload say, checked field by field: a blob whose filter lacks its bytes, a delta's
     /// parent, and where these bytes start.
-    fn shaped(bytes: &[u8], access: Access) -> Result<(Self, Option<u64>, usize)> {
+    fn shaped(bytes: &[u8], access: Access, names: Names) -> Result<(Self, Option<u64>, usize)> {
         let there = bytes.len().min(MAGIC.len());
         if bytes[..there] != MAGIC[..there] {
             return Err(Error::NotAFilter);
@@ -371,12 +413,14 @@ impl Blob {
         let profile = cursor.u8();
         cursor.rule(profile <= 2, PROFILE_RULE);
         let flags = cursor.u16();
-        cursor.rule(flags & !ALL_FLAGS == 0, "the flags must be a sum of 1, 2, 4, 8, 16, 32 and 64");
+        cursor.rule(flags & !ALL_FLAGS == 0, "the flags must be a sum of 1, 2, 4, 8, 16, 32, 64 and 128");
         let options = flags & Profile::FLAGS;
         cursor.rule(profile == 2 || options == 0, "only the profile password has options");
         let slotted = flags & HAS_SLOTS != 0;
         let may_be_slotted = profile == 1 && [Kind::Ribbon.number(), DELTA].contains(&kind);
         cursor.rule(!slotted || may_be_slotted, SLOTS_RULE);
+        let tagged = flags & HAS_TAGS != 0;
+        cursor.rule(!tagged || [Kind::Ribbon.number(), DELTA].contains(&kind), TAGS_RULE);
         let seed = cursor.u64();
         let check = if flags & IS_KEYED != 0 { Some(cursor.u64()) } else { None };
         // Once it is there, since a cursor without bytes gives zeros.
@@ -394,6 +438,14 @@ impl Blob {
         };
         cursor.done()?;
         let base = base?;
+        let mut tagging = if tagged { Some(Tagging::default()) } else { None };
+        if let Some(tagging) = &mut tagging {
+            tagging.elsewhere = names.len();
+            tagging.names = shared(names)?;
+            if !is_delta {
+                tagging.base = Some(shared(cursor.tags(hashing, BASE_SALT)?)?);
+            }
+        }
         if let Filter::Foreign(foreign) = &base {
             let holds =
                 flags & (HAS_LAYERS | IS_KEYED) == 0 && (profile == 0 || foreign.keys().width().is_none());
@@ -404,6 +456,9 @@ impl Blob {
         }
         let name = if flags & HAS_NAME != 0 { Some(cursor.name()?) } else { None };
         let created_at = if flags & HAS_CREATED_AT != 0 { Some(cursor.u64()) } else { None };
+        if let Some(tagging) = &mut tagging {
+            tagging.counts = cursor.counts()?;
+        }
         let mut layers = Vec::new();
         let mut count = 0;
         if flags & HAS_LAYERS != 0 {
@@ -411,12 +466,15 @@ impl Blob {
             count = cursor.u32();
             cursor.rule(total > 0 || is_delta && count == 0, "there must be at least one layer");
             for _ in 0..total {
-                push(&mut layers, shared(cursor.layer(hashing)?)?)?;
+                push(&mut layers, shared(cursor.layer(hashing, tagged)?)?)?;
             }
         }
         cursor.done()?;
         let profile = Profile::from_number(profile, options).ok_or(Error::rule(PROFILE_RULE))?;
-        let stack = Stack::from_parts(base, layers, count)?;
+        let mut stack = Stack::from_parts(base, layers, count)?;
+        if let Some(tagging) = tagging {
+            stack = stack.tagged(tagging)?;
+        }
         Ok((Blob { profile, name, created_at, stack, id: None }, parent, cursor.at()))
     }
 
@@ -432,7 +490,8 @@ impl Blob {
             | if created_at.is_some() { HAS_CREATED_AT } else { 0 }
             | if self.stack.layers().is_empty() && parent.is_none() { 0 } else { HAS_LAYERS }
             | if check.is_some() { IS_KEYED } else { 0 }
-            | if base.hashing().is_slotted() { HAS_SLOTS } else { 0 };
+            | if base.hashing().is_slotted() { HAS_SLOTS } else { 0 }
+            | if self.stack.is_tagged() { HAS_TAGS } else { 0 };
         let may_be_slotted = self.profile == Profile::Url && base.kind() == Kind::Ribbon;
         Error::unless(flags & HAS_SLOTS == 0 || may_be_slotted, SLOTS_RULE)?;
         let mut fields = Fields::default();
@@ -472,6 +531,9 @@ impl Blob {
                 fields.f64(ribbon.fpr());
                 fields.stages(ribbon);
                 fields.slots(ribbon.hashing(), ribbon.slots());
+                if let Some(tagging) = self.stack.tagging() {
+                    tagging.base.iter().for_each(|tags| fields.tags(tags));
+                }
             }
             (None, Filter::Foreign(foreign)) => {
                 fields.u8(foreign.scheme() as u32);
@@ -495,6 +557,9 @@ impl Blob {
         if let Some(time) = created_at {
             fields.u64(time);
         }
+        if let Some(tagging) = self.stack.tagging() {
+            fields.counts(&tagging.counts);
+        }
         if flags & HAS_LAYERS != 0 {
             fields.u8(self.stack.layers().len() as u32);
             // A delta that changes nothing but the description has none, and counts nothing.
@@ -508,9 +573,9 @@ impl Blob {
                 fields.slots(base.hashing(), layer.slots());
                 fields.u8(layer.levels().len() as u32);
                 for level in layer.levels() {
-                    fields.u32(level.count());
-                    fields.stages(level);
+                    fields.level(level);
                 }
+                layer.tags().into_iter().for_each(|tags| fields.tags(tags));
             }
         }
         fields.finish()
@@ -523,6 +588,11 @@ impl Fields {
         if hashing.is_slotted() {
             self.u32(slots.bits());
         }
+    }
+
+    fn level(&mut self, level: &RibbonFilter) {
+        self.u32(level.count());
+        self.stages(level);
     }
 
     #[cfg_attr(target_arch = "wasm32", inline(never))]
@@ -618,7 +688,7 @@ impl Cursor<'_> {
 
     /// A layer whose levels lack their bytes.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn layer(&mut self, hashing: Hashing) -> Result<Layer> {
+    fn layer(&mut self, hashing: Hashing, tagged: bool) -> Result<Layer> {
         let kind = self.u8();
         self.rule(matches!(kind, 1 | 2), "a layer must be 1 (include) or 2 (exclude)");
         let kind = if kind == 1 { LayerKind::Include } else { LayerKind::Exclude };
@@ -626,13 +696,20 @@ impl Cursor<'_> {
         let (slots, total) = (self.slots(hashing, false), self.u8());
         let mut levels = Vec::new();
         for i in 0..usize::from(total) {
-            let count = self.u32();
-            let level = self.ribbon(count, level_fpr(fpr, i), hashing);
-            self.done()?;
-            push(&mut levels, level?)?;
+            push(&mut levels, self.level(level_fpr(fpr, i), hashing)?)?;
         }
         self.done()?;
-        Layer::from_parts(kind, salt, fpr, slots, levels)
+        let layer = Layer::from_parts(kind, salt, fpr, slots, levels)?;
+        Ok(if tagged && kind == LayerKind::Include { layer.tagged(self.tags(hashing, salt)?) } else { layer })
+    }
+
+    /// A level without its bytes.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn level(&mut self, fpr: f64, hashing: Hashing) -> Result<RibbonFilter> {
+        let count = self.u32();
+        let level = self.ribbon(count, fpr, hashing);
+        self.done()?;
+        level
     }
 
     fn name(&mut self) -> Result<String> {

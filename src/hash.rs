@@ -245,10 +245,22 @@ pub(crate) fn sha1(bytes: &[u8]) -> [u8; 20] {
 }
 
 /// The [`digest`] with seed 0 of bytes that are in several parts.
-pub(crate) fn digest_of_parts<'a>(parts: impl Iterator<Item = &'a [u8]>) -> u64 {
-    let mut hasher = XxHash64::with_seed(0);
-    parts.for_each(|part| hasher.write(part));
-    hasher.finish()
+pub(crate) struct PartsDigest(XxHash64);
+
+impl PartsDigest {
+    pub(crate) fn of(first: &[u8]) -> Self {
+        let mut digest = PartsDigest(XxHash64::with_seed(0));
+        digest.add(first);
+        digest
+    }
+
+    pub(crate) fn add(&mut self, part: &[u8]) {
+        self.0.write(part);
+    }
+
+    pub(crate) fn finish(&self) -> u64 {
+        self.0.finish()
+    }
 }
 
 /// The [`digest`] with seed 0 of bytes that still grow at their end.

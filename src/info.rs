@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::filters::foreign::Format;
 use crate::filters::{Filter, ForeignFilter};
 use crate::format::Blob;
+use crate::layers::Stack;
 use crate::params::power;
 use crate::profile::Profile;
 use crate::vectors::push;
@@ -52,6 +53,11 @@ pub struct FilterInfo<'a> {
     pub seed: u64,
     /// Whether the digests depend on a secret, which isn't in the blob.
     pub keyed: bool,
+    /// The names of the tags that members may have, by their numbers, and how many have each; none for a filter without
+    /// tags. A name may be there without a member.
+    // As `foreign`.
+    #[cfg_attr(all(feature = "reader", target_arch = "wasm32"), serde(skip))]
+    pub tags: Option<Vec<TagInfo<'a>>>,
     /// The number of layers over the base filter: those of updates and allowlists, and one if a list of URLs was built in
     /// two groups.
     pub layers: u32,
@@ -71,6 +77,31 @@ pub struct FilterInfo<'a> {
     /// The blob's checksum, which tells blobs apart. In JSON it has 16 hexadecimal digits.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::hexadecimal"))]
     pub id: u64,
+}
+
+/// A tag, and how many members have it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(
+    all(feature = "serde", not(all(feature = "reader", target_arch = "wasm32"))),
+    derive(serde::Serialize)
+)]
+pub struct TagInfo<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The number of members; none in a part of a sharded filter, which doesn't say.
+    pub count: Option<u32>,
+}
+
+/// The tags of a filter.
+fn tags(stack: &Stack) -> Result<Option<Vec<TagInfo<'_>>>> {
+    if !stack.is_tagged() {
+        return Ok(None);
+    }
+    let mut tags = Vec::new();
+    for (name, count) in stack.tag_counts() {
+        push(&mut tags, TagInfo { name, count })?;
+    }
+    Ok(Some(tags))
 }
 
 /// A parameter of a foreign filter.
@@ -215,6 +246,8 @@ impl<'a> FilterInfo<'a> {
             byte_length,
             seed: filter.seed(),
             keyed: filter.hashing().is_keyed(),
+            // As `foreign`.
+            tags: if cfg!(all(feature = "reader", target_arch = "wasm32")) { None } else { tags(stack)? },
             layers: stack.layers().len() as u32,
             foreign: match filter {
                 Filter::Foreign(foreign) => Some(parameters(foreign)?),

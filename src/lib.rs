@@ -68,7 +68,7 @@ pub use filters::{
 pub use format::Blob;
 pub use info::FilterInfo;
 pub use kind::{Kind, Recipe};
-pub use layers::{Layer, LayerKind, Stack, Update};
+pub use layers::{Layer, LayerKind, Stack, Tagged, TaggedUpdate, Tags, Update};
 pub use profile::Profile;
 
 /// The Rust code of docs/rust.md, run as a test.

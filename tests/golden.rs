@@ -13,7 +13,7 @@ use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::interop::{self, Builder, Format, Options};
 use bloom_wasm::{
     Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Delta, Kind, RibbonFilter, ScalableBloomFilter,
-    Stack, Update, hash,
+    Stack, Tagged, TaggedUpdate, Update, hash,
 };
 
 fn key(i: u64) -> String {
@@ -251,6 +251,100 @@ fn slots() {
 
     let keyed = build(&mixed, Hashing::keyed(&secret(), 42).with_slots());
     check("keyed-slots", keyed, mixed, 60_000..90_000);
+}
+
+/// The tags of `key-i` in most files.
+fn kinds(i: u64) -> Vec<&'static str> {
+    let is_phishing = !i.is_multiple_of(100) && ![7, 8].contains(&(i % 10));
+    let tags = [
+        (is_phishing, "phishing"),
+        (i % 10 > 6, "malware"),
+        (i > 999, "spam"),
+        ((100..120).contains(&i), "spam"),
+    ];
+    tags.into_iter().filter_map(|(has, tag)| has.then_some(tag)).collect()
+}
+
+/// `kinds` before there was any spam.
+fn old_kinds(i: u64) -> Vec<&'static str> {
+    kinds(i).into_iter().filter(|tag| *tag != "spam").collect()
+}
+
+fn tagged(
+    names: &[&str],
+    keys: &[u64],
+    of: impl Fn(u64) -> Vec<&'static str>,
+    digest: impl Fn(u64) -> u64,
+) -> Tagged {
+    let list = |name: &&str| {
+        let on = keys.iter().copied().filter(|&i| of(i).contains(name));
+        ((*name).to_owned(), on.map(&digest).collect())
+    };
+    Tagged::new(names.iter().map(list).collect(), keys.iter().copied().map(&digest).collect()).unwrap()
+}
+
+/// Members have their tags, and strangers that are there those of the file, a line each: the key's number and its tags.
+fn check_tags(
+    name: &str,
+    blob: Blob,
+    members: &[u64],
+    of: impl Fn(u64) -> Vec<&'static str>,
+    strangers: Range<u64>,
+) {
+    check(name, blob, members.iter().copied(), strangers.clone());
+    let read = decode(stored(&path(&format!("{name}.bloom")))).unwrap();
+    let tags = |i| read.filter().tags(key_in(name, i).as_bytes()).unwrap();
+    for &i in members {
+        assert_eq!(tags(i), of(i), "{name}: the tags of {i}");
+    }
+    let present =
+        strangers.filter(|&i| read.filter().has(key_in(name, i).as_bytes()) && !members.contains(&i));
+    let found: String = present.map(|i| format!("{i} {}\n", tags(i).join(" "))).collect();
+    let file = path(&format!("{name}.tags"));
+    if std::env::var("GOLDEN").is_ok_and(|value| value == "write") && !file.exists() {
+        fs::write(&file, &found).unwrap();
+    }
+    assert_eq!(String::from_utf8(stored(&file)).unwrap(), found, "{name}: other tags");
+}
+
+#[test]
+fn tags() {
+    let names = ["phishing", "malware"];
+    let keys: Vec<u64> = (0..1000).collect();
+    let plain = |i| hash::digest(42, key(i).as_bytes());
+    let build = |tagged: &Tagged, fpr, hashing| Stack::build_tagged(tagged, None, fpr, hashing).unwrap();
+    let parent = Blob::from(build(&tagged(&names, &keys, old_kinds, plain), 0.01, Hashing::from(42)));
+    check_tags("tags", parent.clone(), &keys, old_kinds, 1000..3000);
+    let empty = build(&tagged(&names, &[], old_kinds, plain), 0.01, 42.into());
+    check_tags("tags-empty", empty.into(), &[], old_kinds, 1000..1010);
+
+    // 97 of 100 keys have the same set.
+    let rare = |i: u64| if i.is_multiple_of(33) { vec!["common", "rare"] } else { vec!["common"] };
+    let skewed = build(&tagged(&["common", "rare"], &keys, rare, plain), 0.01, 42.into());
+    assert!(skewed.base_tags().unwrap().default_filter().is_some());
+    check_tags("tags-default", skewed.into(), &keys, rare, 1000..3000);
+
+    let mut child = parent.clone();
+    let live: Vec<u64> = (50..1050).collect();
+    let removed: Vec<u64> = (0..50).map(plain).collect();
+    let live_tags = tagged(&["spam", "phishing", "malware"], &live, kinds, plain);
+    let update = TaggedUpdate { live: &live_tags, removed: &removed, allowed: &[], fpr: 0.2 };
+    child.filter_mut().update_tagged(update).unwrap();
+    child.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
+    check_tags("tags-child", child.clone(), &live, kinds, 0..3000);
+    check_delta("tags.delta", &parent, &child);
+
+    let hashing = Hashing::keyed(&secret(), 42);
+    let keyed = tagged(&names, &keys, old_kinds, |i| hashing.digest(key(i).as_bytes()));
+    check_tags("keyed-tags", build(&keyed, 0.01, hashing).into(), &keys, old_kinds, 1000..3000);
+
+    let hashing = Hashing::from(42).with_slots();
+    let mixed: Vec<u64> = (0..60_000).filter(|i| i % 30 == 0 || *i < 300).collect();
+    let shapes = |i: u64| if i.is_multiple_of(30) { vec!["hosts"] } else { vec!["others"] };
+    let urls = tagged(&["hosts", "others"], &mixed, shapes, |i| hashing.digest(url_key(i).as_bytes()));
+    let urls = build(&urls, 0.02, hashing);
+    assert_eq!(urls.layers().len(), 1);
+    check_tags("tags-slots", Blob::new(Profile::Url, urls), &mixed, shapes, 60_000..90_000);
 }
 
 /// Each kind under a secret, and a delta.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bloom_wasm::hash::{Hashing, Secret, digest};
 use bloom_wasm::{
     Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, Filter, Kind, Profile, RibbonFilter,
-    ScalableBloomFilter, Stack, Update,
+    ScalableBloomFilter, Stack, Tagged, TaggedUpdate, Update,
 };
 use peak_alloc::PeakAlloc;
 
@@ -42,7 +42,22 @@ fn blobs() -> Vec<Vec<u8>> {
         Stack::build(Kind::Ribbon.into(), &mut urls[..2].to_vec(), None, 0.1, slotted).unwrap();
     let update = Update { live: &urls[1..], removed: &urls[..1], allowed: &[], fpr: 0.1 };
     urls_with_layers.update(update).unwrap();
-    let blobs: [Blob; 13] = [
+    let tagged = |keys: &[u64], tags: [u64; 2]| {
+        let list = |tag: u64| keys.iter().copied().filter(|key| key % 3 == tag).collect();
+        Tagged::new(tags.map(|tag| (format!("tag-{tag}"), list(tag))).into(), keys.to_vec()).unwrap()
+    };
+    let mut tags = Stack::build_tagged(&tagged(&all[..30], [0, 1]), None, 0.1, 0).unwrap();
+    let plain_tags = tags.clone();
+    let update =
+        TaggedUpdate { live: &tagged(&all[10..], [1, 2]), removed: &all[..10], allowed: &[7], fpr: 0.1 };
+    tags.update_tagged(update).unwrap();
+    assert!(tags.layers().len() >= 2);
+    // With a default filter.
+    let mut few = digests(400);
+    let rare = ["rare", "rarer"].map(|name| (name.to_owned(), few.split_off(few.len() - 5)));
+    let skewed = Stack::build_tagged(&Tagged::new(rare.into(), few).unwrap(), None, 0.5, 0).unwrap();
+    assert!(skewed.base_tags().unwrap().default_filter().is_some());
+    let blobs: [Blob; 16] = [
         plain.into(),
         odd.into(),
         named,
@@ -56,6 +71,9 @@ fn blobs() -> Vec<Vec<u8>> {
         BloomFilter::from_digests(&mut keyed.clone(), 0.01, hashing).unwrap().into(),
         keyed_layers.into(),
         Blob::new(Profile::Url, urls_with_layers),
+        plain_tags.into(),
+        tags.into(),
+        skewed.into(),
     ];
     blobs.map(|blob| blob.encode().unwrap()).to_vec()
 }
@@ -97,6 +115,9 @@ fn try_decode(bytes: &[u8]) -> Result<Blob, Error> {
     let _ = (blob.filter().estimated_fpr(), blob.filter().estimated_count());
     (0..64_u64).for_each(|i| {
         blob.filter().has(&i.to_le_bytes());
+        // Whoever lies about tags gets some of them, or is refused before.
+        let tags = blob.filter().tags(&i.to_le_bytes());
+        assert_eq!(tags.is_ok(), blob.filter().is_tagged());
     });
     assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has one form only");
     assert_eq!(expected_length(bytes), Ok(Some(bytes.len() as u64)));
@@ -307,6 +328,71 @@ fn fit(bytes: &mut Vec<u8>, mut more: impl FnMut() -> u8) {
     }
 }
 
+/// Dictionaries of tags that lie, under a checksum that fits, are refused; and long ones take no longer than they are.
+#[test]
+fn dictionaries_that_lie() {
+    /// What follows the parameters of a ribbon filter without keys.
+    fn code(dictionary: &[u8]) -> Result<(), &'static str> {
+        let head = [0xb5, 0x42, 0x4c, 0x4d, 1, 5, 0, 128, 0].into_iter().chain([0; 8]).chain([0; 4]);
+        let mut bytes: Vec<u8> = head.chain(0.01_f64.to_le_bytes()).chain([0, 0]).collect();
+        bytes.extend(dictionary);
+        bytes.extend([0; 8]);
+        reseal(&mut bytes);
+        try_decode(&bytes).map(drop).map_err(|error| error.code())
+    }
+    let bad = Err("invalid_parameter");
+    // No name, one set, and no counts.
+    assert_eq!(code(&[0, 0, 1, 0, 0, 0, 0, 0, 0]), Ok(()));
+    assert_eq!(code(&[1, 1, b'a', 0, 1, 0, 1, 0, 0, 0, 0, 1, 9, 0, 0, 0]), Ok(()));
+    for dictionary in [
+        &[1, 0, 0, 1, 0, 0, 0, 0, 0, 0][..],                  // an empty name
+        &[1, 1, 0xff, 0, 1, 0, 0, 0, 0, 0, 0],                // a name that isn't text
+        &[2, 1, b'a', 1, b'a', 0, 1, 0, 0, 0, 0, 0, 0],       // a name twice
+        &[0, 33, 1, 0],                                       // too long a code
+        &[0, 0, 0, 0, 0, 0, 0, 0],                            // no set
+        &[0, 0, 2, 0, 0, 0, 0, 0, 0, 0],                      // two sets without bits
+        &[0, 0, 1, 0, 1, 0, 0, 0, 0, 0],                      // a number without a name
+        &[2, 1, b'a', 1, b'b', 0, 1, 0, 2, 1, 0, 0, 0, 0, 0], // numbers that don't ascend
+        &[2, 1, b'a', 1, b'b', 0, 1, 0, 2, 0, 0, 0, 0, 0, 0], // a number twice
+        &[0, 0, 1, 0, 0, 1, 0, 0, 0],                         // no such default set
+        &[0, 0, 1, 0, 0, 0, 0, 2, 0],                         // neither with a default filter nor without
+        &[0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0],             // a count without a name
+        &[1, 1, b'a', 1, 0, 0, 1, 0, 0, 0, 0, 0, 0],          // codes that aren't complete
+        &[1, 1, b'a', 1, 0, 0, 3, 0, 0, 1, 0, 0, 0, 0, 0],    // more than there can be
+        &[1, 1, b'a', 1, 1, 0, 0, 0, 0, 0, 0, 0, 0],          // no code of the longest
+        &[1, 1, b'a', 1, 0, 0, 2, 0, 1, 0, 0, 0, 0, 0],       // sets that don't ascend
+        &[1, 1, b'a', 1, 0, 0, 2, 0, 0, 0, 0, 0, 0],          // a set twice
+    ] {
+        assert_eq!(code(dictionary), bad, "{dictionary:?}");
+    }
+    // A default filter, and none to read codes from.
+    let filter: Vec<u8> =
+        [&[0, 0, 1, 0, 0, 0, 0, 1][..], &0.5_f64.to_le_bytes(), &[1, 0, 0, 0, 0, 1, 8, 0, 0, 0, 0]].concat();
+    assert_eq!(code(&[&filter[..], &[0; 1]].concat()), bad);
+
+    // As many sets as there can be, each as long as it can be, in as many codes as possible: 16 MiB.
+    let mut dictionary = vec![255];
+    for i in 0..255_u8 {
+        dictionary.extend([2, b'a' + i / 16, b'a' + i % 16]);
+    }
+    dictionary.push(16);
+    let mut lengths = [0_u16; 17];
+    (lengths[1], lengths[16]) = (1, 1 << 15);
+    dictionary.extend(lengths.iter().flat_map(|count| count.to_le_bytes()));
+    let all: Vec<u8> = (0..255).collect();
+    for i in 0..=1_u32 << 15 {
+        // The last numbers differ.
+        let set: Vec<u8> = all.iter().copied().filter(|&j| j < 239 || i >> (254 - j) & 1 == 0).collect();
+        dictionary.push(set.len() as u8);
+        dictionary.extend(set);
+    }
+    let start = std::time::Instant::now();
+    let length = dictionary.len();
+    let _ = code(&dictionary);
+    let taken = start.elapsed();
+    assert!(taken.as_secs() < 5, "{length} bytes take {taken:?}");
+}
+
 #[test]
 fn mutations_of_every_kind() {
     let names = [
@@ -323,6 +409,9 @@ fn mutations_of_every_kind() {
         "keyed",
         "keyed layers",
         "URLs with slots, and layers",
+        "tags",
+        "tags and layers",
+        "tags with a default filter",
     ];
     let blobs = blobs();
     assert_eq!(names.len(), blobs.len());

@@ -128,7 +128,8 @@ def slot(key):
 
 # Sections 2, 4, 5 and 8: the blob.
 
-def decode(blob, secret=None):
+def decode(blob, secret=None, names=()):
+    """`names` are those of the tags of a sharded filter, for its shards (section 13)."""
     blob = bytes(blob)
     at = Cursor(blob)
     need(blob[:4] == MAGIC[:len(blob)], "magic", "not_a_filter")  # steps 1 to 3
@@ -136,7 +137,7 @@ def decode(blob, secret=None):
     need(at.get("B") == 1, "version", "unsupported_version")
     kind = at.get("B")
     need(kind in KINDS, "kind", "unsupported_kind")
-    return KINDS[kind](kind, at, secret)
+    return KINDS[kind](kind, at, secret, names)
 
 
 class Filter:
@@ -144,10 +145,14 @@ class Filter:
 
     count = None
 
-    def __init__(self, kind, at, secret):
+    tags = None
+
+    def __init__(self, kind, at, secret, names):
         self.kind, self.secret = kind, secret
         self.header(at)
         self.parameters(at)
+        if self.flags & TAGS and self.kind != 7:
+            self.tags = Tags(at, 2**32 - 256)
         self.metadata = at.at  # section 5
         self.name = self.created = None
         if self.flags & NAME:
@@ -157,12 +162,17 @@ class Filter:
                 raise Error("invalid_parameter", "name") from None
         if self.flags & CREATED:
             self.created = at.get("Q")
+        self.counts = [at.get("I") for _ in range(at.get("B"))] if self.flags & TAGS else []
         self.table = at.at
         self.layers = []
         if self.flags & LAYERS:
             self.read_layers(at)
         self.start = at.at
-        parts = [self] + [level for layer in self.layers for level in layer.levels]
+        self.tag_names = list(names)
+        if self.tags:
+            self.check_names()
+        parts = [self] + (self.tags.levels if self.tags else [])
+        parts += [level for layer in self.layers for level in layer.levels + (layer.tags.levels if layer.tags else [])]
         end = self.start + sum(part.size for part in parts)
         need(len(at.blob) >= end + 8, "payload", "truncated")  # step 5
         payloads = [at.take(part.size) for part in parts]
@@ -181,7 +191,7 @@ class Filter:
         need(self.flags < 256, "flags")
         need(not self.options or self.profile == PASSWORD, "options of passwords")
         need(not self.flags & SLOTS or self.profile == URL and self.kind in (5, 7), "slots")
-        need(not self.flags & TAGS, "tags")  # section 13
+        need(not self.flags & TAGS or self.kind in (5, 7), "tags")
         need(self.kind != 7 or self.flags & LAYERS, "a delta has a table of layers")
         self.seed = at.get("Q")
         if self.flags & KEYED:
@@ -196,7 +206,15 @@ class Filter:
         n, self.count = at.get("BI")
         need(n or self.kind == 7, "no layers")
         need(n or not self.count, "keys without new layers")
-        self.layers = [Layer(at, self.flags & SLOTS) for _ in range(n)]
+        self.layers = [Layer(at, self.flags & SLOTS, self.flags & TAGS) for _ in range(n)]
+
+    def check_names(self):
+        """Section 13: what takes the names of all parts."""
+        for tags in [self.tags] + [layer.tags for layer in self.layers if layer.tags]:
+            self.tag_names += tags.names
+            need(all(number < len(self.tag_names) for tags in tags.sets for number in tags), "a number without a name")
+        need(len(self.tag_names) <= 255 and len(set(self.tag_names)) == len(self.tag_names), "names of tags")
+        need(len(self.counts) <= len(self.tag_names), "numbers of members")
 
     def digest(self, key):
         d = digest(key, self.seed, self.secret)
@@ -204,12 +222,21 @@ class Filter:
 
     def has(self, key):
         """Whether a key is maybe present."""
-        d = self.digest(key)
+        return self.part(self.digest(key)) is not None
+
+    def part(self, d):
+        """What answers *maybe present*: an include, or the filter itself; None if the key is absent."""
         for layer in reversed(self.layers):
             answer = layer.answer(d)
             if answer is not None:
-                return answer
-        return self.holds(d)
+                return layer if answer else None
+        return self if self.holds(d) else None
+
+    def tags_of(self, key):
+        """The tags of a key, in the order of their numbers."""
+        d = self.digest(key)
+        part = self.part(d)
+        return [self.tag_names[number] for number in part.tags.of(d)] if part else []
 
 
 # Section 6.1
@@ -464,8 +491,61 @@ def salted(d, salt, i):
     return z ^ z >> 32
 
 
+# Section 13
+
+class Tags:
+    """The tags of a base or an include."""
+
+    def __init__(self, at, salt):
+        self.salt = salt
+        try:
+            self.names = [at.take(at.get("B")).decode() for _ in range(at.get("B"))]
+        except UnicodeDecodeError:
+            raise Error("invalid_parameter", "name of a tag") from None
+        need(all(self.names), "an empty name")
+        longest = at.get("B")
+        need(longest <= 32, "longest code")
+        counts = [at.get("H") for _ in range(longest + 1)]
+        need(sum(c << 32 - n for n, c in enumerate(counts)) == 2**32 and counts[-1], "codes")
+        need(sum(counts) <= 65535, "sets")
+        self.sets = [tuple(at.take(at.get("B"))) for _ in range(sum(counts))]
+        need(all(list(numbers) == sorted(set(numbers)) for numbers in self.sets), "a set")
+        self.codes, code, done = {}, 0, 0
+        for length, count in enumerate(counts):
+            code *= 2
+            for i in range(count):
+                self.codes[length, code + i] = self.sets[done + i]
+                need(i == 0 or self.sets[done + i - 1] < self.sets[done + i], "the order of sets")
+            code, done = code + count, done + count
+        default = at.get("H")
+        need(default < len(self.sets), "default set")
+        self.default = self.sets[default]
+        has_filter = at.get("B")
+        need(has_filter <= (longest > 0), "default filter")
+        self.filter = level(at, rate(at.get("d"))) if has_filter else None
+        self.code = level(at, 0.5) if longest else None
+        self.levels = [level for level in (self.filter, self.code) if level]
+
+    def of(self, d):
+        if self.filter and not self.filter.holds(salted(d, self.salt, 2)):
+            return self.default
+        code = 0
+        for j in range(33):
+            if (j, code) in self.codes:
+                return self.codes[j, code]
+            code = 2 * code + self.code.holds(salted(d, self.salt, 3 + j))
+        raise AssertionError("codes that aren't complete")
+
+
+def level(at, fpr):
+    keys, attempt, stages = at.get("IBB")
+    need(keys >= 1, "keys of a level")
+    need(1 <= stages <= 4, "stages of a level")
+    return Stages(fpr, attempt, rows(at, stages))
+
+
 class Layer:
-    def __init__(self, at, slots):
+    def __init__(self, at, slots, tagged):
         self.type, self.salt, self.fpr = at.get("BId")
         need(self.type in (INCLUDE, EXCLUDE), "type of a layer")
         rate(self.fpr)
@@ -473,12 +553,8 @@ class Layer:
         need(self.map != 0, "map of a layer")
         levels = at.get("B")
         need(levels == 1 or levels == 2 and self.type == EXCLUDE, "levels")
-        self.levels = []
-        for i in range(levels):
-            keys, attempt, stages = at.get("IBB")
-            need(keys >= 1, "keys of a level")
-            need(1 <= stages <= 4, "stages of a level")
-            self.levels.append(Stages(self.fpr if i == 0 else 0.5, attempt, rows(at, stages)))
+        self.levels = [level(at, self.fpr if i == 0 else 0.5) for i in range(levels)]
+        self.tags = Tags(at, self.salt) if tagged and self.type == INCLUDE else None
 
     def answer(self, d):
         """Present, absent, or None: the next layer below is asked."""
@@ -529,6 +605,9 @@ def apply(blob, delta, secret=None):
         table = struct.pack("<BI", layers, count) + blob[parent.table + 5:parent.start]
         table += delta[child.table + 5:child.start]
     head = blob[:7] + struct.pack("<H", flags) + blob[9:parent.metadata] + delta[child.metadata:child.table]
+    if parent.flags & TAGS:
+        parent.layers, parent.counts, parent.tag_names = parent.layers + child.layers, child.counts, []
+        parent.check_names()
     return seal(head + table + blob[parent.start:-8] + delta[child.start:-8])
 
 
@@ -880,7 +959,7 @@ SECRET = bytes(range(16))
 NAMED = {"name": "golden", "created": 1700000000000}
 GOLDEN = {}  # name: what the page says of it
 CHILDREN = {"ribbon": ("ribbon", "ribbon-child"), "keyed": ("keyed-ribbon", "keyed-child"),
-            "slots": ("slots-one", "slots-child")}  # delta: parent, child
+            "slots": ("slots-one", "slots-child"), "tags": ("tags", "tags-child")}  # delta: parent, child
 
 
 def golden(names, kind, members=range(1000), asked=range(1000, 3000), absent=(), key="key-{}".format, seed=42, **other):
@@ -938,6 +1017,12 @@ golden("keyed-cuckoo", Cuckoo, **KEYED_42)
 golden("keyed-ribbon", Ribbon, **KEYED_42)
 golden("keyed-child", Ribbon, UPDATED, range(3000), **KEYED_42)
 golden("url", Ribbon, profile=URL)
+golden("tags", Ribbon)
+golden("keyed-tags", Ribbon, **KEYED_42)
+golden("tags-empty", Ribbon, range(0), range(1000, 1010))
+golden("tags-default", Ribbon)
+golden("tags-child", Ribbon, UPDATED, range(3000), **NAMED)
+golden("tags-slots", Ribbon, **TWO)
 golden("slots-one", Ribbon, ONE, range(9000, 30000), key=url, profile=URL)
 golden("slots-two", Ribbon, **TWO)
 golden("slots-child", Ribbon, ONE[20:] + [i for i in range(9000, 9300) if i % 30 == 10], range(30000), key=url,
@@ -946,6 +1031,18 @@ golden("keyed-slots", Ribbon, **TWO, **KEYED_42)
 golden("password-lowercase", Bloom, profile=PASSWORD, options=4)
 golden("password-sha1-layers", Bloom, profile=PASSWORD, options=12, **UPDATES, **NAMED)
 
+
+
+def kinds(i):
+    return [tag for tag, has in [("phishing", i % 100 and i % 10 not in (7, 8)), ("malware", i % 10 > 6)] if has]
+
+
+GOLDEN_TAGS = {
+    "tags": kinds, "keyed-tags": kinds, "tags-empty": kinds,
+    "tags-default": lambda i: ["common"] if i % 33 else ["common", "rare"],
+    "tags-child": lambda i: kinds(i) + (["spam"] if 100 <= i < 120 or i >= 1000 else []),
+    "tags-slots": lambda i: ["others"] if i % 30 else ["hosts"],
+}
 FOLDER = Path(__file__).parent / "golden"
 
 
@@ -990,6 +1087,17 @@ def check_golden(path):
     equal([i for i in absent if has(i)], [], "keys that must be absent")
     listed = [int(line) for line in path.with_suffix(".txt").read_text().split()]
     equal([i for i in asked if has(i)], listed, "the list")
+    equal(filter.tags is not None, path.stem in GOLDEN_TAGS, "tags")
+    if filter.tags:
+        def tags(i):
+            return filter.tags_of(key(i).encode())
+
+        wanted = GOLDEN_TAGS[path.stem]
+        equal([(i, tags(i)) for i in members if tags(i) != wanted(i)], [], "tags of members")
+        strangers = path.with_suffix(".tags").read_text().splitlines()
+        equal([f"{i} {' '.join(tags(i))}" for i in listed if i not in members], strangers, "tags of strangers")
+        counts = [sum(name in wanted(i) for i in members) for name in filter.tag_names]
+        equal(filter.counts, counts, "members with each tag")
 
 
 def check_delta(path):
@@ -1010,6 +1118,8 @@ def check_delta(path):
         for at, change in [(6, b"\2"), (9, b"\0")]:
             wrong = seal(delta[:at] + change + delta[at + 1:-8])
             equal(code(apply, parent, wrong, secret), "incompatible", f"byte {at}")
+    if made.flags & TAGS:  # its names can't come twice, and its metadata counts more than the parent has
+        return
     # Without layers only the metadata changes.
     empty = delta[:made.metadata] + delta[made.metadata:made.table]
     renamed = decode(apply(parent, seal(empty + bytes(5)), secret), secret)
@@ -1130,7 +1240,17 @@ def check_rules():
         rule("bloom", wanted, (at, change))
     for flags in (4, 8, 64, 128, 256, 2**15):
         rule("bloom", bad, (7, u16(3 | flags)))
-        rule("ribbon", bad, (7, u16(flags)))
+        if flags != 128:
+            rule("ribbon", bad, (7, u16(flags)))
+    # Names, longest code, codes of each length, sets, default set, default filter: section 13.
+    at = 35
+    equal(load("tags.bloom")[at:at + 18], b"\2\x08phishing\7malware", "names of tags")
+    for place, change in [(1, b"\0"), (2, b"\xff"), (18, b"\x21"), (18, b"\x20"), (19, u16(1)),
+                          (21, u16(2)), (25, u16(3))]:
+        rule("tags", bad, (at + place, change))
+    sets = at + 19 + 2 * (load("tags.bloom")[at + 18] + 1)
+    rule("tags", bad, (sets + 1, b"\2"))
+    rule("tags", bad, (decode(load("tags.bloom")).metadata, b"\3"))
     rule("bloom", bad, (6, b"\3\xff"), cut=7)  # in the order of the bytes
     rule("bloom", "truncated", (7, b"\xff"), cut=8)
     rule("bloom", "unsupported_version", (4, b"\2\xff\xff"))
@@ -1219,7 +1339,13 @@ def check_rules():
     made = decode(delta)
     equal(code(apply, parent, seal(head + delta[made.table:-8])), "wrong_kind", "layers over kind 6")
     equal(code(decode, seal(delta[:7] + u16(made.flags & ~16) + delta[9:-8])), bad, "a delta without flag 16")
-    equal(code(decode, seal(delta[:7] + u16(made.flags | 128) + delta[9:-8])), bad, "a delta with tags")
+    tags, old = load("tags.delta"), load("tags.bloom")
+    its = decode(tags)
+    equal(its.layers[-1].tags.names, ["spam"], "the name that is new")
+    for name in (b"\7malware", b"\0"):  # known already, or none: so the numbers of the sets are unknown
+        spam = tags.index(b"\4spam", its.table)
+        wrong = seal(tags[:spam] + name + tags[spam + 5:-8])
+        equal(code(apply, old, wrong), bad, "a name that can't be")
 
 
 def check_damage(path, every):

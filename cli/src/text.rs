@@ -4,6 +4,8 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
+use bloom_wasm::Stack;
+
 /// A name and a value.
 pub type Row = (&'static str, String);
 
@@ -55,6 +57,16 @@ pub fn about(keys: f64) -> String {
     } else {
         "too many to tell: every bit is set".to_owned()
     }
+}
+
+/// The tags of a filter, and how many keys have each.
+pub fn tags_in_words(stack: &Stack) -> String {
+    let tags = stack.tag_counts().map(|(name, count)| match count {
+        Some(count) => format!("{name} {}", grouped(count.into())),
+        None => name.to_owned(),
+    });
+    let tags: Vec<_> = tags.collect();
+    if tags.is_empty() { "none".to_owned() } else { tags.join(", ") }
 }
 
 /// A rate in a readable number of digits.

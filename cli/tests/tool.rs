@@ -170,11 +170,13 @@ impl<'a> Commands<'a> {
         let rows = how(&[&self.info, secret].concat(), blob);
         if rows.code == 0 {
             let rows = String::from_utf8(rows.out).unwrap();
-            let names = ["profile", "name", "created", "keys", "capacity", "fpr now", "bits", "hashes"];
             let decoded = decode(blob.to_vec()).unwrap();
             let foreign: &[_] =
                 if matches!(decoded.filter().base(), Filter::Foreign(_)) { &["foreign"] } else { &[] };
-            let names = [&["kind"][..], foreign, &names, &["seed", "keyed", "layers", "size", "id"]].concat();
+            let tags: &[_] = if decoded.filter().is_tagged() { &["tags"] } else { &[] };
+            let first = [&["kind"][..], foreign, &["profile", "name", "created", "keys"], tags].concat();
+            let last = ["capacity", "fpr now", "bits", "hashes", "seed", "keyed", "layers", "size", "id"];
+            let names = [&first[..], &last].concat();
             let starts = rows.lines().zip(&names).all(|(row, name)| row.starts_with(&format!("{name:10}")));
             assert!(starts && rows.lines().count() == names.len(), "{rows}");
         }

@@ -5,9 +5,9 @@
 
 use std::sync::LazyLock;
 
-use bloom_wasm::cli::{Streams, run};
 use bloom_wasm::hash::{Hashing, Secret, digest};
 use bloom_wasm::{Blob, BloomFilter, Delta, Error, Filter, FilterInfo};
+use bloom_wasm_cli::{Streams, run};
 use libfuzzer_sys::fuzz_target;
 
 /// The longest blob that is made to fit its header; all golden files are shorter.
@@ -42,13 +42,18 @@ fn unlocked(bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Whether a blob has the flag of a keyed filter.
+fn is_keyed(bytes: &[u8]) -> bool {
+    bytes.get(7).is_some_and(|flags| flags & 32 != 0)
+}
+
 /// Reads a blob, with the secret if it needs one.
 fn read(bytes: Vec<u8>) -> Result<Blob, Error> {
-    if bytes.get(4) == Some(&2) { Blob::decode_keyed(bytes, &SECRET) } else { Blob::decode(bytes) }
+    if is_keyed(&bytes) { Blob::decode_keyed(bytes, &SECRET) } else { Blob::decode(bytes) }
 }
 
 fn length_of(prefix: &[u8]) -> Result<Option<u64>, Error> {
-    if prefix.get(4) == Some(&2) {
+    if is_keyed(prefix) {
         Blob::expected_length_keyed(prefix, &SECRET)
     } else {
         Blob::expected_length(prefix)
@@ -56,7 +61,7 @@ fn length_of(prefix: &[u8]) -> Result<Option<u64>, Error> {
 }
 
 fn read_delta(bytes: Vec<u8>) -> Result<Delta, Error> {
-    if bytes.get(4) == Some(&2) { Delta::decode_keyed(bytes, &SECRET) } else { Delta::decode(bytes) }
+    if is_keyed(&bytes) { Delta::decode_keyed(bytes, &SECRET) } else { Delta::decode(bytes) }
 }
 
 /// Digests to ask for: both ends, and what the input ends with. After a whole blob these are bytes of their own.
@@ -93,10 +98,16 @@ fn delta(bytes: &[u8], digests: &[u64]) {
     parent.filter_mut().base_mut().unwrap().add_digests(digests).unwrap();
     assert!(matches!(parent.apply(delta.clone()), Err(Error::WrongBase { .. })));
     let mut fitting = bytes[..bytes.len() - CHECKSUM].to_vec();
-    let at = if delta.hashing().is_keyed() { 24 } else { 16 };
+    let at = if delta.hashing().is_keyed() { 25 } else { 17 };
     fitting[at..at + 8].copy_from_slice(&parent.id().unwrap().to_le_bytes());
     fitting.extend(digest(0, &fitting).to_le_bytes());
-    let child = parent.apply(Delta::decode_for(&parent, fitting).unwrap()).unwrap();
+    let applied = parent.apply(Delta::decode_for(&parent, fitting).unwrap());
+    // Only ribbon filters have tags.
+    if bytes[7] & 128 != 0 {
+        assert_eq!(applied, Err(Error::Incompatible));
+        return;
+    }
+    let child = applied.unwrap();
     digests.iter().for_each(|&digest| _ = child.filter().has_digest(digest));
     assert_eq!(read(child.encode().unwrap()).unwrap(), child);
 }
@@ -109,7 +120,8 @@ fn expected_length(bytes: &[u8]) {
         assert!(prefix == Ok(None) || prefix == whole);
     }
     // A table of layers may be longer, and the parts of a foreign filter.
-    if bytes.get(7).is_none_or(|flags| flags & 16 == 0) && bytes.get(5) != Some(&6) {
+    // And a dictionary of tags.
+    if bytes.get(7).is_none_or(|flags| flags & (16 | 128) == 0) && bytes.get(5) != Some(&6) {
         let start = &bytes[..bytes.len().min(512)];
         assert_eq!(length_of(start), whole);
         assert!(bytes.len() < 512 || whole != Ok(None));
@@ -132,6 +144,11 @@ fn decode(bytes: &[u8], digests: &[u64]) -> bool {
     for &digest in digests {
         filter.has_digest(digest);
         filter.has(&digest.to_le_bytes());
+        // Of what is absent there are none.
+        match filter.tags_of_all([digest]) {
+            Ok(tags) => assert!(filter.is_tagged() && (tags.is_empty() || filter.has_digest(digest))),
+            Err(error) => assert!(!filter.is_tagged() && error.code() == "wrong_kind"),
+        }
     }
     assert!((0.0..=1.0).contains(&filter.estimated_fpr()));
     assert!(filter.estimated_count() >= 0.0);
@@ -164,8 +181,8 @@ static KEY: LazyLock<String> = LazyLock::new(|| {
 fn tool(bytes: &[u8]) {
     let secret = if bytes[7] & 32 != 0 { &["--secret-file", &KEY[..]][..] } else { &[] };
     let (command, lines): (&[&str], _) = match bytes[bytes.len() - CHECKSUM] {
-        0..4 => (&["info", "-"], 14..=15),
-        4..8 => (&["info", "-", "--json"], 20..=29),
+        0..4 => (&["info", "-"], 14..=16),
+        4..8 => (&["info", "-", "--json"], 20..=29 + 255 * 4),
         8..12 => (&["check", "-", "key", "http://evil.example/\x1b\n"], 0..=2),
         12..16 => (&["verify", "-", "--members", &LIST, "--absent", &LIST], 4..=4),
         16..20 => (&["verify", "-", "--members", &LIST, "--probes", "9"], 4..=4),

@@ -64,6 +64,11 @@ export interface FilterInfo {
   /** Whether the digests depend on a secret, which isn't in the blob. */
   keyed: boolean;
   /**
+   * The names of the tags that members may have, in the order of `tags(key)`, and how many members have each; null for a
+   * filter without tags. `count` is null where the blob doesn't say. A name may be there without a member.
+   */
+  tags: { name: string; count: number | null }[] | null;
+  /**
    * The number of layers over the base filter: those of updates and allowlists, and one if a list of URLs was built in
    * two groups.
    */

@@ -333,6 +333,26 @@ export class RibbonFilter extends OwnFilter {
     return build("ribbon", keys, options) as RibbonFilter;
   }
 
+  /**
+   * Builds a filter that knows on which lists its keys are: {@link tags} says so. `lists` has the keys of each list under
+   * its name, as in `{ phishing: keys, malware: others }`. A key may be on several. There may be up to 255 lists, and names
+   * have at most 255 bytes of UTF-8. The order of the names counts: it is that in which `tags` gives them.
+   */
+  static fromTagged(lists: { [name: string]: Iterable<Key> }, options?: BuildOptions): RibbonFilter {
+    requireKnown(options, "fromTagged", "ribbon");
+    if (typeof lists !== "object" || lists === null || Symbol.iterator in lists)
+      throw invalidParameter(`lists must be an object with the keys of each list, not ${typeName(lists)}`);
+    const raw = withList("ribbon", readOptions(options), (list) => {
+      for (const [name, keys] of Object.entries(lists)) {
+        for (const key of iterable(keys)) list.push(key);
+        list.tag(name);
+      }
+      list.endTags();
+      return list.build();
+    });
+    return hold(raw) as RibbonFilter;
+  }
+
   /** Like {@link BloomFilter.fromStream}. Building takes at most 32 bytes per key, besides the result. */
   static fromStream(source: KeyStream, options?: BuildOptions & StreamOptions): Promise<RibbonFilter> {
     return buildStream("ribbon", source, options) as Promise<RibbonFilter>;

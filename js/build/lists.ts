@@ -68,6 +68,17 @@ export class List {
     this.#tell(call(() => this.digests.pushLines(bytes)));
   }
 
+  /** Ends the list of keys with a tag: those since the last one. */
+  tag(name: string): void {
+    this.#batch.flush();
+    call(() => this.digests.tag(name));
+  }
+
+  /** Ends the lists of keys with tags. */
+  endTags(): void {
+    call(() => this.digests.endTags());
+  }
+
   /** Adds all keys to a filter or, if that fails, none of them. Returns how many were new. */
   addTo(filter: RawFilter): number {
     this.#batch.flush();

@@ -129,9 +129,14 @@ const ofKinds: { [kind: string]: { [name: string]: { [option: string]: 1 } } } =
 const others = { from: building, fromStream: streaming, ...ofKinds.counting, ...ofKinds.scalable };
 
 /** Refuses options that nobody knows, of a kind's `from`, `fromStream` or empty filter. */
-export function requireKnown(options: unknown, maker: "from" | "fromStream" | "an empty filter", kind: string): void {
+export function requireKnown(
+  options: unknown,
+  maker: "from" | "fromTagged" | "fromStream" | "an empty filter",
+  kind: string,
+): void {
   const makers = {
     from: building,
+    fromTagged: building,
     fromStream: { ...building, ...streaming },
     "an empty filter": kind === "scalable" ? { ...seeding, fpr: 1 as const } : seeding,
   };

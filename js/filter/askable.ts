@@ -29,6 +29,10 @@ export interface AskableFilter<K extends AnyKey = Key> extends Disposable {
   hasUrl(url: string | URL): boolean;
   /** The first key of a URL that is maybe present, such as `evil.example/`, or null. */
   matchUrl(url: string | URL): string | null;
+  /** The tags of a key: exact for what the filter was built from, none for what is absent, and otherwise any. */
+  tags(key: K): readonly string[];
+  /** The tags of all keys of a URL that are maybe present, each once. */
+  urlTags(url: string | URL): string[];
   /** Whether a password is maybe on the list. */
   hasPassword(password: string): boolean;
   /** A description of the filter: a plain object that can go into JSON. */

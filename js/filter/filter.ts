@@ -24,7 +24,7 @@ import { FilterError } from "../error.js";
 import { areNumbers, foreignKey, numberIn } from "../foreign/keys.js";
 import type { AskableFilter } from "./askable.js";
 import { type DecodeOptions, decoding, loading, refuseFrom } from "./reading.js";
-import { putUrl } from "./url.js";
+import { putUrl, urlExpressions } from "./url.js";
 
 /** @internal What WebAssembly holds of a filter. */
 export let rawOf: (filter: Filter) => RawFilter;
@@ -43,6 +43,10 @@ const hasKey = (raw: RawFilter, length: number) => raw.hasKey(length);
 const hasUrl = (raw: RawFilter, length: number) => raw.hasPlainUrl(length) ?? raw.hasUrl(length);
 const matchUrl = (raw: RawFilter, length: number) => raw.matchUrl(length) ?? null;
 
+const tagSet = (raw: RawFilter, length: number) => raw.tagSet(length);
+
+const NONE: readonly string[] = /* @__PURE__ */ Object.freeze([]);
+
 const NO_FILTER = "this is no filter, but a copy or a Proxy of one; use the filter itself";
 
 /** A membership filter of any kind. "Maybe present" may be wrong, at a known rate; "definitely absent" never is. */
@@ -50,6 +54,8 @@ const NO_FILTER = "this is no filter, but a copy or a Proxy of one; use the filt
 export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter<K> {
   /** Nothing else refers to it. A freed filter has none. */
   #raw: RawFilter | undefined;
+  /** The tags of the sets that were asked for, by their numbers. */
+  #tags: Map<number, readonly string[]> | undefined;
 
   static {
     // The glue's class is called Filter too, so the bundler renames this one.
@@ -157,6 +163,48 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
   }
 
   /**
+   * The tags of a key, such as the lists that it is on. They are exact for every key that the filter was built from. A key
+   * that is definitely absent has none; any other that is maybe present gets some set of tags that occurs. A key that was
+   * added without a tag has none either: ask `has`, too. Many keys share one array, so it is frozen. Throws `wrong_kind` for
+   * a filter without tags, and `invalid_key` where {@link has} does.
+   */
+  tags(key: K): readonly string[] {
+    const length = put(key as Key);
+    const raw = rawOf(this);
+    const set = ask(tagSet, raw, length);
+    if (set === -3) throw noUrlKey(key as Key);
+    return this.#namesOf(raw, set);
+  }
+
+  /** The tags of a set by its number: -1 for an absent key, and -2 for a filter without tags. */
+  #namesOf(raw: RawFilter, set: number): readonly string[] {
+    if (set === -1) return NONE;
+    this.#tags ??= new Map();
+    let names = this.#tags.get(set);
+    if (!names) {
+      // One array for all keys of a set: a new one for each answer would take longer than the answer.
+      names = Object.freeze(call(() => raw.tagNames(set) as string[]));
+      this.#tags.set(set, names);
+    }
+    return names;
+  }
+
+  /**
+   * The tags of all keys of a URL that are maybe present, each once. {@link matchUrl} stops at the first key; this looks up
+   * all of them, because another may have other tags. So each of them may add the tags of a false positive. Throws
+   * `wrong_profile` unless the filter was built with the profile `url`, and `wrong_kind` if it has no tags.
+   */
+  urlTags(url: string | URL): string[] {
+    const isThere = this.hasUrl(url);
+    const raw = rawOf(this);
+    const names = call(() => raw.tagNames(-1) as string[]); // throws without tags
+    if (!isThere) return names;
+    const found = new Set(urlExpressions(url).flatMap((key) => this.#namesOf(raw, ask(tagSet, raw, put(key)))));
+    // In the order of their numbers.
+    return found.size > 1 ? this.info().tags!.flatMap(({ name }) => (found.has(name) ? name : [])) : [...found];
+  }
+
+  /**
    * Whether a password is maybe on the list. Pass the whole password as it was typed. It is normalised, and lower-cased
    * and hashed if the filter's builder chose so. Throws `wrong_profile` unless the filter was built with the profile
    * `password`.
@@ -241,6 +289,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
   free(): void {
     const raw = heldBy(this);
     this.#raw = undefined;
+    this.#tags = undefined;
     release(raw);
   }
 

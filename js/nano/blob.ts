@@ -4,9 +4,10 @@ import { FilterError } from "../error.js";
 import { type Bloom, bloom, type Scalable, scalable } from "./bloom.js";
 import { type Cuckoo, cuckoo } from "./cuckoo.js";
 import { type Hashing, hash, keyOf } from "./hashing.js";
-import { ask, type Layer } from "./layers.js";
+import { hit, type Layer } from "./layers.js";
 import { type Part, rule } from "./part.js";
 import { type Ribbon, ribbon } from "./ribbon.js";
+import { BASE_SALT, namesOf, readTags, type Tags } from "./tags.js";
 import type { U64 } from "./words.js";
 import { digest, xxh64 } from "./xxh64.js";
 
@@ -28,6 +29,11 @@ export interface Blob extends Hashing {
   /** The slots of its keys, a bit each; all bits unless digests have slots. */
   readonly map: number;
   readonly layers: readonly Layer[];
+  /** The tags of the base, if the filter has tags. */
+  readonly tags: Tags | undefined;
+  /** The names of all tags, and how many members have each. */
+  readonly tagNames: readonly string[];
+  readonly tagCounts: readonly number[];
   /** The number of members, if there are layers. */
   readonly members: number;
   /** The checksum. */
@@ -64,6 +70,7 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
     return at - bytes;
   };
   const u8 = () => view.getUint8(take(1));
+  const u16 = () => view.getUint16(take(2), true);
   const i32 = () => view.getInt32(take(4), true);
   const u32 = () => i32() >>> 0;
   const u64 = (): U64 => [i32(), i32()];
@@ -88,6 +95,13 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
     rule(rows.every((its) => its && its % 8 === 0));
     return part(ribbon(fpr, keys, attempt, rows));
   };
+  const level = (fpr: number) => {
+    const keys = u32();
+    rule(keys);
+    return stages(fpr, keys);
+  };
+  const bytes = (length: number) => new Uint8Array(view.buffer, take(length), length);
+  const fields = { u8, u16, rate, bytes, text: (length: number) => text(bytes(length)), level };
   const slots = (keys: number) => {
     if (!(flags & 64)) return -1;
     const map = u32();
@@ -107,10 +121,11 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
       `the blob is of kind ${kind}; ${kind === 6 ? "bloom-wasm/reader reads it" : "update bloom-wasm"}`,
     );
   const profile = u8();
-  const flags = u8() | (u8() << 8);
+  const flags = u16();
   rule(
     profile < 3 &&
-      flags < 128 &&
+      flags < 256 &&
+      (flags < 128 || kind === 5 || kind === 7) &&
       (profile === 2 || !(flags & 12)) &&
       (!(flags & 64) || (profile === 1 && (kind === 5 || kind === 7))),
   );
@@ -121,6 +136,7 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
   let base = NOTHING;
   let map = -1;
   let parent: U64 | undefined;
+  let tags: Tags | undefined;
   if (kind < 3) {
     const places = u32();
     const hashes = u8();
@@ -133,6 +149,7 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
     const keys = u32();
     base = stages(rate(), keys);
     map = slots(keys);
+    if (flags & 128) tags = readTags(fields, BASE_SALT);
   } else {
     rule(flags & 16);
     parent = u64();
@@ -141,11 +158,9 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
 
   const marks = [at];
   let name: string | null = null;
-  if (flags & 1) {
-    const bytes = u8();
-    name = text(new Uint8Array(view.buffer, take(bytes), bytes));
-  }
+  if (flags & 1) name = fields.text(u8());
   const createdAt = flags & 2 ? number() : null;
+  const tagCounts = flags & 128 ? Array.from({ length: u8() }, u32) : [];
 
   marks.push(at);
   const layers: Layer[] = [];
@@ -161,17 +176,18 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
       const map = slots(1);
       const depth = u8();
       rule((type === 1 || type === 2) && depth && depth <= type);
-      const levels = Array.from({ length: depth }, (_, level) => {
-        const keys = u32();
-        rule(keys);
-        return stages(level ? 0.5 : fpr, keys);
-      });
-      layers.push({ isInclude: type === 1, salt, map, levels });
+      const levels = Array.from({ length: depth }, (_, i) => level(i ? 0.5 : fpr));
+      const tags = flags & 128 && type === 1 ? readTags(fields, salt) : undefined;
+      layers.push({ isInclude: type === 1, salt, map, levels, tags });
     }
   }
+  const tagNames = tags ? namesOf([tags, ...layers.map(({ tags }) => tags)], tagCounts.length) : [];
   marks.push(at, at + parts.reduce((sum, { size }) => sum + size, 0));
   return {
-    blob: { kind, profile, flags, seed, check, key, parent, name, createdAt, base, map, layers, members },
+    blob: {
+      ...{ kind, profile, flags, seed, check, key, parent, name, createdAt, base, map, layers, members },
+      ...{ tags, tagNames, tagCounts },
+    },
     parts,
     marks,
   };
@@ -256,7 +272,23 @@ export function hasKey(blob: Blob, view: DataView, at: number, end: number, slot
   hash(blob, view, at, end, slot);
   const high = digest[1]!;
   const low = digest[0]!;
-  return ask(blob.layers, high, low) ?? (((blob.map >>> (high >>> 27)) & 1) === 1 && blob.base.has(high, low));
+  return (
+    hit(blob.layers, high, low)?.isInclude ?? (((blob.map >>> (high >>> 27)) & 1) === 1 && blob.base.has(high, low))
+  );
+}
+
+/** The numbers of the tags of such a key; undefined if it is absent. */
+export function tagsOf(
+  blob: Blob,
+  view: DataView,
+  at: number,
+  end: number,
+  slot?: number,
+): ArrayLike<number> | undefined {
+  if (!hasKey(blob, view, at, end, slot)) return undefined;
+  const high = digest[1]!;
+  const low = digest[0]!;
+  return (hit(blob.layers, high, low) ?? blob).tags?.of(high, low);
 }
 
 export type { Bloom, Cuckoo, Ribbon, Scalable };

@@ -3,6 +3,7 @@
 import { concat, invalidParameter } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 import { type Blob, readFilter } from "./blob.js";
+import { namesOf } from "./tags.js";
 import { hex } from "./words.js";
 import { digest, xxh64 } from "./xxh64.js";
 
@@ -18,10 +19,13 @@ export function apply(parent: Blob, delta: Uint8Array): Blob {
   if (wanted !== found)
     throw new FilterError("wrong_base", `the delta is for the blob with the id ${wanted}, and this one is ${found}`);
   if (identity(parent) !== identity(its))
-    throw new FilterError("incompatible", "the delta differs from the filter in profile, seed, secret or slots");
+    throw new FilterError("incompatible", "the delta differs from the filter in profile, seed, secret, slots or tags");
   const layers = [...parent.layers, ...its.layers];
   if (layers.length > 255) throw invalidParameter("a filter has at most 255 layers; build a new base");
-  const { name, createdAt } = its;
+  const { name, createdAt, tagCounts } = its;
+  const tagNames = parent.tags
+    ? namesOf([parent.tags, ...layers.map(({ tags }) => tags)], tagCounts.length)
+    : parent.tagNames;
   const members = its.layers.length > 0 ? its.members : parent.members;
   const flags = (parent.flags & ~3) | (its.flags & 3) | (layers.length > 0 ? 16 : 0);
   const [head, , table, ...payload] = parent.bytes as [Uint8Array, Uint8Array, Uint8Array, ...Uint8Array[]];
@@ -34,5 +38,5 @@ export function apply(parent: Blob, delta: Uint8Array): Blob {
   const bytes = [newHead, metadata.slice(), newTable, ...payload, ...newPayload];
   const whole = concat(bytes);
   xxh64(new DataView(whole.buffer), 0, whole.length, 0, 0);
-  return { ...parent, flags, name, createdAt, layers, members, id: digest.slice(), bytes };
+  return { ...parent, flags, name, createdAt, tagNames, tagCounts, layers, members, id: digest.slice(), bytes };
 }

@@ -18,7 +18,7 @@ import {
 import { FilterError } from "../error.js";
 import type { AskableFilter } from "../filter/askable.js";
 import { type DecodeOptions, decoding, refuseFrom } from "../filter/reading.js";
-import { type Blob, hasKey, readFilter } from "./blob.js";
+import { type Blob, hasKey, readFilter, tagsOf } from "./blob.js";
 import { type Canonical, findKey, plain } from "./canonical.js";
 import { describe, estimatedCount, estimatedFpr, kindOf, profileOf, slotsOf } from "./info.js";
 import { requireOptions } from "./options.js";
@@ -154,6 +154,33 @@ export class Filter implements AskableFilter {
   }
 
   /**
+   * The tags of a key, such as the lists that it is on. They are exact for every key that the filter was built from. A key
+   * that is definitely absent has none; any other that is maybe present gets some set of tags that occurs. A key that was
+   * added without a tag has none either: ask `has`, too. Throws `wrong_kind` for a filter without tags.
+   */
+  tags(key: Key): readonly string[] {
+    const length = put(key);
+    const blob = blobOf(this);
+    requireTags(blob);
+    if (blob.profile === 1 && !isUrlKey(key)) throw noUrlKey(key);
+    return Array.from(tagsOf(blob, scratch, 0, length) ?? [], (number) => blob.tagNames[number]!);
+  }
+
+  /**
+   * The tags of all keys of a URL that are maybe present, each once. {@link matchUrl} stops at the first key; this looks up
+   * all of them, because another may have other tags. So each of them may add the tags of a false positive. Throws
+   * `wrong_profile` unless the filter was built with the profile `url`, and `wrong_kind` if it has no tags.
+   */
+  urlTags(url: string | URL): string[] {
+    const text = urlText(url);
+    const blob = blobOf(this);
+    requireProfile(blob, "url");
+    requireTags(blob);
+    const found = keys(text).flatMap((key) => this.tags(key));
+    return blob.tagNames.filter((name) => found.includes(name));
+  }
+
+  /**
    * Whether a password is maybe on the list. Pass the whole password as it was typed. It is normalised, and lower-cased
    * and hashed if the filter's builder chose so. Throws `wrong_profile` unless the filter was built with the profile
    * `password`.
@@ -210,6 +237,10 @@ export class Filter implements AskableFilter {
 /** `using filter = ...` frees it at the end of the block, where the runtime knows `Symbol.dispose`. */
 export interface Filter extends Disposable {}
 if (Symbol.dispose) Filter.prototype[Symbol.dispose] = Filter.prototype.free;
+
+function requireTags(blob: Blob): void {
+  if (!blob.tags) throw new FilterError("wrong_kind", "the filter has no tags");
+}
 
 function requireProfile(blob: Blob, wanted: string): void {
   const found = profileOf(blob);

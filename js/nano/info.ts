@@ -136,6 +136,7 @@ export function describe(blob: Blob): FilterInfo {
     byteLength,
     seed: String(BigInt(`0x${hex(seed)}`)),
     keyed: (flags & 32) !== 0,
+    tags: blob.tags ? blob.tagNames.map((name, i) => ({ name, count: blob.tagCounts[i] ?? null })) : null,
     layers: layers.length,
     foreign: null,
     name,

@@ -1,7 +1,8 @@
 /** Layers over a filter. FORMAT.md section 7. */
 
+import { holds } from "./level.js";
 import type { Ribbon } from "./ribbon.js";
-import { product } from "./words.js";
+import type { Tags } from "./tags.js";
 
 /** A layer of a stack. */
 export interface Layer {
@@ -11,29 +12,21 @@ export interface Layer {
   /** The slots of its keys, a bit each; all bits unless digests have slots. */
   readonly map: number;
   readonly levels: readonly Ribbon[];
+  /** Those of an include, if the filter has tags. */
+  readonly tags: Tags | undefined;
 }
 
-/** Whether a level holds a key, which it is asked for under a digest of its own. */
-function holds(level: Ribbon, salt: number, high: number, low: number): boolean {
-  low ^= Math.imul(salt, 0x7f4a7c15);
-  high ^= product(0, salt, 0x9e3779b9, 0x7f4a7c15);
-  low ^= high;
-  high = product(high, low, 0xf1357aea, 0x2e62a9c5);
-  low = Math.imul(low, 0x2e62a9c5) ^ high;
-  high = product(high, low, 0x9e3779b9, 0x7f4a7c15);
-  return level.has(high, Math.imul(low, 0x7f4a7c15) ^ high);
-}
-
-/** What the layers say of a key: whether it is maybe present, or undefined if the base must be asked. */
-export function ask(layers: readonly Layer[], high: number, low: number): boolean | undefined {
+/** The newest layer that decides about a key, or undefined if the base must be asked. */
+export function hit(layers: readonly Layer[], high: number, low: number): Layer | undefined {
   for (let i = layers.length - 1; i >= 0; i--) {
-    const { map, salt, levels, isInclude } = layers[i]!;
+    const layer = layers[i]!;
+    const { map, salt, levels } = layer;
     if (
       (map >>> (high >>> 27)) & 1 &&
       holds(levels[0]!, salt, high, low) &&
       !(levels[1] && holds(levels[1], salt + 1, high, low))
     )
-      return isInclude;
+      return layer;
   }
   return undefined;
 }

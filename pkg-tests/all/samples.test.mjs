@@ -253,6 +253,29 @@ const README = "README.md";
 }
 
 {
+  const heading = "Tags: which list it is on";
+  const [build, ask] = [take(LISTS, heading, "sh"), take(LISTS, heading, "js")];
+  test("docs/lists.md: tags", async () => {
+    const cwd = work("tags", {
+      "phishing.txt": lines("evil.example"),
+      "malware.txt": lines("worse.example", "evil.example/a/"),
+    });
+    assert.match(shell(build, cwd), /^http:\/\/evil\.example\/\tphishing$/m);
+    const filter = decode(readFileSync(join(cwd, "dangers.bloom")));
+    const { answers } = await js(`export const answers = [${ask.replace(/;.*$/gm, ",")}];`, cwd, { filter });
+    assert.deepEqual(answers, [
+      ["phishing"],
+      ["phishing"],
+      [
+        { name: "phishing", count: 1 },
+        { name: "malware", count: 2 },
+      ],
+    ]);
+    assert.deepEqual(filter.urlTags("http://evil.example/a/b"), ["phishing", "malware"]);
+  });
+}
+
+{
   const [urls, passwords] = [take(LISTS, "Check URLs", "js"), take(LISTS, "Check passwords", "js")];
   test("docs/lists.md: checking URLs and passwords", async (context) => {
     const { RibbonFilter } = await installed();

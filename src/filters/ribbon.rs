@@ -519,6 +519,8 @@ impl RibbonFilter {
     }
 
     /// Gives the filter its bytes, [`RibbonFilter::byte_length`] of them.
+    // One copy in the wasm.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn set_bytes(&mut self, bytes: Payload) -> Result<()> {
         debug_assert_eq!(bytes.len(), self.byte_length());
         self.bytes = bytes;

@@ -1,7 +1,10 @@
 //! Builds stacks: of a list, and of what changed since.
 
-use super::layer::{Layer, LayerKind, level_fpr, mix, passes};
+use super::layer::{Layer, LayerKind};
+use super::level::{level, level_fpr, passes};
 use super::stack::{MAX, Stack, TOO_MANY};
+use super::tagged::{Tagged, Wanted};
+use super::tags::{BASE_SALT, Names, Tagging};
 use crate::digests::{distinct, select, sort, strangers};
 use crate::error::{Error, Result};
 use crate::filters::{Filter, RibbonFilter, require_fpr};
@@ -32,6 +35,19 @@ pub struct Update<'a> {
     pub fpr: f64,
 }
 
+/// As [`Update`], for a filter with tags.
+#[derive(Debug, Clone, Copy)]
+pub struct TaggedUpdate<'a> {
+    /// All members after the update, with the tags that they have then.
+    pub live: &'a Tagged,
+    /// Keys that are no longer members. A live key stays.
+    pub removed: &'a [u64],
+    /// Keys that must be absent unless they are live.
+    pub allowed: &'a [u64],
+    /// As [`Update::fpr`].
+    pub fpr: f64,
+}
+
 impl Stack {
     /// Builds a filter of the members, with a layer that excludes the allowed keys if there are any. Both lists hold
     /// digests, in any order, repeated or not. The members may be used up.
@@ -50,7 +66,7 @@ impl Stack {
     ) -> Result<Self> {
         let hashing = hashing.into();
         let make = |members: &mut Vec<u64>| match recipe.kind {
-            Kind::Ribbon if hashing.is_slotted() => Self::of_slots(members, fpr, hashing),
+            Kind::Ribbon if hashing.is_slotted() => Self::of_slots(members, fpr, hashing, None),
             _ => Stack::new(Filter::from_digests(recipe, members, fpr, hashing)?),
         };
         let Some(allowed) = allowed else { return make(members) };
@@ -61,8 +77,65 @@ impl Stack {
         Ok(stack)
     }
 
+    /// As [`Stack::build`], for a ribbon filter that knows the tags of its members.
+    ///
+    /// # Errors
+    /// Those of [`Stack::build`].
+    pub fn build_tagged(
+        members: &Tagged,
+        allowed: Option<&[u64]>,
+        fpr: f64,
+        hashing: impl Into<Hashing>,
+    ) -> Result<Self> {
+        Self::build_tagged_after(&[], members, allowed, fpr, hashing)
+    }
+
+    /// As [`Stack::build_tagged`], for a part of a filter. These names aren't repeated in its blob.
+    ///
+    /// # Errors
+    /// Those of [`Stack::build`].
+    #[doc(hidden)]
+    pub fn build_tagged_after(
+        elsewhere: &[String],
+        members: &Tagged,
+        allowed: Option<&[u64]>,
+        fpr: f64,
+        hashing: impl Into<Hashing>,
+    ) -> Result<Self> {
+        let hashing = hashing.into();
+        let wanted = members.wanted(elsewhere.iter().map(String::as_str))?;
+        let mut digests = copied(wanted.digests())?;
+        let mut stack = if hashing.is_slotted() {
+            Self::of_slots(&mut digests, fpr, hashing, Some((&wanted, elsewhere)))?
+        } else {
+            let filter = RibbonFilter::from_digests(&mut digests, fpr, hashing)?;
+            Stack::new(filter)?.with_base_tags(&wanted, elsewhere)?
+        };
+        // Also without an allowlist: this asks for every member.
+        let allowed = allowed.unwrap_or_default();
+        stack.update_tagged(TaggedUpdate { live: members, removed: &[], allowed, fpr: 0.5 })?;
+        Ok(stack)
+    }
+
+    /// Gives the base its tags. `elsewhere` are names that aren't repeated.
+    fn with_base_tags(self, wanted: &Wanted, elsewhere: &[String]) -> Result<Self> {
+        let holds = |digest| self.base().has_digest(digest);
+        let base = wanted.tags(&wanted.names, &holds, BASE_SALT, *self.hashing())?;
+        let mut names = Names::default();
+        elsewhere.iter().try_for_each(|name| names.push(name))?;
+        // A part of a filter doesn't say how many members it has.
+        let counts = if elsewhere.is_empty() { copied(&wanted.counts)? } else { Vec::new() };
+        let names = shared(names)?;
+        self.tagged(Tagging { names, elsewhere: elsewhere.len(), base: Some(shared(base)?), counts })
+    }
+
     /// A ribbon filter of digests that have slots, in the groups of [`slots::plan`].
-    fn of_slots(members: &mut Vec<u64>, fpr: f64, hashing: Hashing) -> Result<Self> {
+    fn of_slots(
+        members: &mut Vec<u64>,
+        fpr: f64,
+        hashing: Hashing,
+        tags: Option<(&Wanted, &[String])>,
+    ) -> Result<Self> {
         slots::require_url_fpr(fpr)?;
         sort(members)?;
         let count = u32::try_from(members.len()).map_err(|_| TOO_MANY_KEYS)?;
@@ -76,13 +149,20 @@ impl Stack {
         for group in [Some(first), second].into_iter().flatten() {
             require_rate(u64::from(count) << 5, group.fpr)?;
         }
-        let Some(Group { slots, fpr }) = second else {
-            return Stack::new(RibbonFilter::from_digests(members, first.fpr, hashing)?);
+        let mut group = match second {
+            Some(Group { slots, .. }) => select(members, &|digest| slots.holds(digest))?,
+            None => Vec::new(),
         };
-        let mut group = select(members, &|digest| slots.holds(digest))?;
-        members.retain(|&digest| first.slots.holds(digest));
+        members.retain(|&digest| second.is_none() || first.slots.holds(digest));
         let mut stack = Stack::new(RibbonFilter::from_digests(members, first.fpr, hashing)?)?;
-        stack.include(&mut group, fpr, slots)?;
+        let wanted = tags.as_ref().map(|(wanted, _)| *wanted);
+        if let Some((wanted, elsewhere)) = tags {
+            stack = stack.with_base_tags(wanted, elsewhere)?;
+        }
+        let Some(Group { slots, fpr }) = second else { return Ok(stack) };
+        // All names are those of the base.
+        let none = Names::default();
+        stack.include(&mut group, fpr, slots, wanted.map(|wanted| (wanted, &none)))?;
         stack.count = Some(count);
         Ok(stack)
     }
@@ -99,12 +179,30 @@ impl Stack {
     /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide. The stack
     /// is unchanged then.
     pub fn update(&mut self, update: Update) -> Result<()> {
+        Error::unless(!self.is_tagged(), "a filter with tags needs those of its members for an update")?;
+        self.update_all(update, None)
+    }
+
+    /// As [`Stack::update`], for a filter with tags. A live key that has other tags than before is included anew.
+    ///
+    /// # Errors
+    /// Those of [`Stack::update`], [`Error::WrongKind`] for a filter without tags, and [`Error::InvalidParameter`] with
+    /// more than 255 tags.
+    pub fn update_tagged(&mut self, update: TaggedUpdate) -> Result<()> {
+        self.require_tagged()?;
+        let TaggedUpdate { live, removed, allowed, fpr } = update;
+        let wanted = live.wanted(self.tag_names())?;
+        self.update_all(Update { live: wanted.digests(), removed, allowed, fpr }, Some(&wanted))
+    }
+
+    fn update_all(&mut self, update: Update, wanted: Option<&Wanted>) -> Result<()> {
         self.require_digests()?;
         let layers = self.layers.len();
-        match self.try_update(update) {
+        match self.try_update(update, wanted) {
             Ok(count) => self.count = (!self.layers.is_empty()).then_some(count),
             Err(error) => {
                 self.layers.truncate(layers);
+                self.require_tags()?;
                 return Err(error);
             }
         }
@@ -112,30 +210,76 @@ impl Stack {
     }
 
     /// Like [`Stack::update`], but may leave some layers behind if it fails. Returns how many keys are live.
-    fn try_update(&mut self, Update { live, removed, allowed, fpr }: Update) -> Result<u32> {
+    fn try_update(
+        &mut self,
+        Update { live, removed, allowed, fpr }: Update,
+        wanted: Option<&Wanted>,
+    ) -> Result<u32> {
         if self.hashing().is_slotted() { slots::require_url_fpr(fpr) } else { require_fpr(fpr) }?;
         let count = u32::try_from(distinct(live)?).map_err(|_| TOO_MANY_KEYS)?;
         self.exclude(removed, live, count)?;
 
         let below = self.layers.len();
-        // A live key that is a maybe already, even by chance, needn't be here: all later layers know that it is live.
-        let mut denied = select(live, &|digest| !self.has_digest(digest))?;
+        let mut denied = match wanted {
+            // A live key that is a maybe already, even by chance, needn't be here: all later layers know that it is live.
+            None => select(live, &|digest| !self.has_digest(digest))?,
+            // Nor one that has its tags.
+            Some(wanted) => self.mistaken(wanted)?,
+        };
         if !denied.is_empty() {
             let slots = self.slots_of(&denied)?;
             let fpr = if self.hashing().is_slotted() { slots::key_fpr(slots, fpr) } else { fpr };
-            self.include(&mut denied, fpr, slots)?;
+            let tags = wanted.map(|wanted| (wanted, &wanted.names));
+            self.include(&mut denied, fpr, slots, tags)?;
         }
 
         self.exclude(allowed, live, count)?;
         let include = self.layers.get(below).filter(|layer| layer.kind() == LayerKind::Include);
         let by_chance = |digest| include.is_some_and(|layer| layer.hits(digest));
-        if live.iter().all(|&digest| self.has_digest(digest))
+        let is_exact = match wanted {
+            None => live.iter().all(|&digest| self.has_digest(digest)),
+            Some(wanted) => self.mistaken(wanted)?.is_empty(),
+        };
+        if is_exact
             && strangers(allowed, live, &|digest| self.has_digest(digest))?.is_empty()
             && strangers(removed, live, &|digest| self.has_digest(digest) && !by_chance(digest))?.is_empty()
         {
+            if let Some(wanted) = wanted {
+                self.count_tags(wanted)?;
+            }
             return Ok(count);
         }
         Err(Error::BuildFailed)
+    }
+
+    /// The keys that aren't here yet, or have other tags here: those that [`Stack::update_tagged`] would include.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] for a filter without tags, [`Error::InvalidParameter`] with more than 255 tags, and
+    /// [`Error::TooLarge`] without the memory.
+    pub fn changed_tags(&self, live: &Tagged) -> Result<Vec<u64>> {
+        self.require_tagged()?;
+        self.mistaken(&live.wanted(self.tag_names())?)
+    }
+
+    /// The keys that are absent here, or have other tags.
+    fn mistaken(&self, wanted: &Wanted) -> Result<Vec<u64>> {
+        let mut mistaken = Vec::new();
+        for (digest, tags) in wanted.keys() {
+            if self.numbers_of(digest) != Some(tags) {
+                push(&mut mistaken, digest)?;
+            }
+        }
+        Ok(mistaken)
+    }
+
+    /// Takes over how many members have each tag, of those that have a name here.
+    fn count_tags(&mut self, wanted: &Wanted) -> Result<()> {
+        if let Some(tagging) = self.tagging.as_mut().filter(|tagging| tagging.elsewhere == 0) {
+            let known = wanted.counts.get(..tagging.names.len());
+            tagging.counts = copied(known.unwrap_or(&wanted.counts))?;
+        }
+        Ok(())
     }
 
     /// The slots of digests; any, unless digests have slots.
@@ -143,12 +287,25 @@ impl Stack {
         if self.hashing().is_slotted() { Slots::of(digests) } else { Ok(Slots::ANY) }
     }
 
-    /// Includes digests of these slots, which are used up.
-    fn include(&mut self, digests: &mut Vec<u64>, fpr: f64, slots: Slots) -> Result<()> {
+    /// Includes digests of these slots, which are used up. With tags, and the names that are new; they are also those of
+    /// the live keys for which the include answers by chance.
+    fn include(
+        &mut self,
+        digests: &mut Vec<u64>,
+        fpr: f64,
+        slots: Slots,
+        tags: Option<(&Wanted, &Names)>,
+    ) -> Result<()> {
         let salt = self.next_salt()?;
         let mut levels = Vec::new();
         push(&mut levels, level(digests, Vec::new(), fpr, *self.hashing(), salt)?)?;
-        self.push(LayerKind::Include, salt, fpr, slots, levels)
+        let mut layer = Layer::from_parts(LayerKind::Include, salt, fpr, slots, levels)?;
+        if let Some((wanted, names)) = tags {
+            let tags = wanted.tags(names, &|digest| layer.hits(digest), salt, *self.hashing())?;
+            layer = layer.tagged(tags);
+        }
+        self.push(layer)?;
+        self.require_tags()
     }
 
     /// Excludes the digests that are maybes and not live. `count` is the number of live keys.
@@ -171,28 +328,22 @@ impl Stack {
         let fpr = (n / (std::f64::consts::LN_2 * asked.max(1) as f64)).max(least).min(0.5);
         let salt = self.next_salt()?;
         let levels = separate(excluded, live, slots, fpr, *self.hashing(), salt)?;
-        self.push(LayerKind::Exclude, salt, fpr, slots, levels)
+        self.push(Layer::from_parts(LayerKind::Exclude, salt, fpr, slots, levels)?)
     }
 
     /// A salt above those of all levels here.
     fn next_salt(&self) -> Result<u32> {
         let Some(highest) = self.layers.iter().map(|layer| layer.salt()).max() else { return Ok(0) };
         let rule = "there is no salt left for another layer; build a new base";
-        highest.checked_add(SALTS).ok_or(Error::rule(rule))
+        let next = highest.checked_add(SALTS);
+        // The last ones are those of the base's tags.
+        next.filter(|&salt| !self.is_tagged() || salt <= BASE_SALT - SALTS).ok_or(Error::rule(rule))
     }
 
-    fn push(
-        &mut self,
-        kind: LayerKind,
-        salt: u32,
-        fpr: f64,
-        slots: Slots,
-        levels: Vec<RibbonFilter>,
-    ) -> Result<()> {
+    fn push(&mut self, layer: Layer) -> Result<()> {
         if self.layers.len() == MAX {
             return Err(Error::rule(TOO_MANY));
         }
-        let layer = Layer::from_parts(kind, salt, fpr, slots, levels)?;
         push(&mut self.layers, shared(layer)?)
     }
 }
@@ -216,20 +367,6 @@ fn separate(
         push(&mut levels, level(&mut all, excluded, level_fpr(fpr, 1), hashing, salt.wrapping_add(1))?)?;
     }
     Ok(levels)
-}
-
-/// Builds a level from these digests, which are used up. It misses those of them that are in `misses`.
-fn level(
-    digests: &mut Vec<u64>,
-    mut misses: Vec<u64>,
-    fpr: f64,
-    hashing: Hashing,
-    salt: u32,
-) -> Result<RibbonFilter> {
-    for digests in [&mut *digests, &mut misses] {
-        digests.iter_mut().for_each(|digest| *digest = mix(*digest, salt));
-    }
-    RibbonFilter::separating(digests, misses, fpr, hashing)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! One layer: what it does, and which keys it decides about. FORMAT.md section 7.
 
+use super::level::passes;
+use super::tags::Tags;
 use crate::error::{Error, Result};
 use crate::filters::RibbonFilter;
-use crate::hash::{GOLDEN, MULTIPLIER};
 use crate::slots::Slots;
 
 /// What a layer does with the keys that it holds.
@@ -23,6 +24,8 @@ pub struct Layer {
     /// The slots of the keys that it includes or excludes; any, unless digests have slots.
     slots: Slots,
     levels: Vec<RibbonFilter>,
+    /// The tags of what it includes, if the filter has tags.
+    tags: Option<Tags>,
 }
 
 impl Layer {
@@ -39,7 +42,7 @@ impl Layer {
             let rule = "an include must have 1 level and an exclude 1 or 2, none of them empty";
             return Err(Error::rule(rule));
         }
-        Ok(Layer { kind, salt, fpr, slots, levels })
+        Ok(Layer { kind, salt, fpr, slots, levels, tags: None })
     }
 
     /// What the layer does.
@@ -67,8 +70,32 @@ impl Layer {
         &self.levels
     }
 
-    pub(crate) fn levels_mut(&mut self) -> &mut [RibbonFilter] {
-        &mut self.levels
+    /// The same include with tags.
+    pub(crate) fn tagged(self, tags: Tags) -> Self {
+        Layer { tags: Some(tags), ..self }
+    }
+
+    /// The tags of what it includes: those of every include, if the filter has tags.
+    pub fn tags(&self) -> Option<&Tags> {
+        self.tags.as_ref()
+    }
+
+    /// Hands all its ribbon filters to `run`, in the order of a blob: its levels, then those of its tags.
+    pub(super) fn each_level<'a>(
+        &'a self,
+        run: &mut dyn FnMut(&'a RibbonFilter) -> Result<()>,
+    ) -> Result<()> {
+        self.levels.iter().try_for_each(&mut *run)?;
+        self.tags.as_ref().map_or(&[][..], Tags::levels).iter().try_for_each(run)
+    }
+
+    /// As [`Layer::each_level`], to change them.
+    pub(super) fn each_level_mut(
+        &mut self,
+        run: &mut dyn FnMut(&mut RibbonFilter) -> Result<()>,
+    ) -> Result<()> {
+        self.levels.iter_mut().try_for_each(&mut *run)?;
+        self.tags.as_mut().map_or(&mut [][..], Tags::levels_mut).iter_mut().try_for_each(run)
     }
 
     /// What it says of a key that hits it.
@@ -90,25 +117,6 @@ impl Layer {
     pub(super) fn hit_rate(&self) -> f64 {
         self.levels.iter().rev().fold(0.0, |next, level| level.estimated_fpr() * (1.0 - next))
     }
-}
-
-/// The rate of a level in a layer of this rate.
-#[cfg_attr(target_arch = "wasm32", inline(never))]
-pub(crate) fn level_fpr(fpr: f64, level: usize) -> f64 {
-    if level == 0 { fpr } else { 0.5 }
-}
-
-/// The digest that a level with this salt uses. FORMAT.md section 7.
-pub(super) fn mix(digest: u64, salt: u32) -> u64 {
-    let mut x = digest ^ u64::from(salt).wrapping_mul(GOLDEN);
-    for multiplier in [MULTIPLIER, GOLDEN] {
-        x = (x ^ x >> 32).wrapping_mul(multiplier);
-    }
-    x ^ x >> 32
-}
-
-pub(super) fn passes(level: &RibbonFilter, digest: u64, salt: u32) -> bool {
-    level.has_digest(mix(digest, salt))
 }
 
 #[cfg(test)]

@@ -9,13 +9,27 @@
 //!
 //! Keys here are digests: a removed key whose digest is also a live key's digest is live.
 //!
-//! `layer` is one layer, `stack` asks a base and its layers, and `build` builds them.
+//! A filter may have *tags*: it says of each member on which lists it is. The base and each include have tags of their
+//! own, and the one that answers for a key says which it has.
+//!
+//! `level` is one ribbon filter of a layer, `tags` says which tags a key has, `layer` is one layer, and `stack` asks a
+//! base and its layers. `tagged` makes codes of tags, and `build` builds stacks.
 
 mod build;
 mod layer;
+mod level;
 mod stack;
+mod tagged;
+mod tags;
 
-pub use build::Update;
-pub(crate) use layer::level_fpr;
+pub use build::{TaggedUpdate, Update};
 pub use layer::{Layer, LayerKind};
+pub(crate) use level::level_fpr;
 pub use stack::Stack;
+#[doc(hidden)]
+pub use stack::has_number;
+pub use tagged::Tagged;
+#[doc(hidden)]
+pub use tagged::require_tag_name;
+pub(crate) use tags::{BASE_SALT, CODE_FPR, Dictionary, Names, RULE, Tagging};
+pub use tags::{MAX_TAGS, Tags};

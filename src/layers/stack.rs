@@ -3,16 +3,29 @@
 use std::sync::Arc;
 
 use super::layer::{Layer, LayerKind};
+use super::tags::{Names, RULE, Tagging, Tags};
 use crate::batch::{BATCH, Batch};
 use crate::error::{Error, Result};
 use crate::filters::{Filter, RibbonFilter};
 use crate::hash::Hashing;
 use crate::slots::{self, SLOTS, Slots};
-use crate::vectors::{append, push, shared};
+use crate::vectors::{append, copied, push, shared};
 
 /// The largest number of layers in a stack.
 pub(super) const MAX: usize = 255;
 pub(super) const TOO_MANY: &str = "a filter has at most 255 layers; build a new base";
+
+/// Whether a number is among those of [`Stack::tag_numbers`].
+#[doc(hidden)]
+pub fn has_number(numbers: &[u64; 4], number: usize) -> bool {
+    numbers.get(number / 64).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
+}
+
+fn add_numbers(numbers: &mut [u64; 4], more: &[u8]) {
+    for &number in more {
+        numbers[usize::from(number / 64)] |= 1 << (number % 64);
+    }
+}
 
 /// A filter and its layers.
 ///
@@ -37,11 +50,13 @@ pub struct Stack {
     pub(super) layers: Vec<Arc<Layer>>,
     /// The live members, known if there are layers.
     pub(super) count: Option<u32>,
+    /// What the base says of tags, if the filter has some.
+    pub(super) tagging: Option<Tagging>,
 }
 
 impl<F: Into<Filter>> From<F> for Stack {
     fn from(base: F) -> Self {
-        Stack { base: Arc::new(base.into()), layers: Vec::new(), count: None }
+        Stack { base: Arc::new(base.into()), layers: Vec::new(), count: None, tagging: None }
     }
 }
 
@@ -53,7 +68,47 @@ impl Stack {
 
     /// A stack of stored parts, the oldest layer first. `count` is the number of live members.
     pub(crate) fn from_parts(base: Filter, layers: Vec<Arc<Layer>>, count: u32) -> Result<Self> {
-        Ok(Stack { base: shared(base)?, count: (!layers.is_empty()).then_some(count), layers })
+        let count = (!layers.is_empty()).then_some(count);
+        Ok(Stack { base: shared(base)?, count, layers, tagging: None })
+    }
+
+    /// The same with tags.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] as [`Stack::require_tags`]; [`Error::TooLarge`] without the memory.
+    pub(crate) fn tagged(mut self, tagging: Tagging) -> Result<Self> {
+        self.tagging = Some(tagging);
+        self.require_tags()?;
+        Ok(self)
+    }
+
+    /// The same, and these are the numbers of members with each tag.
+    pub(crate) fn counting(mut self, counts: &[u32]) -> Result<Self> {
+        if let Some(tagging) = &mut self.tagging {
+            tagging.counts = copied(counts)?;
+        }
+        Ok(self)
+    }
+
+    /// Takes the names of all parts. Fails unless all parts that answer have tags, with names that are known and differ.
+    /// Those of a delta are unknown until it is applied.
+    pub(crate) fn require_tags(&mut self) -> Result<()> {
+        let Some(tagging) = &mut self.tagging else { return Ok(()) };
+        let Some(base) = &tagging.base else { return Ok(()) };
+        let mut names = Names::default();
+        (0..tagging.elsewhere).try_for_each(|number| names.push(tagging.names.get(number)))?;
+        let mut take = |tags: &Tags| {
+            names.append(tags.all_names())?;
+            Error::unless(tags.is_below(names.len()), RULE)
+        };
+        take(base)?;
+        self.layers.iter().filter_map(|layer| layer.tags()).try_for_each(take)?;
+        Error::unless(
+            tagging.counts.len() <= names.len(),
+            "a filter has no more numbers of members than tags",
+        )?;
+        tagging.names = shared(names)?;
+        Ok(())
     }
 
     /// A stack that shares the base and the layers of this one, and has more layers on top. `count` is the number of
@@ -72,13 +127,23 @@ impl Stack {
         }
         Error::unless(layers.len() <= MAX, TOO_MANY)?;
         let count = count.filter(|_| !layers.is_empty());
-        Ok(Stack { base: self.base.clone(), layers, count })
+        let mut tagging = None;
+        if let Some(old) = &self.tagging {
+            tagging = Some(Tagging {
+                names: old.names.clone(),
+                elsewhere: old.elsewhere,
+                base: old.base.clone(),
+                counts: copied(&old.counts)?,
+            });
+        }
+        Ok(Stack { base: self.base.clone(), layers, count, tagging })
     }
 
     /// The layers on top of those of another stack that has the same base and, above it, the same layers; none if this
     /// isn't so.
     pub(crate) fn layers_over(&self, below: &Self) -> Option<&[Arc<Layer>]> {
-        if self.base != below.base {
+        let is_tagged = self.is_tagged() == below.is_tagged();
+        if self.base != below.base || !is_tagged || self.base_tags() != below.base_tags() {
             return None;
         }
         self.layers.strip_prefix(&below.layers[..])
@@ -128,14 +193,142 @@ impl Stack {
         self.count
     }
 
-    /// The base and the layers, to give them their bytes, while nobody shares them.
-    pub(crate) fn parts_mut(&mut self) -> (&mut Filter, &mut [Arc<Layer>]) {
-        (Arc::get_mut(&mut self.base).expect("not shared yet"), &mut self.layers)
+    /// The base, to give it its bytes, while nobody shares it.
+    pub(crate) fn unshared_base(&mut self) -> &mut Filter {
+        Arc::get_mut(&mut self.base).expect("not shared yet")
     }
 
-    /// The levels of all layers.
-    pub(crate) fn levels(&self) -> impl Iterator<Item = &RibbonFilter> {
-        self.layers.iter().flat_map(|layer| layer.levels())
+    /// Hands all ribbon filters over the base to `run`, in the order of a blob: those of its tags, and those of the layers
+    /// and their tags. Nobody shares them yet.
+    // No iterator, which would be copied into each caller.
+    pub(crate) fn each_level_mut(
+        &mut self,
+        run: &mut dyn FnMut(&mut RibbonFilter) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(base) = self.tagging.as_mut().and_then(|tagging| tagging.base.as_mut())
+            && let Some(base) = Arc::get_mut(base)
+        {
+            base.levels_mut().iter_mut().try_for_each(&mut *run)?;
+        }
+        self.layers.iter_mut().filter_map(Arc::get_mut).try_for_each(|layer| layer.each_level_mut(run))
+    }
+
+    /// As [`Stack::each_level_mut`], to read them.
+    pub(crate) fn each_level<'a>(
+        &'a self,
+        run: &mut dyn FnMut(&'a RibbonFilter) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(base) = self.base_tags() {
+            base.levels().iter().try_for_each(&mut *run)?;
+        }
+        self.layers.iter().try_for_each(|layer| layer.each_level(run))
+    }
+
+    /// What the base says of tags, if the filter has some.
+    pub(crate) fn tagging(&self) -> Option<&Tagging> {
+        self.tagging.as_ref()
+    }
+
+    /// The tags of the members of the base, if the filter has tags.
+    pub fn base_tags(&self) -> Option<&Tags> {
+        self.tagging.as_ref().and_then(|tagging| tagging.base.as_deref())
+    }
+
+    /// Whether the filter knows which tags its members have.
+    pub fn is_tagged(&self) -> bool {
+        self.tagging.is_some()
+    }
+
+    /// The names of all tags, by their numbers.
+    pub fn tag_names(&self) -> impl Iterator<Item = &str> {
+        self.tagging.iter().flat_map(|tagging| tagging.names.iter())
+    }
+
+    /// How many members have each tag, by its number; none where the blob doesn't say.
+    pub fn tag_counts(&self) -> impl Iterator<Item = (&str, Option<u32>)> {
+        let count = |number| self.tagging.as_ref().and_then(|tagging| tagging.counts.get(number)).copied();
+        self.tag_names().enumerate().map(move |(number, name)| (name, count(number)))
+    }
+
+    /// The tags of a key. A member has just its own, and what is definitely absent has none. Any other key that is maybe
+    /// present gets some set of tags that occurs.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] for a filter without tags; [`Error::TooLarge`] without the memory.
+    pub fn tags(&self, key: &[u8]) -> Result<Vec<&str>> {
+        self.tags_of_all(std::iter::once(self.hashing().digest(key)))
+    }
+
+    /// The tags that any of these keys has, such as those of a URL: digests under [`Stack::hashing`]. Each tag once, in
+    /// the order of its number.
+    ///
+    /// # Errors
+    /// As [`Stack::tags`].
+    pub fn tags_of_all(&self, digests: impl IntoIterator<Item = u64>) -> Result<Vec<&str>> {
+        let numbers = self.tag_numbers(digests)?;
+        let mut names = Vec::new();
+        for (number, name) in self.tag_names().enumerate() {
+            if has_number(&numbers, number) {
+                push(&mut names, name)?;
+            }
+        }
+        Ok(names)
+    }
+
+    /// The numbers of the tags that any of these keys has, a bit each.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] for a filter without tags.
+    #[doc(hidden)]
+    pub fn tag_numbers(&self, digests: impl IntoIterator<Item = u64>) -> Result<[u64; 4]> {
+        self.require_tagged()?;
+        let mut numbers = [0; 4];
+        for (_, tags, set) in digests.into_iter().filter_map(|digest| self.set_of(digest)) {
+            add_numbers(&mut numbers, tags.all_sets().get(set));
+        }
+        Ok(numbers)
+    }
+
+    /// The numbers of the tags in a set of a part, as [`Stack::set_of`] gives them; none if there is no such set.
+    #[cfg_attr(not(all(feature = "reader", target_arch = "wasm32")), allow(dead_code))]
+    pub(crate) fn tag_numbers_of(&self, part: usize, set: usize) -> [u64; 4] {
+        let tags = match part.checked_sub(1) {
+            None => self.base_tags(),
+            Some(layer) => self.layers.get(layer).and_then(|layer| layer.tags()),
+        };
+        let mut numbers = [0; 4];
+        add_numbers(&mut numbers, tags.map_or(&[], |tags| tags.all_sets().get(set)));
+        numbers
+    }
+
+    /// Fails for a filter without tags.
+    pub(crate) fn require_tagged(&self) -> Result<()> {
+        let kind = match &*self.base {
+            _ if self.is_tagged() => return Ok(()),
+            Filter::Ribbon(_) => "ribbon, without tags,",
+            base => base.name(),
+        };
+        Err(Error::WrongKind { kind })
+    }
+
+    /// Where the tags of a key that is maybe present stand: the number of the part, 0 for the base and those of the layers
+    /// from 1 on, and the place of the set there. None if it is absent, or without tags.
+    // One copy in the wasm.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    pub(crate) fn set_of(&self, digest: u64) -> Option<(usize, &Tags, usize)> {
+        for (number, layer) in self.layers.iter().enumerate().rev() {
+            if layer.hits(digest) {
+                let tags = layer.tags()?;
+                return Some((number + 1, tags, tags.set_of(digest)));
+            }
+        }
+        let tags = self.base_tags()?;
+        self.base.has_digest(digest).then(|| (0, tags, tags.set_of(digest)))
+    }
+
+    /// The numbers of the tags of a key that is maybe present; none if it is absent.
+    pub(super) fn numbers_of(&self, digest: u64) -> Option<&[u8]> {
+        self.set_of(digest).map(|(_, tags, set)| tags.all_sets().get(set))
     }
 
     /// How keys become digests.

@@ -17,7 +17,7 @@ use crate::keys::lines::lines;
 use crate::keys::list::{Allowlist, Conflict, Rules, remove_conflicts};
 use crate::keys::{Input, Skip};
 use crate::kind::{Kind, Recipe};
-use crate::layers::Stack;
+use crate::layers::{Stack, Tagged, require_tag_name};
 use crate::params;
 use crate::profile::Profile;
 use crate::vectors::{copied, push};
@@ -158,6 +158,10 @@ pub struct DigestList {
     name: Option<String>,
     created_at: Option<u64>,
     members: Vec<u64>,
+    /// The lists with a tag that are whole, by their names.
+    tagged: Vec<(String, Vec<u64>)>,
+    /// All members, once their lists are whole.
+    tags: Option<Tagged>,
     allowlist: Option<Allowlist>,
     allowed: Option<Vec<u64>>,
     /// Whether a line that gives no key is an error.
@@ -193,6 +197,8 @@ impl DigestList {
             name: None,
             created_at: None,
             members: Vec::new(),
+            tagged: Vec::new(),
+            tags: None,
             allowlist: None,
             allowed: None,
             strict: false,
@@ -302,6 +308,24 @@ impl DigestList {
         Ok(skipped.lines)
     }
 
+    /// Ends the list of members with a tag: those since the last one.
+    pub fn tag(&mut self, tag: &JsString) -> Result<()> {
+        let rule = "the name of a tag must be text";
+        Error::unless(tag.is_valid_utf16(), rule)?;
+        let tag = self::name(tag)?;
+        require_tag_name(&tag)?;
+        push(&mut self.tagged, (tag, std::mem::take(&mut self.members)))
+    }
+
+    /// Ends the lists of members, which have tags.
+    #[wasm_bindgen(js_name = endTags)]
+    pub fn end_tags(&mut self) -> Result<()> {
+        let tags = Tagged::new(std::mem::take(&mut self.tagged), std::mem::take(&mut self.members))?;
+        self.members = copied(tags.digests())?;
+        self.tags = Some(tags);
+        Ok(())
+    }
+
     /// Ends the list of members. The keys that follow are allowed keys. With `wins`, a key that is in both lists is
     /// removed from the members.
     pub fn allow(&mut self, wins: bool) -> Result<()> {
@@ -335,7 +359,13 @@ impl DigestList {
     /// Builds the filter. The keys are used up.
     pub fn build(&mut self) -> Result<Filter> {
         let (mut members, allowed) = (std::mem::take(&mut self.members), self.allowed.take());
-        let stack = Stack::build(self.recipe, &mut members, allowed.as_deref(), self.fpr, self.hashing)?;
+        let stack = match self.tags.take() {
+            None => Stack::build(self.recipe, &mut members, allowed.as_deref(), self.fpr, self.hashing)?,
+            Some(mut tags) => {
+                tags.keep(&members)?;
+                Stack::build_tagged(&tags, allowed.as_deref(), self.fpr, self.hashing)?
+            }
+        };
         let mut blob = Blob::new(self.rules.profile, stack);
         blob.describe(self.name.take(), self.created_at)?;
         Filter::new(blob)

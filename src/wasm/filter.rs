@@ -13,9 +13,13 @@ use crate::info::{FilterInfo, Parameter};
 use crate::keys::lines::lines;
 use crate::keys::password;
 use crate::keys::url::{self, Canonical, Readings};
+use crate::layers::{Stack, has_number};
 use crate::profile::Profile;
 use crate::slots::Slots;
 use crate::vectors::copied;
+
+/// More sets of tags than a part of a filter can have.
+const SETS: usize = 1 << 16;
 
 /// A filter of any kind.
 #[wasm_bindgen]
@@ -179,6 +183,41 @@ impl Filter {
         self.find(length, ascii)
     }
 
+    /// The tags of the key in the first `length` bytes of the scratch: a number for its set, from 0 on, by which `tagNames`
+    /// knows them. -1 if it is absent, -2 for a filter without tags, and -3 for what the filter can't hold. A `Result` would
+    /// take longer.
+    #[wasm_bindgen(js_name = tagSet)]
+    pub fn tag_set(&self, length: usize) -> f64 {
+        let stack = self.blob.filter();
+        if !stack.is_tagged() {
+            return -2.0;
+        }
+        let profile = self.blob.profile();
+        let Some(digest) =
+            scratch::with(length, |key| profile.holds(key).then(|| stack.hashing().digest(key)))
+        else {
+            return -3.0;
+        };
+        stack.set_of(digest).map_or(-1.0, |(part, _, set)| (part * SETS + set) as f64)
+    }
+
+    /// The names of a set of tags: an array of texts, without any for -1. Fails for a filter without tags.
+    #[wasm_bindgen(js_name = tagNames)]
+    pub fn tag_names(&self, set: f64) -> Result<Array> {
+        let stack = self.blob.filter();
+        stack.require_tagged()?;
+        // An absent key has none.
+        let numbers =
+            if set < 0.0 { [0; 4] } else { stack.tag_numbers_of(set as usize / SETS, set as usize % SETS) };
+        let names = Array::new();
+        for (number, name) in stack.tag_names().enumerate() {
+            if has_number(&numbers, number) {
+                names.push(&JsValue::from_str(name));
+            }
+        }
+        Ok(names)
+    }
+
     /// Whether a password is maybe present.
     #[wasm_bindgen(js_name = hasPassword)]
     pub fn has_password(&self, password: &JsString) -> Result<bool> {
@@ -200,6 +239,7 @@ impl Filter {
             None => JsValue::NULL,
         };
         set(&object, "foreign", &foreign);
+        set(&object, "tags", &tags_to_js(self.blob.filter()));
         Ok(object)
     }
 
@@ -251,6 +291,21 @@ fn parameters_to_js(parameters: &[(&str, Parameter)]) -> JsValue {
         set(&object, name, &value);
     }
     object
+}
+
+/// An array of tags, or null.
+fn tags_to_js(stack: &Stack) -> JsValue {
+    if !stack.is_tagged() {
+        return JsValue::NULL;
+    }
+    let array = Array::new();
+    for (name, count) in stack.tag_counts() {
+        let object = Object::new().into();
+        set(&object, "name", &JsValue::from_str(name));
+        set(&object, "count", &count.map_or(JsValue::NULL, JsValue::from));
+        array.push(&object);
+    }
+    array.into()
 }
 
 /// Sets a property of a plain object, which can't fail.

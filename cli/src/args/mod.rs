@@ -6,3 +6,4 @@ pub mod number;
 pub mod omitted;
 pub mod profile;
 pub mod secret;
+pub mod tags;

@@ -25,6 +25,8 @@ const FOLDER_BLOCK: usize = 1 << 22;
 /// Keys are URLs or passwords if the blob says so. Exits with 0 if any key is maybe present, and with 1 if all are
 /// definitely absent.
 ///
+/// If the blob has tags, those of a key follow it after a tab, with commas between them: of a URL, those of all its keys.
+///
 /// Keys are printed unchanged, except to a terminal: there, control characters and the like are escaped.
 #[derive(clap::Args)]
 pub struct CheckArgs {
@@ -55,13 +57,17 @@ pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     let Streams { input, out, terminal, .. } = streams;
     let mut out = io::BufWriter::new(out);
     let mut answer = Answer::No;
-    let mut show = |block: &[&[u8]], answers: Vec<bool>| -> Result<()> {
-        for (line, _) in block.iter().zip(answers).filter(|(_, found)| *found) {
+    let mut show = |block: &[&[u8]], answers: Vec<Option<String>>| -> Result<()> {
+        for (line, tags) in block.iter().zip(answers) {
+            let Some(tags) = tags else { continue };
             answer = Answer::Yes;
             // Programs get the key unchanged.
             let shown = terminal.then(|| escaped(&String::from_utf8_lossy(line)));
             let shown = shown.as_ref().map_or(*line, |shown| shown.as_bytes());
-            out.write_all(shown).and_then(|()| out.write_all(b"\n")).map_err(not_printed)?;
+            let tags = if *terminal { escaped(&tags) } else { tags };
+            // A tab, which no tag has, so that programs find it from the end.
+            let tags = if tags.is_empty() { "\n".to_owned() } else { format!("\t{tags}\n") };
+            out.write_all(shown).and_then(|()| out.write_all(tags.as_bytes())).map_err(not_printed)?;
         }
         Ok(())
     };
@@ -102,8 +108,8 @@ enum Asked {
 }
 
 impl Asked {
-    /// Whether a key of each line is maybe present.
-    fn has_each(&mut self, block: &[&[u8]]) -> Result<Vec<bool>> {
+    /// Of each line, the tags of its keys with commas between them, or none if no key is maybe present.
+    fn has_each(&mut self, block: &[&[u8]]) -> Result<Vec<Option<String>>> {
         let profile = match self {
             Asked::Blob(blob) => blob.profile(),
             Asked::Folder(sharded) => sharded.sharding.profile(),
@@ -111,10 +117,28 @@ impl Asked {
         let inputs = block.iter().map(|line| Input::parse(&Native, profile, line));
         let inputs: Vec<_> = inputs.collect::<bloom_wasm::error::Result<_>>()?;
         match self {
-            Asked::Blob(blob) => Ok(has_each(blob, &inputs)?),
-            Asked::Folder(sharded) => sharded.has_each(&inputs),
+            Asked::Blob(blob) => {
+                let found = has_each(blob, &inputs)?;
+                let tags =
+                    inputs.iter().zip(found).map(|(input, found)| tags_of(blob, input.as_ref(), found));
+                Ok(tags.collect::<bloom_wasm::error::Result<_>>()?)
+            }
+            Asked::Folder(sharded) => {
+                let found = sharded.has_each(&inputs)?.into_iter();
+                Ok(found.map(|found| found.then(String::new)).collect())
+            }
         }
     }
+}
+
+/// The tags of an input that was found: of all its keys.
+fn tags_of(blob: &Blob, input: Option<&Input>, found: bool) -> bloom_wasm::error::Result<Option<String>> {
+    let filter = blob.filter();
+    if !found || !filter.is_tagged() {
+        return Ok(found.then(String::new));
+    }
+    let keys = input.into_iter().flat_map(Input::keys);
+    Ok(Some(filter.tags_of_all(keys.map(|key| filter.hashing().digest(key)))?.join(",")))
 }
 
 /// Whether a key of each input is maybe present.

@@ -15,7 +15,7 @@ use crate::publishing::manifest::Head;
 use crate::publishing::shards::size_in_words;
 use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::{about, counted, grouped, keyed_in_words, rate, time_in_words};
+use crate::text::{about, counted, grouped, keyed_in_words, rate, tags_in_words, time_in_words};
 
 /// Show what a blob holds
 #[derive(clap::Args)]
@@ -105,6 +105,10 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         }),
         ("id", format!("{:016x}, the checksum", info.id)),
     ];
+    if info.tags.is_some() {
+        let keys = rows.iter().position(|(name, _)| *name == "keys").map_or(rows.len(), |at| at + 1);
+        rows.insert(keys, ("tags", tags_in_words(blob.filter())));
+    }
     if let Some(foreign) = &info.foreign {
         rows.insert(1, ("foreign", foreign_in_words(foreign)));
     }

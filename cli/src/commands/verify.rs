@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use bloom_wasm::keys::Input;
 use bloom_wasm::vectors::append;
 use bloom_wasm::{Blob, Filter};
@@ -10,8 +10,10 @@ use serde::Serialize;
 
 use crate::args::omitted::Omitted;
 use crate::args::secret::SecretArgs;
+use crate::args::tags::TagArgs;
 use crate::files::blob::{self, key_of};
 use crate::files::read;
+use crate::lists::digests::{members, with_tags};
 use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
 use crate::publishing::folder::{Folder, Measured};
@@ -32,8 +34,11 @@ pub struct VerifyArgs {
     /// The blob, or the folder of a sharded filter
     file: PathBuf,
     /// The list that the blob was built from; can be repeated
-    #[arg(long, required = true, value_name = "LIST")]
+    #[arg(long, required_unless_present = "tags", value_name = "LIST")]
     members: Vec<PathBuf>,
+    /// As for `build`: a member that doesn't have just the tags of its lists is counted, and exits with 1
+    #[command(flatten)]
+    tags: TagArgs,
     /// A list of keys that are not members; can be repeated. Lines that are members aren't counted
     #[arg(long, value_name = "LIST")]
     absent: Vec<PathBuf>,
@@ -54,6 +59,9 @@ pub struct VerifyArgs {
 struct Verdict {
     members: u64,
     false_negatives: u64,
+    /// Members with other tags than they should have; none without --tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wrong_tags: Option<u64>,
     probes: u64,
     false_positives: u64,
     /// False positives / probes; none without a probe. With the profile `url` it is that of a typical URL: times the keys
@@ -68,7 +76,11 @@ struct Verdict {
 }
 
 pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
-    read::check_stdin([&args.file].into_iter().chain(&args.members).chain(&args.absent))?;
+    let inputs = [&args.file].into_iter().chain(&args.members).chain(&args.absent);
+    read::check_stdin(inputs.chain(args.tags.lists()))?;
+    if args.tags.lists().any(|list| list.as_os_str() == "-") {
+        bail!("verify reads the lists of --tag twice, so none can be standard input");
+    }
     if args.file.is_dir() {
         return verify_folder(&args, streams);
     }
@@ -85,8 +97,10 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         }
         Ok(())
     };
+    let wrong_tags = if args.tags.any() { Some(wrong_tags(&blob, &args, streams)?) } else { None };
+    let lists: Vec<PathBuf> = args.members.iter().chain(args.tags.lists()).cloned().collect();
     let summary = keys::for_each(
-        &args.members,
+        &lists,
         blob.profile(),
         &args.omitted,
         streams,
@@ -111,11 +125,38 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     };
     let rates = Rates::of(filter, blob.profile());
     let measured = Measured { members: count, false_negatives, probes, rates, summary };
-    Verdict::from(&measured).tell(&args, &measured.summary, &absent_summary, streams)
+    let verdict = Verdict { wrong_tags, ..Verdict::from(&measured) };
+    verdict.tell(&args, &measured.summary, &absent_summary, streams)
+}
+
+/// How many keys of lists with tags, and of those without, have other tags than those of their lists.
+fn wrong_tags(blob: &Blob, args: &VerifyArgs, streams: &mut Streams) -> Result<u64> {
+    let filter = blob.filter();
+    let (profile, hashing) = (blob.profile(), *filter.hashing());
+    ensure!(filter.is_tagged(), "the blob has no tags, so --tag can't be checked");
+    let (untagged, summary) = if args.members.is_empty() {
+        (Vec::new(), Summary::default())
+    } else {
+        members(&args.members, profile, hashing, &args.omitted, streams)?
+    };
+    let read = with_tags(&args.tags, untagged, summary, true, profile, hashing, &args.omitted, streams)?;
+    let names: Vec<_> = read.keys.names().collect();
+    let mut wrong = 0;
+    for (digest, set) in read.keys.digests().iter().zip(read.keys.sets()) {
+        let mut wanted: Vec<_> = set.iter().map(|&number| names[usize::from(number)]).collect();
+        let mut found = filter.tags_of_all([*digest])?;
+        wanted.sort_unstable();
+        found.sort_unstable();
+        wrong += u64::from(wanted != found);
+    }
+    Ok(wrong)
 }
 
 /// The same for a sharded filter.
 fn verify_folder(args: &VerifyArgs, streams: &mut Streams) -> Result<Answer> {
+    if args.tags.any() {
+        bail!("--tag goes with a blob: a sharded filter has no tags yet");
+    }
     if !args.absent.is_empty() {
         bail!("--absent goes with a blob; a sharded filter is asked for random keys");
     }
@@ -132,6 +173,7 @@ impl From<&Measured> for Verdict {
         Verdict {
             members,
             false_negatives,
+            wrong_tags: None,
             probes: asked,
             false_positives: hits,
             measured_fpr: (asked > 0).then(|| of_check(hits as f64 / asked as f64)),
@@ -159,7 +201,7 @@ impl Verdict {
             } else {
                 ("listed key", "listed keys")
             };
-            streams.print_rows(&[
+            let mut rows = vec![
                 (
                     "members",
                     format!(
@@ -191,11 +233,25 @@ impl Verdict {
                     },
                 ),
                 ("expected fpr", self.rates.in_words() + " by the fill"),
-            ])
+            ];
+            if let Some(wrong) = self.wrong_tags {
+                rows.insert(
+                    1,
+                    (
+                        "tags",
+                        format!(
+                            "{} with other tags than those of their lists",
+                            counted(wrong, "key", "keys")
+                        ),
+                    ),
+                );
+            }
+            streams.print_rows(&rows)
         };
         // The exit code answers even if nobody reads the rest.
         unless_closed(said)?;
-        Ok(if *false_negatives == 0 { Answer::Yes } else { Answer::No })
+        let is_right = *false_negatives == 0 && self.wrong_tags.is_none_or(|wrong| wrong == 0);
+        Ok(if is_right { Answer::Yes } else { Answer::No })
     }
 }
 

@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
-use bloom_wasm::Profile;
+use anyhow::{Result, ensure};
 use bloom_wasm::hash::Hashing;
 use bloom_wasm::keys::Input;
 use bloom_wasm::keys::list::{Allowlist, Conflict, remove_conflicts};
 use bloom_wasm::vectors::append;
+use bloom_wasm::{Profile, Tagged};
 
 use super::keys::{self, Notices, Summary};
 use super::lines::Place;
 use crate::args::omitted::Omitted;
+use crate::args::tags::{TagArgs, TagList};
 use crate::streams::Streams;
 use crate::text::{counted, quoted};
 
@@ -32,6 +33,42 @@ pub fn members(
         append(&mut members, &digests)
     })?;
     Ok((members, summary))
+}
+
+/// What lists with tags hold.
+pub struct WithTags {
+    pub keys: Tagged,
+    pub summary: Summary,
+    /// How many keys were read, also repeated ones.
+    pub lines: u64,
+}
+
+/// Reads lists with tags, after one of keys without.
+#[allow(clippy::too_many_arguments)]
+pub fn with_tags(
+    tags: &TagArgs,
+    untagged: Vec<u64>,
+    mut summary: Summary,
+    allow_empty: bool,
+    profile: Profile,
+    hashing: Hashing,
+    omitted: &Omitted,
+    streams: &mut Streams,
+) -> Result<WithTags> {
+    let mut lines = untagged.len() as u64;
+    let mut lists = Vec::new();
+    for TagList { name, list } in &tags.tags {
+        ensure!(lists.iter().all(|(other, _)| other != name), "--tag {name} is there twice; join its lists");
+        let (digests, its) = members(std::slice::from_ref(list), profile, hashing, omitted, streams)?;
+        ensure!(
+            !digests.is_empty() || allow_empty,
+            "the list of --tag {name} gave no key, so nothing was written; --allow-empty takes it for empty"
+        );
+        lines += digests.len() as u64;
+        summary.merge(its);
+        lists.push((name.clone(), digests));
+    }
+    Ok(WithTags { keys: Tagged::new(lists, untagged)?, summary, lines })
 }
 
 /// Reads the lists of allowed keys. With `wins`, removes members that are in both lists. Returns the allowed digests,

@@ -105,7 +105,7 @@ impl Summary {
     }
 
     /// Appends what later lines contained.
-    fn merge(&mut self, later: Summary) {
+    pub(super) fn merge(&mut self, later: Summary) {
         self.comments += later.comments;
         self.not_utf8 += later.not_utf8;
         self.lines.keys += later.lines.keys;

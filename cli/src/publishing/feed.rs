@@ -17,7 +17,7 @@ use crate::lists::keys::LineCounts;
 use bloom_wasm::digests::{sort, strangers};
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::vectors::{append, copied};
-use bloom_wasm::{Blob, Delta, Kind, Stack, Update};
+use bloom_wasm::{Blob, Delta, Kind, Stack, Tagged, TaggedUpdate, Update};
 
 /// The most deltas over a base. Each makes a query a little slower.
 const DELTAS: usize = 8;
@@ -85,6 +85,9 @@ impl Publisher {
         let Some(members) = &self.state.members else { return Ok(Renewal::None) };
         let lines = self.state.lines;
         let is_signed_anew = match (self.folder.read(members), self.damage()) {
+            (Ok(_), Some(damage)) if self.state.tagged => {
+                bail!("the old list can't be signed anew: {damage}, and its tags stand in the files alone")
+            }
             (Ok(members), damage) => {
                 let allowed = strangers(&allowed, &members, &|_| true)?;
                 let next = Next { members, allowed, lines, unusable: damage, ..Next::default() };
@@ -153,6 +156,7 @@ impl Publisher {
             let removed = next.all_removed(self, made.keep)?;
             file.removed = Some(self.folder.write(format!("removed-{}", &sha256[..16]), &removed)?);
         }
+        self.state.tagged = next.tagged.is_some();
         for dropped in self.state.files.drain(made.keep..) {
             self.state.unlisted.push(Unlisted { sha256: dropped.file.sha256, since: self.publication.now });
         }
@@ -235,6 +239,10 @@ pub enum Renewal {
 #[derive(Default)]
 pub struct Next {
     members: Vec<u64>,
+    /// The members with their tags, if they have some.
+    tagged: Option<Tagged>,
+    /// Members of the last generation that have other tags now.
+    pub retagged: u64,
     allowed: Vec<u64>,
     /// How the lists were read.
     lines: Option<LineCounts>,
@@ -259,11 +267,12 @@ impl Next {
     pub fn of(
         publisher: &Publisher,
         members: Vec<u64>,
+        tagged: Option<Tagged>,
         allowed: Vec<u64>,
         lines: LineCounts,
     ) -> Result<Self> {
         let Publisher { folder, state, .. } = publisher;
-        let mut next = Next { members, allowed, lines: Some(lines), ..Next::default() };
+        let mut next = Next { members, tagged, allowed, lines: Some(lines), ..Next::default() };
         let old = match &state.members {
             Some(old) => folder.read(old),
             None => Ok(Vec::new()),
@@ -275,7 +284,31 @@ impl Next {
         next.removed = strangers(&old, &next.members, &|_| true)?;
         next.added = (next.members.len() - (old.len() - next.removed.len())) as u64;
         next.unusable = publisher.damage().or(next.unusable);
+        next.retagged = next.retagged(publisher, &old)?;
         Ok(next)
+    }
+
+    /// How many members of the last generation have other tags now. Without a generation to go on from, nobody knows.
+    fn retagged(&mut self, Publisher { dir, state, secret, .. }: &Publisher, old: &[u64]) -> Result<u64> {
+        if self.unusable.is_some() {
+            return Ok(0);
+        }
+        if self.tagged.is_some() != state.tagged {
+            let words =
+                if state.tagged { "the lists have no tags any more" } else { "the lists have tags now" };
+            self.unusable = Some(words.to_owned());
+        }
+        let Some(tagged) = self.tagged.as_ref().filter(|_| state.tagged) else { return Ok(0) };
+        let blob = match read_files(dir, state.files.iter().map(|file| &file.file), secret.as_ref()) {
+            Ok(blob) => blob,
+            Err(error) => {
+                self.unusable = Some(format!("{error:#}"));
+                return Ok(0);
+            }
+        };
+        let stays = |digest: &u64| old.binary_search(digest).is_ok();
+        let changed = blob.filter().changed_tags(tagged)?;
+        Ok(changed.iter().filter(|digest| stays(digest)).count() as u64)
     }
 
     /// What becomes of the list of the last generation.
@@ -300,9 +333,9 @@ impl Next {
         self.members.len() as u64
     }
 
-    /// How many keys are added and removed.
+    /// How many keys are added and removed, or get other tags.
     fn changes(&self) -> u64 {
-        self.added + self.removed.len() as u64
+        self.added + self.removed.len() as u64 + self.retagged
     }
 
     /// The file that the next generation needs; none if nothing has changed.
@@ -342,8 +375,10 @@ impl Next {
         let (profile, hashing) = (state.profile()?, publisher.hashing()?);
         let fpr = state.fpr * BASE_SHARE;
         let allowed = (!self.allowed.is_empty()).then_some(&self.allowed[..]);
-        let mut members = copied(&self.members)?;
-        let stack = Stack::build(Kind::Ribbon.into(), &mut members, allowed, fpr, hashing)?;
+        let stack = match &self.tagged {
+            None => Stack::build(Kind::Ribbon.into(), &mut copied(&self.members)?, allowed, fpr, hashing)?,
+            Some(tagged) => Stack::build_tagged(tagged, allowed, fpr, hashing)?,
+        };
         let mut blob = Blob::new(profile, stack);
         blob.describe(state.name.clone(), None)?;
         let bytes = blob.encode()?;
@@ -358,12 +393,11 @@ impl Next {
         let removed = self.all_removed(publisher, keep).context(Unusable)?;
         let mut child = parent.try_clone()?;
         let fpr = include_fpr(state.fpr);
-        child.filter_mut().update(Update {
-            live: &self.members,
-            removed: &removed,
-            allowed: &self.allowed,
-            fpr,
-        })?;
+        let (removed, allowed) = (&removed[..], &self.allowed[..]);
+        match &self.tagged {
+            None => child.filter_mut().update(Update { live: &self.members, removed, allowed, fpr })?,
+            Some(live) => child.filter_mut().update_tagged(TaggedUpdate { live, removed, allowed, fpr })?,
+        }
         child.describe(state.name.clone(), None)?;
         Ok(Delta::between(&parent, &child)?.encode()?)
     }

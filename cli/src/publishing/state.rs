@@ -42,6 +42,9 @@ pub struct State {
     #[serde(deserialize_with = "Option::deserialize")]
     pub lines: Option<LineCounts>,
     pub files: Vec<Published>,
+    /// Whether the files have tags. Which tags a key has stands in them alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tagged: bool,
     /// Files of the feed that its manifest doesn't name.
     pub unlisted: Vec<Unlisted>,
     /// The manifest that was published last, to the byte. After a loss, the one that `feed init` found.
@@ -97,6 +100,7 @@ impl State {
             generation: 0,
             members: None,
             lines: None,
+            tagged: false,
             files: Vec::new(),
             unlisted: Vec::new(),
             manifest: String::new(),

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use bloom_wasm::Profile;
+use clap::builder::ArgPredicate;
 
 use crate::args::foreign::BuildingArgs;
 use crate::args::kind::{AnyKind, parse_kind};
@@ -12,6 +13,7 @@ use crate::args::number::parse_fpr;
 use crate::args::omitted::Omitted;
 use crate::args::profile::ProfileArg;
 use crate::args::secret::SecretArgs;
+use crate::args::tags::TagArgs;
 use crate::publishing::guard::GuardArgs;
 use crate::publishing::shards::SigningArgs;
 
@@ -22,8 +24,10 @@ use crate::publishing::shards::SigningArgs;
 #[derive(clap::Args)]
 pub struct BuildArgs {
     /// Lists of keys, one a line
-    #[arg(value_name = "LIST", default_value = "-")]
+    #[arg(value_name = "LIST", default_value = "-", default_value_if("tags", ArgPredicate::IsPresent, None))]
     pub lists: Vec<PathBuf>,
+    #[command(flatten)]
+    pub tags: TagArgs,
     /// Where to write the blob; - for standard output. A file is replaced as a whole and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,

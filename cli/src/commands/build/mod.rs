@@ -15,20 +15,30 @@ use crate::files::{read, write};
 use crate::streams::{Answer, Streams};
 
 pub fn run(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
-    read::check_stdin(args.lists.iter().chain(&args.allow))?;
+    read::check_stdin(args.lists.iter().chain(&args.allow).chain(args.tags.lists()))?;
     if let Some(shards) = args.shards {
         let ribbon = matches!(args.kind, AnyKind::Own(Kind::Ribbon));
         if !ribbon || args.capacity.is_some() || args.foreign.any() {
             bail!("--shards goes with --kind ribbon, and without --capacity");
+        }
+        if args.tags.any() {
+            bail!("--tag doesn't go with --shards yet");
         }
         return sharded::build(&args, shards, args.profile()?, streams);
     }
     args.signing.require_none()?;
     args.guard.require_none()?;
     write::check(&args.output)?;
-    write::check_inputs("a list", args.lists.iter().chain(&args.allow), &args.output)?;
+    write::check_inputs(
+        "a list",
+        args.lists.iter().chain(&args.allow).chain(args.tags.lists()),
+        &args.output,
+    )?;
     args.secret.check_output(&args.output)?;
     let profile = args.profile()?;
+    if args.tags.any() && !matches!(args.kind, AnyKind::Own(Kind::Ribbon)) {
+        bail!("--tag goes with --kind ribbon: no other kind has tags");
+    }
     let kind = match args.kind {
         AnyKind::Own(kind) => kind,
         AnyKind::Foreign(format) => return foreign::build(&args, format, profile, streams),

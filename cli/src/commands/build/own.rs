@@ -1,16 +1,17 @@
 //! A blob of one of our own kinds.
 
 use anyhow::{Context, Result, bail};
+use bloom_wasm::vectors::copied;
 use bloom_wasm::{Blob, Filter, Kind, Profile, Recipe, Stack, digests};
 
 use super::args::BuildArgs;
 use crate::args::number::milliseconds;
 use crate::args::secret::new_hashing;
 use crate::files::blob;
-use crate::lists::digests::{allow, members};
+use crate::lists::digests::{allow, members, with_tags};
 use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::{counted, grouped};
+use crate::text::{counted, grouped, tags_in_words};
 
 pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Streams) -> Result<Answer> {
     if args.foreign.any() {
@@ -33,7 +34,24 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     made.describe(args.name.clone(), created_at)?;
 
     let (mut members, summary) = members(&args.lists, profile, hashing, &args.omitted, streams)?;
-    let keys = members.len() as u64;
+    let (mut tagged, summary, keys) = if args.tags.any() {
+        let untagged = std::mem::take(&mut members);
+        let read = with_tags(
+            &args.tags,
+            untagged,
+            summary,
+            args.allow_empty,
+            profile,
+            hashing,
+            &args.omitted,
+            streams,
+        )?;
+        members = copied(read.keys.digests())?;
+        (Some(read.keys), read.summary, read.lines)
+    } else {
+        let keys = members.len() as u64;
+        (None, summary, keys)
+    };
     args.require_keys(keys)?;
     let mut rows = Vec::new();
     let mut allowed = None;
@@ -46,7 +64,16 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         rows.push(("allowed", words));
         args.require_keys(members.len() as u64)?;
     }
-    *made.filter_mut() = Stack::build(recipe, &mut members, allowed.as_deref(), build_fpr, hashing)?;
+    *made.filter_mut() = match &mut tagged {
+        None => Stack::build(recipe, &mut members, allowed.as_deref(), build_fpr, hashing)?,
+        Some(tagged) => {
+            tagged.keep(&members)?;
+            Stack::build_tagged(tagged, allowed.as_deref(), build_fpr, hashing)?
+        }
+    };
+    if made.filter().is_tagged() {
+        rows.push(("tags", tags_in_words(made.filter())));
+    }
     let distinct = match (distinct, made.filter().base()) {
         (Some(distinct), _) => distinct,
         // The ribbon filter has used them up.

@@ -4,14 +4,18 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
+use bloom_wasm::Tagged;
 use bloom_wasm::digests::sort;
+use bloom_wasm::vectors::copied;
+use clap::builder::ArgPredicate;
 use serde::Serialize;
 
 use crate::args::number::{milliseconds, whole_milliseconds};
 use crate::args::omitted::Omitted;
 use crate::args::secret::SecretArgs;
+use crate::args::tags::TagArgs;
 use crate::files::read;
-use crate::lists::digests::{allow, members};
+use crate::lists::digests::{allow, members, with_tags};
 use crate::lists::keys::LineCounts;
 use crate::publishing::feed::{Next, Publisher, Renewal};
 use crate::publishing::guard::GuardArgs;
@@ -28,8 +32,10 @@ pub struct PublishArgs {
     /// The folder of the feed
     dir: PathBuf,
     /// Lists of keys, one a line
-    #[arg(value_name = "LIST", default_value = "-")]
+    #[arg(value_name = "LIST", default_value = "-", default_value_if("tags", ArgPredicate::IsPresent, None))]
     lists: Vec<PathBuf>,
+    #[command(flatten)]
+    tags: TagArgs,
     /// The folder that `feed init` made
     #[arg(long, value_name = "DIR")]
     state: PathBuf,
@@ -38,6 +44,9 @@ pub struct PublishArgs {
     /// Publish a feed without a signature that had one before
     #[arg(long, conflicts_with = "sign")]
     unsigned: bool,
+    /// Publish a feed without tags that had some before
+    #[arg(long, conflicts_with = "tags")]
+    without_tags: bool,
     /// A list of keys that must never be false positives; can be repeated. Give the same lists each time
     #[arg(long, value_name = "LIST")]
     allow: Vec<PathBuf>,
@@ -78,6 +87,9 @@ struct PublishReport {
     count: u64,
     added: u64,
     removed: u64,
+    /// Keys that have other tags than before; none in a feed without tags.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retagged: Option<u64>,
     /// The file that this run made.
     file: Option<File>,
     /// All files of the feed: their number and bytes.
@@ -88,7 +100,7 @@ struct PublishReport {
 }
 
 pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
-    read::check_stdin(args.lists.iter().chain(&args.allow))?;
+    read::check_stdin(args.lists.iter().chain(&args.allow).chain(args.tags.lists()))?;
     let trust = args.keys.read_to_sign()?;
     let now = milliseconds(args.created_at.unwrap_or_else(SystemTime::now))?;
     let [expires_in, grace] = [args.expires_in, args.grace].map(whole_milliseconds);
@@ -99,8 +111,12 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         streams.warn(&format!("not believed: {why:#}"));
     }
 
-    let Read { members, allowed, lines, mut rows } = args.read(&publisher, streams)?;
-    let next = Next::of(&publisher, members, allowed, lines)?;
+    ensure!(
+        !publisher.state.tagged || args.tags.any() || args.without_tags,
+        "the feed has tags, for which clients may ask: give each list with --tag, or --without-tags"
+    );
+    let Read { members, tagged, allowed, lines, mut rows } = args.read(&publisher, streams)?;
+    let next = Next::of(&publisher, members, tagged, allowed, lines)?;
     if let Err(refusal) = args.check(&next, &publisher) {
         // A list that is wrong for days is no reason for clients to lose the one that they have.
         match publisher.renew(next.into_allowed(), expires_in).with_context(|| format!("{refusal:#}"))? {
@@ -129,6 +145,7 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         count: next.count(),
         added: next.added,
         removed: next.removed.len() as u64,
+        retagged: args.tags.any().then_some(next.retagged),
         file: made.as_ref().map(|made| made.file.file.clone()),
         files: state.files.len(),
         byte_length: state.files.iter().map(|file| file.file.bytes).sum(),
@@ -144,6 +161,8 @@ struct Read {
     /// The digests of the members and of the allowed keys, sorted.
     members: Vec<u64>,
     allowed: Vec<u64>,
+    /// The members with their tags, if they have some.
+    tagged: Option<Tagged>,
     /// How the members' lines were read.
     lines: LineCounts,
     /// What is to be said of the lists.
@@ -156,6 +175,16 @@ impl PublishArgs {
         self.omitted.check(profile)?;
         let (mut members, summary) = members(&self.lists, profile, hashing, &self.omitted, streams)?;
         sort(&mut members)?;
+        let (mut tagged, summary) = if self.tags.any() {
+            let untagged = std::mem::take(&mut members);
+            let empty = self.allow_empty;
+            let read =
+                with_tags(&self.tags, untagged, summary, empty, profile, hashing, &self.omitted, streams)?;
+            members = copied(read.keys.digests())?;
+            (Some(read.keys), read.summary)
+        } else {
+            (None, summary)
+        };
         let mut rows = vec![("read", counted(members.len() as u64, "key", "keys") + &summary.in_words())];
         let mut allowed = Vec::new();
         if !self.allow.is_empty() {
@@ -165,7 +194,10 @@ impl PublishArgs {
             sort(&mut allowed)?;
             rows.push(("allowed", words));
         }
-        Ok(Read { members, allowed, lines: summary.lines(), rows })
+        if let Some(tagged) = &mut tagged {
+            tagged.keep(&members)?;
+        }
+        Ok(Read { members, tagged, allowed, lines: summary.lines(), rows })
     }
 
     /// Fails for lists that are more likely an error than what is wanted.
@@ -186,6 +218,11 @@ impl PublishReport {
             "changes",
             format!("{} added, {} removed", counted(added, "key", "keys"), grouped(removed)),
         )];
+        rows.extend(
+            self.retagged.map(|keys| {
+                ("tags", format!("{} others than before", counted(keys, "key has", "keys have")))
+            }),
+        );
         if let Some(File { kind, bytes, .. }) = &self.file {
             rows.push(("file", format!("{} of {} bytes", kind.in_words(), grouped(*bytes))));
         }

@@ -1,0 +1,43 @@
+//! Lists with a tag.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+
+/// A list, and the name of its tag.
+#[derive(Debug, Clone)]
+pub struct TagList {
+    pub name: String,
+    pub list: PathBuf,
+}
+
+/// Lists with a tag.
+#[derive(clap::Args)]
+pub struct TagArgs {
+    /// A list whose keys have a tag, such as phishing=phishing.txt; can be repeated. `check` then says which tags a key
+    /// has. A key may be on several lists, and has no tag if it is only on one without
+    #[arg(long = "tag", value_name = "NAME=LIST", value_parser = parse)]
+    pub tags: Vec<TagList>,
+}
+
+fn parse(text: &str) -> Result<TagList> {
+    let (name, list) = text.split_once('=').unwrap_or((text, ""));
+    ensure!(!list.is_empty(), "give a name and a list, such as phishing=phishing.txt");
+    bloom_wasm::layers::require_tag_name(name)?;
+    ensure!(
+        !name.chars().any(|c| c.is_control() || c == ','),
+        "the name of a tag must have no commas and line ends"
+    );
+    Ok(TagList { name: name.to_owned(), list: list.into() })
+}
+
+impl TagArgs {
+    pub fn any(&self) -> bool {
+        !self.tags.is_empty()
+    }
+
+    /// The lists of all tags.
+    pub fn lists(&self) -> impl Iterator<Item = &PathBuf> {
+        self.tags.iter().map(|tag| &tag.list)
+    }
+}

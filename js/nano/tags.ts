@@ -1,0 +1,96 @@
+/** Tags: which lists a member is on. FORMAT.md section 13. */
+
+import { holds } from "./level.js";
+import { rule } from "./part.js";
+import type { Ribbon } from "./ribbon.js";
+
+/** The tags of what a base or an include holds. */
+export interface Tags {
+  /** The names that are new here. */
+  readonly names: readonly string[];
+  /** One more than the highest number of a name in its sets. */
+  readonly known: number;
+  /** The numbers of the names of a key. */
+  of(high: number, low: number): Uint8Array;
+}
+
+/** What reads the fields of a blob. */
+export interface Fields {
+  u8(): number;
+  u16(): number;
+  rate(): number;
+  bytes(length: number): Uint8Array;
+  text(length: number): string;
+  /** A level, which is a ribbon filter of this rate. */
+  level(fpr: number): Ribbon;
+}
+
+/** In place of a layer's salt for the tags of a base. */
+export const BASE_SALT = 0xffff_ff00;
+
+/** Whether a set of tags comes before another. */
+function isBefore(one: Uint8Array, other: Uint8Array): boolean {
+  const at = one.findIndex((number, i) => number !== other[i]);
+  return at < 0 ? one.length < other.length : one[at]! < other[at]!;
+}
+
+/** Reads the tags of a base, or of an include with this salt. */
+export function readTags({ u8, u16, rate, bytes, text, level }: Fields, salt: number): Tags {
+  const names = Array.from({ length: u8() }, () => text(u8()));
+  rule(!names.includes(""));
+  const longest = u8();
+  rule(longest < 33);
+  const counts = Array.from({ length: longest + 1 }, u16);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  // A code of l bits takes 2^-l of all codes. These sums are exact.
+  rule(total < 65_536 && counts[longest] && counts.reduce((sum, count, l) => sum + count / 2 ** l, 0) === 1);
+  const sets: Uint8Array[] = [];
+  let known = 0;
+  for (const count of counts) {
+    for (let i = 0; i < count; i++) {
+      const set = bytes(u8()).slice();
+      rule(set.every((number, j) => j === 0 || set[j - 1]! < number));
+      rule(i === 0 || isBefore(sets[sets.length - 1]!, set));
+      if (set.length > 0) known = Math.max(known, set[set.length - 1]! + 1);
+      sets.push(set);
+    }
+  }
+  const place = u16();
+  const usual = sets[place];
+  const hasFilter = u8();
+  rule(usual && (hasFilter === 0 || (hasFilter === 1 && longest)));
+  const filter = hasFilter ? level(rate()) : undefined;
+  const codes = longest ? level(0.5) : undefined;
+  return {
+    names,
+    known,
+    of(high, low) {
+      if (filter && !holds(filter, salt + 2, high, low)) return usual;
+      // The code so far, less the first code of its length; and the place of that one's set.
+      let code = 0;
+      let first = 0;
+      for (let length = 0; length < longest; length++) {
+        const count = counts[length]!;
+        if (code < count) break;
+        first += count;
+        code = 2 * (code - count) + Number(holds(codes!, salt + 3 + length, high, low));
+      }
+      return sets[first + code]!;
+    },
+  };
+}
+
+/**
+ * The names of all tags of a filter: of those of its parts, from the base on. Throws `invalid_parameter` unless they
+ * differ, all numbers have a name, and no more than these are counted.
+ */
+export function namesOf(parts: readonly (Tags | undefined)[], counted: number): string[] {
+  const names: string[] = [];
+  for (const its of parts) {
+    if (!its) continue;
+    names.push(...its.names);
+    rule(its.known <= names.length);
+  }
+  rule(names.length < 256 && new Set(names).size === names.length && counted <= names.length);
+  return names;
+}

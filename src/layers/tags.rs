@@ -1,0 +1,255 @@
+//! Which tags the members of a base or of an include have. FORMAT.md section 13.
+//!
+//! A member has a set of tags. The sets have Huffman codes, and a ribbon filter holds the bits of all codes: it answers
+//! "maybe present" for a bit of a key that is 1. If one set is far more frequent than the rest, a filter of the members
+//! with another set comes first, and only the keys that it holds have codes. A key that is no member gets some set.
+
+use std::sync::Arc;
+
+use super::level::passes;
+use crate::error::{Error, Result};
+use crate::filters::RibbonFilter;
+use crate::vectors::{append, push, within};
+
+/// The most tags of a filter.
+pub const MAX_TAGS: usize = 255;
+/// The most different sets of tags in one part of a filter.
+pub(super) const MAX_SETS: usize = 65_535;
+/// The longest code of a set, in bits.
+pub(super) const LONGEST: usize = 32;
+/// In place of a layer's salt for the tags of a base. No layer of a filter with tags has it.
+pub(crate) const BASE_SALT: u32 = 0xffff_ff00;
+/// What is added to the salt for the default filter, and for the first bit of a code.
+pub(super) const FILTER_SALT: u32 = 2;
+pub(super) const CODE_SALT: u32 = 3;
+/// The rate of a level of codes.
+pub(crate) const CODE_FPR: f64 = 0.5;
+
+/// Lists of the numbers of tags, each in ascending order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Sets {
+    numbers: Vec<u8>,
+    /// Where each list ends among the numbers.
+    ends: Vec<u32>,
+}
+
+impl Sets {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The list of this place; empty past the last.
+    // One copy in the wasm.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    pub(crate) fn get(&self, place: usize) -> &[u8] {
+        let end = |place: usize| self.ends.get(place).map_or(0, |&end| end as usize);
+        let Some(last) = self.ends.get(place) else { return &[] };
+        within(&self.numbers, if place == 0 { 0 } else { end(place - 1) }..*last as usize)
+    }
+
+    /// Appends a list, which must ascend.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    pub(crate) fn push(&mut self, list: &[u8]) -> Result<()> {
+        Error::unless(list.windows(2).all(|pair| pair[0] < pair[1]), RULE)?;
+        append(&mut self.numbers, list)?;
+        push(&mut self.ends, self.numbers.len() as u32)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|place| self.get(place))
+    }
+}
+
+/// Names, one after another.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Names {
+    text: String,
+    /// Where each name ends.
+    ends: Vec<u32>,
+}
+
+impl Names {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The name of this number; empty past the last.
+    // One copy in the wasm.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    pub(crate) fn get(&self, number: usize) -> &str {
+        let end = |number: usize| self.ends.get(number).map_or(0, |&end| end as usize);
+        let start = if number == 0 { 0 } else { end(number - 1) };
+        self.text.get(start..end(number)).unwrap_or("")
+    }
+
+    /// Appends a name, which must be another than all before.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    pub(crate) fn push(&mut self, name: &str) -> Result<()> {
+        let is_new = (0..self.len()).all(|number| self.get(number) != name);
+        let holds = is_new && (1..=255).contains(&name.len()) && self.len() < MAX_TAGS;
+        Error::unless(holds, NAMES)?;
+        let length = self.text.len() + name.len();
+        self.text.try_reserve_exact(name.len()).map_err(|_| Error::TooLarge { bytes: length as u64 })?;
+        self.text.push_str(name);
+        push(&mut self.ends, length as u32)
+    }
+
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    pub(crate) fn append(&mut self, more: &Names) -> Result<()> {
+        (0..more.len()).try_for_each(|number| self.push(more.get(number)))
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.len()).map(|number| self.get(number))
+    }
+}
+
+/// The tags of what a base or an include holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tags {
+    names: Names,
+    /// How many sets have a code of 0, 1, ... bits.
+    lengths: Vec<u16>,
+    /// In the order of their codes.
+    sets: Sets,
+    /// The set of the keys that the default filter doesn't hold.
+    default: u16,
+    salt: u32,
+    has_default_filter: bool,
+    /// The default filter, if there is one, and the level of codes, if there are several.
+    levels: Vec<RibbonFilter>,
+}
+
+/// What is stored of tags beside their levels.
+#[derive(Debug, Default)]
+pub(crate) struct Dictionary {
+    pub(crate) names: Names,
+    pub(crate) lengths: Vec<u16>,
+    pub(crate) sets: Sets,
+    pub(crate) default: u16,
+}
+
+impl Tags {
+    /// Tags of stored parts. `salt` is that of the include, or [`BASE_SALT`].
+    pub(crate) fn from_parts(
+        Dictionary { names, lengths, sets, default }: Dictionary,
+        salt: u32,
+        has_default_filter: bool,
+        levels: Vec<RibbonFilter>,
+    ) -> Result<Self> {
+        Error::unless(lengths.len() <= LONGEST + 1, RULE)?;
+        // A code of l bits takes 2^-l of all codes.
+        let (mut left, mut total, mut ascend) = (1_u64, 0, true);
+        for &count in &lengths {
+            let end = total + usize::from(count);
+            ascend &= (total + 1..end).all(|place| sets.get(place - 1) < sets.get(place));
+            total = end;
+            // What isn't taken yet, in codes of the next length.
+            left = left.checked_sub(count.into()).ok_or(Error::rule(RULE))? * 2;
+        }
+        let complete = left == 0 && lengths.last() != Some(&0) && total <= MAX_SETS && total == sets.len();
+        Error::unless(complete, RULE)?;
+        Error::unless(ascend, RULE)?;
+        let is_coded = lengths.len() > 1;
+        let fits = usize::from(default) < total
+            && is_coded >= has_default_filter
+            && levels.len() == usize::from(is_coded) + usize::from(has_default_filter)
+            && levels.iter().all(|level| level.count() > 0);
+        Error::unless(fits, RULE)?;
+        Ok(Tags { names, lengths, sets, default, salt, has_default_filter, levels })
+    }
+
+    /// The names that are new here. They are numbered after those of the parts below.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.iter()
+    }
+
+    pub(crate) fn all_names(&self) -> &Names {
+        &self.names
+    }
+
+    /// How many different sets occur.
+    pub fn sets(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// How many sets have a code of 0, 1, ... bits.
+    pub fn code_lengths(&self) -> &[u16] {
+        &self.lengths
+    }
+
+    /// The filter of those keys that have another set than the default one.
+    pub fn default_filter(&self) -> Option<&RibbonFilter> {
+        self.levels.first().filter(|_| self.has_default_filter)
+    }
+
+    /// The filter of the bits of all codes.
+    pub fn codes(&self) -> Option<&RibbonFilter> {
+        // There is no default filter without codes.
+        self.levels.last()
+    }
+
+    pub(crate) fn all_sets(&self) -> &Sets {
+        &self.sets
+    }
+
+    pub(crate) fn default(&self) -> u16 {
+        self.default
+    }
+
+    /// Whether its sets have only numbers below this.
+    pub(crate) fn is_below(&self, known: usize) -> bool {
+        self.sets.numbers.iter().all(|&number| usize::from(number) < known)
+    }
+
+    /// The default filter and the codes, as far as they are there.
+    pub(crate) fn levels(&self) -> &[RibbonFilter] {
+        &self.levels
+    }
+
+    pub(crate) fn levels_mut(&mut self) -> &mut [RibbonFilter] {
+        &mut self.levels
+    }
+
+    /// The place of a key's set among the sets.
+    pub(super) fn set_of(&self, digest: u64) -> usize {
+        if let Some(filter) = self.default_filter()
+            && !passes(filter, digest, self.salt.wrapping_add(FILTER_SALT))
+        {
+            return self.default.into();
+        }
+        // The code so far, the first code of its length, and the place of that one's set.
+        let (mut code, mut first, mut place) = (0_u64, 0_u64, 0_u64);
+        let mut salt = self.salt.wrapping_add(CODE_SALT);
+        for &count in &self.lengths {
+            let count = u64::from(count);
+            if code - first < count {
+                return (place + code - first) as usize;
+            }
+            place += count;
+            first = (first + count) << 1;
+            code = code << 1 | u64::from(self.codes().is_some_and(|codes| passes(codes, digest, salt)));
+            salt = salt.wrapping_add(1);
+        }
+        // Never, as the codes are complete.
+        self.default.into()
+    }
+}
+
+const NAMES: &str = "a filter has at most 255 tags, with different names of 1 to 255 bytes";
+/// One rule for all, as each takes room in the wasm.
+pub(crate) const RULE: &str = "the tags of a filter must be as FORMAT.md says, in section 13";
+
+/// The tags of a filter, besides those of its includes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Tagging {
+    /// The names of all tags: those that stand elsewhere, in the manifest of a sharded filter, then those of the base and of
+    /// the includes. Of a delta's none, until it is applied.
+    pub(crate) names: Arc<Names>,
+    /// How many of them stand elsewhere.
+    pub(crate) elsewhere: usize,
+    /// The tags of the base; none for the layers of a delta.
+    pub(crate) base: Option<Arc<Tags>>,
+    /// How many members have the tag of each number, as far as the blob says so.
+    pub(crate) counts: Vec<u32>,
+}
