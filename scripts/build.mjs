@@ -51,7 +51,7 @@ const NANO = [
   [
     "everything but feeds",
     'export { FilterError, canonicalizeUrl, decode, Filter, load, urlExpressions } from "./nano.js";',
-    15_900,
+    15_950,
   ],
   ["openFeed", 'export { openFeed } from "./nano.js";', 23_700],
 ];

@@ -132,7 +132,10 @@ const tiers = {
     },
   ],
   scale: [
-    () => crateTests("--test tool", { MUTATIONS: 100_000 }),
+    async () => {
+      await crateTests("--test tool", { MUTATIONS: 100_000 });
+      await crateTests("--test tags -- --ignored", { KEYS: 1_000_000 });
+    },
     async () => {
       await step("cargo build --release --locked --quiet");
       await build();

@@ -219,6 +219,7 @@ function describe(filter: Filter, demo?: string) {
       described.layers > 0
         ? `${described.layers}: keys that were added, have other shapes, or are never matched`
         : "none",
+    ...(described.tags && { Tags: described.tags.map(({ name, count }) => `${name} (${number(count)})`).join(", ") }),
     Bits: number(described.bits),
     "Bits per key": described.bitsPerKey === null ? "no keys" : number(described.bitsPerKey, 1),
     Size: `${number(described.byteLength)} bytes`,
@@ -276,8 +277,10 @@ function answer() {
   const matched = profile === "url" ? `${found} matched` : "It matched";
   const unit = profile === "url" ? "URLs" : profile === "password" ? "passwords" : "keys";
   const rate = filter.info().urlFpr ?? filter.estimatedFpr;
+  const tags = maybe ? tagsOf(filter, typed) : [];
+  const tagged = tags.length > 0 ? ` Tags: ${tags.join(", ")}.` : "";
   meaning.textContent = maybe
-    ? `${matched}. So does about ${oneIn(rate)} of the ${unit} that are not on the list.`
+    ? `${matched}.${tagged} So does about ${oneIn(rate)} of the ${unit} that are not on the list.`
     : "This answer is never wrong.";
   if (profile === "url") {
     // It stops at the first that matches.
@@ -299,6 +302,13 @@ function match(filter: Filter, typed: string): string | null {
   const { profile } = filter.info();
   if (profile === "url") return filter.matchUrl(typed);
   return (profile === "password" ? filter.hasPassword(typed) : filter.has(typed)) ? typed : null;
+}
+
+/** Which lists it is on, if the filter tells: one of passwords doesn't. */
+function tagsOf(filter: Filter, typed: string): readonly string[] {
+  const { tags, profile } = filter.info();
+  if (tags === null || profile === "password") return [];
+  return profile === "url" ? filter.urlTags(typed) : filter.tags(typed);
 }
 
 /** How many checks are measured at once at most, and the milliseconds between two ticks of the coarsest clock known. */

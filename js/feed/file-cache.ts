@@ -1,5 +1,6 @@
 /** A cache in files, for runtimes that have them. */
 
+import { builtin } from "../boundary/builtin.js";
 import { invalidParameter } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 import type { FeedCache } from "./cache.js";
@@ -13,11 +14,9 @@ const LEFT = 3_600_000;
  * whole. Several programs may share a folder. Where there are no files, throws `cache`.
  */
 export function fileCache(folder: string | URL): FeedCache {
-  // No imports, because bundlers for browsers would fail on them.
-  const builtin = globalThis.process?.getBuiltinModule;
-  const fs = builtin?.("node:fs")?.promises;
-  const path = builtin?.("node:path");
-  const url = builtin?.("node:url");
+  const fs = builtin("node:fs")?.promises;
+  const path = builtin("node:path");
+  const url = builtin("node:url");
   if (!fs || !path || !url) throw new FilterError("cache", "fileCache needs a runtime with files: Node, Deno or Bun");
   const { href = folder } = Object(folder) as { href?: unknown };
   if (typeof href !== "string" || href === "") throw invalidParameter("folder must be a path or a file: URL");

@@ -1,5 +1,6 @@
 /** Fetching a blob as it arrives. This knows nothing of WebAssembly. */
 
+import { builtin } from "../boundary/builtin.js";
 import { asBytes, attempt, invalidParameter, requireLimit, requireType, typeName } from "../boundary/input.js";
 import { networkError, quietly, readAll, requireSignal, toWeb, unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
@@ -149,8 +150,7 @@ async function openResponse(promise: Response | Promise<Response>, name: string)
 }
 
 async function openFile(url: string): Promise<Opened> {
-  // Not an import, because bundlers for browsers would fail on it.
-  const fs = globalThis.process?.getBuiltinModule?.("node:fs");
+  const fs = builtin("node:fs");
   if (!fs) throw new FilterError("network", `${url}: this runtime has no files`);
   try {
     const path = new URL(url);

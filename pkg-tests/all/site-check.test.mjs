@@ -8,6 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import xxhash from "xxhash-wasm";
 import { PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
+import { installed } from "../installed.mjs";
 import { at, dist, downloaded, drop, gone, open as openSection, shows, temporary } from "../www.mjs";
 
 if (skip) console.log(`site-check.test.mjs skipped: ${skip}`);
@@ -295,6 +296,20 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await page.getByRole("button", { name: "Try again" }).click();
     await loaded();
     await gone(page, "#error");
+  });
+
+  test("says which lists it is on", async () => {
+    const { RibbonFilter } = await installed();
+    const lists = { phishing: ["evil.example"], malware: ["bad.example", "evil.example/a/"] };
+    await open(send(RibbonFilter.fromTagged(lists, { profile: "url", fpr: 1e-6 }).toBytes()));
+    await loaded();
+    await page.fill("#key", "http://evil.example/a/b");
+    await shows(page, "#meaning", /^evil\.example\/ matched\. Tags: phishing, malware\. So does /);
+    await page.fill("#key", "https://www.bad.example/");
+    await shows(page, "#meaning", /matched\. Tags: malware\. So does /);
+    await page.fill("#key", "good.example");
+    await shows(page, "#meaning", "This answer is never wrong.");
+    assert.match(await text("#info"), /Tags\s*phishing \(1\), malware \(2\)/);
   });
 
   test("takes one's own filter: by a button, by drop, and by its address", async () => {
