@@ -219,7 +219,9 @@ function describe(filter: Filter, demo?: string) {
       described.layers > 0
         ? `${described.layers}: keys that were added, have other shapes, or are never matched`
         : "none",
-    ...(described.tags && { Tags: described.tags.map(({ name, count }) => `${name} (${number(count)})`).join(", ") }),
+    ...(described.tags && {
+      Tags: described.tags.map(({ name, count }) => (count === null ? name : `${name} (${number(count)})`)).join(", "),
+    }),
     Bits: number(described.bits),
     "Bits per key": described.bitsPerKey === null ? "no keys" : number(described.bitsPerKey, 1),
     Size: `${number(described.byteLength)} bytes`,

@@ -199,7 +199,7 @@ fn info_says_what_a_fresh_layer_is() {
     done(&folder, "apply @two.bloom @less.delta -o @less.bloom");
     let said = done(&folder, "info @less.bloom");
     assert!(
-        said.contains("layers    1 that hold more keys, 1 of keys that are certainly absent\n"),
+        said.contains("layers    1 that holds more keys, 1 of keys that are certainly absent\n"),
         "{said}"
     );
 }

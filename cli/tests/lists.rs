@@ -132,6 +132,10 @@ fn adblock_rules() {
         ("||1.2.3.4^", "1.2.3.4"),
         ("||[::1]^", "[::1]"),
         (" ||evil.com^ \r", "evil.com"),
+        ("||*.evil.com^", "evil.com"),
+        // What adblockers call all hosts below one.
+        ("*.evil.com", "evil.com"),
+        ("*.EVIL.com:80/a?b", "EVIL.com:80/a?b"),
     ] {
         assert_entries(line, &[Ok(host)]);
     }
@@ -154,7 +158,8 @@ fn adblock_rules() {
         "|| ^",
         "||^",
         "||",
-        "||*.a.b^",
+        "||*.*.a.b^",
+        "||a.*.b^",
         "||a.*^",
         "||*^",
         "||||a.b^",
@@ -169,7 +174,10 @@ fn adblock_rules() {
         "@@||a.b^$document",
         "@@a.b",
         "@@http://a.b/",
-        "*.a.b",
+        "*.*.a.b",
+        "*.",
+        "*./a",
+        "a.*.b",
         "*",
         "a.*",
         "a.b/*",
@@ -245,7 +253,8 @@ fn hosts_files() {
         has(" localhost.evil.com", &[Ok("localhost.evil.com")]);
         has(" 0.0.0.0", &[Err(Local)]);
         has(" ::1 evil.com", &[Err(Local), Ok("evil.com")]);
-        has(" *.evil.com evil.com", &[Err(Pattern), Ok("evil.com")]);
+        has(" *.evil.com worse.com", &[Ok("evil.com"), Ok("worse.com")]);
+        has(" a.*.com evil.com", &[Err(Pattern), Ok("evil.com")]);
         has(" # comment", &[Err(NotCheckable)]);
         has(" #evil.com", &[Err(NotCheckable)]);
         // In front of nothing else it stands for no host.
