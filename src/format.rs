@@ -35,6 +35,7 @@
 //! All numbers are little-endian. A decoder checks in this order: magic, version, kind, secret, parameters,
 //! lengths, checksum, trailing bytes; it allocates nothing of a size that the blob names before as many bytes are there.
 
+mod layers;
 mod tags;
 
 use crate::error::{Error, Result};
@@ -47,7 +48,7 @@ use crate::filters::{
 };
 use crate::hash::{Access, Checksum, Hashing, PartsDigest, Secret, digest};
 use crate::kind::Kind;
-use crate::layers::{BASE_SALT, Layer, LayerKind, Names, Stack, Tagging, level_fpr};
+use crate::layers::{BASE_SALT, Names, Stack, Tagging};
 use crate::profile::Profile;
 use crate::slots::Slots;
 use crate::vectors::{append, copied, push, reserve, shared, within};
@@ -566,17 +567,7 @@ impl Blob {
             let no_layers = self.stack.layers().is_empty().then_some(0);
             let rule = Error::rule("a filter with layers must know its count");
             fields.u32(self.stack.layered_count().or(no_layers).ok_or(rule)?);
-            for layer in self.stack.layers() {
-                fields.u8(layer.kind() as u32);
-                fields.u32(layer.salt());
-                fields.f64(layer.fpr());
-                fields.slots(base.hashing(), layer.slots());
-                fields.u8(layer.levels().len() as u32);
-                for level in layer.levels() {
-                    fields.level(level);
-                }
-                layer.tags().into_iter().for_each(|tags| fields.tags(tags));
-            }
+            self.stack.layers().iter().for_each(|layer| fields.layer(layer, base.hashing()));
         }
         fields.finish()
     }
@@ -588,11 +579,6 @@ impl Fields {
         if hashing.is_slotted() {
             self.u32(slots.bits());
         }
-    }
-
-    fn level(&mut self, level: &RibbonFilter) {
-        self.u32(level.count());
-        self.stages(level);
     }
 
     #[cfg_attr(target_arch = "wasm32", inline(never))]
@@ -684,32 +670,6 @@ impl Cursor<'_> {
         let note = copied(self.slice(length.into()))?;
         self.done()?;
         ForeignFilter::shaped(scheme, keys, layout, seed, parts, note)
-    }
-
-    /// A layer whose levels lack their bytes.
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn layer(&mut self, hashing: Hashing, tagged: bool) -> Result<Layer> {
-        let kind = self.u8();
-        self.rule(matches!(kind, 1 | 2), "a layer must be 1 (include) or 2 (exclude)");
-        let kind = if kind == 1 { LayerKind::Include } else { LayerKind::Exclude };
-        let (salt, fpr) = (self.u32(), self.f64());
-        let (slots, total) = (self.slots(hashing, false), self.u8());
-        let mut levels = Vec::new();
-        for i in 0..usize::from(total) {
-            push(&mut levels, self.level(level_fpr(fpr, i), hashing)?)?;
-        }
-        self.done()?;
-        let layer = Layer::from_parts(kind, salt, fpr, slots, levels)?;
-        Ok(if tagged && kind == LayerKind::Include { layer.tagged(self.tags(hashing, salt)?) } else { layer })
-    }
-
-    /// A level without its bytes.
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn level(&mut self, fpr: f64, hashing: Hashing) -> Result<RibbonFilter> {
-        let count = self.u32();
-        let level = self.ribbon(count, fpr, hashing);
-        self.done()?;
-        level
     }
 
     fn name(&mut self) -> Result<String> {

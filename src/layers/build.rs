@@ -111,8 +111,8 @@ impl Stack {
             let filter = RibbonFilter::from_digests(&mut digests, fpr, hashing)?;
             Stack::new(filter)?.with_base_tags(&wanted, elsewhere)?
         };
-        // Also without an allowlist: this asks for every member.
-        let allowed = allowed.unwrap_or_default();
+        // Also without an allowlist, which allows nothing: this asks for every member.
+        let allowed = allowed.unwrap_or(&[]);
         stack.update_tagged(TaggedUpdate { live: members, removed: &[], allowed, fpr: 0.5 })?;
         Ok(stack)
     }

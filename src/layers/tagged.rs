@@ -72,9 +72,11 @@ impl Tagged {
         let mut with: Vec<u32> = zeroed(self.sets.len())?;
         let mut at = 0;
         for digest in list {
-            at += self.digests.get(at..).unwrap_or_default().partition_point(|other| other < digest);
-            let Some(place) = self.places.get_mut(at) else { break };
-            let Some(with) = with.get_mut(*place as usize) else { break };
+            at += self.digests[at..].partition_point(|other| other < digest);
+            // Every digest of a list is there.
+            assert_eq!(self.digests[at], *digest);
+            let place = &mut self.places[at];
+            let with = &mut with[*place as usize];
             if *with == 0 {
                 *with = self.sets.len() as u32;
                 let mut set = copied(self.sets.get(*place as usize))?;
@@ -228,15 +230,22 @@ impl Wanted<'_> {
 
 /// The tags of keys, each with the place of its set.
 fn build(names: &Names, sets: &Sets, keys: &[(u64, u32)], salt: u32, hashing: Hashing) -> Result<Tags> {
+    let mut dictionary = Dictionary::default();
+    dictionary.names.append(names)?;
+    if keys.is_empty() {
+        // The empty set, whose code has no bits.
+        push(&mut dictionary.lengths, 1)?;
+        dictionary.sets.push(&[])?;
+        return Tags::from_parts(dictionary, salt, false, Vec::new());
+    }
     let mut counts: Vec<u64> = zeroed(sets.len())?;
     for &(_, place) in keys {
         counts[place as usize] += 1;
     }
     // The most frequent set; of several the smallest.
-    let by_count =
-        |&a: &usize, &b: &usize| counts[a].cmp(&counts[b]).then_with(|| sets.get(b).cmp(sets.get(a)));
-    let default = (0..counts.len()).max_by(by_count).unwrap_or(0);
-    let others = keys.len() as u64 - counts.get(default).copied().unwrap_or(0);
+    let by_count = |a: usize, b: usize| counts[a].cmp(&counts[b]).then_with(|| sets.get(b).cmp(sets.get(a)));
+    let default = (1..counts.len()).fold(0, |most, set| if by_count(most, set).is_lt() { set } else { most });
+    let others = keys.len() as u64 - counts[default];
     let filter_fpr = default_fpr(&counts, default, others, sets)?;
     let default_filter = match filter_fpr {
         None => None,
@@ -259,16 +268,11 @@ fn build(names: &Names, sets: &Sets, keys: &[(u64, u32)], salt: u32, hashing: Ha
     }
     let lengths = code_lengths(&counts, sets)?;
     let codes = Codes::of(&counts, &lengths, sets)?;
-    let mut dictionary = Dictionary::default();
-    dictionary.names.append(names)?;
     for &place in &codes.order {
         if place as usize == default {
             dictionary.default = dictionary.sets.len() as u16;
         }
         dictionary.sets.push(sets.get(place as usize))?;
-    }
-    if codes.order.is_empty() {
-        dictionary.sets.push(&[])?;
     }
     dictionary.lengths = codes.lengths;
     let (mut bits, mut zeros) = (Vec::new(), Vec::new());
@@ -367,13 +371,21 @@ fn code_lengths(counts: &[u64], sets: &Sets) -> Result<Vec<u8>> {
         for parent in leaves..2 * leaves - 1 {
             let mut sum = 0;
             for _ in 0..2 {
-                let (single, pair) =
-                    (order.get(leaf).map(|&place| weight(place as usize)), joined.get(node).copied());
-                let is_leaf = single.is_some_and(|single| pair.is_none_or(|pair| single <= pair));
-                let (child, lightest) = if is_leaf { (leaf, single) } else { (leaves + node, pair) };
-                *(if is_leaf { &mut leaf } else { &mut node }) += 1;
+                let single = order.get(leaf).map(|&place| weight(place as usize));
+                // Without a set left there is a pair.
+                let child = match single {
+                    Some(single) if joined.get(node).is_none_or(|&pair| single <= pair) => {
+                        sum += single;
+                        leaf += 1;
+                        leaf - 1
+                    }
+                    _ => {
+                        sum += joined[node];
+                        node += 1;
+                        leaves + node - 1
+                    }
+                };
                 parents[child] = parent as u32;
-                sum += lightest.unwrap_or(0);
             }
             push(&mut joined, sum)?;
         }
@@ -384,7 +396,7 @@ fn code_lengths(counts: &[u64], sets: &Sets) -> Result<Vec<u8>> {
         for (&place, &depth) in order.iter().zip(&depths) {
             lengths[place as usize] = depth;
         }
-        if usize::from(lengths.iter().copied().max().unwrap_or(0)) <= LONGEST {
+        if lengths.iter().all(|&length: &u8| usize::from(length) <= LONGEST) {
             break;
         }
     }
@@ -405,13 +417,10 @@ impl Codes {
     /// The codes of the sets that occur. They have these lengths; the only one has 0 bits.
     fn of(counts: &[u64], lengths: &[u8], sets: &Sets) -> Result<Self> {
         let mut codes = Codes { order: Vec::new(), lengths: Vec::new(), codes: zeroed(lengths.len())? };
-        let longest = lengths.iter().copied().max().unwrap_or(0);
+        let longest = lengths.iter().fold(0, |longest, &length| longest.max(length));
         resize(&mut codes.lengths, usize::from(longest) + 1)?;
         for (place, _) in (0..).zip(counts).filter(|(_, count)| **count > 0) {
             push(&mut codes.order, place)?;
-        }
-        if codes.order.is_empty() {
-            codes.lengths[0] = 1;
         }
         let length_of = |place: usize| lengths[place];
         let by_length = |a, b| length_of(a).cmp(&length_of(b)).then_with(|| sets.get(a).cmp(sets.get(b)));
