@@ -57,6 +57,15 @@ export async function puppeteer(name, { args = [], ...its } = {}) {
   });
 }
 
+/** How the manifest of an extension names its background script to each browser. */
+export const backgrounds = (script) => ({
+  Chromium: { background: { service_worker: script, type: "module" } },
+  Firefox: {
+    background: { scripts: [script], type: "module" },
+    browser_specific_settings: { gecko: { id: "tested@example.com" } },
+  },
+});
+
 /** A new page of a browser of either driver, which waits for what it is asked for. */
 export async function newPage(browser) {
   const page = await browser.newPage();

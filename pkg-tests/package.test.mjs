@@ -1,8 +1,11 @@
 /** The tarball as a package: how it is imported, and what its types promise. */
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { weigh } from "../scripts/weight.mjs";
@@ -42,10 +45,10 @@ test("the entries for browsers and bundlers work by themselves", () => {
 test("each link in the package's pages leads to a file of the package, or elsewhere, and to a heading there", () => {
   const home = join(folder, "node_modules/bloom-wasm");
   const pages = readdirSync(home, { recursive: true }).filter((name) => name.endsWith(".md"));
-  const text = (page) => readFileSync(join(home, page), "utf8").replace(/^```[\s\S]*?^```$/gm, "");
+  const prose = (page) => readFileSync(join(home, page), "utf8").replace(/^```[\s\S]*?^```$/gm, "");
   // As GitHub and npm make them of headings.
   const anchors = (page) =>
-    [...text(page).matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+    [...prose(page).matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
       title
         .toLowerCase()
         .replace(/[^\p{L}\p{N} _-]/gu, "")
@@ -53,7 +56,7 @@ test("each link in the package's pages leads to a file of the package, or elsewh
     );
   let links = 0;
   for (const page of pages) {
-    for (const [, href] of text(page).matchAll(/\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$/gm)) {
+    for (const [, href] of prose(page).matchAll(/\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$/gm)) {
       if (href === undefined || /^https?:/.test(href)) continue;
       const [path, anchor] = href.split("#");
       const target = path === "" ? page : join(dirname(page), path);
@@ -329,9 +332,35 @@ test("what the terminal shows of an uncaught error fits a screen", () => {
   }
 });
 
+test("an uncaught error of a missing URL, and of a wrong rate, takes at most 30 lines", async () => {
+  const server = createServer((_, response) => response.writeHead(404, { "x-one": "1" }).end("not here"));
+  await new Promise((listening) => server.listen(0, "localhost", listening));
+  const url = `http://localhost:${server.address().port}/list.bloom`;
+  const sources = [
+    ...["bloom-wasm", "bloom-wasm/reader", "bloom-wasm/nano"].map(
+      (entry) => `import { load } from "${entry}"; await load("${url}");`,
+    ),
+    'import { BloomFilter } from "bloom-wasm"; BloomFilter.from(["a"], { fpr: 2 });',
+  ];
+  try {
+    for (const source of sources) {
+      const script = join(folder, "uncaught-lines.mjs");
+      writeFileSync(script, source);
+      const child = spawn(process.execPath, [script], { stdio: ["ignore", "ignore", "pipe"] });
+      const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
+      assert.equal(code, 1);
+      assert.match(stderr, /^FilterError: (http:.* answered with status 404|fpr must be)/m);
+      assert.ok(stderr.split("\n").length <= 30, stderr);
+    }
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
 test("a Vite build of a small app grows by what its entry weighs, and by no more than it imports", async () => {
   for (const [entry, most] of Object.entries({
-    "": 192_000,
+    "": 192_300,
     "/reader": 106_700,
     "/slim": 149_000,
     "/reader/slim": 83_700,

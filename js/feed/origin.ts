@@ -220,8 +220,6 @@ async function download(
     total = 0,
     hint,
   } = await open(url, options).catch((error: unknown) => {
-    // Nobody will read the body of an error.
-    void quietly(() => Object(error).cause?.body?.cancel?.());
     // A fetch may give up by a signal of its own.
     if (Object(error).name !== "AbortError" || options.signal?.aborted) throw error;
     throw networkError(`${url} could not be fetched`, error);

@@ -122,6 +122,13 @@ function nameOf(url: string): string {
 const WANTED = "load takes a URL, a response or bytes";
 
 async function request(input: string | Request, options: OpenOptions): Promise<Response> {
+  const response = await fetched(input, options);
+  // Nobody will read the body of an error.
+  if (Object(response).ok === false) void quietly(() => response.body?.cancel());
+  return response;
+}
+
+async function fetched(input: string | Request, options: OpenOptions): Promise<Response> {
   const { signal, fetch = globalThis.fetch, cache } = options;
   try {
     if (cache) return await fetch(input, { signal, cache });
@@ -140,7 +147,8 @@ async function openResponse(promise: Response | Promise<Response>, name: string)
   });
   const { ok, status, url, type, body, bodyUsed, headers } = Object(response) as Response;
   if (typeof ok !== "boolean") throw invalidParameter(`${WANTED}, and no promise of ${typeName(response)}`);
-  if (!ok) throw new FilterError("http", `${url || name} answered with status ${status}`, { cause: response });
+  // The response is no cause: Node prints 60 lines of it.
+  if (!ok) throw new FilterError("http", `${url || name} answered with status ${status}`);
   if (bodyUsed) throw invalidParameter("the response was read already");
   // The Content-Length of a compressed body isn't its real length. Across origins the encoding may be hidden.
   const length = headers?.has("content-encoding") ? undefined : headers?.get("content-length");

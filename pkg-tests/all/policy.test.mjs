@@ -6,21 +6,12 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { missing, PATIENCE, puppeteer } from "../browsers.mjs";
+import { backgrounds, missing, PATIENCE, puppeteer } from "../browsers.mjs";
 import { folder } from "../installed.mjs";
 import { serve, ToolPublisher } from "../publisher.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
-/** How each browser is told of the background. */
-const browsers = {
-  Chromium: { background: { service_worker: "follower.mjs", type: "module" } },
-  Firefox: {
-    background: { scripts: ["follower.mjs"], type: "module" },
-    browser_specific_settings: { gecko: { id: "follower@example.com" } },
-  },
-};
-
-for (const [name, own] of Object.entries(browsers)) {
+for (const [name, own] of Object.entries(backgrounds("follower.mjs"))) {
   const none = missing(name);
   const skip = none && skipped(`extension without a policy, ${name}`, none);
 

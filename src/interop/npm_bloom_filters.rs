@@ -14,6 +14,8 @@ use crate::error::Result;
 use crate::fields::Cursor;
 use crate::filters::foreign::Scheme;
 
+const ONLY: &str = "of bloom-filters, only its BloomFilter of 2.x and 3.x is supported";
+
 pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
     let (mut named, mut size, mut hashes, mut seed, mut content) = (false, None, None, None, None);
     file.begin_text();
@@ -26,7 +28,11 @@ pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
             b"_nbHashes" => hashes = Some(file.unsigned()),
             b"_seed" if value == Some(b'{') => file.unsupported("bloom-filters 4.0 isn't supported"),
             b"_seed" => seed = Some(file.signed()),
-            b"_filter" if value == Some(b'[') => file.unsupported("bloom-filters 1.x isn't supported"),
+            b"_filter" if value == Some(b'[') && named => {
+                file.unsupported("bloom-filters 1.x isn't supported")
+            }
+            // Another of its filters, or the type comes later.
+            b"_filter" if value == Some(b'[') => file.unsupported(ONLY),
             b"_filter" => {
                 let mut first = true;
                 while let Some(name) = file.member(&mut first) {
@@ -43,7 +49,7 @@ pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
     }
     file.end_text();
     if !named {
-        file.unsupported("of bloom-filters, only its BloomFilter is supported");
+        file.unsupported(ONLY);
     }
     let rule = "the JSON must have _size, _nbHashes, _filter and _seed";
     file.rule(size.is_some() && hashes.is_some() && seed.is_some() && content.is_some(), rule);

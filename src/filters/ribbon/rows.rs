@@ -1,7 +1,7 @@
 //! The equations of one stage of a ribbon filter, and their solution: Gaussian elimination, while the keys are added from
 //! bucket to bucket, and back substitution.
 
-use super::{BUCKET, Stage, THRESHOLDS, WIDTH, enter, fingerprint, sum_rows};
+use super::stage::{BUCKET, Stage, THRESHOLDS, WIDTH, enter, fingerprint, sum_rows};
 use crate::error::Result;
 use crate::vectors::{append, halves, reserve, resize, within, within_mut};
 
