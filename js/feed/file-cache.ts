@@ -30,27 +30,32 @@ export function fileCache(folder: string | URL): FeedCache {
     return path.join(home, name);
   };
 
+  /** What a file of this folder gives; undefined if it isn't there. */
+  async function ifThere<T>(asked: Promise<T>): Promise<T | undefined> {
+    try {
+      return await asked;
+    } catch (error) {
+      if (Object(error).code === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
   /** Removes what runs that were killed have left. */
   async function tidy(): Promise<void> {
     for (const name of await fs!.readdir(home)) {
       if (!/\.[0-9a-f-]{36}\.tmp$/.test(name)) continue;
       const half = path!.join(home, name);
       // Another program may remove it, too.
-      const { mtimeMs } = await fs!.stat(half).catch(() => ({ mtimeMs: Infinity }));
-      if (Date.now() - mtimeMs > LEFT) await fs!.rm(half, { force: true });
+      const found = await ifThere(fs!.stat(half));
+      if (found && Date.now() - found.mtimeMs > LEFT) await fs!.rm(half, { force: true });
     }
   }
   let tidying: Promise<void> | undefined;
 
   return {
     async get(name) {
-      try {
-        const { buffer, byteOffset, length } = await fs.readFile(at(name));
-        return new Uint8Array(buffer, byteOffset, length);
-      } catch (error) {
-        if (Object(error).code === "ENOENT") return undefined;
-        throw error;
-      }
+      const bytes = await ifThere(fs.readFile(at(name)));
+      return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
     },
     async put(name, bytes) {
       const whole = at(name);
