@@ -2,7 +2,7 @@
  * The section Feeds: a recorded feed is played back, one generation after another, through the package's own
  * `openFeed`.
  */
-import type { Feed } from "bloom-wasm/reader";
+import { type Feed, FilterError, openFeed } from "bloom-wasm/nano";
 import { bar } from "../bar.ts";
 import { find, keepFocus } from "../page.ts";
 import { inWords, number, plural, size } from "../words.ts";
@@ -18,7 +18,6 @@ const verdict = find("#verdict");
 const wrong = find("#wrong");
 const rows = find<HTMLTableElement>("#updates").tBodies[0]!;
 
-let reader: typeof import("bloom-wasm/reader");
 let recording: Recording;
 let feed: Feed | undefined;
 /** The generation that the host serves, from 0. */
@@ -75,7 +74,7 @@ async function start() {
   await advance(async () => {
     const { publicKey } = recording;
     // Without a cache, it begins anew each time. A real client keeps one.
-    feed = await reader.openFeed(new URL("feed.json", folder), { publicKey, fetch: host, cache: null });
+    feed = await openFeed(new URL("feed.json", folder), { publicKey, fetch: host, cache: null });
   });
 }
 
@@ -101,7 +100,7 @@ async function advance(update: () => Promise<void>): Promise<boolean> {
     return true;
   } catch (error) {
     pause();
-    const refused = error instanceof reader.FilterError && error.code !== "network" ? "Refused. " : "";
+    const refused = error instanceof FilterError && error.code !== "network" ? "Refused. " : "";
     wrong.textContent = `${refused}${inWords(error)}${feed ? " The filter in place answers on." : ""}`;
     return false;
   } finally {
@@ -197,8 +196,6 @@ url.addEventListener("input", () => {
 });
 
 try {
-  // Where WebAssembly is forbidden, the import itself throws.
-  reader = await import("bloom-wasm/reader");
   recording = await recorded();
   const { source, publicKey, generations } = recording;
   const examples = generations.flatMap(({ example }, i) => (example ? [{ example, generation: i + 1 }] : []));
