@@ -43,7 +43,10 @@ test("the package is small, self-contained and names no machine", () => {
   );
   console.log(`${packed.length} files, ${unpackedSize} bytes unpacked`);
   for (const { path } of packed)
-    assert.match(path, /^(dist\/(\w+\/)?[\w.-]+\.(js|d\.ts|wasm)|docs\/[\w-]+\.(md|json)|examples\/[\w./-]+|[A-Z-]+(\.md)?|package\.json)$/);
+    assert.match(
+      path,
+      /^(dist\/(\w+\/)?[\w.-]+\.(js|d\.ts|wasm)|docs\/[\w-]+\.(md|json)|examples\/[\w./-]+|[A-Z-]+(\.md)?|package\.json)$/,
+    );
   const { files, dependencies } = createRequire(join(folder, "user.cjs"))("bloom-wasm/package.json");
   assert.ok(files.includes("dist"));
   assert.equal(dependencies, undefined);
