@@ -50,6 +50,7 @@ function take(file, heading, language) {
 /** Samples that other tests run, and by what words in the test one sees that it does. */
 const ELSEWHERE = [
   [/^docs\/recipes\.md/, "pkg-tests/all/recipes.test.mjs", '"docs/recipes.md"'],
+  [/^docs\/frameworks\.md/, "pkg-tests/all/frameworks.test.mjs", 'page("frameworks.md")'],
   [/^docs\/moving\.md/, "pkg-tests/all/moving.test.mjs", 'page("moving.md")'],
   [/^docs\/scale\.md/, "pkg-tests/all/scale.test.mjs", 'page("scale.md")'],
   [/^docs\/rust\.md: In Rust: rust/, "src/lib.rs", 'include_str!("../docs/rust.md")'],

@@ -29,6 +29,12 @@ export async function record(target, version, { passed, failed, ms, output }) {
   assert.equal(output.length, expected.length);
 }
 
+/** Adds a recipe of the docs that was tried with the real thing, in this version. */
+export function tried(target, version, what) {
+  add({ target, version, cases: what, "first answer": "" });
+  console.log(`${target} ${version}: ${what}`);
+}
+
 /** Adds a target that can't be had here, and why; returns the reason, to skip its test with. */
 export function skipped(target, reason) {
   add({ target, version: "", cases: `skipped: ${reason}`, "first answer": "" });

@@ -24,6 +24,7 @@ const FILES: Record<string, Record<string, string>> = {
     "docs/moving.md": "From other software",
     "docs/scale.md": "Building at scale",
     "docs/pwned.md": "All leaked passwords",
+    "docs/frameworks.md": "Sign-up in frameworks",
     "docs/keyed.md": "Keyed filters",
   },
   Examples: {

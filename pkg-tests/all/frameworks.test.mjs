@@ -1,0 +1,276 @@
+/** docs/frameworks.md: each recipe as it stands there, in the real framework, with the shards and with the blob. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import * as setup from "../../scripts/setup.mjs";
+import { PATIENCE, start } from "../browsers.mjs";
+import { folder } from "../installed.mjs";
+import { page, shell } from "../interop/docs.mjs";
+import { commands } from "../runtimes/commands.mjs";
+import { skipped, tried } from "../runtimes/table.mjs";
+
+const versions = {
+  "better-auth": "1.7.25",
+  hono: "4.13.19",
+  express: "5.3.0",
+  fastify: "5.12.8",
+  "@auth/core": "0.41.3",
+  "@supabase/supabase-js": "2.119.1",
+};
+const modules = setup.installed(
+  "recipes",
+  Object.entries(versions).map(([name, version]) => `${name}@${version}`),
+);
+
+const { code } = page("frameworks.md");
+const LISTED = "correct horse battery staple";
+const UNLISTED = "violet tractor humming";
+const lists = { shards: "pwned/shards.json", blob: "common.bloom" };
+const refusals = Object.fromEntries(Object.keys(lists).map((list, i) => [list, code["The list"].js[i]]));
+const texts = { shards: /has leaked/, blob: /too common/ };
+
+/** A folder with a recipe, the list, and what the recipe imports. */
+function app(title, list, change = (source) => source) {
+  const cwd = join(folder, `${title.replace(/\W/g, "")}-${list}-${apps++}`);
+  mkdirSync(cwd);
+  symlinkSync(modules, join(cwd, "node_modules"));
+  for (const name of ["pwned", "common.bloom"]) symlinkSync(join(folder, name), join(cwd, name));
+  writeFileSync(join(cwd, "package.json"), JSON.stringify({ type: "module", dependencies: versions }));
+  writeFileSync(join(cwd, "refusal.js"), change(refusals[list]));
+  writeFileSync(join(cwd, "users.js"), "export const createUser = (email) => ({ id: '1', email });\n");
+  const [recipe, ...more] = code[title].js;
+  assert.deepEqual(more, [], `one recipe under "${title}"`);
+  assert.ok(recipe.trim().split("\n").length <= 20, `${title} has more than 20 lines`);
+  writeFileSync(join(cwd, "recipe.js"), recipe);
+  return cwd;
+}
+let apps = 0;
+
+const load = async (cwd) => import(pathToFileURL(join(cwd, "recipe.js")));
+
+/** What a server is asked at an address. */
+const json = (body, headers) => ({
+  method: "POST",
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify(body),
+});
+
+/** How a recipe is started: what signs up then, by status and text of the answer; and `stop`. */
+const recipes = {
+  async "better-auth"(cwd) {
+    // In their folder, where it finds better-auth.
+    const at = (file) => import(pathToFileURL(join(modules, "better-auth/dist", file)));
+    const [{ betterAuth }, { memoryAdapter }, { leakedPasswords }] = [
+      await at("index.mjs"),
+      await at("adapters/memory-adapter/index.mjs"),
+      await load(cwd),
+    ];
+    const users = { user: [], session: [], account: [], verification: [] };
+    const auth = betterAuth({
+      baseURL: "http://app.example",
+      secret: "for the tests, and nobody else: 0123456789",
+      database: memoryAdapter(users),
+      emailAndPassword: { enabled: true },
+      plugins: [leakedPasswords()],
+      logger: { disabled: true },
+      rateLimit: { enabled: false },
+    });
+    const post = (path, body, headers) =>
+      auth.handler(new Request(`http://app.example/api/auth${path}`, json(body, headers)));
+    return { users, post, signUp: (password) => post("/sign-up/email", { name: "A", email: "a@b.example", password }) };
+  },
+  async Hono(cwd) {
+    const { app } = await load(cwd);
+    app.onError((_, context) => context.text("", 500));
+    return { signUp: (password) => app.request("/sign-up", json({ email: "a@b.example", password })) };
+  },
+  async Express(cwd) {
+    const { app } = await load(cwd);
+    app.set("env", "test"); // it prints no errors then
+    const server = app.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${server.address().port}/sign-up`;
+    return {
+      signUp: (password) => fetch(url, json({ email: "a@b.example", password })),
+      stop: () => (server.closeAllConnections(), server.close()),
+    };
+  },
+  async Fastify(cwd) {
+    const { app } = await load(cwd);
+    const url = `${await app.listen({ port: 0, host: "127.0.0.1" })}/sign-up`;
+    return { signUp: (password) => fetch(url, json({ email: "a@b.example", password })), stop: () => app.close() };
+  },
+  async "Auth.js"(cwd) {
+    const [{ Auth, skipCSRFCheck }, { signUp }] = [
+      await import(pathToFileURL(join(modules, "@auth/core/index.js"))),
+      await load(cwd),
+    ];
+    const config = {
+      basePath: "/auth",
+      secret: "for the tests",
+      trustHost: true,
+      skipCSRFCheck,
+      providers: [signUp],
+      logger: { error() {}, warn() {} },
+    };
+    return {
+      async signUp(password) {
+        const body = new URLSearchParams({ email: "a@b.example", ...(password !== undefined && { password }) });
+        const request = new Request("http://app.example/auth/callback/sign-up", { method: "POST", body });
+        const response = await Auth(request, config);
+        const to = response.headers.get("location") ?? "";
+        const refused = /[?&]code=refused_password/.test(to);
+        const isIn = /session-token=./.test(response.headers.get("set-cookie") ?? "");
+        // As those answer that have statuses.
+        const status = isIn ? 201 : refused ? 422 : 500;
+        return new Response(refused ? "has leaked, too common, 8 characters" : to, { status });
+      },
+    };
+  },
+  /** Deno serves it; the lists and the project are at a server of the test's own. */
+  async "Supabase's Edge Functions"(cwd) {
+    const created = [];
+    const project = createServer(async (request, response) => {
+      let text = "";
+      for await (const chunk of request) text += chunk;
+      const { pathname } = new URL(request.url, "http://localhost");
+      if (request.method === "GET") {
+        let bytes;
+        try {
+          bytes = readFileSync(join(cwd, pathname));
+        } catch {
+          return response.writeHead(404).end();
+        }
+        return response.end(bytes);
+      }
+      assert.deepEqual([request.method, pathname], ["POST", "/auth/v1/admin/users"]);
+      assert.equal(request.headers.authorization, "Bearer service");
+      created.push(JSON.parse(text));
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ id: "1" }));
+    }).listen(0, "127.0.0.1");
+    await once(project, "listening");
+    const base = `http://127.0.0.1:${project.address().port}`;
+    const refusal = join(cwd, "refusal.js");
+    writeFileSync(refusal, readFileSync(refusal, "utf8").replace("import.meta.url", JSON.stringify(`${base}/x`)));
+    const [program, run] = commands.find(({ name }) => name === "Deno").command;
+    const options = [run, "--no-lock", "--allow-read", "--allow-net", "--allow-env", "recipe.js"];
+    const env = {
+      ...process.env,
+      DENO_SERVE_ADDRESS: "tcp:127.0.0.1:0",
+      NO_COLOR: "1",
+      SUPABASE_URL: base,
+      SUPABASE_SERVICE_ROLE_KEY: "service",
+    };
+    const deno = start(program, options, { cwd, env, stdio: ["ignore", "inherit", "pipe"] });
+    const said = [];
+    let url;
+    for await (const line of createInterface(deno.stderr)) {
+      said.push(line);
+      url = /http:\/\/[\d.:]+/.exec(line)?.[0];
+      if (url) break;
+    }
+    assert.ok(url, said.join("\n"));
+    return {
+      created,
+      signUp: (password) => fetch(url, json({ email: "a@b.example", password })),
+      async stop() {
+        project.closeAllConnections();
+        project.close();
+        if (deno.kill()) await once(deno, "exit");
+      },
+    };
+  },
+};
+
+const names = {
+  "better-auth": "better-auth",
+  Hono: "hono",
+  Express: "express",
+  Fastify: "fastify",
+  "Auth.js": "@auth/core",
+  "Supabase's Edge Functions": "@supabase/supabase-js",
+};
+
+describe("sign-up", { timeout: 4 * PATIENCE }, () => {
+  before(() => {
+    if (!modules) return;
+    const hash = (password) => createHash("sha1").update(password).digest("hex").toUpperCase();
+    writeFileSync(join(folder, "pwned.txt"), `${hash(LISTED)}:9\n${hash("123456")}:3\n`);
+    writeFileSync(join(folder, "common.txt"), `${LISTED}\n123456\n`);
+    shell(code["The list"].sh[0], folder);
+  });
+
+  for (const [title, begin] of Object.entries(recipes)) {
+    const skip = !modules && skipped(title, setup.NOT_INSTALLED);
+    test(title, { skip }, async (context) => {
+      context.mock.method(console, "error", () => {}); // what better-auth prints of a list that is missing
+      for (const list of Object.keys(lists)) {
+        const started = await begin(app(title, list));
+        try {
+          const answer = async (password) => {
+            const response = await started.signUp(password);
+            return [response.status, await response.text()];
+          };
+          const [status, text] = await answer(LISTED);
+          assert.ok(status === 422 || status === 400, `${list}: ${status} ${text}`);
+          assert.match(text, texts[list]);
+          for (const odd of ["short", undefined]) {
+            const [status, text] = await answer(odd);
+            assert.ok(status === 422 || status === 400, `${odd}: ${status} ${text}`);
+          }
+          assert.ok([200, 201].includes((await answer(UNLISTED))[0]));
+          if (started.created) assert.deepEqual(started.created, [{ email: "a@b.example", password: UNLISTED }]);
+          if (started.users) {
+            assert.deepEqual(
+              started.users.user.map(({ email }) => email),
+              ["a@b.example"],
+            );
+            await changes(started);
+          }
+        } finally {
+          await started.stop?.();
+        }
+        // Without the list nobody signs up, and the next one tries again.
+        const cwd = app(title, list, (source) => source.replace(lists[list], `missing/${lists[list]}`));
+        const without = await begin(cwd);
+        try {
+          assert.equal((await without.signUp(UNLISTED)).status, 500);
+          symlinkSync(folder, join(cwd, "missing"));
+          assert.ok([200, 201].includes((await without.signUp(UNLISTED)).status), "the next one");
+        } finally {
+          await without.stop?.();
+        }
+      }
+      const package_ = names[title];
+      tried(`sign-up: ${title}`, versions[package_], "refuses what is listed, takes what isn't");
+    });
+  }
+
+  /** Whoever has signed up changes their password, and resets it. */
+  async function changes({ post }) {
+    const signedIn = await post("/sign-in/email", { email: "a@b.example", password: UNLISTED });
+    assert.equal(signedIn.status, 200);
+    const cookie = signedIn.headers
+      .getSetCookie()
+      .map((it) => it.split(";")[0])
+      .join("; ");
+    const code = async (path, newPassword, more) => {
+      const response = await post(path, { newPassword, ...more }, { cookie, origin: "http://app.example" });
+      return response.status === 200 ? 200 : (await response.json()).code;
+    };
+    const now = { currentPassword: UNLISTED };
+    assert.equal(await code("/change-password", LISTED, now), "PASSWORD_COMPROMISED");
+    assert.equal(await code("/change-password", "amber ladder whistling", now), 200);
+    assert.equal(await code("/reset-password", LISTED, { token: "none" }), "PASSWORD_COMPROMISED");
+    assert.equal(await code("/reset-password", "amber ladder whistling", { token: "none" }), "INVALID_TOKEN");
+    // Whoever tries passwords learns nothing of them.
+    const { status } = await post("/sign-in/email", { email: "a@b.example", password: LISTED });
+    assert.equal(status, 401);
+  }
+});
