@@ -9,7 +9,7 @@ export type { FeedInfo, FeedOptions, UpdateOptions, WatchOptions } from "./feed/
 export { Feed } from "./feed/feed.js";
 export { fileCache } from "./feed/file-cache.js";
 export type { GenerationInfo, Generations, OpeningOptions } from "./feed/generations.js";
-export type { AskOptions, ShardedInfo, ShardedOptions } from "./feed/sharded.js";
+export type { AskOptions, ManyOptions, ShardedInfo, ShardedOptions } from "./feed/sharded.js";
 export { openSharded, ShardedFilter } from "./feed/sharded.js";
 export { openFeed } from "./feed/wasm.js";
 export type { AskableFilter } from "./filter/askable.js";

@@ -236,9 +236,12 @@ test("tsc --strict accepts the types from import and from require", () => {
         await filter.has(new Uint8Array(2), { signal }), await filter.hasMany(["a"]), await filter.hasUrl(new URL("https://a.b")),
         await filter.matchUrl("a.b"), await filter.hasPassword("a", { signal }),
       ];
+      const many: Uint8Array[] = [await filter.hasMany(["a"], { concurrency: 2 }), await filter.hasPasswords(new Set(["a"]), { signal, concurrency: 2 })];
+      // @ts-expect-error: passwords are strings
+      filter.hasPasswords([new Uint8Array(1)]);
       const its: [boolean, ShardedInfo, number, Date, boolean, FilterError | undefined] =
         [await filter.update(), filter.info(), filter.generation, filter.createdAt, filter.stale, filter.cacheError];
-      void [answers, its, filter.close()];
+      void [answers, many, its, filter.close()];
       { using scoped = filter; void scoped; }
       // @ts-expect-error: its keys are those of our own filters
       filter.has(5n);

@@ -14,7 +14,7 @@ import {
   requireLimit,
   typeName,
 } from "../boundary/input.js";
-import { type Every, known } from "../boundary/known.js";
+import { type Every, known, type Names } from "../boundary/known.js";
 import { Batch, put } from "../boundary/scratch.js";
 import { requireSignal, unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
@@ -37,6 +37,12 @@ const openingSharded = { ...opening, maxMemory: 1 } satisfies Every<ShardedOptio
 export interface AskOptions {
   /** Stops waiting, and the transfer too if nobody else waits for it. The promise then rejects with its reason. */
   signal?: AbortSignal;
+}
+
+/** The options of many questions at once. */
+export interface ManyOptions extends AskOptions {
+  /** How many requests may be under way at once for this call: 1 or more. 8 by default. */
+  concurrency?: number;
 }
 
 /** A description of a sharded filter: a plain object that can go into JSON. */
@@ -78,9 +84,6 @@ export async function openSharded(url: string | URL, options: ShardedOptions): P
   return Reflect.construct(ShardedFilter, [shards]) as ShardedFilter;
 }
 
-/** How many shards a single call asks for at once. */
-const AT_ONCE = 8;
-
 /**
  * A filter that is too large to download. {@link openSharded} opens one. "Maybe present" may be wrong, at a known rate;
  * "definitely absent" never is.
@@ -113,13 +116,14 @@ export class ShardedFilter extends Generations {
   }
 
   /**
-   * Asks for many keys at once, as {@link has}. Resolves with one byte per key: 1 = maybe present, 0 = definitely absent.
+   * Asks for many keys at once, as {@link has}. Resolves with one byte per key, in their order: 1 = maybe present,
+   * 0 = definitely absent. Each shard that they need is fetched once. If one can't be had, nothing is answered.
    */
-  async hasMany(keys: Iterable<Key>, options?: AskOptions): Promise<Uint8Array<ArrayBuffer>> {
+  async hasMany(keys: Iterable<Key>, options?: ManyOptions): Promise<Uint8Array<ArrayBuffer>> {
     const all = Array.from(iterable(keys), own);
-    return this.#asked(options, (manifest, signal) => {
+    return this.#many(options, (manifest) => {
       requireKeys(manifest, all);
-      return this.#each(manifest, all, signal);
+      return all;
     });
   }
 
@@ -149,15 +153,20 @@ export class ShardedFilter extends Generations {
    * profile `password`.
    */
   async hasPassword(password: string, options?: AskOptions): Promise<boolean> {
-    if (typeof password !== "string") {
-      throw new FilterError("invalid_key", `a password must be a string, not ${typeName(password)}`);
-    }
+    requirePassword(password);
     return this.#asked(options, async (manifest, signal) => {
-      requireProfile(manifest, "password");
-      const { lowercase, sha1 } = manifest;
-      const keys = [call(() => passwordKey(password, lowercase, sha1))];
+      const keys = passwordKeys(manifest, [password]);
       return (await this.#first(manifest, keys, signal)) !== undefined;
     });
+  }
+
+  /**
+   * Asks for many passwords at once, such as all of a password manager's: {@link hasPassword} for each, as
+   * {@link hasMany} does it.
+   */
+  async hasPasswords(passwords: Iterable<string>, options?: ManyOptions): Promise<Uint8Array<ArrayBuffer>> {
+    const all = Array.from(iterable(passwords), requirePassword);
+    return this.#many(options, (manifest) => passwordKeys(manifest, all));
   }
 
   /** A description of the sharded filter: a plain object that can go into JSON. */
@@ -191,6 +200,18 @@ export class ShardedFilter extends Generations {
     return this.#shards.answer(signal, (manifest) => ask(manifest, signal));
   }
 
+  async #many(
+    options: ManyOptions | undefined,
+    keysOf: (manifest: Manifest<ShardsPayload>) => Key[],
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const signal = signalOf(options, { "many questions": { signal: 1, concurrency: 1 } satisfies Every<ManyOptions> });
+    const { concurrency = 8 } = Object(options) as ManyOptions;
+    if (!Number.isInteger(concurrency) || concurrency < 1) {
+      throw invalidParameter("concurrency must be a whole number of 1 or more");
+    }
+    return this.#shards.answer(signal, (manifest) => this.#each(manifest, keysOf(manifest), concurrency, signal));
+  }
+
   /** The first of the keys that is maybe present. */
   async #first<K extends Key>(
     manifest: Manifest<ShardsPayload>,
@@ -216,6 +237,7 @@ export class ShardedFilter extends Generations {
   async #each(
     manifest: Manifest<ShardsPayload>,
     keys: Key[],
+    concurrency: number,
     signal: AbortSignal | undefined,
   ): Promise<Uint8Array<ArrayBuffer>> {
     const numbers = new Map<number, number[]>();
@@ -225,6 +247,7 @@ export class ShardedFilter extends Generations {
     });
     const answers = new Uint8Array(keys.length);
     const groups = numbers.entries();
+    const workers = Math.min(concurrency, numbers.size);
     const stop = new AbortController();
     const ask = async () => {
       // Each takes the next one from the same iterator.
@@ -241,7 +264,7 @@ export class ShardedFilter extends Generations {
       }
     };
     try {
-      await unlessAborted(Promise.all(Array.from({ length: AT_ONCE }, ask)), signal);
+      await unlessAborted(Promise.all(Array.from({ length: workers }, ask)), signal);
     } finally {
       // Once one has failed, nobody waits for the others.
       stop.abort();
@@ -253,10 +276,14 @@ export class ShardedFilter extends Generations {
 /** `using filter = ...` closes it at the end of the block, where the runtime knows `Symbol.dispose`. */
 export interface ShardedFilter extends Disposable {}
 
-function signalOf(options: AskOptions | undefined): AbortSignal | undefined {
+/** The signal of a question's options, which has only those named. */
+function signalOf(
+  options: AskOptions | undefined,
+  names: { [what: string]: Names } = { "a question": { signal: 1 } satisfies Every<AskOptions> },
+): AbortSignal | undefined {
   // A number is what `map(filter.has, filter)` gives.
   if (typeof options === "number") return undefined;
-  known(options ?? undefined, { "a question": { signal: 1 } satisfies Every<AskOptions> });
+  known(options ?? undefined, names);
   const { signal } = Object(options) as AskOptions;
   requireSignal(signal);
   return signal;
@@ -265,6 +292,17 @@ function signalOf(options: AskOptions | undefined): AbortSignal | undefined {
 /** A key that the caller can't change while it is asked for. */
 function own(key: Key): Key {
   return typeof key === "string" ? key : plainBytes(key, "a key must be a string or a", "invalid_key").slice();
+}
+
+function requirePassword(password: string): string {
+  if (typeof password === "string") return password;
+  throw new FilterError("invalid_key", `a password must be a string, not ${typeName(password)}`);
+}
+
+/** The keys of passwords. Throws `wrong_profile` unless the filter has passwords. */
+function passwordKeys(manifest: ShardsPayload, passwords: string[]): Uint8Array[] {
+  requireProfile(manifest, "password");
+  return passwords.map((password) => call(() => passwordKey(password, manifest.lowercase, manifest.sha1)));
 }
 
 /** Throws for keys that a filter of URLs can't hold, before anything is fetched. */
