@@ -51,6 +51,8 @@ function take(file, heading, language) {
 const ELSEWHERE = [
   [/^docs\/recipes\.md/, "pkg-tests/all/recipes.test.mjs", '"docs/recipes.md"'],
   [/^docs\/frameworks\.md/, "pkg-tests/all/frameworks.test.mjs", 'page("frameworks.md")'],
+  [/^docs\/edge\.md: A thousand redirects/, "pkg-tests/all/next.test.mjs", 'docs("edge.md")'],
+  [/^docs\/edge\.md: (A blob|A feed)/, "pkg-tests/all/edge.test.mjs", 'page("edge.md")'],
   [/^docs\/moving\.md/, "pkg-tests/all/moving.test.mjs", 'page("moving.md")'],
   [/^docs\/scale\.md/, "pkg-tests/all/scale.test.mjs", 'page("scale.md")'],
   [/^docs\/rust\.md: In Rust: rust/, "src/lib.rs", 'include_str!("../docs/rust.md")'],

@@ -23,6 +23,7 @@ const FILES: Record<string, Record<string, string>> = {
     "docs/feeds.md": "Feeds and shards",
     "docs/moving.md": "From other software",
     "docs/scale.md": "Building at scale",
+    "docs/edge.md": "Workers and edge",
     "docs/pwned.md": "All leaked passwords",
     "docs/frameworks.md": "Sign-up in frameworks",
     "docs/keyed.md": "Keyed filters",

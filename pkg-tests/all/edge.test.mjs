@@ -1,0 +1,242 @@
+/** docs/edge.md: blobs and feeds' caches in Cloudflare's real runtime, and in Deno. next.test.mjs has the redirects. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import * as setup from "../../scripts/setup.mjs";
+import { PATIENCE } from "../browsers.mjs";
+import { folder, installed } from "../installed.mjs";
+import { page } from "../interop/docs.mjs";
+import { memoryCache, Publisher, serve } from "../publisher.mjs";
+import { commands } from "../runtimes/commands.mjs";
+import { skipped, tried } from "../runtimes/table.mjs";
+
+const { RibbonFilter, openFeed } = await installed();
+const { text, code } = page("edge.md");
+const work = join(folder, "edge");
+mkdirSync(work);
+
+const miniflare = setup.installed("miniflare-4.20260426.0", ["miniflare@4.20260426.0"]); // as in worker.test.mjs
+const require = createRequire(join(miniflare ?? work, "user.cjs"));
+const noWorkerd = !miniflare && skipped("docs/edge.md, workerd", setup.NOT_INSTALLED);
+const deno = commands.find(({ name }) => name === "Deno");
+const noDeno = deno.missing && skipped("docs/edge.md, Deno", deno.missing);
+
+/** A feed whose base needs several values of Deno KV. */
+const keys = ["evil.example", ...Array.from({ length: 100_000 }, (_, i) => `host-${i}.example`)];
+const base = RibbonFilter.from(keys, { fpr: 1e-3 });
+assert.ok(base.toBytes().length > 120_000);
+
+/** What a client says of a feed: what it begins with, what its update comes to, and what it has then. */
+writeFileSync(
+  join(work, "ask.mjs"),
+  `import { openFeed } from "bloom-wasm/reader";
+  export async function ask(url, publicKey, cache) {
+    const feed = await openFeed(url, { publicKey, cache }).catch(({ code }) => code);
+    if (typeof feed === "string") return feed;
+    const first = feed.generation;
+    const update = await feed.update().catch(({ code }) => code);
+    return [first, update, feed.generation, feed.filter.has("evil.example"), feed.cacheError?.message].join();
+  }`,
+);
+
+/** What clients say that share a cache: at first, of one more, and without a network. */
+async function told(ask) {
+  const publisher = new Publisher(base);
+  const site = await serve(publisher);
+  try {
+    const say = () => ask(site.url, publisher.key.publicKey);
+    assert.equal(await say(), "1,false,1,true,");
+    site.asked();
+    assert.equal(await say(), "1,false,1,true,");
+    assert.ok(
+      site.asked().every((path) => path === "feed.json"),
+      "the base comes from the cache",
+    );
+    publisher.delta("second");
+    assert.match(await say(), /^[12],(true|false),2,true,$/);
+    publisher.base(RibbonFilter.from(keys.slice(0, 60_000), { fpr: 1e-3 }));
+    assert.match(await say(), /^[23],(true|false),3,true,$/);
+    site.fault = (_, response) => (response.destroy(), true);
+    assert.equal(await say(), "3,network,3,true,");
+  } finally {
+    site.close();
+  }
+}
+
+describe("in workerd", { skip: noWorkerd, timeout: 2 * PATIENCE }, () => {
+  const running = [];
+  after(() => Promise.all(running.map((worker) => worker.dispose())));
+
+  /** Runs a Worker, bundled as wrangler does it. */
+  async function worker(name, source) {
+    writeFileSync(join(work, `${name}.mjs`), source);
+    // As the runtime's own answer hides the error.
+    writeFileSync(
+      join(work, `${name}-told.mjs`),
+      `import its from "./${name}.mjs";
+      const told = ({ code, stack }) => new Response(code ?? stack, { status: 500 });
+      export default { fetch: (...request) => its.fetch(...request).catch(told) };`,
+    );
+    const out = join(work, name);
+    await build({
+      entryPoints: [join(work, `${name}-told.mjs`)],
+      outfile: join(out, "worker.js"),
+      bundle: true,
+      format: "esm",
+      conditions: ["workerd", "worker", "browser"],
+      external: ["*.wasm"],
+    });
+    copyFileSync(join(folder, "node_modules/bloom-wasm/dist/reader.wasm"), join(out, "reader.wasm"));
+    mkdirSync(join(out, "assets"));
+    const { Log, LogLevel, Miniflare } = require("miniflare");
+    const options = {
+      modules: true,
+      modulesRoot: out,
+      scriptPath: join(out, "worker.js"),
+      modulesRules: [{ type: "CompiledWasm", include: ["**/*.wasm"] }],
+      compatibilityDate: "2026-04-01",
+      r2Buckets: ["BUCKET"],
+      kvNamespaces: ["KV"],
+      assets: { directory: join(out, "assets"), binding: "ASSETS", routerConfig: { has_user_worker: true } },
+      cf: false,
+      log: new Log(LogLevel.NONE),
+      handleRuntimeStdio: (...streams) => streams.map((stream) => stream.resume()),
+    };
+    const its = new Miniflare(options);
+    running.push(its);
+    const put = {
+      async ASSETS(bytes) {
+        writeFileSync(join(out, "assets/list.bloom"), bytes);
+        await its.setOptions(options); // a new deployment
+      },
+      BUCKET: async (bytes) => (await its.getR2Bucket("BUCKET")).put("list.bloom", bytes),
+      KV: async (bytes) => (await its.getKVNamespace("KV")).put("list.bloom", bytes),
+    };
+    const ask = async (body) => {
+      const response = await its.dispatchFetch("http://worker.example/", { method: "POST", body });
+      return response.status === 200 ? response.json() : response.text();
+    };
+    return { put, ask };
+  }
+
+  const [whole, lines] = code["A blob in a Worker"].js;
+  const line = /^ *filter \?\?= .*/m.exec(whole)[0];
+  const [inR2, inKv] = lines.trim().split("\n");
+  const list = RibbonFilter.from(["evil.example"], { profile: "url" }).toBytes();
+  for (const [binding, source, missing] of [
+    ["ASSETS", whole, "http"],
+    ["BUCKET", whole.replace(line, inR2), "truncated"],
+    ["KV", whole.replace(line, inKv), "truncated"],
+  ]) {
+    test(`a blob of env.${binding}`, async () => {
+      assert.equal(source.split(`env.${binding}.`).length, 2);
+      const { put, ask } = await worker(binding.toLowerCase(), source);
+      assert.equal(await ask("https://evil.example/"), missing);
+      assert.match(text, new RegExp(`\`${missing}\` for`));
+      await put[binding](list);
+      assert.deepEqual(await ask("https://www.evil.example/x"), { maybeListed: true });
+      assert.deepEqual(await ask("https://good.example/"), { maybeListed: false });
+      tried(
+        `a blob of env.${binding}, workerd`,
+        require("workerd/package.json").version,
+        "loads, and throws without it",
+      );
+    });
+  }
+
+  test("a feed's cache in R2", async () => {
+    const [cache] = code["A feed's cache in R2"].js;
+    const { ask } = await worker(
+      "feed",
+      `import { ask } from "./ask.mjs";
+      ${cache}
+      export default {
+        async fetch(request, env) {
+          const { url, key } = await request.json();
+          return Response.json(await ask(url, key, r2(env.BUCKET)));
+        },
+      };`,
+    );
+    await told((url, key) => ask(JSON.stringify({ url, key })));
+    tried(
+      "a feed's cache in R2, workerd",
+      require("workerd/package.json").version,
+      "keeps a feed, and answers offline",
+    );
+  });
+});
+
+test("a feed's cache in Deno KV", { skip: noDeno, timeout: PATIENCE }, async () => {
+  const [cache] = code["A feed's cache in Deno KV"].js;
+  writeFileSync(
+    join(work, "deno.mjs"),
+    `import { ask } from "./ask.mjs";
+    ${cache}
+    const kv = await Deno.openKv(${JSON.stringify(join(work, "deno.sqlite"))});
+    console.log(await ask(...Deno.args, denoKv(kv)));
+    const parts = [];
+    for await (const { key } of kv.list({ prefix: [] })) parts.push(key);
+    const heads = new Set(parts.filter((key) => key.length === 1).map(([name]) => name));
+    const ids = new Set(parts.filter((key) => key.length > 1).map(([name, id]) => name + id));
+    console.log([heads.size, ids.size, Math.max(...parts.map((key) => key[2] ?? 0))].join());
+    kv.close();`,
+  );
+  const [program, run] = deno.command;
+  const options = [run, "--no-lock", "--unstable-kv", "--allow-read", "--allow-write", "--allow-net", "--allow-env"];
+  let last;
+  await told(async (url, key) => {
+    const { stdout } = await promisify(execFile)(program, [...options, join(work, "deno.mjs"), url, key], {
+      timeout: PATIENCE,
+    });
+    const [said, parts] = stdout.trim().split("\n");
+    last = parts.split(",").map(Number);
+    assert.equal(last[0], last[1], "no parts of what was replaced are left");
+    return said;
+  });
+  assert.equal(last[0], 3, "the pointer, the manifest and the file");
+  assert.equal(last[2], 60_000, "in two parts");
+  tried("a feed's cache in Deno KV", deno.version, "keeps a feed, and answers offline");
+});
+
+test("how often a cache is asked, as the page says", async () => {
+  const publisher = new Publisher(base);
+  const site = await serve(publisher);
+  const cache = memoryCache();
+  const asked = { get: 0, put: 0, delete: 0 };
+  cache.fault = (method) => void asked[method]++;
+  const since = () => {
+    const { get, put } = asked;
+    Object.assign(asked, { get: 0, put: 0, delete: 0 });
+    return { get, put };
+  };
+  const open = () => openFeed(site.url, { publicKey: publisher.key.publicKey, cache });
+  (await open()).close();
+  since();
+  try {
+    site.fault = (_, response) => (response.destroy(), true);
+    const feed = await open();
+    const start = since();
+    await feed.update().catch(() => {});
+    site.fault = undefined;
+    await feed.update();
+    since();
+    await feed.update();
+    const nothing = since();
+    publisher.delta("second");
+    assert.equal(await feed.update(), true);
+    const update = since();
+    feed.close();
+    const said = text.replace(/\s+/g, " ");
+    assert.ok(said.includes(`an isolate that starts reads ${start.get} times`), `${start.get}`);
+    assert.ok(said.includes(`reads ${update.get} times, and writes ${update.put} times`), JSON.stringify(update));
+    assert.ok(said.includes("One that brings nothing reads once, and writes nothing"));
+    assert.deepEqual(nothing, { get: 1, put: 0 });
+  } finally {
+    site.close();
+  }
+});
