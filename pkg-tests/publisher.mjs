@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import xxhash from "xxhash-wasm";
@@ -251,6 +251,16 @@ export class ToolPublisher {
   publish(...list) {
     this.list = list.join("\n");
     this.#feed("publish", "public", "--state", "state", "--sign", "feed.key");
+    return this;
+  }
+
+  /** Publishes lists that are tagged, by their tags. */
+  publishTagged(lists) {
+    const tags = Object.entries(lists).flatMap(([tag, list]) => {
+      writeFileSync(join(this.home, tag), list.join("\n"));
+      return ["--tag", `${tag}=${tag}`];
+    });
+    this.#feed("publish", "public", "--state", "state", ...tags, "--sign", "feed.key");
     return this;
   }
 

@@ -91,7 +91,8 @@ describe("in workerd", { skip: noWorkerd, timeout: 2 * PATIENCE }, () => {
       conditions: ["workerd", "worker", "browser"],
       external: ["*.wasm"],
     });
-    copyFileSync(join(folder, "node_modules/bloom-wasm/dist/reader.wasm"), join(out, "reader.wasm"));
+    for (const name of ["reader.wasm", "bloom.wasm"])
+      copyFileSync(join(folder, "node_modules/bloom-wasm/dist", name), join(out, name));
     mkdirSync(join(out, "assets"));
     const { Log, LogLevel, Miniflare } = require("miniflare");
     const options = {
@@ -148,6 +149,19 @@ describe("in workerd", { skip: noWorkerd, timeout: 2 * PATIENCE }, () => {
       );
     });
   }
+
+  test("a Worker that screens by each customer's lists", async () => {
+    const [recipe] = page("recipes.md").code["Screen by the lists that each customer chose"].js;
+    const [source] = recipe.split("\nasync function screened");
+    const { ask } = await worker("customers", `${source}\nexport default worker;`);
+    const say = (customer, url) => ask(JSON.stringify({ customer, url }));
+    assert.equal(await say("alice", "https://shop.example/login/form"), '{"lists":["phishing"]}');
+    assert.deepEqual(await say("alice", "https://shop.example/"), { ok: true });
+    assert.equal(await say("bob", "https://shop.example/login/form"), '{"lists":["ads"]}');
+    assert.match(await say("carol", "https://good.example/"), /no list fishing/);
+    assert.match(await say("nobody", "https://good.example/"), /TypeError/);
+    tried("each customer's lists, workerd", require("workerd/package.json").version, "stops by what was chosen");
+  });
 
   test("a feed's cache in R2", async () => {
     const [cache] = code["A feed's cache in R2"].js;

@@ -99,6 +99,15 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
         return page.evaluate(() => document.readyState === "complete");
       });
 
+    /** That the blocking page names these kinds of danger, or none. */
+    const names = async (kinds) => {
+      const shown = await page.evaluate(() => {
+        const element = document.querySelector("#kinds");
+        return element.checkVisibility() ? element.textContent : "";
+      });
+      assert.equal(shown, kinds);
+    };
+
     /** Waits until the popup has these texts, by the ids of their elements. */
     const popupSays = (texts) =>
       until(`the popup says ${JSON.stringify(texts)}`, async () => {
@@ -161,6 +170,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       feed.fault = undefined;
       release();
       await blocks(site("listed", "a?b"), "listed.localhost/");
+      await names(""); // this list has no tags
 
       // Firefox refuses to be sent to a page of an extension by anybody else, and its driver doesn't hear of the
       // address.
@@ -206,7 +216,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
     test("learns a newly published URL without a restart; what isn't signed or whole changes nothing", async () => {
       await open(site("new"));
       await shows(site("new"));
-      publisher.publish(...listed, "new.localhost");
+      publisher.publishTagged({ phishing: [...listed.slice(0, 2), "new.localhost"], malware: [...listed.slice(1)] });
       feed.fault = (path, response, bytes) => path !== "feed.json" && (response.end(Buffer.alloc(bytes.length)), true);
       await refresh();
       await popupSays({ generation: 1, problem: "The last update failed: the file .+ isn't the one that was signed" });
@@ -221,6 +231,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       await popupSays({ keys: 5, generation: 2, problem: "" });
       await open(site("new"));
       await blocks(site("new"), "new.localhost/");
+      await names("phishing");
     });
 
     test("blocks what it has learned after it has been stopped, without the feed's host", async () => {
@@ -240,9 +251,11 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
     test("continue anyway lets that key through, and no other, until the browser is closed", async () => {
       await open(site("a.other", "1"));
       await blocks(site("a.other", "1"), "a.other.localhost/");
+      await names("malware");
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await blocks(site("a.other", "1"), "other.localhost/");
+      await names("phishing, malware");
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await shows(site("a.other", "1"));

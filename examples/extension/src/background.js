@@ -60,7 +60,9 @@ async function check({ tabId, frameId, url }) {
   const key = urlExpressions(url).find((key) => filter.has(key) && !session[`allowed ${key}`]);
   if (!key || pages.get(tabId) !== page) return count("checks");
   pages.set(tabId, null);
-  const address = runtime.getURL(`blocked.html?${new URLSearchParams({ url, key })}`);
+  // On which lists the entry is, if the feed was made with --tag.
+  const kinds = filter.info().tags ? filter.tags(key).join(", ") : "";
+  const address = runtime.getURL(`blocked.html?${new URLSearchParams({ url, key, kinds })}`);
   await tabs.update(tabId, { url: address }).catch(() => {}); // the tab may be gone
   await count("checks", "blocked");
 }

@@ -1,9 +1,11 @@
 /** The blocking page: says what was blocked, and goes back or continues. */
-const { url, key } = Object.fromEntries(new URLSearchParams(location.search));
+const { url, key, kinds } = Object.fromEntries(new URLSearchParams(location.search));
 const element = (id) => document.getElementById(id);
 
 element("url").textContent = url;
 element("key").textContent = key;
+element("kinds").textContent = kinds;
+element("kinds").parentElement.hidden = kinds === "";
 
 // The blocked page is the entry before this one in the tab's history.
 element("back").addEventListener("click", async () => {
