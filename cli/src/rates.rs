@@ -1,7 +1,7 @@
 //! The rates of a filter: by its fill, and measured with random keys.
 
 use bloom_wasm::slots::{weight, with_slot};
-use bloom_wasm::{Filter, Profile, Stack, hash};
+use bloom_wasm::{Filter, Profile, Stack, Tagged, hash};
 use serde::Serialize;
 
 use crate::text::rate;
@@ -46,6 +46,20 @@ impl Rates {
             _ => rate(self.estimated_fpr),
         }
     }
+}
+
+/// How many keys of a filter with tags have others there.
+pub fn wrong_tags(filter: &Stack, keys: &Tagged) -> bloom_wasm::error::Result<u64> {
+    let names: Vec<_> = keys.names().collect();
+    let mut wrong = 0;
+    for (digest, set) in keys.digests().iter().zip(keys.sets()) {
+        let mut wanted: Vec<_> = set.iter().map(|&number| names[usize::from(number)]).collect();
+        let mut found = filter.tags_of_all([*digest])?;
+        wanted.sort_unstable();
+        found.sort_unstable();
+        wrong += u64::from(wanted != found);
+    }
+    Ok(wrong)
 }
 
 /// A rate of a typical URL, in words, and the most that it is for any.

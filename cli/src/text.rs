@@ -4,8 +4,6 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
-use bloom_wasm::Stack;
-
 /// A name and a value.
 pub type Row = (&'static str, String);
 
@@ -60,8 +58,8 @@ pub fn about(keys: f64) -> String {
 }
 
 /// The tags of a filter, and how many keys have each.
-pub fn tags_in_words(stack: &Stack) -> String {
-    let tags = stack.tag_counts().map(|(name, count)| match count {
+pub fn tags_in_words<'a>(tags: impl Iterator<Item = (&'a str, Option<impl Into<u64>>)>) -> String {
+    let tags = tags.map(|(name, count)| match count {
         Some(count) => format!("{name} {}", grouped(count.into())),
         None => name.to_owned(),
     });

@@ -4,8 +4,9 @@ mod in_process;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
-use bloom_wasm::{Blob, Delta};
+use bloom_wasm::{Blob, Delta, Stack, Tagged, hash};
 use in_process::{done, refused, tool, write};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -125,7 +126,6 @@ fn bad_input() {
     build(&format!("--tag a={list} --tag a={list}"), "twice");
     build(&format!("--tag a={list} --kind bloom"), "--kind ribbon");
     build(&format!("--tag a={list} --kind guava"), "--kind ribbon");
-    build(&format!("--tag a={list} --shards 4"), "--shards");
     build(&format!("--tag a={list} --tag b={none}"), "the list of --tag b gave no key");
     build("--tag a=- --tag b=-", "only once");
     let many: String = (0..256).map(|i| format!(" --tag tag-{i}={list}")).collect();
@@ -135,8 +135,195 @@ fn bad_input() {
     assert_eq!(done(&folder, "check @blob key").matches(',').count(), 254, "a key in all lists");
     done(&folder, &format!("build --tag a={list} --tag b={none} --allow-empty -o @blob"));
     assert!(done(&folder, "info @blob").contains("tags      a 1, b 0"));
+    // The same for a folder, which has no manifest then.
+    let build = |args: &str, words: &str| {
+        refused(&folder, &format!("build {args} --shards 4 -o @folder"), words);
+        assert!(!folder.path().join("folder/shards.json").exists());
+    };
+    build("--tag a", "NAME=LIST");
+    build(&format!("--tag a,b={list}"), "commas");
+    build(&format!("--tag a={list} --tag a={list}"), "twice");
+    build(&format!("--tag a={list} --kind bloom"), "--kind ribbon");
+    build(&format!("--tag a={list} --tag b={none}"), "the list of --tag b gave no key");
+    build(&format!("--tag a={list} --without-tags"), "either --tag or --without-tags");
+    build("--tag a=- --tag b=-", "only once");
+    build(&many, "at most 255");
+    refused(&folder, &format!("build {list} --without-tags -o @blob"), "--without-tags");
+    done(&folder, &format!("build --tag a={list} --tag b={none} --allow-empty --shards 4 -o @folder"));
+    assert!(done(&folder, "info @folder").contains("tags        a 1, b 0"));
+    refused(&folder, &format!("build{most} --shards 4 -o @folder"), "build into a new folder");
+    done(&folder, &format!("build{most} --shards 4 -o @most"));
+    assert_eq!(done(&folder, "check @most key").matches(',').count(), 254, "a key in all lists");
     // There is no list of updates with tags for `diff`.
     refused(&folder, "diff @list @list --base @blob -o @delta", "tags");
+}
+
+/// What the manifest in a folder says.
+fn payload(manifest: &Path) -> Value {
+    let manifest: Value = serde_json::from_slice(&fs::read(manifest).unwrap()).unwrap();
+    serde_json::from_slice(&decoded(manifest["payload"].as_str().unwrap())).unwrap()
+}
+
+/// The tags of a folder's manifest, as the map has them.
+fn require_counts(folder: &TempDir, map: &Map, names: &[&str]) {
+    let count = |name: &&str| map.values().filter(|its| its.contains(name)).count();
+    let expected: Vec<_> =
+        names.iter().map(|name| serde_json::json!({ "name": name, "count": count(name) })).collect();
+    assert_eq!(payload(&folder.path().join("folder/shards.json"))["tags"], Value::from(expected));
+}
+
+/// The folder of a sharded filter: each shard is the filter of its keys, and the manifest has the names.
+#[test]
+fn a_folder_with_tags() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path().join("folder");
+    let mut map = map(5000);
+    let build = |map: &Map, more: &str| {
+        let tags = lists(&folder, map);
+        let rest = if map.values().any(BTreeSet::is_empty) { "@rest" } else { "" };
+        done(&folder, &format!("build {rest}{tags} --seed 7 --fpr 0.01 --shards 128 -o @folder{more}"))
+    };
+    let out = build(&map, "");
+    assert!(out.contains("tags       phishing 4,000, malware 1,000, spam 100"), "{out}");
+    require_exact(&folder, "@folder", &map);
+    require_counts(&folder, &map, &NAMES);
+    assert!(done(&folder, "info @folder").contains("tags        phishing 4,000, malware 1,000, spam 100"));
+
+    // Shards as the crate makes them, of the keys with their first bits.
+    let mut shards: BTreeMap<u64, Vec<(u64, &BTreeSet<&str>)>> = BTreeMap::new();
+    for (key, names) in &map {
+        let digest = hash::digest(7, key.as_bytes());
+        shards.entry(digest >> 57).or_default().push((digest, names));
+    }
+    let files = || -> BTreeSet<Vec<u8>> {
+        let files = fs::read_dir(&dir).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
+        files.collect()
+    };
+    let written = files();
+    for keys in shards.values() {
+        let list = |holds: &dyn Fn(&BTreeSet<&str>) -> bool| {
+            keys.iter().filter(|(_, names)| holds(names)).map(|(digest, _)| *digest).collect()
+        };
+        let lists = NAMES.map(|name| (name.to_owned(), list(&|names| names.contains(name))));
+        let tagged = Tagged::new(lists.into(), list(&|names| names.is_empty())).unwrap();
+        let stack = Stack::build_tagged_shard(&tagged, None, 0.01, 7).unwrap();
+        let blob = Blob::from(stack).encode().unwrap();
+        assert!(written.contains(&blob));
+        assert!(!String::from_utf8_lossy(&blob).contains("phishing"), "its names stand in the manifest");
+        let names = NAMES.map(str::to_owned);
+        let read = Blob::decode_shard(blob.clone(), None, &names).unwrap();
+        for (digest, names) in keys {
+            let found: BTreeSet<_> = read.filter().tags_of_all([*digest]).unwrap().into_iter().collect();
+            assert_eq!(found, **names);
+        }
+        // Without the names it is no blob.
+        assert_eq!(Blob::decode(blob).unwrap_err().code(), "invalid_parameter");
+    }
+
+    // `verify` counts the keys with other tags.
+    let tags = lists(&folder, &map);
+    let verify = format!("verify @folder --members @rest --probes 1000 --json{tags}");
+    let json: Value = serde_json::from_str(&done(&folder, &verify)).unwrap();
+    assert_eq!((&json["falseNegatives"], &json["wrongTags"]), (&0.into(), &0.into()));
+    write(&folder, "spam", "key-1\nkey-9\n");
+    let (code, out, _) = tool(&folder, &verify);
+    let json: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &json["wrongTags"]), (1, &1.into()));
+
+    // Nothing new is nothing to publish, whatever the order of the lists.
+    build(&map, "");
+    let (before, generation) = (files(), payload(&dir.join("shards.json"))["generation"].clone());
+    let list = |name: &str| format!(" --tag {name}={}", folder.path().join(name).display());
+    let turned: String = NAMES.into_iter().rev().map(list).collect();
+    let out = done(&folder, &format!("build{turned} @rest --seed 7 --fpr 0.01 --shards 128 -o @folder"));
+    assert!(out.contains("unchanged"), "{out}");
+    assert!(files() == before);
+    // A new name is appended, an old one stays, and a shard whose keys are the same is the same file.
+    write(&folder, "new", "key-17\n");
+    map.get_mut("key-17").unwrap().insert("new");
+    for names in map.values_mut() {
+        names.remove("spam");
+    }
+    let [new, phishing, malware] = ["new", "phishing", "malware"].map(list);
+    write(
+        &folder,
+        "rest",
+        map.iter()
+            .filter(|(_, names)| names.is_empty())
+            .map(|(key, _)| format!("{key}\n"))
+            .collect::<String>(),
+    );
+    done(
+        &folder,
+        &format!("build @rest{new}{malware}{phishing} --seed 7 --fpr 0.01 --shards 128 -o @folder"),
+    );
+    require_counts(&folder, &map, &["phishing", "malware", "spam", "new"]);
+    assert_eq!(payload(&dir.join("shards.json"))["generation"], generation.as_u64().unwrap() + 1);
+    let changed = (0..100).map(|i| hash::digest(7, format!("key-{}", 50 * i + 9).as_bytes()) >> 57);
+    let changed: BTreeSet<_> = changed.chain([hash::digest(7, b"key-17") >> 57]).collect();
+    // And a page and the manifest, in place of the old one.
+    assert_eq!(files().len(), before.len() + changed.len() + 1);
+
+    // Tags aren't dropped by mistake.
+    let rest = "--seed 7 --fpr 0.01 --shards 128 -o @folder --max-removed 100%";
+    refused(&folder, &format!("build @rest {rest}"), "--without-tags");
+    assert!(!done(&folder, &format!("build @rest {rest} --without-tags")).contains("tags"));
+    assert_eq!(payload(&dir.join("shards.json")).get("tags"), None);
+    done(&folder, &format!("build @rest {rest}"));
+    refused(&folder, &format!("verify @folder --probes 10{tags}"), "has no tags");
+}
+
+/// With a secret, URLs, and lists of allowed keys.
+#[test]
+fn folders_of_other_keys() {
+    let folder = TempDir::new().unwrap();
+    let map = map(500);
+    let tags = lists(&folder, &map);
+    write(&folder, "secret", "000102030405060708090a0b0c0d0e0f\n");
+    done(&folder, &format!("build @rest{tags} --shards 4 -o @folder --secret-file @secret"));
+    require_counts(&folder, &map, &NAMES);
+    write(&folder, "all", map.keys().map(|key| format!("{key}\n")).collect::<String>());
+    let verify = format!("verify @folder --members @rest{tags} --probes 10 --secret-file @secret");
+    assert!(done(&folder, &verify).contains("tags          0 keys"));
+    refused(&folder, "check @folder key-0", "secret_required");
+
+    let hosts: String = (0..300).map(|i| format!("host{i}.example\n")).collect();
+    let pages: String = (0..300).map(|i| format!("http://www.host{i}.example/a/b\n")).collect();
+    write(&folder, "hosts", hosts);
+    write(&folder, "pages", pages);
+    write(&folder, "good", "host7.example\nhost8.example/a\n");
+    let list = |name: &str| folder.path().join(name).display().to_string();
+    let tags = format!("--tag hosts={} --tag pages={}", list("hosts"), list("pages"));
+    let build = format!("build {tags} --profile url --fpr 1e-6 --shards 16 -o @urls");
+    done(&folder, &build);
+    let out = done(
+        &folder,
+        "check @urls http://www.host7.example/a/b?c http://host8.example/ http://good.example/",
+    );
+    assert_eq!(out, "http://www.host7.example/a/b?c\thosts,pages\nhttp://host8.example/\thosts\n");
+    let out = done(&folder, &format!("{build} --allow @good --allow-wins"));
+    assert!(out.contains("tags       hosts 299, pages 300"), "{out}");
+    assert_eq!(tool(&folder, "check @urls http://host7.example/").0, 1);
+    assert!(
+        done(&folder, &format!("verify @urls --probes 10 --tag pages={}", list("pages")))
+            .contains("tags          0 keys")
+    );
+}
+
+/// `shard build` and `shard index` know no tags.
+#[test]
+fn shards_that_were_built_elsewhere_have_no_tags() {
+    let folder = TempDir::new().unwrap();
+    let list = folder.path().join("list").display().to_string();
+    write(&folder, "list", "a\nb\n");
+    done(&folder, &format!("build --tag a={list} --shards 1 -o @folder"));
+    let digests: Vec<u8> = [b"a", b"b"].iter().flat_map(|key| hash::digest(0, *key).to_le_bytes()).collect();
+    let shard = "shard build --shards 1 --index 0 -o @folder";
+    assert_eq!(in_process::tool_with(&folder, shard, &digests).0, 0);
+    refused(&folder, "shard index @folder --shards 1", "--without-tags");
+    done(&folder, "shard index @folder --shards 1 --without-tags");
+    done(&folder, &format!("build --tag a={list} -o @folder/shard-00000.bloom"));
+    refused(&folder, "shard index @folder --shards 1", "`shard build` didn't make this");
 }
 
 /// What a client has after each generation is what the lists say; and the deltas are small.
@@ -199,9 +386,7 @@ fn a_feed_with_tags() {
 /// The blob that a client makes of the files of the feed.
 fn client(folder: &TempDir) -> Vec<u8> {
     let dir = folder.path().join("feed");
-    let manifest: Value = serde_json::from_slice(&fs::read(dir.join("feed.json")).unwrap()).unwrap();
-    let payload = decoded(manifest["payload"].as_str().unwrap());
-    let payload: Value = serde_json::from_slice(&payload).unwrap();
+    let payload = payload(&dir.join("feed.json"));
     let files = payload["files"].as_array().unwrap().iter();
     let mut files = files.map(|file| fs::read(dir.join(file["sha256"].as_str().unwrap())).unwrap());
     let base = Blob::decode(files.next().unwrap()).unwrap();

@@ -87,29 +87,36 @@ impl Stack {
         fpr: f64,
         hashing: impl Into<Hashing>,
     ) -> Result<Self> {
-        Self::build_tagged_after(&[], members, allowed, fpr, hashing)
+        Self::build_wanted(members, members.wanted(std::iter::empty())?, allowed, fpr, hashing.into())
     }
 
-    /// As [`Stack::build_tagged`], for a part of a filter. These names aren't repeated in its blob.
+    /// As [`Stack::build_tagged`], for a shard. The names stand in the manifest, and not in its blob:
+    /// [`Blob::decode_shard`](crate::Blob::decode_shard) reads it.
     ///
     /// # Errors
     /// Those of [`Stack::build`].
-    #[doc(hidden)]
-    pub fn build_tagged_after(
-        elsewhere: &[String],
+    pub fn build_tagged_shard(
         members: &Tagged,
         allowed: Option<&[u64]>,
         fpr: f64,
         hashing: impl Into<Hashing>,
     ) -> Result<Self> {
-        let hashing = hashing.into();
-        let wanted = members.wanted(elsewhere.iter().map(String::as_str))?;
+        Self::build_wanted(members, members.wanted(members.names())?, allowed, fpr, hashing.into())
+    }
+
+    fn build_wanted(
+        members: &Tagged,
+        wanted: Wanted,
+        allowed: Option<&[u64]>,
+        fpr: f64,
+        hashing: Hashing,
+    ) -> Result<Self> {
         let mut digests = copied(wanted.digests())?;
         let mut stack = if hashing.is_slotted() {
-            Self::of_slots(&mut digests, fpr, hashing, Some((&wanted, elsewhere)))?
+            Self::of_slots(&mut digests, fpr, hashing, Some(&wanted))?
         } else {
             let filter = RibbonFilter::from_digests(&mut digests, fpr, hashing)?;
-            Stack::new(filter)?.with_base_tags(&wanted, elsewhere)?
+            Stack::new(filter)?.with_base_tags(&wanted)?
         };
         // Also without an allowlist, which allows nothing: this asks for every member.
         let allowed = allowed.unwrap_or(&[]);
@@ -117,25 +124,19 @@ impl Stack {
         Ok(stack)
     }
 
-    /// Gives the base its tags. `elsewhere` are names that aren't repeated.
-    fn with_base_tags(self, wanted: &Wanted, elsewhere: &[String]) -> Result<Self> {
+    /// Gives the base its tags. Names that aren't new stand elsewhere.
+    fn with_base_tags(self, wanted: &Wanted) -> Result<Self> {
         let holds = |digest| self.base().has_digest(digest);
         let base = wanted.tags(&wanted.names, &holds, BASE_SALT, *self.hashing())?;
-        let mut names = Names::default();
-        elsewhere.iter().try_for_each(|name| names.push(name))?;
-        // A part of a filter doesn't say how many members it has.
-        let counts = if elsewhere.is_empty() { copied(&wanted.counts)? } else { Vec::new() };
-        let names = shared(names)?;
-        self.tagged(Tagging { names, elsewhere: elsewhere.len(), base: Some(shared(base)?), counts })
+        let names = wanted.known()?;
+        let elsewhere = names.len();
+        // A shard doesn't say how many members it has.
+        let counts = if elsewhere == 0 { copied(&wanted.counts)? } else { Vec::new() };
+        self.tagged(Tagging { names: shared(names)?, elsewhere, base: Some(shared(base)?), counts })
     }
 
     /// A ribbon filter of digests that have slots, in the groups of [`slots::plan`].
-    fn of_slots(
-        members: &mut Vec<u64>,
-        fpr: f64,
-        hashing: Hashing,
-        tags: Option<(&Wanted, &[String])>,
-    ) -> Result<Self> {
+    fn of_slots(members: &mut Vec<u64>, fpr: f64, hashing: Hashing, wanted: Option<&Wanted>) -> Result<Self> {
         slots::require_url_fpr(fpr)?;
         sort(members)?;
         let count = u32::try_from(members.len()).map_err(|_| TOO_MANY_KEYS)?;
@@ -155,9 +156,8 @@ impl Stack {
         };
         members.retain(|&digest| second.is_none() || first.slots.holds(digest));
         let mut stack = Stack::new(RibbonFilter::from_digests(members, first.fpr, hashing)?)?;
-        let wanted = tags.as_ref().map(|(wanted, _)| *wanted);
-        if let Some((wanted, elsewhere)) = tags {
-            stack = stack.with_base_tags(wanted, elsewhere)?;
+        if let Some(wanted) = wanted {
+            stack = stack.with_base_tags(wanted)?;
         }
         let Some(Group { slots, fpr }) = second else { return Ok(stack) };
         // All names are those of the base.

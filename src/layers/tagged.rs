@@ -202,6 +202,15 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
+    /// The names that a filter without a base knows: all or none.
+    pub(super) fn known(&self) -> Result<Names> {
+        let mut known = Names::default();
+        if self.names.len() == 0 {
+            known.append(&self.keys.names)?;
+        }
+        Ok(known)
+    }
+
     pub(super) fn digests(&self) -> &[u64] {
         &self.keys.digests
     }

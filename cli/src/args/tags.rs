@@ -32,8 +32,28 @@ fn parse(text: &str) -> Result<TagList> {
 }
 
 impl TagArgs {
+    pub fn none() -> Self {
+        TagArgs { tags: Vec::new() }
+    }
+
     pub fn any(&self) -> bool {
         !self.tags.is_empty()
+    }
+
+    /// The names: those that are known, in their order, then the others.
+    ///
+    /// # Errors
+    /// With a name that is given twice.
+    pub fn names<'a>(&self, known: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
+        let mut names: Vec<_> = known.map(str::to_owned).collect();
+        for (i, TagList { name, .. }) in self.tags.iter().enumerate() {
+            let is_new = self.tags[..i].iter().all(|other| other.name != *name);
+            ensure!(is_new, "--tag {name} is there twice; join its lists");
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        Ok(names)
     }
 
     /// The lists of all tags.

@@ -124,8 +124,8 @@ impl Asked {
                 Ok(tags.collect::<bloom_wasm::error::Result<_>>()?)
             }
             Asked::Folder(sharded) => {
-                let found = sharded.has_each(&inputs)?.into_iter();
-                Ok(found.map(|found| found.then(String::new)).collect())
+                let found = sharded.ask_each(&inputs)?.into_iter();
+                Ok(found.map(|tags| tags.map(|tags| tags.join(","))).collect())
             }
         }
     }

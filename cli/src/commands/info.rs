@@ -107,7 +107,7 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
     ];
     if info.tags.is_some() {
         let keys = rows.iter().position(|(name, _)| *name == "keys").map_or(rows.len(), |at| at + 1);
-        rows.insert(keys, ("tags", tags_in_words(blob.filter())));
+        rows.insert(keys, ("tags", tags_in_words(blob.filter().tag_counts())));
     }
     if let Some(foreign) = &info.foreign {
         rows.insert(1, ("foreign", foreign_in_words(foreign)));
@@ -175,7 +175,7 @@ fn folder(filter: &Folder, json: bool, streams: &mut Streams) -> Result<Answer> 
     let Head { feed_id, name, generation, created_at, expires, profile, fpr, seed, count, .. } =
         &filter.shards.head;
     let per = if filter.sharding.profile() == Profile::Url { "URL" } else { "key" };
-    streams.print_rows(&[
+    let mut rows = vec![
         ("kind", "sharded: a ribbon filter for each part of the keys".to_owned()),
         ("profile", profile.clone()),
         ("name", name.clone().unwrap_or("none".to_owned())),
@@ -189,6 +189,10 @@ fn folder(filter: &Folder, json: bool, streams: &mut Streams) -> Result<Answer> 
         ("size", size_in_words(&filter.shards)),
         ("seed", seed.clone()),
         ("keyed", keyed_in_words(filter.shards.head.check.is_some())),
-    ])?;
+    ];
+    if let Some(tags) = filter.shards.tags_in_words() {
+        rows.insert(8, ("tags", tags));
+    }
+    streams.print_rows(&rows)?;
     Ok(Answer::Yes)
 }

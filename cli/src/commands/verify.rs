@@ -17,7 +17,7 @@ use crate::lists::digests::{members, with_tags};
 use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
 use crate::publishing::folder::{Folder, Measured};
-use crate::rates::{Probes, Rates, of_urls};
+use crate::rates::{self, Probes, Rates, of_urls};
 use crate::streams::{Answer, Streams, unless_closed};
 use crate::text::{counted, rate};
 
@@ -54,6 +54,8 @@ pub struct VerifyArgs {
     json: bool,
 }
 
+const NO_TAGS: &str = "the filter has no tags, so --tag can't be checked";
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Verdict {
@@ -78,11 +80,11 @@ struct Verdict {
 pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     let inputs = [&args.file].into_iter().chain(&args.members).chain(&args.absent);
     read::check_stdin(inputs.chain(args.tags.lists()))?;
-    if args.tags.lists().any(|list| list.as_os_str() == "-") {
-        bail!("verify reads the lists of --tag twice, so none can be standard input");
-    }
     if args.file.is_dir() {
         return verify_folder(&args, streams);
+    }
+    if args.tags.any() && args.members.iter().chain(args.tags.lists()).any(|list| list.as_os_str() == "-") {
+        bail!("with --tag, the lists are read twice, so none can be standard input");
     }
     let blob = blob::open(&args.file, args.secret.read()?.as_ref(), streams)?;
     let mut members = Vec::new();
@@ -124,56 +126,44 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         listed_probes(&blob, &args.absent, &members, streams)?
     };
     let rates = Rates::of(filter, blob.profile());
-    let measured = Measured { members: count, false_negatives, probes, rates, summary };
-    let verdict = Verdict { wrong_tags, ..Verdict::from(&measured) };
-    verdict.tell(&args, &measured.summary, &absent_summary, streams)
+    let measured = Measured { members: count, false_negatives, wrong_tags, probes, rates, summary };
+    Verdict::from(&measured).tell(&args, &measured.summary, &absent_summary, streams)
 }
 
 /// How many keys of lists with tags, and of those without, have other tags than those of their lists.
 fn wrong_tags(blob: &Blob, args: &VerifyArgs, streams: &mut Streams) -> Result<u64> {
     let filter = blob.filter();
     let (profile, hashing) = (blob.profile(), *filter.hashing());
-    ensure!(filter.is_tagged(), "the blob has no tags, so --tag can't be checked");
+    ensure!(filter.is_tagged(), "{NO_TAGS}");
     let (untagged, summary) = if args.members.is_empty() {
         (Vec::new(), Summary::default())
     } else {
         members(&args.members, profile, hashing, &args.omitted, streams)?
     };
     let read = with_tags(&args.tags, untagged, summary, true, profile, hashing, &args.omitted, streams)?;
-    let names: Vec<_> = read.keys.names().collect();
-    let mut wrong = 0;
-    for (digest, set) in read.keys.digests().iter().zip(read.keys.sets()) {
-        let mut wanted: Vec<_> = set.iter().map(|&number| names[usize::from(number)]).collect();
-        let mut found = filter.tags_of_all([*digest])?;
-        wanted.sort_unstable();
-        found.sort_unstable();
-        wrong += u64::from(wanted != found);
-    }
-    Ok(wrong)
+    Ok(rates::wrong_tags(filter, &read.keys)?)
 }
 
 /// The same for a sharded filter.
 fn verify_folder(args: &VerifyArgs, streams: &mut Streams) -> Result<Answer> {
-    if args.tags.any() {
-        bail!("--tag goes with a blob: a sharded filter has no tags yet");
-    }
     if !args.absent.is_empty() {
         bail!("--absent goes with a blob; a sharded filter is asked for random keys");
     }
     let mut sharded = Folder::open(&args.file, args.secret.read()?)?;
-    let measured = sharded.measure(&args.members, &args.omitted, args.probes, streams)?;
+    ensure!(!args.tags.any() || sharded.shards.tags.is_some(), "{NO_TAGS}");
+    let measured = sharded.measure(&args.members, &args.tags, &args.omitted, args.probes, streams)?;
     Verdict::from(&measured).tell(args, &measured.summary, &Summary::default(), streams)
 }
 
 impl From<&Measured> for Verdict {
     fn from(measured: &Measured) -> Self {
-        let &Measured { members, false_negatives, probes, rates, .. } = measured;
+        let &Measured { members, false_negatives, wrong_tags, probes, rates, .. } = measured;
         let Probes { asked, hits, keys_of_check, max_url_fpr } = probes;
         let of_check = |rate: f64| (rate * keys_of_check).min(1.0);
         Verdict {
             members,
             false_negatives,
-            wrong_tags: None,
+            wrong_tags,
             probes: asked,
             false_positives: hits,
             measured_fpr: (asked > 0).then(|| of_check(hits as f64 / asked as f64)),

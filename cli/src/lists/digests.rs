@@ -1,16 +1,19 @@
 //! The digests of members and of allowed keys.
 
 use std::path::PathBuf;
+use std::slice::from_ref;
 
 use anyhow::{Result, ensure};
 use bloom_wasm::hash::Hashing;
 use bloom_wasm::keys::Input;
 use bloom_wasm::keys::list::{Allowlist, Conflict, remove_conflicts};
-use bloom_wasm::vectors::append;
+use bloom_wasm::shards::Sharding;
+use bloom_wasm::vectors::{append, copied};
 use bloom_wasm::{Profile, Tagged};
 
 use super::keys::{self, Notices, Summary};
 use super::lines::Place;
+use super::spill::{Buffer, Digests, Spill};
 use crate::args::omitted::Omitted;
 use crate::args::tags::{TagArgs, TagList};
 use crate::streams::Streams;
@@ -55,20 +58,83 @@ pub fn with_tags(
     omitted: &Omitted,
     streams: &mut Streams,
 ) -> Result<WithTags> {
-    let mut lines = untagged.len() as u64;
     let mut lists = Vec::new();
-    for TagList { name, list } in &tags.tags {
-        ensure!(lists.iter().all(|(other, _)| other != name), "--tag {name} is there twice; join its lists");
-        let (digests, its) = members(std::slice::from_ref(list), profile, hashing, omitted, streams)?;
-        ensure!(
-            !digests.is_empty() || allow_empty,
-            "the list of --tag {name} gave no key, so nothing was written; --allow-empty takes it for empty"
-        );
-        lines += digests.len() as u64;
-        summary.merge(its);
+    let (lines, its) = each_tag(tags, allow_empty, |TagList { name, list }| {
+        let (digests, its) = members(from_ref(list), profile, hashing, omitted, streams)?;
+        let lines = digests.len() as u64;
         lists.push((name.clone(), digests));
-    }
+        Ok((lines, its))
+    })?;
+    summary.merge(its);
+    let lines = lines + untagged.len() as u64;
     Ok(WithTags { keys: Tagged::new(lists, untagged)?, summary, lines })
+}
+
+/// Reads the list of each tag. `read` returns how many keys a list has, and what else; this returns the sums.
+fn each_tag(
+    tags: &TagArgs,
+    allow_empty: bool,
+    mut read: impl FnMut(&TagList) -> Result<(u64, Summary)>,
+) -> Result<(u64, Summary)> {
+    tags.names(std::iter::empty())?;
+    let (mut lines, mut summary) = (0, Summary::default());
+    for tag in &tags.tags {
+        let (more, its) = read(tag)?;
+        ensure!(
+            more > 0 || allow_empty,
+            "the list of --tag {} gave no key, so nothing was written; --allow-empty takes it for empty",
+            tag.name
+        );
+        lines += more;
+        summary.merge(its);
+    }
+    Ok((lines, summary))
+}
+
+/// Splits the digests of members over shards: first those of the lists without a tag, then a list for each tag. Returns
+/// how many keys were read, and what else the lists held.
+pub fn split(
+    lists: &[PathBuf],
+    tags: &TagArgs,
+    allow_empty: bool,
+    sharding: &Sharding,
+    omitted: &Omitted,
+    spill: &mut Spill,
+    streams: &mut Streams,
+) -> Result<(u64, Summary)> {
+    let take = |batch: &mut Buffer, input: &Input, _: Place| {
+        batch.push(sharding.shard_of(input.own()), sharding.hashing().digest(input.own()));
+        Ok(())
+    };
+    let mut read = |lists: &[PathBuf], spill: &mut Spill| {
+        let mut lines = 0;
+        let new = || Buffer::new(sharding);
+        let summary = keys::for_each(lists, sharding.profile(), omitted, streams, new, take, |batch| {
+            lines += batch.len();
+            spill.extend(batch);
+            Ok(())
+        })?;
+        Ok((lines, summary))
+    };
+    let (mut lines, mut summary) = read(lists, spill)?;
+    let (more, its) = each_tag(tags, allow_empty, |TagList { list, .. }| {
+        spill.end_list();
+        read(from_ref(list), spill)
+    })?;
+    lines += more;
+    summary.merge(its);
+    Ok((lines, summary))
+}
+
+/// The keys of a shard, as [`split`] has put them there. `names` are those of all tags, by their numbers.
+pub fn tagged(digests: &Digests, tags: &TagArgs, names: &[String]) -> bloom_wasm::error::Result<Tagged> {
+    let mut lists = digests.lists();
+    let untagged = copied(lists.next().unwrap_or(&[]))?;
+    let given: Vec<_> = tags.tags.iter().map(|tag| &tag.name).zip(lists).collect();
+    let its =
+        |name: &String| given.iter().find(|(other, _)| *other == name).map_or(&[][..], |(_, list)| list);
+    let lists = names.iter().map(|name| Ok((name.clone(), copied(its(name))?)));
+    Tagged::new(lists.collect::<bloom_wasm::error::Result<_>>()?, untagged)
 }
 
 /// Reads the lists of allowed keys. With `wins`, removes members that are in both lists. Returns the allowed digests,

@@ -19,6 +19,8 @@ pub struct Spill {
     files: Vec<BufWriter<Scratch>>,
     /// How many digests each shard has.
     counts: Vec<usize>,
+    /// How many digests each file had when a list ended.
+    ends: Vec<Vec<usize>>,
     error: io::Result<()>,
 }
 
@@ -101,14 +103,49 @@ impl Buffer {
     }
 }
 
-/// The digests of each of some shards, in no order, and as often as they were added.
-pub type Shards = Vec<Vec<u64>>;
+/// The digests of a shard, in the order in which they were added, and as often.
+#[derive(Default)]
+pub struct Digests {
+    all: Vec<u64>,
+    /// Where each list ends.
+    ends: Vec<usize>,
+}
+
+impl Digests {
+    pub fn all(&self) -> &[u64] {
+        &self.all
+    }
+
+    /// Those of each list: the lists that [`Spill::end_list`] has ended, and what came after them.
+    pub fn lists(&self) -> impl Iterator<Item = &[u64]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.all[start..end])
+    }
+}
+
+/// The digests of each of some shards.
+pub type Shards = Vec<Digests>;
 
 impl Spill {
     pub fn new(sharding: &Sharding, folder: &Path) -> io::Result<Self> {
         let files = FILES.min(sharding.shards());
         let files = (0..files).map(|_| scratch(folder).map(BufWriter::new)).collect::<io::Result<_>>()?;
-        Ok(Spill { files, counts: vec![0; sharding.shards() as usize], error: Ok(()) })
+        Ok(Spill { files, counts: vec![0; sharding.shards() as usize], ends: Vec::new(), error: Ok(()) })
+    }
+
+    /// How many digests go to each file.
+    fn lengths(&self) -> Vec<usize> {
+        self.counts.chunks(self.each()).map(|counts| counts.iter().sum()).collect()
+    }
+
+    /// How many shards go to each file.
+    fn each(&self) -> usize {
+        self.counts.len() / self.files.len()
+    }
+
+    /// Ends a list: what is added later belongs to the next one.
+    pub fn end_list(&mut self) {
+        self.ends.push(self.lengths());
     }
 
     /// Adds digests. The first failure comes with [`Spill::parts`].
@@ -126,25 +163,32 @@ impl Spill {
     }
 
     /// The digests of some shards at a time, in the order of the shards: of as many in each part.
-    pub fn parts(self) -> impl Iterator<Item = io::Result<Shards>> + Send {
+    pub fn parts(mut self) -> impl Iterator<Item = io::Result<Shards>> + Send {
+        self.end_list();
+        let each = self.each();
         let mut failed = Some(self.error).filter(io::Result::is_err);
-        let each = self.counts.len() / self.files.len();
-        let counts: Vec<Vec<usize>> = self.counts.chunks(each).map(<[usize]>::to_vec).collect();
-        self.files.into_iter().zip(counts).map(move |(file, counts)| {
+        let (counts, ends) = (self.counts, self.ends);
+        self.files.into_iter().enumerate().map(move |(number, file)| {
             failed.take().unwrap_or(Ok(()))?;
             let mut file = file.into_inner().map_err(|error| error.into_error())?;
             file.rewind()?;
             let room = |&count| {
-                let mut room = Vec::new();
-                reserve(&mut room, count).map_err(io::Error::other).map(|()| room)
+                let mut digests = Digests::default();
+                reserve(&mut digests.all, count).map_err(io::Error::other).map(|()| digests)
             };
-            let mut part = counts.iter().map(room).collect::<io::Result<Shards>>()?;
+            let mut part =
+                counts[number * each..][..each].iter().map(room).collect::<io::Result<Shards>>()?;
             let mut file = BufReader::with_capacity(1 << 16, file);
             let mut record = [0; RECORD];
-            for _ in 0..counts.iter().sum() {
-                file.read_exact(&mut record)?;
-                let (shard, digest) = split(&record);
-                part[shard].push(digest);
+            let mut read = 0;
+            for ends in &ends {
+                while read < ends[number] {
+                    file.read_exact(&mut record)?;
+                    let (shard, digest) = split(&record);
+                    part[shard].all.push(digest);
+                    read += 1;
+                }
+                part.iter_mut().for_each(|digests| digests.ends.push(digests.all.len()));
             }
             Ok(part)
         })

@@ -8,15 +8,16 @@ use anyhow::{Context, Result, bail};
 use super::manifest::{self, ManifestPayload, ShardsPayload, hex, sha256};
 use super::shards::count;
 use crate::args::omitted::Omitted;
-use crate::files::blob::decode;
+use crate::args::tags::TagArgs;
 use crate::files::read;
-use crate::lists::keys::{self, Summary};
-use crate::lists::lines::Place;
-use crate::lists::spill::{Buffer, Spill};
-use crate::rates::{Probes, Rates, random};
+use crate::lists::digests::{split, tagged};
+use crate::lists::keys::Summary;
+use crate::lists::spill::Spill;
+use crate::rates::{self, Probes, Rates, random};
 use crate::streams::Streams;
 use bloom_wasm::hash::Secret;
 use bloom_wasm::keys::Input;
+use bloom_wasm::layers::has_number;
 use bloom_wasm::shards::{Entry, PAGE, Sharding, read_page};
 use bloom_wasm::{Blob, Profile};
 
@@ -26,6 +27,8 @@ pub struct Folder {
     pub shards: ShardsPayload,
     pub sharding: Sharding,
     secret: Option<Secret>,
+    /// The names of the tags, by their numbers.
+    names: Vec<String>,
     pages: HashMap<usize, Vec<Entry>>,
     blobs: HashMap<u32, Blob>,
     /// The bytes of those.
@@ -53,6 +56,7 @@ impl Folder {
             .with_context(|| dir.join(ShardsPayload::FILE).display().to_string())?;
         Ok(Folder {
             dir: dir.to_owned(),
+            names: shards.tag_names().map(str::to_owned).collect(),
             shards,
             sharding,
             secret,
@@ -91,11 +95,13 @@ impl Folder {
             let entry = self.entry(shard)?;
             let name = hex(&entry.sha256);
             let context = || self.dir.join(&name).display().to_string();
-            let blob =
-                decode(self.read(&name, Some(entry.bytes))?, self.secret.as_ref()).with_context(context)?;
+            let bytes = self.read(&name, Some(entry.bytes))?;
+            let blob = Blob::decode_shard(bytes, self.secret.as_ref(), &self.names).with_context(context)?;
             if blob.profile() != self.sharding.profile()
                 || blob.filter().hashing() != self.sharding.hashing()
                 || count(&blob)? != entry.count
+                || blob.filter().is_tagged() != self.shards.tags.is_some()
+                || blob.filter().tag_names().count() != self.names.len()
             {
                 bail!("{}: it isn't a shard of this filter", context());
             }
@@ -109,8 +115,8 @@ impl Folder {
         Ok(&self.blobs[&shard])
     }
 
-    /// Whether a key of each input is maybe present.
-    pub fn has_each(&mut self, inputs: &[Option<Input>]) -> Result<Vec<bool>> {
+    /// Of each input, the tags of its keys; none if no key is maybe present.
+    pub fn ask_each(&mut self, inputs: &[Option<Input>]) -> Result<Vec<Option<Vec<&str>>>> {
         let mut asked: BTreeMap<u32, Vec<(usize, u64)>> = BTreeMap::new();
         for (i, input) in inputs.iter().enumerate() {
             for key in input.iter().flat_map(Input::keys) {
@@ -118,20 +124,29 @@ impl Folder {
                 asked.entry(self.sharding.shard_of(key)).or_default().push((i, digest));
             }
         }
-        let mut answers = vec![false; inputs.len()];
+        let mut answers = vec![None; inputs.len()];
         for (shard, keys) in asked {
             let filter = self.shard(shard)?.filter();
-            for (i, digest) in keys {
-                answers[i] |= filter.has_digest(digest);
+            for (i, digest) in keys.into_iter().filter(|(_, digest)| filter.has_digest(*digest)) {
+                let answer = answers[i].get_or_insert([0; 4]);
+                if filter.is_tagged() {
+                    let more = filter.tag_numbers([digest])?;
+                    answer.iter_mut().zip(more).for_each(|(answer, more)| *answer |= more);
+                }
             }
         }
-        Ok(answers)
+        let names = |numbers| {
+            let names = self.names.iter().enumerate().filter(|(number, _)| has_number(&numbers, *number));
+            names.map(|(_, name)| &name[..]).collect()
+        };
+        Ok(answers.into_iter().map(|answer| answer.map(names)).collect())
     }
 
     /// Compares the filter with the lists of its members, and asks for random keys.
     pub fn measure(
         &mut self,
         members: &[PathBuf],
+        tags: &TagArgs,
         omitted: &Omitted,
         probes: Option<u64>,
         streams: &mut Streams,
@@ -141,18 +156,9 @@ impl Folder {
         let folder = if cfg!(target_os = "wasi") { PathBuf::new() } else { std::env::temp_dir() };
         let name = || folder.display().to_string();
         let mut spill = Spill::new(&sharding, &folder).with_context(name)?;
-        let (mut found, mut false_negatives) = (0, 0);
-        let take = |batch: &mut Buffer, input: &Input, _: Place| {
-            let key = input.own();
-            batch.push(sharding.shard_of(key), sharding.hashing().digest(key));
-            Ok(())
-        };
-        let new = || Buffer::new(&sharding);
-        let summary = keys::for_each(members, sharding.profile(), omitted, streams, new, take, |batch| {
-            found += batch.len();
-            spill.extend(batch);
-            Ok(())
-        })?;
+        let (found, summary) = split(members, tags, true, &sharding, omitted, &mut spill, streams)?;
+        let names = tags.names(std::iter::empty())?;
+        let (mut false_negatives, mut wrong_tags) = (0, 0);
         let fpr = self.shards.head.fpr;
         let probes = probes.unwrap_or(((100.0 / fpr).min(1e9) as u64).max(1_000_000));
         let shards = sharding.shards();
@@ -162,8 +168,11 @@ impl Folder {
             for (digests, shard) in part.with_context(name)?.into_iter().zip(next.by_ref()) {
                 let filter = self.shard(shard)?.filter();
                 rates.push(Rates::of(filter, sharding.profile()));
-                false_negatives +=
-                    digests.into_iter().filter(|&digest| !filter.has_digest(digest)).count() as u64;
+                let denied = digests.all().iter().filter(|&&digest| !filter.has_digest(digest));
+                false_negatives += denied.count() as u64;
+                if tags.any() {
+                    wrong_tags += rates::wrong_tags(filter, &tagged(&digests, tags, &names)?)?;
+                }
                 // The first shards get one more each, if it doesn't come out even.
                 let count =
                     probes / u64::from(shards) + u64::from(u64::from(shard) < probes % u64::from(shards));
@@ -185,6 +194,7 @@ impl Folder {
         Ok(Measured {
             members: found,
             false_negatives,
+            wrong_tags: tags.any().then_some(wrong_tags),
             probes: Probes::of_shards(&measured),
             rates: Rates::mean(&rates),
             summary,
@@ -196,6 +206,8 @@ impl Folder {
 pub struct Measured {
     pub members: u64,
     pub false_negatives: u64,
+    /// Members with other tags than they should have; none unless these were given.
+    pub wrong_tags: Option<u64>,
     pub probes: Probes,
     pub rates: Rates,
     pub summary: Summary,

@@ -12,7 +12,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::files::read;
+use crate::text::tags_in_words;
 use bloom_wasm::hash::{Access, Hashing, Secret};
+use bloom_wasm::layers::{MAX_TAGS, require_tag_name};
 use bloom_wasm::shards::{PAGE, Sharding};
 use bloom_wasm::{Kind, Profile};
 
@@ -111,6 +113,17 @@ pub struct ShardsPayload {
     pub bytes: u64,
     /// The SHA-256 of each page, in 64 hexadecimal digits.
     pub pages: Vec<String>,
+    /// The tags by their numbers; none in a filter without tags.
+    #[serde(default, deserialize_with = "tags", skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<Tag>>,
+}
+
+/// A tag of a sharded filter.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tag {
+    pub name: String,
+    /// How many keys have it, in all shards.
+    pub count: u64,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -129,6 +142,11 @@ fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> R
         .into_iter()
         .map(|object| T::deserialize(Value::Object(object)).map_err(D::Error::custom))
         .collect()
+}
+
+/// Tags that may be missing, but not null.
+fn tags<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Tag>>, D::Error> {
+    objects(deserializer).map(Some)
 }
 
 /// A file of a feed.
@@ -298,6 +316,17 @@ impl ShardsPayload {
         ShardsPayload { head, ..self.clone() } == *other
     }
 
+    /// The names of the tags, by their numbers; none in a filter without tags.
+    pub fn tag_names(&self) -> impl Iterator<Item = &str> {
+        self.tags.iter().flatten().map(|tag| &tag.name[..])
+    }
+
+    /// How many keys have each tag; none in a filter without tags.
+    pub fn tags_in_words(&self) -> Option<String> {
+        let tags = self.tags.as_ref()?;
+        Some(tags_in_words(tags.iter().map(|tag| (&tag.name[..], Some(tag.count)))))
+    }
+
     /// How the keys are spread. `secret` is there if the filter is keyed.
     pub fn sharding(&self, secret: Option<&Secret>) -> Result<Sharding> {
         Ok(Sharding::new(self.head.profile()?, self.head.hashing(secret)?, self.shards)?)
@@ -318,6 +347,13 @@ impl ManifestPayload for ShardsPayload {
         ensure!(self.pages.len() == pages, "{} shards have {pages} pages of {PAGE}", self.shards);
         ensure!(self.pages.iter().all(|page| is_hex(page, 64)), "a page has a bad sha256");
         ensure!(self.bytes <= MAX_NUMBER, "a number is too large");
+        let Some(tags) = &self.tags else { return Ok(()) };
+        ensure!((1..=MAX_TAGS).contains(&tags.len()), "it must have 1 to {MAX_TAGS} tags");
+        for (i, Tag { name, count }) in tags.iter().enumerate() {
+            require_tag_name(name)?;
+            ensure!(tags[..i].iter().all(|other| other.name != *name), "a tag is there twice");
+            ensure!(*count <= MAX_NUMBER, "a number is too large");
+        }
         Ok(())
     }
 }

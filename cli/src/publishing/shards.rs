@@ -6,15 +6,17 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::hash::Secret;
+use bloom_wasm::layers::MAX_TAGS;
 use bloom_wasm::shards::{Entry, MAX_SHARD, Sharding, write_page};
-use bloom_wasm::{Blob, Filter, Kind, RibbonFilter, Stack};
+use bloom_wasm::{Blob, Filter, Kind, RibbonFilter, Stack, Tagged};
 use serde::Serialize;
 
 use super::guard::{Change, GuardArgs};
-use super::manifest::{self, Head, ManifestPayload, ShardsPayload, hex, sha256};
+use super::manifest::{self, Head, ManifestPayload, ShardsPayload, Tag, hex, sha256};
 use super::publication::Publication;
 use super::trust::{self, KeyArgs};
 use crate::args::number::{milliseconds, whole_milliseconds};
+use crate::args::tags::TagArgs;
 use crate::files::lock::Lock;
 use crate::files::{read, write};
 use crate::random;
@@ -24,7 +26,7 @@ use crate::text::{Row, counted, grouped, time_in_words};
 /// How long a manifest lasts, unless told otherwise: 90 days.
 const EXPIRES_IN: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// How a manifest is signed, and how long it lasts.
+/// How a manifest is signed, how long it lasts, and what it may lack.
 #[derive(clap::Args)]
 pub struct SigningArgs {
     #[command(flatten)]
@@ -32,6 +34,9 @@ pub struct SigningArgs {
     /// Publish without a signature what had one before
     #[arg(long, conflicts_with = "sign")]
     unsigned: bool,
+    /// Publish without tags what had some before
+    #[arg(long)]
+    without_tags: bool,
     /// How long clients may use this generation, such as 12h, with --shards. Default 90d
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     expires_in: Option<Duration>,
@@ -40,8 +45,10 @@ pub struct SigningArgs {
 impl SigningArgs {
     /// Fails if there is any.
     pub fn require_none(&self) -> Result<()> {
-        if self.keys.any() || self.unsigned || self.expires_in.is_some() {
-            bail!("--sign, --public-key, --trust-unsigned, --unsigned and --expires-in go with --shards");
+        if self.keys.any() || self.unsigned || self.without_tags || self.expires_in.is_some() {
+            bail!(
+                "--sign, --public-key, --trust-unsigned, --unsigned, --without-tags and --expires-in go with --shards"
+            );
         }
         Ok(())
     }
@@ -86,23 +93,34 @@ pub fn entry_of(bytes: &[u8]) -> Result<Entry> {
 pub struct Shard {
     pub bytes: Vec<u8>,
     pub entry: Entry,
+    /// How many keys have each tag.
+    tags: Vec<u64>,
 }
 
 impl Shard {
+    /// With tags, the digests are those of the tagged keys.
     pub fn new(
         sharding: &Sharding,
         fpr: f64,
         shard: u32,
         digests: &mut Vec<u64>,
+        tagged: Option<&Tagged>,
         allowed: Option<&[u64]>,
     ) -> Result<Self> {
         let name = format!("shard {shard}, of {}", counted(digests.len() as u64, "key", "keys"));
         let mut make = || -> Result<Self> {
             let hashing = *sharding.hashing();
-            let stack = Stack::build(Kind::Ribbon.into(), digests, allowed, fpr, hashing)?;
+            let stack = match tagged {
+                None => Stack::build(Kind::Ribbon.into(), digests, allowed, fpr, hashing)?,
+                Some(tagged) => Stack::build_tagged_shard(tagged, allowed, fpr, hashing)?,
+            };
             let blob = Blob::new(sharding.profile(), stack);
             let bytes = blob.encode()?;
-            Ok(Shard { entry: Entry { count: count(&blob)?, ..entry_of(&bytes)? }, bytes })
+            let mut tags = vec![0; tagged.map_or(0, |tagged| tagged.names().len())];
+            for set in tagged.into_iter().flat_map(Tagged::sets) {
+                set.iter().for_each(|&number| tags[usize::from(number)] += 1);
+            }
+            Ok(Shard { entry: Entry { count: count(&blob)?, ..entry_of(&bytes)? }, bytes, tags })
         };
         make().context(name)
     }
@@ -115,6 +133,8 @@ pub struct Writer {
     publication: Publication<ShardsPayload>,
     expires_in: u64,
     pub entries: Vec<Entry>,
+    /// The tags by their numbers; none in a filter without tags.
+    tags: Vec<Tag>,
 }
 
 /// What was published.
@@ -130,11 +150,13 @@ pub struct Published {
 }
 
 impl Writer {
-    /// `secret` is there if the filter is keyed. It must be that of the filter which is there.
+    /// `secret` is there if the filter is keyed. It must be that of the filter which is there. With tags, the names which
+    /// are there keep their numbers.
     pub fn open(
         dir: &Path,
         name: Option<&str>,
         secret: Option<&Secret>,
+        tags: &TagArgs,
         signing: &SigningArgs,
         (lock, publication): (Lock, Publication<ShardsPayload>),
     ) -> Result<Self> {
@@ -146,7 +168,24 @@ impl Writer {
             live.head.hashing(secret).with_context(|| dir.join(ShardsPayload::FILE).display().to_string())?;
         }
         publication.require_signature("filter", false, signing.unsigned)?;
-        Ok(Writer { dir: dir.to_owned(), lock, publication, expires_in, entries: Vec::new() })
+        ensure!(!(tags.any() && signing.without_tags), "give either --tag or --without-tags");
+        let known = || publication.live().into_iter().flat_map(ShardsPayload::tag_names);
+        ensure!(
+            known().next().is_none() || tags.any() || signing.without_tags,
+            "the filter has tags, for which clients may ask: give each list to `build` with --tag, or --without-tags"
+        );
+        let names = if tags.any() { tags.names(known())? } else { Vec::new() };
+        ensure!(
+            names.len() <= MAX_TAGS,
+            "a filter has at most {MAX_TAGS} tags, and keeps those that it had; build into a new folder"
+        );
+        let tags = names.into_iter().map(|name| Tag { name, count: 0 }).collect();
+        Ok(Writer { dir: dir.to_owned(), lock, publication, expires_in, entries: Vec::new(), tags })
+    }
+
+    /// The names of the tags, by their numbers.
+    pub fn tag_names(&self) -> Vec<String> {
+        self.tags.iter().map(|tag| tag.name.clone()).collect()
     }
 
     /// How many keys the shards have.
@@ -164,6 +203,7 @@ impl Writer {
     pub fn put(&mut self, made: Shard) -> Result<()> {
         self.write(&hex(&made.entry.sha256), &made.bytes)?;
         self.entries.push(made.entry);
+        self.tags.iter_mut().zip(made.tags).for_each(|(tag, more)| tag.count += more);
         Ok(())
     }
 
@@ -218,6 +258,7 @@ impl Writer {
             shards: sharding.shards(),
             bytes: self.entries.iter().map(|entry| u64::from(entry.bytes)).sum(),
             pages: pages.iter().map(|page| sha256(page)).collect(),
+            tags: (!self.tags.is_empty()).then(|| self.tags.clone()),
         };
         // First, since it may be refused.
         let text = self.publication.sign(&shards)?;
@@ -240,6 +281,7 @@ impl Writer {
 impl Published {
     pub fn print(&self, mut rows: Vec<Row>, json: bool, streams: &mut Streams) -> Result<Answer> {
         let ShardsPayload { head, shards, bytes, .. } = &self.shards;
+        rows.extend(self.shards.tags_in_words().map(|tags| ("tags", tags)));
         rows.push(("size", size_in_words(&self.shards)));
         let generation =
             format!("generation {}, which expires {}", head.generation, time_in_words(head.expires));

@@ -21,9 +21,6 @@ pub fn run(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
         if !ribbon || args.capacity.is_some() || args.foreign.any() {
             bail!("--shards goes with --kind ribbon, and without --capacity");
         }
-        if args.tags.any() {
-            bail!("--tag doesn't go with --shards yet");
-        }
         return sharded::build(&args, shards, args.profile()?, streams);
     }
     args.signing.require_none()?;

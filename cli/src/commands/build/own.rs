@@ -72,7 +72,7 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         }
     };
     if made.filter().is_tagged() {
-        rows.push(("tags", tags_in_words(made.filter())));
+        rows.push(("tags", tags_in_words(made.filter().tag_counts())));
     }
     let distinct = match (distinct, made.filter().base()) {
         (Some(distinct), _) => distinct,

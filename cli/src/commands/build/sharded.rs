@@ -16,7 +16,9 @@ use super::args::BuildArgs;
 use crate::args::number::milliseconds;
 use crate::args::omitted::Omitted;
 use crate::args::secret::new_hashing;
+use crate::args::tags::TagArgs;
 use crate::files::write;
+use crate::lists::digests::{split, tagged};
 use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
 use crate::lists::spill::{Buffer, Shards, Spill};
@@ -25,8 +27,11 @@ use crate::publishing::shards::{Shard, Writer};
 use crate::streams::{Answer, Streams};
 use crate::text::{counted, grouped};
 
-/// How many keys are built at once, on all cores: it bounds the memory.
-const AT_ONCE: usize = 1 << 22;
+/// How many bytes are built with at once, on all cores.
+const AT_ONCE: usize = BYTES << 22;
+/// The bytes that building takes for a key, and for one with tags.
+const BYTES: usize = 40;
+const TAGGED_BYTES: usize = 320;
 /// A shard of more keys is announced, since building it takes more memory than usual.
 const LARGE: usize = 1_000_000;
 
@@ -42,7 +47,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     // Reports what is impossible before hours of reading.
     Stack::build(Kind::Ribbon.into(), &mut Vec::new(), None, fpr, hashing).context("--fpr")?;
     let name = args.name.as_deref();
-    let mut writer = Writer::open(&args.output, name, secret.as_ref(), &args.signing, known)?;
+    let mut writer = Writer::open(&args.output, name, secret.as_ref(), &args.tags, &args.signing, known)?;
 
     let (split, mut read) = Split::read(args, &sharding, streams)?;
     // Before hours of work; repeated keys are known only after it.
@@ -52,7 +57,9 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
         _ => writer.check(&args.guard, keys),
     };
     check(&writer, read.keys)?;
-    let conflicts = split.build(fpr, streams, |made| writer.put(made))?;
+    let names = writer.tag_names();
+    let tags = args.tags.any().then_some((&args.tags, &names[..]));
+    let conflicts = split.build(fpr, tags, streams, |made| writer.put(made))?;
     check(&writer, writer.count())?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let report = writer.publish(&sharding, fpr, args.name.clone(), created_at, None)?;
@@ -119,21 +126,12 @@ impl<'a> Split<'a> {
         let folder = args.output.display().to_string();
         let spill = || Spill::new(sharding, &args.output).with_context(|| folder.clone());
         let (mut members, mut allowed, mut won) = (spill()?, spill()?, spill()?);
+        let BuildArgs { lists, tags, allow_empty, omitted, .. } = args;
+        let (keys, summary) = split(lists, tags, *allow_empty, sharding, omitted, &mut members, streams)?;
         let new = || Buffer::new(sharding);
         let push = |batch: &mut Buffer, key: &[u8]| {
             batch.push(sharding.shard_of(key), sharding.hashing().digest(key));
         };
-        let mut keys = 0;
-        let take = |batch: &mut Buffer, input: &Input, _: Place| {
-            push(batch, input.own());
-            Ok(())
-        };
-        let profile = sharding.profile();
-        let summary = keys::for_each(&args.lists, profile, &args.omitted, streams, new, take, |batch| {
-            keys += batch.len();
-            members.extend(batch);
-            Ok(())
-        })?;
         let take = |(all, own): &mut (Buffer, Buffer), input: &Input, _: Place| {
             input.keys().for_each(|key| push(all, key));
             push(own, input.own());
@@ -143,7 +141,7 @@ impl<'a> Split<'a> {
         let mut entries = 0;
         let allowed_summary = keys::for_each(
             &args.allow,
-            profile,
+            sharding.profile(),
             &omitted,
             streams,
             || (new(), new()),
@@ -167,6 +165,7 @@ impl<'a> Split<'a> {
     fn build(
         self,
         fpr: f64,
+        tags: Option<(&TagArgs, &[String])>,
         streams: &mut Streams,
         mut put: impl FnMut(Shard) -> Result<()> + Send,
     ) -> Result<Conflicts> {
@@ -187,8 +186,8 @@ impl<'a> Split<'a> {
             let count = part.members.len();
             let mut start = 0;
             while start < count {
-                let end = part.fitting(start..count, first, streams);
-                let make = |i| part.make(sharding, fpr, first, i);
+                let end = part.fitting(start..count, first, tags.is_some(), streams);
+                let make = |i| part.make(sharding, fpr, tags, first, i);
                 let (made, done) = rayon::join(
                     || (start..end).into_par_iter().map(make).collect::<Result<Vec<_>>>(),
                     || -> Result<()> {
@@ -224,13 +223,14 @@ struct Group {
 impl Group {
     /// The end of those among some shards that are built at once: at least one. Large ones are announced. `first` is the
     /// number of the part's first shard.
-    fn fitting(&self, shards: Range<usize>, first: u32, streams: &mut Streams) -> usize {
+    fn fitting(&self, shards: Range<usize>, first: u32, tagged: bool, streams: &mut Streams) -> usize {
+        let each = if tagged { TAGGED_BYTES } else { BYTES };
         let (mut end, mut keys) = (shards.start, 0);
-        while end < shards.end && (end == shards.start || keys < AT_ONCE) {
-            let of_this = self.members[end].len();
+        while end < shards.end && (end == shards.start || keys * each < AT_ONCE) {
+            let of_this = self.members[end].all().len();
             if of_this > LARGE {
                 let (shard, keys) = (first as usize + end, grouped(of_this as u64));
-                let bytes = grouped(of_this as u64 * 40);
+                let bytes = grouped((of_this * each) as u64);
                 streams.warn(&format!("shard {shard} has {keys} keys and needs {bytes} bytes"));
             }
             keys += of_this;
@@ -240,12 +240,22 @@ impl Group {
     }
 
     /// Builds the shard with this place in the part.
-    fn make(&self, sharding: &Sharding, fpr: f64, first: u32, place: usize) -> Result<(Shard, Conflicts)> {
+    fn make(
+        &self,
+        sharding: &Sharding,
+        fpr: f64,
+        tags: Option<(&TagArgs, &[String])>,
+        first: u32,
+        place: usize,
+    ) -> Result<(Shard, Conflicts)> {
         let sorted = |part: &Shards| -> Result<Vec<u64>> {
-            let mut digests = copied(&part[place])?;
+            let mut digests = copied(part[place].all())?;
             sort(&mut digests)?;
             Ok(digests)
         };
+        let shard = first + place as u32;
+        let keys = tags.map(|(tags, names)| tagged(&self.members[place], tags, names)).transpose();
+        let mut keys = keys.with_context(|| format!("shard {shard}"))?;
         let mut digests = sorted(&self.members)?;
         let all = digests.len();
         subtract(&mut digests, &sorted(&self.won)?);
@@ -253,7 +263,10 @@ impl Group {
         let allowed = self.allowed.as_ref().map(sorted).transpose()?;
         let is_member = |key: &&u64| digests.binary_search(key).is_ok();
         let kept = allowed.iter().flatten().filter(is_member).count() as u64;
-        let made = Shard::new(sharding, fpr, first + place as u32, &mut digests, allowed.as_deref())?;
+        if let Some(keys) = keys.as_mut().filter(|_| removed > 0) {
+            keys.keep(&digests)?;
+        }
+        let made = Shard::new(sharding, fpr, shard, &mut digests, keys.as_ref(), allowed.as_deref())?;
         Ok((made, Conflicts { removed, kept }))
     }
 }

@@ -66,7 +66,7 @@ pub fn run(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
         bail!("the digest {digest:016x} belongs to shard {}", sharding.shard_of_digest(*digest));
     }
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
-    let made = Shard::new(&sharding, fpr, args.index, &mut digests, None)?;
+    let made = Shard::new(&sharding, fpr, args.index, &mut digests, None, None)?;
     let path = args.output.join(file_of_shard(args.index));
     write::publish(&path, &made.bytes, || Ok(()))?;
     let row = ("wrote", format!("{}, {}", path.display(), counted(made.entry.count.into(), "key", "keys")));

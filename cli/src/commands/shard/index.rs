@@ -10,6 +10,7 @@ use bloom_wasm::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding};
 
 use crate::args::number::milliseconds;
 use crate::args::secret::SecretArgs;
+use crate::args::tags::TagArgs;
 use crate::files::blob::decode;
 use crate::files::read;
 use crate::publishing::guard::GuardArgs;
@@ -51,7 +52,8 @@ pub struct IndexArgs {
 pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     let secret = args.secret.read()?;
     let known = args.signing.read(&args.dir)?;
-    let mut writer = Writer::open(&args.dir, args.name.as_deref(), secret.as_ref(), &args.signing, known)?;
+    let (name, secret) = (args.name.as_deref(), secret.as_ref());
+    let mut writer = Writer::open(&args.dir, name, secret, &TagArgs::none(), &args.signing, known)?;
     Sharding::new(Profile::Raw, 0, args.shards)?;
     let mut others = (args.shards..MAX_SHARDS).map(|shard| args.dir.join(file_of_shard(shard)));
     if let Some(other) = others.find(|path| path.exists()) {
@@ -63,9 +65,10 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
         let name = || path.display().to_string();
         let bytes = read::regular(&path, MAX_SHARD.into())?;
         let entry = entry_of(&bytes).with_context(name)?;
-        let blob = decode(bytes, secret.as_ref()).with_context(name)?;
+        let blob = decode(bytes, secret).with_context(name)?;
         let filter = ribbon(&blob).with_context(name)?;
-        let plain = blob.name().is_none() && blob.created_at().is_none() && blob.profile() != Profile::Url;
+        let described = blob.name().is_some() || blob.created_at().is_some();
+        let plain = !described && !blob.filter().is_tagged() && blob.profile() != Profile::Url;
         ensure!(plain, "{}: `shard build` didn't make this", name());
         writer.entries.push(Entry { count: count(&blob).with_context(name)?, ..entry });
         let made_with = (Sharding::new(blob.profile(), *filter.hashing(), args.shards)?, filter.fpr());
