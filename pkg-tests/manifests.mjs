@@ -82,6 +82,26 @@ const ofShards = [
   { pages: [HASH.slice(1)] },
   { pages: [HASH.replace("0", "A")] },
   { pages: [5] },
+  ...JUNK.filter((value) => value !== undefined).map((tags) => ({ tags })),
+  ...[
+    [null],
+    [["a", 1]],
+    [{ name: "a" }],
+    [{ count: 1 }],
+    [{ name: 5, count: 1 }],
+    [{ name: "", count: 1 }],
+    [{ name: "ä".repeat(128), count: 1 }],
+    [{ name: "a", count: -1 }],
+    [{ name: "a", count: 2 ** 53 }],
+    [{ name: "a", count: "1" }],
+    [{ name: "\ud800", count: 1 }],
+    [
+      { name: "a", count: 1 },
+      { name: "b", count: 1 },
+      { name: "a", count: 1 },
+    ],
+    Array.from({ length: 256 }, (_, i) => ({ name: `tag-${i}`, count: 1 })),
+  ].map((tags) => ({ tags })),
 ];
 
 /** All cases, each with the code that a client answers it with, having generation 2 in place. */

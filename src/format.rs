@@ -186,7 +186,7 @@ impl Blob {
         Self::decode_part(bytes, Checksum::default(), secret, names)
     }
 
-    fn decode_part(
+    pub(crate) fn decode_part(
         bytes: Vec<u8>,
         checksum: Checksum,
         secret: Option<&Secret>,

@@ -305,9 +305,9 @@ def key_of(line, payload):
     return hashlib.sha1(line).digest() if payload.get("sha1", False) else line
 
 
-def answer(has, payload):
+def answer(ask, payload):
     for line in sys.stdin.buffer:
-        print(int(has(key_of(line.removesuffix(b"\n"), payload))))
+        print(ask(key_of(line.removesuffix(b"\n"), payload)))
 
 
 def public_key(text):
@@ -370,7 +370,7 @@ def main():
     url = f"{given.folder.path.as_uri()}/feed.json"
     memory = Memory(given.state, url, given.trusted) if given.state is not None else None
     payload, filter = follow(given.folder, given.trusted, memory, given.now, given.max_bytes, given.secret)
-    answer(filter.has, payload)
+    answer(lambda key: int(filter.has(key)), payload)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
     python3 shards_reader.py --unsigned FOLDER < KEYS
 
 It reads shards.json in the folder, and pages and shards when a line needs them. It prints 1 for each line that is a key
-maybe present, and 0 for one that is absent. With the profile password, a line is a password; with the profile url, a
+maybe present, and 0 for one that is absent. If the filter has tags, those of a key follow after a tab, with commas
+between them. With the profile password, a line is a password; with the profile url, a
 key such as `evil.example/`, and not a URL. What is refused prints the code of the page and exits with 1; the answers
 before it stand. The rest is as in feed_reader.py.
 """
@@ -24,7 +25,18 @@ def described_shards(data):
     check(is_whole(shards, 1, 2**16) and shards.bit_count() == 1, "shards")
     check(is_whole(payload.get("bytes")), "bytes")
     check(isinstance(pages, list) and len(pages) == ceil_div(shards, 256) and all(map(is_hash, pages)), "pages")
+    if "tags" in payload:
+        tags = payload["tags"]
+        check(isinstance(tags, list) and 1 <= len(tags) <= 255, "tags")
+        for tag in tags:
+            check(isinstance(tag, dict) and is_name(tag.get("name")) and is_whole(tag.get("count")), "a tag")
+        check(len({tag["name"] for tag in tags}) == len(tags), "a tag twice")
     return payload
+
+
+def is_name(value):
+    """Text without halves of surrogate pairs, of 1 to 255 bytes."""
+    return is_text(value, r"[^\ud800-\udfff]+") and len(value.encode()) <= 255
 
 
 def site(key):
@@ -36,6 +48,7 @@ def site(key):
 class Shards:
     def __init__(self, folder, payload, secret):
         self.folder, self.payload, self.secret = folder, payload, secret
+        self.names = [tag["name"] for tag in payload.get("tags", [])]
         self.page = functools.cache(self.page)
         self.shard = functools.lru_cache(64)(self.shard)  # all of them could be too much
 
@@ -47,21 +60,30 @@ class Shards:
         """Steps 2 to 4"""
         sha256, length, count = struct.unpack_from("<32sII", self.page(i // 256), i % 256 * 40)
         check(1 <= length <= 2**24, "length of a shard")  # 2
-        filter = decode(self.folder.file(sha256.hex(), length), self.secret)  # 3, 4
+        filter = decode(self.folder.file(sha256.hex(), length), self.secret, self.names)  # 3, 4
         check(isinstance(filter, Ribbon) and fits(filter, self.payload) and filter.count == count, "a shard")
+        check((filter.tags is not None) == ("tags" in self.payload), "tags of a shard")
+        check(filter.tags is None or filter.tag_names == self.names, "names of a shard")
         return filter
 
-    def has(self, key):
+    def of(self, key):
+        """The shard of a key."""
         hashed = site(key) if self.payload["profile"] == "url" else key
         d = digest(hashed, int(self.payload["seed"]), self.secret)
-        return self.shard(high(d, self.payload["shards"])).has(key)
+        return self.shard(high(d, self.payload["shards"]))
+
+    def answer(self, key):
+        """Whether a key is maybe present and, if it is, its tags."""
+        shard = self.of(key)
+        tags = shard.tags_of(key) if shard.tags else []
+        return "\t".join([str(int(shard.has(key)))] + [",".join(tags)] * (tags != []))
 
 
 def main():
     given = arguments(__doc__)
     payload = described_shards(payload_of(given.folder.manifest("shards.json"), "bloom-wasm-shards", given.trusted))
     check_now(payload, given.now, given.secret)
-    answer(Shards(given.folder, payload, given.secret).has, payload)
+    answer(Shards(given.folder, payload, given.secret).answer, payload)
 
 
 if __name__ == "__main__":

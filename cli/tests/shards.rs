@@ -449,7 +449,7 @@ fn golden_folders() {
         ("password", "--profile password --lowercase --shards 2 --seed 18446744073709551615"),
         ("sha1", "--profile password --sha1-hex --shards 4 --seed 42"),
         ("keyed", "--shards 4 --seed 42 --secret-file @secret"),
-        ("tags", "--shards 4 --seed 42"),
+        ("tags", "--profile url --shards 4 --seed 42"),
     ] {
         let path = |name: &str| golden.join(format!("{name}.txt")).display().to_string();
         let mut list = path(name);

@@ -57,6 +57,8 @@ export interface ShardsPayload extends Head {
   bytes: number;
   /** The hashes of the pages. */
   pages: string[];
+  /** The tags, by their numbers, and how many keys have each; undefined for a filter without tags. */
+  tags?: { name: string; count: number }[];
 }
 
 /** @internal A manifest that was verified. */
@@ -166,7 +168,7 @@ const isOfPasswords: Rule = (its, { profile }) => its === false || (its === true
 /** What each field must be. */
 const rules: Record<keyof Head, Rule> = {
   feedId: (its) => isText(its, /^[0-9a-f]{32}$/),
-  name: (its) => its === undefined || (typeof its === "string" && new TextEncoder().encode(its).length <= 255),
+  name: (its) => its === undefined || (typeof its === "string" && isShort(its)),
   generation: (its) => isWhole(its, 1),
   createdAt: isTime,
   expires: isTime,
@@ -215,13 +217,13 @@ export const feedKind: Kind<FeedPayload> = {
 /** @internal The manifest of a sharded filter. */
 export const shardsKind: Kind<ShardsPayload> = {
   typ: "bloom-wasm-shards",
-  read({ shards, bytes, pages: listed }) {
+  read({ shards, bytes, pages: listed, tags }) {
     require(isWhole(shards, 1, 2 ** 16) && Number.isInteger(Math.log2(shards)), "shards");
     require(isWhole(bytes, 0), "bytes");
     const pages: unknown[] = isA(listed, Array) ? [...listed] : [];
     const count = shards / entriesOf({ shards });
     require(pages.length === count && pages.every((page) => isText(page, SHA256)), "pages");
-    return { shards, bytes, pages } as ShardsPayload;
+    return { shards, bytes, pages, ...(tags !== undefined && { tags: tagsIn(tags) }) } as ShardsPayload;
   },
   // They come one by one, and each takes the place of its predecessor.
   files: () => [],
@@ -230,6 +232,18 @@ export const shardsKind: Kind<ShardsPayload> = {
     ["shard", shards],
   ],
 };
+
+/** The tags of a sharded filter. */
+function tagsIn(listed: unknown): ShardsPayload["tags"] {
+  require(isA(listed, Array) && listed.length >= 1 && listed.length <= 255, "tags");
+  const tags = listed.map((tag) => {
+    const { name, count } = Object(tag) as Record<string, unknown>;
+    require(isText(name, /^\P{Surrogate}+$/u) && isShort(name) && isWhole(count, 0), "tags");
+    return { name, count };
+  });
+  require(new Set(tags.map(({ name }) => name)).size === tags.length, "tags");
+  return tags;
+}
 
 /** @internal The check value of a keyed filter, as WebAssembly has it. */
 export function checkOf({ check }: Head): bigint | undefined {
@@ -253,6 +267,11 @@ function isWhole(value: unknown, least: number, most = Number.MAX_SAFE_INTEGER):
 
 function isText(value: unknown, form: RegExp): value is string {
   return typeof value === "string" && form.test(value);
+}
+
+/** Whether a text has at most 255 bytes. */
+function isShort(text: string): boolean {
+  return new TextEncoder().encode(text).length <= 255;
 }
 
 /** The JSON object in some bytes. */

@@ -53,6 +53,8 @@ export interface ShardedInfo extends GenerationInfo {
   shards: number;
   /** The length of all shards in bytes. */
   byteLength: number;
+  /** The names of the tags that members may have, and how many have each; null for a filter without tags. */
+  tags: { name: string; count: number }[] | null;
 }
 
 /**
@@ -148,6 +150,34 @@ export class ShardedFilter extends Generations {
   }
 
   /**
+   * The tags of a key, such as the lists that it is on, in the order of `info().tags`. They are exact for every key that the
+   * filter was built from. A key that is definitely absent has none; any other that is maybe present gets some set of tags
+   * that occurs. A key that was added without a tag has none either: ask `has`, too. Rejects with `wrong_kind` for a filter
+   * without tags, and with `invalid_key` where {@link has} does.
+   */
+  async tags(key: Key, options?: AskOptions): Promise<string[]> {
+    const keys = [own(key)];
+    return this.#asked(options, (manifest, signal) => {
+      requireKeys(manifest, keys);
+      return this.#tagsOf(manifest, keys, signal);
+    });
+  }
+
+  /**
+   * The tags of all keys of a URL that are maybe present, each once. {@link matchUrl} stops at the first key; this looks up
+   * all of them, because another may have other tags. So each of them may add the tags of a false positive. Rejects with
+   * `wrong_profile` unless the filter was built with the profile `url`, and with `wrong_kind` if it has no tags.
+   */
+  async urlTags(url: string | URL, options?: AskOptions): Promise<string[]> {
+    const length = putUrl(url);
+    const keys = call(() => urlKeys(length) as string[]);
+    return this.#asked(options, (manifest, signal) => {
+      requireProfile(manifest, "url");
+      return this.#tagsOf(manifest, keys, signal);
+    });
+  }
+
+  /**
    * Whether a password is maybe on the list. Pass the whole password as it was typed. It is normalised, and lower-cased
    * and hashed if the filter's builder chose so. Rejects with `wrong_profile` unless the filter was built with the
    * profile `password`.
@@ -172,8 +202,14 @@ export class ShardedFilter extends Generations {
   /** A description of the sharded filter: a plain object that can go into JSON. */
   info(): ShardedInfo {
     const { manifest } = this.#shards;
-    const { shards, bytes: byteLength, check } = manifest;
-    return { ...generationInfo(manifest), keyed: check !== undefined, shards, byteLength };
+    const { shards, bytes: byteLength, check, tags } = manifest;
+    return {
+      ...generationInfo(manifest),
+      keyed: check !== undefined,
+      shards,
+      byteLength,
+      tags: tags?.map((tag) => ({ ...tag })) ?? null,
+    };
   }
 
   /**
@@ -212,24 +248,46 @@ export class ShardedFilter extends Generations {
     return this.#shards.answer(signal, (manifest) => this.#each(manifest, keysOf(manifest), concurrency, signal));
   }
 
+  /** The tags of keys that are maybe present, each once. */
+  async #tagsOf(manifest: Manifest<ShardsPayload>, keys: Key[], signal: AbortSignal | undefined): Promise<string[]> {
+    const { tags } = manifest;
+    if (tags === undefined) throw new FilterError("wrong_kind", "this sharded filter has no tags");
+    const found = new Set<string>();
+    for (const [shard, its] of this.#placed(keys, manifest)) {
+      await this.#shards.use(manifest, shard, signal, (raw) => {
+        for (const key of its) {
+          const length = put(key);
+          for (const name of call(() => raw.tagNames(raw.tagSet(length)) as string[])) found.add(name);
+        }
+      });
+    }
+    return tags.flatMap(({ name }) => (found.has(name) ? name : []));
+  }
+
+  /** Keys by their shards, in the order of the first of each. */
+  #placed<K extends Key>(keys: K[], manifest: Manifest<ShardsPayload>): Map<number, K[]> {
+    const placed = new Map<number, K[]>();
+    for (const key of keys) {
+      const shard = this.#shards.of(key, manifest);
+      placed.get(shard)?.push(key) ?? placed.set(shard, [key]);
+    }
+    return placed;
+  }
+
   /** The first of the keys that is maybe present. */
   async #first<K extends Key>(
     manifest: Manifest<ShardsPayload>,
     keys: K[],
     signal: AbortSignal | undefined,
   ): Promise<K | undefined> {
-    const placed = keys.map((key) => ({ key, shard: this.#shards.of(key, manifest) }));
-    while (placed.length > 0) {
-      const { shard } = placed[0]!;
-      const next = placed.findIndex((other) => other.shard !== shard);
-      const here = placed.splice(0, next < 0 ? placed.length : next);
+    for (const [shard, its] of this.#placed(keys, manifest)) {
       const found = await this.#shards.use(manifest, shard, signal, (raw) =>
-        here.find(({ key }) => {
+        its.find((key) => {
           const length = put(key);
           return call(() => raw.hasKey(length));
         }),
       );
-      if (found) return found.key;
+      if (found !== undefined) return found;
     }
     return undefined;
   }

@@ -128,8 +128,8 @@ export class Shards extends Keeper<ShardsPayload> {
   ): Promise<T> {
     signal?.throwIfAborted();
     this.requireOpen();
-    // All that its bytes are checked against.
-    const name = [part.kind, part.bytes, part.sha256].join();
+    // All that its bytes are checked against, and read with.
+    const name = JSON.stringify([part.kind, part.bytes, part.sha256, part.kind === "shard" && namesOf(manifest)]);
     const known = this.#parts.get(name);
     const has = known !== undefined && (known.value !== undefined || !known.isOver);
     const job = has ? known : new SharedTask((stopped) => this.#made(manifest, part, stopped));
@@ -152,7 +152,7 @@ export class Shards extends Keeper<ShardsPayload> {
     const kept = found && (await checked(this.origin.checks, found, part));
     const bytes = kept ?? (await this.#fetched(part, signal));
     signal.throwIfAborted();
-    const held = part.kind === "page" ? { page: bytes } : decoded(bytes, this.origin.secret);
+    const held = part.kind === "page" ? { page: bytes } : decoded(bytes, this.origin.secret, namesOf(manifest));
     // Nobody waits for it: a cache may be slow, or hang.
     if (!kept && !this.isSilent) {
       const keeping = this.#told(store.keepPart(manifest, part, bytes.slice()));
@@ -214,15 +214,22 @@ async function checked(checks: Checks, bytes: Uint8Array, part: PageOrShard): Pr
   return isPart ? whole : undefined;
 }
 
-function decoded(bytes: Uint8Array, secret: Uint8Array | undefined): LoadedPart {
-  const raw = call(() => RawFilter.decode(bytes, secret));
+function decoded(bytes: Uint8Array, secret: Uint8Array | undefined, names: string[]): LoadedPart {
+  const raw = call(() => RawFilter.decode(bytes, secret, names));
   return { raw, info: call(() => raw.info()) };
+}
+
+/** The names of all tags, by their numbers. */
+function namesOf({ tags = [] }: ShardsPayload): string[] {
+  return tags.map(({ name }) => name);
 }
 
 /** Throws unless a filter is the shard that the manifest and its page say. */
 function requireShard(info: FilterInfo, manifest: ShardsPayload, count: number): void {
   const names = ["profile", "seed", "lowercase", "sha1"] as const;
   const isShard = info.kind === "ribbon" && info.count === count && info.keyed === (manifest.check !== undefined);
-  if (isShard && names.every((name) => info[name] === manifest[name])) return;
+  // All names stand in the manifest.
+  const isTagged = info.tags?.length === manifest.tags?.length;
+  if (isShard && isTagged && names.every((name) => info[name] === manifest[name])) return;
   throw new FilterError("not_a_feed", "a shard isn't what the manifest and its page say");
 }
