@@ -14,7 +14,8 @@ before it stand. The rest is as in feed_reader.py.
 import functools
 import struct
 
-from feed_reader import answer, arguments, check, check_now, described, fits, is_hash, is_text, is_whole, payload_of, run
+from feed_reader import (answer, arguments, check, check_now, described, fits, is_hash, is_text, is_whole, payload_of,
+                         run)
 from reader import Ribbon, ceil_div, decode, digest, high, is_address
 
 
