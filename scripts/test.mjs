@@ -148,6 +148,7 @@ const tiers = {
       await step(`${NODE}=${8 * QUARTER} pkg-tests/all/months.test.mjs`, { KEYS: 1_000_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/all/chaos.test.mjs`, { ROUNDS: 10_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/all/sharded.test.mjs`, { KEYS: 200_000_000, LOOKUPS: 10_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/tags.test.mjs`, { KEYS: 1_000_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/all/spark.test.mjs`, { ROWS: 20_000_000 });
       await step("node --expose-gc bench/run.mjs --only large");
       await step("node --expose-gc --max-old-space-size=8000 bench/run.mjs --only many --count 10000000");

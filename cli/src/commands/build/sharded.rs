@@ -29,9 +29,9 @@ use crate::text::{counted, grouped};
 
 /// How many bytes are built with at once, on all cores.
 const AT_ONCE: usize = BYTES << 22;
-/// The bytes that building takes for a key, and for one with tags.
+/// The bytes that building takes for a key, and for a key of one list of many with tags.
 const BYTES: usize = 40;
-const TAGGED_BYTES: usize = 320;
+const TAGGED_BYTES: usize = 160;
 /// A shard of more keys is announced, since building it takes more memory than usual.
 const LARGE: usize = 1_000_000;
 
