@@ -154,8 +154,12 @@ fn bad_input() {
     refused(&folder, &format!("build{most} --shards 4 -o @folder"), "build into a new folder");
     done(&folder, &format!("build{most} --shards 4 -o @most"));
     assert_eq!(done(&folder, "check @most key").matches(',').count(), 254, "a key in all lists");
-    // There is no list of updates with tags for `diff`.
-    refused(&folder, "diff @list @list --base @blob -o @delta", "tags");
+    // A list of changes knows no tags: `diff` says so before it reads any, and nothing is written.
+    for words in ["build a new blob, or publish a feed, with --tag", "[wrong_kind]"] {
+        refused(&folder, "diff @list @list --base @blob -o @delta", words);
+        refused(&folder, "diff @missing @missing --base @blob -o @delta", words);
+    }
+    assert!(!folder.path().join("delta").exists());
 }
 
 /// What the manifest in a folder says.

@@ -174,12 +174,13 @@ impl Stack {
     /// Besides the layers, this takes up to 50 bytes for each key that goes into one, and 8 MiB.
     ///
     /// # Errors
-    /// [`Error::WrongKind`] over a foreign filter, which knows no digests;
+    /// [`Error::WrongKind`] over a foreign filter, which knows no digests, and for a filter with tags, which needs
+    /// [`Stack::update_tagged`];
     /// [`Error::InvalidParameter`] if the fpr is out of its range, or with more than 255 layers;
     /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide. The stack
     /// is unchanged then.
     pub fn update(&mut self, update: Update) -> Result<()> {
-        Error::unless(!self.is_tagged(), "a filter with tags needs those of its members for an update")?;
+        self.require_untagged()?;
         self.update_all(update, None)
     }
 

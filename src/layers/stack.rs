@@ -311,6 +311,12 @@ impl Stack {
         Err(Error::WrongKind { kind })
     }
 
+    /// Fails for a filter with tags.
+    #[doc(hidden)]
+    pub fn require_untagged(&self) -> Result<()> {
+        if self.is_tagged() { Err(Error::WrongKind { kind: "ribbon, with tags," }) } else { Ok(()) }
+    }
+
     /// Where the tags of a key that is maybe present stand: the number of the part, 0 for the base and those of the layers
     /// from 1 on, and the place of the set there. None if it is absent, or without tags.
     // One copy in the wasm.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::slice::from_ref;
 use std::time::SystemTime;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use bloom_wasm::digests::{sort, strangers};
 use bloom_wasm::slots::{LOWEST, LOWEST_URL};
 use bloom_wasm::{Delta, FilterInfo, Update};
@@ -25,6 +25,8 @@ use crate::text::{counted, grouped};
 /// The delta adds the keys that are only in the new list, and removes those that are only in the old one, without a
 /// mistake. It takes a few kilobytes where a new blob would take a megabyte, but each makes the filter a little slower
 /// and its false-positive rate a little higher, so build a new blob now and then.
+///
+/// A base with tags is refused: its deltas are made by `feed publish --tag`.
 #[derive(clap::Args)]
 pub struct DiffArgs {
     /// The list that the base holds
@@ -76,6 +78,9 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     write::check_inputs("a list", all().chain([&args.base]), &args.output)?;
     args.secret.check_output(&args.output)?;
     let parent = blob::open(&args.base, args.secret.read()?.as_ref(), streams)?;
+    parent.filter().require_untagged().context(
+        "diff doesn't know the tags of the keys; build a new blob, or publish a feed, with --tag for each list",
+    )?;
     let profile = parent.profile();
     args.omitted.check(profile)?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
