@@ -11,6 +11,7 @@ export type {
   SeedOptions,
   SkipReason,
   StreamOptions,
+  TaggedOptions,
 } from "./build/options.js";
 export type { Optimal } from "./build/params.js";
 export { countFor, fprFor, optimal } from "./build/params.js";

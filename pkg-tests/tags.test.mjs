@@ -157,6 +157,43 @@ test("a feed brings new tags, in every entry", async () => {
   }
 });
 
+test("keys without a tag have the empty set, exactly", () => {
+  const { lists, names } = made(3000);
+  const untagged = Array.from({ length: 500 }, (_, i) => `plain ${i}`);
+  // One that is on a list after all has that list's tag.
+  const filter = RibbonFilter.fromTagged(lists, { fpr: 0.01, untagged: new Set([...untagged, "key 0", ...untagged]) });
+  for (const [entry, { decode }] of Object.entries(entries)) {
+    const read = decode(filter.toBytes());
+    for (const key of untagged) assert.deepEqual([read.has(key), read.tags(key)], [true, []], `${entry}: ${key}`);
+    for (const [key, expected] of names) assert.deepEqual(read.tags(key), expected, `${entry}: ${key}`);
+    assert.equal(read.info().count, names.size + untagged.length);
+    assert.deepEqual(
+      read.info().tags.map(({ count }) => count),
+      Object.values(lists).map(({ length }) => length),
+    );
+  }
+  // Without any list there is no tag, but `tags` answers.
+  const none = RibbonFilter.fromTagged({}, { untagged });
+  assert.deepEqual([none.has("plain 7"), none.tags("plain 7"), none.info().tags], [true, [], []]);
+  fails("invalid_key", () => RibbonFilter.fromTagged({ a: ["key"] }, { untagged: "plain" }), /iterable/);
+  fails("invalid_key", () => RibbonFilter.fromTagged({ a: ["key"] }, { untagged: [7] }));
+  fails("invalid_parameter", () => RibbonFilter.from(["key"], { untagged }), /untagged/);
+});
+
+test("a Map keeps the order of its names, and an object puts whole numbers first", () => {
+  const order = (lists) => RibbonFilter.fromTagged(lists).tags("key");
+  const lists = ["b", "10", "9", "a"].map((name) => [name, ["key"]]);
+  assert.deepEqual(order(new Map(lists)), ["b", "10", "9", "a"]);
+  assert.deepEqual(order(Object.fromEntries(lists)), ["9", "10", "b", "a"]);
+  assert.deepEqual(
+    RibbonFilter.fromTagged(new Map(lists.slice(0, 1))).toBytes(),
+    RibbonFilter.fromTagged({ b: ["key"] }).toBytes(),
+  );
+  fails("invalid_parameter", () => order(new Map([[7, ["key"]]])), /string/);
+  fails("invalid_parameter", () => order(new Map([[undefined, ["key"]]])));
+  fails("invalid_parameter", () => order(new Set(["key"])), /Map/);
+});
+
 test("bad input", () => {
   const from = (lists, options) => () => RibbonFilter.fromTagged(lists, options);
   const many = (count) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`tag ${i}`, ["key"]]));

@@ -20,6 +20,7 @@ import {
   type ScalableOptions,
   type SeedOptions,
   type StreamOptions,
+  type TaggedOptions,
 } from "./options.js";
 import { optimal } from "./params.js";
 
@@ -335,18 +336,28 @@ export class RibbonFilter extends OwnFilter {
 
   /**
    * Builds a filter that knows on which lists its keys are: {@link tags} says so. `lists` has the keys of each list under
-   * its name, as in `{ phishing: keys, malware: others }`. A key may be on several. There may be up to 255 lists, and names
-   * have at most 255 bytes of UTF-8. The order of the names counts: it is that in which `tags` gives them.
+   * its name, as in `{ phishing: keys, malware: others }`. A key may be on several, and those of the option `untagged` are on
+   * none. There may be up to 255 lists, and names have at most 255 bytes of UTF-8. `tags` gives names in the order of the
+   * lists. JavaScript puts the names of an object that are whole numbers first, such as `10`; a `Map` keeps its order.
    */
-  static fromTagged(lists: { [name: string]: Iterable<Key> }, options?: BuildOptions): RibbonFilter {
+  static fromTagged(
+    lists: { [name: string]: Iterable<Key> } | ReadonlyMap<string, Iterable<Key>>,
+    options?: BuildOptions & TaggedOptions,
+  ): RibbonFilter {
     requireKnown(options, "fromTagged", "ribbon");
-    if (typeof lists !== "object" || lists === null || Symbol.iterator in lists)
-      throw invalidParameter(`lists must be an object with the keys of each list, not ${typeName(lists)}`);
+    const isMap = isA(lists, Map);
+    if (typeof lists !== "object" || lists === null || (Symbol.iterator in lists && !isMap))
+      throw invalidParameter(`lists must be an object or a Map with the keys of each list, not ${typeName(lists)}`);
+    const entries: Iterable<[string, Iterable<Key>]> = isMap ? lists : Object.entries(lists);
+    const { untagged = [] } = Object(options) as TaggedOptions;
     const raw = withList("ribbon", readOptions(options), (list) => {
-      for (const [name, keys] of Object.entries(lists)) {
+      for (const [name, keys] of entries) {
+        if (typeof name !== "string")
+          throw invalidParameter(`the name of a list must be a string, not ${typeName(name)}`);
         for (const key of iterable(keys)) list.push(key);
         list.tag(name);
       }
+      for (const key of iterable(untagged)) list.push(key);
       list.endTags();
       return list.build();
     });

@@ -74,8 +74,9 @@ export class List {
     call(() => this.digests.tag(name));
   }
 
-  /** Ends the lists of keys with tags. */
+  /** Ends the lists of keys with tags. The keys since the last one have none. */
   endTags(): void {
+    this.#batch.flush();
     call(() => this.digests.endTags());
   }
 

@@ -91,6 +91,12 @@ export interface ScalableOptions extends SeedOptions, GrowthOptions {
   fpr?: number;
 }
 
+/** Further options of `fromTagged`. */
+export interface TaggedOptions {
+  /** Keys that are on none of the lists. Their set of tags is empty, unless they are on one after all. */
+  untagged?: Iterable<Key>;
+}
+
 /** Further options of `fromStream`. */
 export interface StreamOptions {
   /** Stops building. The promise then rejects with the signal's reason. */
@@ -120,6 +126,7 @@ const building = {
   onSkip: 1,
   onConflict: 1,
 } satisfies Every<BuildOptions>;
+const tagging = { untagged: 1 } satisfies Every<TaggedOptions>;
 const streaming = { signal: 1, onProgress: 1 } satisfies Every<StreamOptions>;
 
 const ofKinds: { [kind: string]: { [name: string]: { [option: string]: 1 } } } = {
@@ -136,7 +143,7 @@ export function requireKnown(
 ): void {
   const makers = {
     from: building,
-    fromTagged: building,
+    fromTagged: { ...building, ...tagging },
     fromStream: { ...building, ...streaming },
     "an empty filter": kind === "scalable" ? { ...seeding, fpr: 1 as const } : seeding,
   };

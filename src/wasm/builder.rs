@@ -317,7 +317,7 @@ impl DigestList {
         push(&mut self.tagged, (tag, std::mem::take(&mut self.members)))
     }
 
-    /// Ends the lists of members, which have tags.
+    /// Ends the lists of members with tags. The members since the last one have none.
     #[wasm_bindgen(js_name = endTags)]
     pub fn end_tags(&mut self) -> Result<()> {
         let tags = Tagged::new(std::mem::take(&mut self.tagged), std::mem::take(&mut self.members))?;
