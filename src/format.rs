@@ -441,8 +441,7 @@ impl Blob {
         let base = base?;
         let mut tagging = if tagged { Some(Tagging::default()) } else { None };
         if let Some(tagging) = &mut tagging {
-            tagging.elsewhere = names.len();
-            tagging.names = shared(names)?;
+            tagging.elsewhere = shared(names)?;
             if !is_delta {
                 tagging.base = Some(shared(cursor.tags(hashing, BASE_SALT)?)?);
             }

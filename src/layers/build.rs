@@ -128,11 +128,10 @@ impl Stack {
     fn with_base_tags(self, wanted: &Wanted) -> Result<Self> {
         let holds = |digest| self.base().has_digest(digest);
         let base = wanted.tags(&wanted.names, &holds, BASE_SALT, *self.hashing())?;
-        let names = wanted.known()?;
-        let elsewhere = names.len();
+        let elsewhere = wanted.known()?;
         // A shard doesn't say how many members it has.
-        let counts = if elsewhere == 0 { copied(&wanted.counts)? } else { Vec::new() };
-        self.tagged(Tagging { names: shared(names)?, elsewhere, base: Some(shared(base)?), counts })
+        let counts = if elsewhere.len() == 0 { copied(&wanted.counts)? } else { Vec::new() };
+        self.tagged(Tagging { elsewhere: shared(elsewhere)?, base: Some(shared(base)?), counts })
     }
 
     /// A ribbon filter of digests that have slots, in the groups of [`slots::plan`].
@@ -203,7 +202,6 @@ impl Stack {
             Ok(count) => self.count = (!self.layers.is_empty()).then_some(count),
             Err(error) => {
                 self.layers.truncate(layers);
-                self.require_tags()?;
                 return Err(error);
             }
         }
@@ -276,8 +274,9 @@ impl Stack {
 
     /// Takes over how many members have each tag, of those that have a name here.
     fn count_tags(&mut self, wanted: &Wanted) -> Result<()> {
-        if let Some(tagging) = self.tagging.as_mut().filter(|tagging| tagging.elsewhere == 0) {
-            let known = wanted.counts.get(..tagging.names.len());
+        let names = self.tag_names().count();
+        if let Some(tagging) = self.tagging.as_mut().filter(|tagging| tagging.elsewhere.len() == 0) {
+            let known = wanted.counts.get(..names);
             tagging.counts = copied(known.unwrap_or(&wanted.counts))?;
         }
         Ok(())
@@ -305,8 +304,7 @@ impl Stack {
             let tags = wanted.tags(names, &|digest| layer.hits(digest), salt, *self.hashing())?;
             layer = layer.tagged(tags);
         }
-        self.push(layer)?;
-        self.require_tags()
+        self.push(layer)
     }
 
     /// Excludes the digests that are maybes and not live. `count` is the number of live keys.

@@ -90,25 +90,27 @@ impl Stack {
         Ok(self)
     }
 
-    /// Takes the names of all parts. Fails unless all parts that answer have tags, with names that are known and differ.
-    /// Those of a delta are unknown until it is applied.
-    pub(crate) fn require_tags(&mut self) -> Result<()> {
-        let Some(tagging) = &mut self.tagging else { return Ok(()) };
-        let Some(base) = &tagging.base else { return Ok(()) };
-        let mut names = Names::default();
-        (0..tagging.elsewhere).try_for_each(|number| names.push(tagging.names.get(number)))?;
-        let mut take = |tags: &Tags| {
-            names.append(tags.all_names())?;
-            Error::unless(tags.is_below(names.len()), RULE)
+    /// Fails unless the names of all parts differ, and those that each part needs are known. Those of a delta are unknown
+    /// until it is applied.
+    pub(crate) fn require_tags(&self) -> Result<()> {
+        let Some(tagging) = self.tagging.as_ref().filter(|tagging| tagging.base.is_some()) else {
+            return Ok(());
         };
-        take(base)?;
-        self.layers.iter().filter_map(|layer| layer.tags()).try_for_each(take)?;
+        let mut names = Names::default();
+        names.append(&tagging.elsewhere)?;
+        for tags in self.tags_of_parts() {
+            names.append(tags.all_names())?;
+            Error::unless(tags.is_below(names.len()), RULE)?;
+        }
         Error::unless(
             tagging.counts.len() <= names.len(),
             "a filter has no more numbers of members than tags",
-        )?;
-        tagging.names = shared(names)?;
-        Ok(())
+        )
+    }
+
+    /// The tags of the base and of each include, from the base on.
+    fn tags_of_parts(&self) -> impl Iterator<Item = &Tags> {
+        self.base_tags().into_iter().chain(self.layers.iter().filter_map(|layer| layer.tags()))
     }
 
     /// A stack that shares the base and the layers of this one, and has more layers on top. `count` is the number of
@@ -130,8 +132,7 @@ impl Stack {
         let mut tagging = None;
         if let Some(old) = &self.tagging {
             tagging = Some(Tagging {
-                names: old.names.clone(),
-                elsewhere: old.elsewhere,
+                elsewhere: old.elsewhere.clone(),
                 base: old.base.clone(),
                 counts: copied(&old.counts)?,
             });
@@ -241,7 +242,20 @@ impl Stack {
 
     /// The names of all tags, by their numbers.
     pub fn tag_names(&self) -> impl Iterator<Item = &str> {
-        self.tagging.iter().flat_map(|tagging| tagging.names.iter())
+        (0..).map_while(|number| self.tag_name(number))
+    }
+
+    /// The name of the tag of this number, if there is one.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn tag_name(&self, mut number: usize) -> Option<&str> {
+        let elsewhere = self.tagging.as_ref().map(|tagging| &*tagging.elsewhere);
+        for names in elsewhere.into_iter().chain(self.tags_of_parts().map(Tags::all_names)) {
+            if number < names.len() {
+                return Some(names.get(number));
+            }
+            number -= names.len();
+        }
+        None
     }
 
     /// How many members have each tag, by its number; none where the blob doesn't say.

@@ -243,11 +243,8 @@ pub(crate) const RULE: &str = "the tags of a filter must be as FORMAT.md says, i
 /// The tags of a filter, besides those of its includes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Tagging {
-    /// The names of all tags: those that stand elsewhere, in the manifest of a sharded filter, then those of the base and of
-    /// the includes. Of a delta's none, until it is applied.
-    pub(crate) names: Arc<Names>,
-    /// How many of them stand elsewhere.
-    pub(crate) elsewhere: usize,
+    /// The names that stand elsewhere, in the manifest of a sharded filter. Those of the base and of the includes follow.
+    pub(crate) elsewhere: Arc<Names>,
     /// The tags of the base; none for the layers of a delta.
     pub(crate) base: Option<Arc<Tags>>,
     /// How many members have the tag of each number, as far as the blob says so.
