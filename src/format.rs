@@ -224,11 +224,11 @@ impl Blob {
         }
         let is_layered = !blob.stack.layers().is_empty();
         let mut at = start + blob.stack.base().byte_length();
-        blob.stack.each_level_mut(&mut |level| {
+        for level in blob.stack.levels_mut() {
             let from = at;
             at += level.byte_length();
-            level.set_bytes(copied(within(&bytes, from..at))?.into())
-        })?;
+            level.set_bytes(copied(within(&bytes, from..at))?.into())?;
+        }
         let base = blob.stack.unshared_base();
         bytes.truncate(start + base.byte_length());
         // With layers, which have a copy of their part, the bytes may be many more than the base's.

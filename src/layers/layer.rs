@@ -80,22 +80,9 @@ impl Layer {
         self.tags.as_ref()
     }
 
-    /// Hands all its ribbon filters to `run`, in the order of a blob: its levels, then those of its tags.
-    pub(super) fn each_level<'a>(
-        &'a self,
-        run: &mut dyn FnMut(&'a RibbonFilter) -> Result<()>,
-    ) -> Result<()> {
-        self.levels.iter().try_for_each(&mut *run)?;
-        self.tags.as_ref().map_or(&[][..], Tags::levels).iter().try_for_each(run)
-    }
-
-    /// As [`Layer::each_level`], to change them.
-    pub(super) fn each_level_mut(
-        &mut self,
-        run: &mut dyn FnMut(&mut RibbonFilter) -> Result<()>,
-    ) -> Result<()> {
-        self.levels.iter_mut().try_for_each(&mut *run)?;
-        self.tags.as_mut().map_or(&mut [][..], Tags::levels_mut).iter_mut().try_for_each(run)
+    /// Its levels and those of its tags, in the order of a blob.
+    pub(super) fn levels_mut(&mut self) -> impl Iterator<Item = &mut RibbonFilter> {
+        self.levels.iter_mut().chain(self.tags.iter_mut().flat_map(Tags::levels_mut))
     }
 
     /// What it says of a key that hits it.

@@ -200,29 +200,26 @@ impl Stack {
     }
 
     /// Hands all ribbon filters over the base to `run`, in the order of a blob: those of its tags, and those of the layers
-    /// and their tags. Nobody shares them yet.
+    /// and their tags.
     // No iterator, which would be copied into each caller.
-    pub(crate) fn each_level_mut(
-        &mut self,
-        run: &mut dyn FnMut(&mut RibbonFilter) -> Result<()>,
-    ) -> Result<()> {
-        if let Some(base) = self.tagging.as_mut().and_then(|tagging| tagging.base.as_mut())
-            && let Some(base) = Arc::get_mut(base)
-        {
-            base.levels_mut().iter_mut().try_for_each(&mut *run)?;
-        }
-        self.layers.iter_mut().filter_map(Arc::get_mut).try_for_each(|layer| layer.each_level_mut(run))
-    }
-
-    /// As [`Stack::each_level_mut`], to read them.
     pub(crate) fn each_level<'a>(
         &'a self,
         run: &mut dyn FnMut(&'a RibbonFilter) -> Result<()>,
     ) -> Result<()> {
-        if let Some(base) = self.base_tags() {
-            base.levels().iter().try_for_each(&mut *run)?;
+        let base = self.base_tags().map_or(&[][..], Tags::levels);
+        base.iter().try_for_each(&mut *run)?;
+        for layer in &self.layers {
+            layer.levels().iter().try_for_each(&mut *run)?;
+            layer.tags().map_or(&[][..], Tags::levels).iter().try_for_each(&mut *run)?;
         }
-        self.layers.iter().try_for_each(|layer| layer.each_level(run))
+        Ok(())
+    }
+
+    /// As [`Stack::each_level`], to give them their bytes. Nobody shares them yet.
+    pub(crate) fn levels_mut(&mut self) -> impl Iterator<Item = &mut RibbonFilter> {
+        let base = self.tagging.as_mut().and_then(|tagging| tagging.base.as_mut()).and_then(Arc::get_mut);
+        let layers = self.layers.iter_mut().filter_map(Arc::get_mut).flat_map(Layer::levels_mut);
+        base.into_iter().flat_map(Tags::levels_mut).chain(layers)
     }
 
     /// What the base says of tags, if the filter has some.
