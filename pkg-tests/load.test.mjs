@@ -73,6 +73,16 @@ test("every kind of source", async () => {
   assert.equal(calls[0][0], "https://elsewhere.example/f");
 });
 
+test("what a bundler has made of a small file is loaded without a request", async (t) => {
+  t.mock.method(globalThis, "fetch", () => assert.fail("a page's policy may forbid it"));
+  const inlined = `data:application/octet-stream;base64,${Buffer.from(blob).toString("base64")}`;
+  const { load: loadNano } = await installed("bloom-wasm/nano");
+  for (const source of [inlined, new URL(inlined), ` ${inlined}`]) assert.ok((await load(source)).equals(filter));
+  assert.deepEqual((await loadNano(inlined)).toBytes(), blob);
+  await assert.rejects(load(`${inlined}?`), { code: "network" });
+  await assert.rejects(load(inlined.slice(0, -400)), { code: "truncated" });
+});
+
 test("the Content-Length of a compressed blob is not the blob's", async () => {
   const totals = new Set();
   const loaded = await load(`${address}/gzip`, { onProgress: ({ total }) => totals.add(total) });
@@ -107,6 +117,11 @@ test("failures have their codes", async () => {
   await assert.rejects(load(`${address}/missing`), { code: "http", message: /404/ });
   await assert.rejects(load(`${address}/broken`), { code: "network" });
   await assert.rejects(load("http://127.0.0.1:1/"), { code: "network" });
+  const gone = createServer().listen(0, "127.0.0.1");
+  await once(gone, "listening");
+  const { port } = gone.address();
+  await new Promise((closed) => gone.close(closed));
+  await assert.rejects(load(`http://127.0.0.1:${port}/`), { code: "network", message: /\(ECONNREFUSED\)$/ });
   await assert.rejects(load(pathToFileURL(join(folder, "none.bloom"))), { code: "network", message: /ENOENT/ });
   await assert.rejects(load(Promise.reject(new TypeError("fetch failed"))), { code: "network" });
   const used = await fetch(`${address}/blob`);

@@ -152,6 +152,19 @@ test("hosts, adblock rules and hosts files; what is no key comes back", () => {
   ]);
 });
 
+test("a list of which no line gives a key is refused, unless onSkip tells", async () => {
+  const lines = ["http://evil[.]example/", "10.0.0.0/8"];
+  const none = { code: "invalid_key", message: /none of 2 lines/ };
+  assert.throws(() => RibbonFilter.from(lines, { profile: "url" }), none);
+  await assert.rejects(RibbonFilter.fromStream(new Response(lines.join("\n")).body, { profile: "url" }), none);
+  const skipped = [];
+  const filter = RibbonFilter.from(lines, { profile: "url", onSkip: ({ key }) => skipped.push(key) });
+  assert.deepEqual(skipped, lines);
+  assert.equal(filter.info().count, 0);
+  assert.equal(RibbonFilter.from(["# no rule yet"], { profile: "url" }).info().count, 0);
+  assert.equal(RibbonFilter.from([...lines, "evil.example"], { profile: "url" }).info().count, 1);
+});
+
 test("what is added later, and removed, is read as the list was", () => {
   // Made for more keys than it gets, to stay below its rate.
   const filter = CountingBloomFilter.from(["evil.example", ...blacklist.slice(0, 100)], { profile: "url", fpr: 1e-8 });

@@ -28,13 +28,13 @@ const ENTRIES = {
     feature: "builder",
     export: "digestlist_build",
     exports: "index",
-    limits: { wasm: 136_300, javascript: 24_800 },
+    limits: { wasm: 136_400, javascript: 25_000 },
   },
   reader: {
     feature: "reader",
     export: "filter_decode",
     exports: "reader",
-    limits: { wasm: 74_700, javascript: 20_800 },
+    limits: { wasm: 74_700, javascript: 20_950 },
   },
 };
 
@@ -51,9 +51,9 @@ const NANO = [
   [
     "everything but feeds",
     'export { FilterError, canonicalizeUrl, decode, Filter, load, urlExpressions } from "./nano.js";',
-    15_950,
+    16_100,
   ],
-  ["openFeed", 'export { openFeed } from "./nano.js";', 23_700],
+  ["openFeed", 'export { openFeed } from "./nano.js";', 23_850],
 ];
 
 /** The most that the packed package may weigh, the tool for `npx` and all. */

@@ -9,7 +9,9 @@ pub type Result<T, E = Error> = core::result::Result<T, E>;
 #[strum(serialize_all = "snake_case")]
 pub enum Error {
     /// The bytes don't start with the magic number.
-    #[error("this is not a bloom-wasm blob; is it another file, or a text-mode copy?")]
+    #[error(
+        "this is not a bloom-wasm blob; is it a page of errors, a text-mode copy, or a filter of other software?"
+    )]
     NotAFilter,
     /// The blob was written by a newer release.
     #[error("the blob has format version {version}; update bloom-wasm")]

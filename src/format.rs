@@ -261,18 +261,21 @@ impl Blob {
     /// stay.
     ///
     /// # Errors
-    /// [`Error::Incompatible`] for another profile, [`Error::Layered`] if one has layers, and those of
-    /// [`Filter::combine`]. Nothing is changed then.
+    /// [`Error::Incompatible`] for another profile, [`Error::NotMergeable`] for other kinds, [`Error::Layered`] if one has
+    /// layers, and those of [`Filter::combine`]. Nothing is changed then.
     pub fn combine(&mut self, other: &Self, union: bool) -> Result<()> {
         if self.profile != other.profile {
             return Err(Error::Incompatible);
         }
-        let other = other.stack.base_alone()?;
         // Before the base is copied, if it is shared.
-        let mergeable = |filter: &Filter| matches!(filter.kind(), Kind::Bloom | Kind::Counting);
-        if !mergeable(self.stack.base_alone()?) || !mergeable(other) {
+        if ![&*self, other]
+            .iter()
+            .all(|blob| matches!(blob.stack.base().kind(), Kind::Bloom | Kind::Counting))
+        {
             return Err(Error::NotMergeable);
         }
+        self.stack.base_alone()?;
+        let other = other.stack.base_alone()?;
         self.filter_mut().base_mut()?.combine(other, union)
     }
 

@@ -130,7 +130,7 @@ export function secretIn(options: unknown): Uint8Array | undefined {
 /** The keys, if they are iterable. Strings and bytes are refused: nobody means their characters or numbers as keys. */
 export function iterable<K>(keys: Iterable<K>): Iterable<K> {
   if (typeof keys !== "string" && !isBytes(keys) && typeof keys?.[Symbol.iterator] === "function") return keys;
-  throw new FilterError("invalid_key", `keys must be iterable, not ${typeName(keys)}`);
+  throw new FilterError("invalid_key", `keys must be an array or another iterable of keys, not ${typeName(keys)}`);
 }
 
 /**

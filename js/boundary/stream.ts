@@ -75,7 +75,9 @@ export async function readAll(
   }
 }
 
-/** A `network` error: what could not be read, and the message of the cause. */
+/** A `network` error: what could not be read, and the message of the cause. Node's says why only in its own cause. */
 export function networkError(what: string, cause: unknown): FilterError {
-  return new FilterError("network", isA(cause, Error) ? `${what}: ${cause.message}` : what, { cause });
+  if (!isA(cause, Error)) return new FilterError("network", what, { cause });
+  const { code } = Object(cause.cause);
+  return new FilterError("network", `${what}: ${cause.message}${code ? ` (${code})` : ""}`, { cause });
 }

@@ -4,6 +4,7 @@ import { DigestList, type Filter as RawFilter } from "../bloom_wasm.js";
 import { call, release } from "../boundary/call.js";
 import { asText, iterable, type Key } from "../boundary/input.js";
 import { Batch } from "../boundary/scratch.js";
+import { FilterError } from "../error.js";
 import type { Options, SkipReason } from "./options.js";
 
 /** A line that gives no key, as Rust reports it. */
@@ -18,6 +19,8 @@ interface Skipped {
 export class List {
   #options: Pick<Options, "allow" | "allowWins" | "onSkip" | "onConflict">;
   #batch: Batch;
+  /** How many lines gave no key. */
+  #skipped = 0;
 
   private constructor(
     readonly digests: DigestList,
@@ -89,6 +92,9 @@ export class List {
   /** Builds the filter of all keys. */
   build(): RawFilter {
     this.#batch.flush();
+    // Whoever has `onSkip` was told.
+    if (this.#skipped > 0 && !this.#options.onSkip && this.digests.isEmpty())
+      throw new FilterError("invalid_key", `none of ${this.#skipped} lines gives a key; onSkip tells why`);
     this.#readAllowed();
     return call(() => this.digests.build());
   }
@@ -113,6 +119,7 @@ export class List {
 
   /** Reports the lines that give no key. `keys` are those of the batch, as the caller gave them. */
   #tell(skipped: Skipped[], keys?: Key[]): void {
+    this.#skipped += skipped.length;
     for (const { index, line, reason } of skipped) this.#options.onSkip?.({ key: keys?.[index] ?? line, reason });
   }
 }

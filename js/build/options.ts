@@ -35,7 +35,7 @@ export interface ProfileOptions {
    * is looked up by. Default false.
    */
   allowWins?: boolean;
-  /** Called with each line of the lists that gives no key. */
+  /** Called with each line of the lists that gives no key. Without it, a list of nothing else throws `invalid_key`. */
   onSkip?: (skipped: { key: Key; reason: SkipReason }) => void;
   /** Called with each key that is in both lists. */
   onConflict?: (conflict: { key: Key; removed: boolean }) => void;

@@ -54,7 +54,7 @@ export async function cacheStorage(): Promise<FeedCache | null> {
 export function requireCache(cache: FeedCache | null): void {
   const methods = ["get", "put", "delete"] as const;
   if (cache === null || methods.every((method) => typeof cache?.[method] === "function")) return;
-  throw invalidParameter("cache must have get, put and delete; null = none");
+  throw invalidParameter("cache must have get, put and delete, as fileCache(folder) has; null = none");
 }
 
 /** @internal A page or a shard of a sharded filter: its number, and what was signed of it. */

@@ -59,7 +59,8 @@ export class Origin<P extends Head> {
     options: OriginOptions,
     checks: Checks,
   ): Promise<Origin<P>> {
-    if (typeof options !== "object" || options === null) throw invalidParameter("options must have publicKey");
+    if (typeof options !== "object" || options === null)
+      throw invalidParameter("options must have publicKey, or null for a feed that isn't signed");
     const { publicKey, cache, signal, fetch, maxAge = Infinity } = options;
     requireType("function", { fetch });
     requireLimit({ maxAge });

@@ -191,8 +191,9 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
 
   /**
    * The tags of all keys of a URL that are maybe present, each once. {@link matchUrl} stops at the first key; this looks up
-   * all of them, because another may have other tags. So each of them may add the tags of a false positive. Throws
-   * `wrong_profile` unless the filter was built with the profile `url`, and `wrong_kind` if it has no tags.
+   * all of them, because another may have other tags. So each of them may add the tags of a false positive. A key that
+   * was added without a tag adds none: ask {@link hasUrl}, too. Throws `wrong_profile` unless the filter was built with
+   * the profile `url`, and `wrong_kind` if it has no tags.
    */
   urlTags(url: string | URL): string[] {
     const isThere = this.hasUrl(url);

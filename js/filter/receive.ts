@@ -115,7 +115,7 @@ async function openAny(source: Source, options: OpenOptions): Promise<Opened> {
 
 /** A URL for messages. A path has no meaning to `fetch` where there is no page that it could be relative to. */
 function nameOf(url: string): string {
-  if (/^[\0- ]*[a-z][\w+.-]*:/i.test(url) || globalThis.location) return url;
+  if (/^[\0- ]*[a-z][\w+.-]*:/i.test(url) || globalThis.location) return url.slice(0, 200);
   return `${url} is no URL (for a file, pass a file: URL such as new URL("list.bloom", import.meta.url)), so it`;
 }
 
@@ -130,6 +130,10 @@ async function request(input: string | Request, options: OpenOptions): Promise<R
 
 async function fetched(input: string | Request, options: OpenOptions): Promise<Response> {
   const { signal, fetch = globalThis.fetch, cache } = options;
+  // What a bundler has made of a small file. A page's policy may forbid to fetch it.
+  const [inlined] = /^[\0- ]*data:[^,]{0,99};base64,/i.exec(String(input)) ?? [];
+  if (inlined)
+    return new Response(Uint8Array.from(atob(String(input).slice(inlined.length)), (one) => one.charCodeAt(0)));
   try {
     if (cache) return await fetch(input, { signal, cache });
   } catch (error) {

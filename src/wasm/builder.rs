@@ -356,6 +356,12 @@ impl DigestList {
         Ok(met)
     }
 
+    /// Whether no line has given a key.
+    #[wasm_bindgen(js_name = isEmpty)]
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
     /// Builds the filter. The keys are used up.
     pub fn build(&mut self) -> Result<Filter> {
         let (mut members, allowed) = (std::mem::take(&mut self.members), self.allowed.take());

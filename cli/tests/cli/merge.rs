@@ -25,8 +25,13 @@ fn merge_is_the_filter_of_both_lists() {
             text(&output.stderr).contains("smaller: ") && text(&output.stderr).contains("[incompatible]")
         );
     }
-    assert!(run(folder, &["build", "-o", "ribbon"], b"a\n").status.success());
-    let output = run(folder, &["merge", "ribbon", "ribbon", "-o", "none"], b"");
-    assert!(text(&output.stderr).contains("[not_mergeable]"), "{}", text(&output.stderr));
+    // The second has two groups of keys, and so a layer.
+    for (list, profile) in [("a\n", "raw"), ("a.example\nb.example/c/d\n", "url")] {
+        assert!(
+            run(folder, &["build", "-o", "ribbon", "--profile", profile], list.as_bytes()).status.success()
+        );
+        let output = run(folder, &["merge", "ribbon", "ribbon", "-o", "none"], b"");
+        assert!(text(&output.stderr).contains("[not_mergeable]"), "{}", text(&output.stderr));
+    }
     assert!(!folder.join("none").exists());
 }
