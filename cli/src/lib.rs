@@ -26,8 +26,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
-use commands::{apply, build, calc, check, diff, export, feed, import, info, merge, shard, verify};
+use clap::{CommandFactory, Parser, Subcommand};
+use commands::{
+    apply, build, calc, check, completions, dedupe, diff, export, feed, import, info, merge, shard, verify,
+};
 use streams::{Answer, is_closed, not_printed};
 
 pub use streams::Streams;
@@ -58,6 +60,8 @@ enum Command {
     Check(check::CheckArgs),
     Verify(verify::VerifyArgs),
     Calc(calc::CalcArgs),
+    Dedupe(dedupe::DedupeArgs),
+    Completions(completions::CompletionsArgs),
 }
 
 /// The tool.
@@ -132,6 +136,8 @@ impl Command {
             Command::Check(args) => check::run(args, streams),
             Command::Verify(args) => verify::run(args, streams),
             Command::Calc(args) => calc::run(args, streams),
+            Command::Dedupe(args) => dedupe::run(args, streams),
+            Command::Completions(args) => completions::run(args, Cli::command(), streams),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a command reads and where it prints, and what it says through its exit code. Everything that people see is printed
 //! here, escaped by `text`.
 
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 
 use anyhow::{Context, Result};
@@ -59,6 +60,18 @@ impl Streams<'_> {
     pub fn warn(&mut self, line: &str) {
         let _ = writeln!(self.err, "{}", escaped(line));
     }
+}
+
+/// Writes a line that was read, and its tags after a tab, which no tag has. Programs get it unchanged; a terminal would
+/// obey it.
+pub fn write_line(out: &mut impl Write, line: &[u8], tags: &str, terminal: bool) -> Result<()> {
+    let (shown, tags) = if terminal {
+        (escaped(&String::from_utf8_lossy(line)).into_bytes().into(), escaped(tags))
+    } else {
+        (Cow::Borrowed(line), tags.to_owned())
+    };
+    let tags = if tags.is_empty() { "\n".to_owned() } else { format!("\t{tags}\n") };
+    out.write_all(&shown).and_then(|()| out.write_all(tags.as_bytes())).map_err(not_printed)
 }
 
 /// Whoever reads standard output has closed it.

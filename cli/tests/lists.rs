@@ -1,6 +1,7 @@
 //! Lines of lists to their entries: a table of every kind of line, and any bytes.
 
 use std::io::Read;
+use std::sync::Mutex;
 
 use bloom_wasm::Profile;
 use bloom_wasm::keys::Skip::{Local, NotCheckable, Pattern};
@@ -14,9 +15,33 @@ use proptest::prelude::*;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
+/// Whoever measures memory is alone.
+static MEASURING: Mutex<()> = Mutex::new(());
+
+/// What the help and docs/tool.md say.
+#[test]
+fn dedupe_takes_the_memory_that_it_says() {
+    let _alone = MEASURING.lock().unwrap();
+    for (count, args, most) in
+        [(500_000, &["dedupe"][..], 60), (1_060_000, &["dedupe", "--fpr", "0.001"], 10)]
+    {
+        let lines: Vec<u8> = (0..count).flat_map(|i| format!("line {i}\n").into_bytes()).collect();
+        let (mut out, mut err) = (std::io::sink(), Vec::new());
+        let input = &mut &lines[..];
+        let streams = &mut Streams { input, out: &mut out, err: &mut err, terminal: false };
+        MEMORY.reset_peak_usage();
+        let before = MEMORY.current_usage();
+        assert_eq!(run([&["bloom-wasm"], args].concat(), streams), 0);
+        // The buffers of files, and what tests beside this one take, are the last megabyte.
+        let taken = MEMORY.peak_usage() - before;
+        assert!(taken < most * count + (1 << 20), "{args:?}: {taken} bytes for {count} lines");
+    }
+}
+
 /// Half a gigabyte without a line end, as it is or gzipped, takes no more memory than any list.
 #[test]
 fn a_line_without_end_is_not_held() {
+    let _alone = MEASURING.lock().unwrap();
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::copy(&mut (&b"first\n"[..]).chain(std::io::repeat(b'x').take(1 << 29)), &mut packed).unwrap();
     let packed = packed.finish().unwrap();

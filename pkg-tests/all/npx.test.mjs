@@ -196,6 +196,10 @@ const scripts = [
   "tool check ribbon.bloom < many; echo $?",
   "cat many many many many | tool check ribbon.bloom | head -n 1",
   "tool check ribbon.bloom < urls.gz",
+  "tool check url.bloom --invert < urls; tool check bloom.bloom --invert key-1; echo $?",
+  "cat urls | tool dedupe list - urls.gz many; tool dedupe < /dev/null; tool dedupe utf16; tool dedupe --fpr 2",
+  "cat many many | tool dedupe --fpr 1e-9",
+  "tool completions bash; tool completions zsh; tool completions fish; tool completions powershell; tool completions csh",
   "cat bloom.bloom | tool check - key-1",
   "tool check - < many",
   "tool check ribbon.bloom < many > /dev/full",
@@ -232,7 +236,9 @@ const scripts = [
   tool feed verify feed; cat feed/feed.json state/state.json; chmod 755 state`,
   // Only the manifest has the time, and an id of its own.
   `tool build many --shards 4 --allow allow -o sharded > out; tool check sharded < many | tail -n 3
-  tool verify sharded --members many --probes 1000; tool build list --shards 4 -o sharded; rm sharded/shards.json; tool info sharded; printf '' > out`,
+  tool verify sharded --members many --probes 1000; tool build list --shards 4 -o sharded; tool feed forget sharded --grace 1h > out
+  tool feed forget sharded --grace 0s | sed 1!d; rm sharded/shards.json; tool info sharded; tool feed forget sharded
+  printf '' > out`,
   `mkdir parts; tool shard build --shards 1 --index 0 -o parts < /dev/null
   tool shard index parts --shards 1 > out; tool check parts a; rm parts/shards.json; printf '' > out`,
   "cat bloom.bloom | tool merge - bloom.bloom -o old --json",

@@ -201,6 +201,28 @@ const README = "README.md";
 }
 
 {
+  const [filter, completions] = [take(TOOL, "Filter lines", "sh"), take(TOOL, "Completions", "sh")];
+  test("docs/tool.md: filtering lines, and completions", () => {
+    const cwd = work("lines", {
+      "urls.txt": lines("a", "new", "b"),
+      "monday.log": lines("one", "two", "one"),
+      "tuesday.log.gz": gzipSync(lines("three", "two")),
+      "huge.log": lines("x", "y", "x"),
+    });
+    shell(`printf 'a\\nb\\n' | bloom-wasm build -o seen.bloom\n${filter.split("\n")[0]}\ncat new.txt`, cwd);
+    assert.equal(readFileSync(join(cwd, "new.txt"), "utf8"), "new\n");
+    const [, exact, rate] = filter.split("\n");
+    shell(exact, cwd);
+    assert.equal(readFileSync(join(cwd, "lines.txt"), "utf8"), lines("one", "two", "three"));
+    shell(rate, cwd);
+    assert.equal(readFileSync(join(cwd, "lines.txt"), "utf8"), lines("x", "y"));
+    const folder = join(cwd, ".local/share/bash-completion/completions");
+    shell(`mkdir -p ${folder}\n${completions}`, cwd, { HOME: cwd });
+    assert.match(readFileSync(join(folder, "bloom-wasm"), "utf8"), /^complete /m);
+  });
+}
+
+{
   const code = take(LISTS, "Lists of URLs", "sh");
   test("docs/lists.md: a list of URLs", () => {
     const cwd = work("list", {

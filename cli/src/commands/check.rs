@@ -12,8 +12,7 @@ use crate::args::secret::SecretArgs;
 use crate::files::blob::{self, key_of};
 use crate::lists;
 use crate::publishing::folder::Folder;
-use crate::streams::{Answer, Streams, not_printed};
-use crate::text::escaped;
+use crate::streams::{Answer, Streams, not_printed, write_line};
 
 /// About how many bytes of lines are asked together: they stay in the processor's cache.
 const BLOCK: usize = 1 << 14;
@@ -23,7 +22,8 @@ const FOLDER_BLOCK: usize = 1 << 22;
 /// Print the keys that are maybe present
 ///
 /// Keys are URLs or passwords if the blob says so. Exits with 0 if any key is maybe present, and with 1 if all are
-/// definitely absent.
+/// definitely absent. With --invert it is the other way round: it prints what is definitely absent, and exits with 0 if
+/// anything is.
 ///
 /// If the blob has tags, those of a key follow it after a tab, with commas between them: of a URL, those of all its keys.
 ///
@@ -35,6 +35,9 @@ pub struct CheckArgs {
     /// Keys; - alone, or none, for the lines of standard input, gzipped or not
     #[arg(allow_negative_numbers = true)]
     keys: Vec<String>,
+    /// Print the keys that are definitely absent instead, also what isn't a URL where the keys are URLs
+    #[arg(long)]
+    invert: bool,
     #[command(flatten)]
     secret: SecretArgs,
 }
@@ -59,15 +62,11 @@ pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     let mut answer = Answer::No;
     let mut show = |block: &[&[u8]], answers: Vec<Option<String>>| -> Result<()> {
         for (line, tags) in block.iter().zip(answers) {
-            let Some(tags) = tags else { continue };
+            if tags.is_some() == args.invert {
+                continue;
+            }
             answer = Answer::Yes;
-            // Programs get the key unchanged.
-            let shown = terminal.then(|| escaped(&String::from_utf8_lossy(line)));
-            let shown = shown.as_ref().map_or(*line, |shown| shown.as_bytes());
-            let tags = if *terminal { escaped(&tags) } else { tags };
-            // A tab, which no tag has, so that programs find it from the end.
-            let tags = if tags.is_empty() { "\n".to_owned() } else { format!("\t{tags}\n") };
-            out.write_all(shown).and_then(|()| out.write_all(tags.as_bytes())).map_err(not_printed)?;
+            write_line(&mut out, line, &tags.unwrap_or_default(), *terminal)?;
         }
         Ok(())
     };

@@ -4,6 +4,8 @@ pub mod apply;
 pub mod build;
 pub mod calc;
 pub mod check;
+pub mod completions;
+pub mod dedupe;
 pub mod diff;
 pub mod export;
 pub mod feed;

@@ -66,24 +66,11 @@ impl Folder {
         })
     }
 
-    /// A file whose name is its hash.
-    fn read(&self, name: &str, bytes: Option<u32>) -> Result<Vec<u8>> {
-        let path = self.dir.join(name);
-        let found = read::regular(&path, bytes.map_or(LONGEST_PAGE, u64::from))?;
-        if sha256(&found) != name || bytes.is_some_and(|bytes| found.len() != bytes as usize) {
-            bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
-        }
-        Ok(found)
-    }
-
     fn entry(&mut self, shard: u32) -> Result<Entry> {
         let entries = self.sharding.entries();
         let page = shard as usize / entries;
         if !self.pages.contains_key(&page) {
-            let name = &self.shards.pages[page];
-            let bytes = self.read(name, None)?;
-            let read =
-                read_page(&bytes, entries).with_context(|| self.dir.join(name).display().to_string())?;
+            let read = read_entries(&self.dir, &self.shards.pages[page], entries)?;
             self.pages.insert(page, read);
         }
         Ok(self.pages[&page][shard as usize % entries])
@@ -95,7 +82,7 @@ impl Folder {
             let entry = self.entry(shard)?;
             let name = hex(&entry.sha256);
             let context = || self.dir.join(&name).display().to_string();
-            let bytes = self.read(&name, Some(entry.bytes))?;
+            let bytes = read_file(&self.dir, &name, Some(entry.bytes))?;
             let blob = Blob::decode_shard(bytes, self.secret.as_ref(), &self.names).with_context(context)?;
             if blob.profile() != self.sharding.profile()
                 || blob.filter().hashing() != self.sharding.hashing()
@@ -200,6 +187,33 @@ impl Folder {
             summary,
         })
     }
+}
+
+/// A file whose name is its hash.
+fn read_file(dir: &Path, name: &str, bytes: Option<u32>) -> Result<Vec<u8>> {
+    let path = dir.join(name);
+    let found = read::regular(&path, bytes.map_or(LONGEST_PAGE, u64::from))?;
+    if sha256(&found) != name || bytes.is_some_and(|bytes| found.len() != bytes as usize) {
+        bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
+    }
+    Ok(found)
+}
+
+/// The entries of a page.
+fn read_entries(dir: &Path, page: &str, entries: usize) -> Result<Vec<Entry>> {
+    let bytes = read_file(dir, page, None)?;
+    read_page(&bytes, entries).with_context(|| dir.join(page).display().to_string())
+}
+
+/// The names of all files of a sharded filter, but for its manifest.
+pub fn names(dir: &Path, shards: &ShardsPayload) -> Result<Vec<String>> {
+    // How the keys are spread doesn't depend on what they are.
+    let entries = Sharding::new(Profile::Raw, 0, shards.shards)?.entries();
+    let mut names = shards.pages.clone();
+    for page in &shards.pages {
+        names.extend(read_entries(dir, page, entries)?.iter().map(|entry| hex(&entry.sha256)));
+    }
+    Ok(names)
 }
 
 /// What a filter says of its members and of others.

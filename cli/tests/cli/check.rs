@@ -20,6 +20,42 @@ fn check_prints_what_is_maybe_present() {
     });
 }
 
+/// Every line is printed by one of the two.
+#[test]
+fn inverted_it_prints_what_is_definitely_absent() {
+    with_filter(|folder| {
+        let keys = b"good.example\nevil.example\r\n\nfine.example\nbad.example";
+        let ask = |args: &[&str], keys: &[u8]| {
+            let output = run(folder, &[&["check", "f.bloom"], args].concat(), keys);
+            (output.status.code(), text_of(output.stdout))
+        };
+        assert_eq!(ask(&[], keys), (Some(0), "evil.example\nbad.example\n".into()));
+        assert_eq!(ask(&["--invert"], keys), (Some(0), "good.example\nfine.example\n".into()));
+        assert_eq!(
+            ask(&["good.example", "evil.example", "--invert"], b""),
+            (Some(0), "good.example\n".into())
+        );
+        assert_eq!(ask(&["--invert"], b"evil.example\nbad.example\n"), (Some(1), "".into()));
+        assert_eq!(ask(&["--invert"], b""), (Some(1), "".into()));
+        let failed = run(folder, &["check", "list", "--invert", "key"], b"");
+        assert!(failed.status.code() == Some(2) && failed.stdout.is_empty());
+
+        // What is no URL is on no list of URLs. Of a filter with tags, what is absent has none.
+        let args = ["build", "-o", "f.bloom", "--profile", "url", "--tag", "bad=list"];
+        assert!(run(folder, &args, b"").status.success());
+        let urls = b"http://evil.example/a\nmailto:a@evil.example\nhttp://good.example/\n";
+        assert_eq!(ask(&[], urls), (Some(0), "http://evil.example/a\tbad\n".into()));
+        let absent = "mailto:a@evil.example\nhttp://good.example/\n";
+        assert_eq!(ask(&["--invert"], urls), (Some(0), absent.into()));
+
+        // A folder answers alike.
+        let args = ["build", "list", "--shards", "4", "-o", "sharded", "--fpr", "1e-6"];
+        assert!(run(folder, &args, b"").status.success());
+        let output = run(folder, &["check", "sharded", "--invert"], keys);
+        assert_eq!(text(&output.stdout), "good.example\nfine.example\n");
+    });
+}
+
 #[test]
 fn a_dash_is_standard_input_to_check_too() {
     with_filter(|folder| {

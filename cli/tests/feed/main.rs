@@ -1,7 +1,8 @@
-//! `feed init`, `keygen`, `publish` and `verify`. What is published is read back by the library alone: the payload from
+//! `feed init`, `keygen`, `publish`, `verify` and `forget`. What is published is read back by the library alone: the payload from
 //! the manifest, each file by its name, the deltas one after another.
 
 mod damage;
+mod forget;
 mod generations;
 mod guard;
 #[path = "../in_process/mod.rs"]

@@ -1,5 +1,6 @@
 //! `feed`: a folder of files that keeps a filter up to date. docs/feeds.md.
 
+mod forget;
 mod init;
 mod keygen;
 mod publish;
@@ -23,6 +24,7 @@ enum FeedCommand {
     Keygen(keygen::KeygenArgs),
     Publish(publish::PublishArgs),
     Verify(verify::VerifyArgs),
+    Forget(forget::ForgetArgs),
 }
 
 pub fn run(args: FeedArgs, streams: &mut Streams) -> Result<Answer> {
@@ -31,5 +33,6 @@ pub fn run(args: FeedArgs, streams: &mut Streams) -> Result<Answer> {
         FeedCommand::Keygen(args) => keygen::run(args, streams),
         FeedCommand::Publish(args) => publish::run(args, streams),
         FeedCommand::Verify(args) => verify::run(args, streams),
+        FeedCommand::Forget(args) => forget::run(args, streams),
     }
 }

@@ -1,0 +1,103 @@
+//! `feed forget`.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::files::lock::Lock;
+use crate::publishing::folder;
+use crate::publishing::manifest::{self, FeedPayload, ManifestPayload, ShardsPayload};
+use crate::streams::{Answer, Streams, unless_closed};
+use crate::text::{Row, counted, grouped};
+
+/// Delete the files of older generations from the folder of a feed or of a sharded filter
+///
+/// `publish` does that by itself for what its state knows. `build --shards` and `shard index` leave them there.
+///
+/// It deletes what has a hash for its name, isn't named by the manifest, and was written before --grace. But while the
+/// manifest itself is younger than that, it deletes nothing, because clients may still be reading the generation
+/// before. It trusts the manifest, as `check` does, and verifies no signature.
+#[derive(clap::Args)]
+pub struct ForgetArgs {
+    /// The folder
+    dir: PathBuf,
+    /// How long a generation has to be in place before the files of those before it go
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = humantime::parse_duration)]
+    grace: Duration,
+}
+
+pub fn run(args: ForgetArgs, streams: &mut Streams) -> Result<Answer> {
+    let dir = &args.dir;
+    let feed = manifest::read::<FeedPayload>(dir)?;
+    // A build takes files that are there for its own. `publish` writes all of its files anew.
+    let name = || dir.display().to_string();
+    let is_sharded = dir.join(ShardsPayload::FILE).try_exists().with_context(name)?;
+    let lock = is_sharded.then(|| Lock::new(dir.join("shards.lock"))).transpose()?;
+    let shards = manifest::read::<ShardsPayload>(dir)?;
+    ensure!(feed.is_some() || shards.is_some(), "{}: there is no feed.json or shards.json here", name());
+    let mut needed: HashSet<String> = HashSet::new();
+    let mut is_settled = true;
+    if let Some(feed) = &feed {
+        needed.extend(feed.files.iter().map(|file| file.sha256.clone()));
+        is_settled &= is_older(&dir.join(FeedPayload::FILE), args.grace)?;
+    }
+    if let Some(shards) = &shards {
+        needed.extend(folder::names(dir, shards)?);
+        is_settled &= is_older(&dir.join(ShardsPayload::FILE), args.grace)?;
+    }
+    let (mut deleted, mut young) = (Files::default(), Files::default());
+    for entry in fs::read_dir(dir).with_context(name)? {
+        let entry = entry.with_context(name)?;
+        let is_needed = |name: &str| manifest::unhex(name).is_none() || needed.contains(name);
+        if entry.file_name().to_str().is_none_or(is_needed) {
+            continue;
+        }
+        let path = entry.path();
+        let file = entry.metadata().with_context(|| path.display().to_string())?;
+        if !file.is_file() {
+            continue;
+        }
+        if is_settled && is_older(&path, args.grace)? {
+            lock.as_ref().map_or(Ok(()), Lock::check)?;
+            fs::remove_file(&path).with_context(|| path.display().to_string())?;
+            deleted.add(file.len());
+        } else {
+            young.add(file.len());
+        }
+    }
+    let grace = humantime::format_duration(args.grace);
+    let mut rows: Vec<Row> = vec![("deleted", deleted.in_words())];
+    if young.number > 0 {
+        rows.push(("kept", format!("{}, until they aren't needed for {grace}", young.in_words())));
+    }
+    unless_closed(streams.print_rows(&rows))?;
+    Ok(Answer::Yes)
+}
+
+/// Whether a file was written at least so long ago. One from the future wasn't.
+fn is_older(path: &Path, age: Duration) -> Result<bool> {
+    let written = || fs::symlink_metadata(path)?.modified();
+    let written = written().with_context(|| path.display().to_string())?;
+    Ok(SystemTime::now().duration_since(written).is_ok_and(|passed| passed >= age))
+}
+
+/// Files of older generations.
+#[derive(Default)]
+struct Files {
+    number: u64,
+    bytes: u64,
+}
+
+impl Files {
+    fn add(&mut self, bytes: u64) {
+        self.number += 1;
+        self.bytes += bytes;
+    }
+
+    fn in_words(&self) -> String {
+        format!("{} of {} bytes", counted(self.number, "file", "files"), grouped(self.bytes))
+    }
+}

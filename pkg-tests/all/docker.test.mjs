@@ -1,0 +1,54 @@
+/** Dockerfile, without Docker: what it copies is there, its command builds what it copies on, and its entry point runs. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { basename, join, relative } from "node:path";
+import { test } from "node:test";
+import { root } from "../../scripts/setup.mjs";
+
+const text = readFileSync(join(root, "Dockerfile"), "utf8");
+const steps = text
+  .split("\n")
+  .filter((line) => line && !line.startsWith("#"))
+  .map((line) => /^([A-Z]+) (.*)$/.exec(line).slice(1));
+const all = (name) => steps.filter(([step]) => step === name).map(([, rest]) => rest);
+const run = (program, ...args) => execFileSync(program, args, { cwd: root, encoding: "utf8" });
+
+test("the images are those of the toolchain, and of one Debian", () => {
+  const [build, final] = all("FROM");
+  const [, channel] = /channel = "(\d+\.\d+)/.exec(readFileSync(join(root, "rust-toolchain.toml"), "utf8"));
+  const [, version, debian] = /^rust:([\d.]+)-slim-(\w+) AS build$/.exec(build);
+  assert.equal(version, channel);
+  // What was built against a newer C library wouldn't run.
+  assert.equal(final, `debian:${debian}-slim`);
+});
+
+test(".dockerignore keeps nothing from the build that is in the repository", () => {
+  const tracked = run("git", "ls-files").trim().split("\n");
+  const patterns = readFileSync(join(root, ".dockerignore"), "utf8").trim().split("\n");
+  const names = patterns.map((pattern) => pattern.replace("**/", ""));
+  assert.deepEqual(
+    tracked.filter((path) => path.split("/").some((part) => names.includes(part))),
+    [],
+  );
+  assert.deepEqual(names, ["target", "node_modules", ".git", "dist"]);
+});
+
+test("the command builds what is copied into the image, and that is the entry point", { timeout: 1_200_000 }, () => {
+  const order = steps.map(([step]) => step);
+  assert.deepEqual(order, ["FROM", "WORKDIR", "COPY", "RUN", "FROM", "COPY", "WORKDIR", "ENTRYPOINT"]);
+  const [context, copied] = all("COPY");
+  assert.equal(context, ". .");
+  const [command] = all("RUN");
+  run("sh", "-ec", command);
+  const [home] = all("WORKDIR");
+  const [, from, to] = /^--from=build (\S+) (\S+)$/.exec(copied);
+  const built = join(root, relative(home, from));
+  const [entry, ...args] = JSON.parse(all("ENTRYPOINT")[0]);
+  assert.equal(entry, basename(built));
+  // On the PATH of Debian's images.
+  assert.equal(to, "/usr/local/bin/");
+  assert.deepEqual(args, []);
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  assert.equal(run(built, "--version"), `bloom-wasm ${version}\n`);
+});
