@@ -63,7 +63,7 @@ export function adapter(name) {
 export function workflows() {
   const text = readFileSync(new URL("../docs/feeds.md", import.meta.url), "utf8");
   const [pages, step] = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml]) => yaml);
-  const last = pages.indexOf("      - uses: actions/upload-pages-artifact");
+  const last = pages.indexOf("          pages: true\n");
   return { pages, s3: pages.slice(0, last) + step };
 }
 

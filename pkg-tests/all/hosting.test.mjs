@@ -1,25 +1,47 @@
-/** The workflow of docs/feeds.md: its script runs with a list, a live site and a cache that can be lost. */
+/**
+ * action.yml, as the workflow of docs/feeds.md and others use it: its script runs with a list, a live site and a cache
+ * that can be lost. Its inputs reach the script as variables, as the runner would set them.
+ */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createPrivateKey, createPublicKey } from "node:crypto";
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { parse } from "yaml";
 import { root } from "../../scripts/setup.mjs";
 import { folder, installed } from "../installed.mjs";
 import { memoryCache, workflows } from "../publisher.mjs";
 
-const { openFeed } = await installed("bloom-wasm/reader");
+const { decode, openFeed, openSharded } = await installed("bloom-wasm/reader");
 const tool = join(root, "target/release/bloom-wasm");
 const home = join(folder, "hosting");
 const at = (...path) => join(home, ...path);
 
-/** The script of a step. */
-function script(workflow, step) {
-  const [, block] = new RegExp(`- name: ${step}\\n[\\s\\S]*?run: \\|\\n((?: {10}.*\\n)+)`).exec(workflow);
-  return block.replace(/^ {10}/gm, "");
+const action = parse(readFileSync(join(root, "action.yml"), "utf8"));
+const making = action.runs.steps.find(({ id }) => id === "make");
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+/** What a step of a workflow gives the action, or the variables of its script. */
+function variables({ with: given, env }) {
+  const inputs = Object.fromEntries(
+    Object.entries(action.inputs).map(([name, { default: value, required }]) => {
+      assert.ok(given[name] !== undefined || !required, `${name} is missing`);
+      return [name, String(given[name] ?? value)];
+    }),
+  );
+  for (const name of Object.keys(given)) assert.ok(name in inputs, `${name} is no input`);
+  const substituted = ([name, text]) => [
+    name,
+    text.replace(/\$\{\{ inputs\.([\w-]+) \}\}/g, (_, input) => inputs[input]),
+  ];
+  return { GITHUB_ACTION_PATH: root, ...env, ...Object.fromEntries(Object.entries(making.env).map(substituted)) };
 }
+
+/** The step of a workflow's job that uses the action. */
+const using = (workflow) =>
+  parse(workflow).jobs.publish.steps.find(({ uses }) => uses?.startsWith("OWNER/bloom-wasm@"));
 
 /** Runs a script as the runner does, with programs of ours in place of those that need the network. */
 function run(source, variables) {
@@ -29,7 +51,7 @@ function run(source, variables) {
     GITHUB_OUTPUT: at("output"),
     ...variables,
   };
-  return execFileSync("bash", ["-e", "-c", source], {
+  return execFileSync("bash", ["--noprofile", "--norc", "-eo", "pipefail", "-c", source], {
     cwd: home,
     env,
     encoding: "utf8",
@@ -37,32 +59,70 @@ function run(source, variables) {
   });
 }
 
+/** Runs the action with these inputs and this environment. */
+const act = (given, env = {}) => run(making.run, variables({ with: given, env }));
+
+for (const name of ["bin", "live", "temporary"]) mkdirSync(at(name), { recursive: true });
 function program(name, source) {
   writeFileSync(at("bin", name), `#!/bin/sh\n${source}\n`);
   chmodSync(at("bin", name), 0o755);
 }
 
+program("npx", `[ "$1 $2" = "--yes bloom-wasm@${version}" ] && shift 2 && exec "${tool}" "$@"`);
+// curl ... --output FILE --url URL
+const web = at("web");
+program(
+  "curl",
+  `while [ "$1" != --output ]; do shift; done
+[ "$3" = --url ] && exec cp "${web}/\${4#https://}" "$2"`,
+);
+execFileSync(tool, ["feed", "keygen", "-o", at("feed.key")]);
+const FEED_KEY = readFileSync(at("feed.key"), "utf8").trim();
+const publicKey = createPublicKey(createPrivateKey(FEED_KEY)).export({ format: "jwk" }).x;
+for (const name of ["lists.example", "you.github.io"]) mkdirSync(join(web, name), { recursive: true });
+
+test("the action's text: no input in a script, the key no input, and steps whose actions have a version", () => {
+  assert.equal(action.runs.using, "composite");
+  for (const step of action.runs.steps) {
+    assert.doesNotMatch(step.run ?? "", /\$\{\{/);
+    if (step.uses) assert.match(step.uses, /^actions\/[\w/-]+@v\d+$/);
+    else assert.equal(step.shell, "bash");
+  }
+  assert.ok(!Object.keys(action.inputs).some((name) => /key|secret/.test(name)));
+  assert.equal(action.outputs.whole.value, "${{ steps.make.outputs.whole }}");
+  const used = using(workflows().pages);
+  assert.equal(used.uses, `OWNER/bloom-wasm@v${version}`);
+  // What is restored is what is saved.
+  const caches = action.runs.steps.filter(({ uses }) => uses?.startsWith("actions/cache/"));
+  assert.deepEqual(
+    caches.map(({ with: { path, key } }) => [path, key]),
+    Array(2).fill([caches[0].with.path, caches[0].with.key]),
+  );
+  assert.deepEqual(caches[0].with.path.trim().split("\n"), ["${{ inputs.output }}", ".bloom-wasm"]);
+  for (const { if: when } of action.runs.steps.slice(2))
+    assert.match(when, /^\$\{\{ !cancelled\(\) && .*whole == 'true' \}\}$/);
+});
+
 test("the script publishes, goes on when the cache is lost or old, and begins no other feed by itself", async () => {
-  for (const name of ["bin", "live", "temporary"]) mkdirSync(at(name), { recursive: true });
-  program("npx", `[ "$1" = bloom-wasm ] && shift && exec "${tool}" "$@"`);
-  // curl ... --output FILE URL
-  program("curl", 'while [ "$1" != --output ]; do shift; done; cp "$3" "$2"');
-  execFileSync(tool, ["feed", "keygen", "-o", at("feed.key")]);
-  const FEED_KEY = readFileSync(at("feed.key"), "utf8").trim();
-  const publicKey = createPublicKey(createPrivateKey(FEED_KEY)).export({ format: "jwk" }).x;
-  const source = script(workflows().pages, "Publish the list");
-  const publish = (hosts, FIRST = "") => {
-    writeFileSync(at("malicious.txt"), hosts.join("\n"));
-    run(source, { FEED_KEY, FIRST, LIST: at("malicious.txt"), FEED: at("live/feed.json") });
-    rmSync(at("live"), { recursive: true });
-    cpSync(at("feed/public"), at("live"), { recursive: true });
+  const live = join(web, "you.github.io/lists");
+  const step = using(workflows().pages);
+  const list = join(web, step.with.lists.replace("https://", ""));
+  assert.equal(step.with.url, "https://you.github.io/lists/feed.json");
+  const publish = (hosts, first = "") => {
+    writeFileSync(list, hosts.join("\n"));
+    act({ ...step.with, first }, { FEED_KEY });
+    rmSync(live, { recursive: true, force: true });
+    cpSync(at("public"), live, { recursive: true });
   };
+  const lose = () => ["public", ".bloom-wasm"].map((name) => rmSync(at(name), { recursive: true, force: true }));
+  const keep = (from, to) =>
+    ["public", ".bloom-wasm"].map((name) => cpSync(at(from, name), at(to, name), { recursive: true }));
   const many = Array.from({ length: 1000 }, (_, i) => `host-${i}.example`);
 
   assert.throws(() => publish(many), "without a live manifest");
-  rmSync(at("feed"), { recursive: true });
+  lose();
   publish(many, "true");
-  const feed = await openFeed(pathToFileURL(at("live/feed.json")), { publicKey, cache: null });
+  const feed = await openFeed(pathToFileURL(join(live, "feed.json")), { publicKey, cache: null });
   const { feedId } = feed.info();
   const has = async (host, generation) => {
     assert.equal(await feed.update(), true);
@@ -72,13 +132,13 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   publish([...many, "second.test"]);
   await has("second.test", 2);
   assert.equal(feed.info().files, 2);
-  cpSync(at("feed"), at("old"), { recursive: true });
+  keep("", "old");
 
   publish([...many, "third.test"]);
   await has("third.test", 3);
 
-  rmSync(at("feed"), { recursive: true });
-  cpSync(at("old"), at("feed"), { recursive: true });
+  lose();
+  keep("old", "");
   publish([...many, "fourth.test"]);
   await has("fourth.test", 4);
 
@@ -87,14 +147,16 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   assert.throws(() => publish(["one.example"]), { status: 2, stderr: /--max-removed/ });
   assert.equal(readFileSync(at("output"), "utf8"), "whole=true\n");
   // But not if the files of the manifest aren't there.
-  rmSync(at("feed"), { recursive: true });
+  lose();
   writeFileSync(at("output"), "");
   assert.throws(() => publish(["one.example"]), { stderr: /--max-removed/ });
   assert.equal(readFileSync(at("output"), "utf8"), "");
-  rmSync(at("feed"), { recursive: true });
+  lose();
   const before = Math.floor(Date.now() / 1000);
   publish([...many, "fifth.test"]);
-  const { generation } = JSON.parse(Buffer.from(JSON.parse(readFileSync(at("live/feed.json"))).payload, "base64url"));
+  const { generation } = JSON.parse(
+    Buffer.from(JSON.parse(readFileSync(join(live, "feed.json"))).payload, "base64url"),
+  );
   assert.ok(generation > before && generation <= Date.now() / 1000 + 1, `${generation} is not the clock's`);
   await has("fifth.test", generation);
   assert.equal(feed.info().files, 1, "a new base");
@@ -102,23 +164,88 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   await has("sixth.test", generation + 1);
 
   // What the host puts there unsigned is not believed.
-  const live = JSON.parse(readFileSync(at("live/feed.json")));
-  const payload = JSON.parse(Buffer.from(live.payload, "base64url"));
+  const signed = JSON.parse(readFileSync(join(live, "feed.json")));
+  const payload = JSON.parse(Buffer.from(signed.payload, "base64url"));
   payload.generation = Number.MAX_SAFE_INTEGER - 1;
   const planted = { payload: Buffer.from(JSON.stringify(payload)).toString("base64url"), signatures: [] };
-  writeFileSync(at("live/feed.json"), JSON.stringify(planted));
+  writeFileSync(join(live, "feed.json"), JSON.stringify(planted));
   publish([...many, "seventh.test"]);
   await has("seventh.test", generation + 2);
-  writeFileSync(at("live/feed.json"), JSON.stringify(planted));
-  rmSync(at("feed"), { recursive: true });
+  writeFileSync(join(live, "feed.json"), JSON.stringify(planted));
+  lose();
   assert.throws(() => publish(many), /nobody has signed it/);
-  rmSync(at("feed"), { recursive: true });
-  cpSync(at("old"), at("feed"), { recursive: true });
+  lose();
+  keep("old", "");
 
   // A second feed is begun neither by accident nor by the wrong button.
-  rmSync(at("live/feed.json"));
+  rmSync(join(live, "feed.json"));
   assert.throws(() => publish(many), /No such file/);
   assert.throws(() => publish(many, "true"), /there is the state of a feed here already/);
+
+  // The key is gone again, whatever happened.
+  assert.deepEqual(
+    readdirSync(at("temporary")).filter((name) => !name.startsWith("list-")),
+    [],
+  );
+});
+
+test("lists in the repository, and no input that becomes a command", async () => {
+  const evil = '$(touch pwned) `touch pwned`; touch pwned "';
+  mkdirSync(at("lists"), { recursive: true });
+  writeFileSync(at("lists", evil), "evil.example\n");
+  writeFileSync(at("-o"), "worse.example\n");
+  writeFileSync(join(web, "lists.example/more.txt"), "bad.example\n");
+  writeFileSync(at("output"), "");
+  const given = {
+    make: "blob",
+    lists: `lists/${evil}\n\n  -o\nhttps://lists.example/more.txt\n`,
+    output: "out $(touch pwned).bloom",
+    options: `--profile=url\n--fpr=1e-6\n--name=${evil}\n`,
+  };
+  act(given);
+  assert.equal(readFileSync(at("output"), "utf8"), "whole=true\n");
+  const filter = decode(readFileSync(at("out $(touch pwned).bloom")));
+  assert.equal(filter.info().name, evil.trim());
+  const hosts = ["evil", "worse", "bad", "good"].map((name) => filter.hasUrl(`https://${name}.example/`));
+  assert.deepEqual(hosts, [true, true, true, false]);
+  for (const url of [evil, "https://lists.example/nothing"])
+    assert.throws(() => act({ ...given, make: "feed", url, first: evil }, { FEED_KEY }));
+  assert.ok(!existsSync(at("pwned")));
+
+  for (const [wrong, words, env] of [
+    [{ make: evil }, "make is blob, feed or shards"],
+    [{ lists: " \n" }, "lists is empty"],
+    [{ make: "feed" }, "the secret key is missing"],
+    [{ make: "feed" }, "url is missing: where the live feed.json is", { FEED_KEY }],
+    [{ make: "shards" }, "url is missing: where the live shards.json is", { FEED_KEY }],
+  ]) {
+    const failed = { status: 2, stdout: `::error::${words}\n` };
+    const is = (error) => error.status === 2 && error.stdout.startsWith(failed.stdout.trim());
+    assert.throws(() => act({ ...given, ...wrong }, env), is, words);
+  }
+  assert.ok(!existsSync(at("pwned")));
+});
+
+test("a sharded filter goes on from the live one", async () => {
+  const live = join(web, "you.github.io/shards");
+  const publish = (count, first = "") => {
+    writeFileSync(at("keys.txt"), Array.from({ length: count }, (_, i) => `key-${i}\n`).join(""));
+    rmSync(at("sharded"), { recursive: true, force: true });
+    const url = "https://you.github.io/shards/shards.json";
+    act({ make: "shards", lists: "keys.txt", output: "sharded", options: "--shards=4", url, first }, { FEED_KEY });
+    rmSync(live, { recursive: true, force: true });
+    cpSync(at("sharded"), live, { recursive: true });
+  };
+  assert.throws(() => publish(100), "nothing is live");
+  publish(100, "true");
+  const sharded = await openSharded(pathToFileURL(join(live, "shards.json")), { publicKey, cache: null });
+  const { feedId } = sharded.info();
+  assert.deepEqual([await sharded.has("key-99"), await sharded.has("key-100")], [true, false]);
+  publish(101);
+  assert.equal(await sharded.update(), true);
+  assert.equal(await sharded.has("key-100"), true);
+  assert.equal(sharded.info().feedId, feedId);
+  assert.throws(() => publish(10), { stderr: /--max-removed/ });
 });
 
 test("a feed that was led astray: the way back of docs/feeds.md, step by step", async () => {
@@ -171,14 +298,18 @@ test("a feed that was led astray: the way back of docs/feeds.md, step by step", 
 
 test("the step for S3 and R2 uploads the files first, then the manifest, and deletes at last", () => {
   program("aws", 'echo "$@"');
-  const commands = run(script(workflows().s3, "Deploy"), { BUCKET: "s3://lists" }).trim().split("\n");
+  const workflow = workflows().s3;
+  assert.equal(using(workflow).with.pages, undefined);
+  const deploy = parse(workflow).jobs.publish.steps.find(({ name }) => name === "Deploy");
+  assert.equal(deploy.if, `\${{ !cancelled() && steps.${using(workflow).id}.outputs.whole == 'true' }}`);
+  const commands = run(deploy.run, { BUCKET: "s3://lists" }).trim().split("\n");
   assert.equal(commands.length, 3);
   const [files, manifest, rest] = commands;
-  assert.match(files, /^s3 sync feed\/public s3:\/\/lists .*--exclude feed.json .*max-age=31536000, immutable/);
+  assert.match(files, /^s3 sync public s3:\/\/lists .*--exclude feed.json .*max-age=31536000, immutable/);
   assert.doesNotMatch(files, /--delete/);
   assert.match(
     manifest,
-    /^s3 cp feed\/public\/feed.json s3:\/\/lists\/feed.json --cache-control public, max-age=0, s-maxage=60 /,
+    /^s3 cp public\/feed.json s3:\/\/lists\/feed.json --cache-control public, max-age=0, s-maxage=60 /,
   );
   assert.match(rest, /^s3 sync .*--exclude feed.json --delete$/);
 });

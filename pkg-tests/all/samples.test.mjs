@@ -60,6 +60,8 @@ const ELSEWHERE = [
   [/^README\.md: In a Cloudflare Worker/, "pkg-tests/all/readme.test.mjs", 'sample("In a Cloudflare Worker"'],
   [/^README\.md: In a page without/, "pkg-tests/all/readme.test.mjs", 'sample("In a page without a bundler"'],
   [/^README\.md: With a bundler/, "pkg-tests/all/readme.test.mjs", 'sample("With a bundler, and in Node"'],
+  [/^docs\/javascript\.md: From a CDN/, "pkg-tests/all/cdn.test.mjs", 'split("\\n## From a CDN\\n")'],
+  [/^examples\/extension\/README\.md: Stop the next/, "pkg-tests/all/rules.test.mjs", "## Stop the next request"],
   [/^docs\/feeds\.md: Where a client keeps it: js/, "pkg-tests/all/feed.test.mjs", '["indexedDb", "kv"]'],
   [/^docs\/feeds\.md: (GitHub Pages|S3 and R2): yaml/, "pkg-tests/all/hosting.test.mjs", "workflows()"],
   [/^examples\/spark\/README\.md: A sharded/, "pkg-tests/all/spark.test.mjs", "examples/spark/sharded.py"],
