@@ -220,7 +220,7 @@ const README = "README.md";
     assert.equal(readFileSync(join(cwd, "lines.txt"), "utf8"), lines("x", "y"));
     const folder = join(cwd, ".local/share/bash-completion/completions");
     shell(`mkdir -p ${folder}\n${completions}`, cwd, { HOME: cwd });
-    assert.match(readFileSync(join(folder, "bloom-wasm"), "utf8"), /^complete /m);
+    assert.match(readFileSync(join(folder, "bloom-wasm"), "utf8"), /^ *complete -F /m);
   });
 }
 
