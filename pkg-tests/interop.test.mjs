@@ -339,7 +339,10 @@ test("cut files give typed errors", () => {
   assert.ok(smallest.size > 20, `${smallest.size} kinds`);
   const codes = new Set();
   for (const { name, bytes, options } of smallest.values()) {
-    for (let length = 0; length < bytes.length; length++) {
+    // What flor's user puts behind the bits is anything.
+    const words = () => Math.ceil(Number(new DataView(bytes.buffer).getBigUint64(32, true)) / 64);
+    const needed = options.from === "flor" ? 48 + 8 * words() : bytes.length;
+    for (let length = 0; length < needed; length++) {
       try {
         const filter = decode(bytes.subarray(0, length), options);
         // A shorter bitmap is one that ended earlier; half a Parquet filter may be one too, of fewer blocks; and C

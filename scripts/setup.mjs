@@ -295,12 +295,11 @@ export function pythonPackages(name, packages) {
   return made(`python-${name}`, [...packages, output("python3", "--version")], fill);
 }
 
-/** Debian's folder of Go packages, which has bits-and-blooms/bloom, and the command go; undefined if one is missing. */
-export function go() {
+/** Debian's folder of Go packages, which has one of GitHub, and the command go; undefined if one is missing. */
+export function go(name, packaged) {
   const path = "/usr/share/gocode";
   const command = program("Go", "golang-go", ["go"], []);
-  const source = [join(path, "src/github.com/bits-and-blooms/bloom")];
-  return command && program("Go's bloom", "golang-github-willf-bloom-dev", [], source) && { command, path };
+  return command && program(`Go's ${name}`, packaged, [], [join(path, "src/github.com", name)]) && { command, path };
 }
 
 /** The version of the Java compiler, 17 or later; undefined if there is none. */

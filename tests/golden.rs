@@ -405,6 +405,7 @@ fn foreign() {
         (Format::PyBloomFilterMmap3, "pybloomfiltermmap3/medium/filter.bloom"),
         (Format::PyProbables, "pyprobables/medium/filter.blm"),
         (Format::Rbloom, "rbloom/medium-mmh3/filter.bin"),
+        (Format::Flor, "flor/python-medium/filter.bloom"),
     ] {
         let filter = interop::read(format, &Options::default(), &fs::read(root.join(file)).unwrap()).unwrap();
         check(&format!("foreign-{}", format.name()), filter, 0..10_000, 10_000..30_000);

@@ -550,17 +550,24 @@ fn use_filter(filter: &ForeignFilter) {
     }
 }
 
+/// The bytes before the user's data.
+fn flor_length(file: &[u8]) -> usize {
+    48 + file[32..40].iter().rev().fold(0, |bits, &byte| bits << 8 | usize::from(byte)).div_ceil(64) * 8
+}
+
 #[test]
 fn cut_and_lengthened_files() {
     let files = small_files();
     assert!(files.len() > 30, "{}", files.len());
     for file in &files {
         for length in 0..file.bytes.len() {
-            // A shorter bitmap is one of Redis's that ended earlier; half a Parquet filter may be one too, of fewer blocks.
+            // A shorter bitmap is one of Redis's that ended earlier; half a Parquet filter may be one too, of fewer blocks;
+            // and flor's user puts what they like at the end.
             match try_read(file, &file.bytes[..length]) {
                 Ok(_) => assert!(
                     matches!(file.format, Format::RedisBitmap | Format::Rbloom)
-                        || file.format == Format::ParquetSbbf && length % 32 == 0,
+                        || file.format == Format::ParquetSbbf && length % 32 == 0
+                        || file.format == Format::Flor && length >= flor_length(&file.bytes),
                     "{}: {length} bytes are enough",
                     file.name
                 ),
@@ -573,8 +580,10 @@ fn cut_and_lengthened_files() {
         for extra in [&b"\0"[..], &[255; 4], &[0; 32], &[b'7'; 100]] {
             let longer = [&file.bytes[..], extra].concat();
             if let Ok(filter) = try_read(file, &longer) {
-                let tolerant =
-                    matches!(file.format, Format::RedisBitmap | Format::Rbloom | Format::BinaryFuse);
+                let tolerant = matches!(
+                    file.format,
+                    Format::RedisBitmap | Format::Rbloom | Format::BinaryFuse | Format::Flor
+                );
                 assert!(tolerant, "{}: {} more bytes, {filter:?}", file.name, extra.len());
             }
         }
@@ -680,6 +689,14 @@ fn absurd_files_are_refused_and_take_no_memory() {
         ("2^64 - 1 keys", Format::PyProbables, none(), [&[0; 32][..], &le(&[max, 1]), &0.5_f32.to_le_bytes()].concat(), "invalid_parameter"),
         ("2^64 - 1 hashes", Format::Rbloom, none(), le(&[max, 0]), "invalid_parameter"),
         ("hashes of nothing", Format::Rbloom, none(), le(&[1]), "invalid_parameter"),
+        ("version 2", Format::Flor, none(), le(&[2, 1, 1, 1, 64, 1, 0]), "unsupported_format"),
+        ("gzip", Format::Flor, none(), [&[0x1f, 0x8b, 8, 0][..], &[0; 60]].concat(), "unsupported_format"),
+        ("2^64 - 1 bits", Format::Flor, none(), le(&[1, 1, 1, 1, max, 1, 0]), "truncated"),
+        ("2^40 bits", Format::Flor, none(), le(&[1, 1, 1, 1, 1 << 40, 1, 0]), "truncated"),
+        ("65 bits in a word", Format::Flor, none(), le(&[1, 1, 1, 1, 65, 1, 0]), "truncated"),
+        ("no bits of flor's", Format::Flor, none(), le(&[1, 1, 1, 1, 0, 1, 0]), "invalid_parameter"),
+        ("no hash of flor's", Format::Flor, none(), le(&[1, 1, 1, 0, 64, 1, 0]), "invalid_parameter"),
+        ("2^64 - 1 hashes of flor's", Format::Flor, none(), le(&[1, 1, 1, max, 64, 1, 0]), "invalid_parameter"),
     ];
     for (name, format, options, bytes, code) in files {
         let given = bytes.len();
@@ -756,7 +773,7 @@ fn rules_of_wrapped_blobs() {
         (7, &[16][..], "invalid_parameter"), // layers
         (9, &[1], "invalid_parameter"),      // a seed
         (17, &[0], "unsupported_kind"),      // schemes
-        (17, &[23], "unsupported_kind"),
+        (17, &[24], "unsupported_kind"),
         (17, &[2], "unsupported_kind"),  // Guava's, which has no such keys
         (18, &[13], "unsupported_kind"), // keys
         (18, &[0], "unsupported_kind"),

@@ -688,6 +688,13 @@ def fnv64(numbers, h=0xCBF29CE484222325):
     return h
 
 
+def fnv1(numbers):
+    h = 0xCBF29CE484222325
+    for n in numbers:
+        h = h * 0x100000001B3 & W64 ^ n
+    return h
+
+
 def mix(h, signed=False):
     """`signed`, for scheme 14: each >> keeps the sign."""
     def right(h, n):
@@ -770,7 +777,7 @@ def same(key):
 
 KEYS = [  # keys: schemes, length, x
     ((2, 3, 4, 5, 16, 20), None, same),
-    ((1, 6, 7, 8, 16, 20, 22), None, same),
+    ((1, 6, 7, 8, 16, 20, 22, 23), None, same),
     ((2, 3, 4, 5), None, lambda key: LONE.sub(b"?", key)),
     ((2, 3, 9, 10, 11, 12, 13, 14), None, lambda key: text_of(key).encode("utf-16-le", "surrogatepass")),
     ((21,), None, lambda key: text_of(key).encode("utf-32-le", "surrogatepass")),
@@ -789,7 +796,7 @@ SALT = [0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 
 class Foreign(Filter):
     def parameters(self, at):
         self.scheme, self.keys = at.get("BB")
-        known = 1 <= self.scheme <= 22 and self.keys <= 12 and self.scheme in KEYS[self.keys][0]
+        known = 1 <= self.scheme <= 23 and self.keys <= 12 and self.scheme in KEYS[self.keys][0]
         need(known, "scheme or keys", "unsupported_kind")
         self.layout, parts, note = at.get("BBH")
         self.parts = [at.get("QIH") for _ in range(parts)]
@@ -945,6 +952,12 @@ class Foreign(Filter):
             s = s * 47026247687942121848144207491837418733 + 1 & 2**128 - 1
             yield (s >> 32 & W64) % m
 
+    def scheme23(self, x, m, k):
+        p, h = 2**64 - 59, fnv1(x) % (2**64 - 59)
+        for _ in range(k):
+            h = (h * (2**64 - 1469) & W64) % p
+            yield h % m
+
 
 def units(x):
     return struct.unpack(f"<{len(x) // 2}H", x)
@@ -1010,6 +1023,7 @@ golden("foreign-parquet-sbbf", Foreign, scheme=16, keys=1, **MADE)
 golden("foreign-pybloomfiltermmap3", Foreign, scheme=20, keys=1, **MADE)
 golden("foreign-pyprobables", Foreign, scheme=21, keys=4, **MADE)
 golden("foreign-rbloom", Foreign, scheme=22, keys=1, **MADE)
+golden("foreign-flor", Foreign, scheme=23, keys=1, **MADE)
 golden("keyed-bloom", Bloom, **KEYED_42, **NAMED)
 golden("keyed-counting", Counting, **KEYED_42)
 golden("keyed-scalable", Scalable, **KEYED_42)
@@ -1183,6 +1197,7 @@ def check_hashes():
         packed = b"".join(struct.pack(form, *hash_of(bytes(range(i)), 256 - i)) for i in range(256))
         equal(hash_of(packed, 0)[0] & W32, wanted, "a murmur hash")
     equal(fnv64(b"a"), 0xAF63DC4C8601EC8C, "fnv64")
+    equal(fnv1(b"a"), 0xAF63BD4C8601B7BE, "fnv1")
     lone = "a\ud83d".encode("utf-8", "surrogatepass")
     equal(KEYS[2][2](lone), b"a?", "keys 2")
     equal(KEYS[3][2](lone + b"\xff"), b"a\0\x3d\xd8\xfd\xff", "keys 3")
@@ -1311,15 +1326,15 @@ def check_rules():
             rule("scalable", bad, (at - 1, b"\xff"))
     equal(found > 0, True, "a slice with unused bits")
     name = "foreign-go-bloom"
-    for at, change, wanted in [(17, b"\0", "unsupported_kind"), (17, b"\x17", "unsupported_kind"),
+    for at, change, wanted in [(17, b"\0", "unsupported_kind"), (17, b"\x18", "unsupported_kind"),
                                (18, b"\x0d", "unsupported_kind"), (18, b"\0", "unsupported_kind"),
                                (19, b"\x08", bad), (20, b"\0", bad), (23, u64(0), bad),
                                (35, u16(0), bad),
                                (23, u64(2**40 + 1), bad), (35, u16(1025), bad), (9, b"\1", bad), (31, u32(1208), bad),
                                (7, u16(3 | 16), bad), (7, u16(3 | 32), "secret_required")]:
         rule(name, wanted, (at, change))
-    rule(name, "unsupported_kind", (17, b"\x17"), cut=19)
-    rule(name, "truncated", (17, b"\x17"), cut=18)
+    rule(name, "unsupported_kind", (17, b"\x18"), cut=19)
+    rule(name, "truncated", (17, b"\x18"), cut=18)
     rule(name, "unsupported_kind", (18, b"\0"), cut=19)
     keyed = load(name + ".bloom")[:-8]
     keyed = keyed[:7] + u16(35) + keyed[9:17] + u64(derived(SECRET, 0)[0]) + keyed[17:]

@@ -15,7 +15,8 @@ export type ForeignFormat =
   | "filterpassword"
   | "pybloomfiltermmap3"
   | "pyprobables"
-  | "rbloom";
+  | "rbloom"
+  | "flor";
 
 /** A description of a filter: a plain object that can go into JSON. It never has the bits themselves. */
 export interface FilterInfo {

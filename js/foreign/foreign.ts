@@ -40,7 +40,7 @@ type SparkKeys = "string" | "bytes" | "long";
 
 /** A format of other software, and what its bytes don't say. */
 type Reading =
-  | { from: "go-bloom" | "redisbloom" | "npm-bloom-filters" | "filterpassword" | "pyprobables" | "rbloom" }
+  | { from: "go-bloom" | "redisbloom" | "npm-bloom-filters" | "filterpassword" | "pyprobables" | "rbloom" | "flor" }
   | {
       from: "guava";
       /** The funnel that the filter was made with. Default `utf8`. */

@@ -73,7 +73,7 @@ test("the list at the top has all sections", () => {
     [...text.matchAll(/^- \[(.*)\]\(#(.*)\)$/gm)].map(([, ...link]) => link),
     titles.map((title) => [title, anchor(title)]),
   );
-  assert.equal(titles.filter((title) => title.startsWith("From ")).length, 6);
+  assert.equal(titles.filter((title) => title.startsWith("From ")).length, 7);
 });
 
 const MINIFLARE = "miniflare@4.20260426.0"; // as in worker.test.mjs
@@ -240,6 +240,13 @@ moves("From Redis to Node", [systems.redisTools()], ({ python, js }, { path }) =
     answersOf(cwd, js[0], answers);
   }),
 );
+
+moves("From flor to Node", [systems.florOfPython()], async ({ python, js }, system) => {
+  const cwd = work("flor");
+  writeFileSync(join(cwd, "export.py"), python[0]);
+  prints("python3", ["export.py"], { cwd, env: { PYTHONPATH: system.env.PYTHONPATH } });
+  answersOf(cwd, js[0], await asked(system, "text", cwd, "list.flor"));
+});
 
 const npm = tools("bloomfilter", ["bloomfilter@1.1.0"]);
 const theirs = { missing: npm ? undefined : "npm could not install bloomfilter" };

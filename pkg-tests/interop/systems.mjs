@@ -27,23 +27,41 @@ for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.once(signal, () =>
 const command = (program, args, env = {}) => ({ program, args, env: { ...process.env, ...env } });
 const missing = (what) => ({ missing: `there is no ${what}, and it can't be installed here` });
 
-/** What Go is run with, to compile a file that imports Debian's packages. */
-export function goCommand() {
-  const found = go();
-  if (!found) return missing("Go with the package bloom (Debian: golang-go, golang-github-willf-bloom-dev)");
+/** Of Go's packages the name on GitHub and in Debian. */
+const BLOOM = ["bits-and-blooms/bloom", "golang-github-willf-bloom-dev"];
+const FLOR = ["DCSO/bloom", "golang-github-dcso-bloom-dev"];
+
+/** What Go is run with, to compile a file that imports one of Debian's packages. */
+export function goCommand([name, packaged] = BLOOM) {
+  const found = go(name, packaged);
+  if (!found) return missing(`Go with the package ${name} (Debian: golang-go, ${packaged})`);
   const cache = made("go-cache", [output(found.command, "version")], () => undefined);
   return command(found.command, [], { GO111MODULE: "off", GOPATH: found.path, GOCACHE: cache, GOFLAGS: "" });
 }
 
-export function goSystem() {
-  const { missing, program, env } = goCommand();
+/** A program of this folder, compiled with one of Debian's packages. */
+function compiledGo(file, imported) {
+  const { missing, program, env } = goCommand(imported);
   if (missing) return { missing };
-  const compiled = made("interop-go", [source("bloom.go"), output(program, "version")], (folder) =>
-    failure(program, ["build", "-o", join(folder, "bloom"), join(programs, "bloom.go")], { env }),
+  const compiled = made(`interop-${file}`, [source(file), output(program, "version")], (folder) =>
+    failure(program, ["build", "-o", join(folder, "program"), join(programs, file)], { env }),
   );
-  if (!compiled) throw new Error("bloom.go could not be compiled");
-  return command(join(compiled, "bloom"), []);
+  if (!compiled) throw new Error(`${file} could not be compiled`);
+  return command(join(compiled, "program"), []);
 }
+
+export const goSystem = () => compiledGo("bloom.go", BLOOM);
+
+export const florOfGo = () => compiledGo("dcso.go", FLOR);
+
+/** A script of this folder, with a package of PyPI. */
+function pythonSystem(file, packaged) {
+  const path = pythonPackages(file.replace(".py", ""), [packaged]);
+  if (!path) return missing(`Python with a package of PyPI: ${packaged}`);
+  return command("python3", [join(programs, file)], { PYTHONPATH: path });
+}
+
+export const florOfPython = () => pythonSystem("dcso.py", "flor==1.1.3");
 
 /** A class of this folder, compiled against jars. */
 function javaSystem(name, jar) {

@@ -13,7 +13,7 @@ pub use keys::KeyType;
 pub use scheme::{Format, Scheme};
 
 use hashes::{
-    FNV32_PRIME, FNV64, finish64, fnv32, fnv32_mix, fnv64, murmur2, murmur3_x64_128, murmur3_x86_32,
+    FNV32_PRIME, FNV64, finish64, fnv1, fnv32, fnv32_mix, fnv64, murmur2, murmur3_x64_128, murmur3_x86_32,
     murmur64a, number,
 };
 
@@ -256,6 +256,10 @@ impl ForeignFilter {
                     [x, y] = [state as u64, (state >> 64) as u64];
                     return test((state >> 32) as u64 % m);
                 }
+                Scheme::Fnv1Prime => {
+                    x = x.wrapping_mul(FLOR_G) % FLOR_M;
+                    x % m
+                }
                 _ => x % m,
             };
             x = x.wrapping_add(y);
@@ -327,6 +331,7 @@ impl ForeignFilter {
                 [half(1.0), half(2.0), 1, 1]
             }
             Scheme::Sbbf => [digest(0, key), 0, 0, 0],
+            Scheme::Fnv1Prime => [fnv1(key) % FLOR_M, 0, 0, 0],
             Scheme::Bloom12 => {
                 let h = self.mixed(key);
                 [h.rotate_left(32), h, 0, 0]
@@ -519,6 +524,10 @@ const FNV32: u32 = 0x811c_9dc5;
 
 /// The multipliers of rbloom's generator.
 const LCG: u128 = 47_026_247_687_942_121_848_144_207_491_837_418_733;
+
+/// The modulus of flor, the largest prime below 2^64, and what it multiplies by.
+const FLOR_M: u64 = 18_446_744_073_709_551_557;
+const FLOR_G: u64 = 18_446_744_073_709_550_147;
 
 /// Of a split-block Bloom filter a multiplier for each word. <https://parquet.apache.org/docs/file-format/bloomfilter/>
 const SALT: [u32; 8] =

@@ -4,8 +4,8 @@
 use super::found::{Found, READ_ONLY};
 use super::options::Options;
 use super::{
-    filterpassword, go_bloom, guava, npm_bloom_filters, npm_bloomfilter, parquet_sbbf, pybloomfiltermmap3,
-    pyprobables, rbloom, redis_bitmap, redisbloom, spark, xor,
+    filterpassword, flor, go_bloom, guava, npm_bloom_filters, npm_bloomfilter, parquet_sbbf,
+    pybloomfiltermmap3, pyprobables, rbloom, redis_bitmap, redisbloom, spark, xor,
 };
 use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
@@ -76,6 +76,7 @@ const ROWS: &[Row] = &[
     },
     Row { format: Format::PyProbables, read: pyprobables::read, reading: &[], written: None },
     Row { format: Format::Rbloom, read: rbloom::read, reading: &[], written: None },
+    Row { format: Format::Flor, read: flor::read, reading: &[], written: None },
 ];
 
 /// The row of a format.

@@ -20,6 +20,7 @@
 
 mod builder;
 mod filterpassword;
+mod flor;
 mod formats;
 mod found;
 mod go_bloom;

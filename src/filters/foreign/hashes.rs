@@ -1,7 +1,7 @@
 //! The hash functions of other software, each as that software has it. Pure functions of bytes.
 //!
-//! MurmurHash2, 64A and 3 are Austin Appleby's (<https://github.com/aappleby/smhasher>), FNV-1a is Fowler, Noll and Vo's
-//! (draft-eastlake-fnv). Where a project changed one, the function says how. Sums and products wrap. None is inlined: that
+//! MurmurHash2, 64A and 3 are Austin Appleby's (<https://github.com/aappleby/smhasher>), FNV-1 and FNV-1a are Fowler, Noll
+//! and Vo's (draft-eastlake-fnv). Where a project changed one, the function says how. Sums and products wrap. None is inlined: that
 //! would be a copy at every caller in the wasm.
 
 /// MurmurHash3_x64_128 of `key` with `suffix`, of at most 16 bytes, after it: the low word first.
@@ -115,10 +115,19 @@ pub(super) fn number(bytes: &[u8]) -> u64 {
 /// FNV-1a for 64 bits over numbers of `width` bytes each, of which every one is taken as a whole.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn fnv64(text: &[u8], width: usize, start: u64) -> u64 {
-    text.chunks(width).fold(start, |h, item| (h ^ number(item)).wrapping_mul(0x100_0000_01b3))
+    text.chunks(width).fold(start, |h, item| (h ^ number(item)).wrapping_mul(FNV64_PRIME))
 }
 
-/// Where FNV-1a starts.
+/// FNV-1 for 64 bits, which multiplies before it takes a byte.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+pub(super) fn fnv1(key: &[u8]) -> u64 {
+    key.iter().fold(FNV64, |h, &byte| h.wrapping_mul(FNV64_PRIME) ^ u64::from(byte))
+}
+
+/// The multiplier of FNV for 64 bits.
+const FNV64_PRIME: u64 = 0x100_0000_01b3;
+
+/// Where FNV-1a and FNV-1 start.
 pub(super) const FNV64: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// The 32-bit hash of the npm package `bloomfilter` up to 0.0.19, over UTF-16 code units: FNV-1a of the high byte, unless

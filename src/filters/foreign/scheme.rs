@@ -42,6 +42,8 @@ pub enum Format {
     PyProbables,
     /// Python's rbloom, hashed by mmh3.hash128, signed.
     Rbloom,
+    /// DCSO's bloom of Go, and flor of Python.
+    Flor,
 }
 
 impl Format {
@@ -100,7 +102,7 @@ impl Format {
             Format::PyProbables => &[("string", KeyType::Utf32)],
             Format::Xor | Format::BinaryFuse => &[("uint64", KeyType::Uint64)],
             Format::FilterPassword => &[("string", KeyType::Sha1)],
-            Format::GoBloom | Format::RedisBitmap | Format::RedisBloom | Format::Rbloom => {
+            Format::GoBloom | Format::RedisBitmap | Format::RedisBloom | Format::Rbloom | Format::Flor => {
                 &[("string", KeyType::Text)]
             }
         }
@@ -155,6 +157,8 @@ pub enum Scheme {
     FnvStarts = 21,
     /// `rbloom`: a generator of 128 bits, from MurmurHash3_x64_128.
     Lcg128 = 22,
+    /// `flor`: FNV-1, multiplied modulo a prime.
+    Fnv1Prime = 23,
 }
 
 impl Scheme {
@@ -185,6 +189,7 @@ impl Scheme {
             Scheme::Seeds => &[Format::PyBloomFilterMmap3],
             Scheme::FnvStarts => &[Format::PyProbables],
             Scheme::Lcg128 => &[Format::Rbloom],
+            Scheme::Fnv1Prime => &[Format::Flor],
         }
     }
 
