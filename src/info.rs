@@ -131,8 +131,9 @@ fn parameters(filter: &ForeignFilter) -> Result<Vec<(&'static str, Parameter)>> 
     if let Some((name, _)) = choice.filter(|_| format.keys().len() > 1) {
         push(&mut found, (if format == Format::Guava { "funnel" } else { "keys" }, Parameter::Text(name)))?;
     }
-    if format == Format::RedisBloom {
-        push(&mut found, ("links", Parameter::Number(parts.len() as u64)))?;
+    if format == Format::RedisBloom || parts.len() > 1 {
+        let name = if format == Format::RedisBloom { "links" } else { "filters" };
+        push(&mut found, (name, Parameter::Number(parts.len() as u64)))?;
     }
     if let [part] = parts {
         let (bits, hashes) = (Parameter::Number(part.bits), Parameter::Number(part.hashes.into()));

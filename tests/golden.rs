@@ -411,6 +411,10 @@ fn foreign() {
         check(&format!("foreign-{}", format.name()), filter, 0..10_000, 10_000..30_000);
     }
 
+    let scalable = fs::read(root.join("npm-bloom-filters/v3.0.4-scalable-medium/filter.json")).unwrap();
+    let scalable = interop::read(Format::NpmBloomFilters, &Options::default(), &scalable).unwrap();
+    check("foreign-npm-bloom-filters-scalable", scalable, 0..10_000, 10_000..30_000);
+
     // Without a file, as no filter of `key-0` and so on is in tests/interop: of the first two the keys are numbers, and
     // those of the last are `password-0` and so on.
     let none = [Format::Xor, Format::BinaryFuse, Format::FilterPassword];

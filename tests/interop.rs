@@ -625,6 +625,15 @@ fn absurd_files_are_refused_and_take_no_memory() {
     let max = u64::MAX;
     let deep =
         |open: &str, close: &str| [open.repeat(1_000_000), close.repeat(1_000_000)].concat().into_bytes();
+    const SLICE: &str = "[{\"content\":\"AA==\"}]";
+    let partitioned = |hashes: &str, m: &str, slices: &str| {
+        let numbers = format!("\"_nbHashes\":{hashes},\"_m\":{m}");
+        format!("{{\"type\":\"PartitionedBloomFilter\",{numbers},\"_filter\":{slices},\"_seed\":1}}")
+    };
+    let scalable = |seed: &str, filters: &[String]| {
+        let filters = filters.join(",");
+        format!("{{\"type\":\"ScalableBloomFilter\",\"_filters\":[{filters}],\"_seed\":{seed}}}").into_bytes()
+    };
     let files: Vec<(&str, Format, Options, Vec<u8>, &str)> = vec![
         ("no bits", Format::GoBloom, none(), words(&[0, 1, 64, 0]), "invalid_parameter"),
         ("no hash", Format::GoBloom, none(), words(&[64, 0, 64, 0]), "invalid_parameter"),
@@ -663,6 +672,22 @@ fn absurd_files_are_refused_and_take_no_memory() {
         ("1.x", Format::NpmBloomFilters, none(), b"{\"type\":\"BloomFilter\",\"_filter\":[0,1]}".into(), "unsupported_format"),
         ("4.0", Format::NpmBloomFilters, none(), b"{\"_seed\":{\"$bf$bigint\":\"1\"}}".into(), "unsupported_format"),
         ("a large seed", Format::NpmBloomFilters, none(), b"{\"type\":\"BloomFilter\",\"_size\":8,\"_nbHashes\":1,\"_filter\":{\"size\":8,\"content\":\"AA==\"},\"_seed\":9007199254740993}".into(), "invalid_parameter"),
+        ("another of its filters", Format::NpmBloomFilters, none(), b"{\"type\":\"CuckooFilter\",\"_size\":8}".into(), "unsupported_format"),
+        ("slices of 2.0", Format::NpmBloomFilters, none(), partitioned("1", "8", "[[0,1]]").into_bytes(), "unsupported_format"),
+        ("no slices", Format::NpmBloomFilters, none(), partitioned("1", "8", "[]").into_bytes(), "invalid_parameter"),
+        ("a filter inside without hashes", Format::NpmBloomFilters, none(), scalable("1", &[partitioned("1", "8", SLICE), partitioned("0", "8", "[]")]), "invalid_parameter"),
+        ("too few slices", Format::NpmBloomFilters, none(), partitioned("2", "8", SLICE).into_bytes(), "invalid_parameter"),
+        ("too short slices", Format::NpmBloomFilters, none(), partitioned("1", "9", SLICE).into_bytes(), "invalid_parameter"),
+        ("too long slices", Format::NpmBloomFilters, none(), partitioned("1", "0", SLICE).into_bytes(), "invalid_parameter"),
+        ("uneven slices", Format::NpmBloomFilters, none(), partitioned("2", "8", "[{\"content\":\"AA==\"},{\"content\":\"\"}]").into_bytes(), "invalid_parameter"),
+        ("2^64 - 1 slices", Format::NpmBloomFilters, none(), partitioned("18446744073709551615", "8", SLICE).into_bytes(), "invalid_parameter"),
+        ("2^64 - 1 bits in a slice", Format::NpmBloomFilters, none(), partitioned("1", "18446744073709551615", SLICE).into_bytes(), "invalid_parameter"),
+        ("1,025 slices", Format::NpmBloomFilters, none(), partitioned("1025", "8", &format!("[{}]", ["{\"content\":\"AA==\"}"; 1025].join(","))).into_bytes(), "invalid_parameter"),
+        ("a scalable filter of none", Format::NpmBloomFilters, none(), scalable("1", &[]), "invalid_parameter"),
+        ("a scalable filter of 256", Format::NpmBloomFilters, none(), scalable("1", &vec![partitioned("1", "8", SLICE); 256]), "invalid_parameter"),
+        ("a scalable filter of seeds", Format::NpmBloomFilters, none(), scalable("2", &[partitioned("1", "8", SLICE)]), "invalid_parameter"),
+        ("a Bloom filter inside", Format::NpmBloomFilters, none(), scalable("1", &[partitioned("1", "8", SLICE).replace("Partitioned", "")]), "unsupported_format"),
+        ("a deep scalable filter", Format::NpmBloomFilters, none(), deep("{\"_filters\":[", "]}"), "unsupported_format"),
         ("no block", Format::ParquetSbbf, none(), vec![], "invalid_parameter"),
         ("2^31 - 32 bytes", Format::ParquetSbbf, none(), [&[0x15, 0xc0, 0xff, 0xff, 0xff, 0x0f, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0][..], &[0; 64]].concat(), "truncated"),
         ("an endless number", Format::ParquetSbbf, none(), [&[0x15][..], &[255; 40]].concat(), "invalid_parameter"),
@@ -773,7 +798,7 @@ fn rules_of_wrapped_blobs() {
         (7, &[16][..], "invalid_parameter"), // layers
         (9, &[1], "invalid_parameter"),      // a seed
         (17, &[0], "unsupported_kind"),      // schemes
-        (17, &[24], "unsupported_kind"),
+        (17, &[25], "unsupported_kind"),
         (17, &[2], "unsupported_kind"),  // Guava's, which has no such keys
         (18, &[13], "unsupported_kind"), // keys
         (18, &[0], "unsupported_kind"),

@@ -781,7 +781,7 @@ KEYS = [  # keys: schemes, length, x
     ((2, 3, 4, 5), None, lambda key: LONE.sub(b"?", key)),
     ((2, 3, 9, 10, 11, 12, 13, 14), None, lambda key: text_of(key).encode("utf-16-le", "surrogatepass")),
     ((21,), None, lambda key: text_of(key).encode("utf-32-le", "surrogatepass")),
-    ((15,), None, surrogates),
+    ((15, 24), None, surrogates),
     ((2, 3, 16), 4, same),
     ((2, 3, 4, 5, 16), 8, same),
     ((17, 18), 8, same),
@@ -796,7 +796,7 @@ SALT = [0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 
 class Foreign(Filter):
     def parameters(self, at):
         self.scheme, self.keys = at.get("BB")
-        known = 1 <= self.scheme <= 23 and self.keys <= 12 and self.scheme in KEYS[self.keys][0]
+        known = 1 <= self.scheme <= 24 and self.keys <= 12 and self.scheme in KEYS[self.keys][0]
         need(known, "scheme or keys", "unsupported_kind")
         self.layout, parts, note = at.get("BBH")
         self.parts = [at.get("QIH") for _ in range(parts)]
@@ -807,10 +807,10 @@ class Foreign(Filter):
     def rules(self, parts, note):
         scheme = self.scheme
         need(not self.flags & (LAYERS | KEYED), "layers or a secret")
-        need(self.seed == 0 or scheme in (5, 15, 17, 18, 19), "seed")
+        need(self.seed == 0 or scheme in (5, 15, 17, 18, 19, 24), "seed")
         need(self.profile == RAW or not 6 <= self.keys <= 11, "profile of numbers")
         need(self.layout <= (7 if scheme == 1 else 0), "layout")
-        need(parts >= 1 if scheme in (7, 8) else parts == 1, "parts")
+        need(parts >= 1 if scheme in (7, 8, 24) else parts == 1, "parts")
         need(all(1 <= m <= 2**40 and 1 <= k <= 1024 for m, b, k in self.parts) and self.size < 2**32, "a part")
         m, b, k = self.parts[0]
         need(note in {1: (0, 8), 7: (8 + 33 * parts,), 8: (8 + 33 * parts,), 20: (4 * k,)}.get(scheme, (0,)), "note")
@@ -828,6 +828,9 @@ class Foreign(Filter):
             self.l = (n - m) // 2
             need(n == 3 * m if scheme == 17 else
                  n > m and (n - m) % 2 == 0 and self.l.bit_count() == 1 and m % self.l == 0, "fingerprints")
+
+        if scheme == 24:
+            need(all(m % k == 0 and b == k * ceil_div(m, 8 * k) for m, b, k in self.parts), "slices")
 
     def fill(self, payload):
         at = Cursor(payload)
@@ -923,8 +926,16 @@ class Foreign(Filter):
     scheme14 = scheme13
 
     def scheme15(self, x, m, k):
-        a, b = (xxhash.xxh64_intdigest(x, int(float(i64(self.seed)) + n or 1234567890) & W32) & W32 for n in (1, 2))
+        a, b = self.halves(x)
         return ((a + i * b + (i**3 - i) // 6) % m for i in range(k))
+
+    def scheme24(self, x, m, k):
+        a, b = self.halves(x)
+        s = m // k
+        return (8 * ceil_div(s, 8) * i + (a + i * b + (i**3 - i) // 6) % s for i in range(k))
+
+    def halves(self, x):
+        return (xxhash.xxh64_intdigest(x, int(float(i64(self.seed)) + n or 1234567890) & W32) & W32 for n in (1, 2))
 
     def scheme16(self, x, m, k):
         h = xxhash.xxh64_intdigest(x, 0)
@@ -1019,6 +1030,7 @@ golden("foreign-redis-bitmap", Foreign, scheme=6, keys=1, seed=0)
 golden("foreign-redisbloom", Foreign, scheme=7, keys=1, seed=0, profile=PASSWORD, options=4)
 golden("foreign-npm-bloomfilter", Foreign, scheme=9, keys=3, **MADE)
 golden("foreign-npm-bloom-filters", Foreign, scheme=15, keys=5, **{**MADE, "seed": None})
+golden("foreign-npm-bloom-filters-scalable", Foreign, scheme=24, keys=5, **{**MADE, "seed": 78187493520})
 golden("foreign-parquet-sbbf", Foreign, scheme=16, keys=1, **MADE)
 golden("foreign-pybloomfiltermmap3", Foreign, scheme=20, keys=1, **MADE)
 golden("foreign-pyprobables", Foreign, scheme=21, keys=4, **MADE)
@@ -1326,15 +1338,15 @@ def check_rules():
             rule("scalable", bad, (at - 1, b"\xff"))
     equal(found > 0, True, "a slice with unused bits")
     name = "foreign-go-bloom"
-    for at, change, wanted in [(17, b"\0", "unsupported_kind"), (17, b"\x18", "unsupported_kind"),
+    for at, change, wanted in [(17, b"\0", "unsupported_kind"), (17, b"\x19", "unsupported_kind"),
                                (18, b"\x0d", "unsupported_kind"), (18, b"\0", "unsupported_kind"),
                                (19, b"\x08", bad), (20, b"\0", bad), (23, u64(0), bad),
                                (35, u16(0), bad),
                                (23, u64(2**40 + 1), bad), (35, u16(1025), bad), (9, b"\1", bad), (31, u32(1208), bad),
                                (7, u16(3 | 16), bad), (7, u16(3 | 32), "secret_required")]:
         rule(name, wanted, (at, change))
-    rule(name, "unsupported_kind", (17, b"\x18"), cut=19)
-    rule(name, "truncated", (17, b"\x18"), cut=18)
+    rule(name, "unsupported_kind", (17, b"\x19"), cut=19)
+    rule(name, "truncated", (17, b"\x19"), cut=18)
     rule(name, "unsupported_kind", (18, b"\0"), cut=19)
     keyed = load(name + ".bloom")[:-8]
     keyed = keyed[:7] + u16(35) + keyed[9:17] + u64(derived(SECRET, 0)[0]) + keyed[17:]

@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { root } from "../../scripts/setup.mjs";
 import { installed } from "../installed.mjs";
 import { listed, randomKeys, randomly } from "../interop/keys.mjs";
@@ -130,6 +131,14 @@ const SYSTEMS = {
     format: "flor",
     cases: [{ kind: "text", scheme: "text", onlyTheirs: true }],
   },
+  "bloom-filters of npm": {
+    system: systems.bloomFiltersSystem,
+    format: "npm-bloom-filters",
+    cases: [
+      { kind: "text", scheme: "text BloomFilter", onlyTheirs: true },
+      { kind: "text", scheme: "text PartitionedBloomFilter", onlyTheirs: true },
+    ],
+  },
   "DCSO's bloom of Go": {
     system: systems.florOfGo,
     format: "flor",
@@ -202,6 +211,32 @@ for (const [name, { system, using = (use) => use(), format, cases }] of Object.e
         assert.ok(bytesOf("theirs").equals(made.toForeign()));
         made.free();
       });
+    }
+  });
+}
+
+{
+  const { missing, path } = systems.bloomFilters();
+  const skip = missing && skipped("interop, ScalableBloomFilter", missing);
+  // It counts all its bits before it adds a key, so there are fewer.
+  test("ScalableBloomFilter of npm, from one filter to many", { skip }, async () => {
+    const { ScalableBloomFilter } = (await import(pathToFileURL(path).href)).default;
+    const { decode } = await installed();
+    const { own } = lists.text;
+    for (const [count, size] of [
+      [0, 8],
+      [9, 8],
+      [100, 1],
+      [3000, 300],
+    ]) {
+      const theirs = ScalableBloomFilter.create(size, FPR);
+      for (const key of own.slice(0, count)) theirs.add(key);
+      const filter = decode(theirs.saveAsJSON(), { from: "npm-bloom-filters" });
+      const asked = [...own.slice(0, count), ...own.slice(-3000)];
+      const wrong = asked.filter((key) => filter.has(key) !== theirs.has(key));
+      assert.deepEqual(wrong, [], `of ${count} keys, for ${size}`);
+      assert.ok(filter.hasAll(own.slice(0, count)));
+      assert.equal(filter.info().foreign.filters ?? 1, theirs._filters.length);
     }
   });
 }

@@ -5,14 +5,14 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { root, installed as tools } from "../../scripts/setup.mjs";
+import { root } from "../../scripts/setup.mjs";
 import { folder, installed } from "../installed.mjs";
 import { shell } from "../interop/docs.mjs";
+import { bloomFilters } from "../interop/systems.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
 const { BloomFilter, decode } = await installed();
@@ -540,13 +540,12 @@ function feed(title, publishing, following, ends) {
 
 {
   const code = take(MOVING, "From the npm package bloom-filters", "js");
-  const npm = tools("bloom-filters", ["bloom-filters@3.0.4"]);
-  const missing = npm ? undefined : "npm could not install bloom-filters";
+  const { missing, path } = bloomFilters();
   test("docs/moving.md: from the npm package bloom-filters", {
     skip: missing && skipped("docs/moving.md, bloom-filters", missing),
   }, async () => {
     // Imported as it stands, but from where it is installed.
-    const theirs = pathToFileURL(createRequire(join(npm, "user.cjs")).resolve("bloom-filters")).href;
+    const theirs = pathToFileURL(path).href;
     const there = code.replace('"bloom-filters"', JSON.stringify(theirs));
     const { list } = await js(there, work("bloom-filters"), {}, "export { list };");
     assert.deepEqual([list.has("evil.example"), list.has("good.example")], [true, false]);

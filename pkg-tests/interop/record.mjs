@@ -13,33 +13,53 @@ import * as systems from "./systems.mjs";
 
 const root = fileURLToPath(new URL("../../tests/interop", import.meta.url));
 
-/** Each format: the software for people, and its cases: their scheme, the file, whose keys, for how many, the rate. */
+/** Whose keys the cases below take, by the last word of their names. */
+const LIKE = {
+  small: "pybloomfiltermmap3/small",
+  lengths: "pybloomfiltermmap3/lengths",
+  medium: "pybloomfiltermmap3/medium",
+  unicode: "pybloomfiltermmap3/unicode",
+  surrogates: "npm-bloom-filters/v3.0.4-lone-surrogates",
+};
+
+/** The cases of a program: each a name, how many keys it is for, the rate, and what the scheme has after the keys' form. */
+const made = (system, file, cases) =>
+  cases.map(([id, count, fpr, scheme = ""]) => {
+    return { system, file, id, count, fpr, scheme, keys: LIKE[/[a-z]+$/.exec(id)[0]] };
+  });
+
+/** Each format: the software for people, and its cases. */
 const FORMATS = {
   flor: {
     software: "Python flor 1.1.3, Go github.com/DCSO/bloom 0.2.4",
     cases: [
-      { id: "python-small", system: systems.florOfPython, keys: "pybloomfiltermmap3/small", count: 40, fpr: 0.05 },
-      { id: "python-lengths", system: systems.florOfPython, keys: "pybloomfiltermmap3/lengths", count: 80, fpr: 0.02 },
-      { id: "python-one-bit", system: systems.florOfPython, keys: "pybloomfiltermmap3/small", count: 1, fpr: 0.5 },
-      { id: "python-two-words", system: systems.florOfPython, keys: "pybloomfiltermmap3/small", count: 25, fpr: 0.085 },
-      {
-        id: "python-medium",
-        system: systems.florOfPython,
-        keys: "pybloomfiltermmap3/medium",
-        count: 10_001,
-        fpr: 0.01,
-      },
-      { id: "go-small", system: systems.florOfGo, keys: "pybloomfiltermmap3/small", count: 32, fpr: 0.05 },
-      {
-        id: "go-data",
-        system: systems.florOfGo,
-        keys: "pybloomfiltermmap3/small",
-        count: 77,
-        fpr: 1e-6,
-        with: "more: data",
-      },
-      { id: "go-unicode", system: systems.florOfGo, keys: "pybloomfiltermmap3/unicode", count: 10_000, fpr: 0.05 },
-    ].map((each) => ({ ...each, file: "filter.bloom", scheme: each.with ?? "" })),
+      ...made(systems.florOfPython, "filter.bloom", [
+        ["python-small", 40, 0.05],
+        ["python-lengths", 80, 0.02],
+        ["python-one-bit-small", 1, 0.5],
+        ["python-two-words-small", 25, 0.085],
+        ["python-medium", 10_001, 0.01],
+      ]),
+      ...made(systems.florOfGo, "filter.bloom", [
+        ["go-small", 32, 0.05],
+        ["go-data-small", 77, 1e-6, "more: data"],
+        ["go-unicode", 10_000, 0.05],
+      ]),
+    ],
+  },
+  "npm-bloom-filters": {
+    cases: made(systems.bloomFiltersSystem, "filter.json", [
+      ["v3.0.4-partitioned-small", 40, 0.05, "PartitionedBloomFilter"],
+      ["v3.0.4-partitioned-lengths", 71, 0.003, "PartitionedBloomFilter"],
+      ["v3.0.4-partitioned-seed-negative-small", 35, 0.1, "PartitionedBloomFilter -2"],
+      ["v3.0.4-partitioned-one-slice-small", 40, 0.5, "PartitionedBloomFilter"],
+      ["v3.0.4-partitioned-unicode", 10_000, 0.05, "PartitionedBloomFilter"],
+      ["v3.0.4-partitioned-lone-surrogates", 30, 0.01, "PartitionedBloomFilter"],
+      ["v3.0.4-scalable-small", 8, 0.05, "ScalableBloomFilter"],
+      ["v3.0.4-scalable-seeded-lengths", 5, 0.01, "ScalableBloomFilter 42"],
+      ["v3.0.4-scalable-not-grown-small", 100, 0.05, "ScalableBloomFilter"],
+      ["v3.0.4-scalable-medium", 4000, 0.01, "ScalableBloomFilter"],
+    ]),
   },
 };
 
@@ -59,8 +79,8 @@ if (!cases) throw new Error(`the name of a format is needed: ${Object.keys(FORMA
 const folder = join(root, name);
 mkdirSync(folder, { recursive: true });
 const work = mkdtempSync(join(tmpdir(), "bloom-wasm-record-"));
-const made = [];
-for (const { id, system, scheme, file, keys, count, fpr, params = {} } of cases) {
+const recorded = [];
+for (const { id, system, scheme, file, keys, count, fpr } of cases) {
   const { missing, ...program } = system();
   if (missing) throw new Error(missing);
   const from = join(root, dirname(keys));
@@ -90,10 +110,10 @@ for (const { id, system, scheme, file, keys, count, fpr, params = {} } of cases)
   answers.splice(0, probes.length);
   writeFileSync(join(folder, id, "probes.tsv"), rows.join(""));
   if (member.file) writeFileSync(join(folder, id, "members.txt"), `${members.join("\n")}\n`);
-  made.push({
+  recorded.push({
     id,
     blob: `${id}/${file}`,
-    params: { count, fpr, ...params },
+    params: { count, fpr, ...(scheme && { scheme }) },
     key_encoding: like.key_encoding,
     members: member.file ? [{ file: `${id}/members.txt` }] : [member],
     member_count: members.length,
@@ -110,6 +130,6 @@ const path = join(folder, "manifest.json");
 const there = existsSync(path)
   ? json(path)
   : { schema: 1, system: name, software, provenance: "pkg-tests/interop/record.mjs" };
-const others = (there.cases ?? []).filter(({ id }) => !made.some((one) => one.id === id));
-writeFileSync(path, `${JSON.stringify({ ...there, cases: [...others, ...made] }, undefined, 1)}\n`);
-console.log(`${folder}: ${made.length} cases`);
+const others = (there.cases ?? []).filter(({ id }) => !recorded.some((one) => one.id === id));
+writeFileSync(path, `${JSON.stringify({ ...there, cases: [...others, ...recorded] }, undefined, 1)}\n`);
+console.log(`${folder}: ${recorded.length} cases`);

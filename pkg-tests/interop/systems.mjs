@@ -10,12 +10,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { buffer } from "node:stream/consumers";
-import { failure, go, guava, java, made, output, pythonPackages, redis } from "../../scripts/setup.mjs";
+import { failure, go, guava, installed, java, made, output, pythonPackages, redis } from "../../scripts/setup.mjs";
 
 const programs = import.meta.dirname;
 const source = (name) => readFileSync(join(programs, name), "utf8");
@@ -59,6 +60,20 @@ function pythonSystem(file, packaged) {
   const path = pythonPackages(file.replace(".py", ""), [packaged]);
   if (!path) return missing(`Python with a package of PyPI: ${packaged}`);
   return command("python3", [join(programs, file)], { PYTHONPATH: path });
+}
+
+const BLOOM_FILTERS = "bloom-filters@3.0.4";
+
+/** Where the npm package bloom-filters is, to import it; or why it isn't there. */
+export function bloomFilters() {
+  const modules = installed("bloom-filters", [BLOOM_FILTERS]);
+  if (!modules) return missing(`package of npm: ${BLOOM_FILTERS}`);
+  return { path: createRequire(join(modules, "user.cjs")).resolve("bloom-filters") };
+}
+
+export function bloomFiltersSystem() {
+  const { missing, path } = bloomFilters();
+  return missing ? { missing } : command(process.execPath, [join(programs, "bloom-filters.mjs"), path]);
 }
 
 export const florOfPython = () => pythonSystem("dcso.py", "flor==1.1.3");

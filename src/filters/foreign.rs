@@ -91,9 +91,15 @@ impl ForeignFilter {
         let first = filter.parts.first().map_or(0, |part| usize::from(part.hashes));
         let several = filter.parts.len() > 1;
         let redisbloom = matches!(scheme, Scheme::Murmur64A | Scheme::Murmur2);
+        let grows = redisbloom || scheme == Scheme::Xxh32Slices;
         let seeded = matches!(
             scheme,
-            Scheme::Spark2 | Scheme::Xxh32Pair | Scheme::Xor | Scheme::BinaryFuse | Scheme::Bloom12
+            Scheme::Spark2
+                | Scheme::Xxh32Pair
+                | Scheme::Xxh32Slices
+                | Scheme::Xor
+                | Scheme::BinaryFuse
+                | Scheme::Bloom12
         );
         let noted = match scheme {
             Scheme::Go => filter.go_length_holds(),
@@ -104,7 +110,7 @@ impl ForeignFilter {
         let holds = layout < if scheme == Scheme::Go { 8 } else { 1 }
             && (seeded || seed == 0)
             && !filter.parts.is_empty()
-            && (!several || redisbloom)
+            && (!several || grows)
             && filter.parts.iter().all(|part| shape_holds(scheme, part))
             && total <= u64::from(u32::MAX)
             && noted;
@@ -256,6 +262,10 @@ impl ForeignFilter {
                     [x, y] = [state as u64, (state >> 64) as u64];
                     return test((state >> 32) as u64 % m);
                 }
+                Scheme::Xxh32Slices => {
+                    let slice = m / u64::from(part.hashes);
+                    i * slice.next_multiple_of(8) + x % slice
+                }
                 Scheme::Fnv1Prime => {
                     x = x.wrapping_mul(FLOR_G) % FLOR_M;
                     x % m
@@ -321,7 +331,7 @@ impl ForeignFilter {
                 let a = fnv32(key, FNV32, signed);
                 [sign(a), sign(fnv32_mix(a.wrapping_mul(FNV32_PRIME), signed)), 0, 0]
             }
-            Scheme::Xxh32Pair => {
+            Scheme::Xxh32Pair | Scheme::Xxh32Slices => {
                 let half = |add: f64| {
                     // The seed is a number of JavaScript's. 0 counts as none given, and of others 32 bits do.
                     let seed = self.seed() as i64 as f64 + add;
@@ -508,6 +518,10 @@ fn shape_holds(scheme: Scheme, part: &Part) -> bool {
             Scheme::Spark1 | Scheme::Spark2 => whole && bytes % 8 == 0,
             Scheme::Sbbf => hashes == 8 && whole && bytes % 32 == 0,
             Scheme::Bloom12 => hashes == 8 && whole && bytes % 8 == 0,
+            Scheme::Xxh32Slices => {
+                let k = u64::from(hashes);
+                bits % k == 0 && u64::from(bytes) == k * (bits / k).div_ceil(8)
+            }
             Scheme::Xor => width && all == 3 * bits && u64::from(bytes) * 8 == all * u64::from(hashes),
             Scheme::BinaryFuse => {
                 width

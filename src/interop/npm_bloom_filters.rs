@@ -1,62 +1,127 @@
-//! `npm-bloom-filters`: the npm package `bloom-filters`, 2.x and 3.x, <https://github.com/Callidon/bloom-filters>:
+//! `npm-bloom-filters`: what `saveAsJSON` gives of three filters of the npm package `bloom-filters`, 3.x, and of the first
+//! in 2.x too, <https://github.com/Callidon/bloom-filters>:
 //!
 //! ```text
 //! {"type":"BloomFilter","_size":s,"_nbHashes":k,"_filter":{"size":8 ceil(s/8),"content":base64},"_seed":seed}
+//! {"type":"PartitionedBloomFilter","_nbHashes":k,"_m":m,"_filter":[k times {"size":...,"content":base64}],"_seed":seed}
+//! {"type":"ScalableBloomFilter","_filters":[a PartitionedBloomFilter or more],"_seed":seed}
 //! ```
 //!
-//! 1.x has an array of 0 and 1 for a filter, doesn't say by which of two ways it hashed, and isn't read; nor is 4.0, with other
-//! positions for the same seed, which it writes as a text.
+//! 1.x and the other filters of 2.x have arrays of 0 and 1, and aren't read: 1.x doesn't say by which of two ways it hashed.
+//! Nor is 4.0, with other positions for the same seed, which it writes as a text.
 
-use super::found::Found;
+use super::found::{Found, part};
 use super::json::from_base64;
 use super::options::Options;
 use crate::error::Result;
 use crate::fields::Cursor;
 use crate::filters::foreign::Scheme;
+use crate::vectors::{append, push};
 
-const ONLY: &str = "of bloom-filters, only its BloomFilter of 2.x and 3.x is supported";
+const ONLY: &str =
+    "of bloom-filters, only BloomFilter, PartitionedBloomFilter and ScalableBloomFilter are supported";
+const BITS: &str = "a filter must have a _seed, and as many filters, bit sets and bits as it says";
+const ARRAYS: &str = "bloom-filters 1.x, and arrays of 0 and 1, aren't supported";
+
+const KINDS: [&[u8]; 3] = [b"BloomFilter", b"PartitionedBloomFilter", b"ScalableBloomFilter"];
 
 pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
-    let (mut named, mut size, mut hashes, mut seed, mut content) = (false, None, None, None, None);
+    let mut found = Found {
+        scheme: Scheme::Xxh32Slices,
+        layout: 0,
+        seed: NO_SEED,
+        parts: Vec::new(),
+        note: Vec::new(),
+        bytes: Vec::new(),
+    };
     file.begin_text();
+    object(file, &mut found, true);
+    file.end_text();
+    Ok(found)
+}
+
+/// What no seed is.
+const NO_SEED: u64 = 1 << 63;
+
+/// Reads a filter's object: any, or one that is inside of another.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+fn object(file: &mut Cursor, found: &mut Found, outside: bool) {
+    let (mut kind, mut size, mut m, mut hashes) = (Vec::new(), 0, 0, 0);
+    let start = found.bytes.len();
+    // How many sets of bits there are, and the bytes of each.
+    let (mut sets, mut length) = (0, 0);
     let mut first = true;
     while let Some(name) = file.member(&mut first) {
         let value = file.peek();
         match name.as_slice() {
-            b"type" => named = file.string() == b"BloomFilter",
-            b"_size" => size = Some(file.unsigned()),
-            b"_nbHashes" => hashes = Some(file.unsigned()),
+            b"type" => kind = file.string(),
+            b"_size" => size = file.unsigned(),
+            b"_m" => m = file.unsigned(),
+            b"_nbHashes" => hashes = file.unsigned(),
             b"_seed" if value == Some(b'{') => file.unsupported("bloom-filters 4.0 isn't supported"),
-            b"_seed" => seed = Some(file.signed()),
-            b"_filter" if value == Some(b'[') && named => {
-                file.unsupported("bloom-filters 1.x isn't supported")
+            b"_seed" => {
+                let seed = file.signed();
+                // Beyond, JavaScript's numbers aren't whole ones any more.
+                let whole = seed.unsigned_abs() <= 1 << 53;
+                let agrees = found.seed == NO_SEED || found.seed == seed as u64;
+                file.rule(whole && agrees, "_seed must be one whole number from -2^53 to 2^53");
+                found.seed = seed as u64;
             }
-            // Another of its filters, or the type comes later.
-            b"_filter" if value == Some(b'[') => file.unsupported(ONLY),
-            b"_filter" => {
+            b"_filter" if value == Some(b'[') => {
                 let mut first = true;
-                while let Some(name) = file.member(&mut first) {
-                    if name == b"content" {
-                        let text = file.string();
-                        content = Some(file.keep(from_base64(&text)).0);
-                    } else {
-                        file.skip();
-                    }
+                while file.item(&mut first) {
+                    bit_set(file, found, &mut sets, &mut length);
+                }
+            }
+            b"_filter" => bit_set(file, found, &mut sets, &mut length),
+            b"_filters" if outside => {
+                let mut first = true;
+                while file.item(&mut first) {
+                    object(file, found, false);
                 }
             }
             _ => file.skip(),
         }
     }
-    file.end_text();
-    if !named {
+    let kind = KINDS.iter().position(|known| *known == kind);
+    if kind.is_none() || !outside && kind != Some(1) {
         file.unsupported(ONLY);
     }
-    let rule = "the JSON must have _size, _nbHashes, _filter and _seed";
-    file.rule(size.is_some() && hashes.is_some() && seed.is_some() && content.is_some(), rule);
-    let (size, seed, content) = (size.unwrap_or(0), seed.unwrap_or(0), content.unwrap_or_default());
-    // Beyond, JavaScript's numbers aren't whole ones any more.
-    file.rule(seed.unsigned_abs() <= 1 << 53, "_seed must be a whole number from -2^53 to 2^53");
-    file.rule(content.len() as u64 == size.div_ceil(8), "content must have _size bits");
-    let found = Found::single(Scheme::Xxh32Pair, size, hashes.unwrap_or(0), content)?;
-    Ok(Found { seed: seed as u64, ..found })
+    if kind == Some(0) {
+        found.scheme = Scheme::Xxh32Pair;
+        m = size;
+    }
+    let needed = [1, hashes, 0][kind.unwrap_or(2)];
+    if kind != Some(2) {
+        file.rule(sets == needed && length as u64 == m.div_ceil(8), BITS);
+        let part = part(m.saturating_mul(sets), (found.bytes.len() - start) as u64, hashes);
+        if let Some(part) = file.keep(part.map(Some)) {
+            file.keep(push(&mut found.parts, part));
+        }
+    }
+    let whole = found.seed != NO_SEED && (1..=255).contains(&found.parts.len());
+    file.rule(whole && sets == needed, BITS);
+}
+
+/// Reads a set of bits, one of so many, all of one length in bytes.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+fn bit_set(file: &mut Cursor, found: &mut Found, sets: &mut u64, length: &mut usize) {
+    if file.peek().is_some_and(|value| value != b'{') {
+        file.unsupported(ARRAYS);
+    }
+    let start = found.bytes.len();
+    let mut first = true;
+    while let Some(name) = file.member(&mut first) {
+        if name == b"content" {
+            let text = file.string();
+            let (bytes, _) = file.keep(from_base64(&text));
+            file.keep(append(&mut found.bytes, &bytes));
+        } else {
+            file.skip();
+        }
+    }
+    let its = found.bytes.len() - start;
+    file.rule(*sets == 0 || its == *length, BITS);
+    *sets += 1;
+    *length = its;
 }

@@ -23,7 +23,7 @@ pub enum Format {
     RedisBloom,
     /// The npm package bloomfilter.
     NpmBloomfilter,
-    /// The npm package bloom-filters, 2.x and 3.x.
+    /// Three filters of the npm package bloom-filters, 3.x.
     NpmBloomFilters,
     /// The Bloom filter of a Parquet column.
     ParquetSbbf,
@@ -159,6 +159,8 @@ pub enum Scheme {
     Lcg128 = 22,
     /// `flor`: FNV-1, multiplied modulo a prime.
     Fnv1Prime = 23,
+    /// `npm-bloom-filters`: two halves of XXH64, and a slice for each position.
+    Xxh32Slices = 24,
 }
 
 impl Scheme {
@@ -181,7 +183,7 @@ impl Scheme {
             | Scheme::Fnv32Seeded
             | Scheme::Fnv32B
             | Scheme::Fnv32BSignedMix => &[Format::NpmBloomfilter],
-            Scheme::Xxh32Pair => &[Format::NpmBloomFilters],
+            Scheme::Xxh32Pair | Scheme::Xxh32Slices => &[Format::NpmBloomFilters],
             Scheme::Sbbf => &[Format::ParquetSbbf],
             Scheme::Xor => &[Format::Xor, Format::FilterPassword],
             Scheme::BinaryFuse => &[Format::BinaryFuse, Format::FilterPassword],
@@ -217,6 +219,8 @@ impl Scheme {
             Scheme::Xor => "xor",
             Scheme::BinaryFuse => "binary-fuse",
             Scheme::Bloom12 => "bloom12",
+            Scheme::Xxh32Pair => "bloom",
+            Scheme::Xxh32Slices => "partitioned",
             _ => return None,
         })
     }
