@@ -49,6 +49,8 @@ function optionsOf({ system, params, blob_format, key_encoding }) {
       return { from: system, funnel: FUNNELS[params.funnel] };
     case "spark":
       return { from: system, keys: params.item_type === "binary" ? "bytes" : params.item_type };
+    case "bloom-filter2":
+      return { from: system, keys: PYTHON[key_encoding] ?? "string", bits: params.bits, hashes: params.hashes };
     case "redis-bitmap":
       return { from: system, bits: params.size_bits, hashes: params.k };
     case "npm-bloomfilter": {

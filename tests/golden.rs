@@ -406,8 +406,11 @@ fn foreign() {
         (Format::PyProbables, "pyprobables/medium/filter.blm"),
         (Format::Rbloom, "rbloom/medium-mmh3/filter.bin"),
         (Format::Flor, "flor/python-medium/filter.bloom"),
+        (Format::BloomFilter2, "bloom-filter2/mmap-medium/filter.bin"),
     ] {
-        let filter = interop::read(format, &Options::default(), &fs::read(root.join(file)).unwrap()).unwrap();
+        let shape = Options { bits: Some(95_851), hashes: Some(7), ..Options::default() };
+        let options = if format == Format::BloomFilter2 { shape } else { Options::default() };
+        let filter = interop::read(format, &options, &fs::read(root.join(file)).unwrap()).unwrap();
         check(&format!("foreign-{}", format.name()), filter, 0..10_000, 10_000..30_000);
     }
 

@@ -94,6 +94,12 @@ impl Case {
                 let keys = self.params()["item_type"].as_str().unwrap();
                 options.keys = Some(if keys == "binary" { "bytes" } else { keys }.to_owned());
             }
+            Format::BloomFilter2 => {
+                options.bits = self.number("bits");
+                options.hashes = self.number("hashes").map(|hashes| hashes as u32);
+                let bytes = self.value["key_encoding"] == "hex-per-line";
+                options.keys = Some(if bytes { "bytes" } else { "string" }.to_owned());
+            }
             Format::RedisBitmap => {
                 options.bits = self.number("size_bits");
                 options.hashes = self.number("k").map(|k| k as u32);
@@ -714,6 +720,15 @@ fn absurd_files_are_refused_and_take_no_memory() {
         ("2^64 - 1 keys", Format::PyProbables, none(), [&[0; 32][..], &le(&[max, 1]), &0.5_f32.to_le_bytes()].concat(), "invalid_parameter"),
         ("2^64 - 1 hashes", Format::Rbloom, none(), le(&[max, 0]), "invalid_parameter"),
         ("hashes of nothing", Format::Rbloom, none(), le(&[1]), "invalid_parameter"),
+        ("a file without options", Format::BloomFilter2, none(), vec![0; 3], "invalid_parameter"),
+        ("a file of too many bits", Format::BloomFilter2, bitmap(9, 1), vec![0; 3], "truncated"),
+        ("a file of 2^64 - 1 bits", Format::BloomFilter2, bitmap(max, 1), vec![0; 3], "truncated"),
+        ("a file of too few bits", Format::BloomFilter2, bitmap(8, 1), vec![0; 4], "trailing_bytes"),
+        ("a file of no bits", Format::BloomFilter2, bitmap(0, 1), vec![0; 2], "invalid_parameter"),
+        ("a bit past the last", Format::BloomFilter2, bitmap(7, 1), vec![128, 0, 0], "invalid_parameter"),
+        ("bits at the end", Format::BloomFilter2, bitmap(8, 1), vec![0, 0, 1], "invalid_parameter"),
+        ("a file without hashes", Format::BloomFilter2, bitmap(8, 0), vec![0; 3], "invalid_parameter"),
+        ("a file by 2^32 - 1 hashes", Format::BloomFilter2, bitmap(8, u32::MAX), vec![0; 3], "invalid_parameter"),
         ("version 2", Format::Flor, none(), le(&[2, 1, 1, 1, 64, 1, 0]), "unsupported_format"),
         ("gzip", Format::Flor, none(), [&[0x1f, 0x8b, 8, 0][..], &[0; 60]].concat(), "unsupported_format"),
         ("2^64 - 1 bits", Format::Flor, none(), le(&[1, 1, 1, 1, max, 1, 0]), "truncated"),
@@ -798,7 +813,7 @@ fn rules_of_wrapped_blobs() {
         (7, &[16][..], "invalid_parameter"), // layers
         (9, &[1], "invalid_parameter"),      // a seed
         (17, &[0], "unsupported_kind"),      // schemes
-        (17, &[25], "unsupported_kind"),
+        (17, &[26], "unsupported_kind"),
         (17, &[2], "unsupported_kind"),  // Guava's, which has no such keys
         (18, &[13], "unsupported_kind"), // keys
         (18, &[0], "unsupported_kind"),

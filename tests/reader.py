@@ -776,11 +776,11 @@ def same(key):
 
 
 KEYS = [  # keys: schemes, length, x
-    ((2, 3, 4, 5, 16, 20), None, same),
+    ((2, 3, 4, 5, 16, 20, 25), None, same),
     ((1, 6, 7, 8, 16, 20, 22, 23), None, same),
     ((2, 3, 4, 5), None, lambda key: LONE.sub(b"?", key)),
     ((2, 3, 9, 10, 11, 12, 13, 14), None, lambda key: text_of(key).encode("utf-16-le", "surrogatepass")),
-    ((21,), None, lambda key: text_of(key).encode("utf-32-le", "surrogatepass")),
+    ((21, 25), None, lambda key: text_of(key).encode("utf-32-le", "surrogatepass")),
     ((15, 24), None, surrogates),
     ((2, 3, 16), 4, same),
     ((2, 3, 4, 5, 16), 8, same),
@@ -796,7 +796,7 @@ SALT = [0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 
 class Foreign(Filter):
     def parameters(self, at):
         self.scheme, self.keys = at.get("BB")
-        known = 1 <= self.scheme <= 24 and self.keys <= 12 and self.scheme in KEYS[self.keys][0]
+        known = 1 <= self.scheme <= 25 and self.keys <= 12 and self.scheme in KEYS[self.keys][0]
         need(known, "scheme or keys", "unsupported_kind")
         self.layout, parts, note = at.get("BBH")
         self.parts = [at.get("QIH") for _ in range(parts)]
@@ -969,6 +969,20 @@ class Foreign(Filter):
             h = (h * (2**64 - 1469) & W64) % p
             yield h % m
 
+    def scheme25(self, x, m, k):
+        def sums(s, t, u):
+            r = 0
+            for c in struct.unpack(f"<{len(x) // 4}I", x) if self.keys == 4 else x:
+                r += (r + c + s) * t % u
+            return r
+
+        p = 2**127 - 1
+        a, b = sums(2**17 - 1, 2**31 - 1, p), sums(2**19 - 1, 2**67 - 1, 2**257 - 1)
+        y = a
+        for _ in range(k):
+            y = (y * a + b) % p
+            yield y % m
+
 
 def units(x):
     return struct.unpack(f"<{len(x) // 2}H", x)
@@ -1035,6 +1049,7 @@ golden("foreign-parquet-sbbf", Foreign, scheme=16, keys=1, **MADE)
 golden("foreign-pybloomfiltermmap3", Foreign, scheme=20, keys=1, **MADE)
 golden("foreign-pyprobables", Foreign, scheme=21, keys=4, **MADE)
 golden("foreign-rbloom", Foreign, scheme=22, keys=1, **MADE)
+golden("foreign-bloom-filter2", Foreign, scheme=25, keys=4, **MADE)
 golden("foreign-flor", Foreign, scheme=23, keys=1, **MADE)
 golden("keyed-bloom", Bloom, **KEYED_42, **NAMED)
 golden("keyed-counting", Counting, **KEYED_42)
@@ -1338,15 +1353,15 @@ def check_rules():
             rule("scalable", bad, (at - 1, b"\xff"))
     equal(found > 0, True, "a slice with unused bits")
     name = "foreign-go-bloom"
-    for at, change, wanted in [(17, b"\0", "unsupported_kind"), (17, b"\x19", "unsupported_kind"),
+    for at, change, wanted in [(17, b"\0", "unsupported_kind"), (17, b"\x1a", "unsupported_kind"),
                                (18, b"\x0d", "unsupported_kind"), (18, b"\0", "unsupported_kind"),
                                (19, b"\x08", bad), (20, b"\0", bad), (23, u64(0), bad),
                                (35, u16(0), bad),
                                (23, u64(2**40 + 1), bad), (35, u16(1025), bad), (9, b"\1", bad), (31, u32(1208), bad),
                                (7, u16(3 | 16), bad), (7, u16(3 | 32), "secret_required")]:
         rule(name, wanted, (at, change))
-    rule(name, "unsupported_kind", (17, b"\x19"), cut=19)
-    rule(name, "truncated", (17, b"\x19"), cut=18)
+    rule(name, "unsupported_kind", (17, b"\x1a"), cut=19)
+    rule(name, "truncated", (17, b"\x1a"), cut=18)
     rule(name, "unsupported_kind", (18, b"\0"), cut=19)
     keyed = load(name + ".bloom")[:-8]
     keyed = keyed[:7] + u16(35) + keyed[9:17] + u64(derived(SECRET, 0)[0]) + keyed[17:]

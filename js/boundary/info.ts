@@ -16,7 +16,8 @@ export type ForeignFormat =
   | "pybloomfiltermmap3"
   | "pyprobables"
   | "rbloom"
-  | "flor";
+  | "flor"
+  | "bloom-filter2";
 
 /** A description of a filter: a plain object that can go into JSON. It never has the bits themselves. */
 export interface FilterInfo {

@@ -59,6 +59,15 @@ type Reading =
       hashes: number;
     }
   | {
+      from: "bloom-filter2";
+      /** What the keys are. Default `string`. */
+      keys?: "string" | "bytes";
+      /** The filter's `num_bits_m`. */
+      bits: number;
+      /** Its `num_probes_k`. */
+      hashes: number;
+    }
+  | {
       from: "npm-bloomfilter";
       /** The hashes for each key. Needed where the JSON is an array of buckets alone. */
       hashes?: number;

@@ -139,6 +139,14 @@ const SYSTEMS = {
       { kind: "text", scheme: "text PartitionedBloomFilter", onlyTheirs: true },
     ],
   },
+  "bloom_filter2 of Python": {
+    system: systems.bloomFilter2System,
+    format: "bloom-filter2",
+    cases: ["text", "bytes"].map((kind) => {
+      const scheme = `${kind} ${COUNT} ${FPR} mmap`;
+      return { kind, scheme, given: { keys: kind === "text" ? "string" : kind, ...SHAPE }, onlyTheirs: true };
+    }),
+  },
   "DCSO's bloom of Go": {
     system: systems.florOfGo,
     format: "flor",

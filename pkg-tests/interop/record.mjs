@@ -19,6 +19,7 @@ const LIKE = {
   lengths: "pybloomfiltermmap3/lengths",
   medium: "pybloomfiltermmap3/medium",
   unicode: "pybloomfiltermmap3/unicode",
+  bytes: "pybloomfiltermmap3/bytes",
   surrogates: "npm-bloom-filters/v3.0.4-lone-surrogates",
 };
 
@@ -46,6 +47,23 @@ const FORMATS = {
         ["go-unicode", 10_000, 0.05],
       ]),
     ],
+  },
+  "bloom-filter2": {
+    software: "Python bloom-filter2 2.0.0",
+    cases: made(systems.bloomFilter2System, "filter.bin", [
+      ["seek-small", 40, 0.05, "seek"],
+      ["mmap-lengths", 80, 0.02, "mmap"],
+      ["array-bytes", 200, 0.02, "array"],
+      ["seek-one-bit-small", 1, 0.7, "seek"],
+      ["array-whole-bytes-small", 25, 0.085, "array"],
+      ["mmap-medium", 10_000, 0.01, "mmap"],
+      ["mmap-unicode", 10_000, 0.05, "mmap"],
+      ["seek-lone-surrogates", 30, 0.01, "seek"],
+    ]).map((its) => {
+      const bits = Math.ceil((-its.count * Math.log(its.fpr)) / Math.LN2 ** 2);
+      const hashes = Math.ceil((bits / its.count) * Math.LN2);
+      return { ...its, scheme: `${its.count} ${its.fpr} ${its.scheme}`, params: { bits, hashes } };
+    }),
   },
   "npm-bloom-filters": {
     cases: made(systems.bloomFiltersSystem, "filter.json", [
@@ -80,7 +98,7 @@ const folder = join(root, name);
 mkdirSync(folder, { recursive: true });
 const work = mkdtempSync(join(tmpdir(), "bloom-wasm-record-"));
 const recorded = [];
-for (const { id, system, scheme, file, keys, count, fpr } of cases) {
+for (const { id, system, scheme, file, keys, count, fpr, params } of cases) {
   const { missing, ...program } = system();
   if (missing) throw new Error(missing);
   const from = join(root, dirname(keys));
@@ -97,7 +115,7 @@ for (const { id, system, scheme, file, keys, count, fpr } of cases) {
   const [list, all, answered] = ["members", "all", "answers"].map((what) => join(work, what));
   writeFileSync(list, `${members.join("\n")}\n`);
   writeFileSync(all, `${[...members, ...asked].join("\n")}\n`);
-  const form = `json ${scheme}`.trimEnd();
+  const form = `${like.key_encoding === "hex-per-line" ? "hex" : "json"} ${scheme}`.trimEnd();
   await systems.run(program, [
     ["make", form, blob, list, count, fpr],
     ["ask", form, blob, all, answered],
@@ -113,7 +131,7 @@ for (const { id, system, scheme, file, keys, count, fpr } of cases) {
   recorded.push({
     id,
     blob: `${id}/${file}`,
-    params: { count, fpr, ...(scheme && { scheme }) },
+    params: { count, fpr, ...(scheme && { scheme }), ...params },
     key_encoding: like.key_encoding,
     members: member.file ? [{ file: `${id}/members.txt` }] : [member],
     member_count: members.length,

@@ -76,6 +76,8 @@ export function bloomFiltersSystem() {
   return missing ? { missing } : command(process.execPath, [join(programs, "bloom-filters.mjs"), path]);
 }
 
+export const bloomFilter2System = () => pythonSystem("bloom-filter2.py", "bloom-filter2==2.0.0");
+
 export const florOfPython = () => pythonSystem("dcso.py", "flor==1.1.3");
 
 /** A class of this folder, compiled against jars. */

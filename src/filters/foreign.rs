@@ -7,6 +7,7 @@
 
 mod hashes;
 mod keys;
+mod mersenne;
 mod scheme;
 
 pub use keys::KeyType;
@@ -262,6 +263,11 @@ impl ForeignFilter {
                     [x, y] = [state as u64, (state >> 64) as u64];
                     return test((state >> 32) as u64 % m);
                 }
+                Scheme::Mersenne => {
+                    let next = mersenne::next(x, y, start);
+                    [x, y] = next;
+                    return test(mersenne::remainder(next, m));
+                }
                 Scheme::Xxh32Slices => {
                     let slice = m / u64::from(part.hashes);
                     i * slice.next_multiple_of(8) + x % slice
@@ -341,6 +347,7 @@ impl ForeignFilter {
                 [half(1.0), half(2.0), 1, 1]
             }
             Scheme::Sbbf => [digest(0, key), 0, 0, 0],
+            Scheme::Mersenne => mersenne::hashes(key, if self.keys == KeyType::Utf32 { 4 } else { 1 }),
             Scheme::Fnv1Prime => [fnv1(key) % FLOR_M, 0, 0, 0],
             Scheme::Bloom12 => {
                 let h = self.mixed(key);

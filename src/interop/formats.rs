@@ -4,7 +4,7 @@
 use super::found::{Found, READ_ONLY};
 use super::options::Options;
 use super::{
-    filterpassword, flor, go_bloom, guava, npm_bloom_filters, npm_bloomfilter, parquet_sbbf,
+    bloom_filter2, filterpassword, flor, go_bloom, guava, npm_bloom_filters, npm_bloomfilter, parquet_sbbf,
     pybloomfiltermmap3, pyprobables, rbloom, redis_bitmap, redisbloom, spark, xor,
 };
 use crate::error::{Error, Result};
@@ -77,6 +77,12 @@ const ROWS: &[Row] = &[
     Row { format: Format::PyProbables, read: pyprobables::read, reading: &[], written: None },
     Row { format: Format::Rbloom, read: rbloom::read, reading: &[], written: None },
     Row { format: Format::Flor, read: flor::read, reading: &[], written: None },
+    Row {
+        format: Format::BloomFilter2,
+        read: bloom_filter2::read,
+        reading: &["keys", "bits", "hashes"],
+        written: None,
+    },
 ];
 
 /// The row of a format.

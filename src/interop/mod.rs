@@ -18,6 +18,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod bloom_filter2;
 mod builder;
 mod filterpassword;
 mod flor;

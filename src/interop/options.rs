@@ -11,11 +11,11 @@ pub struct Options {
     pub funnel: Option<String>,
     /// What the keys are. `spark`: `"string"` (default), `"bytes"` or `"long"`; `parquet-sbbf`: `"string"` (default),
     /// `"bytes"`, `"int32"`, `"int64"`, `"float"` or `"double"`; `pybloomfiltermmap3`: `"string"` (default), `"bytes"` or
-    /// `"int"`.
+    /// `"int"`; `bloom-filter2`: `"string"` (default) or `"bytes"`.
     pub keys: Option<String>,
-    /// `redis-bitmap`: positions; and of a new filter of any format, in place of those that count and rate give.
+    /// `redis-bitmap` and `bloom-filter2`: positions; and of a new filter of any format, in place of those that count and rate give.
     pub bits: Option<u64>,
-    /// `redis-bitmap`, and `npm-bloomfilter` where the bytes don't say: positions for each key; and of a new filter, with
+    /// `redis-bitmap` and `bloom-filter2`, and `npm-bloomfilter` where the bytes don't say: positions for each key; and of a new filter, with
     /// `bits`.
     pub hashes: Option<u32>,
     /// `npm-bloomfilter`: `"fnv64"` (default, from 0.0.21 on), `"fnv64-odd"` (0.0.20), `"fnv32-triple"` (0.0.19),
@@ -111,6 +111,7 @@ impl Options {
             Format::Spark => "keys must be string, bytes or long",
             Format::ParquetSbbf => "keys must be string, bytes, int32, int64, float or double",
             Format::PyBloomFilterMmap3 => "keys must be string, bytes or int",
+            Format::BloomFilter2 => "keys must be string or bytes",
             _ => "keys must be one of the format's own",
         }))
     }

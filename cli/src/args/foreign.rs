@@ -12,13 +12,13 @@ pub struct ForeignArgs {
     #[arg(long)]
     funnel: Option<String>,
     /// What the keys are. spark: string (default), bytes or long; parquet-sbbf: string (default), bytes, int32, int64,
-    /// float or double; pybloomfiltermmap3: string (default), bytes or int
+    /// float or double; pybloomfiltermmap3: string (default), bytes or int; bloom-filter2: string (default) or bytes
     #[arg(long)]
     keys: Option<String>,
-    /// redis-bitmap: how many bits
+    /// redis-bitmap, bloom-filter2: how many bits
     #[arg(long)]
     bits: Option<u64>,
-    /// redis-bitmap, and npm-bloomfilter where the file doesn't say: how many hashes
+    /// redis-bitmap, bloom-filter2, and npm-bloomfilter where the file doesn't say: how many hashes
     #[arg(long)]
     hashes: Option<u32>,
 }

@@ -44,6 +44,9 @@ pub enum Format {
     Rbloom,
     /// DCSO's bloom of Go, and flor of Python.
     Flor,
+    /// Python's bloom_filter2, in a file.
+    #[strum(serialize = "bloom-filter2")]
+    BloomFilter2,
 }
 
 impl Format {
@@ -97,6 +100,7 @@ impl Format {
             Format::PyBloomFilterMmap3 => {
                 &[("string", KeyType::Text), ("bytes", KeyType::Bytes), ("int", KeyType::Python)]
             }
+            Format::BloomFilter2 => &[("string", KeyType::Utf32), ("bytes", KeyType::Bytes)],
             Format::NpmBloomfilter => &[("string", KeyType::Utf16)],
             Format::NpmBloomFilters => &[("string", KeyType::XxhashJs)],
             Format::PyProbables => &[("string", KeyType::Utf32)],
@@ -161,6 +165,8 @@ pub enum Scheme {
     Fnv1Prime = 23,
     /// `npm-bloom-filters`: two halves of XXH64, and a slice for each position.
     Xxh32Slices = 24,
+    /// `bloom-filter2`: a generator modulo 2^127 - 1, from sums of remainders by it and by 2^257 - 1.
+    Mersenne = 25,
 }
 
 impl Scheme {
@@ -192,6 +198,7 @@ impl Scheme {
             Scheme::FnvStarts => &[Format::PyProbables],
             Scheme::Lcg128 => &[Format::Rbloom],
             Scheme::Fnv1Prime => &[Format::Flor],
+            Scheme::Mersenne => &[Format::BloomFilter2],
         }
     }
 
