@@ -257,7 +257,7 @@ export class ShardedFilter extends Generations {
       await this.#shards.use(manifest, shard, signal, (raw) => {
         for (const key of its) {
           const length = put(key);
-          for (const name of call(() => raw.tagNames(raw.tagSet(length)) as string[])) found.add(name);
+          for (const name of call(() => raw.tagNames(Float64Array.of(raw.tagSet(length))) as string[])) found.add(name);
         }
       });
     }

@@ -183,7 +183,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
     let names = this.#tags.get(set);
     if (!names) {
       // One array for all keys of a set: a new one for each answer would take longer than the answer.
-      names = Object.freeze(call(() => raw.tagNames(set) as string[]));
+      names = Object.freeze(call(() => raw.tagNames(Float64Array.of(set)) as string[]));
       this.#tags.set(set, names);
     }
     return names;
@@ -196,13 +196,13 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
    * the profile `url`, and `wrong_kind` if it has no tags.
    */
   urlTags(url: string | URL): string[] {
-    const isThere = this.hasUrl(url);
+    const keys = this.hasUrl(url) ? urlExpressions(url) : [];
     const raw = rawOf(this);
-    const names = call(() => raw.tagNames(-1) as string[]); // throws without tags
-    if (!isThere) return names;
-    const found = new Set(urlExpressions(url).flatMap((key) => this.#namesOf(raw, ask(tagSet, raw, put(key)))));
-    // In the order of their numbers.
-    return found.size > 1 ? this.info().tags!.flatMap(({ name }) => (found.has(name) ? name : [])) : [...found];
+    const sets = new Set(keys.map((key) => ask(tagSet, raw, put(key))));
+    sets.delete(-1);
+    const [set = -1] = sets;
+    if (sets.size === 1) return [...this.#namesOf(raw, set)];
+    return call(() => raw.tagNames(Float64Array.from(sets)) as string[]); // throws without tags
   }
 
   /**

@@ -201,14 +201,16 @@ impl Filter {
         stack.set_of(digest).map_or(-1.0, |(part, _, set)| (part * SETS + set) as f64)
     }
 
-    /// The names of a set of tags: an array of texts, without any for -1. Fails for a filter without tags.
+    /// The names that sets of tags have together: an array of texts. One of -1 has none. Fails for a filter without tags.
     #[wasm_bindgen(js_name = tagNames)]
-    pub fn tag_names(&self, set: f64) -> Result<Array> {
+    pub fn tag_names(&self, sets: &[f64]) -> Result<Array> {
         let stack = self.blob.filter();
         stack.require_tagged()?;
-        // An absent key has none.
-        let numbers =
-            if set < 0.0 { [0; 4] } else { stack.tag_numbers_of(set as usize / SETS, set as usize % SETS) };
+        let mut numbers = [0; 4];
+        for set in sets.iter().copied().filter(|&set| set >= 0.0) {
+            let its = stack.tag_numbers_of(set as usize / SETS, set as usize % SETS);
+            numbers.iter_mut().zip(its).for_each(|(all, one)| *all |= one);
+        }
         let names = Array::new();
         for (number, name) in stack.tag_names().enumerate() {
             if has_number(&numbers, number) {
