@@ -192,7 +192,15 @@ test("a feed's cache in Deno KV", { skip: noDeno, timeout: PATIENCE }, async () 
     `import { ask } from "./ask.mjs";
     ${cache}
     const kv = await Deno.openKv(${JSON.stringify(join(work, "deno.sqlite"))});
-    console.log(await ask(...Deno.args, denoKv(kv)));
+    const cache = denoKv(kv);
+    console.log(await ask(...Deno.args, cache));
+    // Clients that write at the same time, while another one reads.
+    const values = Array.from({ length: 4 }, (_, byte) => new Uint8Array(130_000).fill(byte));
+    await cache.put("same", values[0]);
+    const found = await Promise.all(values.map((value) => cache.put("same", value).then(() => cache.get("same"))));
+    found.push(await cache.get("same"));
+    console.log(found.every((bytes) => values.some((value) => value.join() === bytes?.join())));
+    await cache.delete("same");
     const parts = [];
     for await (const { key } of kv.list({ prefix: [] })) parts.push(key);
     const heads = new Set(parts.filter((key) => key.length === 1).map(([name]) => name));
@@ -207,7 +215,8 @@ test("a feed's cache in Deno KV", { skip: noDeno, timeout: PATIENCE }, async () 
     const { stdout } = await promisify(execFile)(program, [...options, join(work, "deno.mjs"), url, key], {
       timeout: PATIENCE,
     });
-    const [said, parts] = stdout.trim().split("\n");
+    const [said, isWhole, parts] = stdout.trim().split("\n");
+    assert.equal(isWhole, "true", "what several wrote is there, and is what one of them wrote");
     last = parts.split(",").map(Number);
     assert.equal(last[0], last[1], "no parts of what was replaced are left");
     return said;
