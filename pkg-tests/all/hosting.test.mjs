@@ -3,12 +3,15 @@
  * that can be lost. Its inputs reach the script as variables, as the runner would set them.
  */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { createPrivateKey, createPublicKey } from "node:crypto";
+import { once } from "node:events";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { parse } from "yaml";
 import { root } from "../../scripts/setup.mjs";
 import { folder, installed } from "../installed.mjs";
@@ -224,6 +227,32 @@ test("lists in the repository, and no input that becomes a command", async () =>
     assert.throws(() => act({ ...given, ...wrong }, env), is, words);
   }
   assert.ok(!existsSync(at("pwned")));
+});
+
+test("a list is what one URL answers, by the real curl", async () => {
+  const server = createServer(({ url }, response) => {
+    if (url === "/moved") response.writeHead(302, { location: "/list" });
+    response.end(url);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const [fetch] = /^fetch\(\) \{[\s\S]*?^\}$/m.exec(making.run);
+  const list = at("fetched");
+  const get = (path) =>
+    promisify(execFile)("bash", [
+      "-c",
+      `${fetch}; fetch "$0" "$1"`,
+      list,
+      `http://127.0.0.1:${server.address().port}${path}`,
+    ]);
+  try {
+    for (const path of ["/list", "/{one,two}.txt", "/part[1-3].txt", "/list?of={me}&x[]=1"]) {
+      await get(path);
+      assert.equal(readFileSync(list, "utf8"), path);
+    }
+    await assert.rejects(get("/moved"), { stderr: /[Pp]rotocol .*http/ });
+  } finally {
+    server.close();
+  }
 });
 
 test("a sharded filter goes on from the live one", async () => {
