@@ -77,7 +77,7 @@ const web = at("web");
 program(
   "curl",
   `while [ "$1" != --output ]; do shift; done
-[ "$3" = --url ] && exec cp "${web}/\${4#https://}" "$2"`,
+[ "$3" = --url ] && { cp "${web}/\${4#https://}" "$2" || exit 22; }`,
 );
 execFileSync(tool, ["feed", "keygen", "-o", at("feed.key")]);
 const FEED_KEY = readFileSync(at("feed.key"), "utf8").trim();
@@ -101,7 +101,10 @@ test("the action's text: no input in a script, the key no input, and steps whose
     caches.map(({ with: { path, key } }) => [path, key]),
     Array(2).fill([caches[0].with.path, caches[0].with.key]),
   );
-  assert.deepEqual(caches[0].with.path.trim().split("\n"), ["${{ inputs.output }}", ".bloom-wasm"]);
+  assert.deepEqual(caches[0].with.path.trim().split("\n"), [
+    "${{ inputs.output }}",
+    ".bloom-wasm/${{ inputs.output }}",
+  ]);
   for (const { if: when } of action.runs.steps.slice(2))
     assert.match(when, /^\$\{\{ !cancelled\(\) && .*whole == 'true' \}\}$/);
 });
@@ -180,7 +183,13 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   lose();
   keep("old", "");
 
-  // A second feed is begun neither by accident nor by the wrong button.
+  // A second feed is begun neither by accident nor by the wrong button, whatever became of the cache.
+  const begins = { stdout: /first is true, and there is a feed.json at the url/ };
+  assert.throws(() => publish(many, "true"), begins);
+  lose();
+  assert.throws(() => publish(many, "true"), begins);
+  assert.deepEqual([existsSync(at("public/feed.json")), existsSync(at(".bloom-wasm"))], [false, false]);
+  keep("old", "");
   rmSync(join(live, "feed.json"));
   assert.throws(() => publish(many), /No such file/);
   assert.throws(() => publish(many, "true"), /there is the state of a feed here already/);
@@ -253,6 +262,26 @@ test("a list is what one URL answers, by the real curl", async () => {
   } finally {
     server.close();
   }
+});
+
+test("two feeds of a job, whose caches may be lost", () => {
+  const names = ["one", "two"];
+  const publish = (first) => {
+    for (const name of names) {
+      const output = `site/${name}`;
+      const url = `https://you.github.io/site/${name}/feed.json`;
+      act({ make: "feed", lists: `${name}.txt`, output, url, first }, { FEED_KEY });
+      cpSync(at(output), join(web, "you.github.io/site", name), { recursive: true });
+    }
+  };
+  for (const name of names) writeFileSync(at(`${name}.txt`), `${name}.example\n`);
+  publish("true");
+  publish("");
+  rmSync(at(".bloom-wasm/site/two"), { recursive: true });
+  rmSync(at("site/two"), { recursive: true });
+  publish("");
+  for (const name of names)
+    assert.match(execFileSync(tool, ["feed", "verify", at("site", name)], { encoding: "utf8" }), /generation/);
 });
 
 test("a sharded filter goes on from the live one", async () => {
