@@ -157,6 +157,13 @@ test("a list of which no line gives a key is refused, unless onSkip tells", asyn
   const none = { code: "invalid_key", message: /none of 2 lines/ };
   assert.throws(() => RibbonFilter.from(lines, { profile: "url" }), none);
   await assert.rejects(RibbonFilter.fromStream(new Response(lines.join("\n")).body, { profile: "url" }), none);
+  // Of several lists, each: one may be a page of errors.
+  const tagged = (lists, untagged) => RibbonFilter.fromTagged(lists, { profile: "url", untagged });
+  const bad = ["evil.example"];
+  assert.throws(() => tagged({ bad, worse: lines }), none);
+  assert.throws(() => tagged({ worse: lines, bad }), none);
+  assert.throws(() => tagged({ bad }, lines), none);
+  assert.equal(tagged({ bad: [...bad, ...lines], worse: [] }, ["# none yet"]).info().count, 1);
   const skipped = [];
   const filter = RibbonFilter.from(lines, { profile: "url", onSkip: ({ key }) => skipped.push(key) });
   assert.deepEqual(skipped, lines);

@@ -19,7 +19,7 @@ interface Skipped {
 export class List {
   #options: Pick<Options, "allow" | "allowWins" | "onSkip" | "onConflict">;
   #batch: Batch;
-  /** How many lines gave no key. */
+  /** How many lines of this list gave no key. */
   #skipped = 0;
 
   private constructor(
@@ -73,13 +73,13 @@ export class List {
 
   /** Ends the list of keys with a tag: those since the last one. */
   tag(name: string): void {
-    this.#batch.flush();
+    this.#requireKeys();
     call(() => this.digests.tag(name));
   }
 
   /** Ends the lists of keys with tags. The keys since the last one have none. */
   endTags(): void {
-    this.#batch.flush();
+    this.#requireKeys();
     call(() => this.digests.endTags());
   }
 
@@ -91,16 +91,22 @@ export class List {
 
   /** Builds the filter of all keys. */
   build(): RawFilter {
-    this.#batch.flush();
-    // Whoever has `onSkip` was told.
-    if (this.#skipped > 0 && !this.#options.onSkip && this.digests.isEmpty())
-      throw new FilterError("invalid_key", `none of ${this.#skipped} lines gives a key; onSkip tells why`);
+    this.#requireKeys();
     this.#readAllowed();
     return call(() => this.digests.build());
   }
 
   free(): void {
     release(this.digests);
+  }
+
+  /** Ends a list. Fails if it has lines, and none of them gives a key. Whoever has `onSkip` was told. */
+  #requireKeys(): void {
+    this.#batch.flush();
+    const skipped = this.#skipped;
+    this.#skipped = 0;
+    if (skipped > 0 && !this.#options.onSkip && this.digests.isEmpty())
+      throw new FilterError("invalid_key", `none of ${skipped} lines gives a key; onSkip tells why`);
   }
 
   /**
