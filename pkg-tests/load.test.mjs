@@ -83,6 +83,16 @@ test("what a bundler has made of a small file is loaded without a request", asyn
   await assert.rejects(load(inlined.slice(0, -400)), { code: "truncated" });
 });
 
+test("a data: URL that is written in another way is read by fetch", async () => {
+  const data = Buffer.from(blob).toString("base64");
+  const { load: loadNano } = await installed("bloom-wasm/nano");
+  for (const rest of [encodeURIComponent(data), `${data}#list`, data.replace(/.{76}/g, "$& ")]) {
+    const source = `data:application/octet-stream;base64,${rest}`;
+    assert.ok((await load(source)).equals(filter), rest.slice(-20));
+    assert.deepEqual((await loadNano(source)).toBytes(), blob);
+  }
+});
+
 test("the Content-Length of a compressed blob is not the blob's", async () => {
   const totals = new Set();
   const loaded = await load(`${address}/gzip`, { onProgress: ({ total }) => totals.add(total) });

@@ -131,9 +131,9 @@ async function request(input: string | Request, options: OpenOptions): Promise<R
 async function fetched(input: string | Request, options: OpenOptions): Promise<Response> {
   const { signal, fetch = globalThis.fetch, cache } = options;
   // What a bundler has made of a small file. A page's policy may forbid to fetch it.
-  const [inlined] = /^[\0- ]*data:[^,]{0,99};base64,/i.exec(String(input)) ?? [];
-  if (inlined)
-    return new Response(Uint8Array.from(atob(String(input).slice(inlined.length)), (one) => one.charCodeAt(0)));
+  // Any other way to write one is left to `fetch`.
+  const [, inlined] = /^[\0- ]*data:[^,]{0,99};base64,([\w+/]+=*)$/i.exec(String(input)) ?? [];
+  if (inlined) return new Response(Uint8Array.from(atob(inlined), (one) => one.charCodeAt(0)));
   try {
     if (cache) return await fetch(input, { signal, cache });
   } catch (error) {
