@@ -475,7 +475,11 @@ function feed(title, publishing, following, ends) {
   test("docs/pwned.md: building, a form, and a Worker", async (context) => {
     const cwd = work("pwned", { "pwned.txt": pwned });
     const [publicKey] = /[\w-]{43}/.exec(shell(build.code, cwd));
-    serve(context, join(cwd, "public"));
+    const host = serve(context, join(cwd, "public"));
+    const silent = (_, { signal }) =>
+      new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+    // When the form is there, and when it is sent first.
+    for (const call of [0, 1]) host.mock.mockImplementationOnce(silent, call);
 
     const password = { value: "", setCustomValidity: (text) => (password.text = text), text: "" };
     const listeners = {};
@@ -486,9 +490,14 @@ function feed(title, publishing, following, ends) {
       submit: context.mock.fn(),
     };
     await js(form, cwd, { publicKey, document: { querySelector: () => element } });
+    const { timeout } = AbortSignal;
+    const limit = context.mock.method(AbortSignal, "timeout");
+    context.mock.method(console, "warn", () => {});
+    limit.mock.mockImplementationOnce(() => timeout.call(AbortSignal, 1));
     for (const [value, sent] of [
-      ["password1", 0],
-      ["correct horse battery staple", 1],
+      ["password1", 1], // the host didn't answer
+      ["password1", 1],
+      ["correct horse battery staple", 2],
     ]) {
       password.value = value;
       listeners.input();
