@@ -305,9 +305,9 @@ export class ShardedFilter extends Generations {
     });
     const answers = new Uint8Array(keys.length);
     const groups = numbers.entries();
-    const workers = Math.min(concurrency, numbers.size);
-    const stop = new AbortController();
-    const ask = async () => {
+    // One for each, as Node warns of eleven that listen to the same signal.
+    const stops = Array.from({ length: Math.min(concurrency, numbers.size) }, () => new AbortController());
+    const ask = async (stop: AbortController) => {
       // Each takes the next one from the same iterator.
       for (const [shard, its] of groups) {
         await this.#shards.use(manifest, shard, stop.signal, (raw) => {
@@ -322,10 +322,10 @@ export class ShardedFilter extends Generations {
       }
     };
     try {
-      await unlessAborted(Promise.all(Array.from({ length: workers }, ask)), signal);
+      await unlessAborted(Promise.all(stops.map(ask)), signal);
     } finally {
       // Once one has failed, nobody waits for the others.
-      stop.abort();
+      for (const stop of stops) stop.abort();
     }
     return answers;
   }
