@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use bloom_wasm::{Blob, Delta, Stack, Tagged, hash};
+use bloom_wasm::{Blob, Delta, Profile, Stack, Tagged, hash};
 use in_process::{done, refused, tool, write};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -55,6 +55,17 @@ fn require_exact(folder: &TempDir, file: &str, map: &Map) {
         })
         .collect();
     assert!(out == expected, "other tags");
+}
+
+#[test]
+fn the_name_of_a_tag_is_no_other_line() {
+    let folder = TempDir::new().unwrap();
+    let key = |key: &str| hash::digest(0, key.as_bytes());
+    let lists = vec![("ads\nevil.example\tx\u{85}y".to_owned(), vec![key("good.example")])];
+    let stack = Stack::build_tagged(&Tagged::new(lists, Vec::new()).unwrap(), None, 0.001, 0).unwrap();
+    write(&folder, "blob", Blob::new(Profile::Raw, stack).encode().unwrap());
+    let out = done(&folder, "check @blob good.example evil.example");
+    assert_eq!(out, "good.example\tads\\nevil.example\\tx\\u{85}y\n");
 }
 
 #[test]
