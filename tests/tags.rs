@@ -104,7 +104,7 @@ fn exact_and_small_at_10_000_keys() {
 
 /// The 10^6 keys of the issue.
 #[test]
-#[ignore = "takes a minute"]
+#[ignore = "takes a minute: `npm run test:all` runs it"]
 fn exact_and_small_at_a_million_keys() {
     require_small(&skewed(1_000_000, [80, 15, 4, 1]), 1.02);
     require_small(&sixty_four_lists(1_000_000, 1), 1.02);
@@ -209,7 +209,7 @@ fn exact_after_days_of_change() {
 
 /// The 60 days of the issue.
 #[test]
-#[ignore = "takes a minute, and with KEYS=1000000 a quarter of an hour"]
+#[ignore = "takes a minute: `npm run test:all` runs it, and `npm run test:scale` with KEYS=1000000"]
 fn exact_after_60_days() {
     let keys = std::env::var("KEYS").map_or(100_000, |keys| keys.parse().unwrap());
     follow(skewed(keys, [80, 15, 4, 1]), 60, 1.into(), FPR);

@@ -57,6 +57,18 @@ fn require_exact(folder: &TempDir, file: &str, map: &Map) {
     assert!(out == expected, "other tags");
 }
 
+/// `verify` finds no key with other tags than its lists say, and then one.
+fn require_counted(folder: &TempDir, file: &str, tags: &str) {
+    let verify = format!("verify {file} --members @rest --probes 1000 --json{tags}");
+    let json: Value = serde_json::from_str(&done(folder, &verify)).unwrap();
+    assert_eq!((&json["falseNegatives"], &json["wrongTags"]), (&0.into(), &0.into()));
+    write(folder, "spam", "key-1\nkey-9\n");
+    let (code, out, _) = tool(folder, &verify);
+    let json: Value = serde_json::from_str(&out).unwrap();
+    // key-1 isn't spam. The others that are spam are on no list now, so they aren't asked for.
+    assert_eq!((code, &json["wrongTags"]), (1, &1.into()));
+}
+
 #[test]
 fn the_name_of_a_tag_is_no_other_line() {
     let folder = TempDir::new().unwrap();
@@ -90,14 +102,7 @@ fn a_blob_with_tags() {
     assert_eq!(json["tags"], Value::Null);
 
     // `verify` counts the keys with other tags.
-    let verify = format!("verify @blob --members @rest --probes 1000 --json{tags}");
-    let json: Value = serde_json::from_str(&done(&folder, &verify)).unwrap();
-    assert_eq!((&json["falseNegatives"], &json["wrongTags"]), (&0.into(), &0.into()));
-    write(&folder, "spam", "key-1\nkey-9\n");
-    let (code, out, _) = tool(&folder, &verify);
-    let json: Value = serde_json::from_str(&out).unwrap();
-    // key-1 isn't spam. The others that are spam are on no list now, so they aren't asked for.
-    assert_eq!((code, &json["wrongTags"]), (1, &1.into()));
+    require_counted(&folder, "@blob", &tags);
     refused(&folder, &format!("verify @plain --probes 10{tags}"), "has no tags");
 }
 
@@ -237,13 +242,7 @@ fn a_folder_with_tags() {
 
     // `verify` counts the keys with other tags.
     let tags = lists(&folder, &map);
-    let verify = format!("verify @folder --members @rest --probes 1000 --json{tags}");
-    let json: Value = serde_json::from_str(&done(&folder, &verify)).unwrap();
-    assert_eq!((&json["falseNegatives"], &json["wrongTags"]), (&0.into(), &0.into()));
-    write(&folder, "spam", "key-1\nkey-9\n");
-    let (code, out, _) = tool(&folder, &verify);
-    let json: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((code, &json["wrongTags"]), (1, &1.into()));
+    require_counted(&folder, "@folder", &tags);
 
     // Nothing new is nothing to publish, whatever the order of the lists.
     build(&map, "");

@@ -5,6 +5,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import * as setup from "../../scripts/setup.mjs";
@@ -164,7 +165,8 @@ describe("in workerd", { skip: noWorkerd, timeout: 2 * PATIENCE }, () => {
   });
 
   test("a feed's cache in R2", async () => {
-    const [cache] = code["A feed's cache in R2"].js;
+    const [recipe] = code["A feed's cache in R2"].js;
+    const cache = recipe.slice(recipe.indexOf("const r2"));
     const { ask } = await worker(
       "feed",
       `import { ask } from "./ask.mjs";
@@ -182,6 +184,37 @@ describe("in workerd", { skip: noWorkerd, timeout: 2 * PATIENCE }, () => {
       require("workerd/package.json").version,
       "keeps a feed, and answers offline",
     );
+  });
+
+  test("a Worker that starts from a warm cache goes on to follow its feed", async () => {
+    const publisher = new Publisher(base);
+    const site = await serve(publisher);
+    try {
+      const [recipe] = code["A feed's cache in R2"].js;
+      const source = recipe
+        .replace("https://lists.example/urls/feed.json", site.url)
+        .replace('"..."', JSON.stringify(publisher.key.publicKey));
+      const { ask, put } = await worker(
+        "follower",
+        `${source}
+        export default {
+          fetch: async (_, env, context) => new Response(String((await follow(env, context)).generation)),
+        };`,
+      );
+      const until = async (generation) => {
+        for (const end = Date.now() + PATIENCE / 4; Date.now() < end; await pause(50))
+          if ((await ask("")) === generation) return;
+        assert.equal(await ask(""), generation);
+      };
+      await until(1);
+      publisher.delta("second");
+      await put.ASSETS(list); // new isolates, whose cache is warm
+      await until(2);
+      publisher.delta("third");
+      await until(3);
+    } finally {
+      site.close();
+    }
   });
 });
 

@@ -39,7 +39,7 @@ async function serve(cwd) {
   return { url, stop: async () => server.kill() && (await once(server, "exit")) };
 }
 
-const [making, proxy, route] = docs("edge.md").code["A thousand redirects in Next.js"].js;
+const [making, proxy] = docs("edge.md").code["A thousand redirects in Next.js"].js;
 const redirects = { "/caf%C3%A9": { destination: "/", permanent: false } };
 for (let i = 0; i < 1000; i++) redirects[`/old/${i}`] = { destination: `/?new=${i}`, permanent: i % 2 === 0 };
 
@@ -49,20 +49,22 @@ async function addRedirects(cwd, name, source) {
   writeFileSync(join(cwd, "redirects.mjs"), making);
   await run(process.execPath, ["redirects.mjs"], { cwd });
   writeFileSync(join(cwd, name), source);
-  mkdirSync(join(cwd, "app/api/redirects"), { recursive: true });
-  writeFileSync(join(cwd, "app/api/redirects/route.js"), route);
 }
 
 /** What is redirected, and what isn't though the filter says so. */
 async function redirected(url, cwd) {
-  const ask = async (path) => {
-    const response = await fetch(url + path, { redirect: "manual" });
+  const ask = async (path, headers) => {
+    const response = await fetch(url + path, { redirect: "manual", headers });
     const location = response.headers.get("location");
     return [response.status, location && new URL(location, url).href];
   };
   assert.deepEqual(await ask("/old/0"), [308, `${url}/?new=0`]);
   assert.deepEqual(await ask("/old/999?x"), [307, `${url}/?new=999`]);
   assert.deepEqual(await ask("/caf%C3%A9"), [307, `${url}/`]);
+  assert.deepEqual(await ask("/caf%C3%A9?x=1"), [307, `${url}/?x=1`]);
+  // As behind a proxy that ends TLS, or if a visitor says so.
+  const [status] = await ask("/old/0", { "x-forwarded-proto": "https" });
+  assert.equal(status, 308);
   assert.deepEqual(await ask("/"), [200, null]);
   assert.deepEqual(await ask("/old/1000"), [404, null]);
   const { decode } = await installed("bloom-wasm/nano");

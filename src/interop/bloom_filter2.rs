@@ -10,8 +10,7 @@ use crate::filters::foreign::Scheme;
 use crate::vectors::copied;
 
 pub(super) fn read(file: &mut Cursor, options: &Options) -> Result<Found> {
-    file.rule(options.bits.is_some() && options.hashes.is_some(), "bloom-filter2 needs bits and hashes");
-    let (bits, hashes) = (options.bits.unwrap_or(0), options.hashes.unwrap_or(0));
+    let (bits, hashes) = options.shape("bloom-filter2 needs bits and hashes")?;
     let array = file.slice(bits.div_ceil(8));
     let end = file.last(2);
     let beyond = array.last().is_some_and(|&last| bits % 8 != 0 && last >> (bits % 8) != 0);

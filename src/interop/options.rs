@@ -13,10 +13,11 @@ pub struct Options {
     /// `"bytes"`, `"int32"`, `"int64"`, `"float"` or `"double"`; `pybloomfiltermmap3`: `"string"` (default), `"bytes"` or
     /// `"int"`; `bloom-filter2`: `"string"` (default) or `"bytes"`.
     pub keys: Option<String>,
-    /// `redis-bitmap` and `bloom-filter2`: positions; and of a new filter of any format, in place of those that count and rate give.
+    /// `redis-bitmap` and `bloom-filter2`: positions; and of a new filter of any format, in place of those that count and
+    /// rate give.
     pub bits: Option<u64>,
-    /// `redis-bitmap` and `bloom-filter2`, and `npm-bloomfilter` where the bytes don't say: positions for each key; and of a new filter, with
-    /// `bits`.
+    /// `redis-bitmap` and `bloom-filter2`, and `npm-bloomfilter` where the bytes don't say: positions for each key; and of a
+    /// new filter, with `bits`.
     pub hashes: Option<u32>,
     /// `npm-bloomfilter`: `"fnv64"` (default, from 0.0.21 on), `"fnv64-odd"` (0.0.20), `"fnv32-triple"` (0.0.19),
     /// `"fnv32-seeded"` (0.0.17, 0.0.18), `"fnv32-b"` (0.0.16) or `"fnv32-b-signedmix"` (0.0.12 to 0.0.15).
@@ -54,6 +55,11 @@ impl Options {
             "seed" => Slot::Seed(&mut self.seed),
             _ => return Err(Error::rule("no foreign format has an option of this name")),
         })
+    }
+
+    /// The bits and the hashes of a format whose bytes don't say them, or the rule that it needs them.
+    pub(super) fn shape(&self, rule: &'static str) -> Result<(u64, u32)> {
+        self.bits.zip(self.hashes).ok_or(Error::rule(rule))
     }
 
     /// Sets an option that is a text, by its name.

@@ -10,8 +10,7 @@ use crate::filters::foreign::{Part, Scheme};
 use crate::vectors::copied;
 
 pub(super) fn read(file: &mut Cursor, options: &Options) -> Result<Found> {
-    file.rule(options.bits.is_some() && options.hashes.is_some(), "redis-bitmap needs bits and hashes");
-    let (bits, hashes) = (options.bits.unwrap_or(0), options.hashes.unwrap_or(0));
+    let (bits, hashes) = options.shape("redis-bitmap needs bits and hashes")?;
     file.rule((1..=1 << 32).contains(&bits), "bits must be a whole number from 1 to 2^32");
     let string = mirrored(file.rest())?;
     let past = string.get((bits / 8) as usize..).unwrap_or_default();

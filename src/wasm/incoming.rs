@@ -71,7 +71,8 @@ impl Filter {
     pub fn decode(bytes: &Uint8Array, secret: Option<Uint8Array>, tags: Option<Array>) -> Result<Filter> {
         let mut incoming = Incoming::new(bytes.length() as usize, secret)?;
         incoming.push(bytes, 0)?;
-        for tag in tags.unwrap_or_default().iter() {
+        // What isn't a shard is given no names.
+        for tag in tags.iter().flat_map(Array::iter) {
             let name = utf8(tag.unchecked_ref())?;
             incoming.names.push(str::from_utf8(&name).map_err(|_| Error::rule(RULE))?)?;
         }

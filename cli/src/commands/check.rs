@@ -62,11 +62,14 @@ pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     let mut answer = Answer::No;
     let mut show = |block: &[&[u8]], answers: Vec<Option<String>>| -> Result<()> {
         for (line, tags) in block.iter().zip(answers) {
-            if tags.is_some() == args.invert {
-                continue;
-            }
+            let tags = match (tags, args.invert) {
+                (Some(tags), false) => tags,
+                // What is absent has none.
+                (None, true) => String::new(),
+                _ => continue,
+            };
             answer = Answer::Yes;
-            write_line(&mut out, line, &tags.unwrap_or_default(), *terminal)?;
+            write_line(&mut out, line, &tags, *terminal)?;
         }
         Ok(())
     };

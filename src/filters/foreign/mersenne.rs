@@ -65,8 +65,8 @@ fn multiply_add(to: &mut Wide, mut by: u64, more: &[u64], (last, bits): Modulus)
     let (most, mut more, mut over) = ((1 << bits) - 1, more, 0);
     loop {
         let mut carry = u128::from(over);
-        for (i, word) in to.iter_mut().enumerate().take(last + 1) {
-            let more = more.get(i).copied().unwrap_or(0);
+        // Above its words, a number has zeros.
+        for (word, &more) in to[..=last].iter_mut().zip(more.iter().chain(&[0; 5])) {
             carry += u128::from(*word) * u128::from(by) + u128::from(more);
             *word = carry as u64;
             carry >>= 64;
