@@ -53,7 +53,7 @@ const ENTRIES = ["nano", "reader"];
 /** What each entry adds to a page, in bytes. */
 async function weights() {
   const all = [];
-  for (const entry of ENTRIES) all.push((await weigh(inRoot("target/weight"), `/${entry}`)).grown);
+  for (const entry of ENTRIES) all.push((await weigh(inRoot("target/weight"), `bloom-wasm/${entry}`)).grown);
   return all;
 }
 

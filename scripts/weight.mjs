@@ -15,7 +15,7 @@ async function built(app, script) {
 }
 
 /**
- * Builds the app in a folder from which the package can be imported, for an entry such as "/reader". Returns by how
+ * Builds the app in a folder from which the package can be imported, for an entry such as "bloom-wasm/reader". Returns by how
  * many bytes the app grows, gzipped, and its scripts.
  */
 export async function weigh(app, entry) {
@@ -23,7 +23,7 @@ export async function weigh(app, entry) {
   const [names, start] = entry.endsWith("slim") ? ["init, load", "await init(); "] : ["load", ""];
   const ask =
     'const filter = await load("phishing.bloom"); document.title = filter.hasUrl(location.href) ? "no" : "yes";';
-  const files = await built(app, `import { ${names} } from "bloom-wasm${entry}"; (async () => { ${start}${ask} })();`);
+  const files = await built(app, `import { ${names} } from "${entry}"; (async () => { ${start}${ask} })();`);
   const scripts = files.filter((file) => typeof file === "string").join("");
   return { grown: gzipped(files) - gzipped(empty), scripts };
 }
