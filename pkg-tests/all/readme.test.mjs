@@ -119,7 +119,7 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
     test("with the blob in it", () => blocks(sample("In an extension"), ["webNavigation"]));
 
     test("with a feed", () => {
-      const [, listener] = /;\n(const check[\s\S]*)/.exec(sample("In an extension"));
+      const [, listener] = /\n(const check[\s\S]*)/.exec(sample("In an extension"));
       const opening = replaced(sample("In an extension", 1), "https://lists.example/urls/feed.json", feed.url);
       const background = replaced(opening, "...", feed.publisher.key.publicKey);
       const code = `${background}\n${replaced(listener, "(await loading)", "(await open()).filter")}`;
