@@ -353,6 +353,25 @@ fn another_feed_of_the_same_key_stops_a_publisher() {
 }
 
 #[test]
+fn each_report_says_who_has_signed() {
+    let signed = |args: &str| {
+        let (code, said, err) = tool(&home(), args);
+        assert_eq!((code, err.as_str()), (0, ""), "{args}");
+        let row = said.lines().find(|row| row.starts_with("signed ")).unwrap().to_owned();
+        row["signed ".len()..].trim_start().to_owned()
+    };
+    let by_key = format!("by {PUBLIC_KEY}");
+    assert_eq!(signed(BUILD), by_key);
+    assert!(signed(&BUILD.replace(" --sign @key", "")).starts_with("no: whoever can write to the host"));
+    let folder = home();
+    done(&folder, INIT);
+    let (_, said, _) = tool(&folder, PUBLISH);
+    assert!(said.contains(&by_key), "{said}");
+    let (_, said, _) = tool(&folder, &PUBLISH.replace(" --sign @key", " --unsigned"));
+    assert!(said.contains("no: whoever can write to the host"), "{said}");
+}
+
+#[test]
 fn from_unsigned_to_signed_only_when_told() {
     let folder = home();
     done(&folder, INIT);

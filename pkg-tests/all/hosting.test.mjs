@@ -238,18 +238,24 @@ test("lists in the repository, and no input that becomes a command", async () =>
   assert.ok(!existsSync(at("pwned")));
 });
 
-test("a list is what one URL answers, by the real curl", async () => {
+test("a list is what one URL answers, by the real curl, and no page of an error", async () => {
+  const PAGES = {
+    "/page": "<!doctype html><title>Gone</title>",
+    "/late": "\ufeff\r\n\r\n <HTML lang=en>",
+    "/adblock": "! <!doctype html> is no rule\nevil.example##<html\n",
+  };
   const server = createServer(({ url }, response) => {
     if (url === "/moved") response.writeHead(302, { location: "/list" });
-    response.end(url);
+    response.end(PAGES[url] ?? url);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const [fetch] = /^fetch\(\) \{[\s\S]*?^\}$/m.exec(making.run);
+  const functions = [/^fetch\(\) \{[\s\S]*?^\}$/m, /^fail\(\) .*$/m, /^fetch_list\(\) \{[\s\S]*?^\}$/m];
+  const all = functions.map((of) => of.exec(making.run)[0]).join("\n");
   const list = at("fetched");
   const get = (path) =>
     promisify(execFile)("bash", [
       "-c",
-      `${fetch}; fetch "$0" "$1"`,
+      `${all}\nfetch_list "$0" "$1"`,
       list,
       `http://127.0.0.1:${server.address().port}${path}`,
     ]);
@@ -259,6 +265,10 @@ test("a list is what one URL answers, by the real curl", async () => {
       assert.equal(readFileSync(list, "utf8"), path);
     }
     await assert.rejects(get("/moved"), { stderr: /[Pp]rotocol .*http/ });
+    for (const path of ["/page", "/late"])
+      await assert.rejects(get(path), { code: 2, stdout: /::error::http.*(page|late) is an HTML page/ });
+    await get("/adblock");
+    assert.equal(readFileSync(list, "utf8"), PAGES["/adblock"]);
   } finally {
     server.close();
   }

@@ -60,6 +60,8 @@ pub struct Summary {
     comments: u64,
     not_utf8: u64,
     lines: LineCounts,
+    /// The lines that begin as a URL does, in a list that isn't read as URLs.
+    urls: u64,
     /// The number of skipped lines for each reason, in words.
     skipped: BTreeMap<&'static str, u64>,
     notices: Notices,
@@ -108,6 +110,7 @@ impl Summary {
     pub(super) fn merge(&mut self, later: Summary) {
         self.comments += later.comments;
         self.not_utf8 += later.not_utf8;
+        self.urls += later.urls;
         self.lines.keys += later.lines.keys;
         self.lines.skipped += later.lines.skipped;
         for (reason, count) in later.skipped {
@@ -132,6 +135,10 @@ impl Summary {
         }
         if self.not_utf8 > 0 {
             words += &format!(", {} not UTF-8 and kept as they are", grouped(self.not_utf8));
+        }
+        if self.urls > self.lines.keys / 2 {
+            words +=
+                &format!(", {} like URLs, which `hasUrl` finds only with --profile url", grouped(self.urls));
         }
         for (reason, count) in &self.skipped {
             words += &format!(", {} skipped ({reason})", grouped(*count));
@@ -166,6 +173,8 @@ pub fn for_each<T: Send>(
                 summary.comments += 1;
                 return Ok(());
             }
+            let like_url = [&b"http://"[..], b"https://"].iter().any(|scheme| line.starts_with(scheme));
+            summary.urls += u64::from(profile == Profile::Raw && like_url);
             rules.read_line(&Native, line, &mut |input| {
                 comment = false;
                 match input {

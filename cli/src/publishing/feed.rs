@@ -52,6 +52,10 @@ impl Publisher {
         self.publication.require_signature("feed", self.state.is_signed()? == Some(true), unsigned)
     }
 
+    pub fn signers_in_words(&self) -> String {
+        self.publication.signers_in_words()
+    }
+
     /// How keys become digests.
     pub fn hashing(&self) -> Result<Hashing> {
         self.state.hashing(self.secret.as_ref())

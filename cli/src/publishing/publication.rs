@@ -52,6 +52,10 @@ impl<P: ManifestPayload> Publication<P> {
         !self.trust.signers.is_empty()
     }
 
+    pub fn signers_in_words(&self) -> String {
+        self.trust.signers_in_words()
+    }
+
     fn manifest(&self) -> Result<Option<Manifest<P>>> {
         self.live.as_ref().map(|(text, _)| Manifest::parse(text.as_bytes())).transpose()
     }

@@ -147,6 +147,8 @@ pub struct Published {
     published: bool,
     #[serde(skip)]
     dir: PathBuf,
+    #[serde(skip)]
+    signers: String,
 }
 
 impl Writer {
@@ -265,16 +267,16 @@ impl Writer {
         for (name, page) in shards.pages.iter().zip(&pages) {
             self.write(name, page)?;
         }
-        let dir = self.dir.clone();
+        let (dir, signers) = (self.dir.clone(), self.publication.signers_in_words());
         if let Some(live) = self.publication.live()
             && !asked
             && shards.is_as(live)
             && self.publication.is_fresh(self.expires_in)?
         {
-            return Ok(Published { shards: live.clone(), published: false, dir });
+            return Ok(Published { shards: live.clone(), published: false, dir, signers });
         }
         self.publication.put(text, shards.clone(), || self.lock.check())?;
-        Ok(Published { shards, published: true, dir })
+        Ok(Published { shards, published: true, dir, signers })
     }
 }
 
@@ -283,6 +285,7 @@ impl Published {
         let ShardsPayload { head, shards, bytes, .. } = &self.shards;
         rows.extend(self.shards.tags_in_words().map(|tags| ("tags", tags)));
         rows.push(("size", size_in_words(&self.shards)));
+        rows.push(("signed", self.signers.clone()));
         let generation =
             format!("generation {}, which expires {}", head.generation, time_in_words(head.expires));
         if self.published {

@@ -76,6 +76,15 @@ impl KeyArgs {
 }
 
 impl Trust {
+    /// Whose signature a manifest gets, for people.
+    pub fn signers_in_words(&self) -> String {
+        if self.signers.is_empty() {
+            return "no: whoever can write to the host can change the list; --sign prevents that".to_owned();
+        }
+        let keys = self.signers.iter().map(|key| manifest::public_key(&key.verifying_key()));
+        format!("by {}", keys.collect::<Vec<_>>().join(", "))
+    }
+
     /// What a publisher believes of the manifest in its folder, of which this was found. `state` is what it remembers, if
     /// it remembers anything.
     ///

@@ -37,11 +37,17 @@ fn run(folder: &Path, args: &[&str], stdin: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A program that fails early may not read its input; that is its right.
-    if let Err(error) = child.stdin.take().unwrap().write_all(stdin) {
-        assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
-    }
-    child.wait_with_output().unwrap()
+    let mut input = child.stdin.take().unwrap();
+    // What it prints is read meanwhile, or both would wait for each other.
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // A program that fails early may not read its input; that is its right.
+            if let Err(error) = input.write_all(stdin) {
+                assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+            }
+        });
+        child.wait_with_output().unwrap()
+    })
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -175,3 +175,19 @@ fn a_list_has_one_blob_however_it_is_written() {
         assert_eq!(build(folder, &["--profile", "url"], lines.as_bytes()).0, expected, "{lines}");
     }
 }
+
+#[test]
+fn urls_that_are_not_read_as_urls_are_pointed_out() {
+    let folder = TempDir::new().unwrap();
+    let said = |args: &[&str], list: &[u8]| build(folder.path(), args, list).1;
+    let urls = b"http://a.example/\nhttps://b.example/x\nhttp\n";
+    assert!(said(&[], urls).contains("3 keys, 2 like URLs, which `hasUrl` finds only with --profile url"));
+    for (args, list) in [
+        (&["--profile", "url"][..], &urls[..]),
+        (&["--profile", "password"], urls),
+        (&[], b"http://a.example/\nb\n"),
+        (&[], b"httpx\n"),
+    ] {
+        assert!(!said(args, list).contains("like URLs"), "{args:?}");
+    }
+}

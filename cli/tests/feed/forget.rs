@@ -39,7 +39,7 @@ fn files_that_a_lost_state_left_go_once_the_generation_is_a_day_old() {
 
     let before = fs::read_dir(folder.path().join("public")).unwrap().count();
     let count = || fs::read_dir(folder.path().join("public")).unwrap().count();
-    let kept = "deleted  0 files of 0 bytes\nkept     1 file of 4 bytes, until they aren't needed for 1day\n";
+    let kept = "deleted  0 files of 0 bytes\nkept     1 file of 4 bytes, which clients may still read; see --grace\n";
     let ages = |seconds| {
         for name in needed.iter().chain([&strange, &"feed.json".to_owned()]) {
             age(&folder.path().join("public").join(name), seconds);

@@ -68,10 +68,9 @@ pub fn run(args: ForgetArgs, streams: &mut Streams) -> Result<Answer> {
             young.add(file.len());
         }
     }
-    let grace = humantime::format_duration(args.grace);
     let mut rows: Vec<Row> = vec![("deleted", deleted.in_words())];
     if young.number > 0 {
-        rows.push(("kept", format!("{}, until they aren't needed for {grace}", young.in_words())));
+        rows.push(("kept", format!("{}, which clients may still read; see --grace", young.in_words())));
     }
     unless_closed(streams.print_rows(&rows))?;
     Ok(Answer::Yes)

@@ -151,7 +151,7 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         byte_length: state.files.iter().map(|file| file.file.bytes).sum(),
         expires: publisher.expires(),
     };
-    rows.extend(report.rows(made.and_then(|made| made.replaced)));
+    rows.extend(report.rows(made.and_then(|made| made.replaced), publisher.signers_in_words()));
     unless_closed(if args.json { streams.print_json(&report) } else { streams.print_rows(&rows) })?;
     Ok(Answer::Yes)
 }
@@ -212,7 +212,7 @@ impl PublishArgs {
 
 impl PublishReport {
     /// The same for people. `because` is why there is a new base.
-    fn rows(&self, because: Option<String>) -> Vec<Row> {
+    fn rows(&self, because: Option<String>, signers: String) -> Vec<Row> {
         let &PublishReport { added, removed, files, byte_length, .. } = self;
         let mut rows = vec![(
             "changes",
@@ -229,6 +229,7 @@ impl PublishReport {
         rows.extend(because.map(|reason| ("because", reason)));
         let plural = if files == 1 { "" } else { "s" };
         rows.push(("feed", format!("{files} file{plural} of {} bytes together", grouped(byte_length))));
+        rows.push(("signed", signers));
         let generation =
             format!("generation {}, which expires {}", self.generation, time_in_words(self.expires));
         rows.push(if self.published { ("wrote", generation) } else { ("unchanged", generation) });
