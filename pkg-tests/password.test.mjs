@@ -6,6 +6,7 @@ import { forPages, installed } from "./installed.mjs";
 
 const node = await installed();
 const page = await forPages();
+const nano = await installed("bloom-wasm/nano");
 const { BloomFilter, CountingBloomFilter, FilterError, RibbonFilter } = node;
 
 const sha1 = (password) => createHash("sha1").update(password).digest("hex");
@@ -153,6 +154,114 @@ test("bytes that aren't UTF-8 are kept as they are, and a list may hold any pass
   const text = new Blob(["#1fan\r\na:b\n\n x \n", bytes]).stream();
   assert.deepEqual((await RibbonFilter.fromStream(text, { profile, fpr: 1e-8 })).toBytes(), filter.toBytes());
   for (const password of ["#1fan", "a:b", " x "]) assert.ok(filter.hasPassword(password));
+});
+
+const encode = (text) => new TextEncoder().encode(text);
+
+test("what a filter of passwords can't hold is refused, and not called absent", () => {
+  const kinds = [BloomFilter, CountingBloomFilter, RibbonFilter, node.CuckooFilter, node.ScalableBloomFilter];
+  const filters = (keys, options) =>
+    kinds.flatMap((kind) => {
+      const bytes = kind.from(keys, { profile, fpr: 1e-8, ...options }).toBytes();
+      return [node, page, nano].map(({ decode }) => decode(bytes));
+    });
+  const refuses = (filter, key, what) => {
+    const invalid = (message) => (error) => {
+      assert.ok(error instanceof FilterError && error.code === "invalid_key", error);
+      // Nothing of a password gets into a log.
+      assert.equal(error.message, `${message} is no key of a filter of passwords; ask hasPassword`);
+      return true;
+    };
+    const its = invalid(typeof key === "string" ? "this string" : "this Uint8Array");
+    for (const ask of ["has", "tags"]) {
+      if (ask === "tags" && !filter.info().tags) continue;
+      assert.throws(() => filter[ask](key), its, what);
+    }
+    for (const ask of ["hasAny", "hasAll"]) assert.throws(() => filter[ask]([key]), its, what);
+    // In a batch of its own, and beside others.
+    assert.throws(() => filter.hasMany([key]), its, what);
+    assert.throws(() => filter.hasMany([key, key]), its, what);
+    if (typeof key !== "string" || key === "") return;
+    assert.throws(() => filter.hasLines(encode(`\n${key}\r\n`)), invalid("line 2"), what);
+  };
+  const hash = (password) => createHash("sha1").update(password).digest();
+  const listed = ["hunter2", "Hunter2", "Gr\u00f6\u00dfer", "exactly 20 bytes, as"];
+  for (const filter of filters(listed.map(sha1), { sha1Hex: true })) {
+    for (const password of listed) {
+      for (const key of [password, encode(password)]) {
+        // These bytes may be a hash.
+        if (key.length !== 20 || typeof key === "string") refuses(filter, key, "a password");
+      }
+      for (const key of [sha1(password), sha1(password).toUpperCase(), encode(sha1(password))])
+        refuses(filter, key, "hexadecimal digits");
+      for (const key of [hash(password).subarray(1), Buffer.concat([hash(password), Uint8Array.of(0)])])
+        refuses(filter, key, "a byte more or less");
+      assert.ok(filter.has(hash(password)) && filter.hasPassword(password));
+      assert.deepEqual([...filter.hasMany([hash(password), new Uint8Array(hash("no"))])], [1, 0]);
+    }
+    refuses(filter, "", "an empty one");
+    refuses(filter, new Uint8Array(0), "an empty one");
+  }
+  for (const lowercase of [false, true]) {
+    const odd = Uint8Array.of(...encode("PASSW"), 0xff); // no UTF-8, so it is its own bytes
+    for (const filter of filters([...listed, odd], { lowercase })) {
+      const others = lowercase
+        ? ["Hunter2", "HUNTER2", "gr\u00f6\u00dfeR", "GR\u00d6\u1e9eER", "\u0130", "\u03a3"]
+        : [];
+      for (const key of [...others, "Gro\u0308\u00dfer", "\u212a"]) {
+        refuses(filter, key, "another spelling");
+        refuses(filter, encode(key), "another spelling");
+      }
+      const stored = lowercase ? ["hunter2", "gr\u00f6\u00dfer"] : ["hunter2", "Hunter2", "Gr\u00f6\u00dfer"];
+      assert.ok(filter.hasAll([...stored, ...stored.map(encode), odd]));
+      assert.deepEqual(
+        [...filter.hasLines(encode(`${stored.join("\n")}\n\nstranger`))],
+        [...stored.map(() => 1), 0, 0],
+      );
+      assert.deepEqual([...filter.hasMany(["", "\ufffd", "\ud800", " ", "\ufeff"])], [0, 0, 0, 0, 0]);
+      assert.ok(filter.hasPassword("Gro\u0308\u00dfer"));
+    }
+  }
+});
+
+test("no key of a list of passwords is refused, whatever its characters", () => {
+  // All that have another form, alone and beside what they may join or be changed by.
+  const passwords = [];
+  for (let code = 0x80; code < 0x110000; code++) {
+    const character = String.fromCodePoint(code).toWellFormed();
+    const forms = [character.normalize("NFC"), character.toLowerCase(), character.normalize("NFD")];
+    if (forms.every((form) => form === character) && code % 97 > 0) continue;
+    passwords.push(character, `H${character}\u0331`, `\u039f\u03a3${character}`);
+  }
+  assert.ok(passwords.length > 10_000);
+  for (const lowercase of [false, true]) {
+    const bytes = RibbonFilter.from(passwords, { profile, lowercase, fpr: 0.01 }).toBytes();
+    // What FORMAT.md says.
+    const form = (password) => {
+      const composed = password.normalize("NFC");
+      return lowercase ? composed.toLowerCase().normalize("NFC") : composed;
+    };
+    const keys = passwords.map(form);
+    for (const { decode } of [node, nano]) {
+      const filter = decode(bytes);
+      assert.ok(filter.hasMany(keys).every((answer) => answer === 1));
+      assert.ok(filter.hasMany(keys.map(encode)).every((answer) => answer === 1));
+      for (const password of passwords.filter((password) => form(password) !== password))
+        fails("invalid_key", () => filter.has(password));
+    }
+  }
+});
+
+test("a filter of passwords with tags refuses for them, too", () => {
+  const tagged = (lists, options) => RibbonFilter.fromTagged(lists, { profile, fpr: 1e-9, ...options }).toBytes();
+  for (const { decode } of [node, page, nano]) {
+    const lower = decode(tagged({ common: ["Gr\u00f6\u00dfer"] }, { lowercase: true }));
+    assert.deepEqual(lower.tags("gr\u00f6\u00dfer"), ["common"]);
+    for (const key of ["Gr\u00f6\u00dfer", encode("Gr\u00f6\u00dfer")]) fails("invalid_key", () => lower.tags(key));
+    const hashed = decode(tagged({ leaked: [sha1("hunter2")] }, { sha1Hex: true }));
+    assert.deepEqual(hashed.tags(createHash("sha1").update("hunter2").digest()), ["leaked"]);
+    for (const key of ["hunter2", "x".repeat(20)]) fails("invalid_key", () => hashed.tags(key));
+  }
 });
 
 test("misuse throws a FilterError with its code", () => {

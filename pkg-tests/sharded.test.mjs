@@ -260,6 +260,39 @@ test("what a filter of URLs can't hold is refused before anything is fetched", a
   filter.close();
 });
 
+test("what a filter of passwords can't hold is refused before anything is fetched", async () => {
+  const golden = new URL("../tests/golden/shards/", import.meta.url);
+  const options = { publicKey: null, cache: null, fetch: noNetwork };
+  const encode = (text) => new TextEncoder().encode(text);
+  const hash = Uint8Array.from(Buffer.from("f3bbbd66a63d4bf1747940578ec3d0103530e21d", "hex")); // of hunter2
+  for (const [name, held, ...refused] of [
+    ["password", "hunter2", "Hunter2", encode("Hunter2"), "gro\u0308\u00dfer"],
+    ["sha1", hash, "hunter2", encode("hunter2"), "x".repeat(20), Buffer.from(hash).toString("hex"), ""],
+  ]) {
+    const filter = await openSharded(new URL(`${name}/shards.json`, golden), options);
+    for (const key of refused) {
+      const what = typeof key === "string" ? "string" : "Uint8Array";
+      for (const asked of [filter.has(key), filter.hasMany([held, key])]) {
+        const { message } = await fails("invalid_key", asked);
+        assert.equal(message, `this ${what} is no key of a filter of passwords; ask hasPassword`);
+      }
+    }
+    assert.equal(await filter.has(held), true);
+    assert.deepEqual([...(await filter.hasMany([held, held]))], [1, 1]);
+    assert.equal(await filter.hasPassword("hunter2"), true);
+    filter.close();
+  }
+
+  const { publisher, site, open } = await published(1);
+  publisher.publish({ profile: "password", sha1: true });
+  const filter = await open();
+  site.asked();
+  await fails("invalid_key", filter.has("hunter2"));
+  await fails("invalid_key", filter.tags("hunter2"));
+  assert.deepEqual(site.asked(), []);
+  filter.close();
+});
+
 test("what was used longest ago leaves the memory", async () => {
   const { publisher, site, open } = await published(16);
   // A part takes 2 kB besides its bytes.
@@ -579,7 +612,8 @@ test("what is in memory is checked anew for each manifest", async () => {
     assert.equal(await filter.has(members[0]), true);
     publisher.publish(changes);
     await filter.update();
-    await fails("not_a_feed", filter.has(members[0]), JSON.stringify(changes));
+    const asked = changes.sha1 ? filter.hasPassword(members[0]) : filter.has(members[0]);
+    await fails("not_a_feed", asked, JSON.stringify(changes));
   }
   const small = await published(64);
   const filter = await small.open();

@@ -45,18 +45,6 @@ impl Profile {
         }
     }
 
-    /// Whether a filter of this profile can hold a key. One of URLs holds a host, a slash and what follows, so neither
-    /// `evil.example` nor `https://evil.example/`: these are inputs, of which keys are made.
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
-    pub fn holds(self, key: &[u8]) -> bool {
-        if self != Profile::Url {
-            return true;
-        }
-        let mut parts = key.splitn(2, |&byte| byte == b'/');
-        let end = parts.next().and_then(<[u8]>::last);
-        parts.next().is_some() && end.is_some_and(|&byte| byte != b':')
-    }
-
     /// How passwords are compared: whether in lower case, and whether by their SHA-1 hashes. False for other profiles.
     pub fn password(self) -> (bool, bool) {
         match self {
@@ -93,23 +81,5 @@ impl Profile {
     pub fn key_fpr(self, fpr: f64) -> f64 {
         // A rate that is out of range stays so, and the builder will refuse it.
         if self == Profile::Url && fpr < 1.0 { fpr / 10.0 } else { fpr }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_filter_of_urls_holds_no_url() {
-        let password = Profile::Password { lowercase: false, sha1: false };
-        for key in ["", "evil.example", "/", "/a", "//evil.example/", "https://evil.example/", ":/", "a:/b/"]
-        {
-            assert!(!Profile::Url.holds(key.as_bytes()), "{key}");
-            assert!(Profile::Raw.holds(key.as_bytes()) && password.holds(key.as_bytes()), "{key}");
-        }
-        for key in ["evil.example/", "e/?q=https://a.example", "[::1]/", "a.example:8080/", "\u{e9}/"] {
-            assert!(Profile::Url.holds(key.as_bytes()), "{key}");
-        }
     }
 }

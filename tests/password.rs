@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use bloom_wasm::Profile;
 use bloom_wasm::keys::Skip::NotAHash;
+use bloom_wasm::keys::list::Rules;
 use bloom_wasm::keys::native::Native;
-use bloom_wasm::keys::password;
+use bloom_wasm::keys::{is_key, password};
 use proptest::prelude::*;
 
 fn normal(input: &[u8], lowercase: bool) -> Cow<'_, [u8]> {
@@ -199,6 +201,42 @@ fn texts() -> impl Strategy<Value = String> {
     proptest::collection::vec(character, 0..12).prop_map(String::from_iter)
 }
 
+#[test]
+fn what_a_key_can_be() {
+    for sha1 in [false, true] {
+        for lowercase in [false, true] {
+            let profile = Profile::Password { lowercase, sha1 };
+            let is_key = |key: &[u8]| is_key(&Native, profile, key);
+            assert_eq!(is_key(b"hunter2"), !sha1);
+            assert_eq!(is_key(b"Hunter2"), !sha1 && !lowercase);
+            assert_eq!(is_key("gr\u{f6}\u{df}er".as_bytes()), !sha1);
+            assert_eq!(is_key("Gr\u{f6}\u{df}er".as_bytes()), !sha1 && !lowercase);
+            assert!(!is_key("gro\u{308}\u{df}er".as_bytes()));
+            assert_eq!(is_key(b"PASSW\xf6RD"), !sha1, "what isn't UTF-8 stays");
+            // The hash of hunter2 in hexadecimal digits, and in bytes.
+            assert_eq!(is_key(b"f3bbbd66a63d4bf1747940578ec3d0103530e21d"), !sha1);
+            assert!(is_key(
+                b"\xf3\xbb\xbd\x66\xa6\x3d\x4b\xf1\x74\x79\x40\x57\x8e\xc3\xd0\x10\x35\x30\xe2\x1d"
+            ));
+            assert_eq!(is_key(b"\xf3\xbb\xbd\x66"), !sha1);
+        }
+    }
+}
+
+/// Each character alone, as a capital beside a mark, and after a letter.
+#[test]
+fn no_member_is_refused() {
+    for lowercase in [false, true] {
+        let profile = Profile::Password { lowercase, sha1: false };
+        for char in '\0'..=char::MAX {
+            for text in [format!("{char}"), format!("H{char}\u{331}"), format!("\u{39f}\u{3a3}{char}")] {
+                let key = normal(text.as_bytes(), lowercase);
+                assert!(is_key(&Native, profile, &key), "{char:?} {lowercase}");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
@@ -209,6 +247,18 @@ proptest! {
         // Whether it was in the normal form before makes no difference.
         let exact = normal(text.as_bytes(), false).into_owned();
         prop_assert_eq!(&normal(&exact, lowercase), &once);
+    }
+
+    /// No member is refused, and nothing that isn't its own form is taken.
+    #[test]
+    fn keys_of_a_list(text in texts(), lowercase in any::<bool>()) {
+        let profile = Profile::Password { lowercase, sha1: false };
+        Rules::from(profile).read(&Native, text.as_bytes(), &mut |input| {
+            let input = input.unwrap();
+            assert!(is_key(&Native, profile, input.own()), "{:?}", input.own());
+            assert_eq!(is_key(&Native, profile, text.as_bytes()), input.own() == text.as_bytes());
+            Ok(())
+        }).unwrap();
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use bloom_wasm::keys::Platform;
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::url::{
     self, Canonical, any_root, canonicalize, clean, has_port, missing_scheme, plain,
 };
+use bloom_wasm::keys::{Platform, is_key};
 use bloom_wasm::slots::Slots;
 use bloom_wasm::{Error, Profile};
 use proptest::prelude::*;
@@ -35,11 +35,22 @@ fn sound(url: &Canonical) {
     once.dedup();
     assert!((1..=30).contains(&keys.len()) && once.len() == keys.len(), "{keys:?}");
     assert!(keys.iter().all(|key| key.contains('/') && !key.starts_with(['/', '.'])));
-    assert!(keys.iter().all(|key| Profile::Url.holds(key.as_bytes())), "{keys:?}");
+    assert!(keys.iter().all(|key| is_key(&Native, Profile::Url, key.as_bytes())), "{keys:?}");
     // They lie in one shard. Only a host that can't exist, such as `a.1.2.3.4`, may have several sites.
     let mut sites: Vec<_> = keys.iter().map(|key| url::site(key.as_bytes())).collect();
     sites.dedup();
     assert!(sites.len() == 1 || !url.has_possible_host(), "{keys:?}: {sites:?}");
+}
+
+#[test]
+fn what_a_key_can_be() {
+    for key in ["", "evil.example", "/", "/a", "//evil.example/", "https://evil.example/", ":/", "a:/b/"] {
+        assert!(!is_key(&Native, Profile::Url, key.as_bytes()), "{key}");
+        assert!(is_key(&Native, Profile::Raw, key.as_bytes()), "{key}");
+    }
+    for key in ["evil.example/", "e/?q=https://a.example", "[::1]/", "a.example:8080/", "\u{e9}/"] {
+        assert!(is_key(&Native, Profile::Url, key.as_bytes()), "{key}");
+    }
 }
 
 /// The canonical form comes first, each reading is one, and no key comes twice.
@@ -218,6 +229,10 @@ impl Platform for Ascii {
     fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>, Error> {
         Native.normalize(text, lowercase)
     }
+
+    fn is_normal(&self, text: &str, lowercase: bool) -> bool {
+        Native.is_normal(text, lowercase)
+    }
 }
 
 #[test]
@@ -244,6 +259,10 @@ impl Platform for Older<'_> {
 
     fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>, Error> {
         Native.normalize(text, lowercase)
+    }
+
+    fn is_normal(&self, text: &str, lowercase: bool) -> bool {
+        Native.is_normal(text, lowercase)
     }
 }
 
@@ -286,6 +305,10 @@ impl<F: Fn(&str) -> Option<Option<String>>> Platform for Odd<F> {
 
     fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>, Error> {
         Native.normalize(text, lowercase)
+    }
+
+    fn is_normal(&self, text: &str, lowercase: bool) -> bool {
+        Native.is_normal(text, lowercase)
     }
 }
 
@@ -367,6 +390,10 @@ fn long_hosts_are_not_parsed() {
 
         fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>, Error> {
             Native.normalize(text, lowercase)
+        }
+
+        fn is_normal(&self, text: &str, lowercase: bool) -> bool {
+            Native.is_normal(text, lowercase)
         }
     }
 

@@ -134,20 +134,15 @@ export function iterable<K>(keys: Iterable<K>): Iterable<K> {
 }
 
 /**
- * Whether a filter of URLs can hold a key. It holds a host, a slash and what follows, so neither `evil.example` nor
- * `https://evil.example/`. `Profile::holds` in src/profile.rs is the same.
+ * For what a filter of URLs or passwords can't hold: a key, or the number of a line. "Absent" would be no answer for its
+ * host, or for the password that it may be, which isn't shown.
  */
-export function isUrlKey(key: Key): boolean {
-  const text = typeof key === "string";
-  const slash = text ? key.indexOf("/") : plainBytes(key).indexOf(47);
-  return slash > 0 && (text ? key.charCodeAt(slash - 1) : key[slash - 1]) !== 58;
-}
-
-/** For what a filter of URLs can't hold: a key, or the number of a line. "Absent" would be no answer for its host. */
-export function noUrlKey(key: Key | number): FilterError {
-  let what = typeof key === "number" ? `line ${key}` : "this Uint8Array";
-  if (typeof key === "string") what = JSON.stringify(key.slice(0, 80));
-  return new FilterError("invalid_key", `${what} is no key of a filter of URLs; ask hasUrl`);
+export function noKey(profile: string, key: Key | number): FilterError {
+  const isUrl = profile === "url";
+  let what = typeof key === "number" ? `line ${key}` : `this ${typeof key === "string" ? "string" : "Uint8Array"}`;
+  if (isUrl && typeof key === "string") what = JSON.stringify(key.slice(0, 80));
+  const of = isUrl ? "URLs; ask hasUrl" : "passwords; ask hasPassword";
+  return new FilterError("invalid_key", `${what} is no key of a filter of ${of}`);
 }
 
 /** Several arrays joined into one. */

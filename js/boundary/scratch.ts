@@ -88,7 +88,7 @@ function putCharacters(key: string, room: Uint8Array, at: number): boolean {
 
 /**
  * Keys on their way into WebAssembly, many at a time. `cross` is called with the keys whose lengths and bytes are in
- * the scratch, and with the number of these bytes.
+ * the scratch, which are all strings or all bytes, and with the number of these bytes.
  */
 export class Batch {
   /** Strings that wait for more. */

@@ -1,15 +1,14 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** Filters that are too large to download. */
 
-import { passwordKey, urlExpressions as urlKeys } from "../bloom_wasm.js";
+import { isKey, passwordKey, urlExpressions as urlKeys } from "../bloom_wasm.js";
 import { call } from "../boundary/call.js";
 import {
   invalidParameter,
   isA,
-  isUrlKey,
   iterable,
   type Key,
-  noUrlKey,
+  noKey,
   plainBytes,
   requireLimit,
   typeName,
@@ -107,7 +106,8 @@ export class ShardedFilter extends Generations {
 
   /**
    * Asks for a key: true = maybe present, false = definitely absent. A filter of URLs has keys such as `evil.example/`:
-   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these reject with `invalid_key` here.
+   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these reject with `invalid_key` here. So does
+   * what no key of a filter of passwords can be: ask that `hasPassword`.
    */
   async has(key: Key, options?: AskOptions): Promise<boolean> {
     const keys = [own(key)];
@@ -257,7 +257,8 @@ export class ShardedFilter extends Generations {
       await this.#shards.use(manifest, shard, signal, (raw) => {
         for (const key of its) {
           const length = put(key);
-          for (const name of call(() => raw.tagNames(Float64Array.of(raw.tagSet(length))) as string[])) found.add(name);
+          const set = call(() => raw.tagSet(length, typeof key === "string"));
+          for (const name of call(() => raw.tagNames(Float64Array.of(set)) as string[])) found.add(name);
         }
       });
     }
@@ -284,7 +285,9 @@ export class ShardedFilter extends Generations {
       const found = await this.#shards.use(manifest, shard, signal, (raw) =>
         its.find((key) => {
           const length = put(key);
-          return call(() => raw.hasKey(length));
+          const answer = call(() => raw.hasKey(length, typeof key === "string"));
+          if (answer === undefined) throw noKey(manifest.profile, key);
+          return answer;
         }),
       );
       if (found !== undefined) return found;
@@ -312,9 +315,12 @@ export class ShardedFilter extends Generations {
       for (const [shard, its] of groups) {
         await this.#shards.use(manifest, shard, stop.signal, (raw) => {
           let at = 0;
-          const batch = new Batch(({ length: count }, length) => {
-            const found = call(() => raw.hasKeys(count, length));
-            for (const answer of found) answers[its[at++]!] = answer;
+          const batch = new Batch((sent, length) => {
+            const found = call(() => raw.hasKeys(sent.length, length, typeof sent[0] === "string"));
+            for (const [i, answer] of found.entries()) {
+              if (answer > 1) throw noKey(manifest.profile, sent[i]!);
+              answers[its[at++]!] = answer;
+            }
           });
           for (const i of its) batch.push(keys[i]!);
           batch.flush();
@@ -363,9 +369,13 @@ function passwordKeys(manifest: ShardsPayload, passwords: string[]): Uint8Array[
   return passwords.map((password) => call(() => passwordKey(password, manifest.lowercase, manifest.sha1)));
 }
 
-/** Throws for keys that a filter of URLs can't hold, before anything is fetched. */
-function requireKeys({ profile }: ShardsPayload, keys: Key[]): void {
-  for (const key of profile === "url" ? keys : []) if (!isUrlKey(key)) throw noUrlKey(key);
+/** Throws for keys that a filter of URLs or passwords can't hold, before anything is fetched. */
+function requireKeys({ profile, lowercase, sha1 }: ShardsPayload, keys: Key[]): void {
+  for (const key of profile === "raw" ? [] : keys) {
+    const length = put(key);
+    if (!call(() => isKey(length, typeof key === "string", profile === "url", lowercase, sha1)))
+      throw noKey(profile, key);
+  }
 }
 
 function requireProfile({ profile }: ShardsPayload, wanted: string): void {

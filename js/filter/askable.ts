@@ -14,7 +14,8 @@ export interface AskableFilter<K extends AnyKey = Key> extends Disposable {
   readonly kind: FilterInfo["kind"];
   /**
    * Asks for a key: true = maybe present, false = definitely absent. A filter of URLs has keys such as `evil.example/`:
-   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these throw `invalid_key` here.
+   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these throw `invalid_key` here. So does what no
+   * key of a filter of passwords can be: ask that `hasPassword`.
    */
   has(key: K): boolean;
   /** Whether at least one of the keys is maybe present. Stops at the first that is; false for no keys. */

@@ -14,7 +14,7 @@ import {
   isA,
   iterable,
   type Key,
-  noUrlKey,
+  noKey,
   secretIn,
   typeName,
 } from "../boundary/input.js";
@@ -38,12 +38,14 @@ export const isFreed = (filter: Filter): boolean => heldBy(filter) === undefined
 /** The answer for a key of many that the filter can't hold. */
 const NO_KEY = 2;
 
-// What is asked about a key in the scratch.
-const hasKey = (raw: RawFilter, length: number) => raw.hasKey(length);
+// What is asked about a key in the scratch, a text or bytes.
+const hasText = (raw: RawFilter, length: number) => raw.hasKey(length, true);
+const hasBytes = (raw: RawFilter, length: number) => raw.hasKey(length, false);
 const hasUrl = (raw: RawFilter, length: number) => raw.hasPlainUrl(length) ?? raw.hasUrl(length);
 const matchUrl = (raw: RawFilter, length: number) => raw.matchUrl(length) ?? null;
 
-const tagSet = (raw: RawFilter, length: number) => raw.tagSet(length);
+const setOfText = (raw: RawFilter, length: number) => raw.tagSet(length, true);
+const setOfBytes = (raw: RawFilter, length: number) => raw.tagSet(length, false);
 
 const NONE: readonly string[] = /* @__PURE__ */ Object.freeze([]);
 
@@ -88,13 +90,14 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
 
   /**
    * Asks for a key: true = maybe present, false = definitely absent. A filter of URLs has keys such as `evil.example/`:
-   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these throw `invalid_key` here.
+   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these throw `invalid_key` here. So does what no
+   * key of a filter of passwords can be: ask that `hasPassword`.
    */
   has(key: K): boolean {
     const length = put(key as Key);
     const raw = rawOf(this); // after the key: its getters may run anybody's code
-    const answer = ask(hasKey, raw, length);
-    if (answer === undefined) throw noUrlKey(key as Key);
+    const answer = ask(typeof key === "string" ? hasText : hasBytes, raw, length);
+    if (answer === undefined) throw refused(raw, key as Key);
     return answer;
   }
 
@@ -118,9 +121,9 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
     const answers: Uint8Array[] = [];
     const batch = new Batch((sent, length) => {
       const raw = rawOf(this);
-      const found = call(() => raw.hasKeys(sent.length, length));
+      const found = call(() => raw.hasKeys(sent.length, length, typeof sent[0] === "string"));
       const none = found.indexOf(NO_KEY);
-      if (none >= 0) throw noUrlKey(sent[none]!);
+      if (none >= 0) throw refused(raw, sent[none]!);
       answers.push(found);
     });
     for (const key of iterable(keys)) batch.push(key as Key);
@@ -138,7 +141,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
     const bytes = asText(text);
     const answers = call(() => raw.hasLines(bytes) as Uint8Array<ArrayBuffer>);
     const none = answers.indexOf(NO_KEY);
-    if (none >= 0) throw noUrlKey(none + 1);
+    if (none >= 0) throw refused(raw, none + 1);
     return answers;
   }
 
@@ -171,8 +174,8 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
   tags(key: K): readonly string[] {
     const length = put(key as Key);
     const raw = rawOf(this);
-    const set = ask(tagSet, raw, length);
-    if (set === -3) throw noUrlKey(key as Key);
+    const set = ask(typeof key === "string" ? setOfText : setOfBytes, raw, length);
+    if (set === -3) throw refused(raw, key as Key);
     return this.#namesOf(raw, set);
   }
 
@@ -198,7 +201,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
   urlTags(url: string | URL): string[] {
     const keys = this.hasUrl(url) ? urlExpressions(url) : [];
     const raw = rawOf(this);
-    const sets = new Set(keys.map((key) => ask(tagSet, raw, put(key))));
+    const sets = new Set(keys.map((key) => ask(setOfText, raw, put(key))));
     sets.delete(-1);
     const [set = -1] = sets;
     if (sets.size === 1) return [...this.#namesOf(raw, set)];
@@ -347,6 +350,14 @@ if (Symbol.dispose) Filter.prototype[Symbol.dispose] = Filter.prototype.free;
 
 /** @internal */
 export type FilterClass = { readonly prototype: Filter };
+
+/** For what the filter can't hold: a key, or the number of a line. */
+function refused(raw: RawFilter, key: Key | number): FilterError {
+  return noKey(
+    call(() => raw.profile as unknown as string),
+    key,
+  );
+}
 
 /** @internal What WebAssembly says that the keys of a foreign filter are. */
 function keysOf(filter: Filter): number {

@@ -7,6 +7,7 @@ import { type Hashing, hash, keyOf } from "./hashing.js";
 import { hit, type Layer } from "./layers.js";
 import { type Part, rule } from "./part.js";
 import { type Ribbon, ribbon } from "./ribbon.js";
+import { fromUtf8 } from "./scratch.js";
 import { BASE_SALT, namesOf, readTags, type Tags } from "./tags.js";
 import type { U64 } from "./words.js";
 import { digest, xxh64 } from "./xxh64.js";
@@ -202,15 +203,10 @@ function requireLength(needed: number, have: number): void {
     );
 }
 
-/** Not by TextDecoder, which React Native's engine lacks. */
 function text(bytes: Uint8Array): string {
-  try {
-    return decodeURIComponent(Array.from(bytes, (byte) => `%${(256 + byte).toString(16).slice(1)}`).join(""));
-  } catch (cause) {
-    // What isn't UTF-8. An exhausted stack says so itself.
-    rule(!(cause instanceof URIError));
-    throw cause;
-  }
+  const its = fromUtf8(bytes);
+  rule(its !== undefined);
+  return its!;
 }
 
 /** The length of the blob that begins with so many bytes, or 0 if more of it must be there first. */

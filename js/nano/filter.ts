@@ -7,10 +7,9 @@ import {
   asText,
   concat,
   invalidParameter,
-  isUrlKey,
   iterable,
   type Key,
-  noUrlKey,
+  noKey,
   secretIn,
   typeName,
   urlText,
@@ -22,9 +21,9 @@ import { type Blob, hasKey, readFilter, tagsOf } from "./blob.js";
 import { type Canonical, findKey, plain } from "./canonical.js";
 import { describe, estimatedCount, estimatedFpr, kindOf, profileOf, slotsOf } from "./info.js";
 import { requireOptions } from "./options.js";
-import { passwordKey } from "./password.js";
+import { isPasswordKey, passwordKey } from "./password.js";
 import { put, scratch } from "./scratch.js";
-import { keys, readings } from "./url.js";
+import { isUrlKey, keys, readings } from "./url.js";
 
 /** @internal What a filter has read. */
 export let blobOf: (filter: Filter) => Blob;
@@ -74,12 +73,13 @@ export class Filter implements AskableFilter {
 
   /**
    * Asks for a key: true = maybe present, false = definitely absent. A filter of URLs has keys such as `evil.example/`:
-   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these throw `invalid_key` here.
+   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these throw `invalid_key` here. So does what no
+   * key of a filter of passwords can be: ask that `hasPassword`.
    */
   has(key: Key): boolean {
     const length = put(key);
     const blob = blobOf(this);
-    if (blob.profile === 1 && !isUrlKey(key)) throw noUrlKey(key);
+    requireKey(blob, key);
     return hasKey(blob, scratch, 0, length);
   }
 
@@ -119,7 +119,7 @@ export class Filter implements AskableFilter {
       const found = bytes.indexOf(10, at);
       const next = found < 0 ? bytes.length : found;
       const end = next > at && bytes[next - 1] === 13 ? next - 1 : next;
-      if (end > at && blob.profile === 1 && !isUrlKey(bytes.subarray(at, end))) throw noUrlKey(answers.length + 1);
+      if (end > at) requireKey(blob, bytes.subarray(at, end), answers.length + 1);
       answers.push(Number(end > at && hasKey(blob, view, at, end)));
       at = next + 1;
     }
@@ -162,7 +162,7 @@ export class Filter implements AskableFilter {
     const length = put(key);
     const blob = blobOf(this);
     requireTags(blob);
-    if (blob.profile === 1 && !isUrlKey(key)) throw noUrlKey(key);
+    requireKey(blob, key);
     return Array.from(tagsOf(blob, scratch, 0, length) ?? [], (number) => blob.tagNames[number]!);
   }
 
@@ -238,6 +238,14 @@ export class Filter implements AskableFilter {
 /** `using filter = ...` frees it at the end of the block, where the runtime knows `Symbol.dispose`. */
 export interface Filter extends Disposable {}
 if (Symbol.dispose) Filter.prototype[Symbol.dispose] = Filter.prototype.free;
+
+/** Throws for what the filter can't hold: a key, or a line. */
+function requireKey(blob: Blob, key: Key, line?: number): void {
+  const { profile, flags } = blob;
+  const isText = line !== undefined || typeof key === "string";
+  const isKey = profile === 0 || (profile === 1 ? isUrlKey(key) : isPasswordKey(key, isText, flags));
+  if (!isKey) throw noKey(profileOf(blob), line ?? key);
+}
 
 function requireTags(blob: Blob): void {
   if (!blob.tags) throw new FilterError("wrong_kind", "the filter has no tags");

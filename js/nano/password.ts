@@ -1,13 +1,30 @@
 /** From a password to its key. FORMAT.md section 4, profile 2. */
 
-import type { Key } from "../boundary/input.js";
-import { requireShort, utf8, wellFormed } from "./scratch.js";
+import { type Key, plainBytes } from "../boundary/input.js";
+import { fromUtf8, requireShort, utf8, wellFormed } from "./scratch.js";
 import { sha1 } from "./sha1.js";
+
+function normal(text: string, flags: number): string {
+  const composed = text.normalize("NFC");
+  return flags & 4 ? composed.toLowerCase().normalize("NFC") : composed;
+}
 
 /** The key of a password, by the flags of a blob: 4 = in lower case, 8 = its SHA-1. Throws `too_large` for a long one. */
 export function passwordKey(password: string, flags: number): Key {
   requireShort(password);
-  let text = wellFormed(password).normalize("NFC");
-  if (flags & 4) text = text.toLowerCase().normalize("NFC");
+  const text = normal(wellFormed(password), flags);
   return flags & 8 ? sha1(utf8(text)) : text;
+}
+
+/**
+ * Whether a key may be that of a password: it is a hash, or its own normal form. Text is no hash, even if it has the length
+ * of one. `src/keys/password.rs` has the same.
+ */
+export function isPasswordKey(key: Key, isText: boolean, flags: number): boolean {
+  const its = typeof key === "string" ? wellFormed(key) : plainBytes(key);
+  if (flags & 8) return !isText && its.length === 20;
+  requireShort(its);
+  const text = typeof its === "string" ? its : fromUtf8(its);
+  // What isn't Unicode is its own bytes.
+  return text === undefined || text === normal(text, flags);
 }

@@ -23,7 +23,7 @@ let encoder: TextEncoder | undefined;
  * Throws `too_large` for a longer text than the runtime can be given: it may become three times as long in UTF-8, and
  * longer still on its way to a key.
  */
-export function requireShort(text: string): void {
+export function requireShort(text: string | Uint8Array): void {
   if (text.length > 2 ** 27) throw new FilterError("too_large", `there is no room for ${text.length} characters`);
 }
 
@@ -36,6 +36,17 @@ export function wellFormed(text: string): string {
 export function utf8(text: string): Uint8Array<ArrayBuffer> {
   encoder ??= new TextEncoder();
   return encoder.encode(text);
+}
+
+/** The text of which these are the UTF-8. Undefined for other bytes. Not by TextDecoder, which React Native's engine lacks. */
+export function fromUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return decodeURIComponent(Array.from(bytes, (byte) => `%${(256 + byte).toString(16).slice(1)}`).join(""));
+  } catch (cause) {
+    // An exhausted stack says so itself.
+    if (cause instanceof URIError) return undefined;
+    throw cause;
+  }
 }
 
 function use(its: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {

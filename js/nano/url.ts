@@ -1,9 +1,20 @@
 /** From a URL to its canonical form and its keys, with the second reading if there is one. FORMAT.md section 10. */
 
+import { type Key, plainBytes } from "../boundary/input.js";
 import { type Canonical, canonical, findKey } from "./canonical.js";
 import { put, requireShort, wellFormed } from "./scratch.js";
 import { hasLongHost, secondReading } from "./second.js";
 import { hasPort, parse, schemeLength, special, toBytes } from "./text.js";
+
+/**
+ * Whether a key may be that of a URL: it has a host, a slash and what follows. So neither `evil.example` nor
+ * `https://evil.example/` is one. `src/keys/url.rs` has the same.
+ */
+export function isUrlKey(key: Key): boolean {
+  const text = typeof key === "string";
+  const slash = text ? key.indexOf("/") : plainBytes(key).indexOf(47);
+  return slash > 0 && (text ? key.charCodeAt(slash - 1) : key[slash - 1]) !== 58;
+}
 
 /** A text without tabs and line ends, and without blanks and control characters at both ends. */
 function clean(input: string): string {

@@ -22,6 +22,26 @@ use self::url::Readings;
 use crate::error::Result;
 use crate::profile::Profile;
 
+/// Whether a filter of this profile can hold a key: whether an input may have it as its [own](Input::own). Anything else
+/// is an input, of which keys are made first, so "absent" would be no answer for it.
+///
+/// ```
+/// use bloom_wasm::Profile;
+/// use bloom_wasm::keys::{is_key, native::Native};
+///
+/// assert!(is_key(&Native, Profile::Url, b"evil.example/"));
+/// assert!(!is_key(&Native, Profile::Url, b"evil.example"));
+/// assert!(!is_key(&Native, Profile::Password { lowercase: false, sha1: true }, b"hunter2"));
+/// ```
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+pub fn is_key(platform: &impl Platform, profile: Profile, key: &[u8]) -> bool {
+    match profile {
+        Profile::Raw => true,
+        Profile::Url => url::is_key(key),
+        Profile::Password { lowercase, sha1 } => password::is_key(platform, key, lowercase, sha1),
+    }
+}
+
 /// What a profile makes of an input: one or more keys. The first is its own key, the one that a list holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 // Nobody keeps many of them.

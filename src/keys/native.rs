@@ -24,12 +24,17 @@ impl Platform for Native {
     }
 
     fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>> {
-        let mut text: String = text.nfc().collect();
-        if lowercase {
-            text = text.to_lowercase().nfc().collect();
-        }
-        Ok(text.into_bytes())
+        Ok(normal(text, lowercase).into_bytes())
     }
+
+    fn is_normal(&self, text: &str, lowercase: bool) -> bool {
+        normal(text, lowercase) == text
+    }
+}
+
+fn normal(text: &str, lowercase: bool) -> String {
+    let text: String = text.nfc().collect();
+    if lowercase { text.to_lowercase().nfc().collect() } else { text }
 }
 
 /// Parses a URL. The crate takes a part like `c:` of any path for a drive that `..` can't leave; in the standard only

@@ -31,14 +31,27 @@ pub fn key<'a>(
 /// # Errors
 /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
 pub fn normal<'a>(platform: &impl Platform, password: &'a [u8], lowercase: bool) -> Result<Cow<'a, [u8]>> {
-    let upper = lowercase && password.iter().any(u8::is_ascii_uppercase);
-    if password.is_ascii() && !upper {
+    if is_plain(password, lowercase) {
         return Ok(password.into());
     }
     match str::from_utf8(password) {
         Ok(text) => Ok(platform.normalize(text, lowercase)?.into()),
         Err(_) => Ok(password.into()),
     }
+}
+
+/// Whether a password is ASCII, and its own normal form.
+fn is_plain(password: &[u8], lowercase: bool) -> bool {
+    password.is_ascii() && !(lowercase && password.iter().any(u8::is_ascii_uppercase))
+}
+
+/// Whether a key may be that of a password: it has the length of a hash with `sha1`, and otherwise it is its own
+/// [normal form](normal).
+pub fn is_key(platform: &impl Platform, key: &[u8], lowercase: bool, sha1: bool) -> bool {
+    if sha1 {
+        return key.len() == HASH;
+    }
+    is_plain(key, lowercase) || str::from_utf8(key).map_or(true, |text| platform.is_normal(text, lowercase))
 }
 
 /// The number of characters of a password as it is typed. Lower-casing may make it longer.

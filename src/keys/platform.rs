@@ -11,4 +11,7 @@ pub trait Platform {
     /// The text in Unicode's normal form NFC. With `lowercase`, it is then lower-cased by Unicode's default mapping,
     /// which is the same for all languages, and brought to NFC again.
     fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>>;
+
+    /// Whether a text is what `normalize` makes of it.
+    fn is_normal(&self, text: &str, lowercase: bool) -> bool;
 }

@@ -57,6 +57,14 @@ impl<'a> Readings<'a> {
     }
 }
 
+/// Whether a key may be that of a URL: it has a host, a slash and what follows. So neither `evil.example` nor
+/// `https://evil.example/` is one.
+pub fn is_key(key: &[u8]) -> bool {
+    let mut parts = key.splitn(2, |&byte| byte == b'/');
+    let end = parts.next().and_then(<[u8]>::last);
+    parts.next().is_some() && end.is_some_and(|&byte| byte != b':')
+}
+
 /// The canonical form of a URL, a host or a host with a path; `None` if no key can be made of it.
 ///
 /// # Errors

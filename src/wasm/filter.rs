@@ -64,22 +64,26 @@ impl Filter {
 
     /// Appends an answer for each key: 1 = maybe present, 0 = definitely absent or no key, and 2 = the filter can't hold
     /// it.
-    fn has_each<'a, I>(&self, keys: impl Fn() -> I, answers: &mut Vec<u8>) -> Result<()>
+    fn has_each<'a, I>(&self, keys: impl Fn() -> I, is_text: bool, answers: &mut Vec<u8>) -> Result<()>
     where
         I: Iterator<Item = Option<&'a [u8]>>,
     {
         let before = answers.len();
         self.blob.filter().has_each(keys(), answers)?;
-        let profile = self.blob.profile();
-        if profile == Profile::Url {
+        if self.blob.profile() != Profile::Raw {
             let answers = answers.iter_mut().skip(before);
             for (answer, _) in
-                answers.zip(keys()).filter(|(_, key)| key.is_some_and(|key| !profile.holds(key)))
+                answers.zip(keys()).filter(|(_, key)| key.is_some_and(|key| !self.holds(key, is_text)))
             {
                 *answer = 2;
             }
         }
         Ok(())
+    }
+
+    /// Whether the filter can hold a key.
+    fn holds(&self, key: &[u8], is_text: bool) -> bool {
+        super::holds(self.blob.profile(), key, is_text)
     }
 
     /// Fails unless the keys are URLs.
@@ -99,6 +103,12 @@ impl Filter {
         self.blob.filter().base().name().into()
     }
 
+    /// What the keys are: "raw", "url" or "password".
+    #[wasm_bindgen(getter)]
+    pub fn profile(&self) -> JsString {
+        self.blob.profile().name().into()
+    }
+
     /// What the keys of a foreign filter are, by their number in FORMAT.md; undefined for our own kinds.
     #[wasm_bindgen(getter, js_name = foreignKeys)]
     pub fn foreign_keys(&self) -> Option<u8> {
@@ -111,32 +121,35 @@ impl Filter {
     /// Asks for a key, a string or a `Uint8Array`: true = maybe present, false = definitely absent.
     pub fn has(&self, key: &JsValue) -> Result<bool> {
         let mut bytes = Vec::new();
-        match (key.dyn_ref::<JsString>(), key.dyn_ref()) {
+        let text = key.dyn_ref::<JsString>();
+        match (text, key.dyn_ref()) {
             (Some(text), _) => bytes = utf8(text)?,
             (_, Some(array)) => extend(&mut bytes, array)?,
             _ => return Err(Error::InvalidKey { reason: "a key must be a string or a Uint8Array" }),
         }
-        let reason = "this is no key of a filter of URLs; ask hasUrl";
-        if self.blob.profile().holds(&bytes) {
+        let reason = "the filter has keys of URLs or passwords, and this is none; ask hasUrl or hasPassword";
+        if self.holds(&bytes, text.is_some()) {
             Ok(self.blob.filter().has(&bytes))
         } else {
             Err(Error::InvalidKey { reason })
         }
     }
 
-    /// Like `has`, for the key in the first `length` bytes of the scratch. Undefined for what the filter can't hold.
+    /// Like `has`, for the key in the first `length` bytes of the scratch, a text or bytes. Undefined for what the filter
+    /// can't hold.
     #[wasm_bindgen(js_name = hasKey)]
-    pub fn has_key(&self, length: usize) -> Option<bool> {
-        let profile = self.blob.profile();
-        scratch::with(length, |key| profile.holds(key).then(|| self.blob.filter().has(key)))
+    pub fn has_key(&self, length: usize, is_text: bool) -> Option<bool> {
+        scratch::with(length, |key| self.holds(key, is_text).then(|| self.blob.filter().has(key)))
     }
 
-    /// Like `has`, for the `count` keys in the first `length` bytes of the scratch, which begin with the keys' lengths
-    /// (u32, little-endian). Returns 1 or 0 for each, and 2 for what the filter can't hold.
+    /// Like `has`, for the `count` keys in the first `length` bytes of the scratch, texts or bytes, which begin with the
+    /// keys' lengths (u32, little-endian). Returns 1 or 0 for each, and 2 for what the filter can't hold.
     #[wasm_bindgen(js_name = hasKeys)]
-    pub fn has_keys(&self, count: usize, length: usize) -> Result<Uint8Array> {
+    pub fn has_keys(&self, count: usize, length: usize, is_text: bool) -> Result<Uint8Array> {
         let mut answers = Vec::new();
-        scratch::with(length, |text| self.has_each(|| scratch::keys(text, count).map(Some), &mut answers))?;
+        scratch::with(length, |text| {
+            self.has_each(|| scratch::keys(text, count).map(Some), is_text, &mut answers)
+        })?;
         to_js(&answers)
     }
 
@@ -146,7 +159,7 @@ impl Filter {
     pub fn has_lines(&self, text: &Uint8Array) -> Result<Uint8Array> {
         let mut answers = Vec::new();
         each_chunk(text, |chunk| {
-            self.has_each(|| lines(chunk).map(|key| (!key.is_empty()).then_some(key)), &mut answers)
+            self.has_each(|| lines(chunk).map(|key| (!key.is_empty()).then_some(key)), true, &mut answers)
         })?;
         to_js(&answers)
     }
@@ -183,18 +196,17 @@ impl Filter {
         self.find(length, ascii)
     }
 
-    /// The tags of the key in the first `length` bytes of the scratch: a number for its set, from 0 on, by which `tagNames`
-    /// knows them. -1 if it is absent, -2 for a filter without tags, and -3 for what the filter can't hold. A `Result` would
-    /// take longer.
+    /// The tags of the key in the first `length` bytes of the scratch, a text or bytes: a number for its set, from 0 on, by
+    /// which `tagNames` knows them. -1 if it is absent, -2 for a filter without tags, and -3 for what the filter can't hold.
+    /// A `Result` would take longer.
     #[wasm_bindgen(js_name = tagSet)]
-    pub fn tag_set(&self, length: usize) -> f64 {
+    pub fn tag_set(&self, length: usize, is_text: bool) -> f64 {
         let stack = self.blob.filter();
         if !stack.is_tagged() {
             return -2.0;
         }
-        let profile = self.blob.profile();
         let Some(digest) =
-            scratch::with(length, |key| profile.holds(key).then(|| stack.hashing().digest(key)))
+            scratch::with(length, |key| self.holds(key, is_text).then(|| stack.hashing().digest(key)))
         else {
             return -3.0;
         };

@@ -43,8 +43,11 @@ use std::io::Write;
 use js_sys::{JsString, Uint8Array};
 use wasm_bindgen::prelude::*;
 
+use self::runtime::Runtime;
 use crate::error::{Error, Result};
 use crate::hash::Secret;
+use crate::keys::is_key;
+use crate::profile::Profile;
 use crate::vectors::{lengthen, reserve};
 
 #[global_allocator]
@@ -101,6 +104,12 @@ fn headroom() -> Result<()> {
     std::hint::black_box(room);
     PAGES.set(memory_size::<0>());
     Ok(())
+}
+
+/// Whether a filter of this profile can hold a key. Text is no hash, even if it has the length of one.
+fn holds(profile: Profile, key: &[u8], is_text: bool) -> bool {
+    let is_hash = matches!(profile, Profile::Password { sha1: true, .. });
+    !(is_hash && is_text) && is_key(&Runtime, profile, key)
 }
 
 /// Appends JavaScript's bytes to others.

@@ -88,10 +88,19 @@ impl Platform for Runtime {
 
     fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>> {
         require_room(text)?;
-        let mut text = JsString::from(text).normalize("NFC");
-        if lowercase {
-            text = text.to_lower_case().normalize("NFC");
-        }
-        utf8(&text)
+        utf8(&normal(&text.into(), lowercase))
     }
+
+    fn is_normal(&self, text: &str, lowercase: bool) -> bool {
+        // A longer one is none that `normalize` takes.
+        text.len() <= MAX_TEXT && {
+            let text = text.into();
+            normal(&text, lowercase) == text
+        }
+    }
+}
+
+fn normal(text: &JsString, lowercase: bool) -> JsString {
+    let text = text.normalize("NFC");
+    if lowercase { text.to_lower_case().normalize("NFC") } else { text }
 }

@@ -46,6 +46,14 @@ pub fn require_secret(seed: u64, check: Option<u64>, secret: Option<Uint8Array>)
     Access::Secret(secret.as_ref()).hashing(seed, check).map(drop)
 }
 
+/// Whether the key in the first `length` bytes of the scratch, a text or bytes, is one that a filter of URLs, or else of
+/// passwords, can hold.
+#[wasm_bindgen(js_name = isKey)]
+pub fn is_key(length: usize, is_text: bool, is_url: bool, lowercase: bool, sha1: bool) -> bool {
+    let profile = if is_url { Profile::Url } else { Profile::Password { lowercase, sha1 } };
+    scratch::with(length, |key| super::holds(profile, key, is_text))
+}
+
 /// The key of a password.
 #[wasm_bindgen(js_name = passwordKey)]
 pub fn password_key(password: &JsString, lowercase: bool, sha1: bool) -> Result<Uint8Array> {
