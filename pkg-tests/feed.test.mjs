@@ -274,6 +274,7 @@ test("files and manifests that break off, are damaged, swapped, longer or shorte
           (error) => error,
         );
         assert.ok(error instanceof FilterError && code.test(error.code), `${what} ${path}: ${error.stack}`);
+        assert.ok(error.message.includes(`${site.address}/${path}`), error.message);
         answers(feed, 1, { name: "a" });
       }
     }
@@ -340,7 +341,7 @@ test("what an HTTP cache has damaged is fetched past it, once", async () => {
 });
 
 test("files that aren't what the manifest says: a delta as base, a base as delta, a delta for another parent", async () => {
-  const { publisher, open } = await published();
+  const { publisher, site, open } = await published();
   publisher.delta("second");
   const feed = await open();
   const [base, first] = publisher.listed;
@@ -365,7 +366,8 @@ test("files that aren't what the manifest says: a delta as base, a base as delta
   const text = Buffer.from("no filter at all");
   publisher.files.set(sha256(text), text);
   publisher.publish({ files: [{ kind: "base", bytes: text.length, sha256: sha256(text) }] });
-  await fails("not_a_filter", feed.update());
+  const { message } = await fails("not_a_filter", feed.update());
+  assert.ok(message.startsWith(`${site.address}/${sha256(text)}: `), message);
   publisher.publish();
   assert.equal(await feed.update(), true);
   answers(feed, publisher.generation, { name: "third" });

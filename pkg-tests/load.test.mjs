@@ -140,6 +140,66 @@ test("failures have their codes", async () => {
   for (const source of [undefined, null, 5, {}]) await assert.rejects(load(source), { code: "invalid_parameter" });
 });
 
+test("what isn't a whole blob says where it came from", async () => {
+  const altered = blob.slice();
+  altered[1000] ^= 1;
+  const damaged = {
+    not_a_filter: "<!doctype html>",
+    truncated: blob.slice(0, -1),
+    trailing_bytes: Buffer.concat([blob, blob]),
+    checksum_mismatch: altered,
+    integrity: blob,
+    too_large: blob,
+  };
+  const { load: loadNano } = await installed("bloom-wasm/nano");
+  for (const [code, body] of Object.entries(damaged)) {
+    const bytes = Buffer.from(body);
+    const path = join(folder, `${code}.bloom`);
+    writeFileSync(path, bytes);
+    const url = `https://lists.example/${code}.bloom?v=1`;
+    const data = `data:application/octet-stream;base64,${bytes.toString("base64")}`;
+    const response = new Response(bytes);
+    Object.defineProperty(response, "url", { value: "https://lists.example/after/a/redirect" });
+    const sources = [
+      [url, url],
+      [new URL(url), url],
+      [new Request(url), url],
+      [pathToFileURL(path), pathToFileURL(path).href],
+      [response, "https://lists.example/after/a/redirect"],
+      [data, "the data: URL"],
+      [bytes, undefined],
+    ];
+    for (const [source, name] of sources) {
+      for (const its of [load, loadNano]) {
+        const options = {
+          fetch: async () => new Response(bytes),
+          ...(code === "integrity" && { integrity: `sha256-${"A".repeat(43)}=` }),
+          ...(code === "too_large" && { maxBytes: 1000 }),
+        };
+        const asked = source === response ? response.clone() : source;
+        if (source === response) Object.defineProperty(asked, "url", { value: response.url });
+        const error = await its(asked, options).then(assert.fail, (error) => error);
+        assert.equal(error.code, code);
+        assert.equal(error.message.startsWith(`${name}: `), name !== undefined, error.message);
+        assert.ok(!error.message.includes("base64") && error.message.length < 300, error.message);
+        // What it says without a name stays.
+        const plain = await its(bytes, options).then(assert.fail, (error) => error);
+        assert.ok(error.message.endsWith(plain.message), error.message);
+        if (name) assert.equal(error.cause.message, plain.message);
+      }
+    }
+  }
+  await assert.rejects(load(`${address}/broken`), (error) => {
+    assert.ok(error.message.startsWith(`${address}/broken: the transfer broke off`), error.message);
+    return error.code === "network" && error.cause instanceof TypeError;
+  });
+  const missing = () => Promise.resolve(new Response("", { status: 404 }));
+  await assert.rejects(load("data:,x", { fetch: missing }), { message: "the data: URL answered with status 404" });
+  await assert.rejects(load("data:,secret", { fetch: () => Promise.reject(new TypeError("no")) }), {
+    message: "the data: URL could not be fetched: no",
+  });
+});
+
 test("an abort rejects with the signal's reason, before, between and during reads", async () => {
   const reason = new Error("enough");
   await assert.rejects(load(`${address}/blob`, { signal: AbortSignal.abort(reason) }), reason);

@@ -373,10 +373,14 @@ test("what is signed but wrong", async () => {
     await fails("not_a_feed", filter.has(publisher.its[0]), what);
     assert.equal(await filter.has(members.find((key) => publisher.shardOf(key) === 1)), true, what);
   }
-  const { publisher, open } = await published(2);
+  const { publisher, site, open } = await published(2);
   publisher.blobs[0] = Buffer.from("no blob");
   publisher.publish();
-  await fails("not_a_filter", (await open()).has(members.find((key) => publisher.shardOf(key) === 0)));
+  const { message } = await fails(
+    "not_a_filter",
+    (await open()).has(members.find((key) => publisher.shardOf(key) === 0)),
+  );
+  assert.ok(message.startsWith(`${new URL(sha256(publisher.blobs[0]), site.url)}: `), message);
   for (const bytes of [0, 2 ** 24 + 1]) {
     const page = Buffer.from(publisher.files.get(publisher.pages[0]));
     page.writeUInt32LE(bytes, 32);

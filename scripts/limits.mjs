@@ -4,14 +4,14 @@
  * rises by a line in CHANGELOG.md that says what it bought.
  */
 export const LIMITS = {
-  bloom: { wasm: 138_600, javascript: 25_350 },
-  reader: { wasm: 76_300, javascript: 21_300 },
-  nano: { "raw keys alone": 6_200, "everything but feeds": 16_300, openFeed: 24_050 },
+  bloom: { wasm: 138_600, javascript: 25_500 },
+  reader: { wasm: 76_300, javascript: 21_400 },
+  nano: { "raw keys alone": 6_200, "everything but feeds": 16_400, openFeed: 24_150 },
   vite: {
-    "bloom-wasm": 194_900,
-    "bloom-wasm/reader": 109_300,
-    "bloom-wasm/slim": 151_600,
-    "bloom-wasm/reader/slim": 85_500,
+    "bloom-wasm": 195_200,
+    "bloom-wasm/reader": 109_500,
+    "bloom-wasm/slim": 151_800,
+    "bloom-wasm/reader/slim": 85_700,
     "bloom-wasm/nano": 16_500,
   },
   tarball: 2_000_000,

@@ -75,6 +75,12 @@ export async function readAll(
   }
 }
 
+/** An error with where its bytes came from, if that is known. An abort's reason, and what isn't ours, stays as it is. */
+export function named(error: unknown, source: string | undefined, signal?: AbortSignal): unknown {
+  if (!source || signal?.aborted || !isA(error, FilterError) || error.message.includes(source)) return error;
+  return new FilterError(error.code, `${source}: ${error.message}`, { cause: error.cause ?? error });
+}
+
 /** A `network` error: what could not be read, and the message of the cause. Node's says why only in its own cause. */
 export function networkError(what: string, cause: unknown): FilterError {
   if (!isA(cause, Error)) return new FilterError("network", what, { cause });

@@ -4,7 +4,7 @@
  */
 
 import { concat, invalidParameter, isA, requireLimit, requireType, secretIn } from "../boundary/input.js";
-import { networkError, quietly, readAll, requireSignal, unlessAborted } from "../boundary/stream.js";
+import { named, networkError, quietly, readAll, requireSignal, unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { LoadOptions } from "../filter/reading.js";
 import { type OpenOptions, open } from "../filter/receive.js";
@@ -127,21 +127,34 @@ export class Origin<P extends Head> {
     const chunks: Uint8Array[] = [];
     const tooLong = () => new FilterError("too_large", `${this.#url} is too long for a manifest`);
     const take = (chunk: Uint8Array) => void chunks.push(chunk.slice());
-    await download(this.#url, { signal, fetch: this.#fetch, cache: "no-cache" }, LONGEST, tooLong, take);
-    return unlessAborted(readManifest(concat(chunks), this.#keys, this.#kind), signal);
+    try {
+      await download(this.#url, { signal, fetch: this.#fetch, cache: "no-cache" }, LONGEST, tooLong, take);
+      return await unlessAborted(readManifest(concat(chunks), this.#keys, this.#kind), signal);
+    } catch (error) {
+      throw named(error, this.#url, signal);
+    }
+  }
+
+  /** The URL of a file. */
+  at({ sha256 }: SignedFile): string {
+    return new URL(sha256, this.#url).href;
   }
 
   /** What `make` makes of a file. What an HTTP cache has damaged is fetched past it, once. */
-  async file<T>({ sha256, bytes }: SignedFile, signal: AbortSignal, make: (read: Read) => Promise<T>): Promise<T> {
-    const tooLong = () => new FilterError("integrity", `the file ${sha256} is longer than ${bytes} bytes`);
+  async file<T>(file: SignedFile, signal: AbortSignal, make: (read: Read) => Promise<T>): Promise<T> {
+    const url = this.at(file);
+    const { bytes } = file;
+    const tooLong = () => new FilterError("integrity", `${url} is longer than ${bytes} bytes`);
     const fetched = (cache?: RequestCache) =>
-      make((take) =>
-        download(new URL(sha256, this.#url).href, { signal, fetch: this.#fetch, cache }, bytes, tooLong, take),
-      );
-    return fetched().catch((error: unknown) => {
-      if (!isDamage(error)) throw error;
-      return fetched("reload");
-    });
+      make((take) => download(url, { signal, fetch: this.#fetch, cache }, bytes, tooLong, take));
+    try {
+      return await fetched().catch((error: unknown) => {
+        if (!isDamage(error)) throw error;
+        return fetched("reload");
+      });
+    } catch (error) {
+      throw named(error, url, signal);
+    }
   }
 }
 
@@ -161,7 +174,7 @@ export async function verified(
       loaded += chunk.length;
     });
     if (loaded !== bytes || hash.finish() !== sha256) {
-      throw new FilterError("integrity", `the file ${sha256} isn't the one that was signed`);
+      throw new FilterError("integrity", "the file isn't the one that was signed");
     }
   } finally {
     checks.release(hash);

@@ -5,7 +5,7 @@ import { call, release } from "../boundary/call.js";
 import type { FilterInfo } from "../boundary/info.js";
 import { isA, type Key } from "../boundary/input.js";
 import { put } from "../boundary/scratch.js";
-import { unlessAborted } from "../boundary/stream.js";
+import { named, unlessAborted } from "../boundary/stream.js";
 import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
 import type { PageOrShard } from "./cache.js";
@@ -109,12 +109,12 @@ export class Shards extends Keeper<ShardsPayload> {
     const entries = entriesOf(manifest);
     const index = Math.floor(shard / entries);
     const page: PageOrShard = { kind: "page", index, bytes: entries * ENTRY, sha256: manifest.pages[index]! };
-    const { count, ...file } = await this.#use(manifest, page, signal, ({ page }) =>
-      entryIn(page!, entries, shard % entries),
+    const { count, ...file } = await this.#use(manifest, page, signal, (its) =>
+      entryIn(its.page!, entries, shard % entries, this.origin.at(page)),
     );
     const part: PageOrShard = { kind: "shard", index: shard, ...file };
     return this.#use(manifest, part, signal, ({ raw, info }) => {
-      requireShard(info!, manifest, count);
+      requireShard(info!, manifest, count, this.origin.at(part));
       return use(raw!);
     });
   }
@@ -152,7 +152,7 @@ export class Shards extends Keeper<ShardsPayload> {
     const kept = found && (await checked(this.origin.checks, found, part));
     const bytes = kept ?? (await this.#fetched(part, signal));
     signal.throwIfAborted();
-    const held = part.kind === "page" ? { page: bytes } : decoded(bytes, this.origin.secret, namesOf(manifest));
+    const held = part.kind === "page" ? { page: bytes } : this.#decoded(bytes, manifest, part);
     // Nobody waits for it: a cache may be slow, or hang.
     if (!kept && !this.isSilent) {
       const keeping = this.#told(store.keepPart(manifest, part, bytes.slice()));
@@ -160,6 +160,15 @@ export class Shards extends Keeper<ShardsPayload> {
       this.wait(keeping);
     }
     return held;
+  }
+
+  #decoded(bytes: Uint8Array, manifest: Manifest<ShardsPayload>, part: PageOrShard): LoadedPart {
+    try {
+      const raw = call(() => RawFilter.decode(bytes, this.origin.secret, namesOf(manifest)));
+      return { raw, info: call(() => raw.info()) };
+    } catch (error) {
+      throw named(error, this.origin.at(part));
+    }
   }
 
   #fetched(part: PageOrShard, signal: AbortSignal): Promise<Uint8Array> {
@@ -192,13 +201,13 @@ export class Shards extends Keeper<ShardsPayload> {
   }
 }
 
-function entryIn(page: Uint8Array, entries: number, number: number): PageEntry {
+function entryIn(page: Uint8Array, entries: number, number: number, url: string): PageEntry {
   try {
     const [sha256, bytes, count] = call(() => pageEntry(page, entries, number) as [string, number, number]);
     return { sha256, bytes, count };
   } catch (error) {
     if (!isA(error, FilterError) || error.code !== "invalid_parameter") throw error;
-    throw new FilterError("not_a_feed", `a page of the manifest: ${error.message}`);
+    throw new FilterError("not_a_feed", `${url}: ${error.message}`);
   }
 }
 
@@ -214,22 +223,17 @@ async function checked(checks: Checks, bytes: Uint8Array, part: PageOrShard): Pr
   return isPart ? whole : undefined;
 }
 
-function decoded(bytes: Uint8Array, secret: Uint8Array | undefined, names: string[]): LoadedPart {
-  const raw = call(() => RawFilter.decode(bytes, secret, names));
-  return { raw, info: call(() => raw.info()) };
-}
-
 /** The names of all tags, by their numbers. */
 function namesOf({ tags = [] }: ShardsPayload): string[] {
   return tags.map(({ name }) => name);
 }
 
 /** Throws unless a filter is the shard that the manifest and its page say. */
-function requireShard(info: FilterInfo, manifest: ShardsPayload, count: number): void {
+function requireShard(info: FilterInfo, manifest: ShardsPayload, count: number, url: string): void {
   const names = ["profile", "seed", "lowercase", "sha1"] as const;
   const isShard = info.kind === "ribbon" && info.count === count && info.keyed === (manifest.check !== undefined);
   // All names stand in the manifest.
   const isTagged = info.tags?.length === manifest.tags?.length;
   if (isShard && isTagged && names.every((name) => info[name] === manifest[name])) return;
-  throw new FilterError("not_a_feed", "a shard isn't what the manifest and its page say");
+  throw new FilterError("not_a_feed", `${url} isn't the shard that the manifest and its page say`);
 }

@@ -2,7 +2,7 @@
 
 import { builtin } from "../boundary/builtin.js";
 import { asBytes, attempt, invalidParameter, requireLimit, requireType, typeName } from "../boundary/input.js";
-import { networkError, quietly, readAll, requireSignal, toWeb, unlessAborted } from "../boundary/stream.js";
+import { named, networkError, quietly, readAll, requireSignal, toWeb, unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { LoadOptions } from "./reading.js";
 
@@ -28,7 +28,7 @@ export async function receive<F>(source: Source, options: LoadOptions, incoming:
   requireType("string", { integrity });
   requireLimit({ maxBytes });
   requireSignal(signal);
-  const { stream, total, hint } = await open(source, { signal, fetch });
+  const { stream, total, hint, name } = await open(source, { signal, fetch });
   const most = Math.min(maxBytes, 0x7fff_ffff);
   const requireRoom = (length: number) => {
     if (length > most) throw new FilterError("too_large", `the blob has ${length} bytes, more than ${most}`);
@@ -69,7 +69,7 @@ export async function receive<F>(source: Source, options: LoadOptions, incoming:
     return incoming.decode();
   } catch (error) {
     void quietly(() => stream.cancel?.(error));
-    throw error;
+    throw named(error, name, signal);
   }
 }
 
@@ -79,6 +79,8 @@ interface Opened {
   total?: number | undefined;
   /** Whether that may instead be the length before decompression. */
   hint?: boolean;
+  /** Where the bytes come from, for messages. */
+  name?: string;
 }
 
 /** @internal How to open a source. */
@@ -106,16 +108,21 @@ async function openAny(source: Source, options: OpenOptions): Promise<Opened> {
   const [stream, size, href = source, then, ok, url] = attempt(WANTED, () => names.map((name) => Object(source)[name]));
   if (typeof stream === "function") return { stream: (source as Blob).stream(), total: size };
   if (typeof href === "string" && /^[\0- ]*file:/i.test(href)) return openFile(href);
-  if (typeof href === "string") return openResponse(request(href, options), nameOf(href));
+  if (typeof href === "string") return openResponse(request(href, options), nameOf(href), shown(href));
   if (typeof then === "function" || typeof ok === "boolean") return openResponse(source as Response, "the response");
-  if (typeof url === "string") return openResponse(request(source as Request, options), url);
+  if (typeof url === "string") return openResponse(request(source as Request, options), shown(url), shown(url));
   // From a copy: a Blob doesn't accept bytes that are shared or may shrink.
   return openAny(new Blob([asBytes(source as Uint8Array).slice() as Uint8Array<ArrayBuffer>]), options);
 }
 
-/** A URL for messages. A path has no meaning to `fetch` where there is no page that it could be relative to. */
+/** A URL for messages, without the contents of a data: URL. */
+function shown(url: string): string {
+  return /^[\0- ]*data:/i.test(url) ? "the data: URL" : url.slice(0, 200);
+}
+
+/** A URL that could not be fetched, for messages. A path has no meaning to `fetch` where there is no page that it could be relative to. */
 function nameOf(url: string): string {
-  if (/^[\0- ]*[a-z][\w+.-]*:/i.test(url) || globalThis.location) return url.slice(0, 200);
+  if (/^[\0- ]*[a-z][\w+.-]*:/i.test(url) || globalThis.location) return shown(url);
   return `${url} is no URL (for a file, pass a file: URL such as new URL("list.bloom", import.meta.url)), so it`;
 }
 
@@ -144,21 +151,28 @@ async function fetched(input: string | Request, options: OpenOptions): Promise<R
   return fetch(input, { signal });
 }
 
-async function openResponse(promise: Response | Promise<Response>, name: string): Promise<Opened> {
+/** Opens a response: `name` is what could not be fetched, and `from` where the bytes come from unless it says that itself. */
+async function openResponse(promise: Response | Promise<Response>, name: string, from = ""): Promise<Opened> {
   const response = await Promise.resolve(promise).catch((cause: unknown) => {
     if (Object(cause).name === "AbortError") throw cause;
     throw networkError(`${name} could not be fetched`, cause);
   });
   const { ok, status, url, type, body, bodyUsed, headers } = Object(response) as Response;
   if (typeof ok !== "boolean") throw invalidParameter(`${WANTED}, and no promise of ${typeName(response)}`);
+  const its = url ? shown(url) : from;
   // The response is no cause: Node prints 60 lines of it.
-  if (!ok) throw new FilterError("http", `${url || name} answered with status ${status}`);
+  if (!ok) throw new FilterError("http", `${its || name} answered with status ${status}`);
   if (bodyUsed) throw invalidParameter("the response was read already");
   // The Content-Length of a compressed body isn't its real length. Across origins the encoding may be hidden.
   const length = headers?.has("content-encoding") ? undefined : headers?.get("content-length");
   if (body === undefined) throw new FilterError("network", `${name} is no stream: decode its arrayBuffer()`);
   const stream = body ?? new Blob([]).stream();
-  return { stream, total: length && /^\d+$/.test(length) ? Number(length) : undefined, hint: type === "cors" };
+  return {
+    stream,
+    total: length && /^\d+$/.test(length) ? Number(length) : undefined,
+    hint: type === "cors",
+    name: its,
+  };
 }
 
 async function openFile(url: string): Promise<Opened> {
@@ -168,7 +182,7 @@ async function openFile(url: string): Promise<Opened> {
     const path = new URL(url);
     const { size } = await fs.promises.stat(path);
     // Devices and files in /proc have a size of 0, but may have bytes all the same.
-    return { stream: toWeb(fs.createReadStream(path)), total: size || undefined };
+    return { stream: toWeb(fs.createReadStream(path)), total: size || undefined, name: url };
   } catch (cause) {
     throw networkError(`${url} could not be read`, cause);
   }

@@ -219,7 +219,10 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       publisher.publishTagged({ phishing: [...listed.slice(0, 2), "new.localhost"], malware: [...listed.slice(1)] });
       feed.fault = (path, response, bytes) => path !== "feed.json" && (response.end(Buffer.alloc(bytes.length)), true);
       await refresh();
-      await popupSays({ generation: 1, problem: "The last update failed: the file .+ isn't the one that was signed" });
+      await popupSays({
+        generation: 1,
+        problem: "The last update failed: http.+: the file isn't the one that was signed",
+      });
       feed.fault = undefined;
       feed.publisher = new ToolPublisher(copy).publish("nobody.localhost");
       await refresh();
