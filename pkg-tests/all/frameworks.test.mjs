@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, request as send } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { before, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import * as setup from "../../scripts/setup.mjs";
-import { PATIENCE, start } from "../browsers.mjs";
+import { newPage, noChromium, PATIENCE, playwright, start } from "../browsers.mjs";
 import { folder } from "../installed.mjs";
 import { page, shell } from "../interop/docs.mjs";
 import { commands } from "../runtimes/commands.mjs";
@@ -28,7 +28,10 @@ const modules = setup.installed(
   Object.entries(versions).map(([name, version]) => `${name}@${version}`),
 );
 
-const { code } = page("frameworks.md");
+const { text, code } = page("frameworks.md");
+const deno = commands.find(({ name }) => name === "Deno");
+let browser;
+
 const LISTED = "correct horse battery staple";
 const UNLISTED = "violet tractor humming";
 const lists = { shards: "pwned/shards.json", blob: "common.bloom" };
@@ -46,8 +49,9 @@ function app(title, list, change = (source) => source) {
   writeFileSync(join(cwd, "users.js"), "export const createUser = (email) => ({ id: '1', email });\n");
   const [recipe, ...more] = code[title].js;
   assert.deepEqual(more, [], `one recipe under "${title}"`);
-  assert.ok(recipe.trim().split("\n").length <= 20, `${title} has more than 20 lines`);
+  assert.ok(recipe.trim().split("\n").length <= 25, `${title} has more than 25 lines`);
   writeFileSync(join(cwd, "recipe.js"), recipe);
+  if (code[title].json) writeFileSync(join(cwd, "deno.json"), code[title].json[0]);
   return cwd;
 }
 let apps = 0;
@@ -134,14 +138,31 @@ const recipes = {
       },
     };
   },
-  /** Deno serves it; the lists and the project are at a server of the test's own. */
+  /** Deno serves it, and a page of another origin calls it; the lists and the project are at a server of the test's own. */
   async "Supabase's Edge Functions"(cwd) {
+    // Deno would find what is missing here in node_modules, which a function has none of.
+    const sources = ["recipe.js", "refusal.js"].map((name) => readFileSync(join(cwd, name), "utf8")).join("");
+    const { imports } = JSON.parse(readFileSync(join(cwd, "deno.json"), "utf8"));
+    for (const [, name] of sources.matchAll(/ from "(@?\w[^"]*)"/g)) {
+      const mapped = Object.keys(imports).filter((its) => name === its || name.startsWith(`${its}/`));
+      assert.equal(mapped.length, 1, `deno.json has no ${name}`);
+      assert.match(imports[mapped[0]], new RegExp(`^npm:${mapped[0]}(@2)?$`));
+    }
     const created = [];
+    const limited = { code: 429, error_code: "over_email_send_rate_limit", msg: "email rate limit exceeded" };
+    let url;
     const project = createServer(async (request, response) => {
-      let text = "";
-      for await (const chunk of request) text += chunk;
+      const { method, headers } = request;
       const { pathname } = new URL(request.url, "http://localhost");
-      if (request.method === "GET") {
+      if (pathname === "/functions/v1/sign-up") {
+        const forwarded = send(url, { method, headers }, (its) => {
+          response.writeHead(its.statusCode, its.headers);
+          its.pipe(response);
+        });
+        return request.pipe(forwarded);
+      }
+      if (pathname === "/page") return response.writeHead(200, { "content-type": "text/html" }).end();
+      if (method === "GET") {
         let bytes;
         try {
           bytes = readFileSync(join(cwd, pathname));
@@ -150,40 +171,75 @@ const recipes = {
         }
         return response.end(bytes);
       }
-      assert.deepEqual([request.method, pathname], ["POST", "/auth/v1/admin/users"]);
-      assert.equal(request.headers.authorization, "Bearer service");
-      created.push(JSON.parse(text));
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ id: "1" }));
+      assert.deepEqual([method, pathname, headers.apikey], ["POST", "/auth/v1/signup", "sb_publishable_1"]);
+      let text = "";
+      for await (const chunk of request) text += chunk;
+      const { email, password } = JSON.parse(text);
+      const isLimited = email.startsWith("limited");
+      if (!isLimited) created.push({ email, password });
+      // A user, and no session before the address is confirmed.
+      const body = isLimited ? limited : { id: "1", email, confirmation_sent_at: new Date().toISOString() };
+      response.writeHead(isLimited ? 429 : 200, { "content-type": "application/json" }).end(JSON.stringify(body));
     }).listen(0, "127.0.0.1");
     await once(project, "listening");
-    const base = `http://127.0.0.1:${project.address().port}`;
+    const { port } = project.address();
+    const base = `http://127.0.0.1:${port}`;
     const refusal = join(cwd, "refusal.js");
     writeFileSync(refusal, readFileSync(refusal, "utf8").replace("import.meta.url", JSON.stringify(`${base}/x`)));
-    const [program, run] = commands.find(({ name }) => name === "Deno").command;
-    const options = [run, "--no-lock", "--allow-read", "--allow-net", "--allow-env", "recipe.js"];
+    const [program, run] = deno.command;
+    const options = [run, "--no-lock", "--cached-only", "--node-modules-dir=manual", "--allow-read", "--allow-net"];
     const env = {
       ...process.env,
       DENO_SERVE_ADDRESS: "tcp:127.0.0.1:0",
       NO_COLOR: "1",
       SUPABASE_URL: base,
-      SUPABASE_SERVICE_ROLE_KEY: "service",
+      SUPABASE_PUBLISHABLE_KEYS: JSON.stringify({ default: "sb_publishable_1" }),
     };
-    const deno = start(program, options, { cwd, env, stdio: ["ignore", "inherit", "pipe"] });
+    const server = start(program, [...options, "--allow-env", "recipe.js"], {
+      cwd,
+      env,
+      stdio: ["ignore", "inherit", "pipe"],
+    });
     const said = [];
-    let url;
-    for await (const line of createInterface(deno.stderr)) {
+    for await (const line of createInterface(server.stderr)) {
       said.push(line);
       url = /http:\/\/[\d.:]+/.exec(line)?.[0];
       if (url) break;
     }
     assert.ok(url, said.join("\n"));
+    browser ??= await playwright();
+    const tab = await newPage(browser);
+    await tab.goto(`http://localhost:${port}/page`);
+    assert.notEqual(new URL(tab.url()).origin, base);
+    await tab.addScriptTag({ path: join(modules, "@supabase/supabase-js/dist/umd/supabase.js") });
+    const [, call] = /`(supabase\.functions\.invoke\(.*?\))`/.exec(text);
+    const [, why] = /is a `FunctionsHttpError`, `(.*?)`/.exec(text);
+    const signUp = async (password, email = "a@b.example") => {
+      const [status, data] = await tab.evaluate(
+        `(async (email, password) => {
+          const { FunctionsHttpError } = globalThis.supabase;
+          const supabase = globalThis.supabase.createClient("${base}", "sb_publishable_1");
+          const { data, error } = await ${call};
+          if (!error) return [201, JSON.stringify(data)];
+          return error instanceof FunctionsHttpError ? [error.context.status, ${why}] : [599, error.message];
+        })(${JSON.stringify(email)}, ${JSON.stringify(password)})`,
+      );
+      return new Response(data, { status });
+    };
     return {
       created,
-      signUp: (password) => fetch(url, json({ email: "a@b.example", password })),
+      signUp,
+      async others() {
+        const { user, session } = await (await signUp(UNLISTED)).json();
+        assert.deepEqual([user.id, user.email, session], ["1", "a@b.example", null]);
+        const refused = await signUp(UNLISTED, "limited@b.example");
+        assert.deepEqual([refused.status, await refused.text()], [429, limited.msg], "what Auth says");
+      },
       async stop() {
+        await tab.close();
         project.closeAllConnections();
         project.close();
-        if (deno.kill()) await once(deno, "exit");
+        if (server.kill()) await once(server, "exit");
       },
     };
   },
@@ -206,9 +262,11 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
     writeFileSync(join(folder, "common.txt"), `${LISTED}\n123456\n`);
     shell(code["The list"].sh[0], folder);
   });
+  after(() => browser?.close());
 
   for (const [title, begin] of Object.entries(recipes)) {
-    const skip = !modules && skipped(title, setup.NOT_INSTALLED);
+    const missing = modules ? title.startsWith("Supabase") && (deno.missing || noChromium) : setup.NOT_INSTALLED;
+    const skip = missing && skipped(title, missing);
     test(title, { skip }, async (context) => {
       context.mock.method(console, "error", () => {}); // what better-auth prints of a list that is missing
       for (const list of Object.keys(lists)) {
@@ -227,6 +285,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
           }
           assert.ok([200, 201].includes((await answer(UNLISTED))[0]));
           if (started.created) assert.deepEqual(started.created, [{ email: "a@b.example", password: UNLISTED }]);
+          await started.others?.();
           if (started.users) {
             assert.deepEqual(
               started.users.user.map(({ email }) => email),
