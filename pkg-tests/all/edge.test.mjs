@@ -11,7 +11,7 @@ import { build } from "esbuild";
 import * as setup from "../../scripts/setup.mjs";
 import { PATIENCE } from "../browsers.mjs";
 import { folder, installed } from "../installed.mjs";
-import { page } from "../interop/docs.mjs";
+import { page, shell } from "../interop/docs.mjs";
 import { memoryCache, Publisher, serve } from "../publisher.mjs";
 import { commands } from "../runtimes/commands.mjs";
 import { skipped, tried } from "../runtimes/table.mjs";
@@ -23,6 +23,7 @@ mkdirSync(work);
 
 const miniflare = setup.installed("miniflare-4.20260426.0", ["miniflare@4.20260426.0"]); // as in worker.test.mjs
 const require = createRequire(join(miniflare ?? work, "user.cjs"));
+const wrangler = setup.installed("workerd", ["wrangler@4.86.0"]); // as in runtimes.test.mjs
 const noWorkerd = !miniflare && skipped("docs/edge.md, workerd", setup.NOT_INSTALLED);
 const deno = commands.find(({ name }) => name === "Deno");
 const noDeno = deno.missing && skipped("docs/edge.md, Deno", deno.missing);
@@ -150,6 +151,47 @@ describe("in workerd", { skip: noWorkerd, timeout: 2 * PATIENCE }, () => {
       );
     });
   }
+
+  const noWrangler = !wrangler && skipped("docs/edge.md, wrangler", setup.NOT_INSTALLED);
+  test("bindings and uploads, by wrangler", { skip: noWrangler }, async () => {
+    const cwd = join(work, "wrangler");
+    mkdirSync(join(cwd, "public"), { recursive: true });
+    const { jsonc, sh } = code["A blob in a Worker"];
+    const { main } = JSON.parse(jsonc[0]);
+    writeFileSync(join(cwd, "wrangler.jsonc"), jsonc[0]);
+    writeFileSync(join(cwd, "urls.txt"), "evil.example\n");
+    // One Worker that asks in all three ways.
+    const sources = { assets: whole, r2: whole.replace(line, inR2), kv: whole.replace(line, inKv) };
+    for (const [name, source] of Object.entries(sources)) writeFileSync(join(cwd, `${name}.js`), source);
+    writeFileSync(
+      join(cwd, main),
+      `${Object.keys(sources)
+        .map((name) => `import ${name} from "./${name}.js";`)
+        .join("\n")}
+      const all = { ${Object.keys(sources)} };
+      export default { fetch: (request, env) => all[new URL(request.url).pathname.slice(1)].fetch(request, env) };`,
+    );
+    // What needs an account is done on this machine.
+    const commands = sh[0].replaceAll("--remote", "--local").replace("wrangler deploy", "wrangler deploy --dry-run");
+    assert.equal(sh[0].split("--remote").length, 3);
+    const env = { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
+    const program = join(wrangler, "wrangler/bin/wrangler.js");
+    const npx = `npx() { case $1 in wrangler) shift; "${process.execPath}" "${program}" "$@";; *) "$@";; esac; }`;
+    shell(`${npx}\n${commands}`, cwd, { ...env, HOME: cwd });
+    Object.assign(process.env, env);
+    const { unstable_startWorker } = createRequire(join(wrangler, "user.cjs"))("wrangler");
+    const dev = { server: { port: 0 }, inspector: false, watch: false, logLevel: "error" };
+    const its = await unstable_startWorker({ config: join(cwd, "wrangler.jsonc"), dev });
+    try {
+      for (const name of Object.keys(sources)) {
+        const response = await its.fetch(`http://localhost/${name}`, { method: "POST", body: "http://evil.example" });
+        assert.deepEqual(await response.json(), { maybeListed: true }, name);
+      }
+    } finally {
+      await its.dispose();
+    }
+    tried("a blob's bindings and uploads, wrangler", "4.86.0", "takes the configuration and the commands");
+  });
 
   test("a Worker that screens by each customer's lists", async () => {
     const [recipe] = page("recipes.md").code["Screen by the lists that each customer chose"].js;
