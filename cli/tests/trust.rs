@@ -304,6 +304,31 @@ fn an_old_state_needs_the_manifest_of_the_old_key_after_a_change() {
     assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], 5);
 }
 
+#[test]
+fn a_change_of_key_that_clients_cannot_follow_is_refused() {
+    let lost =
+        format!("feed publish @public @list --state @state --sign @stranger --public-key {PUBLIC_KEY}");
+    let alone = "feed publish @public @list --state @state --sign @stranger";
+    for is_there in [true, false] {
+        let folder = feed(1);
+        if !is_there {
+            fs::remove_file(folder.path().join("public/feed.json")).unwrap();
+        }
+        refused(&folder, alone, "another key has signed the feed until now");
+        done(&folder, &lost);
+        done(&folder, alone);
+    }
+    // With both, and then with the new one.
+    let folder = feed(1);
+    done(&folder, &format!("{PUBLISH} --sign @stranger"));
+    done(&folder, alone);
+    // A cache of CI may bring back a state of before.
+    let folder = feed(1);
+    copy(&folder, "state", "old");
+    done(&folder, &format!("{PUBLISH} --sign @stranger"));
+    done(&folder, &alone.replace("@state", "@old"));
+}
+
 /// What a host can still do: with an old state restored, it shows the manifest of then.
 #[test]
 fn an_old_state_and_an_old_manifest_sign_a_generation_twice() {

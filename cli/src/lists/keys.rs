@@ -62,6 +62,8 @@ pub struct Summary {
     lines: LineCounts,
     /// The lines that begin as a URL does, in a list that isn't read as URLs.
     urls: u64,
+    /// The lines like HASH or HASH:COUNT, in a list of passwords that aren't hashed.
+    hashes: u64,
     /// The number of skipped lines for each reason, in words.
     skipped: BTreeMap<&'static str, u64>,
     notices: Notices,
@@ -111,6 +113,7 @@ impl Summary {
         self.comments += later.comments;
         self.not_utf8 += later.not_utf8;
         self.urls += later.urls;
+        self.hashes += later.hashes;
         self.lines.keys += later.lines.keys;
         self.lines.skipped += later.lines.skipped;
         for (reason, count) in later.skipped {
@@ -139,6 +142,10 @@ impl Summary {
         if self.urls > self.lines.keys / 2 {
             words +=
                 &format!(", {} like URLs, which `hasUrl` finds only with --profile url", grouped(self.urls));
+        }
+        if self.hashes > self.lines.keys / 2 {
+            let hashes = grouped(self.hashes);
+            words += &format!(", {hashes} like SHA-1 hashes, which `hasPassword` finds only with --sha1-hex");
         }
         for (reason, count) in &self.skipped {
             words += &format!(", {} skipped ({reason})", grouped(*count));
@@ -175,6 +182,11 @@ pub fn for_each<T: Send>(
             }
             let like_url = [&b"http://"[..], b"https://"].iter().any(|scheme| line.starts_with(scheme));
             summary.urls += u64::from(profile == Profile::Raw && like_url);
+            let like_hash = || {
+                let (hash, rest) = line.split_at_checked(40)?;
+                Some(hash.iter().all(u8::is_ascii_hexdigit) && matches!(rest, [] | [b':', ..]))
+            };
+            summary.hashes += u64::from(kept && like_hash() == Some(true));
             rules.read_line(&Native, line, &mut |input| {
                 comment = false;
                 match input {

@@ -49,7 +49,7 @@ impl Publisher {
 
     /// Fails if clients expect a signature that the next manifest won't have, unless that is meant.
     pub fn require_signature(&self, unsigned: bool) -> Result<()> {
-        self.publication.require_signature("feed", self.state.is_signed()? == Some(true), unsigned)
+        self.publication.require_signature("feed", self.state.last()?, unsigned)
     }
 
     pub fn signers_in_words(&self) -> String {
@@ -369,7 +369,9 @@ impl Next {
         let file = Published { file: File::new(FileKind::Delta, &delta), changes: total, removed: None };
         let deltas = state.files[1..keep].iter().map(|file| file.file.bytes).sum::<u64>() + file.file.bytes;
         if deltas > state.files[0].file.bytes / 2 {
-            return self.base(publisher, "the deltas weigh more than half of the base".to_owned()).map(Some);
+            return self
+                .base(publisher, "the deltas would weigh more than half of the base".to_owned())
+                .map(Some);
         }
         Ok(Some(NewFile { keep, file, bytes: delta, replaced: None }))
     }

@@ -44,11 +44,7 @@ impl Folder {
     /// `secret` is there if the filter is keyed.
     pub fn open(dir: &Path, secret: Option<Secret>) -> Result<Self> {
         let none = || {
-            format!(
-                "{}: a folder is asked if it is a sharded filter, and there is no {}",
-                dir.display(),
-                ShardsPayload::FILE
-            )
+            format!("{}: there is no {} here; `feed verify` reads a feed", dir.display(), ShardsPayload::FILE)
         };
         let shards = manifest::read::<ShardsPayload>(dir)?.with_context(none)?;
         let sharding = shards

@@ -60,14 +60,21 @@ impl<P: ManifestPayload> Publication<P> {
         self.live.as_ref().map(|(text, _)| Manifest::parse(text.as_bytes())).transpose()
     }
 
-    /// Fails if clients expect a signature that the next manifest won't have. `was_signed` is what is known besides the
-    /// manifest in place, and `unsigned` says that this is meant.
-    pub fn require_signature(&self, what: &str, was_signed: bool, unsigned: bool) -> Result<()> {
+    /// Fails if clients expect a signature that the next manifest won't have. `last` is the manifest that the state
+    /// remembers, and `unsigned` says that no signature is meant.
+    pub fn require_signature(&self, what: &str, last: Option<Manifest<P>>, unsigned: bool) -> Result<()> {
         // A state that was lost knows no manifest, but the folder has one.
-        let was_signed = was_signed || self.manifest()?.is_some_and(|manifest| manifest.is_signed());
+        let was_signed = [&last, &self.manifest()?].into_iter().flatten().any(Manifest::is_signed);
         ensure!(
             !was_signed || self.signs() || unsigned,
             "the {what} was signed until now, and clients expect it; give --sign, or --unsigned"
+        );
+        // That in place is believed. If it is missing or somebody else's, only the last one says whom clients know.
+        let unknown = |last: &Manifest<P>| last.is_signed() && !self.trust.knows(last);
+        ensure!(
+            !self.signs() || self.live.is_some() || !last.as_ref().is_some_and(unknown),
+            "another key has signed the {what} until now, and clients know that one; give both with --sign, or the old \
+             one's public key with --public-key if it is lost"
         );
         Ok(())
     }

@@ -169,7 +169,7 @@ impl Writer {
         if let Some(live) = publication.live() {
             live.head.hashing(secret).with_context(|| dir.join(ShardsPayload::FILE).display().to_string())?;
         }
-        publication.require_signature("filter", false, signing.unsigned)?;
+        publication.require_signature("filter", None, signing.unsigned)?;
         ensure!(!(tags.any() && signing.without_tags), "give either --tag or --without-tags");
         let known = || publication.live().into_iter().flat_map(ShardsPayload::tag_names);
         ensure!(

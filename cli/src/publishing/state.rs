@@ -118,7 +118,7 @@ impl State {
     }
 
     /// The manifest that was published last, if it is known.
-    fn last(&self) -> Result<Option<Manifest<FeedPayload>>> {
+    pub fn last(&self) -> Result<Option<Manifest<FeedPayload>>> {
         let text = Some(&self.manifest).filter(|text| !text.is_empty());
         let manifest = text.map(|text| Manifest::parse(text.as_bytes())).transpose();
         manifest.context("the manifest in the state")
@@ -180,6 +180,8 @@ impl Folder {
 
     /// Locks the folder.
     pub fn open(path: &Path) -> Result<Self> {
+        let is_there = path.try_exists().with_context(|| path.display().to_string())?;
+        ensure!(is_there, "{}: there is no state of a feed here; `feed init` makes one", path.display());
         Ok(Folder { path: path.to_owned(), lock: Lock::new(path.join("feed.lock"))? })
     }
 

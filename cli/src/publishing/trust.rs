@@ -134,9 +134,14 @@ impl Trust {
         Ok(Live::Believed(String::from_utf8(bytes)?, payload))
     }
 
+    /// Whether one of the keys has signed a manifest.
+    pub fn knows<P: ManifestPayload>(&self, manifest: &Manifest<P>) -> bool {
+        self.known.iter().any(|key| manifest.is_signed_by(key))
+    }
+
     /// Fails for a manifest that isn't to be believed. `unsigned` says that it may have had no signature before.
     fn require_known<P: ManifestPayload>(&self, manifest: &Manifest<P>, unsigned: bool) -> Result<()> {
-        if self.everybody || self.known.iter().any(|key| manifest.is_signed_by(key)) {
+        if self.everybody || self.knows(manifest) {
             return Ok(());
         }
         match (manifest.is_signed(), self.known.is_empty()) {

@@ -177,10 +177,16 @@ fn a_list_has_one_blob_however_it_is_written() {
 }
 
 #[test]
-fn urls_that_are_not_read_as_urls_are_pointed_out() {
+fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
     let folder = TempDir::new().unwrap();
     let said = |args: &[&str], list: &[u8]| build(folder.path(), args, list).1;
     let urls = b"http://a.example/\nhttps://b.example/x\nhttp\n";
+    let hash = "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8";
+    let hashes = format!("{hash}:3\n{}\nx\n", hash.to_lowercase());
+    let words = "3 keys, 2 like SHA-1 hashes, which `hasPassword` finds only with --sha1-hex";
+    assert!(said(&["--profile", "password"], hashes.as_bytes()).contains(words));
+    assert!(!said(&[], hashes.as_bytes()).contains("like"));
+    assert!(!said(&["--profile", "password", "--sha1-hex"], hashes.as_bytes()).contains("like"));
     assert!(said(&[], urls).contains("3 keys, 2 like URLs, which `hasUrl` finds only with --profile url"));
     for (args, list) in [
         (&["--profile", "url"][..], &urls[..]),

@@ -27,6 +27,7 @@ pub fn run(args: KeygenArgs, streams: &mut Streams) -> Result<Answer> {
     let pem = KeypairBytes { secret_key, public_key: None }.to_pkcs8_pem(LineEnding::LF);
     let pem = pem.map_err(|error| anyhow::anyhow!("{error}"))?;
     write::write_secret(&args.output, pem.as_bytes())?;
-    streams.print_rows(&[("public key", public), ("wrote", args.output.display().to_string())])?;
+    let wrote = format!("{}, to be kept secret: whoever has it can publish", args.output.display());
+    streams.print_rows(&[("public key", public), ("wrote", wrote)])?;
     Ok(Answer::Yes)
 }
