@@ -60,9 +60,9 @@ async function weights() {
 /** What became of each list. */
 const sizes = (lists) =>
   rows(
-    ["list", "as text", "gzipped", "as a blob", "measured false-positive rate", "false negatives"],
+    ["list", "rate", "as text", "gzipped", "as a blob", "measured rate", "false negatives"],
     lists.map(({ name, text, gzipped, blob, verdict: { measuredFpr, falseNegatives } }) => [
-      name,
+      ...name.split(/, (?=0)/),
       ...[text, gzipped, blob].map(inBytes),
       measuredFpr.toPrecision(2),
       number(falseNegatives),

@@ -204,7 +204,10 @@ describe("a page in Chromium", { skip: noPages, timeout: 3 * PATIENCE }, () => {
     for (const file of files) copyFileSync(join(folder, "node_modules/bloom-wasm/dist", file), join(cwd, file));
     writeFileSync(join(cwd, "passwords.bloom"), RibbonFilter.from(["password1"], { profile: "password" }).toBytes());
     const code = sample("In a page without a bundler");
-    writeFileSync(join(cwd, "index.html"), `<!doctype html><input type="password">\n${code}`);
+    const [tag] = /<script type="module" src="check\.js">/.exec(README);
+    writeFileSync(join(cwd, "check.js"), code);
+    const policy = `<meta http-equiv="Content-Security-Policy" content="script-src 'self'">`;
+    writeFileSync(join(cwd, "index.html"), `<!doctype html>${policy}<input type="password">\n${tag}</script>`);
     await visited(cwd, async (page) => {
       const input = page.locator("input");
       const refuses = (text) => async () => {
