@@ -226,7 +226,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       feed.fault = undefined;
       feed.publisher = new ToolPublisher(copy).publish("nobody.localhost");
       await refresh();
-      await popupSays({ generation: 1, problem: "The last update failed: none of the public keys .+" });
+      await popupSays({ generation: 1, problem: "The last update failed: http.+: none of the public keys .+" });
       await open(site("listed"));
       await blocks(site("listed"), "listed.localhost/");
       feed.publisher = publisher;
