@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import * as vite from "vite";
 import * as setup from "../../scripts/setup.mjs";
 import { newPage, noChromium, PATIENCE, playwright, start } from "../browsers.mjs";
 import { folder } from "../installed.mjs";
@@ -22,6 +23,8 @@ const versions = {
   fastify: "5.12.8",
   "@auth/core": "0.41.3",
   "@supabase/supabase-js": "2.119.1",
+  react: "19.3.1",
+  "react-dom": "19.3.1",
 };
 const modules = setup.installed(
   "recipes",
@@ -314,6 +317,108 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
       tried(`sign-up: ${title}`, versions[package_], "refuses what is listed, takes what isn't");
     });
   }
+
+  const missing = modules ? noChromium : setup.NOT_INSTALLED;
+  test("React, in the page", { skip: missing && skipped("React", missing) }, async (context) => {
+    const cwd = join(folder, "react");
+    mkdirSync(cwd);
+    symlinkSync(modules, join(cwd, "node_modules"));
+    symlinkSync(join(folder, "passwords.bloom"), join(cwd, "passwords.bloom"));
+    const [field, ...more] = code["In the page"].jsx;
+    assert.deepEqual(more, []);
+    writeFileSync(join(cwd, "field.jsx"), field);
+    const [, use] = /`(<NewPassword .*?>)`/.exec(text);
+    writeFileSync(
+      join(cwd, "main.jsx"),
+      `import { StrictMode } from "react";
+      import { createRoot } from "react-dom/client";
+      import { NewPassword } from "./field.jsx";
+      const form = <form method="post" action="/welcome"><label>Password ${use}</label></form>;
+      createRoot(document.body).render(<StrictMode>{form}</StrictMode>);`,
+    );
+    writeFileSync(
+      join(cwd, "index.html"),
+      '<!doctype html><body></body><script type="module" src="main.jsx"></script>',
+    );
+    // Vite would write a list as small as this one into the script.
+    const build = { assetsInlineLimit: 0 };
+    const options = { root: cwd, configFile: false, logLevel: "error", build };
+    await vite.build(options);
+    const server = await vite.preview({ ...options, preview: { port: 0, host: "127.0.0.1" } });
+    context.after(() => server.close());
+    browser ??= await playwright();
+
+    const errors = [];
+    const BLOB = "**/assets/passwords-*.bloom";
+    const notFound = (route) => route.fulfill({ status: 404 });
+    /** A new page with the form, and what was asked for the list so far. */
+    async function open(answer, options) {
+      const tab = await newPage(browser);
+      context.after(() => tab.close());
+      const asked = [];
+      tab.on("request", (request) => /bloom$/.test(request.url()) && asked.push(request.url()));
+      tab.on("pageerror", (error) => errors.push(error));
+      await tab.route("**/welcome", (route) => route.fulfill({ contentType: "text/html", body: "<h1>Welcome</h1>" }));
+      if (answer) await tab.route(BLOB, answer, options);
+      await tab.goto(server.resolvedUrls.local[0]);
+      const password = tab.getByLabel("Password");
+      const reason = () => password.evaluate((input) => input.validationMessage);
+      const refused = (is) =>
+        tab.waitForFunction((is) => document.querySelector("input").validity.customError === is, is);
+      return { tab, asked, password, reason, refused };
+    }
+
+    {
+      const { tab, asked, password, reason, refused } = await open();
+      for (const listed of [LISTED, LISTED.toUpperCase()]) {
+        await password.pressSequentially(listed);
+        await refused(true);
+        assert.match(await reason(), texts.blob);
+        await password.press("Enter");
+        await password.fill(UNLISTED);
+        await refused(false);
+        await password.fill("");
+      }
+      await password.fill(UNLISTED);
+      await password.press("Enter");
+      await tab.getByRole("heading", { name: "Welcome" }).waitFor();
+      assert.equal(asked.length, 1, "one download");
+    }
+    {
+      let arrive;
+      const requested = new Promise((resolve) => (arrive = resolve));
+      const { password, reason, refused } = await open(arrive);
+      await password.focus();
+      const route = await requested;
+      await password.fill(UNLISTED);
+      await password.fill(LISTED);
+      assert.equal(await reason(), "", "nothing waits for the list");
+      await route.continue();
+      await refused(true); // what was typed meanwhile
+    }
+    {
+      const { tab, asked, password, reason, refused } = await open(notFound, { times: 1 });
+      const warned = tab.waitForEvent("console", (message) => message.type() === "warning");
+      await password.fill(LISTED);
+      assert.match((await warned).text(), /passwords-.*\.bloom answered with status 404/);
+      assert.equal(await reason(), "");
+      await password.press("!");
+      await password.press("Backspace");
+      await refused(true);
+      assert.equal(asked.length, 2, "tried again, once");
+    }
+    {
+      const { tab, password } = await open(notFound);
+      await password.fill(LISTED);
+      await password.press("Enter");
+      await tab.getByRole("heading", { name: "Welcome" }).waitFor();
+    }
+    assert.deepEqual(errors, []);
+    // package.test.mjs weighs it.
+    const readme = readFileSync(join(setup.root, "README.md"), "utf8");
+    assert.equal(/nano adds (\d+ kB)/.exec(text)[1], /^\| `bloom-wasm\/nano` \|.*?(\d+ kB)/m.exec(readme)[1]);
+    tried("sign-up: React", versions.react, "refuses what is listed, takes what isn't");
+  });
 
   test("the blob is that of the example form", () => {
     const readme = readFileSync(join(setup.root, "examples/signup/README.md"), "utf8");
