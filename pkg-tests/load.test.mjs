@@ -137,7 +137,15 @@ test("failures have their codes", async () => {
   const used = await fetch(`${address}/blob`);
   await used.arrayBuffer();
   await assert.rejects(load(used), { code: "invalid_parameter" });
-  for (const source of [undefined, null, 5, {}]) await assert.rejects(load(source), { code: "invalid_parameter" });
+  for (const [source, not] of [
+    [undefined, "undefined"],
+    [null, "null"],
+    [5, "number"],
+    [{}, "object"],
+  ]) {
+    const message = `load takes a URL, Request, Response, Blob or bytes, not ${not}`;
+    await assert.rejects(load(source), { code: "invalid_parameter", message });
+  }
 });
 
 test("what isn't a whole blob says where it came from", async () => {

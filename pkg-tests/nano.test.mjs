@@ -7,6 +7,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { inspect } from "node:util";
+import { gzipSync } from "node:zlib";
 import xxhash from "xxhash-wasm";
 import { folder, installed } from "./installed.mjs";
 import { golden } from "./runtimes/golden.mjs";
@@ -122,9 +123,43 @@ test("questions of every type, as the reader answers them", () => {
     for (const method of ["hasAny", "hasAll", "hasMany"]) fails("invalid_key", () => filter[method](keys));
   }
   fails("invalid_key", () => filter.hasLines("a"));
-  fails("wrong_profile", () => filter.hasUrl("https://a.example/"), /raw/);
-  fails("wrong_profile", () => filter.matchUrl("nothing"));
-  fails("wrong_profile", () => filter.hasPassword("a"));
+  // In the same words as in WebAssembly.
+  const same = (code, run) => {
+    let words;
+    fails(code, () => {
+      try {
+        run(full);
+      } catch (error) {
+        words = error.message;
+        throw error;
+      }
+    });
+    fails(code, () => run(nano), new RegExp(`^${words.replace(/[.?]/g, "\\$&")}$`));
+    return words;
+  };
+  const raw = "the filter was built with the profile raw, not";
+  for (const ask of ["hasUrl", "matchUrl"])
+    assert.equal(
+      same("wrong_profile", (its) => its.decode(bytes)[ask]("https://a.example/")),
+      `${raw} url; build it with --profile url, or profile: "url"`,
+    );
+  assert.equal(
+    same("wrong_profile", (its) => its.decode(bytes).hasPassword("a")),
+    `${raw} password; build it with --profile password, or profile: "password"`,
+  );
+  const foreign = same("not_a_filter", (its) => its.decode(gzipSync(bytes)));
+  assert.match(foreign, /^this is not a bloom-wasm blob; is it .* a feed's manifest, gzipped, .* other software\?$/);
+  for (const [given, words] of [
+    [undefined, "not undefined"],
+    [{}, "not object"],
+    ["list.bloom", "not string; a URL must be fetched first, as load does"],
+    [Promise.resolve(bytes), "not a promise; await it"],
+    [new Proxy(new ArrayBuffer(1), {}), "not object; is it a Proxy, or transferred?"],
+  ])
+    assert.equal(
+      same("invalid_parameter", (its) => its.decode(given)),
+      `bytes must be an ArrayBuffer or a Uint8Array, ${words}`,
+    );
   fails("invalid_key", () => filter.hasUrl(5));
   fails("invalid_key", () => filter.hasPassword(new Uint8Array(1)));
   assert.ok(filter.has("a"), "after all these errors");

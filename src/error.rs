@@ -10,7 +10,7 @@ pub type Result<T, E = Error> = core::result::Result<T, E>;
 pub enum Error {
     /// The bytes don't start with the magic number.
     #[error(
-        "this is not a bloom-wasm blob; is it a page of errors, a text-mode copy, or a filter of other software?"
+        "this is not a bloom-wasm blob; is it a page of errors, a feed's manifest, gzipped, a text-mode copy, or a filter of other software?"
     )]
     NotAFilter,
     /// The blob was written by a newer release.
@@ -54,7 +54,7 @@ pub enum Error {
         have: u64,
     },
     /// There are bytes after the blob's end.
-    #[error("there are {extra} bytes after the blob's end; was something appended?")]
+    #[error("bytes after the blob's end: {extra}; was something appended?")]
     TrailingBytes {
         /// How many extra bytes there are.
         extra: u64,
@@ -114,7 +114,9 @@ pub enum Error {
         kind: &'static str,
     },
     /// The filter wasn't built from URLs, or from passwords.
-    #[error("the filter was built with the profile {found}, not {wanted}")]
+    #[error(
+        "the filter was built with the profile {found}, not {wanted}; build it with --profile {wanted}, or profile: \"{wanted}\""
+    )]
     WrongProfile {
         /// The name of the filter's profile.
         found: &'static str,
@@ -167,5 +169,7 @@ mod tests {
         let cut = Error::Truncated { needed: 29, have: 3 };
         assert_eq!(cut.to_string(), "the blob is cut short: it needs 29 bytes and has 3; fetch it again");
         assert_eq!(Error::InvalidParameter { rule: "x" }.to_string(), "x");
+        let raw = Error::WrongProfile { found: "raw", wanted: "url" }.to_string();
+        assert!(raw.ends_with("raw, not url; build it with --profile url, or profile: \"url\""), "{raw}");
     }
 }

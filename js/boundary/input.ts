@@ -22,6 +22,7 @@ export function isA<T>(value: unknown, its: { readonly prototype: T }): value is
 
 /** The type of a value, for a message. */
 export function typeName(value: unknown): string {
+  if (isA(value, Promise)) return "a promise; await it";
   return value === null ? "null" : isA(value, Array) ? "an array" : typeof value;
 }
 
@@ -29,12 +30,14 @@ export function invalidParameter(message: string): FilterError {
   return new FilterError("invalid_parameter", message);
 }
 
+const ODD = "; is it a Proxy, or transferred?";
+
 /** Uses a caller's object. If that throws, throws a FilterError that says what was wanted. */
 export function attempt<T>(wanted: string, run: () => T, code: ErrorCode = "invalid_parameter"): T {
   try {
     return run();
   } catch (cause) {
-    throw new FilterError(code, `${wanted}; is it a Proxy, or transferred?`, { cause });
+    throw new FilterError(code, `${wanted}${ODD}`, { cause });
   }
 }
 
@@ -97,12 +100,23 @@ export function asText(text: Uint8Array): Uint8Array {
   return plainBytes(text, "lines must be a", "invalid_key");
 }
 
-/** The bytes of an argument. Throws `invalid_parameter` for anything but a `Uint8Array` or an `ArrayBuffer`. */
-export function asBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array {
+/**
+ * The bytes of an argument. Throws `invalid_parameter` for anything but a `Uint8Array` or an `ArrayBuffer`, with a message
+ * that starts with `wanted`.
+ */
+export function asBytes(
+  bytes: Uint8Array | ArrayBuffer,
+  wanted = "bytes must be an ArrayBuffer or a Uint8Array",
+): Uint8Array {
   if (isBytes(bytes)) return plainBytes(bytes);
-  // DataView accepts a buffer of any realm, and nothing else.
-  const buffer = () => new DataView(bytes).buffer;
-  return new Uint8Array(attempt(`bytes must be an ArrayBuffer or a Uint8Array, not ${typeName(bytes)}`, buffer));
+  try {
+    // DataView accepts a buffer of any realm, and nothing else.
+    return new Uint8Array(new DataView(bytes).buffer);
+  } catch (cause) {
+    let hint = typeof bytes === "string" ? "; a URL must be fetched first, as load does" : "";
+    if (isA(bytes, ArrayBuffer) || isA(bytes, Uint8Array)) hint = ODD;
+    throw new FilterError("invalid_parameter", `${wanted}, not ${typeName(bytes)}${hint}`, { cause });
+  }
 }
 
 /** The text of a URL. Throws `invalid_key` for anything but a string or a URL. */
@@ -143,6 +157,13 @@ export function noKey(profile: string, key: Key | number): FilterError {
   if (isUrl && typeof key === "string") what = JSON.stringify(key.slice(0, 80));
   const of = isUrl ? "URLs; ask hasUrl" : "passwords; ask hasPassword";
   return new FilterError("invalid_key", `${what} is no key of a filter of ${of}`);
+}
+
+/** Throws `wrong_profile` unless a filter has the profile that a question needs. */
+export function requireProfile(found: string, wanted: string): void {
+  if (found === wanted) return;
+  const how = `build it with --profile ${wanted}, or profile: "${wanted}"`;
+  throw new FilterError("wrong_profile", `the filter was built with the profile ${found}, not ${wanted}; ${how}`);
 }
 
 /** Several arrays joined into one. */

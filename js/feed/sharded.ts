@@ -11,6 +11,7 @@ import {
   noKey,
   plainBytes,
   requireLimit,
+  requireProfile,
   typeName,
 } from "../boundary/input.js";
 import { type Every, known, type Names } from "../boundary/known.js";
@@ -144,7 +145,7 @@ export class ShardedFilter extends Generations {
     const length = putUrl(url);
     const keys = call(() => urlKeys(length) as string[]);
     return this.#asked(options, async (manifest, signal) => {
-      requireProfile(manifest, "url");
+      requireProfile(manifest.profile, "url");
       return (await this.#first(manifest, keys, signal)) ?? null;
     });
   }
@@ -172,7 +173,7 @@ export class ShardedFilter extends Generations {
     const length = putUrl(url);
     const keys = call(() => urlKeys(length) as string[]);
     return this.#asked(options, (manifest, signal) => {
-      requireProfile(manifest, "url");
+      requireProfile(manifest.profile, "url");
       return this.#tagsOf(manifest, keys, signal);
     });
   }
@@ -365,7 +366,7 @@ function requirePassword(password: string): string {
 
 /** The keys of passwords. Throws `wrong_profile` unless the filter has passwords. */
 function passwordKeys(manifest: ShardsPayload, passwords: string[]): Uint8Array[] {
-  requireProfile(manifest, "password");
+  requireProfile(manifest.profile, "password");
   return passwords.map((password) => call(() => passwordKey(password, manifest.lowercase, manifest.sha1)));
 }
 
@@ -375,11 +376,5 @@ function requireKeys({ profile, lowercase, sha1 }: ShardsPayload, keys: Key[]): 
     const length = put(key);
     if (!call(() => isKey(length, typeof key === "string", profile === "url", lowercase, sha1)))
       throw noKey(profile, key);
-  }
-}
-
-function requireProfile({ profile }: ShardsPayload, wanted: string): void {
-  if (profile !== wanted) {
-    throw new FilterError("wrong_profile", `the filter has the profile ${profile}, not ${wanted}`);
   }
 }

@@ -112,7 +112,7 @@ async function openAny(source: Source, options: OpenOptions): Promise<Opened> {
   if (typeof then === "function" || typeof ok === "boolean") return openResponse(source as Response, "the response");
   if (typeof url === "string") return openResponse(request(source as Request, options), shown(url), shown(url));
   // From a copy: a Blob doesn't accept bytes that are shared or may shrink.
-  return openAny(new Blob([asBytes(source as Uint8Array).slice() as Uint8Array<ArrayBuffer>]), options);
+  return openAny(new Blob([asBytes(source as Uint8Array, WANTED).slice() as Uint8Array<ArrayBuffer>]), options);
 }
 
 /** A URL for messages, without the contents of a data: URL. */
@@ -126,7 +126,7 @@ function nameOf(url: string): string {
   return `${url} is no URL (for a file, pass a file: URL such as new URL("list.bloom", import.meta.url)), so it`;
 }
 
-const WANTED = "load takes a URL, a response or bytes";
+const WANTED = "load takes a URL, Request, Response, Blob or bytes";
 
 async function request(input: string | Request, options: OpenOptions): Promise<Response> {
   const response = await fetched(input, options);

@@ -111,7 +111,11 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
   };
 
   for (const byte of [0xb5, 0x42, 0x4c, 0x4d])
-    if (u8() !== byte) throw new FilterError("not_a_filter", "this is no bloom-wasm blob; is it a page of errors?");
+    if (u8() !== byte)
+      throw new FilterError(
+        "not_a_filter",
+        "this is not a bloom-wasm blob; is it a page of errors, a feed's manifest, gzipped, a text-mode copy, or a filter of other software?",
+      );
   const version = u8();
   if (version !== 1)
     throw new FilterError("unsupported_version", `the blob has format version ${version}; update bloom-wasm`);

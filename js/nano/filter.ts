@@ -10,6 +10,7 @@ import {
   iterable,
   type Key,
   noKey,
+  requireProfile,
   secretIn,
   typeName,
   urlText,
@@ -139,7 +140,7 @@ export class Filter implements AskableFilter {
   matchUrl(url: string | URL): string | null {
     const text = urlText(url);
     const blob = blobOf(this);
-    requireProfile(blob, "url");
+    requireProfile(profileOf(blob), "url");
     const find = (its: Canonical) =>
       findKey(its, this.#map, (slot, at, end) => hasKey(blob, scratch, at, end, slot)) ?? null;
     const its = plain(text, this.#map);
@@ -175,7 +176,7 @@ export class Filter implements AskableFilter {
   urlTags(url: string | URL): string[] {
     const text = urlText(url);
     const blob = blobOf(this);
-    requireProfile(blob, "url");
+    requireProfile(profileOf(blob), "url");
     requireTags(blob);
     const found = keys(text).flatMap((key) => this.tags(key));
     return blob.tagNames.filter((name) => found.includes(name));
@@ -190,7 +191,7 @@ export class Filter implements AskableFilter {
     const blob = blobOf(this);
     if (typeof password !== "string")
       throw new FilterError("invalid_key", `a password must be a string, not ${typeName(password)}`);
-    requireProfile(blob, "password");
+    requireProfile(profileOf(blob), "password");
     const length = put(passwordKey(password, blob.flags));
     return hasKey(blob, scratch, 0, length);
   }
@@ -249,12 +250,6 @@ function requireKey(blob: Blob, key: Key, line?: number): void {
 
 function requireTags(blob: Blob): void {
   if (!blob.tags) throw new FilterError("wrong_kind", "the filter has no tags");
-}
-
-function requireProfile(blob: Blob, wanted: string): void {
-  const found = profileOf(blob);
-  if (found !== wanted)
-    throw new FilterError("wrong_profile", `the filter was built with the profile ${found}, not ${wanted}`);
 }
 
 /** @internal The blob as bytes. */
