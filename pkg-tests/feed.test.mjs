@@ -480,7 +480,8 @@ test("several keys and their rotation", async () => {
   publisher.signers = [next];
   publisher.publish();
   assert.equal(await feed.update(), true);
-  await fails("signature", open());
+  const { message } = await fails("signature", open());
+  assert.match(message, /: none of the public keys has signed the manifest; is publicKey that of this feed\?$/);
   // The order of the keys, and keys that come twice, make no other set.
   const cache = memoryCache();
   await open({ cache, publicKey: [next.publicKey, old.publicKey] });
@@ -490,7 +491,7 @@ test("several keys and their rotation", async () => {
 });
 
 test("an unsigned feed, for those who say so", async () => {
-  const { publisher, open } = await published();
+  const { publisher, site, open } = await published();
   publisher.signers = [];
   publisher.publish();
   const feed = await open({ publicKey: null });
@@ -503,7 +504,8 @@ test("an unsigned feed, for those who say so", async () => {
   publisher.manifest = manifest(publisher.payload({ generation: 2, createdAt: Date.now() + 1000 }));
   await fails("rollback", feed.update());
   publisher.manifest = manifest(publisher.payload({ generation: 5, fpr: 2 }));
-  await fails("not_a_feed", feed.update());
+  const { message } = await fails("not_a_feed", feed.update());
+  assert.equal(message, `${site.url}: this is no manifest of a feed: fpr is wrong`);
 });
 
 test("where signatures can't be checked, that is said", async () => {
@@ -802,6 +804,7 @@ test("fileCache: files are whole or not there, and what fails is told", async ()
   const broken = await open({ cache: fileCache(file) });
   answers(broken, 3, { name: "kept", which: "b" });
   assert.equal(broken.cacheError.code, "cache");
+  assert.match(broken.cacheError.message, /^the cache could not keep the newest generation: ENOTDIR: /);
   // A file that can't be read is not one that is absent.
   await assert.rejects(fileCache(file).get("a"), { code: "ENOTDIR" });
   mkdirSync(join(home, "taken"));
@@ -1802,7 +1805,10 @@ test("what a cache holds of a feed is forgotten, for its own keys or others", as
   publisher.delta("fifth");
   assert.equal(await feed.update(), true);
   assert.equal(feed.cacheError, undefined);
-  for (const publicKey of ["", [], 5, "A".repeat(42)]) await fails("invalid_parameter", feed.forget({ publicKey }));
+  for (const publicKey of ["", [], 5, "A".repeat(42)]) {
+    const { message } = await fails("invalid_parameter", feed.forget({ publicKey }));
+    if (publicKey.length !== 0 || publicKey === "") assert.match(message, /^publicKey must be the 43 characters/);
+  }
   cache.fault = (method) => {
     if (method === "delete") throw new Error("no");
   };

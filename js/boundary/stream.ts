@@ -1,6 +1,6 @@
 /** Reads streams of bytes to their end, with cancellation. */
 
-import { FilterError } from "../error.js";
+import { type ErrorCode, FilterError } from "../error.js";
 import { attempt, invalidParameter, isA, plainBytes } from "./input.js";
 
 /** Throws `invalid_parameter` unless the argument is an AbortSignal, of any realm, or undefined. */
@@ -81,9 +81,14 @@ export function named(error: unknown, source: string | undefined, signal?: Abort
   return new FilterError(error.code, `${source}: ${error.message}`, { cause: error.cause ?? error });
 }
 
-/** A `network` error: what could not be read, and the message of the cause. Node's says why only in its own cause. */
+/** A `network` error: what could not be read, and the message of the cause. */
 export function networkError(what: string, cause: unknown): FilterError {
-  if (!isA(cause, Error)) return new FilterError("network", what, { cause });
-  const { code } = Object(cause.cause);
-  return new FilterError("network", `${what}: ${cause.message}${code ? ` (${code})` : ""}`, { cause });
+  return failed("network", what, cause);
+}
+
+/** An error that says what failed, with the message of the cause. Node's says why only in its own cause. */
+export function failed(code: ErrorCode, what: string, cause: unknown): FilterError {
+  if (!isA(cause, Error)) return new FilterError(code, what, { cause });
+  const { code: its } = Object(cause.cause);
+  return new FilterError(code, `${what}: ${cause.message}${its ? ` (${its})` : ""}`, { cause });
 }

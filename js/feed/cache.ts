@@ -1,6 +1,7 @@
 /** What a client of a feed or a sharded filter keeps for its next start. */
 
 import { invalidParameter, isBytes, plainBytes } from "../boundary/input.js";
+import { failed } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { Checks } from "./engine.js";
 import {
@@ -283,7 +284,7 @@ export class FeedStore<P extends Head> {
       });
       await quietly(() => this.#tidy(manifest, old, put));
     } catch (cause) {
-      throw new FilterError("cache", "the cache could not keep the newest generation; is it full?", { cause });
+      throw failed("cache", "the cache could not keep the newest generation", cause);
     }
   }
 

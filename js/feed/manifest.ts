@@ -1,6 +1,7 @@
 /** The manifest of a feed or a sharded filter: what is signed, and by whom. FEED-FORMAT.md has the format. */
 
 import { invalidParameter, isA, typeName } from "../boundary/input.js";
+import { named } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 
 /** @internal The longest manifest, in bytes. */
@@ -73,6 +74,8 @@ export type Manifest<P extends Head> = P & {
 export interface Kind<P extends Head> {
   /** The `typ` of its signatures. */
   typ: string;
+  /** What it is, for messages. */
+  what: string;
   /** Reads what the payload has besides the {@link Head}. */
   read(payload: Record<string, unknown>): Omit<P, keyof Head>;
   /** The files that a cache holds together with the manifest, and drops with it. */
@@ -104,7 +107,7 @@ export async function importKeys(publicKey: string | string[] | null): Promise<T
     if (bytes?.length === 32) raw.set(text as string, bytes);
     else {
       const not = typeof text === "string" ? "" : `, not ${typeName(text)}; null says that the feed is unsigned`;
-      throw invalidParameter(`publicKey must be 32 bytes in base64url${not}`);
+      throw invalidParameter(`publicKey must be the 43 characters that feed keygen printed${not}`);
     }
   }
   const { subtle } = globalThis.crypto ?? {};
@@ -122,17 +125,28 @@ const ED25519 = { name: "Ed25519" };
 /** @internal Reads a manifest. Nothing in its payload is looked at before a signature has been verified. */
 export async function readManifest<P extends Head>(
   source: Uint8Array,
-  { keys }: TrustedKeys,
+  keys: TrustedKeys,
   kind: Kind<P>,
 ): Promise<Manifest<P>> {
-  const { payload: signed, signatures } = object(source, "the manifest");
+  try {
+    return await read(source, keys, kind);
+  } catch (error) {
+    throw Object(error).code === "not_a_feed" ? named(error, `this is no manifest of ${kind.what}`) : error;
+  }
+}
+
+async function read<P extends Head>(source: Uint8Array, { keys }: TrustedKeys, kind: Kind<P>): Promise<Manifest<P>> {
+  const { payload: signed, signatures } = object(source, "it");
   require(isA(signatures, Array) && signatures.length <= MOST_SIGNATURES, "signatures");
   // The encoded length is enough to refuse a payload that is too long.
   const fits = typeof signed === "string" && signed.length <= Math.ceil((LONGEST_PAYLOAD * 4) / 3);
   const bytes = fits ? fromBase64(signed) : undefined;
   require(bytes !== undefined, "payload");
   if (keys.length > 0 && !(await isSigned(signed as string, signatures as unknown[], keys, kind.typ)))
-    throw new FilterError("signature", "none of the public keys has signed the manifest");
+    throw new FilterError(
+      "signature",
+      "none of the public keys has signed the manifest; is publicKey that of this feed?",
+    );
   const payload = object(bytes, "the payload");
   const head = readHead(payload);
   return { ...head, ...kind.read(payload), signed, source } as Manifest<P>;
@@ -199,6 +213,7 @@ function readHead(payload: Record<string, unknown>): Head {
 /** @internal The manifest of a feed. */
 export const feedKind: Kind<FeedPayload> = {
   typ: "bloom-wasm-feed",
+  what: "a feed",
   read({ files: listed }) {
     require(isA(listed, Array) && listed.length >= 1 && listed.length <= MOST_FILES, "files");
     const files = listed.map((file, i) => {
@@ -217,6 +232,7 @@ export const feedKind: Kind<FeedPayload> = {
 /** @internal The manifest of a sharded filter. */
 export const shardsKind: Kind<ShardsPayload> = {
   typ: "bloom-wasm-shards",
+  what: "a sharded filter",
   read({ shards, bytes, pages: listed, tags }) {
     require(isWhole(shards, 1, 2 ** 16) && Number.isInteger(Math.log2(shards)), "shards");
     require(isWhole(bytes, 0), "bytes");
@@ -258,7 +274,7 @@ export function entriesOf({ shards }: { shards: number }): number {
 const SHA256 = /^[0-9a-f]{64}$/;
 
 function require(holds: boolean, what: string): asserts holds {
-  if (!holds) throw new FilterError("not_a_feed", `this is no manifest of that kind: ${what} is wrong`);
+  if (!holds) throw new FilterError("not_a_feed", `${what} is wrong`);
 }
 
 function isWhole(value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): value is number {
@@ -284,7 +300,7 @@ function object(bytes: Uint8Array | undefined, what: string): Record<string, unk
   } catch {
     // Not UTF-8, not JSON, or so deep that the parser gives up.
   }
-  throw new FilterError("not_a_feed", `this is no manifest of that kind: ${what} is no JSON object`);
+  throw new FilterError("not_a_feed", `${what} is no JSON object`);
 }
 
 /** The bytes of base64url without padding. Undefined for anything else, even if only the last, unused bits are set. */
