@@ -114,11 +114,12 @@ fn not_parsed(error: clap::Error) -> Result<Answer> {
         error.print().map_err(not_printed)?;
         return Ok(Answer::Yes);
     }
-    // The first paragraph says what is wrong; usage and hints, for people who look at a screen, follow.
+    // The first paragraph says what is wrong, and tips may follow; the rest is for people who look at a screen.
     let text = error.to_string();
-    let words = text.split("\n\n").next().unwrap_or_default().split_whitespace();
-    let line = words.collect::<Vec<_>>().join(" ");
-    bail!("{}", line.trim_start_matches("error: "))
+    let paragraphs = text.split("\n\n").enumerate();
+    let told = paragraphs.filter(|(i, paragraph)| *i == 0 || paragraph.trim_start().starts_with("tip: "));
+    let words = told.flat_map(|(_, paragraph)| paragraph.split_whitespace()).collect::<Vec<_>>();
+    bail!("{}", words.join(" ").trim_start_matches("error: ").replace(" tip: ", "; "))
 }
 
 impl Command {

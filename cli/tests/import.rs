@@ -40,7 +40,7 @@ fn a_filter_comes_in_answers_and_goes_out_again() {
 
     let (code, _, err) = tool(&folder, "export @a.bloom --to guava -o @out.guava");
     assert_eq!(code, 2);
-    assert!(err.contains("a go-bloom filter as guava") && err.contains("[incompatible]"), "{}", err);
+    assert!(err.contains("of kind go-bloom, as guava") && err.contains("[incompatible]"), "{}", err);
     assert!(!folder.path().join("out.guava").exists());
     done(&folder, "build - --kind bloom -o @own.bloom", b"key\n");
     assert!(tool(&folder, "export @own.bloom --to go-bloom -o @out.go").2.contains("[incompatible]"));

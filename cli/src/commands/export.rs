@@ -35,7 +35,7 @@ pub fn run(args: ExportArgs, streams: &mut Streams) -> Result<Answer> {
     })?;
     let filter = wrapped.filter().base_alone().with_context(|| read::name(&args.file))?;
     let bytes = interop::export(filter, args.to).with_context(|| {
-        format!("{}: a {} filter as {}", read::name(&args.file), filter.name(), args.to.name())
+        format!("{}, of kind {}, as {}", read::name(&args.file), filter.name(), args.to.name())
     })?;
     if write::is_stdout(&args.output) {
         streams.print_blob(&bytes)?;

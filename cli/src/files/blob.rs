@@ -43,7 +43,7 @@ pub fn save(
     let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
     let size = [("size", format!("{} bytes{per_key}", grouped(info.byte_length)))];
     let rows = [before, &size, after].concat();
-    let wrote = format!("{}, a {} filter", path.display(), info.kind);
+    let wrote = format!("{}, of kind {}", path.display(), info.kind);
     save_bytes(&bytes, path, json.then_some(&info), rows, wrote, streams)
 }
 

@@ -74,7 +74,11 @@ fn options_that_do_not_fit_are_refused() {
         (&["verify", "f.bloom", "--members", "list", "--absent", "list", "--probes", "3"], "'--probes"),
         (&["verify", "f.bloom", "--members", "list", "--profile", "url"], "'--profile'"),
         (&["check", "f.bloom", "--lowercase"], "'--lowercase'"),
-        (&["chek", "f.bloom"], "'chek'"),
+        (&["chek", "f.bloom"], "'chek'; a similar subcommand exists: 'check'"),
+        (&["feed", "pubish"], "'pubish'; a similar subcommand exists: 'publish'"),
+        (&["build", "--profil", "url"], "'--profil' found; a similar argument exists: '--profile'"),
+        (&["build", "--sha1"], "'--sha1' found; a similar argument exists: '--sha1-hex'"),
+        (&["build", "--kind", "ribon"], "redisbloom]; a similar value exists: 'ribbon'"),
     ] {
         let output: &[&str] = if args[0] == "build" { &["-o", "new", "list"] } else { &[] };
         let output = run(folder, &[args, output].concat(), b"");
