@@ -66,6 +66,15 @@ export const backgrounds = (script) => ({
   },
 });
 
+/** For the head of a script: its first fetch fails, such as that of its filter. */
+export const FAILS_ONCE = `
+  const whole = globalThis.fetch;
+  globalThis.fetch = async () => {
+    globalThis.fetch = whole;
+    throw new TypeError("fails once");
+  };
+`;
+
 /** A new page of a browser of either driver, which waits for what it is asked for. */
 export async function newPage(browser) {
   const page = await browser.newPage();

@@ -9,6 +9,7 @@ const verdict = document.querySelector("#verdict");
 const notice = document.querySelector("#notice");
 
 let filter; // undefined until it is loaded; until then every password is accepted
+let loading = false;
 let timer;
 
 /** Tells the browser at once. It then refuses to submit the form with a common password, and says why. */
@@ -17,24 +18,39 @@ function check() {
   password.setCustomValidity(common ? COMMON : "");
   if (!common) show(); // a verdict that is no longer true disappears at once
   clearTimeout(timer);
-  timer = setTimeout(show, PAUSE);
+  timer = setTimeout(pause, PAUSE);
 }
 
-/** Shows the verdict. A screen reader reads the text whenever it is set, so it is set only when it changes. */
+function pause() {
+  show();
+  if (!filter && !loading) open();
+}
+
 function show() {
-  const text = password.validity.customError ? COMMON : "";
-  if (verdict.textContent === text) return;
-  verdict.textContent = text;
-  password.setAttribute("aria-invalid", String(text !== ""));
+  say(verdict, password.validity.customError ? COMMON : "");
+  password.setAttribute("aria-invalid", String(password.validity.customError));
+}
+
+/** A screen reader reads a text whenever it is set, so it is set only when it changes. */
+function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Loads the filter. If that fails, the next pause in typing tries again. */
+async function open() {
+  loading = true;
+  try {
+    filter = await load("passwords.bloom");
+    say(notice, "");
+    check(); // what the user has typed meanwhile
+  } catch (error) {
+    console.warn(error);
+    say(notice, "We can't check passwords right now. Please choose one that you use nowhere else.");
+  }
+  loading = false;
 }
 
 password.addEventListener("input", check);
 password.addEventListener("invalid", show); // when the user tries to submit the form
 
-try {
-  filter = await load("passwords.bloom");
-  check(); // what the user has typed meanwhile
-} catch (error) {
-  console.warn(error);
-  notice.textContent = "We can't check passwords right now. Please choose one that you use nowhere else.";
-}
+open();

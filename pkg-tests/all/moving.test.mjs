@@ -12,7 +12,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { root, installed as tools } from "../../scripts/setup.mjs";
-import { missing as missingBrowser, newPage, PATIENCE, puppeteer } from "../browsers.mjs";
+import { FAILS_ONCE, missing as missingBrowser, newPage, PATIENCE, puppeteer } from "../browsers.mjs";
 import { folder, installed } from "../installed.mjs";
 import { page, prints, shell } from "../interop/docs.mjs";
 import * as systems from "../interop/systems.mjs";
@@ -200,7 +200,7 @@ moves("From Spark to an extension", [systems.sparkSystem(), chromium], async ({ 
   shell(sh[0], cwd);
   const answers = await asked(system, "string default", cwd, "list.spark");
 
-  writeFileSync(join(cwd, "background.js"), js[0]);
+  writeFileSync(join(cwd, "background.js"), FAILS_ONCE + js[0]);
   const outfile = join(extension, "background.js");
   const conditions = ["browser"];
   await build({ entryPoints: [join(cwd, "background.js")], outfile, bundle: true, format: "esm", conditions });
@@ -211,10 +211,10 @@ moves("From Spark to an extension", [systems.sparkSystem(), chromium], async ({ 
     const id = await browser.installExtension(extension);
     const shown = await newPage(browser);
     await shown.goto(`chrome-extension://${id}/page.html`, { timeout: PATIENCE });
-    const said = await shown.evaluate(
-      (keys) => Promise.all(keys.map((host) => chrome.runtime.sendMessage({ host }))),
-      [...answers.keys()],
-    );
+    const ask = (keys) =>
+      shown.evaluate((keys) => Promise.all(keys.map((host) => chrome.runtime.sendMessage({ host }))), keys);
+    assert.deepEqual(await ask(["any.example"]), [null], "the filter couldn't be loaded");
+    const said = await ask([...answers.keys()]);
     assert.deepEqual(said, [...answers.values()]);
   } finally {
     await browser.close();

@@ -10,7 +10,7 @@ import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import * as esbuild from "esbuild";
 import { root } from "../../scripts/setup.mjs";
-import { backgrounds, missing, newPage, PATIENCE, puppeteer } from "../browsers.mjs";
+import { backgrounds, FAILS_ONCE, missing, newPage, PATIENCE, puppeteer } from "../browsers.mjs";
 import { folder, installed } from "../installed.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
@@ -67,7 +67,7 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
     const cwd = mkdtempSync(join(folder, `rules-${name}-`));
     const local = code.replace("https://lists.example/", `http://localhost:${server.address().port}/`);
     assert.notEqual(local, code);
-    writeFileSync(join(cwd, "source.js"), local);
+    writeFileSync(join(cwd, "source.js"), FAILS_ONCE + local);
     await esbuild.build({
       entryPoints: [join(cwd, "source.js")],
       outfile: join(cwd, "background.js"),

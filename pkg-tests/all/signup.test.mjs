@@ -140,6 +140,17 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
     });
   }
 
+  test("tries again when the typing pauses", async () => {
+    const filter = filterOf(["password1"]);
+    let requests = 0;
+    await open({ answer: (route) => (requests++ === 0 ? route.abort() : filter(route)) });
+    await says("#notice", "We can't check passwords right now. Please choose one that you use nowhere else.");
+    await password().fill("password1");
+    await says("#verdict", COMMON);
+    await says("#notice", "");
+    assert.equal(requests, 2);
+  });
+
   test("doesn't wait for a slow filter, which judges what was typed meanwhile", async () => {
     let arrive;
     const requested = new Promise((resolve) => (arrive = resolve));
