@@ -1,6 +1,7 @@
-/** The site for tests: built once, served while the test lives, and opened in a browser that Playwright drives. */
+/** The site for tests: built once, served until the file's last test has ended, and opened in a browser that Playwright drives. */
 import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { after } from "node:test";
 import { root } from "../scripts/setup.mjs";
 import { files, serve, site } from "../scripts/www.mjs";
 import { newPage } from "./browsers.mjs";
@@ -11,8 +12,7 @@ export const dist = join(root, "www/dist");
 // `npm run test:all` has built it once for all files.
 if (!process.env.BLOOM_WASM_SITE) await site();
 const { url, close } = await serve({ port: 0 });
-
-export { close };
+after(close); // or it would keep the process from its end
 
 /** Where the site is: `at("size/")`. */
 export const at = (path = "") => new URL(path, url).href;

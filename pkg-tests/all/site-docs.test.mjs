@@ -7,13 +7,11 @@ import { after, before, describe, test } from "node:test";
 import { root } from "../../scripts/setup.mjs";
 import { files } from "../../scripts/www.mjs";
 import { noChromium, PATIENCE, playwright } from "../browsers.mjs";
-import { at, close, dist, open, shows } from "../www.mjs";
+import { at, dist, open, shows } from "../www.mjs";
 
 const pages = files(dist, ".html");
 const ours = pages.filter((page) => page.startsWith("docs/") && !page.startsWith("docs/rust/"));
 const html = (page) => readFileSync(join(dist, page), "utf8");
-
-after(close);
 
 /** What a page names by an attribute, as it stands there. */
 const named = (text, attributes) =>

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { root } from "../../scripts/setup.mjs";
 import { PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
-import { close, open, shows } from "../www.mjs";
+import { open, shows } from "../www.mjs";
 
 if (skip) console.log(`site-feeds.test.mjs skipped: ${skip}`);
 
@@ -28,10 +28,7 @@ describe("Feeds", { skip, timeout: 10 * PATIENCE }, () => {
     });
   });
 
-  after(async () => {
-    await browser?.close();
-    await close();
-  });
+  after(() => browser?.close());
 
   const button = (name) => page.getByRole("button", { name, exact: true });
   const generation = (number) => shows(page, "#generation", `Generation ${number} of 10`);

@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { BloomFilter, RibbonFilter } from "bloom-wasm";
 import { members, strings } from "../../bench/keys.mjs";
 import { PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
-import { close, open, shows } from "../www.mjs";
+import { open, shows } from "../www.mjs";
 
 if (skip) console.log(`site-measure.test.mjs skipped: ${skip}`);
 
@@ -19,10 +19,7 @@ describe("Measure", { skip, timeout: 10 * PATIENCE }, () => {
     page = await open(browser, "measure/", { permissions: ["clipboard-read", "clipboard-write"] });
   });
 
-  after(async () => {
-    await browser?.close();
-    await close();
-  });
+  after(() => browser?.close());
 
   const button = (name) => page.getByRole("button", { name, exact: true });
   async function start(keys, rounds) {

@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
-import { close, dist, shows } from "../www.mjs";
+import { dist, shows } from "../www.mjs";
 
 if (skip) console.log(`site-offline.test.mjs skipped: ${skip}`);
 
@@ -50,7 +50,6 @@ describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
   after(async () => {
     await browser?.close();
     site?.close();
-    await close();
   });
 
   /** A new visitor of a new host. */

@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { BloomFilter, RibbonFilter } from "bloom-wasm";
 import { root } from "../../scripts/setup.mjs";
 import { PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
-import { close, open, shows } from "../www.mjs";
+import { open, shows } from "../www.mjs";
 
 if (skip) console.log(`site-see.test.mjs skipped: ${skip}`);
 
@@ -20,10 +20,7 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#verdict", "All bits are 0");
   });
 
-  after(async () => {
-    await browser?.close();
-    await close();
-  });
+  after(() => browser?.close());
 
   const button = (name) => page.getByRole("button", { name, exact: true });
   /** The numbers of the cells that have all of these classes. */

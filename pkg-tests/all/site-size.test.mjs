@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import * as bloomWasm from "bloom-wasm";
 import { root } from "../../scripts/setup.mjs";
 import { PATIENCE, playwright, noChromium as skip } from "../browsers.mjs";
-import { at, close, open, shows } from "../www.mjs";
+import { at, open, shows } from "../www.mjs";
 
 if (skip) console.log(`site-size.test.mjs skipped: ${skip}`);
 
@@ -44,7 +44,6 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
 
   after(async () => {
     await browser?.close();
-    await close();
     rmSync(folder, { recursive: true, force: true });
   });
 
