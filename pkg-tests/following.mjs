@@ -36,3 +36,32 @@ export async function turns() {
 
 /** A `fetch` without a network. */
 export const noNetwork = () => Promise.reject(new TypeError("offline"));
+
+/** A Worker's requests: what one has made to abort throws in another, as it does in workerd. `at` is the one that runs. */
+export function workerRequests(context) {
+  const requests = { at: 1 };
+  const { AbortController } = globalThis;
+  context.after(() => (globalThis.AbortController = AbortController));
+  globalThis.AbortController = class extends AbortController {
+    #of = requests.at;
+    #own() {
+      if (requests.at !== this.#of) throw new Error("Cannot perform I/O on behalf of a different request.");
+    }
+    constructor() {
+      super();
+      const { get } = Object.getOwnPropertyDescriptor(AbortSignal.prototype, "aborted");
+      const aborted = () => (this.#own(), get.call(this.signal));
+      Object.defineProperty(this.signal, "aborted", { get: aborted });
+      Object.defineProperty(this.signal, "throwIfAborted", {
+        value: () => {
+          if (aborted()) throw this.signal.reason;
+        },
+      });
+    }
+    abort(reason) {
+      this.#own();
+      super.abort(reason);
+    }
+  };
+  return requests;
+}

@@ -1,7 +1,7 @@
 /** What feeds and sharded filters have in common, each as a table of both: options, manifests, and a cache of theirs. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { fails, noNetwork, served } from "./following.mjs";
+import { mock, test } from "node:test";
+import { fails, noNetwork, served, turns, workerRequests } from "./following.mjs";
 import { installed } from "./installed.mjs";
 import { refused, refusedShards } from "./manifests.mjs";
 import { manifest, memoryCache, Publisher, ShardsPublisher } from "./publisher.mjs";
@@ -45,6 +45,63 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.equal(opened.generation, generation);
     assert.ok(await hasAll(opened, keysOf(which)), "a false negative");
   };
+
+  test(`a ${noun}: an update of another request of a Worker is not waited for, and given up after a minute`, async (context) => {
+    const { publisher, site, open } = await published();
+    const opened = await open();
+    const requests = workerRequests(context);
+    const hung = [];
+    site.fault = (_, response, bytes) => hung.push(() => response.end(bytes));
+    publisher.publish();
+    const lost = opened.update();
+    while (hung.length === 0) await turns();
+
+    requests.at = 2;
+    const refused = async () => {
+      const { message, cause } = await fails("network", opened.update());
+      assert.match(message, /ctx\.waitUntil/);
+      assert.match(cause.message, /different request/);
+    };
+    site.fault = undefined;
+    site.asked();
+    await refused();
+    mock.timers.enable({ apis: ["Date"], now: Date.now() + 59_000 });
+    context.after(() => mock.timers.reset());
+    await refused();
+    await answers(opened, 1);
+    assert.ok(!site.asked().includes(publisher.path));
+
+    mock.timers.tick(2000);
+    publisher.publish();
+    assert.equal(await opened.update(), true);
+    await answers(opened, 3);
+    assert.equal(await opened.update(), false);
+
+    // It goes on after all, and changes nothing.
+    requests.at = 1;
+    hung.pop()();
+    await fails("network", lost);
+    requests.at = 2;
+    await answers(opened, 3);
+    publisher.publish();
+    requests.at = 3;
+    assert.equal(await opened.update(), true, "one that has ended is in nobody's way");
+    await answers(opened, 4);
+    opened.close();
+  });
+
+  test(`a ${noun}: closes although another request of a Worker has begun an update`, async (context) => {
+    const { site, open } = await published();
+    const opened = await open();
+    const requests = workerRequests(context);
+    let hangs = false;
+    site.fault = () => (hangs = true);
+    opened.update().catch(() => {});
+    while (!hangs) await turns();
+    requests.at = 2;
+    opened.close();
+    await fails("freed", opened.update());
+  });
 
   test(`a ${noun}: options of a wrong type`, async () => {
     const { publisher, site } = await published();

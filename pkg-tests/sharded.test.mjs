@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { mock, test } from "node:test";
-import { fails, noNetwork, served, turns } from "./following.mjs";
+import { fails, noNetwork, served, turns, workerRequests } from "./following.mjs";
 import { installed } from "./installed.mjs";
 import { keyPair, manifest, memoryCache, ShardsPublisher, sha256, without } from "./publisher.mjs";
 
@@ -291,6 +291,35 @@ test("what a filter of passwords can't hold is refused before anything is fetche
   await fails("invalid_key", filter.tags("hunter2"));
   assert.deepEqual(site.asked(), []);
   filter.close();
+});
+
+test("a page or shard that another request of a Worker has asked for is asked for once more", async (context) => {
+  const { publisher, site, open } = await published(16);
+  const files = publisher.filesOf(members[0]);
+  const requests = workerRequests(context);
+  for (const which of files) {
+    requests.at = 1;
+    const filter = await open();
+    const hung = [];
+    site.fault = (path, response, bytes) => path === which && hung.push(() => response.end(bytes));
+    const lost = filter.has(members[0]);
+    while (hung.length === 0) await turns();
+
+    site.fault = undefined;
+    requests.at = 2;
+    site.asked();
+    assert.equal(await filter.has(neighbour(publisher, members[0])), true);
+    assert.deepEqual(site.asked(), files.slice(files.indexOf(which)));
+
+    requests.at = 1;
+    hung.pop()();
+    assert.equal(await lost, true, "if it isn't over, it has its answer, too");
+    requests.at = 3;
+    site.asked();
+    assert.equal(await filter.has(members[0]), true);
+    assert.deepEqual(site.asked(), [], "from memory");
+    filter.close();
+  }
 });
 
 test("what was used longest ago leaves the memory", async () => {

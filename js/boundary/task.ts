@@ -1,9 +1,11 @@
 /** Work that several callers wait for. */
 
-import { unlessAborted } from "./stream.js";
+import { quietly, unlessAborted } from "./stream.js";
 
 /** @internal Something that is done once for all who wait for it, and stopped when nobody does any more. */
 export class SharedTask<T> {
+  /** When it began, in milliseconds since 1970. */
+  readonly began = Date.now();
   /** How many are waiting. */
   waiting = 0;
   /** The result, once it is there. */
@@ -13,6 +15,7 @@ export class SharedTask<T> {
   #result: Promise<T>;
   #stop = new AbortController();
   #isOver = false;
+  #isStopped = false;
 
   constructor(run: (signal: AbortSignal) => Promise<T>) {
     this.#result = this.#run(run);
@@ -33,7 +36,19 @@ export class SharedTask<T> {
 
   /** Whether it has ended, or is being stopped: who comes now must begin another. */
   get isOver(): boolean {
-    return this.#isOver || this.#stop.signal.aborted;
+    return this.#isOver || this.#isStopped;
+  }
+
+  /**
+   * What a Worker throws of a task that another request has begun. Nobody else can wait for that: if the request is over, it
+   * never ends.
+   */
+  get foreign(): unknown {
+    try {
+      return void this.#stop.signal.aborted;
+    } catch (error) {
+      return error;
+    }
   }
 
   /** Waits for the result, and counts as waiting until it has been used. */
@@ -48,6 +63,8 @@ export class SharedTask<T> {
 
   /** Stops it, unless it has ended. */
   stop(reason?: unknown): void {
-    if (!this.#isOver) this.#stop.abort(reason);
+    if (this.#isOver) return;
+    this.#isStopped = true;
+    void quietly(() => this.#stop.abort(reason));
   }
 }

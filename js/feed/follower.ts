@@ -162,7 +162,7 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
       const { store } = this.#source.origin;
       if (!store.holds(file.sha256)) this.write(() => store.keepFile(manifest, file, () => this.#bytesOf(file)));
     }
-    signal.throwIfAborted();
+    this.requireJob(signal);
     const raw = raws.at(-1)!;
     const info = this.#engine.info(raw);
     for (const name of ["profile", "lowercase", "sha1", "seed"] as const) {
@@ -189,7 +189,7 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     const bytes = await unlessAborted(store.file(manifest, file), signal);
     if (bytes?.length !== file.bytes) return undefined;
     try {
-      const raw = await this.#verified(file, parent, async (take) => {
+      const raw = await this.#verified(file, parent, signal, async (take) => {
         take(bytes);
         onLoaded?.(bytes.length);
       });
@@ -205,7 +205,7 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   #fetched(file: FeedFile, parent: B | undefined, signal: AbortSignal, onLoaded: (loaded: number) => void): Promise<B> {
     return this.#source.origin.file(file, signal, (read) => {
       let loaded = 0;
-      return this.#verified(file, parent, (take) =>
+      return this.#verified(file, parent, signal, (take) =>
         read((chunk) => {
           take(chunk);
           loaded += chunk.length;
@@ -216,11 +216,12 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   }
 
   /** The filter that a file makes. Nothing is made of other bytes. */
-  async #verified(file: FeedFile, parent: B | undefined, read: Read): Promise<B> {
+  async #verified(file: FeedFile, parent: B | undefined, signal: AbortSignal, read: Read): Promise<B> {
     const { kind, bytes, sha256 } = file;
     if (kind === "delta") {
       const { whole, take } = collector(bytes);
       await verified(this.#engine, file, read, take);
+      this.requireJob(signal); // else the parent may be freed
       const raw = this.#engine.apply(parent!, whole);
       if (this.#source.origin.store.keeps) this.#deltas.set(sha256, whole);
       return raw;

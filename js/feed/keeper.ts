@@ -8,6 +8,12 @@ import { patiently } from "./cache.js";
 import type { Head, Manifest } from "./manifest.js";
 import type { Origin } from "./origin.js";
 
+/** When a job that another request of a Worker began counts as one that never ends, in milliseconds. */
+const ABANDONED = 60_000;
+
+const FOREIGN =
+  "another request of this Worker began the update, and it may have ended with that; pass each update to ctx.waitUntil";
+
 /** @internal What feeds and sharded filters have in common: one job at a time, and writing that holds up nothing. */
 export abstract class Keeper<P extends Head> {
   /** The generation in place. There is one as soon as anybody else has the keeper. */
@@ -17,6 +23,8 @@ export abstract class Keeper<P extends Head> {
   #lack: FilterError | undefined;
   /** What others may join. */
   #job: SharedTask<boolean> | undefined;
+  /** The signal of the job that may change anything. */
+  #signal: AbortSignal | undefined;
   #isClosed = false;
   /** Settles once no generation is being written into the cache. */
   #written: Promise<void> = Promise.resolve();
@@ -30,7 +38,10 @@ export abstract class Keeper<P extends Head> {
   /** What it is, for messages. */
   protected abstract readonly noun: string;
 
-  /** Makes what a generation needs besides its manifest. From the cache alone, if it is to be restored. */
+  /**
+   * Makes what a generation needs besides its manifest. From the cache alone, if it is to be restored. Calls
+   * {@link requireJob} before it changes anything.
+   */
   protected abstract build(manifest: Manifest<P>, signal: AbortSignal, isRestored: boolean): Promise<void>;
 
   /** Has the cache keep the generation in place. */
@@ -204,14 +215,25 @@ export abstract class Keeper<P extends Head> {
   /** What is being done, or begins now. */
   #begin(run: (signal: AbortSignal) => Promise<boolean>): SharedTask<boolean> {
     const last = this.#job;
-    if (last && !last.isOver) return last;
+    const cause = last?.foreign;
+    if (last && !last.isOver) {
+      if (cause === undefined) return last;
+      if (Date.now() - last.began < ABANDONED) throw new FilterError("network", FOREIGN, { cause });
+    }
     this.#job = new SharedTask(async (stopped) => {
       // It may be over but not have ended.
-      await last?.ended;
+      if (cause === undefined) await last?.ended;
       stopped.throwIfAborted();
+      this.#signal = stopped;
       return run(stopped);
     });
     return this.#job;
+  }
+
+  /** Throws for a job that was stopped, or that was abandoned and goes on after all. */
+  protected requireJob(signal: AbortSignal): void {
+    signal.throwIfAborted();
+    if (signal !== this.#signal) throw new FilterError("network", FOREIGN);
   }
 
   protected closed(): FilterError {

@@ -59,7 +59,9 @@ export class Shards extends Keeper<ShardsPayload> {
   }
 
   /** A generation needs nothing but its manifest. */
-  protected async build(): Promise<void> {}
+  protected async build(_manifest: Manifest<ShardsPayload>, signal: AbortSignal): Promise<void> {
+    this.requireJob(signal);
+  }
 
   protected keep(): Promise<void> {
     return this.origin.store.keep(this.manifest, () => new Uint8Array(0));
@@ -131,13 +133,14 @@ export class Shards extends Keeper<ShardsPayload> {
     // All that its bytes are checked against, and read with.
     const name = JSON.stringify([part.kind, part.bytes, part.sha256, part.kind === "shard" && namesOf(manifest)]);
     const known = this.#parts.get(name);
-    const has = known !== undefined && (known.value !== undefined || !known.isOver);
+    const has = known !== undefined && (known.value !== undefined || !(known.isOver || known.foreign));
     const job = has ? known : new SharedTask((stopped) => this.#made(manifest, part, stopped));
     this.#parts.delete(name);
     this.#parts.set(name, job);
     try {
       return await job.wait(signal, (held) => {
-        if (held.counted === undefined) this.#memory += held.counted = part.bytes + OVERHEAD;
+        if (held.counted === undefined && this.#parts.get(name) === job)
+          this.#memory += held.counted = part.bytes + OVERHEAD;
         return use(held);
       });
     } finally {

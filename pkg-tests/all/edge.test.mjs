@@ -228,6 +228,46 @@ describe("in workerd", { skip: noWorkerd, timeout: 2 * PATIENCE }, () => {
     );
   });
 
+  test("an update that ended with its request is in the way for a minute, as the page says", async () => {
+    const publisher = new Publisher(base);
+    const site = await serve(publisher);
+    try {
+      const { ask } = await worker(
+        "ended",
+        `import { openFeed } from "bloom-wasm/nano";
+        let feed;
+        export default {
+          async fetch(request) {
+            const what = await request.text();
+            const { now } = Date;
+            if (what === "later") Date.now = () => now() + 61_000;
+            feed ??= await openFeed(${JSON.stringify(site.url)}, { publicKey: ${JSON.stringify(publisher.key.publicKey)} });
+            if (what === "begin") feed.update();
+            const ask = () => feed.update().catch(({ name, code, message, cause }) => [name, code, message, cause.message]);
+            return Response.json([what === "update" && (await ask()), feed.generation, feed.filter.has("evil.example")]);
+          },
+        };`,
+      );
+      assert.deepEqual(await ask("open"), [false, 1, true]);
+      publisher.delta("second");
+      site.fault = () => true; // no answer
+      assert.deepEqual(await ask("begin"), [false, 1, true]);
+      for (let i = 0; i < 2; i++) {
+        const [[name, code, message, cause], ...rest] = await ask("update");
+        assert.deepEqual([name, code, ...rest], ["FilterError", "network", 1, true]);
+        assert.match(message, /pass each update to ctx\.waitUntil/);
+        assert.match(cause, /on behalf of a different request/);
+        site.fault = undefined;
+      }
+      assert.deepEqual(await ask("later"), [false, 1, true]);
+      assert.deepEqual(await ask("update"), [true, 2, true]);
+      assert.deepEqual(await ask("update"), [false, 2, true]);
+      tried("an update that ended with its request, workerd", require("workerd/package.json").version, "is given up");
+    } finally {
+      site.close();
+    }
+  });
+
   test("a Worker that starts from a warm cache goes on to follow its feed", async () => {
     const publisher = new Publisher(base);
     const site = await serve(publisher);
