@@ -224,9 +224,13 @@ test("shards whose tags aren't those of the manifest are refused", async () => {
   await fails("not_a_feed", (await open()).has(members[0]));
   // Names of its own.
   publisher.blobs = [RibbonFilter.fromTagged({ a: members }, { fpr: 0.001 }).toBytes()];
-  for (const tags of [undefined, [{ name: "b", count: 1 }]]) {
+  const many = Array.from({ length: 255 }, (_, i) => ({ name: `tag ${i}`, count: 1 }));
+  for (const tags of [undefined, [{ name: "b", count: 1 }], [{ name: "a", count: 20_000 }], many]) {
     publisher.publish({ tags });
-    await fails("not_a_feed", (await open()).has(members[0]));
+    for (const asked of ["has", "tags"]) {
+      if (asked === "tags" && tags === undefined) continue;
+      await fails("not_a_feed", (await open())[asked](members[0]), JSON.stringify(tags)?.slice(0, 40));
+    }
   }
 });
 

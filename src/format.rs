@@ -176,7 +176,8 @@ impl Blob {
         Self::decode_part(bytes, checksum, secret, Names::default())
     }
 
-    /// Reads a shard of a filter, of which these are the names of tags.
+    /// Reads a shard of a filter, of which these are the names of tags. A blob that has names of its own is no shard: it
+    /// has more of them then.
     ///
     /// # Errors
     /// Those of [`Blob::decode`] and [`Blob::decode_keyed`].

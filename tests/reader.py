@@ -170,7 +170,7 @@ class Filter:
         self.start = at.at
         self.tag_names = list(names)
         if self.tags:
-            self.check_names()
+            self.check_names(elsewhere=len(names))
         parts = [self] + (self.tags.levels if self.tags else [])
         parts += [level for layer in self.layers for level in layer.levels + (layer.tags.levels if layer.tags else [])]
         end = self.start + sum(part.size for part in parts)
@@ -208,12 +208,13 @@ class Filter:
         need(n or not self.count, "keys without new layers")
         self.layers = [Layer(at, self.flags & SLOTS, self.flags & TAGS) for _ in range(n)]
 
-    def check_names(self):
-        """Section 13: what takes the names of all parts."""
+    def check_names(self, elsewhere=0):
+        """Section 13: what takes the names of all parts. Those that stand elsewhere come first."""
         for tags in [self.tags] + [layer.tags for layer in self.layers if layer.tags]:
             self.tag_names += tags.names
             need(all(number < len(self.tag_names) for tags in tags.sets for number in tags), "a number without a name")
-        need(len(self.tag_names) <= 255 and len(set(self.tag_names)) == len(self.tag_names), "names of tags")
+        own = self.tag_names[elsewhere:]
+        need(len(own) <= 255 and len(set(own)) == len(own), "names of tags")
         need(len(self.counts) <= len(self.tag_names), "numbers of members")
 
     def digest(self, key):
@@ -1293,6 +1294,9 @@ def check_rules():
     sets = at + 19 + 2 * (load("tags.bloom")[at + 18] + 1)
     rule("tags", bad, (sets + 1, b"\2"))
     rule("tags", bad, (decode(load("tags.bloom")).metadata, b"\3"))
+    # Names that stand elsewhere come first, and aren't compared.
+    for names in (["phishing"], [f"tag {i}" for i in range(255)]):
+        equal(decode(load("tags.bloom"), names=names).tag_names, names + ["phishing", "malware"], "more names")
     rule("bloom", bad, (6, b"\3\xff"), cut=7)  # in the order of the bytes
     rule("bloom", "truncated", (7, b"\xff"), cut=8)
     rule("bloom", "unsupported_version", (4, b"\2\xff\xff"))

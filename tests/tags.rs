@@ -359,6 +359,27 @@ fn no_more_than_255_tags_in_all() {
     assert_eq!(update(&mut stack, 100..256), Err("invalid_parameter"));
 }
 
+/// Whatever its names are, they come after those of the manifest, so that who has that sees that there are more.
+#[test]
+fn a_blob_with_names_of_its_own_is_no_shard() {
+    let map = skewed(100, [40, 30, 20, 10]);
+    let live = tagged(&map, 1);
+    let own: Vec<String> = live.names().map(str::to_owned).collect();
+    let bytes = Blob::from(Stack::build_tagged(&live, None, FPR, 1).unwrap()).encode().unwrap();
+    let many = (0..255).map(|i| format!("tag-{i}")).collect();
+    for names in [own[..1].to_vec(), own.clone(), vec!["another".to_owned()], many] {
+        let blob = Blob::decode_shard(bytes.clone(), None, &names).unwrap();
+        let found: Vec<_> = blob.filter().tag_names().collect();
+        assert_eq!(found, [&names[..], &own].concat());
+        for key in map.keys() {
+            assert!(blob.filter().tags(key.as_bytes()).is_ok_and(|tags| tags.len() <= own.len()));
+        }
+    }
+    // Those of a manifest differ, and of a blob, too.
+    let twice = ["a".to_owned(), "a".to_owned()];
+    assert_eq!(Blob::decode_shard(bytes, None, &twice).unwrap_err().code(), "invalid_parameter");
+}
+
 /// Filters with tags and without don't mix, and only ribbon filters have tags.
 #[test]
 fn with_tags_or_without() {

@@ -91,19 +91,19 @@ impl Stack {
     }
 
     /// Fails unless the names of all parts differ, and those that each part needs are known. Those of a delta are unknown
-    /// until it is applied.
+    /// until it is applied. Names that stand elsewhere aren't compared: a shard has no others.
     pub(crate) fn require_tags(&self) -> Result<()> {
         let Some(tagging) = self.tagging.as_ref().filter(|tagging| tagging.base.is_some()) else {
             return Ok(());
         };
         let mut names = Names::default();
-        names.append(&tagging.elsewhere)?;
+        let known = |names: &Names| tagging.elsewhere.len() + names.len();
         for tags in self.tags_of_parts() {
             names.append(tags.all_names())?;
-            Error::unless(tags.is_below(names.len()), RULE)?;
+            Error::unless(tags.is_below(known(&names)), RULE)?;
         }
         Error::unless(
-            tagging.counts.len() <= names.len(),
+            tagging.counts.len() <= known(&names),
             "a filter has no more numbers of members than tags",
         )
     }
