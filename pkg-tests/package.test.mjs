@@ -92,8 +92,12 @@ test("the classes that wasm-pack makes work by themselves", () => {
         try { run(); } catch (error) { console.log(error.name, error.code, error instanceof Error); }
       }
       filter.free();
+      const tagged = raw.Filter.decode(new Uint8Array(readFileSync(${JSON.stringify(join(root, "tests/golden/tags.bloom"))})));
+      console.log(tagged.tagNames([-1]).length);
+      for (const set of [9, 1e6]) try { console.log(tagged.tagNames([set])); } catch ({ code }) { console.log(code); }
     `;
-    const expected = "true true false ribbon raw\nFilterError not_a_filter true\nFilterError invalid_key true\n";
+    const expected =
+      "true true false ribbon raw\nFilterError not_a_filter true\nFilterError invalid_key true\n0\ninvalid_parameter\ninvalid_parameter\n";
     assert.equal(node(`raw-${entry}.mjs`, source), expected);
   }
 });

@@ -300,16 +300,20 @@ impl Stack {
         Ok(numbers)
     }
 
-    /// The numbers of the tags in a set of a part, as [`Stack::set_of`] gives them; none if there is no such set.
+    /// Adds the numbers of the tags in a set of a part, as [`Stack::set_of`] gives them.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] if there is no such set.
     #[cfg_attr(not(all(feature = "reader", target_arch = "wasm32")), allow(dead_code))]
-    pub(crate) fn tag_numbers_of(&self, part: usize, set: usize) -> [u64; 4] {
+    pub(crate) fn add_tag_numbers(&self, numbers: &mut [u64; 4], part: usize, set: usize) -> Result<()> {
         let tags = match part.checked_sub(1) {
             None => self.base_tags(),
             Some(layer) => self.layers.get(layer).and_then(|layer| layer.tags()),
         };
-        let mut numbers = [0; 4];
-        add_numbers(&mut numbers, tags.map_or(&[], |tags| tags.all_sets().get(set)));
-        numbers
+        let tags =
+            tags.filter(|tags| set < tags.sets()).ok_or(Error::rule("there is no such set of tags"))?;
+        add_numbers(numbers, tags.all_sets().get(set));
+        Ok(())
     }
 
     /// Fails for a filter without tags.

@@ -4,12 +4,13 @@
 //! "maybe present" for a bit of a key that is 1. If one set is far more frequent than the rest, a filter of the members
 //! with another set comes first, and only the keys that it holds have codes. A key that is no member gets some set.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::level::passes;
 use crate::error::{Error, Result};
 use crate::filters::RibbonFilter;
-use crate::vectors::{append, push, within};
+use crate::vectors::{append, halves, push, within};
 
 /// The most tags of a filter.
 pub const MAX_TAGS: usize = 255;
@@ -25,6 +26,14 @@ pub(super) const CODE_SALT: u32 = 3;
 /// The rate of a level of codes.
 pub(crate) const CODE_FPR: f64 = 0.5;
 
+/// Where an item lies, which is there, by where each of them ends.
+fn span(ends: &[u32], place: usize) -> Range<usize> {
+    let (before, rest) = halves(ends, place);
+    let end = |ends: Option<&u32>| ends.map_or(0, |&end| end as usize);
+    debug_assert!(!rest.is_empty(), "an item out of range");
+    end(before.last())..end(rest.first())
+}
+
 /// Lists of the numbers of tags, each in ascending order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Sets {
@@ -38,13 +47,11 @@ impl Sets {
         self.ends.len()
     }
 
-    /// The list of this place; empty past the last.
+    /// The list of this place, which is there.
     // One copy in the wasm.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn get(&self, place: usize) -> &[u8] {
-        let end = |place: usize| self.ends.get(place).map_or(0, |&end| end as usize);
-        let Some(last) = self.ends.get(place) else { return &[] };
-        within(&self.numbers, if place == 0 { 0 } else { end(place - 1) }..*last as usize)
+        within(&self.numbers, span(&self.ends, place))
     }
 
     /// Appends a list, which must ascend.
@@ -73,13 +80,13 @@ impl Names {
         self.ends.len()
     }
 
-    /// The name of this number; empty past the last.
+    /// The name of this number, which is there.
     // One copy in the wasm.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn get(&self, number: usize) -> &str {
-        let end = |number: usize| self.ends.get(number).map_or(0, |&end| end as usize);
-        let start = if number == 0 { 0 } else { end(number - 1) };
-        self.text.get(start..end(number)).unwrap_or("")
+        let name = self.text.get(span(&self.ends, number));
+        debug_assert!(name.is_some(), "a name out of range");
+        name.unwrap_or_default()
     }
 
     /// Appends a name, which must be another than all before.
@@ -138,18 +145,19 @@ impl Tags {
         levels: Vec<RibbonFilter>,
     ) -> Result<Self> {
         Error::unless(lengths.len() <= LONGEST + 1, RULE)?;
+        let total: usize = lengths.iter().map(|&count| usize::from(count)).sum();
+        Error::unless(total == sets.len() && total <= MAX_SETS, RULE)?;
         // A code of l bits takes 2^-l of all codes.
-        let (mut left, mut total, mut ascend) = (1_u64, 0, true);
+        let (mut left, mut start, mut ascend) = (1_u64, 0, true);
         for &count in &lengths {
-            let end = total + usize::from(count);
-            ascend &= (total + 1..end).all(|place| sets.get(place - 1) < sets.get(place));
-            total = end;
+            let end = start + usize::from(count);
+            ascend &= (start + 1..end).all(|place| sets.get(place - 1) < sets.get(place));
+            start = end;
             // What isn't taken yet, in codes of the next length.
             left = left.checked_sub(count.into()).ok_or(Error::rule(RULE))? * 2;
         }
-        let complete = left == 0 && lengths.last() != Some(&0) && total <= MAX_SETS && total == sets.len();
-        Error::unless(complete, RULE)?;
-        Error::unless(ascend, RULE)?;
+        let complete = left == 0 && lengths.last() != Some(&0);
+        Error::unless(complete && ascend, RULE)?;
         let is_coded = lengths.len() > 1;
         let fits = usize::from(default) < total
             && is_coded >= has_default_filter
@@ -249,4 +257,39 @@ pub(crate) struct Tagging {
     pub(crate) base: Option<Arc<Tags>>,
     /// How many members have the tag of each number, as far as the blob says so.
     pub(crate) counts: Vec<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names_and_sets() -> (Names, Sets) {
+        let (mut names, mut sets) = (Names::default(), Sets::default());
+        for (name, set) in [("phishing", &[][..]), ("\u{df}", &[0, 2]), ("malware", &[1])] {
+            names.push(name).unwrap();
+            sets.push(set).unwrap();
+        }
+        (names, sets)
+    }
+
+    #[test]
+    fn each_item_is_what_was_pushed() {
+        let (names, sets) = names_and_sets();
+        assert_eq!(names.iter().collect::<Vec<_>>(), ["phishing", "\u{df}", "malware"]);
+        assert_eq!(sets.iter().collect::<Vec<_>>(), [&[][..], &[0, 2], &[1]]);
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "out of range")]
+    fn there_is_no_name_past_the_last() {
+        names_and_sets().0.get(3);
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "out of range")]
+    fn there_is_no_set_past_the_last() {
+        names_and_sets().1.get(3);
+    }
 }

@@ -220,8 +220,7 @@ impl Filter {
         stack.require_tagged()?;
         let mut numbers = [0; 4];
         for set in sets.iter().copied().filter(|&set| set >= 0.0) {
-            let its = stack.tag_numbers_of(set as usize / SETS, set as usize % SETS);
-            numbers.iter_mut().zip(its).for_each(|(all, one)| *all |= one);
+            stack.add_tag_numbers(&mut numbers, set as usize / SETS, set as usize % SETS)?;
         }
         let names = Array::new();
         for (number, name) in stack.tag_names().enumerate() {

@@ -128,13 +128,13 @@ pub fn split(
 
 /// The keys of a shard, as [`split`] has put them there. `names` are those of all tags, by their numbers.
 pub fn tagged(digests: &Digests, tags: &TagArgs, names: &[String]) -> bloom_wasm::error::Result<Tagged> {
-    let mut lists = digests.lists();
-    let untagged = copied(lists.next().unwrap_or(&[]))?;
+    let (untagged, lists) = digests.lists();
+    debug_assert_eq!(lists.len(), tags.tags.len(), "a list for each tag");
     let given: Vec<_> = tags.tags.iter().map(|tag| &tag.name).zip(lists).collect();
     let its =
         |name: &String| given.iter().find(|(other, _)| *other == name).map_or(&[][..], |(_, list)| list);
     let lists = names.iter().map(|name| Ok((name.clone(), copied(its(name))?)));
-    Tagged::new(lists.collect::<bloom_wasm::error::Result<_>>()?, untagged)
+    Tagged::new(lists.collect::<bloom_wasm::error::Result<_>>()?, copied(untagged)?)
 }
 
 /// Reads the lists of allowed keys. With `wins`, removes members that are in both lists. Returns the allowed digests,

@@ -107,8 +107,8 @@ impl Buffer {
 #[derive(Default)]
 pub struct Digests {
     all: Vec<u64>,
-    /// Where each list ends.
-    ends: Vec<usize>,
+    /// Where each list but the first begins.
+    starts: Vec<usize>,
 }
 
 impl Digests {
@@ -116,10 +116,11 @@ impl Digests {
         &self.all
     }
 
-    /// Those of each list: the lists that [`Spill::end_list`] has ended, and what came after them.
-    pub fn lists(&self) -> impl Iterator<Item = &[u64]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.all[start..end])
+    /// Those of the first list, and of each that began when [`Spill::end_list`] had ended the one before.
+    pub fn lists(&self) -> (&[u64], impl ExactSizeIterator<Item = &[u64]>) {
+        let first = self.starts.first().map_or(&self.all[..], |&end| &self.all[..end]);
+        let end = |list: usize| self.starts.get(list + 1).copied().unwrap_or(self.all.len());
+        (first, self.starts.iter().enumerate().map(move |(list, &start)| &self.all[start..end(list)]))
     }
 }
 
@@ -181,14 +182,16 @@ impl Spill {
             let mut file = BufReader::with_capacity(1 << 16, file);
             let mut record = [0; RECORD];
             let mut read = 0;
-            for ends in &ends {
+            for (list, ends) in ends.iter().enumerate() {
+                if list > 0 {
+                    part.iter_mut().for_each(|digests| digests.starts.push(digests.all.len()));
+                }
                 while read < ends[number] {
                     file.read_exact(&mut record)?;
                     let (shard, digest) = split(&record);
                     part[shard].all.push(digest);
                     read += 1;
                 }
-                part.iter_mut().for_each(|digests| digests.ends.push(digests.all.len()));
             }
             Ok(part)
         })
