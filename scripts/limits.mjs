@@ -8,8 +8,8 @@ export const LIMITS = {
   reader: { wasm: 76_350, javascript: 21_800 },
   nano: { "raw keys alone": 6_250, "everything but feeds": 16_550, openFeed: 24_550 },
   vite: {
-    "bloom-wasm": 195_300,
-    "bloom-wasm/reader": 109_650,
+    "bloom-wasm": 195_500,
+    "bloom-wasm/reader": 109_800,
     "bloom-wasm/slim": 151_800,
     "bloom-wasm/reader/slim": 85_700,
     "bloom-wasm/nano": 16_500,
