@@ -276,13 +276,13 @@ describe("in workerd", { skip: noWorkerd, timeout: 2 * PATIENCE }, () => {
       const source = recipe
         .replace("https://lists.example/urls/feed.json", site.url)
         .replace('"..."', JSON.stringify(publisher.key.publicKey));
-      const { ask, put } = await worker(
-        "follower",
-        `${source}
-        export default {
-          fetch: async (_, env, context) => new Response(String((await follow(env, context)).generation)),
-        };`,
-      );
+      const each = source.replace("EVERY = 60_000", "EVERY = 0");
+      assert.notEqual(each, source);
+      const follower = (name, source) => {
+        const handler = "async (_, env, context) => new Response(String((await follow(env, context)).generation))";
+        return worker(name, `${source}\nexport default { fetch: ${handler} };`);
+      };
+      const { ask, put } = await follower("follower", each);
       const until = async (generation) => {
         for (const end = Date.now() + PATIENCE / 4; Date.now() < end; await pause(50))
           if ((await ask("")) === generation) return;
@@ -294,6 +294,14 @@ describe("in workerd", { skip: noWorkerd, timeout: 2 * PATIENCE }, () => {
       await until(2);
       publisher.delta("third");
       await until(3);
+
+      const patient = await follower("patient", source);
+      site.asked();
+      for (let i = 0; i < 5; i++) assert.equal(await patient.ask(""), 3);
+      assert.ok(
+        site.asked().filter((path) => path === "feed.json").length <= 2,
+        "opened, and asked once in this minute",
+      );
     } finally {
       site.close();
     }
