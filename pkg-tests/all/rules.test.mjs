@@ -85,20 +85,22 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
       const page = await newPage(browser);
       // A page that is replaced while it loads, or stopped, rejects. Firefox doesn't tell its driver that it was stopped.
       const open = (url) => page.goto(url, { timeout: 3000 }).catch((error) => String(error));
-      /** Opens a listed page until the extension listens. */
+      /** Opens a listed page until the extension listens and has its filter; not before it may have answered. */
       const blocked = (url) =>
         until(`${url} is blocked`, async () => {
-          if ((await page.title()) !== "Blocked") await open(url);
-          await pause(250);
-          return (await page.title()) === "Blocked";
+          await open(url);
+          for (const end = Date.now() + 2000; Date.now() < end; await pause(50))
+            if ((await page.title().catch(() => "it is leaving")) === "Blocked") return true;
+          return false;
         });
       await blocked(at("www.evil", "first"));
       assert.ok(asked("www.evil.localhost/first") > 0, "the first one has left");
       const before = requests.length;
       await open(at("good"));
       for (const url of [at("www.evil", "second"), at("evil", "second"), at("a.b.evil", "second")]) await open(url);
-      // Neither do other requests than for pages.
+      // Neither do other requests than for pages. The error page of the last one may still be coming.
       await open(at("good"));
+      await until("the good page is there", async () => (await page.title()) === "A page");
       const loaded = await page.evaluate(
         (src) =>
           new Promise((done) => {
