@@ -216,16 +216,16 @@ const recipes = {
     assert.notEqual(new URL(tab.url()).origin, base);
     await tab.addScriptTag({ path: join(modules, "@supabase/supabase-js/dist/umd/supabase.js") });
     const [, call] = /`(supabase\.functions\.invoke\(.*?\))`/.exec(text);
-    const [, why] = /is a `FunctionsHttpError`, `(.*?)`/.exec(text);
+    const [, why] = /is a `FunctionsHttpError`,\s+`(.*?)`/.exec(text);
     const signUp = async (password, email = "a@b.example") => {
       const [status, data] = await tab.evaluate(
-        `(async (email, password) => {
+        `(async (email, password, options) => {
           const { FunctionsHttpError } = globalThis.supabase;
           const supabase = globalThis.supabase.createClient("${base}", "sb_publishable_1");
           const { data, error } = await ${call};
           if (!error) return [201, JSON.stringify(data)];
           return error instanceof FunctionsHttpError ? [error.context.status, ${why}] : [599, error.message];
-        })(${JSON.stringify(email)}, ${JSON.stringify(password)})`,
+        })(${JSON.stringify(email)}, ${JSON.stringify(password)}, { data: { name: "A" } })`,
       );
       return new Response(data, { status });
     };
