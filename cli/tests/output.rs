@@ -2,6 +2,8 @@
 
 #![cfg(unix)]
 
+mod program;
+
 use std::fs::{self, File, Permissions};
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -15,10 +17,7 @@ use std::process::{Child, Command, Output, Stdio};
 use bloom_wasm::{Blob, RibbonFilter, hash};
 use tempfile::TempDir;
 
-/// The tool, or the one that the variable names: the npm package's has to do the same.
-fn tool() -> String {
-    std::env::var("BLOOM_WASM_TOOL").unwrap_or(env!("CARGO_BIN_EXE_bloom-wasm").to_owned())
-}
+use program::tool;
 
 /// A new folder with a list, and the blob that a correct tool makes of it.
 fn with_list(test: impl FnOnce(&Path, &[u8])) {

@@ -2,10 +2,11 @@
 //! terminal would obey. Most is called in this process; some hundred times the program itself runs. And that no command
 //! lacks its tests and its words in the docs.
 
+mod program;
+
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use bloom_wasm::hash::{Secret, digest};
 use bloom_wasm::{Blob, Filter, RibbonFilter};
@@ -51,14 +52,7 @@ fn input_ends_where_it_ends() {
 
 /// Runs the tool as a program.
 fn program(args: &[&str], input: &[u8]) -> Ran {
-    let mut command =
-        Command::new(std::env::var("BLOOM_WASM_TOOL").unwrap_or(env!("CARGO_BIN_EXE_bloom-wasm").to_owned()));
-    let command = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    if let Err(error) = child.stdin.take().unwrap().write_all(input) {
-        assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
-    }
-    let output = child.wait_with_output().unwrap();
+    let output = program::output(Command::new(program::tool()).args(args), input);
     let code = output.status.code().expect("an exit code").try_into().unwrap();
     Ran { code, out: output.stdout, err: String::from_utf8(output.stderr).unwrap() }
 }

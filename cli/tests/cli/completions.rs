@@ -4,7 +4,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::{run, text, text_of};
+use crate::{output, run, text, text_of};
 
 fn script(shell: &str) -> String {
     let output = run(TempDir::new().unwrap().path(), &["completions", shell], b"");
@@ -20,12 +20,7 @@ fn offered(words: &str) -> Vec<String> {
         $(complete -p bloom-wasm | sed 's/.* -F \\([^ ]*\\) .*/\\1/') bloom-wasm \"${{COMP_WORDS[COMP_CWORD]}}\" \\
             \"${{COMP_WORDS[COMP_CWORD-1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     );
-    let mut bash = Command::new("bash");
-    let bash =
-        bash.args(["-c", &ask]).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-    let mut child = bash.spawn().unwrap();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), script("bash").as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = output(Command::new("bash").args(["-c", &ask]), script("bash").as_bytes());
     assert!(output.status.success());
     text(&output.stdout).lines().map(str::to_owned).collect()
 }

@@ -11,43 +11,24 @@ mod info;
 mod lists;
 mod merge;
 mod passwords;
+#[path = "../program/mod.rs"]
+mod program;
 mod urls;
 mod verify;
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use bloom_wasm::hash::Hashing;
 use bloom_wasm::{Blob, Kind, Profile, Stack};
 use tempfile::TempDir;
 
-/// The tool, or the one that the variable names: the npm package's has to do the same.
-fn tool() -> String {
-    std::env::var("BLOOM_WASM_TOOL").unwrap_or(env!("CARGO_BIN_EXE_bloom-wasm").to_owned())
-}
+use program::{output, tool};
 
 fn run(folder: &Path, args: &[&str], stdin: &[u8]) -> Output {
-    let mut child = Command::new(tool())
-        .args(args)
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    // What it prints is read meanwhile, or both would wait for each other.
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // A program that fails early may not read its input; that is its right.
-            if let Err(error) = input.write_all(stdin) {
-                assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
-            }
-        });
-        child.wait_with_output().unwrap()
-    })
+    output(Command::new(tool()).args(args).current_dir(folder), stdin)
 }
 
 fn text(bytes: &[u8]) -> &str {
