@@ -139,18 +139,26 @@ impl Summary {
         if self.not_utf8 > 0 {
             words += &format!(", {} not UTF-8 and kept as they are", grouped(self.not_utf8));
         }
-        if self.urls > self.lines.keys / 2 {
-            words +=
-                &format!(", {} like URLs, which `hasUrl` finds only with --profile url", grouped(self.urls));
-        }
-        if self.hashes > self.lines.keys / 2 {
-            let hashes = grouped(self.hashes);
-            words += &format!(", {hashes} like SHA-1 hashes, which `hasPassword` finds only with --sha1-hex");
-        }
         for (reason, count) in &self.skipped {
             words += &format!(", {} skipped ({reason})", grouped(*count));
         }
         words
+    }
+
+    /// Says it on standard error if most keys look like what they aren't read as.
+    pub fn print_hint(&self, streams: &mut Streams) {
+        let keys = self.lines.keys;
+        for (like, what, way, question) in [
+            (self.urls, "URLs", "--profile url, of `build` or `feed init`,", "`hasUrl`"),
+            (self.hashes, "SHA-1 hashes", "--sha1-hex", "`hasPassword` for their passwords"),
+        ] {
+            if like > keys / 2 {
+                let [like, keys] = [like, keys].map(grouped);
+                streams.warn(&format!(
+                    "{like} of {keys} keys look like {what}: only {way} lets readers ask {question}"
+                ));
+            }
+        }
     }
 }
 

@@ -69,6 +69,26 @@ fn the_golden_feed() {
 }
 
 #[test]
+fn the_first_generation_of_urls_that_are_not_read_as_such_says_so() {
+    for (options, hint) in [
+        (
+            "",
+            "1 of 1 keys look like URLs: only --profile url, of `build` or `feed init`, lets readers ask `hasUrl`\n",
+        ),
+        ("--profile url", ""),
+    ] {
+        let folder = feed(options);
+        let mut warned = Vec::new();
+        for list in ["", "https://a.example/\n", "https://a.example/\nhttps://b.example/\n"] {
+            write(&folder, "list", list);
+            warned.push(tool(&folder, "feed publish @public @list --state @state --sign @key --json").2);
+        }
+        assert_eq!(warned[1..], [hint, ""], "{options}");
+        assert!(warned[0].contains("the lists gave no key") && warned[0].lines().count() == 1, "{warned:?}");
+    }
+}
+
+#[test]
 fn allowed_keys_are_absent_in_every_generation() {
     let folder = feed("--fpr 0.2");
     let allowed: Vec<u32> = (500_000..502_000).collect();

@@ -14,8 +14,10 @@ use crate::args::omitted::Omitted;
 use crate::args::profile::ProfileArg;
 use crate::args::secret::SecretArgs;
 use crate::args::tags::TagArgs;
+use crate::lists::keys::Summary;
 use crate::publishing::guard::GuardArgs;
 use crate::publishing::shards::SigningArgs;
+use crate::streams::Streams;
 
 /// Pack lists of keys into one blob
 ///
@@ -45,9 +47,9 @@ pub struct BuildArgs {
     /// 1e-4 with --profile password
     #[arg(long, allow_negative_numbers = true, value_parser = parse_fpr)]
     pub fpr: Option<f64>,
-    /// What the keys are
-    #[arg(long, value_enum, default_value = "raw")]
-    profile: ProfileArg,
+    /// What the keys are. Default raw
+    #[arg(long, value_enum)]
+    profile: Option<ProfileArg>,
     /// Ignore case, also when checking, with --profile password
     #[arg(long)]
     lowercase: bool,
@@ -101,9 +103,16 @@ impl BuildArgs {
         Ok(())
     }
 
+    /// Says what the keys look like, unless --profile raw says what they are.
+    pub fn print_hint(&self, summary: &Summary, streams: &mut Streams) {
+        if self.profile != Some(ProfileArg::Raw) {
+            summary.print_hint(streams);
+        }
+    }
+
     /// What the keys are.
     pub fn profile(&self) -> Result<Profile> {
-        let profile = self.profile.with(self.lowercase, self.sha1_hex);
+        let profile = self.profile.unwrap_or(ProfileArg::Raw).with(self.lowercase, self.sha1_hex);
         let profile = profile.context("--lowercase, --sha1-hex and --min-length need --profile password")?;
         self.omitted.check(profile)?;
         Ok(profile)

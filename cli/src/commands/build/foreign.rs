@@ -43,6 +43,7 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
         })?;
     let keys = buffer.count();
     args.require_keys(keys)?;
+    args.print_hint(&summary, streams);
     let (filter, distinct) = buffer.build(format, &options, args.capacity, key_fpr)?;
     let mut made = Blob::new(profile, filter);
     made.describe(args.name.clone(), created_at)?;

@@ -53,6 +53,7 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         (None, summary, keys)
     };
     args.require_keys(keys)?;
+    args.print_hint(&summary, streams);
     let mut rows = Vec::new();
     let mut allowed = None;
     let mut distinct = None;

@@ -57,6 +57,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
         _ => writer.check(&args.guard, keys),
     };
     check(&writer, read.keys)?;
+    args.print_hint(&read.summary, streams);
     let names = writer.tag_names();
     let tags = args.tags.any().then_some((&args.tags, &names[..]));
     let conflicts = split.build(fpr, tags, streams, |made| writer.put(made))?;

@@ -185,6 +185,10 @@ impl PublishArgs {
         } else {
             (None, summary)
         };
+        // Later, the feed keeps its profile.
+        if publisher.state.generation == 0 {
+            summary.print_hint(streams);
+        }
         let mut rows = vec![("read", counted(members.len() as u64, "key", "keys") + &summary.in_words())];
         let mut allowed = Vec::new();
         if !self.allow.is_empty() {
