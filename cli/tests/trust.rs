@@ -378,29 +378,45 @@ fn another_feed_of_the_same_key_stops_a_publisher() {
 }
 
 #[test]
-fn each_report_says_who_has_signed() {
-    let signed = |args: &str| {
-        let (code, said, err) = tool(&home(), args);
-        assert_eq!((code, err.as_str()), (0, ""), "{args}");
-        let row = said.lines().find(|row| row.starts_with("signed ")).unwrap().to_owned();
-        row["signed ".len()..].trim_start().to_owned()
+fn each_report_says_who_has_signed_and_the_first_what_it_means_that_nobody_has() {
+    const HINT: &str = "nobody has signed this, so whoever can write to the host can change the list: --sign prevents \
+                        that, with a key of `feed keygen`\n";
+    let by_key = &format!("by {PUBLIC_KEY}")[..];
+    let said = |folder: &TempDir, args: &str, signers: &str, hint: &str| {
+        let (code, said, err) = tool(folder, args);
+        assert_eq!((code, &err[..]), (0, hint), "{args}");
+        let row = said.lines().find_map(|row| row.strip_prefix("signed "));
+        assert!(row.map(str::trim_start) == Some(signers) || args.contains("--json"), "{args}: {said}");
     };
-    let by_key = format!("by {PUBLIC_KEY}");
-    assert_eq!(signed(BUILD), by_key);
-    assert!(signed(&BUILD.replace(" --sign @key", "")).starts_with("no: whoever can write to the host"));
-    let folder = home();
-    done(&folder, INIT);
-    let (_, said, _) = tool(&folder, PUBLISH);
-    assert!(said.contains(&by_key), "{said}");
-    let (_, said, _) = tool(&folder, &PUBLISH.replace(" --sign @key", " --unsigned"));
-    assert!(said.contains("no: whoever can write to the host"), "{said}");
+    for command in [PUBLISH, BUILD, "shard index @public --shards 2 --generation 7 --sign @key"] {
+        let first = || {
+            let folder = home();
+            if command == PUBLISH {
+                done(&folder, INIT);
+            } else if command != BUILD {
+                fs::create_dir(folder.path().join("public")).unwrap();
+                write_shards(&folder);
+            }
+            folder
+        };
+        let unsigned = command.replace(" --sign @key", "");
+        said(&first(), command, by_key, "");
+        said(&first(), &format!("{unsigned} --json"), "no", HINT);
+        let folder = first();
+        said(&folder, &unsigned, "no", HINT);
+        list(&folder, 120);
+        if command.starts_with("shard") {
+            write_shards(&folder);
+        }
+        said(&folder, &unsigned.replace(" 7", " 8"), "no", "");
+    }
 }
 
 #[test]
 fn from_unsigned_to_signed_only_when_told() {
     let folder = home();
     done(&folder, INIT);
-    done(&folder, &PUBLISH.replace(" --sign @key", ""));
+    warned(&folder, &PUBLISH.replace(" --sign @key", ""), "nobody has signed this");
     refused(&folder, PUBLISH, "--trust-unsigned");
     refused(&folder, &PUBLISH.replace("--sign @key", "--trust-unsigned"), "goes with --sign");
     done(&folder, &format!("{PUBLISH} --trust-unsigned"));
@@ -413,7 +429,7 @@ fn from_unsigned_to_signed_only_when_told() {
     // With the state lost, nobody but the user knows that it is theirs.
     let folder = home();
     done(&folder, INIT);
-    done(&folder, &PUBLISH.replace(" --sign @key", ""));
+    warned(&folder, &PUBLISH.replace(" --sign @key", ""), "nobody has signed this");
     let live = manifest(&folder, "feed.json");
     fs::remove_dir_all(folder.path().join("state")).unwrap();
     tool(&folder, INIT);
@@ -488,7 +504,7 @@ fn an_old_manifest_of_shards_sets_nothing_back() {
 #[test]
 fn shards_from_unsigned_to_signed_only_when_told() {
     let folder = home();
-    done(&folder, &BUILD.replace(" --sign @key", ""));
+    warned(&folder, &BUILD.replace(" --sign @key", ""), "nobody has signed this");
     refused(&folder, BUILD, "--trust-unsigned");
     refused(&folder, &BUILD.replace("--sign @key", "--trust-unsigned"), "goes with --sign");
     done(&folder, &format!("{BUILD} --trust-unsigned"));

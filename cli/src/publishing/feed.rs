@@ -14,6 +14,7 @@ use super::trust::{self, Trust};
 use crate::files::blob::decode;
 use crate::files::{read, write};
 use crate::lists::keys::LineCounts;
+use crate::streams::Streams;
 use bloom_wasm::digests::{sort, strangers};
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::vectors::{append, copied};
@@ -50,6 +51,15 @@ impl Publisher {
     /// Fails if clients expect a signature that the next manifest won't have, unless that is meant.
     pub fn require_signature(&self, unsigned: bool) -> Result<()> {
         self.publication.require_signature("feed", self.state.last()?, unsigned)
+    }
+
+    /// Whether the next generation is the first.
+    pub fn is_first(&self) -> bool {
+        self.state.generation == 0
+    }
+
+    pub fn print_hint(&self, streams: &mut Streams) {
+        self.publication.print_hint(streams);
     }
 
     pub fn signers_in_words(&self) -> String {

@@ -9,6 +9,7 @@ use super::manifest::{self, Manifest, ManifestPayload};
 use super::state::State;
 use super::trust::{Live, Trust, require_signable};
 use crate::files::write;
+use crate::streams::Streams;
 
 /// A folder that is published.
 pub struct Publication<P> {
@@ -50,6 +51,16 @@ impl<P: ManifestPayload> Publication<P> {
     /// Whether the next manifest will be signed.
     pub fn signs(&self) -> bool {
         !self.trust.signers.is_empty()
+    }
+
+    /// Says on standard error what it means if nobody signs.
+    pub fn print_hint(&self, streams: &mut Streams) {
+        if !self.signs() {
+            streams.warn(
+                "nobody has signed this, so whoever can write to the host can change the list: --sign prevents that, \
+                 with a key of `feed keygen`",
+            );
+        }
     }
 
     pub fn signers_in_words(&self) -> String {

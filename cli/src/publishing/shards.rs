@@ -226,6 +226,7 @@ impl Writer {
         name: Option<String>,
         created_at: Option<u64>,
         generation: Option<u64>,
+        streams: &mut Streams,
     ) -> Result<Published> {
         // Building may have taken hours.
         self.publication.now = milliseconds(SystemTime::now())?;
@@ -276,6 +277,10 @@ impl Writer {
             return Ok(Published { shards: live.clone(), published: false, dir, signers });
         }
         self.publication.put(text, shards.clone(), || self.lock.check())?;
+        // Once is enough.
+        if last == 0 {
+            self.publication.print_hint(streams);
+        }
         Ok(Published { shards, published: true, dir, signers })
     }
 }

@@ -179,6 +179,7 @@ fn a_list_has_one_blob_however_it_is_written() {
 #[test]
 fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
     let folder = TempDir::new().unwrap();
+    run(folder.path(), &["feed", "keygen", "-o", "key"], b"");
     let urls = b"http://a.example/\nhttps://b.example/x\n# https://c.example/\nhttp.example\n";
     let hash = "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8";
     let hashes = format!("{hash}:3\n{}\nx\n", hash.to_lowercase());
@@ -191,7 +192,7 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
         ("-o -", urls, hint_of_urls),
         ("-o out --json", urls, hint_of_urls),
         ("-o out --kind guava", urls, hint_of_urls),
-        ("-o folder --shards 2 --unsigned", urls, hint_of_urls),
+        ("-o folder --shards 2 --sign key", urls, hint_of_urls),
         ("-o out --tag all=-", urls, hint_of_urls),
         ("-o out --profile raw", urls, ""),
         ("-o out --profile url", urls, ""),

@@ -63,7 +63,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     let conflicts = split.build(fpr, tags, streams, |made| writer.put(made))?;
     check(&writer, writer.count())?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
-    let report = writer.publish(&sharding, fpr, args.name.clone(), created_at, None)?;
+    let report = writer.publish(&sharding, fpr, args.name.clone(), created_at, None, streams)?;
 
     let different = report.shards.head.count + conflicts.removed;
     let repeated = match read.keys - different {

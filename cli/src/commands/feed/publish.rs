@@ -134,7 +134,11 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         }
     }
     let made = next.make(&publisher)?;
+    let is_first = publisher.is_first();
     let published = publisher.publish(&next, made.as_ref(), expires_in)?;
+    if is_first {
+        publisher.print_hint(streams);
+    }
     publisher.prune(grace)?;
 
     let state = &publisher.state;
@@ -186,7 +190,7 @@ impl PublishArgs {
             (None, summary)
         };
         // Later, the feed keeps its profile.
-        if publisher.state.generation == 0 {
+        if publisher.is_first() {
             summary.print_hint(streams);
         }
         let mut rows = vec![("read", counted(members.len() as u64, "key", "keys") + &summary.in_words())];

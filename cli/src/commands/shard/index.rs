@@ -79,7 +79,7 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     let (sharding, fpr) = first.context("there is no shard")?;
     writer.check(&args.guard, writer.count())?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
-    let report = writer.publish(&sharding, fpr, args.name, created_at, args.generation)?;
+    let report = writer.publish(&sharding, fpr, args.name, created_at, args.generation, streams)?;
     // Only now, so that a run that failed can be repeated.
     for shard in 0..args.shards {
         let path = args.dir.join(file_of_shard(shard));
