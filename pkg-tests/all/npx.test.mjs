@@ -222,6 +222,7 @@ const scripts = [
   "tool feed; tool feed --help; tool feed publish --help",
   "tool feed verify feed --public-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify feed --json",
   "tool feed verify feed --public-key 2qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify folder",
+  "tool feed pubkey key; tool feed pubkey list",
   "tool feed keygen -o key; tool feed keygen -o new > out; head -c 27 new; printf '' > new; printf '' > out",
   "tool feed init feed --state made/state; tool feed init feed --state made/state; chmod 755 made/state",
   `tool feed init feed --state made/state --sign key > out; tool feed init feed --state made/state --sign key

@@ -1,5 +1,5 @@
-//! `feed init`, `keygen`, `publish`, `verify` and `forget`. What is published is read back by the library alone: the payload from
-//! the manifest, each file by its name, the deltas one after another.
+//! `feed init`, `keygen`, `pubkey`, `publish`, `verify` and `forget`. What is published is read back by the library
+//! alone: the payload from the manifest, each file by its name, the deltas one after another.
 
 mod damage;
 mod forget;
@@ -8,6 +8,7 @@ mod guard;
 #[path = "../in_process/mod.rs"]
 mod in_process;
 mod lock;
+mod pubkey;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

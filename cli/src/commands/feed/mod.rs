@@ -3,6 +3,7 @@
 mod forget;
 mod init;
 mod keygen;
+mod pubkey;
 mod publish;
 mod verify;
 
@@ -22,6 +23,7 @@ pub struct FeedArgs {
 enum FeedCommand {
     Init(init::InitArgs),
     Keygen(keygen::KeygenArgs),
+    Pubkey(pubkey::PubkeyArgs),
     Publish(publish::PublishArgs),
     Verify(verify::VerifyArgs),
     Forget(forget::ForgetArgs),
@@ -31,6 +33,7 @@ pub fn run(args: FeedArgs, streams: &mut Streams) -> Result<Answer> {
     match args.command {
         FeedCommand::Init(args) => init::run(args, streams),
         FeedCommand::Keygen(args) => keygen::run(args, streams),
+        FeedCommand::Pubkey(args) => pubkey::run(args, streams),
         FeedCommand::Publish(args) => publish::run(args, streams),
         FeedCommand::Verify(args) => verify::run(args, streams),
         FeedCommand::Forget(args) => forget::run(args, streams),
