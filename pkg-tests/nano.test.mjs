@@ -487,6 +487,43 @@ test("a password of more than 2^27 characters is too large, as a URL is", () => 
   fails("too_large", () => canonicalizeUrl(long));
 });
 
+test("a filter of passwords is asked for bytes of many megabytes: the answers of the reader, and little memory", () => {
+  const kept = (lowercase) => full.BloomFilter.from(["a"], { profile: "password", lowercase, fpr: 1e-6 }).toBytes();
+  // Characters of all lengths across every 4096th byte, the last one whole, in another form, cut short, or no UTF-8.
+  for (const bytes of [kept(false), kept(true)]) {
+    const [filter, reader] = [decode(bytes), full.decode(bytes)];
+    const ask = (its, key) => outcome(() => assert.equal(its.has(key), false));
+    for (const unit of ["a", "\u00e9", "\u20ac", "\u{1f511}", "%41", "\ufeff"]) {
+      for (const shift of [0, 1, 2, 3]) {
+        for (const end of ["", "A", "e\u0301", "\u212a"]
+          .map((text) => Buffer.from(text))
+          .concat(Buffer.of(0xe2, 0x82))) {
+          const text = Buffer.from("x".repeat(shift) + unit.repeat(9000 / Buffer.byteLength(unit)));
+          const key = new Uint8Array(Buffer.concat([text, end]));
+          assert.equal(ask(filter, key), ask(reader, key), `${unit} ${shift} ${end}`);
+        }
+      }
+    }
+    for (const byte of [0x80, 0xc3, 0xff]) assert.equal(ask(filter, new Uint8Array(9000).fill(byte)), "ok");
+  }
+  const source = `
+    const { decode } = await import("bloom-wasm/nano");
+    const filter = decode(Buffer.from("${Buffer.from(kept(false)).toString("base64")}", "base64"));
+    const key = new Uint8Array(8e6).fill(98);
+    console.log(filter.has(key), [...filter.hasLines(key)], [...filter.hasMany([key])], filter.has(key.fill(0xff)));
+  `;
+  // Megabytes.
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--max-old-space-size=64", "--input-type=module", "-e", source],
+    {
+      cwd: folder,
+      encoding: "utf8",
+    },
+  );
+  assert.equal(stdout, "false [ 0 ] [ 0 ] false\n", stderr.slice(0, 500));
+});
+
 test("it needs no WebAssembly, and says so of a URL parser that is missing", () => {
   const source = `
     delete globalThis.WebAssembly;

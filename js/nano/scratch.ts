@@ -38,10 +38,23 @@ export function utf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }
 
-/** The text of which these are the UTF-8. Undefined for other bytes. Not by TextDecoder, which React Native's engine lacks. */
+/**
+ * The text of which these are the UTF-8. Undefined for other bytes. Not by TextDecoder, which React Native's engine lacks,
+ * and piece by piece, because the escapes take 60 times the memory of the bytes.
+ */
 export function fromUtf8(bytes: Uint8Array): string | undefined {
+  let text = "";
   try {
-    return decodeURIComponent(Array.from(bytes, (byte) => `%${(256 + byte).toString(16).slice(1)}`).join(""));
+    for (let at = 0; at < bytes.length; ) {
+      let end = at + 4096;
+      // Not within a character. Where all that follows a byte continue it, they are no UTF-8 anyway.
+      while (end > at + 1 && bytes[end]! >> 6 === 2) end--;
+      let escapes = "";
+      for (const byte of bytes.subarray(at, end)) escapes += `%${(256 + byte).toString(16).slice(1)}`;
+      at = end;
+      text += decodeURIComponent(escapes);
+    }
+    return text;
   } catch (cause) {
     // An exhausted stack says so itself.
     if (cause instanceof URIError) return undefined;
