@@ -249,6 +249,8 @@ test("a list is what one URL answers, by the real curl, and no page of an error"
   const PAGES = {
     "/page": "<!doctype html><title>Gone</title>",
     "/late": "\ufeff\r\n\r\n <HTML lang=en>",
+    "/saved": '<?xml version="1.0"?>\n<!-- saved\n from -->\n<!DOCTYPE html>',
+    "/passwords": "123456\n<html>\n <!doctype html>\n",
     "/adblock": "! <!doctype html> is no rule\nevil.example##<html\n",
   };
   const server = createServer(({ url }, response) => {
@@ -272,10 +274,12 @@ test("a list is what one URL answers, by the real curl, and no page of an error"
       assert.equal(readFileSync(list, "utf8"), path);
     }
     await assert.rejects(get("/moved"), { stderr: /[Pp]rotocol .*http/ });
-    for (const path of ["/page", "/late"])
-      await assert.rejects(get(path), { code: 2, stdout: /::error::http.*(page|late) is an HTML page/ });
-    await get("/adblock");
-    assert.equal(readFileSync(list, "utf8"), PAGES["/adblock"]);
+    for (const path of ["/page", "/late", "/saved"])
+      await assert.rejects(get(path), { code: 2, stdout: /::error::http.*(page|late|saved) is an HTML page/ });
+    for (const path of ["/adblock", "/passwords"]) {
+      await get(path);
+      assert.equal(readFileSync(list, "utf8"), PAGES[path]);
+    }
   } finally {
     server.close();
   }

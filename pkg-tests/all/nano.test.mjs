@@ -296,7 +296,11 @@ test("damaged blobs: never accepted by one alone", () => {
       );
     } else {
       accepted++;
-      for (let j = 0; j < 50; j++) assert.equal(theirs.has(`key/${j}`), mine.has(`key/${j}`), name);
+      // Bytes as long as a hash: a filter of passwords holds nothing else.
+      for (let j = 0; j < 50; j++) {
+        const key = new TextEncoder().encode(`key/${j}`.padEnd(20, "-"));
+        assert.equal(theirs.has(key), mine.has(key), name);
+      }
       assert.equal(theirs.info().id, mine.info().id);
       mine.free();
     }
