@@ -29,7 +29,7 @@ fn offered(words: &str) -> Vec<String> {
 #[cfg(unix)]
 fn bash_completes_commands_options_and_values() {
     assert_eq!(offered("bloom-wasm fe"), ["feed"]);
-    assert_eq!(offered("bloom-wasm feed pu"), ["publish"]);
+    assert_eq!(offered("bloom-wasm feed publ"), ["publish"]);
     assert_eq!(offered("bloom-wasm check --inv"), ["--invert"]);
     assert_eq!(offered("bloom-wasm build --kind ri"), ["ribbon"]);
     assert_eq!(offered("bloom-wasm build --profile ''"), ["raw", "url", "password"]);
