@@ -171,8 +171,8 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
 
   test("a button copies code", async () => {
     const page = await visit("docs/", { permissions: ["clipboard-read", "clipboard-write"] });
-    await page.locator(".code").nth(1).hover();
-    await page.locator(".code").nth(1).getByRole("button", { name: "Copy" }).click();
+    await page.locator(".code").first().hover();
+    await page.locator(".code").first().getByRole("button", { name: "Copy" }).click();
     await shows(page, ".copy", "Copied");
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     assert.equal(copied.trim(), "npx bloom-wasm build urls.txt -o phishing.bloom --profile url");
@@ -183,8 +183,8 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
     const prepare = (page) =>
       page.addInitScript(() => (navigator.clipboard.writeText = async () => Promise.reject(new Error("not allowed"))));
     const page = await visit("docs/", { prepare });
-    await page.locator(".code").nth(1).hover();
-    await page.locator(".code").nth(1).getByRole("button", { name: "Copy" }).click();
+    await page.locator(".code").first().hover();
+    await page.locator(".code").first().getByRole("button", { name: "Copy" }).click();
     await shows(page, ".copy", "Not allowed here");
     await fine(page);
   });
