@@ -9,40 +9,30 @@
 export type U64 = ArrayLike<number> & Iterable<number>;
 
 /**
- * The high half of the product of two numbers of 32 bits, of which the second has no sign. Exact, although a double has
- * 53 bits only: what is lost of the product is less than half of the low half's weight. The literal is 2^-32.
- */
-export function upper(a: number, b: number): number {
-  return (((a >>> 0) * b - (Math.imul(a, b) >>> 0)) * 2.3283064365386963e-10 + 0.5) | 0;
-}
-
-/**
- * The high half of the product of two numbers of 64 bits, modulo 2^64, of which the second has no signs. The low half is
- * `Math.imul(low, byLow)`. It repeats {@link upper}, since V8 inlines only so much.
+ * The high half of the product of two numbers of 64 bits, modulo 2^64. The low half is `Math.imul(low, byLow)`. The
+ * product of the low halves is computed by halves of 16 bits: that is exact, and faster than by doubles.
  */
 export function product(high: number, low: number, byHigh: number, byLow: number): number {
+  const a = low & 0xffff;
+  const b = low >>> 16;
+  const c = byLow & 0xffff;
+  const d = byLow >>> 16;
+  const middle = b * c + ((a * c) >>> 16);
   return (
-    (((((low >>> 0) * byLow - (Math.imul(low, byLow) >>> 0)) * 2.3283064365386963e-10 + 0.5) | 0) +
-      Math.imul(high, byLow) +
-      Math.imul(low, byHigh)) |
+    (b * d + (middle >>> 16) + ((a * d + (middle & 0xffff)) >>> 16) + Math.imul(high, byLow) + Math.imul(low, byHigh)) |
     0
   );
 }
 
-/** What a sum of two low halves adds to the high one. `part` is either of the two. */
+/** What a sum of two low halves adds to the high one. `part` is either of the two. Without a branch to predict. */
 export function carry(sum: number, part: number): number {
-  return sum >>> 0 < part >>> 0 ? 1 : 0;
+  return +(sum >>> 0 < part >>> 0);
 }
 
 /** floor(x · range / 2^64), for a range of 32 bits: 0 to range - 1. */
 export function spread(high: number, low: number, range: number): number {
-  const near = ((high >>> 0) + (low >>> 0) * 2.3283064365386963e-10) * range * 2.3283064365386963e-10;
-  const floor = near >>> 0;
-  const rest = near - floor;
-  // The first product has 53 bits, so this is wrong by 2^-20 at most, and exact but for one number in 10^5.
-  if (rest > 2 ** -19 && rest < 1 - 2 ** -19) return floor;
-  const sum = (Math.imul(high, range) >>> 0) + (upper(low, range) >>> 0);
-  return (upper(high, range) >>> 0) + (sum > 0xffff_ffff ? 1 : 0);
+  const part = Math.imul(high, range);
+  return (product(0, high, 0, range) + carry(part + product(0, low, 0, range), part)) >>> 0;
 }
 
 /** A number of 64 bits in hexadecimal, 16 digits. */

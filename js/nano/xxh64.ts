@@ -5,82 +5,96 @@ import { carry, product } from "./words.js";
 /** The digest that was computed last, the low half first. To return both would make garbage. */
 export const digest = /* @__PURE__ */ new Int32Array(2);
 
-/** The four lanes, of each the low half first. */
-const lanes = /* @__PURE__ */ new Int32Array(8);
-
-const STARTS = [0xadc0b5d6, 0x60ea27ee, 0x27d4eb4f, 0xc2b2ae3d, 0, 0, 0x7a143579, 0x61c8864e];
-
 /**
  * Puts the XXH64 of the bytes from `at` to `end` into {@link digest}.
  *
- * Each multiplication is written once, in a loop, and everything else is in local variables: V8 inlines only so much.
+ * Here and in {@link finish}, each multiplication is written once, in a loop, and everything else is in local variables:
+ * V8 inlines only so much of a function.
  */
 export function xxh64(view: DataView, at: number, end: number, seedHigh: number, seedLow: number): void {
   const length = end - at;
   /** The digest so far. */
-  let high: number;
-  let low: number;
-  /** What comes in, and what it becomes. */
+  let low = (seedLow + 0x165667c5) | 0;
+  let high = (seedHigh + 0x27d4eb2f + carry(low, 0x165667c5)) | 0;
+  if (length >= 32) {
+    // The lanes, the next one first. They begin with the seed and P1 + P2, P2, 0 and -P1.
+    let low0 = (seedLow + 0xadc0b5d6) | 0;
+    let high0 = (seedHigh + 0x60ea27ee + carry(low0, 0xadc0b5d6)) | 0;
+    let low1 = (seedLow + 0x27d4eb4f) | 0;
+    let high1 = (seedHigh + 0xc2b2ae3d + carry(low1, 0x27d4eb4f)) | 0;
+    let low2 = seedLow;
+    let high2 = seedHigh;
+    let low3 = (seedLow + 0x7a143579) | 0;
+    let high3 = (seedHigh + 0x61c8864e + carry(low3, 0x7a143579)) | 0;
+    /** What comes in, and what it becomes. */
+    let h: number;
+    let l: number;
+    let part: number;
+    for (const stop = end - (length & 31); at < stop; at += 8) {
+      l = view.getInt32(at, true);
+      h = high0 + product(view.getInt32(at + 4, true), l, 0xc2b2ae3d, 0x27d4eb4f);
+      part = Math.imul(l, 0x27d4eb4f);
+      l = (low0 + part) | 0;
+      h = (h + carry(l, part)) | 0;
+      low0 = low1;
+      high0 = high1;
+      low1 = low2;
+      high1 = high2;
+      low2 = low3;
+      high2 = high3;
+      part = (l << 31) | (h >>> 1);
+      low3 = Math.imul(part, 0x85ebca87);
+      high3 = product((h << 31) | (l >>> 1), part, 0x9e3779b1, 0x85ebca87);
+    }
+    // Rotated by 1, 7, 12 and 18. The sum is less than 2^34, so exact.
+    const sum =
+      (((low0 << 1) | (high0 >>> 31)) >>> 0) +
+      (((low1 << 7) | (high1 >>> 25)) >>> 0) +
+      (((low2 << 12) | (high2 >>> 20)) >>> 0) +
+      (((low3 << 18) | (high3 >>> 14)) >>> 0);
+    low = sum | 0;
+    high =
+      (((high0 << 1) | (low0 >>> 31)) +
+        ((high1 << 7) | (low1 >>> 25)) +
+        ((high2 << 12) | (low2 >>> 20)) +
+        ((high3 << 18) | (low3 >>> 14)) +
+        ((sum / 2 ** 32) | 0)) |
+      0;
+    for (let left = 4; left > 0; left--) {
+      h = product(high0, low0, 0xc2b2ae3d, 0x27d4eb4f);
+      l = Math.imul(low0, 0x27d4eb4f);
+      low0 = low1;
+      high0 = high1;
+      low1 = low2;
+      high1 = high2;
+      low2 = low3;
+      high2 = high3;
+      part = (l << 31) | (h >>> 1);
+      high ^= product((h << 31) | (l >>> 1), part, 0x9e3779b1, 0x85ebca87);
+      low ^= Math.imul(part, 0x85ebca87);
+      high = product(high, low, 0x9e3779b1, 0x85ebca87);
+      low = (Math.imul(low, 0x85ebca87) + 0xc2b2ae63) | 0;
+      high = (high + 0x85ebca77 + carry(low, 0xc2b2ae63)) | 0;
+    }
+  }
+  low = (low + length) | 0;
+  finish(view, at, end, (high + carry(low, length)) | 0, low);
+}
+
+/** Takes in the last bytes, fewer than 32. */
+function finish(view: DataView, at: number, end: number, high: number, low: number): void {
   let h: number;
   let l: number;
   let part: number;
-  /** The next lane to take into the digest; then 8. */
-  let lane = 8;
-  if (length < 32) {
-    low = (seedLow + 0x165667c5) | 0;
-    high = (seedHigh + 0x27d4eb2f + carry(low, 0x165667c5)) | 0;
-  } else {
-    // The four lanes begin with the seed and P1 + P2, P2, 0 and -P1.
-    for (; lane > 0; ) {
-      lane -= 2;
-      lanes[lane] = seedLow + STARTS[lane]!;
-      lanes[lane + 1] = seedHigh + STARTS[lane + 1]! + carry(lanes[lane]!, STARTS[lane]!);
-    }
-    do {
-      for (lane = 0; lane < 8; lane += 2, at += 8) {
-        l = view.getInt32(at, true);
-        part = Math.imul(l, 0x27d4eb4f);
-        h = lanes[lane + 1]! + product(view.getInt32(at + 4, true), l, 0xc2b2ae3d, 0x27d4eb4f);
-        l = (lanes[lane]! + part) | 0;
-        h = (h + carry(l, part)) | 0;
-        part = (l << 31) | (h >>> 1);
-        lanes[lane] = Math.imul(part, 0x85ebca87);
-        lanes[lane + 1] = product((h << 31) | (l >>> 1), part, 0x9e3779b1, 0x85ebca87);
-      }
-    } while (at + 32 <= end);
-    high = low = 0;
-    for (lane = 0; lane < 8; lane += 2) {
-      // Rotated by 1, 7, 12 and 18.
-      const by = (0x120c0701 >>> (4 * lane)) & 31;
-      part = (lanes[lane]! << by) | (lanes[lane + 1]! >>> (32 - by));
-      low = (low + part) | 0;
-      high = (high + ((lanes[lane + 1]! << by) | (lanes[lane]! >>> (32 - by))) + carry(low, part)) | 0;
-    }
-    lane = 0;
-  }
-  for (;;) {
-    const isLane = lane < 8;
-    if (isLane) {
-      l = lanes[lane]!;
-      h = lanes[lane + 1]!;
-    } else {
-      if (lane === 8) {
-        low = (low + length) | 0;
-        high = (high + carry(low, length)) | 0;
-      }
-      if (at + 8 > end) break;
-      l = view.getInt32(at, true);
-      h = view.getInt32(at + 4, true);
-      at += 8;
-    }
-    lane += 2;
-    h = product(h, l, 0xc2b2ae3d, 0x27d4eb4f);
+  for (; at + 8 <= end; at += 8) {
+    l = view.getInt32(at, true);
+    h = product(view.getInt32(at + 4, true), l, 0xc2b2ae3d, 0x27d4eb4f);
     l = Math.imul(l, 0x27d4eb4f);
     part = (l << 31) | (h >>> 1);
     high ^= product((h << 31) | (l >>> 1), part, 0x9e3779b1, 0x85ebca87);
     low ^= Math.imul(part, 0x85ebca87);
-    part = isLane ? low : (low << 27) | (high >>> 5);
-    high = product(isLane ? high : (high << 27) | (low >>> 5), part, 0x9e3779b1, 0x85ebca87);
+    part = (low << 27) | (high >>> 5);
+    high = product((high << 27) | (low >>> 5), part, 0x9e3779b1, 0x85ebca87);
     low = (Math.imul(part, 0x85ebca87) + 0xc2b2ae63) | 0;
     high = (high + 0x85ebca77 + carry(low, 0xc2b2ae63)) | 0;
   }

@@ -36,3 +36,15 @@ for (const [, title, body] of recipes) {
     assert.ok(asserted.mock.callCount() > 0);
   });
 }
+
+test("the list as a Set refuses what it would never find", async () => {
+  const [, , body] = recipes.find(([, title]) => title === "Ask a short list by a Set");
+  const [, snippet] = /^```js\n([\s\S]*?)^```$/m.exec(body);
+  const file = join(folder, "recipe-set.mjs");
+  writeFileSync(file, `${snippet}\nexport { isListed, readList };`);
+  const { isListed, readList } = await import(pathToFileURL(file).href);
+  for (const odd of ["evil.example", "evil.example:80", "about:blank", "/login"])
+    assert.throws(() => isListed(odd), TypeError, odd);
+  for (const odd of ["http://evil.example", "*.evil.example", "evil.example/path", "a@evil.example", ""])
+    assert.throws(() => readList([odd]), TypeError, odd);
+});
