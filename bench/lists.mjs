@@ -60,7 +60,7 @@ async function weights() {
 /** What became of each list. */
 const sizes = (lists) =>
   rows(
-    ["list", "rate", "as text", "gzipped", "as a blob", "measured rate", "false negatives"],
+    ["list", "rate of false alarms", "as text", "gzipped", "as a blob", "measured rate", "false negatives"],
     lists.map(({ name, text, gzipped, blob, verdict: { measuredFpr, falseNegatives } }) => [
       ...name.split(/, (?=0)/),
       ...[text, gzipped, blob].map(inBytes),

@@ -152,7 +152,7 @@ test("questions of every type, as the reader answers them", () => {
   for (const [given, words] of [
     [undefined, "not undefined"],
     [{}, "not object"],
-    ["list.bloom", "not string; a URL must be fetched first, as load does"],
+    ["list.bloom", "not string; read a file without an encoding, and give a URL to load"],
     [Promise.resolve(bytes), "not a promise; await it"],
     [new Proxy(new ArrayBuffer(1), {}), "not object; is it a Proxy, or transferred?"],
   ])
@@ -185,6 +185,7 @@ test("a freed filter, a copy, a Proxy, and no filter at all", () => {
   ];
   for (const other of [new Proxy(filter, {}), Object.create(filter), structuredClone({}), undefined])
     fails("invalid_parameter", () => Filter.prototype.has.call(other, "a"));
+  fails("invalid_parameter", () => ["a"].map(filter.has), /no filter; call it as filter\.has\(key\)/);
   filter.free();
   filter.free();
   for (const ask of asks) fails("freed", ask);

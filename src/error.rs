@@ -10,7 +10,7 @@ pub type Result<T, E = Error> = core::result::Result<T, E>;
 pub enum Error {
     /// The bytes don't start with the magic number.
     #[error(
-        "this is not a bloom-wasm blob; is it a page of errors, a feed's manifest, gzipped, a text-mode copy, or a filter of other software?"
+        "this is not a bloom-wasm blob; is it an error page, a feed's manifest, gzipped, a text-mode copy, or a filter of other software?"
     )]
     NotAFilter,
     /// The blob was written by a newer release.

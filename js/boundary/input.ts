@@ -113,10 +113,15 @@ export function asBytes(
     // DataView accepts a buffer of any realm, and nothing else.
     return new Uint8Array(new DataView(bytes).buffer);
   } catch (cause) {
-    let hint = typeof bytes === "string" ? "; a URL must be fetched first, as load does" : "";
+    let hint = typeof bytes === "string" ? "; read a file without an encoding, and give a URL to load" : "";
     if (isA(bytes, ArrayBuffer) || isA(bytes, Uint8Array)) hint = ODD;
     throw new FilterError("invalid_parameter", `${wanted}, not ${typeName(bytes)}${hint}`, { cause });
   }
+}
+
+/** The error of a method whose `this` is no filter. */
+export function noFilter(): FilterError {
+  return invalidParameter("this is no filter; call it as filter.has(key), and not of a copy or a Proxy");
 }
 
 /** The text of a URL. Throws `invalid_key` for anything but a string or a URL. */

@@ -147,6 +147,13 @@ abstract class GrowingFilter extends OwnFilter {
 const emptyBloom = (...args: ConstructorParameters<typeof BloomFilter>) => new BloomFilter(...args);
 const emptyCounting = (...args: ConstructorParameters<typeof CountingBloomFilter>) => new CountingBloomFilter(...args);
 
+/** Throws for anything but numbers, and for the rate that other packages take in place of the hashes. */
+function requireShape(bits: number, hashes: number): void {
+  requireType("number", { bits, hashes });
+  if (hashes > 0 && hashes < 1)
+    throw invalidParameter("hashes must be a whole number; for a number of keys and a rate, there is withCapacity");
+}
+
 /** A classic Bloom filter: keys can be added at any time and never removed. */
 export class BloomFilter extends GrowingFilter {
   /**
@@ -155,7 +162,7 @@ export class BloomFilter extends GrowingFilter {
    * @param hashes 1 to 64 for each key
    */
   constructor(bits: number, hashes: number, options?: SeedOptions) {
-    requireType("number", { bits, hashes });
+    requireShape(bits, hashes);
     super(empty("bloom", options, (digests) => digests.empty(bits, hashes)));
   }
 
@@ -207,7 +214,7 @@ export class CountingBloomFilter extends GrowingFilter {
    * @param hashes 1 to 64 for each key
    */
   constructor(bits: number, hashes: number, options?: SeedOptions & CountingOptions) {
-    requireType("number", { bits, hashes });
+    requireShape(bits, hashes);
     super(empty("counting", options, (digests) => digests.empty(bits, hashes)));
   }
 

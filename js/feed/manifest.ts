@@ -136,7 +136,7 @@ export async function readManifest<P extends Head>(
 }
 
 async function read<P extends Head>(source: Uint8Array, { keys }: TrustedKeys, kind: Kind<P>): Promise<Manifest<P>> {
-  const { payload: signed, signatures } = object(source, "it");
+  const { payload: signed, signatures } = object(source, "it", "; load takes a blob");
   require(isA(signatures, Array) && signatures.length <= MOST_SIGNATURES, "signatures");
   // The encoded length is enough to refuse a payload that is too long.
   const fits = typeof signed === "string" && signed.length <= Math.ceil((LONGEST_PAYLOAD * 4) / 3);
@@ -291,7 +291,7 @@ function isShort(text: string): boolean {
 }
 
 /** The JSON object in some bytes. */
-function object(bytes: Uint8Array | undefined, what: string): Record<string, unknown> {
+function object(bytes: Uint8Array | undefined, what: string, hint = ""): Record<string, unknown> {
   // Outside of the try: where there is no such class, that isn't about the manifest.
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
@@ -300,7 +300,7 @@ function object(bytes: Uint8Array | undefined, what: string): Record<string, unk
   } catch {
     // Not UTF-8, not JSON, or so deep that the parser gives up.
   }
-  throw new FilterError("not_a_feed", `${what} is no JSON object`);
+  throw new FilterError("not_a_feed", `${what} is no JSON object${hint}`);
 }
 
 /** The bytes of base64url without padding. Undefined for anything else, even if only the last, unused bits are set. */

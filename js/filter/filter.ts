@@ -14,6 +14,7 @@ import {
   isA,
   iterable,
   type Key,
+  noFilter,
   noKey,
   secretIn,
   typeName,
@@ -49,8 +50,6 @@ const setOfBytes = (raw: RawFilter, length: number) => raw.tagSet(length, false)
 
 const NONE: readonly string[] = /* @__PURE__ */ Object.freeze([]);
 
-const NO_FILTER = "this is no filter, but a copy or a Proxy of one; use the filter itself";
-
 /** A membership filter of any kind. "Maybe present" may be wrong, at a known rate; "definitely absent" never is. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
 export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter<K> {
@@ -64,12 +63,12 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
     Object.defineProperty(this, "name", { value: "Filter" });
     heldBy = (filter) => {
       // Proxies and copies don't have the private name.
-      if (typeof filter !== "object" || filter === null || !(#raw in filter)) throw invalidParameter(NO_FILTER);
+      if (typeof filter !== "object" || filter === null || !(#raw in filter)) throw noFilter();
       return filter.#raw;
     };
     rawOf = (filter) => {
       // The same as heldBy, repeated here because the extra call would slow down every question.
-      if (typeof filter !== "object" || filter === null || !(#raw in filter)) throw invalidParameter(NO_FILTER);
+      if (typeof filter !== "object" || filter === null || !(#raw in filter)) throw noFilter();
       const raw = filter.#raw;
       if (raw === undefined) throw new FilterError("freed", "this filter was freed");
       return raw;
@@ -78,7 +77,8 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
 
   /** @internal */
   constructor(raw: RawFilter) {
-    if (!(raw instanceof RawFilter)) throw invalidParameter("make filters with load, decode, from or withCapacity");
+    if (!(raw instanceof RawFilter))
+      throw invalidParameter("make filters with load or decode, or by a class such as RibbonFilter");
     this.#raw = raw;
   }
 

@@ -108,22 +108,26 @@ async function openAny(source: Source, options: OpenOptions): Promise<Opened> {
   const [stream, size, href = source, then, ok, url] = attempt(WANTED, () => names.map((name) => Object(source)[name]));
   if (typeof stream === "function") return { stream: (source as Blob).stream(), total: size };
   if (typeof href === "string" && /^[\0- ]*file:/i.test(href)) return openFile(href);
-  if (typeof href === "string") return openResponse(request(href, options), nameOf(href), shown(href));
+  if (typeof href === "string") {
+    requireAbsolute(href, options);
+    return openResponse(request(href, options), shown(href), shown(href));
+  }
   if (typeof then === "function" || typeof ok === "boolean") return openResponse(source as Response, "the response");
   if (typeof url === "string") return openResponse(request(source as Request, options), shown(url), shown(url));
   // From a copy: a Blob doesn't accept bytes that are shared or may shrink.
   return openAny(new Blob([asBytes(source as Uint8Array, WANTED).slice() as Uint8Array<ArrayBuffer>]), options);
 }
 
-/** A URL for messages, without the contents of a data: URL. */
+/** A URL for messages, without the contents of a data: URL, and without a query, which may be a token. */
 function shown(url: string): string {
-  return /^[\0- ]*data:/i.test(url) ? "the data: URL" : url.slice(0, 200);
+  return /^[\0- ]*data:/i.test(url) ? "the data: URL" : url.replace(/\?.*/s, "?...").slice(0, 200);
 }
 
-/** A URL that could not be fetched, for messages. A path has no meaning to `fetch` where there is no page that it could be relative to. */
-function nameOf(url: string): string {
-  if (/^[\0- ]*[a-z][\w+.-]*:/i.test(url) || globalThis.location) return shown(url);
-  return `${url} is no URL (for a file, pass a file: URL such as new URL("list.bloom", import.meta.url)), so it`;
+/** Throws for a path where there is no page that it could be relative to, unless the program has a `fetch` of its own. */
+function requireAbsolute(url: string, { fetch }: OpenOptions): void {
+  if (fetch || globalThis.location || /^[\0- ]*[a-z][\w+.-]*:/i.test(url)) return;
+  const hint = 'for a file, pass a file: URL such as new URL("list.bloom", import.meta.url)';
+  throw invalidParameter(`${shown(url)} is no URL; ${hint}`);
 }
 
 const WANTED = "load takes a URL, Request, Response, Blob or bytes";

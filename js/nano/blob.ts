@@ -114,7 +114,7 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
     if (u8() !== byte)
       throw new FilterError(
         "not_a_filter",
-        "this is not a bloom-wasm blob; is it a page of errors, a feed's manifest, gzipped, a text-mode copy, or a filter of other software?",
+        "this is not a bloom-wasm blob; is it an error page, a feed's manifest, gzipped, a text-mode copy, or a filter of other software?",
       );
   const version = u8();
   if (version !== 1)

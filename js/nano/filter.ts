@@ -9,6 +9,7 @@ import {
   invalidParameter,
   iterable,
   type Key,
+  noFilter,
   noKey,
   requireProfile,
   secretIn,
@@ -49,8 +50,7 @@ export class Filter implements AskableFilter {
   static readonly #ours = (() => {
     isFreed = (filter) => {
       // Proxies and copies don't have the private name.
-      if (typeof filter !== "object" || filter === null || !(#blob in filter))
-        throw invalidParameter("this is no filter, but a copy or a Proxy of one");
+      if (typeof filter !== "object" || filter === null || !(#blob in filter)) throw noFilter();
       return filter.#blob === undefined;
     };
     blobOf = (filter) => {
