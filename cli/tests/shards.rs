@@ -218,7 +218,6 @@ fn shards_that_were_built_elsewhere() {
     write(&folder, "list", keys(0..3000));
     let same = "--seed 42 --fpr 0.01";
     done(&folder, &format!("build @list --shards 32 {same} -o @whole"));
-    fs::create_dir(folder.path().join("parts")).unwrap();
     // Repeated, in any order, and once more after a run that failed.
     for shard in (0..32).rev().chain([5]) {
         let digests = keys(0..3000).chain(keys(0..100)).map(|key| hash::digest(42, key.as_bytes()));
@@ -383,7 +382,6 @@ fn errors() {
     let folder = TempDir::new().unwrap();
     write(&folder, "list", keys(0..100));
     write(&folder, "empty", []);
-    fs::create_dir(folder.path().join("parts")).unwrap();
     for shards in ["0", "3", "131072"] {
         refused(&folder, &format!("build @list --shards {shards} -o @out"), "a power of two");
     }
@@ -412,6 +410,7 @@ fn errors() {
     part("--shards 4 --index 1", &[0; 8], "shard 0");
     part("--shards 4 --index 0", &[0; 7], "within a digest");
     part("--shards 4 --index 0 --profile url", b"", "build --shards");
+    fs::create_dir(folder.path().join("parts")).unwrap();
     refused(&folder, "shard index @parts --shards 4", "shard-00000.bloom");
     for shard in [0, 1, 3] {
         done(&folder, &format!("shard build --shards 4 --index {shard} -o @parts"));

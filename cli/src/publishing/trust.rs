@@ -60,6 +60,9 @@ impl KeyArgs {
     /// For going on with what others published.
     pub fn read(&self) -> Result<Trust> {
         let signers = self.sign.iter().map(|path| key::read(path)).collect::<Result<Vec<_>>>()?;
+        // A rotation with one file in place of two would sign with the old key alone.
+        let is_twice = signers.iter().enumerate().any(|(i, key)| signers[..i].contains(key));
+        ensure!(!is_twice, "--sign names one key twice");
         let own = signers.iter().map(SigningKey::verifying_key);
         let known = own.chain(self.public_key.iter().copied()).collect();
         Ok(Trust { signers, known, unsigned: self.trust_unsigned, everybody: false })

@@ -260,6 +260,11 @@ fn keys_sign() {
     refused(&folder, &format!("feed verify @public --public-key={PUBLIC_KEY}"), "none of these keys");
     write(&folder, "bad", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
     refused(&folder, "feed publish @public @list --state @state --sign @bad", "not an Ed25519 key");
+    refused(
+        &folder,
+        "feed publish @public @list --state @state --sign @key --sign @key",
+        "names one key twice",
+    );
     refused(&folder, "feed verify @public --public-key=abc", "43 characters");
     // A signature that is forgotten would lock all clients out.
     fs::remove_file(&path).unwrap();

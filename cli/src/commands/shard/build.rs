@@ -1,5 +1,6 @@
 //! `shard build`.
 
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -67,6 +68,7 @@ pub fn run(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     }
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let made = Shard::new(&sharding, fpr, args.index, &mut digests, None, None)?;
+    fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
     let path = args.output.join(file_of_shard(args.index));
     write::publish(&path, &made.bytes, || Ok(()))?;
     let row = ("wrote", format!("{}, {}", path.display(), counted(made.entry.count.into(), "key", "keys")));
