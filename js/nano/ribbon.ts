@@ -18,11 +18,6 @@ function parity(word: number): number {
   return 0x6996 >>> ((word ^ (word >>> 4)) & 15);
 }
 
-/** Four coefficients, the lowest bits, as a mask of four bytes. */
-function mask(coefficients: number): number {
-  return Math.imul(Math.imul(coefficients & 15, 0x204081) & 0x1010101, 255);
-}
-
 /** A ribbon filter of this rate and so many keys, with the rows of its stages. The names of its numbers are the page's. */
 export function ribbon(fpr: number, keys: number, attempt: number, allRows: number[]): Ribbon {
   let view: DataView;
@@ -56,8 +51,6 @@ export function ribbon(fpr: number, keys: number, attempt: number, allRows: numb
     const blocksAt = size + planes * rows;
     size = blocksAt + (rest * rows + Math.min(rows, 64 * wideBlocks)) / 8;
     rate ||= 0.5 ** columns * (1 - wideStarts / starts / 2);
-    const block = (which: number) => at + blocksAt + 8 * (rest * which + Math.min(which, wideBlocks));
-    const height = (which: number) => Math.min(8, rows / 8 - 8 * which);
 
     return (high: number, low: number): boolean => {
       low ^= keyLow;
@@ -80,12 +73,15 @@ export function ribbon(fpr: number, keys: number, attempt: number, allRows: numb
       }
       let place = at + planesAt + start;
       for (let plane = 0; plane < planes; plane++, place += rows) {
-        // Four rows at once.
+        // Four rows at once, a byte each. Their coefficients become masks here, since V8 inlines only so much.
         let sum = 0;
-        for (let j = 0; j < 32; j += 4)
+        for (let j = 0; j < 32; j += 4) {
+          const its = Math.imul((low >>> j) & 15, 0x204081) & 0x1010101;
+          const others = Math.imul((high >>> j) & 15, 0x204081) & 0x1010101;
           sum ^=
-            (view.getInt32(place + j, true) & mask(low >>> j)) ^
-            (view.getInt32(place + j + 32, true) & mask(high >>> j));
+            (view.getInt32(place + j, true) & Math.imul(its, 255)) ^
+            (view.getInt32(place + j + 32, true) & Math.imul(others, 255));
+        }
         sum ^= sum >>> 16;
         if (((sum ^ (sum >>> 8) ^ fingerprint) & 255) !== 0) return false;
         fingerprint >>>= 8;
@@ -96,11 +92,12 @@ export function ribbon(fpr: number, keys: number, attempt: number, allRows: numb
       const low1 = (high << by) | ((low >>> 1) >>> (31 - by));
       const low2 = (high >>> 1) >>> (31 - by);
       const which = start >>> 6;
-      const step = height(which);
-      const nextStep = height(which + 1);
       const half = (start & 32) >> 3;
-      let here = block(which) + half;
-      let next = block(which + 1) + half;
+      let here = at + blocksAt + 8 * (rest * which + Math.min(which, wideBlocks)) + half;
+      let next = here + 8 * (which < wideBlocks ? rest + 1 : rest);
+      // The last block may have fewer than 64 rows.
+      const step = Math.min(8, rows / 8 - 8 * which);
+      const nextStep = Math.min(8, rows / 8 - 8 * which - 8);
       for (let left = start < wideStarts ? rest + 1 : rest; left > 0; left--, here += step, next += nextStep) {
         const sum =
           (view.getInt32(here, true) & low0) ^

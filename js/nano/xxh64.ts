@@ -22,8 +22,8 @@ export function xxh64(view: DataView, at: number, end: number, seedHigh: number,
     let high0 = (seedHigh + 0x60ea27ee + carry(low0, 0xadc0b5d6)) | 0;
     let low1 = (seedLow + 0x27d4eb4f) | 0;
     let high1 = (seedHigh + 0xc2b2ae3d + carry(low1, 0x27d4eb4f)) | 0;
-    let low2 = seedLow;
-    let high2 = seedHigh;
+    let low2 = seedLow | 0;
+    let high2 = seedHigh | 0;
     let low3 = (seedLow + 0x7a143579) | 0;
     let high3 = (seedHigh + 0x61c8864e + carry(low3, 0x7a143579)) | 0;
     /** What comes in, and what it becomes. */
@@ -78,11 +78,14 @@ export function xxh64(view: DataView, at: number, end: number, seedHigh: number,
     }
   }
   low = (low + length) | 0;
-  finish(view, at, end, (high + carry(low, length)) | 0, low);
+  finish(view, at, end, high + carry(low, length), low);
 }
 
 /** Takes in the last bytes, fewer than 32. */
 function finish(view: DataView, at: number, end: number, high: number, low: number): void {
+  // Integers from here on: a loop over numbers of unknown kind is slow.
+  high |= 0;
+  low |= 0;
   let h: number;
   let l: number;
   let part: number;
