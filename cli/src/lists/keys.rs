@@ -62,7 +62,7 @@ pub struct Summary {
     lines: LineCounts,
     /// The lines that begin as a URL does, in a list that isn't read as URLs.
     urls: u64,
-    /// The lines like HASH or HASH:COUNT, in a list of passwords that aren't hashed.
+    /// The lines like HASH:COUNT, in a list that isn't read as hashes. In one of passwords, those like HASH too.
     hashes: u64,
     /// The number of skipped lines for each reason, in words.
     skipped: BTreeMap<&'static str, u64>,
@@ -150,7 +150,12 @@ impl Summary {
         let keys = self.lines.keys;
         for (like, what, way, question) in [
             (self.urls, "URLs", "--profile url, of `build` or `feed init`,", "`hasUrl`"),
-            (self.hashes, "SHA-1 hashes", "--sha1-hex", "`hasPassword` for their passwords"),
+            (
+                self.hashes,
+                "SHA-1 hashes",
+                "--profile password --sha1-hex, of `build` or `feed init`,",
+                "`hasPassword` for their passwords",
+            ),
         ] {
             if like > keys / 2 {
                 let [like, keys] = [like, keys].map(grouped);
@@ -192,9 +197,10 @@ pub fn for_each<T: Send>(
             summary.urls += u64::from(profile == Profile::Raw && like_url);
             let like_hash = || {
                 let (hash, rest) = line.split_at_checked(40)?;
-                Some(hash.iter().all(u8::is_ascii_hexdigit) && matches!(rest, [] | [b':', ..]))
+                let ends = rest.starts_with(b":") || kept && rest.is_empty();
+                Some(ends && hash.iter().all(u8::is_ascii_hexdigit))
             };
-            summary.hashes += u64::from(kept && like_hash() == Some(true));
+            summary.hashes += u64::from((kept || profile == Profile::Raw) && like_hash() == Some(true));
             rules.read_line(&Native, line, &mut |input| {
                 comment = false;
                 match input {

@@ -84,8 +84,8 @@ impl<P: ManifestPayload> Publication<P> {
         let unknown = |last: &Manifest<P>| last.is_signed() && !self.trust.knows(last);
         ensure!(
             !self.signs() || self.live.is_some() || !last.as_ref().is_some_and(unknown),
-            "another key has signed the {what} until now, and clients know that one; give both with --sign, or the old \
-             one's public key with --public-key if it is lost"
+            "another key has signed the {what} until now, and clients know that one; to change it, give both with \
+             --sign, or the old one's public key with --public-key if it is lost"
         );
         Ok(())
     }

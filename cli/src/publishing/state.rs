@@ -181,7 +181,11 @@ impl Folder {
     /// Locks the folder.
     pub fn open(path: &Path) -> Result<Self> {
         let is_there = path.try_exists().with_context(|| path.display().to_string())?;
-        ensure!(is_there, "{}: there is no state of a feed here; `feed init` makes one", path.display());
+        ensure!(
+            is_there,
+            "{}: there is no state of a feed here; is the path right? `feed init` makes a new one",
+            path.display()
+        );
         Ok(Folder { path: path.to_owned(), lock: Lock::new(path.join("feed.lock"))? })
     }
 
@@ -203,7 +207,10 @@ impl Folder {
     pub fn load(&self) -> Result<State> {
         let name = || self.json().display().to_string();
         if !self.has_state()? {
-            bail!("{}: there is no state of a feed here; `feed init` makes one", self.path.display());
+            bail!(
+                "{}: there is no state of a feed here; is the path right? `feed init` makes a new one",
+                self.path.display()
+            );
         }
         let text = read::regular(&self.json(), u64::MAX)?;
         let state: State = serde_json::from_slice(&text).with_context(name)?;

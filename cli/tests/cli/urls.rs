@@ -185,8 +185,9 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
     let hashes = format!("{hash}:3\n{}\nx\n", hash.to_lowercase());
     let hint_of_urls = "2 of 3 keys look like URLs: only --profile url, of `build` or `feed init`, lets readers ask \
                         `hasUrl`\n";
-    let hint_of_hashes = "2 of 3 keys look like SHA-1 hashes: only --sha1-hex lets readers ask `hasPassword` for \
-                          their passwords\n";
+    let hint_of_hashes = "2 of 3 keys look like SHA-1 hashes: only --profile password --sha1-hex, of `build` or \
+                          `feed init`, lets readers ask `hasPassword` for their passwords\n";
+    let counted = format!("{hash}:3\n{}:4\nx\n", hash.replace('5', "6"));
     for (args, list, hint) in [
         ("-o out", &urls[..], hint_of_urls),
         ("-o -", urls, hint_of_urls),
@@ -202,6 +203,9 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
         ("-o out --profile password", hashes.as_bytes(), hint_of_hashes),
         ("-o out --profile password --sha1-hex", &hashes.as_bytes()[..43], ""),
         ("-o out", hashes.as_bytes(), ""),
+        ("-o out", counted.as_bytes(), hint_of_hashes),
+        ("-o out --profile raw", counted.as_bytes(), ""),
+        ("-o out --profile password --sha1-hex", &counted.as_bytes()[..43], ""),
     ] {
         let output =
             run(folder.path(), &["build"].into_iter().chain(args.split(' ')).collect::<Vec<_>>(), list);
