@@ -361,6 +361,27 @@ fn a_list_that_shrinks_is_not_published() {
 }
 
 #[test]
+fn a_filter_keeps_its_profile() {
+    let folder = TempDir::new().unwrap();
+    write(&folder, "list", "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8".lines().map(str::to_owned));
+    let other = "has another --profile, --lowercase or --sha1-hex";
+    let all = [
+        "",
+        " --profile url",
+        " --profile password",
+        " --profile password --lowercase",
+        " --profile password --sha1-hex",
+    ];
+    for (i, first) in all.iter().enumerate() {
+        done(&folder, &format!("build @list --shards 2 -o @out-{i} --allow-empty{first}"));
+        for next in &all {
+            let args = format!("build @list --shards 2 -o @out-{i} --allow-empty{next}");
+            if first == next { drop(done(&folder, &args)) } else { refused(&folder, &args, other) }
+        }
+    }
+}
+
+#[test]
 fn one_run_at_a_time() {
     let folder = TempDir::new().unwrap();
     write(&folder, "list", keys(0..10));

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::hash::Secret;
 use bloom_wasm::layers::MAX_TAGS;
 use bloom_wasm::shards::{Entry, MAX_SHARD, Sharding, write_page};
-use bloom_wasm::{Blob, Filter, Kind, RibbonFilter, Stack, Tagged};
+use bloom_wasm::{Blob, Filter, Kind, Profile, RibbonFilter, Stack, Tagged};
 use serde::Serialize;
 
 use super::guard::{Change, GuardArgs};
@@ -185,6 +185,17 @@ impl Writer {
         Ok(Writer { dir: dir.to_owned(), lock, publication, expires_in, entries: Vec::new(), tags })
     }
 
+    /// Refuses other keys than those of the filter that is there: its clients would find none of theirs.
+    pub fn require_profile(&self, profile: Profile) -> Result<()> {
+        let Some(live) = self.publication.live() else { return Ok(()) };
+        ensure!(
+            live.head.profile()? == profile,
+            "the filter in this folder has another --profile, --lowercase or --sha1-hex, by which clients ask it; give \
+             the same, or build into a new folder"
+        );
+        Ok(())
+    }
+
     /// The names of the tags, by their numbers.
     pub fn tag_names(&self) -> Vec<String> {
         self.tags.iter().map(|tag| tag.name.clone()).collect()
@@ -228,6 +239,7 @@ impl Writer {
         generation: Option<u64>,
         streams: &mut Streams,
     ) -> Result<Published> {
+        self.require_profile(sharding.profile())?;
         // Building may have taken hours.
         self.publication.now = milliseconds(SystemTime::now())?;
         let now = self.publication.now;

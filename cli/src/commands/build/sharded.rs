@@ -48,6 +48,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     Stack::build(Kind::Ribbon.into(), &mut Vec::new(), None, fpr, hashing).context("--fpr")?;
     let name = args.name.as_deref();
     let mut writer = Writer::open(&args.output, name, secret.as_ref(), &args.tags, &args.signing, known)?;
+    writer.require_profile(profile)?;
 
     let (split, mut read) = Split::read(args, &sharding, streams)?;
     // Before hours of work; repeated keys are known only after it.
