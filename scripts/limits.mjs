@@ -4,14 +4,14 @@
  * rises by a line in CHANGELOG.md that says what it bought.
  */
 export const LIMITS = {
-  bloom: { wasm: 138_700, javascript: 26_000 },
+  bloom: { wasm: 138_700, javascript: 26_050 },
   reader: { wasm: 76_350, javascript: 21_850 },
   nano: { "raw keys alone": 6_350, "everything but feeds": 16_650, openFeed: 24_650 },
   vite: {
     "bloom-wasm": 195_500,
     "bloom-wasm/reader": 109_800,
     "bloom-wasm/slim": 151_800,
-    "bloom-wasm/reader/slim": 85_750,
+    "bloom-wasm/reader/slim": 85_700,
     "bloom-wasm/nano": 16_500,
   },
   tarball: 2_000_000,

@@ -379,6 +379,14 @@ fn a_filter_keeps_its_profile() {
             if first == next { drop(done(&folder, &args)) } else { refused(&folder, &args, other) }
         }
     }
+    // The same for shards that were built elsewhere.
+    let shard = |options: &str| {
+        done(&folder, &format!("shard build --shards 1 --index 0 -o @parts{options}"));
+        "shard index @parts --shards 1"
+    };
+    done(&folder, shard(" --profile password"));
+    refused(&folder, shard(" --profile password --lowercase"), other);
+    done(&folder, shard(" --profile password"));
 }
 
 #[test]

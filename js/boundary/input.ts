@@ -121,7 +121,7 @@ export function asBytes(
 
 /** The error of a method whose `this` is no filter. */
 export function noFilter(): FilterError {
-  return invalidParameter("this is no filter; call it as filter.has(key), and not of a copy or a Proxy");
+  return invalidParameter("this is no filter; call it as filter.has(key), and not on a copy or a Proxy");
 }
 
 /** The text of a URL. Throws `invalid_key` for anything but a string or a URL. */

@@ -110,10 +110,10 @@ async function openAny(source: Source, options: OpenOptions): Promise<Opened> {
   if (typeof href === "string" && /^[\0- ]*file:/i.test(href)) return openFile(href);
   if (typeof href === "string") {
     requireAbsolute(href, options);
-    return openResponse(request(href, options), shown(href), shown(href));
+    return openResponse(request(href, options), href);
   }
-  if (typeof then === "function" || typeof ok === "boolean") return openResponse(source as Response, "the response");
-  if (typeof url === "string") return openResponse(request(source as Request, options), shown(url), shown(url));
+  if (typeof then === "function" || typeof ok === "boolean") return openResponse(source as Response);
+  if (typeof url === "string") return openResponse(request(source as Request, options), url);
   // From a copy: a Blob doesn't accept bytes that are shared or may shrink.
   return openAny(new Blob([asBytes(source as Uint8Array, WANTED).slice() as Uint8Array<ArrayBuffer>]), options);
 }
@@ -155,15 +155,16 @@ async function fetched(input: string | Request, options: OpenOptions): Promise<R
   return fetch(input, { signal });
 }
 
-/** Opens a response: `name` is what could not be fetched, and `from` where the bytes come from unless it says that itself. */
-async function openResponse(promise: Response | Promise<Response>, name: string, from = ""): Promise<Opened> {
+/** Opens a response. `asked` is the URL that it was fetched from, if that is known. It may have another one by then. */
+async function openResponse(promise: Response | Promise<Response>, asked?: string): Promise<Opened> {
+  const name = asked === undefined ? "the response" : shown(asked);
   const response = await Promise.resolve(promise).catch((cause: unknown) => {
     if (Object(cause).name === "AbortError") throw cause;
     throw networkError(`${name} could not be fetched`, cause);
   });
   const { ok, status, url, type, body, bodyUsed, headers } = Object(response) as Response;
   if (typeof ok !== "boolean") throw invalidParameter(`${WANTED}, and no promise of ${typeName(response)}`);
-  const its = url ? shown(url) : from;
+  const its = url ? shown(url) : asked && name;
   // The response is no cause: Node prints 60 lines of it.
   if (!ok) throw new FilterError("http", `${its || name} answered with status ${status}`);
   if (bodyUsed) throw invalidParameter("the response was read already");

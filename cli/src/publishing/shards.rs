@@ -239,7 +239,6 @@ impl Writer {
         generation: Option<u64>,
         streams: &mut Streams,
     ) -> Result<Published> {
-        self.require_profile(sharding.profile())?;
         // Building may have taken hours.
         self.publication.now = milliseconds(SystemTime::now())?;
         let now = self.publication.now;

@@ -77,6 +77,7 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
         writer.write(&hex(&entry.sha256), &blob.encode()?)?;
     }
     let (sharding, fpr) = first.context("there is no shard")?;
+    writer.require_profile(sharding.profile())?;
     writer.check(&args.guard, writer.count())?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let report = writer.publish(&sharding, fpr, args.name, created_at, args.generation, streams)?;
