@@ -368,19 +368,19 @@ test("what a filter of URLs can't hold is refused by name, and not called absent
   readers.push(node.decode(foreign, { from: "guava", profile: "url" }));
   const long = "x".repeat(1e5);
   const refused = {
-    "evil.example": '"evil.example" is no key of a filter of URLs; ask hasUrl',
-    "https://evil.example/": '"https://evil.example/" is no key of a filter of URLs; ask hasUrl',
-    "//evil.example/": '"//evil.example/" is no key of a filter of URLs; ask hasUrl',
-    "a\nb": '"a\\nb" is no key of a filter of URLs; ask hasUrl',
-    [long]: `"${long.slice(0, 80)}" is no key of a filter of URLs; ask hasUrl`,
-    "": '"" is no key of a filter of URLs; ask hasUrl',
+    "evil.example": '"evil.example" is no key of a filter of URLs; ask hasUrl or urlTags',
+    "https://evil.example/": '"https://evil.example/" is no key of a filter of URLs; ask hasUrl or urlTags',
+    "//evil.example/": '"//evil.example/" is no key of a filter of URLs; ask hasUrl or urlTags',
+    "a\nb": '"a\\nb" is no key of a filter of URLs; ask hasUrl or urlTags',
+    [long]: `"${long.slice(0, 80)}" is no key of a filter of URLs; ask hasUrl or urlTags`,
+    "": '"" is no key of a filter of URLs; ask hasUrl or urlTags',
   };
   const invalid = (message) => (error) => {
     assert.ok(error instanceof FilterError && error.code === "invalid_key", error);
     assert.equal(error.message, message);
     return true;
   };
-  const ofBytes = invalid("this Uint8Array is no key of a filter of URLs; ask hasUrl");
+  const ofBytes = invalid("this Uint8Array is no key of a filter of URLs; ask hasUrl or urlTags");
   const good = ["evil.example/", "worse.example/a", "good.example/?u=https://evil.example/", "[::1]/"];
   for (const filter of readers) {
     const still = () =>
@@ -398,11 +398,11 @@ test("what a filter of URLs can't hold is refused by name, and not called absent
       );
       assert.throws(() => filter.hasMany(["evil.example/", encode(key)]), ofBytes);
       if (key === "" || key.includes("\n")) continue;
-      const line = invalid("line 3 is no key of a filter of URLs; ask hasUrl");
+      const line = invalid("line 3 is no key of a filter of URLs; ask hasUrl or urlTags");
       assert.throws(() => filter.hasLines(encode(`evil.example/\n\n${key}\r\nevil.example/`)), line);
       still();
     }
-    const late = invalid("line 20001 is no key of a filter of URLs; ask hasUrl");
+    const late = invalid("line 20001 is no key of a filter of URLs; ask hasUrl or urlTags");
     assert.throws(() => filter.hasLines(encode(`${"evil.example/\n".repeat(20_000)}evil.example\n`)), late);
     assert.deepEqual([...filter.hasLines(encode("evil.example/\n\r\n\ngood.example/"))], [1, 0, 0, 0]);
     assert.deepEqual([filter.hasUrl("evil.example"), filter.hasUrl("https://evil.example/")], [true, true]);

@@ -108,7 +108,7 @@ pub enum Error {
     #[error("a filter with layers is read-only; build a new one or add a layer")]
     Layered,
     /// Filters of this kind can't do that, or the blob is of another kind than asked for.
-    #[error("a blob of the kind {kind} can't do this")]
+    #[error("a blob of kind {kind} can't do this")]
     WrongKind {
         /// The name of the filter's kind.
         kind: &'static str,

@@ -392,13 +392,13 @@ fn with_tags_or_without() {
     let error = with.update(update).unwrap_err();
     assert_eq!(
         (error.code(), &*error.to_string()),
-        ("wrong_kind", "a blob of the kind ribbon, with tags, can't do this")
+        ("wrong_kind", "a blob of kind ribbon with tags can't do this")
     );
     let error = without.update_tagged(tagged_update).unwrap_err();
-    assert_eq!(error.to_string(), "a blob of the kind ribbon, without tags, can't do this");
+    assert_eq!(error.to_string(), "a blob of kind ribbon without tags can't do this");
     assert_eq!(without.tags(b"key").unwrap_err().code(), "wrong_kind");
     let bloom = Stack::from(BloomFilter::from_digests(&mut live.digests().to_vec(), FPR, 1).unwrap());
-    assert_eq!(bloom.tags(b"key").unwrap_err().to_string(), "a blob of the kind bloom can't do this");
+    assert_eq!(bloom.tags(b"key").unwrap_err().to_string(), "a blob of kind bloom can't do this");
 
     // A delta between the two is none, and what is made up for the other is refused.
     assert_eq!(

@@ -25,12 +25,13 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
     apply, build, calc, check, completions, dedupe, diff, export, feed, import, info, merge, shard, verify,
 };
 use streams::{Answer, is_closed, not_printed};
+use text::in_words;
 
 pub use streams::Streams;
 
@@ -96,18 +97,6 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>, streams:
     }
 }
 
-/// An error and its causes, without the numbers that the system has for some.
-fn in_words(error: &anyhow::Error) -> String {
-    let words = error.chain().map(|cause| {
-        let number = cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
-        let words = cause.to_string();
-        number
-            .and_then(|number| words.strip_suffix(&format!(" (os error {number})")))
-            .map_or(words.clone(), str::to_owned)
-    });
-    words.collect::<Vec<_>>().join(": ")
-}
-
 /// Prints help if the arguments ask for it; otherwise fails with what is wrong with them.
 fn not_parsed(error: clap::Error) -> Result<Answer> {
     if !error.use_stderr() {
@@ -116,10 +105,36 @@ fn not_parsed(error: clap::Error) -> Result<Answer> {
     }
     // The first paragraph says what is wrong, and tips may follow; the rest is for people who look at a screen.
     let text = error.to_string();
+    let others = if text.contains("tip: a similar") { Vec::new() } else { others_with(&error) };
     let paragraphs = text.split("\n\n").enumerate();
-    let told = paragraphs.filter(|(i, paragraph)| *i == 0 || paragraph.trim_start().starts_with("tip: "));
+    let told = paragraphs
+        .filter(|(i, paragraph)| *i == 0 || others.is_empty() && paragraph.trim_start().starts_with("tip: "));
     let words = told.flat_map(|(_, paragraph)| paragraph.split_whitespace()).collect::<Vec<_>>();
-    bail!("{}", words.join(" ").trim_start_matches("error: ").replace(" tip: ", "; "))
+    let words = words.join(" ").trim_start_matches("error: ").replace(" tip: ", "; ");
+    if others.is_empty() {
+        bail!("{words}")
+    }
+    bail!("{words}; it is an option of {}", others.join(", "))
+}
+
+/// The commands that have the option that one of them doesn't have.
+fn others_with(error: &clap::Error) -> Vec<String> {
+    fn search(command: &clap::Command, path: &str, option: &str, found: &mut Vec<String>) {
+        if command.get_arguments().any(|argument| argument.get_long() == Some(option)) {
+            found.push(format!("`{path}`"));
+        }
+        for command in command.get_subcommands() {
+            search(command, format!("{path} {}", command.get_name()).trim_start(), option, found);
+        }
+    }
+    let mut found = Vec::new();
+    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(given))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+        && let Some(option) = given.strip_prefix("--")
+    {
+        search(&Cli::command(), "", option.split('=').next().unwrap_or(option), &mut found);
+    }
+    found
 }
 
 impl Command {

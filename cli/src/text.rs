@@ -2,6 +2,7 @@
 //! both are escaped here.
 
 use std::fmt::Write as _;
+use std::io;
 use std::time::{Duration, SystemTime};
 
 /// A name and a value.
@@ -91,6 +92,18 @@ pub fn time_in_words(milliseconds: u64) -> String {
 /// What `info` says of the secret.
 pub fn keyed_in_words(keyed: bool) -> String {
     if keyed { "yes: it answers with its secret alone" } else { "no" }.to_owned()
+}
+
+/// An error and its causes, without the numbers that the system has for some.
+pub fn in_words(error: &anyhow::Error) -> String {
+    let words = error.chain().map(|cause| {
+        let number = cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+        let words = cause.to_string();
+        number
+            .and_then(|number| words.strip_suffix(&format!(" (os error {number})")))
+            .map_or(words.clone(), str::to_owned)
+    });
+    words.collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ fn an_allowlist_that_wins() {
     // Nothing is left.
     let all = "diff @0.txt @1.txt --base @0.bloom --allow @1.txt --allow-wins --max-removed 100% -o @2.delta";
     let (code, _, err) = tool(&folder, all);
-    assert!(code == 2 && err.contains("--allow-empty removes every key"), "{err}");
+    assert!(code == 2 && err.contains("--allow-empty makes a delta that removes every key"), "{err}");
 }
 
 #[test]
@@ -133,6 +133,8 @@ fn a_list_that_shrinks_gives_no_delta() {
     let diff = "diff @0.txt @new.txt --base @0.bloom -o @x";
     // What a host sends, with status 200, while it is being repaired; one of its words could be a host.
     write("<!doctype html>\n<title>Maintenance</title>\nlocalhost\n".to_owned());
+    assert!(tool(&folder, diff).2.ends_with("new.txt: this is a page of HTML or XML, not a list\n"));
+    write("We will be back soon.\nlocalhost\n".to_owned());
     let (code, _, err) = tool(&folder, diff);
     let last = err.lines().last().unwrap_or_default();
     assert!(
@@ -218,7 +220,14 @@ fn what_does_not_go_together_is_refused() {
     refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @0.txt", "the output too");
     fs::write(folder.path().join("empty.txt"), "# the download failed\n").unwrap();
     refused(&folder, "diff @0.txt @empty.txt --base @0.bloom -o @x", "--allow-empty");
-    done(&folder, "diff @0.txt @empty.txt --base @0.bloom -o @all.delta --allow-empty");
+    let all = "diff @0.txt @empty.txt --base @0.bloom -o @all.delta --allow-empty";
+    refused(&folder, all, "5,000 of 5,000 keys");
+    done(&folder, &format!("{all} --max-removed 100%"));
+    refused(
+        &folder,
+        "diff @0.txt @1.txt --base @0.bloom --allow @empty.txt -o @x",
+        "empty.txt: this list gave no key",
+    );
     done(&folder, "apply @0.bloom @all.delta -o @none.bloom");
     assert_eq!(tool(&folder, "check @none.bloom host-1.example host-4999.example").0, 1);
     refused(&folder, "diff - - --base @0.bloom -o @x", "standard input");

@@ -314,6 +314,32 @@ fn signatures() {
     done(&folder, "build @list --shards 2 --sign @key -o @out");
     refused(&folder, "build @list --shards 2 -o @out", "give --sign, or --unsigned");
     assert!(done(&folder, "build @list --shards 2 --sign @key -o @out").contains("unchanged"));
+    // `feed verify` reads such a folder, too.
+    let keys = ["key", "other"].map(|key| {
+        let _ = tool_with(&folder, &format!("feed keygen -o @{key}"), b"");
+        done(&folder, &format!("feed pubkey @{key}")).trim().to_owned()
+    });
+    let [key, other] = keys.map(|key| format!("feed verify @out --public-key={key}"));
+    let said = done(&folder, &key);
+    assert!(said.contains("by one of the given keys") && said.contains("keys        100\n"), "{said}");
+    assert!(done(&folder, "feed verify @out").contains("not checked: give --public-key"));
+    let info: Value = serde_json::from_str(&done(&folder, &format!("{key} --json"))).unwrap();
+    assert_eq!([&info["verified"], &info["expired"], &info["keyed"]], [true, false, false]);
+    assert_eq!([&info["count"], &info["shards"]], [100, 2]);
+    refused(&folder, &other, "shards.json: none of these keys has signed it");
+    refused(&folder, "feed verify @nothing", "there is no feed.json or shards.json here");
+    fs::create_dir(folder.path().join("copy")).unwrap();
+    for name in files(&folder.path().join("out")) {
+        fs::copy(folder.path().join("out").join(&name), folder.path().join("copy").join(&name)).unwrap();
+    }
+    let longest = files(&folder.path().join("copy")).into_iter().max_by_key(|name| {
+        if name.len() == 64 { fs::metadata(folder.path().join("copy").join(name)).unwrap().len() } else { 0 }
+    });
+    fs::write(folder.path().join("copy").join(longest.unwrap()), "damaged").unwrap();
+    refused(&folder, &key.replace("@out", "@copy"), "is damaged");
+    done(&folder, "build @list --shards 2 --sign @key --expires-in 1ms -o @short");
+    let (code, out, _) = tool_with(&folder, &key.replace("@out", "@short"), b"");
+    assert!(code == 1 && out.contains("so it has expired"), "{out}");
     done(&folder, "build @list --shards 2 --unsigned -o @out");
     let manifest: Value =
         serde_json::from_slice(&fs::read(folder.path().join("out/shards.json")).unwrap()).unwrap();
@@ -329,6 +355,8 @@ fn a_list_that_shrinks_is_not_published() {
     done(&folder, build);
     let (before, there) = (payload(&dir), files(&dir));
     write(&folder, "list", ["<!doctype html>".to_owned(), "<title>Maintenance</title>".to_owned()]);
+    refused(&folder, build, "this is a page of HTML or XML");
+    write(&folder, "list", ["503 Service Unavailable".to_owned(), "Please try again later.".to_owned()]);
     refused(&folder, build, "998 of 1,000 keys would be removed, and at most 25% may be");
     write(&folder, "list", keys(0..749));
     refused(&folder, build, "--max-removed 100%");
@@ -343,7 +371,15 @@ fn a_list_that_shrinks_is_not_published() {
     done(&folder, build);
     write(&folder, "list", []);
     refused(&folder, &format!("{build} --max-removed 100%"), "--allow-empty");
-    done(&folder, &format!("{build} --allow-empty"));
+    refused(&folder, &format!("{build} --allow-empty"), "750 of 750 keys");
+    // Of two lists, or of a list and those who are allowed, one is empty.
+    write(&folder, "whole", keys(0..750));
+    for more in ["@whole", "--allow @whole"] {
+        refused(&folder, &format!("{build} {more}"), "list: this list gave no key");
+    }
+    refused(&folder, "build @whole --allow @list --shards 4 -o @out", "list: this list gave no key");
+    done(&folder, &format!("{build} @whole --allow-empty"));
+    done(&folder, &format!("{build} --allow-empty --max-removed 100%"));
     assert_eq!(payload(&dir)["count"], 0);
 
     // The same for shards that were built elsewhere.

@@ -142,7 +142,7 @@ fn bad_input() {
     build(&format!("--tag a={list} --tag a={list}"), "twice");
     build(&format!("--tag a={list} --kind bloom"), "--kind ribbon");
     build(&format!("--tag a={list} --kind guava"), "--kind ribbon");
-    build(&format!("--tag a={list} --tag b={none}"), "the list of --tag b gave no key");
+    build(&format!("--tag a={list} --tag b={none}"), "none: this list gave no key");
     build("--tag a=- --tag b=-", "only once");
     let many: String = (0..256).map(|i| format!(" --tag tag-{i}={list}")).collect();
     build(&many, "255");
@@ -160,14 +160,18 @@ fn bad_input() {
     build(&format!("--tag a,b={list}"), "commas");
     build(&format!("--tag a={list} --tag a={list}"), "twice");
     build(&format!("--tag a={list} --kind bloom"), "--kind ribbon");
-    build(&format!("--tag a={list} --tag b={none}"), "the list of --tag b gave no key");
-    build(&format!("--tag a={list} --without-tags"), "either --tag or --without-tags");
+    build(&format!("--tag a={list} --tag b={none}"), "none: this list gave no key");
+    build(&format!("--tag a={list} --without-tag a"), "name the same tag, a");
     build("--tag a=- --tag b=-", "only once");
     build(&many, "at most 255");
-    refused(&folder, &format!("build {list} --without-tags -o @blob"), "--without-tags");
+    refused(&folder, &format!("build {list} --without-tag a -o @blob"), "--without-tag");
     done(&folder, &format!("build --tag a={list} --tag b={none} --allow-empty --shards 4 -o @folder"));
     assert!(done(&folder, "info @folder").contains("tags        a 1, b 0"));
-    refused(&folder, &format!("build{most} --shards 4 -o @folder"), "build into a new folder");
+    refused(
+        &folder,
+        &format!("build{most} --shards 4 -o @folder --without-tag a"),
+        "build into a new folder",
+    );
     done(&folder, &format!("build{most} --shards 4 -o @most"));
     assert_eq!(done(&folder, "check @most key").matches(',').count(), 254, "a key in all lists");
     // A list of changes knows no tags: `diff` says so before it reads any, and nothing is written.
@@ -269,7 +273,9 @@ fn a_folder_with_tags() {
     );
     done(
         &folder,
-        &format!("build @rest{new}{malware}{phishing} --seed 7 --fpr 0.01 --shards 128 -o @folder"),
+        &format!(
+            "build @rest{new}{malware}{phishing} --seed 7 --fpr 0.01 --shards 128 -o @folder --without-tag spam"
+        ),
     );
     require_counts(&folder, &map, &["phishing", "malware", "spam", "new"]);
     assert_eq!(payload(&dir.join("shards.json"))["generation"], generation.as_u64().unwrap() + 1);
@@ -280,8 +286,16 @@ fn a_folder_with_tags() {
 
     // Tags aren't dropped by mistake.
     let rest = "--seed 7 --fpr 0.01 --shards 128 -o @folder --max-removed 100%";
-    refused(&folder, &format!("build @rest {rest}"), "--without-tags");
-    assert!(!done(&folder, &format!("build @rest {rest} --without-tags")).contains("tags"));
+    let names = payload(&dir.join("shards.json"))["tags"].as_array().unwrap().clone();
+    let with_keys: Vec<_> = names.iter().filter(|tag| tag["count"] != 0).collect();
+    let given_up: String =
+        with_keys.iter().map(|tag| format!(" --without-tag {}", tag["name"].as_str().unwrap())).collect();
+    assert!(with_keys.len() > 1);
+    let all_but_one = given_up.rsplit_once(" --without-tag").unwrap().0;
+    for some in ["", all_but_one] {
+        refused(&folder, &format!("build @rest {rest}{some}"), "there was a tag");
+    }
+    assert!(!done(&folder, &format!("build @rest {rest}{given_up}")).contains("tags"));
     assert_eq!(payload(&dir.join("shards.json")).get("tags"), None);
     done(&folder, &format!("build @rest {rest}"));
     refused(&folder, &format!("verify @folder --probes 10{tags}"), "has no tags");
@@ -334,8 +348,8 @@ fn shards_that_were_built_elsewhere_have_no_tags() {
     let digests: Vec<u8> = [b"a", b"b"].iter().flat_map(|key| hash::digest(0, *key).to_le_bytes()).collect();
     let shard = "shard build --shards 1 --index 0 -o @folder";
     assert_eq!(in_process::tool_with(&folder, shard, &digests).0, 0);
-    refused(&folder, "shard index @folder --shards 1", "--without-tags");
-    done(&folder, "shard index @folder --shards 1 --without-tags");
+    refused(&folder, "shard index @folder --shards 1", "--without-tag a");
+    done(&folder, "shard index @folder --shards 1 --without-tag a");
     done(&folder, &format!("build --tag a={list} -o @folder/shard-00000.bloom"));
     refused(&folder, "shard index @folder --shards 1", "`shard build` didn't make this");
 }
@@ -387,8 +401,21 @@ fn a_feed_with_tags() {
 
     // Tags are neither forgotten nor dropped by mistake.
     write(&folder, "list", map.keys().map(|key| format!("{key}\n")).collect::<String>());
-    refused(&folder, "feed publish @feed @list --state @state", "--without-tags");
-    let out = done(&folder, "feed publish @feed @list --state @state --without-tags");
+    let without = |names: &[&str]| {
+        let without: String = names.iter().map(|name| format!(" --without-tag {name}")).collect();
+        format!("feed publish @feed @list --state @state{without}")
+    };
+    for names in [&[][..], &NAMES[1..], &NAMES[..1]] {
+        refused(&folder, &without(names), "there was a tag");
+    }
+    // One alone may go.
+    let list = folder.path().join("list").display().to_string();
+    let one =
+        format!("feed publish @feed --state @state --tag {}={list} --tag {}={list}", NAMES[0], NAMES[2]);
+    refused(&folder, &one, &format!("there was a tag {}", NAMES[1]));
+    done(&folder, &format!("{one} --without-tag {}", NAMES[1]));
+    done(&folder, &one);
+    let out = done(&folder, &without(&NAMES));
     assert!(out.contains("the lists have no tags any more"), "{out}");
     assert_eq!(done(&folder, "feed publish @feed @list --state @state").matches("unchanged").count(), 1);
     let (_, out, _) = publish(&folder, &map, "");

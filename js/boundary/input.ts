@@ -160,7 +160,7 @@ export function noKey(profile: string, key: Key | number): FilterError {
   const isUrl = profile === "url";
   let what = typeof key === "number" ? `line ${key}` : `this ${typeof key === "string" ? "string" : "Uint8Array"}`;
   if (isUrl && typeof key === "string") what = JSON.stringify(key.slice(0, 80));
-  const of = isUrl ? "URLs; ask hasUrl" : "passwords; ask hasPassword";
+  const of = isUrl ? "URLs; ask hasUrl or urlTags" : "passwords; ask hasPassword";
   return new FilterError("invalid_key", `${what} is no key of a filter of ${of}`);
 }
 

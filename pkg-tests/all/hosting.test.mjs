@@ -327,11 +327,11 @@ test("a sharded filter goes on from the live one", async () => {
   assert.throws(() => publish(10), { stderr: /--max-removed/ });
 });
 
-test("a feed that was led astray: the way back of docs/feeds.md, step by step", async () => {
+test("a feed that was taken over: the way back of docs/feeds.md, step by step", async () => {
   const work = at("astray");
   for (const name of ["public", "bin"]) mkdirSync(join(work, name), { recursive: true });
   const text = readFileSync(join(root, "docs/feeds.md"), "utf8");
-  const [section] = /\*\*A feed was led astray\.\*\*[\s\S]*?\n\n(?=\*\*)/.exec(text);
+  const [section] = /\*\*A feed was taken over\.\*\*[\s\S]*?\n\n(?=\*\*)/.exec(text);
   const commands = [...section.matchAll(/`npx bloom-wasm (feed [^`]+)`/g)].map(([, command]) => command);
   assert.deepEqual(
     commands.map((command) => command.split(" ")[1]),
@@ -356,7 +356,7 @@ test("a feed that was led astray: the way back of docs/feeds.md, step by step", 
   const old = await openFeed(url, { publicKey: keyOf("feed.key"), cache });
   assert.equal(old.generation, 2 ** 40);
   list("third.test");
-  assert.throws(publish, /led astray/);
+  assert.throws(publish, /taken over/);
 
   for (const command of commands) sh(`bloom-wasm ${command}`);
   rmSync(join(work, "public"), { recursive: true });

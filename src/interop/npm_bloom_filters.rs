@@ -54,7 +54,13 @@ fn object(file: &mut Cursor, found: &mut Found, outside: bool) {
     while let Some(name) = file.member(&mut first) {
         let value = file.peek();
         match name.as_slice() {
-            b"type" => kind = file.string(),
+            b"type" => {
+                kind = file.string();
+                // What follows may be no bits at all.
+                if !KINDS.contains(&&kind[..]) {
+                    file.unsupported(ONLY);
+                }
+            }
             b"_size" => size = file.unsigned(),
             b"_m" => m = file.unsigned(),
             b"_nbHashes" => hashes = file.unsigned(),

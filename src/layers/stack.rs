@@ -320,7 +320,7 @@ impl Stack {
     pub(crate) fn require_tagged(&self) -> Result<()> {
         let kind = match &*self.base {
             _ if self.is_tagged() => return Ok(()),
-            Filter::Ribbon(_) => "ribbon, without tags,",
+            Filter::Ribbon(_) => "ribbon without tags",
             base => base.name(),
         };
         Err(Error::WrongKind { kind })
@@ -329,7 +329,7 @@ impl Stack {
     /// Fails for a filter with tags.
     #[doc(hidden)]
     pub fn require_untagged(&self) -> Result<()> {
-        if self.is_tagged() { Err(Error::WrongKind { kind: "ribbon, with tags," }) } else { Ok(()) }
+        if self.is_tagged() { Err(Error::WrongKind { kind: "ribbon with tags" }) } else { Ok(()) }
     }
 
     /// Where the tags of a key that is maybe present stand: the number of the part, 0 for the base and those of the layers

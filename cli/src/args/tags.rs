@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 
 /// A list, and the name of its tag.
 #[derive(Debug, Clone)]
@@ -56,8 +56,43 @@ impl TagArgs {
         Ok(names)
     }
 
+    /// Whether there is a list for a tag.
+    fn has(&self, name: &str) -> bool {
+        self.tags.iter().any(|tag| tag.name == name)
+    }
+
     /// The lists of all tags.
     pub fn lists(&self) -> impl Iterator<Item = &PathBuf> {
         self.tags.iter().map(|tag| &tag.list)
+    }
+}
+
+/// Tags that are given up.
+#[derive(clap::Args)]
+pub struct WithoutArgs {
+    /// A tag that was there before and is no more; can be repeated
+    #[arg(long, value_name = "NAME")]
+    without_tag: Vec<String>,
+}
+
+impl WithoutArgs {
+    pub fn any(&self) -> bool {
+        !self.without_tag.is_empty()
+    }
+
+    /// Fails if one of the tags that were there before is neither there now nor given up.
+    pub fn check<'a>(&self, mut before: impl Iterator<Item = &'a str>, now: &TagArgs) -> Result<()> {
+        if let Some(name) = self.without_tag.iter().find(|name| now.has(name)) {
+            bail!("--tag and --without-tag name the same tag, {name}");
+        }
+        if let Some(name) =
+            before.find(|name| !now.has(name) && !self.without_tag.iter().any(|tag| tag == name))
+        {
+            bail!(
+                "there was a tag {name}, which clients may ask for: give its list with --tag {name}=LIST, or give it up \
+                 with --without-tag {name}"
+            );
+        }
+        Ok(())
     }
 }

@@ -53,7 +53,7 @@ pub struct DiffArgs {
     /// Leave out keys that are in both lists, as in the base
     #[arg(long, requires = "allow")]
     allow_wins: bool,
-    /// Make a delta even if no line of the new list is a key: it removes every key
+    /// Take lists in which no line is a key. If no key is left, that is a list that shrinks: see --max-removed
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]
@@ -101,16 +101,18 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
 
     let mut child = parent.try_clone()?;
     let (mut live, summary) = members(from_ref(&args.new), profile, hashing, &args.omitted, streams)?;
+    summary.require_lists(args.allow_empty)?;
     sort(&mut live)?;
     let mut rows = vec![("read", counted(live.len() as u64, "key", "keys") + &summary.in_words())];
     let mut allowed = Vec::new();
     if !args.allow.is_empty() {
-        let words;
-        (allowed, words) = allow(&args.allow, args.allow_wins, hashing, profile, &mut live, streams)?;
+        let (its, words);
+        (allowed, its, words) = allow(&args.allow, args.allow_wins, hashing, profile, &mut live, streams)?;
+        its.require_lists(args.allow_empty)?;
         rows.push(("allowed", words));
     }
     if live.is_empty() && !args.allow_empty {
-        bail!("the new list gave no key, so nothing was written; --allow-empty removes every key");
+        bail!("no key is left, so nothing was written; --allow-empty makes a delta that removes every key");
     }
     sort(&mut allowed)?;
     let (mut old, old_summary) = members(from_ref(&args.old), profile, hashing, &args.omitted, streams)?;
@@ -124,10 +126,12 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
         bail!("{base} denies {} of {old}, so it isn't the blob of that list", counted(lost, "key", "keys"));
     }
     let removed = strangers(&old, &live, &|_| true)?;
-    if !(live.is_empty() && args.allow_empty) {
-        let [before, removed] = [&old, &removed].map(|digests| digests.len() as u64);
-        args.guard.check(&Change { before, removed, lines: Some([old_summary.lines(), summary.lines()]) })?;
-    }
+    let [before, gone] = [&old, &removed].map(|digests| digests.len() as u64);
+    args.guard.check(&Change {
+        before,
+        removed: gone,
+        lines: Some([old_summary.lines(), summary.lines()]),
+    })?;
     let added = live.len() - (old.len() - removed.len());
     child.filter_mut().update(Update { live: &live, removed: &removed, allowed: &allowed, fpr })?;
     child.describe(args.name.or(parent.name().map(str::to_owned)), created_at)?;
@@ -144,7 +148,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     }
     rows.push(("size", format!("{} bytes", grouped(bytes.len() as u64))));
     let [before, after] = [&parent, &child].map(|blob| Rates::of(blob.filter(), profile).in_words());
-    rows.push(("fpr", format!("{after} by the fill; before {before}")));
+    rows.push(("fpr", format!("{after} expected; before {before}")));
     let wrote = format!("{}, a delta for {:016x}", args.output.display(), delta.parent());
     let info = args.json.then(|| DeltaInfo::of(&delta)).transpose()?;
     blob::save_bytes(&bytes, &args.output, info.as_ref(), rows, wrote, streams)

@@ -140,7 +140,7 @@ fn wrong_tags(blob: &Blob, args: &VerifyArgs, streams: &mut Streams) -> Result<u
     } else {
         members(&args.members, profile, hashing, &args.omitted, streams)?
     };
-    let read = with_tags(&args.tags, untagged, summary, true, profile, hashing, &args.omitted, streams)?;
+    let read = with_tags(&args.tags, untagged, summary, profile, hashing, &args.omitted, streams)?;
     Ok(rates::wrong_tags(filter, &read.keys)?)
 }
 
@@ -222,7 +222,7 @@ impl Verdict {
                         _ => "none: no keys to ask for".to_owned(),
                     },
                 ),
-                ("expected fpr", self.rates.in_words() + " by the fill"),
+                ("expected fpr", self.rates.in_words()),
             ];
             if let Some(wrong) = self.wrong_tags {
                 rows.insert(

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::slice::from_ref;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use bloom_wasm::hash::Hashing;
 use bloom_wasm::keys::Input;
 use bloom_wasm::keys::list::{Allowlist, Conflict, remove_conflicts};
@@ -52,14 +52,13 @@ pub fn with_tags(
     tags: &TagArgs,
     untagged: Vec<u64>,
     mut summary: Summary,
-    allow_empty: bool,
     profile: Profile,
     hashing: Hashing,
     omitted: &Omitted,
     streams: &mut Streams,
 ) -> Result<WithTags> {
     let mut lists = Vec::new();
-    let (lines, its) = each_tag(tags, allow_empty, |TagList { name, list }| {
+    let (lines, its) = each_tag(tags, |TagList { name, list }| {
         let (digests, its) = members(from_ref(list), profile, hashing, omitted, streams)?;
         let lines = digests.len() as u64;
         lists.push((name.clone(), digests));
@@ -73,18 +72,12 @@ pub fn with_tags(
 /// Reads the list of each tag. `read` returns how many keys a list has, and what else; this returns the sums.
 fn each_tag(
     tags: &TagArgs,
-    allow_empty: bool,
     mut read: impl FnMut(&TagList) -> Result<(u64, Summary)>,
 ) -> Result<(u64, Summary)> {
     tags.names(std::iter::empty())?;
     let (mut lines, mut summary) = (0, Summary::default());
     for tag in &tags.tags {
         let (more, its) = read(tag)?;
-        ensure!(
-            more > 0 || allow_empty,
-            "the list of --tag {} gave no key, so nothing was written; --allow-empty takes it for empty",
-            tag.name
-        );
         lines += more;
         summary.merge(its);
     }
@@ -96,7 +89,6 @@ fn each_tag(
 pub fn split(
     lists: &[PathBuf],
     tags: &TagArgs,
-    allow_empty: bool,
     sharding: &Sharding,
     omitted: &Omitted,
     spill: &mut Spill,
@@ -117,7 +109,7 @@ pub fn split(
         Ok((lines, summary))
     };
     let (mut lines, mut summary) = read(lists, spill)?;
-    let (more, its) = each_tag(tags, allow_empty, |TagList { list, .. }| {
+    let (more, its) = each_tag(tags, |TagList { list, .. }| {
         spill.end_list();
         read(from_ref(list), spill)
     })?;
@@ -138,7 +130,7 @@ pub fn tagged(digests: &Digests, tags: &TagArgs, names: &[String]) -> bloom_wasm
 }
 
 /// Reads the lists of allowed keys. With `wins`, removes members that are in both lists. Returns the allowed digests,
-/// and what to print about them.
+/// what else the lists held, and what to print about them.
 pub fn allow(
     lists: &[PathBuf],
     wins: bool,
@@ -146,7 +138,7 @@ pub fn allow(
     profile: Profile,
     members: &mut Vec<u64>,
     streams: &mut Streams,
-) -> Result<(Vec<u64>, String)> {
+) -> Result<(Vec<u64>, Summary, String)> {
     let new = || (0, Allowlist::new(hashing, wins));
     let (mut read, mut allowlist) = new();
     let take = |(read, allowlist): &mut (u64, Allowlist<_>), input: &Input, place: Place| {
@@ -172,5 +164,5 @@ pub fn allow(
             words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
         }
     }
-    Ok((allowed, words))
+    Ok((allowed, summary, words))
 }

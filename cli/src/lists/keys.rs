@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use bloom_wasm::Profile;
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::url::Canonical;
@@ -11,7 +11,9 @@ use bloom_wasm::keys::{Input, Skip, list};
 use serde::{Deserialize, Serialize};
 
 use super::lines::{self, Place};
+use super::look::{Look, is_page};
 use crate::args::omitted::Omitted;
+use crate::files::read::name;
 use crate::streams::Streams;
 use crate::text::{counted, grouped, quoted};
 
@@ -60,10 +62,13 @@ pub struct Summary {
     comments: u64,
     not_utf8: u64,
     lines: LineCounts,
-    /// The lines that begin as a URL does, in a list that isn't read as URLs.
+    /// The lists that begin as a page of HTML or XML does, and those that gave no key.
+    pages: Vec<String>,
+    without_keys: Vec<String>,
+    /// The lines that look like what they aren't read as.
     urls: u64,
-    /// The lines like HASH:COUNT, in a list that isn't read as hashes. In one of passwords, those like HASH too.
     hashes: u64,
+    other_hashes: u64,
     /// The number of skipped lines for each reason, in words.
     skipped: BTreeMap<&'static str, u64>,
     notices: Notices,
@@ -112,8 +117,11 @@ impl Summary {
     pub(super) fn merge(&mut self, later: Summary) {
         self.comments += later.comments;
         self.not_utf8 += later.not_utf8;
+        self.pages.extend(later.pages);
+        self.without_keys.extend(later.without_keys);
         self.urls += later.urls;
         self.hashes += later.hashes;
+        self.other_hashes += later.other_hashes;
         self.lines.keys += later.lines.keys;
         self.lines.skipped += later.lines.skipped;
         for (reason, count) in later.skipped {
@@ -145,23 +153,41 @@ impl Summary {
         words
     }
 
-    /// Says it on standard error if most keys look like what they aren't read as.
+    /// Fails if one of the lists is more likely a download that failed than a list: an error page, or nothing at all.
+    pub fn require_lists(&self, allow_empty: bool) -> Result<()> {
+        if let Some(list) = self.pages.first() {
+            bail!("{list}: this is a page of HTML or XML, not a list");
+        }
+        if let Some(list) = self.without_keys.first().filter(|_| !allow_empty) {
+            bail!("{list}: this list gave no key; --allow-empty says that it may be empty");
+        }
+        Ok(())
+    }
+
+    /// Says it on standard error if many keys look like what they aren't read as.
     pub fn print_hint(&self, streams: &mut Streams) {
         let keys = self.lines.keys;
-        for (like, what, way, question) in [
-            (self.urls, "URLs", "--profile url, of `build` or `feed init`,", "`hasUrl`"),
+        // A few hosts are in many lists, hashes in none but their own.
+        for (like, least, words) in [
+            (
+                self.urls,
+                keys / 2,
+                "URLs or hosts: only --profile url, of `build` or `feed init`, lets readers ask `hasUrl`",
+            ),
             (
                 self.hashes,
-                "SHA-1 hashes",
-                "--profile password --sha1-hex, of `build` or `feed init`,",
-                "`hasPassword` for their passwords",
+                keys / 10,
+                "SHA-1 hashes: only --profile password --sha1-hex, of `build` or `feed init`, lets readers ask \
+                 `hasPassword` for their passwords",
+            ),
+            (
+                self.other_hashes,
+                keys / 10,
+                "NTLM hashes, or SHA-1 hashes without their first digits: no reader can ask for their passwords",
             ),
         ] {
-            if like > keys / 2 {
-                let [like, keys] = [like, keys].map(grouped);
-                streams.warn(&format!(
-                    "{like} of {keys} keys look like {what}: only {way} lets readers ask {question}"
-                ));
+            if like > least {
+                streams.warn(&format!("{} of {} keys look like {words}", grouped(like), grouped(keys)));
             }
         }
     }
@@ -181,8 +207,12 @@ pub fn for_each<T: Send>(
 ) -> Result<Summary> {
     let rules = list::Rules { profile, min_length: omitted.min_length, min_count: omitted.min_count };
     let mut summary = Summary::default();
+    let mut keys = vec![0; paths.len()];
     let collect = |chunk: &lines::Chunk| {
         let (mut taken, mut summary) = (new(), Summary::default());
+        if chunk.beginning().is_some_and(is_page) {
+            summary.pages.push(name(&paths[chunk.list]));
+        }
         chunk.for_each_line(|line, place| {
             let kept =
                 matches!(profile, Profile::Password { sha1: false, .. }) && line.len() <= list::MAX_LINE;
@@ -193,14 +223,12 @@ pub fn for_each<T: Send>(
                 summary.comments += 1;
                 return Ok(());
             }
-            let like_url = [&b"http://"[..], b"https://"].iter().any(|scheme| line.starts_with(scheme));
-            summary.urls += u64::from(profile == Profile::Raw && like_url);
-            let like_hash = || {
-                let (hash, rest) = line.split_at_checked(40)?;
-                let ends = rest.starts_with(b":") || kept && rest.is_empty();
-                Some(ends && hash.iter().all(u8::is_ascii_hexdigit))
-            };
-            summary.hashes += u64::from((kept || profile == Profile::Raw) && like_hash() == Some(true));
+            match Look::of(line, kept) {
+                Some(Look::Url) => summary.urls += u64::from(profile == Profile::Raw),
+                Some(Look::Sha1) => summary.hashes += u64::from(!profile.password().1),
+                Some(Look::OtherHash) => summary.other_hashes += 1,
+                None => {}
+            }
             rules.read_line(&Native, line, &mut |input| {
                 comment = false;
                 match input {
@@ -218,12 +246,15 @@ pub fn for_each<T: Send>(
             summary.comments += u64::from(comment);
             Ok(())
         })?;
-        Ok((taken, summary))
+        Ok((chunk.list, taken, summary))
     };
-    lines::for_each_chunk(paths, streams.input, collect, |(taken, more)| {
+    lines::for_each_chunk(paths, streams.input, collect, |(list, taken, more)| {
+        keys[list] += more.lines.keys;
         summary.merge(more);
         merge(taken)
     })?;
+    let without_keys = paths.iter().zip(keys).filter(|(_, keys)| *keys == 0);
+    summary.without_keys = without_keys.map(|(path, _)| name(path)).collect();
     summary.notices.print(streams);
     Ok(summary)
 }

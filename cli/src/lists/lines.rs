@@ -31,7 +31,7 @@ pub fn for_each_chunk<T: Send>(
     mut merge: impl FnMut(T) -> bloom_wasm::error::Result<()>,
 ) -> Result<()> {
     let bar = progress_bar(paths);
-    let mut chunks = Chunks { paths: paths.iter(), input: Some(input), bar: &bar, list: None };
+    let mut chunks = Chunks { paths: paths.iter().enumerate(), input: Some(input), bar: &bar, list: None };
     let at_once = 8 * rayon::current_num_threads();
     let mut read = || chunks.by_ref().take(at_once).collect::<Result<Vec<_>>>();
     let mut batch = read()?;
@@ -48,6 +48,8 @@ pub fn for_each_chunk<T: Send>(
 
 /// Whole lines of a list.
 pub struct Chunk<'a> {
+    /// Which of the lists they are of.
+    pub list: usize,
     path: &'a Path,
     /// The number of its first line.
     line: u64,
@@ -55,6 +57,11 @@ pub struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
+    /// The text of the list's first lines, if it begins here.
+    pub fn beginning(&self) -> Option<&[u8]> {
+        (self.line == 1).then_some(&self.text)
+    }
+
     /// Calls `take` with every line that isn't blank, in order, and with the line's place as `list:line`.
     pub fn for_each_line(&self, mut take: impl FnMut(&[u8], Place) -> Result<()>) -> Result<()> {
         let mut rest = &self.text[..];
@@ -77,12 +84,12 @@ impl Chunk<'_> {
 
 /// The chunks of lists.
 struct Chunks<'a> {
-    paths: std::slice::Iter<'a, PathBuf>,
+    paths: std::iter::Enumerate<std::slice::Iter<'a, PathBuf>>,
     /// Standard input, until a list takes it.
     input: Option<&'a mut (dyn Read + Send)>,
     bar: &'a ProgressBar,
-    /// The list that is open, and the number of its next line.
-    list: Option<(&'a Path, Box<dyn BufRead + Send + 'a>, u64)>,
+    /// The list that is open, which one it is, and the number of its next line.
+    list: Option<(usize, &'a Path, Box<dyn BufRead + Send + 'a>, u64)>,
 }
 
 impl<'a> Iterator for Chunks<'a> {
@@ -90,8 +97,8 @@ impl<'a> Iterator for Chunks<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some((path, reader, next)) = &mut self.list {
-                let (path, line) = (*path, *next);
+            if let Some((list, path, reader, next)) = &mut self.list {
+                let (list, path, line) = (*list, *path, *next);
                 let mut text = Vec::with_capacity(CHUNK + 1024);
                 let read = reader.take(CHUNK as u64).read_to_end(&mut text);
                 let read = read.and_then(|_| end_line(reader, &mut text));
@@ -100,12 +107,12 @@ impl<'a> Iterator for Chunks<'a> {
                     return Some(Err(error).with_context(|| place(path, *next)));
                 }
                 if !text.is_empty() {
-                    return Some(Ok(Chunk { path, line, text }));
+                    return Some(Ok(Chunk { list, path, line, text }));
                 }
             }
-            let path = self.paths.next()?;
+            let (list, path) = self.paths.next()?;
             match self.open(path) {
-                Ok(reader) => self.list = Some((path, reader, 1)),
+                Ok(reader) => self.list = Some((list, path, reader, 1)),
                 Err(error) => return Some(Err(error).with_context(|| name(path))),
             }
         }

@@ -3,4 +3,5 @@
 pub mod digests;
 pub mod keys;
 pub mod lines;
+mod look;
 pub mod spill;

@@ -15,6 +15,7 @@ use crate::files::blob::decode;
 use crate::files::{read, write};
 use crate::lists::keys::LineCounts;
 use crate::streams::Streams;
+use crate::text::in_words;
 use bloom_wasm::digests::{sort, strangers};
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::vectors::{append, copied};
@@ -99,7 +100,7 @@ impl Publisher {
         let Some(members) = &self.state.members else { return Ok(Renewal::None) };
         let lines = self.state.lines;
         let is_signed_anew = match (self.folder.read(members), self.damage()) {
-            (Ok(_), Some(damage)) if self.state.tagged => {
+            (Ok(_), Some(damage)) if self.state.is_tagged() => {
                 bail!("the old list can't be signed anew: {damage}, and its tags stand in the files alone")
             }
             (Ok(members), damage) => {
@@ -114,7 +115,9 @@ impl Publisher {
                 true
             }
             (Err(_), None) => false,
-            (Err(error), Some(damage)) => bail!("the old list can't be signed anew: {error:#}; {damage}"),
+            (Err(error), Some(damage)) => {
+                bail!("the old list can't be signed anew: {}; {damage}", in_words(&error))
+            }
         };
         Ok(if is_signed_anew { Renewal::Signed } else { Renewal::NotYet })
     }
@@ -125,7 +128,7 @@ impl Publisher {
             return Some("it is the first".to_owned());
         }
         let damage = self.state.files.iter().map(|file| read_file(&self.dir, &file.file));
-        damage.filter_map(Result::err).next_back().map(|error| format!("{error:#}"))
+        damage.filter_map(Result::err).next_back().map(|error| in_words(&error))
     }
 
     /// Whether there is nothing to sign unless the list changes.
@@ -170,7 +173,8 @@ impl Publisher {
             let removed = next.all_removed(self, made.keep)?;
             file.removed = Some(self.folder.write(format!("removed-{}", &sha256[..16]), &removed)?);
         }
-        self.state.tagged = next.tagged.is_some();
+        self.state.tags =
+            next.tagged.as_ref().map_or(Vec::new(), |tagged| tagged.names().map(str::to_owned).collect());
         for dropped in self.state.files.drain(made.keep..) {
             self.state.unlisted.push(Unlisted { sha256: dropped.file.sha256, since: self.publication.now });
         }
@@ -292,7 +296,7 @@ impl Next {
             None => Ok(Vec::new()),
         };
         let old = old.unwrap_or_else(|error| {
-            next.unusable = Some(format!("{error:#}"));
+            next.unusable = Some(in_words(&error));
             Vec::new()
         });
         next.removed = strangers(&old, &next.members, &|_| true)?;
@@ -307,16 +311,16 @@ impl Next {
         if self.unusable.is_some() {
             return Ok(0);
         }
-        if self.tagged.is_some() != state.tagged {
+        if self.tagged.is_some() != state.is_tagged() {
             let words =
-                if state.tagged { "the lists have no tags any more" } else { "the lists have tags now" };
+                if state.is_tagged() { "the lists have no tags any more" } else { "the lists have tags now" };
             self.unusable = Some(words.to_owned());
         }
-        let Some(tagged) = self.tagged.as_ref().filter(|_| state.tagged) else { return Ok(0) };
+        let Some(tagged) = self.tagged.as_ref().filter(|_| state.is_tagged()) else { return Ok(0) };
         let blob = match read_files(dir, state.files.iter().map(|file| &file.file), secret.as_ref()) {
             Ok(blob) => blob,
             Err(error) => {
-                self.unusable = Some(format!("{error:#}"));
+                self.unusable = Some(in_words(&error));
                 return Ok(0);
             }
         };

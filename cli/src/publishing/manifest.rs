@@ -411,17 +411,24 @@ impl<P: ManifestPayload> Manifest<P> {
 
     /// Whether one of the signatures is by this key.
     pub fn is_signed_by(&self, key: &VerifyingKey) -> bool {
-        self.signatures.iter().any(|signed| {
-            // Serde would also take an array.
-            let signed = signed.as_object().and(Signed::deserialize(signed).ok());
-            let Some(Signed { protected, signature }) = signed else { return false };
-            let signature = Base64UrlUnpadded::decode_vec(&signature).ok();
-            let signature = signature.and_then(|bytes| Signature::from_slice(&bytes).ok());
-            let message = format!("{protected}.{}", self.payload);
-            is_ours(&protected, P::TYPE)
-                && signature
-                    .is_some_and(|signature| key.verify_strict(message.as_bytes(), &signature).is_ok())
-        })
+        self.signatures.iter().any(|signed| self.is_by(signed, key))
+    }
+
+    /// Whether none of the signatures is by another key than these.
+    pub fn is_signed_only_by(&self, keys: &[VerifyingKey]) -> bool {
+        self.signatures.iter().all(|signed| keys.iter().any(|key| self.is_by(signed, key)))
+    }
+
+    /// Whether a signature is by this key.
+    fn is_by(&self, signed: &Value, key: &VerifyingKey) -> bool {
+        // Serde would also take an array.
+        let signed = signed.as_object().and(Signed::deserialize(signed).ok());
+        let Some(Signed { protected, signature }) = signed else { return false };
+        let signature = Base64UrlUnpadded::decode_vec(&signature).ok();
+        let signature = signature.and_then(|bytes| Signature::from_slice(&bytes).ok());
+        let message = format!("{protected}.{}", self.payload);
+        is_ours(&protected, P::TYPE)
+            && signature.is_some_and(|signature| key.verify_strict(message.as_bytes(), &signature).is_ok())
     }
 
     /// Whether these keys and no others have signed it.

@@ -75,17 +75,24 @@ impl<P: ManifestPayload> Publication<P> {
     /// remembers, and `unsigned` says that no signature is meant.
     pub fn require_signature(&self, what: &str, last: Option<Manifest<P>>, unsigned: bool) -> Result<()> {
         // A state that was lost knows no manifest, but the folder has one.
-        let was_signed = [&last, &self.manifest()?].into_iter().flatten().any(Manifest::is_signed);
+        let manifests: Vec<_> = self.manifest()?.into_iter().chain(last).collect();
+        let was_signed = manifests.iter().any(Manifest::is_signed);
         ensure!(
             !was_signed || self.signs() || unsigned,
             "the {what} was signed until now, and clients expect it; give --sign, or --unsigned"
         );
-        // That in place is believed. If it is missing or somebody else's, only the last one says whom clients know.
-        let unknown = |last: &Manifest<P>| last.is_signed() && !self.trust.knows(last);
+        // The newest one. Of two with one generation it is that of the state, since a host can add signatures to its own.
+        let mut newest = None;
+        for manifest in manifests {
+            let generation = manifest.payload()?.head().generation;
+            if newest.as_ref().is_none_or(|(newest, _)| *newest <= generation) {
+                newest = Some((generation, manifest));
+            }
+        }
         ensure!(
-            !self.signs() || self.live.is_some() || !last.as_ref().is_some_and(unknown),
-            "another key has signed the {what} until now, and clients know that one; to change it, give both with \
-             --sign, or the old one's public key with --public-key if it is lost"
+            !self.signs() || newest.is_none_or(|(_, newest)| self.trust.knows_all_signers(&newest)),
+            "another key has signed the {what} until now, and clients may know only that one; give both with --sign, \
+             or the other's public key with --public-key if it is lost, or no client needs it any more"
         );
         Ok(())
     }

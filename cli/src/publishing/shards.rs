@@ -16,7 +16,7 @@ use super::manifest::{self, Head, ManifestPayload, ShardsPayload, Tag, hex, sha2
 use super::publication::Publication;
 use super::trust::{self, KeyArgs};
 use crate::args::number::{milliseconds, whole_milliseconds};
-use crate::args::tags::TagArgs;
+use crate::args::tags::{TagArgs, WithoutArgs};
 use crate::files::lock::Lock;
 use crate::files::{read, write};
 use crate::random;
@@ -34,9 +34,8 @@ pub struct SigningArgs {
     /// Publish without a signature what had one before
     #[arg(long, conflicts_with = "sign")]
     unsigned: bool,
-    /// Publish without tags what had some before
-    #[arg(long)]
-    without_tags: bool,
+    #[command(flatten)]
+    without: WithoutArgs,
     /// How long clients may use this generation, such as 12h, with --shards. Default 90d
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     expires_in: Option<Duration>,
@@ -45,9 +44,9 @@ pub struct SigningArgs {
 impl SigningArgs {
     /// Fails if there is any.
     pub fn require_none(&self) -> Result<()> {
-        if self.keys.any() || self.unsigned || self.without_tags || self.expires_in.is_some() {
+        if self.keys.any() || self.unsigned || self.without.any() || self.expires_in.is_some() {
             bail!(
-                "--sign, --public-key, --trust-unsigned, --unsigned, --without-tags and --expires-in go with --shards"
+                "--sign, --public-key, --trust-unsigned, --unsigned, --without-tag and --expires-in go with --shards"
             );
         }
         Ok(())
@@ -170,12 +169,11 @@ impl Writer {
             live.head.hashing(secret).with_context(|| dir.join(ShardsPayload::FILE).display().to_string())?;
         }
         publication.require_signature("filter", None, signing.unsigned)?;
-        ensure!(!(tags.any() && signing.without_tags), "give either --tag or --without-tags");
         let known = || publication.live().into_iter().flat_map(ShardsPayload::tag_names);
-        ensure!(
-            known().next().is_none() || tags.any() || signing.without_tags,
-            "the filter has tags, for which clients may ask: give each list to `build` with --tag, or --without-tags"
-        );
+        // A tag without a key may be one that was given up; it keeps its number.
+        let with_keys = publication.live().and_then(|live| live.tags.as_ref()).into_iter().flatten();
+        let with_keys = with_keys.filter(|tag| tag.count > 0).map(|tag| &tag.name[..]);
+        signing.without.check(with_keys, tags)?;
         let names = if tags.any() { tags.names(known())? } else { Vec::new() };
         ensure!(
             names.len() <= MAX_TAGS,

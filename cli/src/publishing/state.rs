@@ -42,9 +42,9 @@ pub struct State {
     #[serde(deserialize_with = "Option::deserialize")]
     pub lines: Option<LineCounts>,
     pub files: Vec<Published>,
-    /// Whether the files have tags. Which tags a key has stands in them alone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub tagged: bool,
+    /// The names of the tags that the files have. Which tags a key has stands in them alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     /// Files of the feed that its manifest doesn't name.
     pub unlisted: Vec<Unlisted>,
     /// The manifest that was published last, to the byte. After a loss, the one that `feed init` found.
@@ -100,7 +100,7 @@ impl State {
             generation: 0,
             members: None,
             lines: None,
-            tagged: false,
+            tags: Vec::new(),
             files: Vec::new(),
             unlisted: Vec::new(),
             manifest: String::new(),
@@ -127,6 +127,11 @@ impl State {
     /// Whether that has a signature.
     pub fn is_signed(&self) -> Result<Option<bool>> {
         Ok(self.last()?.map(|manifest| manifest.is_signed()))
+    }
+
+    /// Whether the files have tags.
+    pub fn is_tagged(&self) -> bool {
+        !self.tags.is_empty()
     }
 
     /// What it says.

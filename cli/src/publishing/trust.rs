@@ -24,7 +24,8 @@ pub struct KeyArgs {
     /// A secret key to sign the manifest with; can be repeated. What it has signed before is believed
     #[arg(long, value_name = "KEY")]
     sign: Vec<PathBuf>,
-    /// A public key whose manifest in the folder is believed too, after a change of keys; can be repeated
+    /// The public key of a secret key that has signed until now, and no longer does; can be repeated. A manifest in the
+    /// folder that it has signed is believed
     #[arg(long, value_name = "KEY", value_parser = manifest::parse_public_key, allow_hyphen_values = true)]
     public_key: Vec<VerifyingKey>,
     /// Believe the manifest in the folder although nobody has signed it. To go on with an unsigned feed, or to sign it
@@ -92,7 +93,7 @@ impl Trust {
     /// it remembers anything.
     ///
     /// # Errors
-    /// If it can't go on: what is there is not to be believed, and no state says what was published; or it is absurd.
+    /// If it can't go on: what is there is not to be believed, and no state says what was published; or its generation is much too high.
     pub fn judge<P: ManifestPayload>(
         &self,
         found: Result<Option<Vec<u8>>>,
@@ -129,8 +130,8 @@ impl Trust {
         if let Some(state) = state {
             ensure!(
                 *generation <= state.generation.saturating_add(MAX_AHEAD),
-                "generation {generation} is absurd after the {} of the state; if the state is that old, begin a new \
-                 one with `feed init`",
+                "generation {generation} is much too high after generation {} of the state; if the state is that old, \
+                 begin a new one with `feed init`",
                 state.generation
             );
         }
@@ -140,6 +141,11 @@ impl Trust {
     /// Whether one of the keys has signed a manifest.
     pub fn knows<P: ManifestPayload>(&self, manifest: &Manifest<P>) -> bool {
         self.known.iter().any(|key| manifest.is_signed_by(key))
+    }
+
+    /// Whether all that have signed a manifest are among the keys.
+    pub fn knows_all_signers<P: ManifestPayload>(&self, manifest: &Manifest<P>) -> bool {
+        manifest.is_signed_only_by(&self.known)
     }
 
     /// Fails for a manifest that isn't to be believed. `unsigned` says that it may have had no signature before.
@@ -165,7 +171,7 @@ impl Trust {
 pub fn next(generation: u64) -> Result<u64> {
     ensure!(
         generation < MAX_GENERATION,
-        "generation {generation} is absurd; docs/feeds.md says what to do with a feed that was led astray"
+        "generation {generation} is much too high: the feed may have been taken over; docs/feeds.md says how to go on"
     );
     Ok(generation + 1)
 }

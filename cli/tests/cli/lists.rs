@@ -224,7 +224,7 @@ fn what_is_no_list_is_refused_by_its_name() {
                 for profile in ["raw", "url", "password"] {
                     refused(&["build", list, "-o", "new", "--profile", profile], b"", name);
                 }
-                refused(&["build", "list", "--allow", list, "-o", "new"], b"", name);
+                refused(&["build", "list", "--profile", "raw", "--allow", list, "-o", "new"], b"", name);
                 refused(&["verify", "f.bloom", "--members", list], b"", name);
                 refused(&["verify", "f.bloom", "--members", "list", "--absent", list], b"", name);
             }

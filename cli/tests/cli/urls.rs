@@ -75,7 +75,7 @@ fn ten_skipped_lines_are_shown_and_all_are_counted() {
     let folder = folder.path();
     let long = format!("x y{}", "z".repeat(200));
     fs::write(folder.join("one"), format!("evil.example\n\n*a\n*b\n*c\n*d\u{1b}[31m\n{long}\n*f\n")).unwrap();
-    fs::write(folder.join("two"), "*g\n".repeat(1200)).unwrap();
+    fs::write(folder.join("two"), "*g\n".repeat(1200) + "evil.example\n").unwrap();
     for output in [&[][..], &["--json"], &["-o", "-"]] {
         let output = match output {
             ["-o", "-"] => run(folder, &["build", "one", "two", "--profile", "url", "-o", "-"], b""),
@@ -180,14 +180,20 @@ fn a_list_has_one_blob_however_it_is_written() {
 fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
     let folder = TempDir::new().unwrap();
     run(folder.path(), &["feed", "keygen", "-o", "key"], b"");
-    let urls = b"http://a.example/\nhttps://b.example/x\n# https://c.example/\nhttp.example\n";
+    let urls = b"http://a.example/\nhttps://b.example/x\n# https://c.example/\nhttp-example\n";
     let hash = "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8";
     let hashes = format!("{hash}:3\n{}\nx\n", hash.to_lowercase());
-    let hint_of_urls = "2 of 3 keys look like URLs: only --profile url, of `build` or `feed init`, lets readers ask \
+    let hint_of_urls = "2 of 3 keys look like URLs or hosts: only --profile url, of `build` or `feed init`, lets readers ask \
                         `hasUrl`\n";
     let hint_of_hashes = "2 of 3 keys look like SHA-1 hashes: only --profile password --sha1-hex, of `build` or \
                           `feed init`, lets readers ask `hasPassword` for their passwords\n";
     let counted = format!("{hash}:3\n{}:4\nx\n", hash.replace('5', "6"));
+    let hint_of_others = "2 of 3 keys look like NTLM hashes, or SHA-1 hashes without their first digits: no reader can \
+                          ask for their passwords\n";
+    let others = format!("{}:3\n{} : 4\nx\n", &hash[..32], &hash[5..]);
+    // A few hashes are no accident, as a few hosts may be.
+    let few = format!("{hash}:3\nevil.com\n{}", (0..7).map(|i| format!("key-{i}\n")).collect::<String>());
+    let hint_of_few = hint_of_hashes.replace("2 of 3", "1 of 9");
     for (args, list, hint) in [
         ("-o out", &urls[..], hint_of_urls),
         ("-o -", urls, hint_of_urls),
@@ -202,9 +208,17 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
         ("-o out", b"httpx\n", ""),
         ("-o out --profile password", hashes.as_bytes(), hint_of_hashes),
         ("-o out --profile password --sha1-hex", &hashes.as_bytes()[..43], ""),
-        ("-o out", hashes.as_bytes(), ""),
+        ("-o out", hashes.as_bytes(), &hint_of_hashes.replace("2 of 3", "1 of 3")),
+        ("-o out", hashes.replace(":3", "").as_bytes(), ""),
         ("-o out", counted.as_bytes(), hint_of_hashes),
         ("-o out --profile raw", counted.as_bytes(), ""),
+        ("-o out --profile url", counted.as_bytes(), hint_of_hashes),
+        ("-o out", b"evil.com\nwww.evil.co.uk\nid-4711\n", hint_of_urls),
+        ("-o out", b"||evil.com^\n0.0.0.0 evil.com\nid-4711\n", hint_of_urls),
+        ("-o out --profile raw", b"evil.com\nwww.evil.co.uk\nid-4711\n", ""),
+        ("-o out", others.as_bytes(), hint_of_others),
+        ("-o out --profile password", others.as_bytes(), hint_of_others),
+        ("-o out", few.as_bytes(), &hint_of_few),
         ("-o out --profile password --sha1-hex", &counted.as_bytes()[..43], ""),
     ] {
         let output =

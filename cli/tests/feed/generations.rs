@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::in_process::{PUBLIC_KEY, done, refused, tool, write};
-use crate::{check, feed, files, key, names, publish, read, verify, write_list};
+use crate::{check, feed, files, key, names, publish, publish_refused, read, verify, write_list};
 
 #[test]
 fn every_generation_is_exact_and_within_the_budget() {
@@ -73,7 +73,8 @@ fn the_first_generation_of_urls_that_are_not_read_as_such_says_so() {
     for (options, hint) in [
         (
             "",
-            "1 of 1 keys look like URLs: only --profile url, of `build` or `feed init`, lets readers ask `hasUrl`\n",
+            "1 of 1 keys look like URLs or hosts: only --profile url, of `build` or `feed init`, lets readers ask \
+             `hasUrl`\n",
         ),
         ("--profile url", ""),
     ] {
@@ -84,7 +85,7 @@ fn the_first_generation_of_urls_that_are_not_read_as_such_says_so() {
             warned.push(tool(&folder, "feed publish @public @list --state @state --sign @key --json").2);
         }
         assert_eq!(warned[1..], [hint, ""], "{options}");
-        assert!(warned[0].contains("the lists gave no key") && warned[0].lines().count() == 1, "{warned:?}");
+        assert!(warned[0].contains("this list gave no key") && warned[0].lines().count() == 1, "{warned:?}");
     }
 }
 
@@ -237,7 +238,8 @@ fn keys_sign() {
     }
     // A key that is no longer used, or a new one, is a reason to sign anew.
     assert_eq!(publish(&folder, 1, "--sign @other")["published"], false);
-    assert_eq!(publish(&folder, 1, "")["published"], true);
+    publish_refused(&folder, 1, "", "another key has signed the feed until now");
+    assert_eq!(publish(&folder, 1, &format!("--public-key={public}"))["published"], true);
     refused(&folder, &format!("feed verify @public --public-key={public}"), "none of these keys");
     assert_eq!(publish(&folder, 1, "--sign @other")["published"], true);
     done(&folder, &format!("feed verify @public --public-key={public}"));
@@ -250,7 +252,7 @@ fn keys_sign() {
     manifest["signatures"] = Value::Array(Vec::new());
     fs::write(&path, manifest.to_string()).unwrap();
     refused(&folder, &format!("feed verify @public --public-key={PUBLIC_KEY}"), "none of these keys");
-    publish(&folder, 2, "");
+    publish(&folder, 2, "--sign @other");
     let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     let payload = manifest["payload"].as_str().unwrap();
     let other =
@@ -297,7 +299,11 @@ fn what_does_not_go_together_is_refused() {
     refused(&folder, "feed publish @public @list --state @state --allow-suffixes", "--allow-suffixes");
     write(&folder, "list", "# nothing\n");
     write(&folder, "list", "");
-    refused(&folder, "feed publish @public @list --state @state", "--allow-empty removes every key\n");
+    refused(
+        &folder,
+        "feed publish @public @list --state @state",
+        "this list gave no key; --allow-empty says that it may be empty\n",
+    );
     assert!(!folder.path().join("public/feed.json").exists());
     done(&folder, "feed publish @public @list --state @state --allow-empty");
     refused(&folder, "feed verify @state", "feed.json");

@@ -10,6 +10,8 @@ use crate::{
 
 /// What a host sends, with status 200, while it is being repaired.
 const PAGE: &str = "<!doctype html>\n<title>Maintenance</title>\n<p>We will be back soon.</p>\n";
+/// Another host sends this.
+const EXCUSE: &str = "503 Service Unavailable\nWe will be back soon.\n";
 
 #[test]
 fn a_list_that_shrinks_is_not_published() {
@@ -17,7 +19,7 @@ fn a_list_that_shrinks_is_not_published() {
     write_list(&folder, 0..1000);
     publish(&folder, 0, "");
     let before = files(&folder);
-    write(&folder, "list", PAGE);
+    write(&folder, "list", EXCUSE);
     let said = publish_refused(&folder, 1, "", "1,000 of 1,000 keys");
     assert!(said.contains("--max-removed 100%"), "{said}");
     assert_eq!(files(&folder), before);
@@ -51,14 +53,14 @@ fn clients_keep_the_old_list_while_the_new_one_is_refused() {
     write_list(&folder, 0..1000);
     publish(&folder, 0, "");
     let before = files(&folder);
-    for (text, words) in [(PAGE, "--max-removed"), ("", "--allow-empty")] {
+    for (text, words) in [(EXCUSE, "--max-removed"), (PAGE, "HTML"), ("", "--allow-empty")] {
         write(&folder, "list", text);
         publish_refused(&folder, 83, "", words);
         assert_eq!(files(&folder), before);
     }
     // Halfway to the end it is signed anew, with the keys that it had.
     let mut last = 1;
-    for (hours, text) in [(84, PAGE), (84 + 84, ""), (84 + 84 + 84, PAGE)] {
+    for (hours, text) in [(84, PAGE), (84 + 84, ""), (84 + 84 + 84, EXCUSE)] {
         write(&folder, "list", text);
         last += 1;
         publish_refused(&folder, hours, "", &format!("signed anew as generation {last}\n"));
@@ -81,7 +83,49 @@ fn clients_keep_the_old_list_while_the_new_one_is_refused() {
     // An empty list is another matter, with an option of its own.
     write(&folder, "list", "");
     publish_refused(&folder, 255, "--max-removed 100%", "--allow-empty");
-    assert_eq!(publish(&folder, 255, "--allow-empty")["removed"], 990);
+    publish_refused(&folder, 255, "--allow-empty", "990 of 990 keys");
+    assert_eq!(publish(&folder, 255, "--allow-empty --max-removed 100%")["removed"], 990);
+}
+
+/// Beside a large list, nobody would miss the few keys of a small one.
+#[test]
+fn one_dead_list_of_several_is_not_published() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    write(&folder, "small", "a\nb\n");
+    let args = |hours, more: &str| {
+        format!("feed publish @public @list @small --state @state --sign @key {more} {}", at(hours))
+    };
+    done(&folder, &args(0, ""));
+    let before = files(&folder);
+    let small = folder.path().join("small").display().to_string();
+    for (text, words) in [
+        ("", "gave no key"),
+        ("# a\n\n", "gave no key"),
+        (PAGE, "HTML"),
+        (&format!("\u{feff}{PAGE}"), "HTML"),
+    ] {
+        write(&folder, "small", text);
+        for more in ["", "--max-removed 100%"] {
+            let (code, _, err) = tool(&folder, &args(1, more));
+            assert!(code == 2 && err.contains(&small) && err.contains(words), "{err}");
+        }
+        // The same for a list with a tag, and for one of allowed keys.
+        for option in ["--tag=small=", "--allow="] {
+            let (code, _, err) = tool(&folder, &args(1, "").replace("@small", &format!("{option}{small}")));
+            assert!(code == 2 && err.contains(&small) && err.contains(words), "{err}");
+        }
+    }
+    assert_eq!(files(&folder), before);
+    // A page is never a list, and an empty one is if that is meant.
+    assert!(tool(&folder, &args(1, "--allow-empty")).2.contains("HTML"));
+    write(&folder, "small", "# nothing of our own\n");
+    assert!(done(&folder, &args(1, "--allow-empty")).contains("2 removed"));
+    check(&read(&folder), 0..1000, 0..0, 1e-3);
+    // That is no reason to publish that all are empty.
+    write(&folder, "list", "");
+    let (code, _, err) = tool(&folder, &args(2, "--allow-empty"));
+    assert!(code == 2 && err.contains("1,000 of 1,000 keys"), "{err}");
 }
 
 #[test]

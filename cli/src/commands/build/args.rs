@@ -76,7 +76,7 @@ pub struct BuildArgs {
     /// When the list was made, such as 2026-11-21T09:00:00Z, kept in the blob
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     pub created_at: Option<SystemTime>,
-    /// Write a filter even if no line of the lists is a key; with --capacity that needs no option
+    /// Take lists in which no line is a key, and make a filter even of none; with --capacity that needs no option
     #[arg(long)]
     pub allow_empty: bool,
     /// Print the description of the blob as JSON
@@ -95,10 +95,20 @@ pub struct BuildArgs {
 }
 
 impl BuildArgs {
-    /// Refuses to make a filter of nothing, which is more often a list that failed to arrive than what is wanted.
+    /// Whether a list may have no keys.
+    fn may_be_empty(&self) -> bool {
+        self.allow_empty || self.capacity.is_some()
+    }
+
+    /// Refuses what are hardly the lists that were meant.
+    pub fn require_lists(&self, summary: &Summary) -> Result<()> {
+        summary.require_lists(self.may_be_empty())
+    }
+
+    /// Refuses to make a filter of nothing.
     pub fn require_keys(&self, keys: u64) -> Result<()> {
-        if keys == 0 && !self.allow_empty && self.capacity.is_none() {
-            bail!("the lists gave no key, so nothing was written; --allow-empty makes a filter of no keys");
+        if keys == 0 && !self.may_be_empty() {
+            bail!("no key is left, so nothing was written; --allow-empty makes a filter of no keys");
         }
         Ok(())
     }

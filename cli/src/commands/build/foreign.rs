@@ -42,6 +42,7 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
             buffer.append(&more)
         })?;
     let keys = buffer.count();
+    args.require_lists(&summary)?;
     args.require_keys(keys)?;
     args.print_hint(&summary, streams);
     let (filter, distinct) = buffer.build(format, &options, args.capacity, key_fpr)?;
@@ -52,7 +53,6 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
         read += &format!(", {} repeated", grouped(keys - distinct));
     }
     let rows: [Row; 1] = [("read", read + &summary.in_words())];
-    let fpr =
-        ("fpr", format!("{fpr} asked for, {} of a key by the fill", rate(made.filter().estimated_fpr())));
+    let fpr = ("fpr", format!("{fpr} asked for; expected: {} of a key", rate(made.filter().estimated_fpr())));
     blob::save(&made, &args.output, args.json, &rows, &[fpr], streams)
 }

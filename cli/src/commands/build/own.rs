@@ -36,22 +36,14 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     let (mut members, summary) = members(&args.lists, profile, hashing, &args.omitted, streams)?;
     let (mut tagged, summary, keys) = if args.tags.any() {
         let untagged = std::mem::take(&mut members);
-        let read = with_tags(
-            &args.tags,
-            untagged,
-            summary,
-            args.allow_empty,
-            profile,
-            hashing,
-            &args.omitted,
-            streams,
-        )?;
+        let read = with_tags(&args.tags, untagged, summary, profile, hashing, &args.omitted, streams)?;
         members = copied(read.keys.digests())?;
         (Some(read.keys), read.summary, read.lines)
     } else {
         let keys = members.len() as u64;
         (None, summary, keys)
     };
+    args.require_lists(&summary)?;
     args.require_keys(keys)?;
     args.print_hint(&summary, streams);
     let mut rows = Vec::new();
@@ -60,7 +52,9 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     if !args.allow.is_empty() {
         digests::sort(&mut members)?;
         distinct = Some(members.len() as u64);
-        let (digests, words) = allow(&args.allow, args.allow_wins, hashing, profile, &mut members, streams)?;
+        let (digests, its, words) =
+            allow(&args.allow, args.allow_wins, hashing, profile, &mut members, streams)?;
+        args.require_lists(&its)?;
         allowed = Some(digests);
         rows.push(("allowed", words));
         args.require_keys(members.len() as u64)?;
@@ -88,9 +82,7 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     rows.insert(0, ("read", read + &summary.in_words()));
     drop(members);
     let per = if profile == Profile::Url { " per URL" } else { "" };
-    let fpr = (
-        "fpr",
-        format!("{fpr} asked for{per}; by the fill {}", Rates::of(made.filter(), profile).in_words()),
-    );
+    let fpr =
+        ("fpr", format!("{fpr} asked for{per}; expected: {}", Rates::of(made.filter(), profile).in_words()));
     blob::save(&made, &args.output, args.json, &rows, &[fpr], streams)
 }

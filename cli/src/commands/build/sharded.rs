@@ -52,10 +52,9 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
 
     let (split, mut read) = Split::read(args, &sharding, streams)?;
     // Before hours of work; repeated keys are known only after it.
-    let check = |writer: &Writer, keys| match keys {
-        0 if args.allow_empty => Ok(()),
-        0 => args.require_keys(0),
-        _ => writer.check(&args.guard, keys),
+    let check = |writer: &Writer, keys| {
+        args.require_keys(keys)?;
+        writer.check(&args.guard, keys)
     };
     check(&writer, read.keys)?;
     args.print_hint(&read.summary, streams);
@@ -128,8 +127,9 @@ impl<'a> Split<'a> {
         let folder = args.output.display().to_string();
         let spill = || Spill::new(sharding, &args.output).with_context(|| folder.clone());
         let (mut members, mut allowed, mut won) = (spill()?, spill()?, spill()?);
-        let BuildArgs { lists, tags, allow_empty, omitted, .. } = args;
-        let (keys, summary) = split(lists, tags, *allow_empty, sharding, omitted, &mut members, streams)?;
+        let BuildArgs { lists, tags, omitted, .. } = args;
+        let (keys, summary) = split(lists, tags, sharding, omitted, &mut members, streams)?;
+        args.require_lists(&summary)?;
         let new = || Buffer::new(sharding);
         let push = |batch: &mut Buffer, key: &[u8]| {
             batch.push(sharding.shard_of(key), sharding.hashing().digest(key));
@@ -157,6 +157,7 @@ impl<'a> Split<'a> {
                 Ok(())
             },
         )?;
+        args.require_lists(&allowed_summary)?;
         let is_given = !args.allow.is_empty();
         let read = Read { keys, summary, allowed: is_given.then_some((entries, allowed_summary)) };
         Ok((Split { sharding, folder, members, allowed: is_given.then_some(allowed), won }, read))

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::args::number::{milliseconds, whole_milliseconds};
 use crate::args::omitted::Omitted;
 use crate::args::secret::SecretArgs;
-use crate::args::tags::TagArgs;
+use crate::args::tags::{TagArgs, WithoutArgs};
 use crate::files::read;
 use crate::lists::digests::{allow, members, with_tags};
 use crate::lists::keys::LineCounts;
@@ -22,7 +22,7 @@ use crate::publishing::guard::GuardArgs;
 use crate::publishing::manifest::File;
 use crate::publishing::trust::KeyArgs;
 use crate::streams::{Answer, Streams, unless_closed};
-use crate::text::{Row, counted, grouped, time_in_words};
+use crate::text::{Row, counted, grouped, in_words, time_in_words};
 
 /// Publish the next generation
 ///
@@ -44,9 +44,8 @@ pub struct PublishArgs {
     /// Publish a feed without a signature that had one before
     #[arg(long, conflicts_with = "sign")]
     unsigned: bool,
-    /// Publish a feed without tags that had some before
-    #[arg(long, conflicts_with = "tags")]
-    without_tags: bool,
+    #[command(flatten)]
+    without: WithoutArgs,
     /// A list of keys that must never be false positives; can be repeated. Give the same lists each time
     #[arg(long, value_name = "LIST")]
     allow: Vec<PathBuf>,
@@ -64,7 +63,7 @@ pub struct PublishArgs {
     /// The time of publication, such as 2026-11-21T09:00:00Z. It replaces the clock: all times count from it
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     created_at: Option<SystemTime>,
-    /// Publish even if no line of the lists is a key: it removes every key
+    /// Take lists in which no line is a key. If no key is left, that is a list that shrinks: see --max-removed
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]
@@ -108,28 +107,23 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     let mut publisher = Publisher::open(&args.dir, &args.state, args.secret.read()?, trust, now)?;
     publisher.require_signature(args.unsigned)?;
     if let Some(why) = publisher.strange.take() {
-        streams.warn(&format!("not believed: {why:#}"));
+        streams.warn(&format!("not believed: {}", in_words(&why)));
     }
 
-    ensure!(
-        !publisher.state.tagged || args.tags.any() || args.without_tags,
-        "the feed has tags, for which clients may ask: give each list with --tag, or --without-tags"
-    );
-    let Read { members, tagged, allowed, lines, mut rows } = args.read(&publisher, streams)?;
+    args.without.check(publisher.state.tags.iter().map(String::as_str), &args.tags)?;
+    let Read { members, tagged, allowed, objection, lines, mut rows } = args.read(&publisher, streams)?;
     let next = Next::of(&publisher, members, tagged, allowed, lines)?;
-    if let Err(refusal) = args.check(&next, &publisher) {
+    if let Err(refusal) = objection.and_then(|()| args.check(&next, &publisher)) {
         // A list that is wrong for days is no reason for clients to lose the one that they have.
-        match publisher.renew(next.into_allowed(), expires_in).with_context(|| format!("{refusal:#}"))? {
+        let words = in_words(&refusal);
+        match publisher.renew(next.into_allowed(), expires_in).with_context(|| words.clone())? {
             Renewal::None => return Err(refusal),
-            Renewal::NotYet => bail!("{refusal:#}; generation {} stays", publisher.state.generation),
+            Renewal::NotYet => bail!("{words}; generation {} stays", publisher.state.generation),
             Renewal::Signed => {
-                bail!(
-                    "{refusal:#}; the old list was signed anew as generation {}",
-                    publisher.state.generation
-                )
+                bail!("{words}; the old list was signed anew as generation {}", publisher.state.generation)
             }
             Renewal::Unknown => {
-                bail!("{refusal:#}; the state is an old copy, so no old list was signed anew")
+                bail!("{words}; the state is an old copy, so no old list was signed anew")
             }
         }
     }
@@ -167,6 +161,8 @@ struct Read {
     allowed: Vec<u64>,
     /// The members with their tags, if they have some.
     tagged: Option<Tagged>,
+    /// Why one of the lists is hardly what was meant, if so.
+    objection: Result<()>,
     /// How the members' lines were read.
     lines: LineCounts,
     /// What is to be said of the lists.
@@ -181,9 +177,7 @@ impl PublishArgs {
         sort(&mut members)?;
         let (mut tagged, summary) = if self.tags.any() {
             let untagged = std::mem::take(&mut members);
-            let empty = self.allow_empty;
-            let read =
-                with_tags(&self.tags, untagged, summary, empty, profile, hashing, &self.omitted, streams)?;
+            let read = with_tags(&self.tags, untagged, summary, profile, hashing, &self.omitted, streams)?;
             members = copied(read.keys.digests())?;
             (Some(read.keys), read.summary)
         } else {
@@ -194,27 +188,29 @@ impl PublishArgs {
             summary.print_hint(streams);
         }
         let mut rows = vec![("read", counted(members.len() as u64, "key", "keys") + &summary.in_words())];
+        let mut objection = summary.require_lists(self.allow_empty);
         let mut allowed = Vec::new();
         if !self.allow.is_empty() {
-            let words;
-            (allowed, words) = allow(&self.allow, self.allow_wins, hashing, profile, &mut members, streams)?;
+            let (its, words);
+            (allowed, its, words) =
+                allow(&self.allow, self.allow_wins, hashing, profile, &mut members, streams)?;
             sort(&mut members)?;
             sort(&mut allowed)?;
+            objection = objection.and_then(|()| its.require_lists(self.allow_empty));
             rows.push(("allowed", words));
         }
         if let Some(tagged) = &mut tagged {
             tagged.keep(&members)?;
         }
-        Ok(Read { members, tagged, allowed, lines: summary.lines(), rows })
+        Ok(Read { members, tagged, allowed, objection, lines: summary.lines(), rows })
     }
 
     /// Fails for lists that are more likely an error than what is wanted.
     fn check(&self, next: &Next, publisher: &Publisher) -> Result<()> {
-        match next.count() {
-            0 if self.allow_empty => Ok(()),
-            0 => bail!("the lists gave no key, so nothing was published; --allow-empty removes every key"),
-            _ => self.guard.check(&next.change(publisher)?),
+        if next.count() == 0 && !self.allow_empty {
+            bail!("no key is left, so nothing was published; --allow-empty publishes a feed without keys");
         }
+        self.guard.check(&next.change(publisher)?)
     }
 }
 

@@ -11,18 +11,20 @@ use serde::Serialize;
 use crate::args::number::milliseconds;
 use crate::args::secret::SecretArgs;
 use crate::publishing::feed::read_files;
-use crate::publishing::manifest::{self, FeedPayload, Head, Manifest, ManifestPayload};
+use crate::publishing::folder::Folder;
+use crate::publishing::manifest::{self, FeedPayload, Head, Manifest, ManifestPayload, ShardsPayload};
+use crate::publishing::shards::{count, size_in_words};
 use crate::publishing::trust::is_over;
 use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
 use crate::text::{Row, grouped, rate, time_in_words};
 
-/// Read a feed as a client would, and describe it
+/// Read a feed or a sharded filter as a client would, and describe it
 ///
-/// Exits with 1 if the feed has expired.
+/// Exits with 1 if it has expired.
 #[derive(clap::Args)]
 pub struct VerifyArgs {
-    /// The folder of the feed
+    /// The folder of the feed, or of the sharded filter
     dir: PathBuf,
     /// A public key that must have signed it; if repeated, one of them
     #[arg(long, value_name = "KEY", value_parser = manifest::parse_public_key, allow_hyphen_values = true)]
@@ -50,16 +52,64 @@ struct FeedInfo {
     layers: usize,
 }
 
+/// The same of a sharded filter.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShardedInfo {
+    #[serde(flatten)]
+    payload: ShardsPayload,
+    verified: Option<bool>,
+    expired: bool,
+    keyed: bool,
+}
+
 pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
-    let name = || args.dir.join(FeedPayload::FILE).display().to_string();
-    let bytes = manifest::read_bytes::<FeedPayload>(&args.dir)?
-        .context("there is no such file")
-        .with_context(name)?;
-    let manifest = Manifest::<FeedPayload>::parse(&bytes).with_context(name)?;
-    if !args.public_key.is_empty() && !args.public_key.iter().any(|key| manifest.is_signed_by(key)) {
-        bail!("{}: none of these keys has signed it", name());
+    if let Some(bytes) = manifest::read_bytes::<FeedPayload>(&args.dir)? {
+        return feed(&args, &bytes, streams);
     }
-    let payload = manifest.payload().with_context(name)?;
+    match manifest::read_bytes::<ShardsPayload>(&args.dir)? {
+        Some(bytes) => sharded(&args, &bytes, streams),
+        None => bail!("{}: there is no feed.json or shards.json here", args.dir.display()),
+    }
+}
+
+/// What a manifest says, if one of the given keys has signed it, and what to print of its signature.
+fn trusted<P: ManifestPayload>(args: &VerifyArgs, bytes: &[u8]) -> Result<(P, &'static str)> {
+    let manifest = Manifest::<P>::parse(bytes)?;
+    let signature = match (args.public_key.is_empty(), manifest.is_signed()) {
+        (false, _) if args.public_key.iter().any(|key| manifest.is_signed_by(key)) => {
+            "by one of the given keys"
+        }
+        (false, _) => bail!("none of these keys has signed it"),
+        (true, true) => "not checked: give --public-key",
+        (true, false) => "none",
+    };
+    Ok((manifest.payload()?, signature))
+}
+
+fn is_expired(head: &Head) -> Result<bool> {
+    Ok(is_over(head, milliseconds(SystemTime::now())?))
+}
+
+/// The first rows of both.
+fn rows(head: &Head, is_expired: bool, signature: &str) -> Vec<Row> {
+    let Head { feed_id, name, generation, created_at, expires, profile, count, .. } = head;
+    let expired = if is_expired { ", so it has expired" } else { "" };
+    vec![
+        ("feed", feed_id.clone()),
+        ("name", name.clone().unwrap_or("none".to_owned())),
+        ("generation", generation.to_string()),
+        ("created", time_in_words(*created_at)),
+        ("expires", time_in_words(*expires) + expired),
+        ("signature", signature.to_owned()),
+        ("profile", profile.clone()),
+        ("keys", grouped(*count)),
+    ]
+}
+
+fn feed(args: &VerifyArgs, bytes: &[u8], streams: &mut Streams) -> Result<Answer> {
+    let name = || args.dir.join(FeedPayload::FILE).display().to_string();
+    let (payload, signature) = trusted::<FeedPayload>(args, bytes).with_context(name)?;
     let secret = args.secret.read()?;
     let hashing = payload.head.hashing(secret.as_ref()).with_context(name)?;
     let blob = read_files(&args.dir, payload.files.iter(), secret.as_ref())?;
@@ -68,7 +118,7 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     ensure!(fits, "{}: its files have another profile, seed or secret", name());
     let info = FeedInfo {
         verified: (!args.public_key.is_empty()).then_some(true),
-        expired: is_over(&payload.head, milliseconds(SystemTime::now())?),
+        expired: is_expired(&payload.head)?,
         byte_length: payload.files.iter().map(|file| file.bytes).sum(),
         keyed: blob.filter().hashing().is_keyed(),
         rates: Rates::of(blob.filter(), profile),
@@ -81,28 +131,49 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         return Ok(answer);
     }
     let FeedPayload { head, files } = &info.payload;
-    let Head { feed_id, name, generation, created_at, expires, fpr, count, .. } = head;
-    let signature = match (info.verified, manifest.is_signed()) {
-        (Some(_), _) => "by one of the given keys",
-        (None, true) => "not checked: give --public-key",
-        (None, false) => "none",
-    };
-    let per = if profile == Profile::Url { "URL" } else { "key" };
-    let expired = if info.expired { ", so it has expired" } else { "" };
-    let rows: Vec<Row> = vec![
-        ("feed", feed_id.clone()),
-        ("name", name.clone().unwrap_or("none".to_owned())),
-        ("generation", generation.to_string()),
-        ("created", time_in_words(*created_at)),
-        ("expires", time_in_words(*expires) + expired),
-        ("signature", signature.to_owned()),
-        ("profile", profile.name().to_owned()),
-        ("keys", grouped(*count)),
+    let mut rows = rows(head, info.expired, signature);
+    rows.extend([
         ("files", format!("{}, of {} bytes together", files.len(), grouped(info.byte_length))),
         ("layers", info.layers.to_string()),
-        ("budget", format!("{} per {per}", rate(*fpr))),
-        ("fpr", format!("{} by the fill", info.rates.in_words())),
-    ];
+        ("budget", format!("{} per {}", rate(head.fpr), per(profile))),
+        ("fpr", format!("{} expected", info.rates.in_words())),
+    ]);
     streams.print_rows(&rows)?;
     Ok(answer)
+}
+
+fn sharded(args: &VerifyArgs, bytes: &[u8], streams: &mut Streams) -> Result<Answer> {
+    let name = || args.dir.join(ShardsPayload::FILE).display().to_string();
+    let (payload, signature) = trusted::<ShardsPayload>(args, bytes).with_context(name)?;
+    let mut folder = Folder::open(&args.dir, args.secret.read()?)?;
+    let mut keys = 0;
+    for shard in 0..payload.shards {
+        keys += u64::from(count(folder.shard(shard)?)?);
+    }
+    ensure!(keys == payload.head.count, "{}: its shards have {} keys", name(), grouped(keys));
+    let info = ShardedInfo {
+        verified: (!args.public_key.is_empty()).then_some(true),
+        expired: is_expired(&payload.head)?,
+        keyed: folder.sharding.hashing().is_keyed(),
+        payload,
+    };
+    let answer = if info.expired { Answer::No } else { Answer::Yes };
+    if args.json {
+        streams.print_json(&info)?;
+        return Ok(answer);
+    }
+    let head = &info.payload.head;
+    let mut rows = rows(head, info.expired, signature);
+    rows.extend([
+        ("shards", grouped(info.payload.shards.into())),
+        ("size", size_in_words(&info.payload)),
+        ("budget", format!("{} per {}", rate(head.fpr), per(folder.sharding.profile()))),
+    ]);
+    streams.print_rows(&rows)?;
+    Ok(answer)
+}
+
+/// What a rate is of.
+fn per(profile: Profile) -> &'static str {
+    if profile == Profile::Url { "URL" } else { "key" }
 }
