@@ -105,10 +105,12 @@ fn not_parsed(error: clap::Error) -> Result<Answer> {
     }
     // The first paragraph says what is wrong, and tips may follow; the rest is for people who look at a screen.
     let text = error.to_string();
-    let others = if text.contains("tip: a similar") { Vec::new() } else { others_with(&error) };
+    let others = others_with(&error);
     let paragraphs = text.split("\n\n").enumerate();
-    let told = paragraphs
-        .filter(|(i, paragraph)| *i == 0 || others.is_empty() && paragraph.trim_start().starts_with("tip: "));
+    let told = paragraphs.filter(|(i, paragraph)| {
+        let tip = paragraph.trim_start();
+        *i == 0 || tip.starts_with("tip: ") && (others.is_empty() || !tip.starts_with("tip: to pass"))
+    });
     let words = told.flat_map(|(_, paragraph)| paragraph.split_whitespace()).collect::<Vec<_>>();
     let words = words.join(" ").trim_start_matches("error: ").replace(" tip: ", "; ");
     if others.is_empty() {

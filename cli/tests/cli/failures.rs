@@ -74,7 +74,7 @@ fn options_that_do_not_fit_are_refused() {
         (&["verify", "f.bloom", "--members", "list", "--absent", "list", "--probes", "3"], "'--probes"),
         (
             &["verify", "f.bloom", "--members", "list", "--profile", "url"],
-            "'--profile' found; it is an option of `build`, `feed init`, `shard build`, `import`\n",
+            "'--profile' found; a similar argument exists: '--probes'; it is an option of `build`, `feed init`, `shard build`, `import`\n",
         ),
         (
             &["feed", "publish", "a", "--sha1-hex"],
