@@ -123,7 +123,7 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
   if (kind < 1 || kind === 6 || kind > 7)
     throw new FilterError(
       "unsupported_kind",
-      `the blob is of ${kind === 6 ? "other software; bloom-wasm/reader reads it" : `kind ${kind}; update bloom-wasm`}`,
+      `the blob is of kind ${kind}; ${kind === 6 ? "bloom-wasm/reader reads it" : "update bloom-wasm"}`,
     );
   const profile = u8();
   const flags = u16();
