@@ -6,7 +6,7 @@
 export const LIMITS = {
   bloom: { wasm: 138_700, javascript: 26_050 },
   reader: { wasm: 76_350, javascript: 21_850 },
-  nano: { "raw keys alone": 6_350, "everything but feeds": 16_650, openFeed: 24_650 },
+  nano: { "raw keys alone": 6_350, "everything but feeds": 16_660, openFeed: 24_660 },
   vite: {
     "bloom-wasm": 195_500,
     "bloom-wasm/reader": 109_800,
