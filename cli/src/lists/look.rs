@@ -49,7 +49,11 @@ fn is_host(line: &[u8]) -> bool {
 
 /// Whether a list begins as a page of HTML or XML does, such as those by which hosts excuse themselves.
 pub fn is_page(beginning: &[u8]) -> bool {
-    let text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning).trim_ascii_start();
+    let mut text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning).trim_ascii_start();
+    while let Some(comment) = text.strip_prefix(b"<!--") {
+        let Some(end) = comment.windows(3).position(|end| end == b"-->") else { return false };
+        text = comment[end + 3..].trim_ascii_start();
+    }
     let begins =
         |start: &str| text.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start.as_bytes()));
     ["<!doctype html", "<html", "<?xml "].into_iter().any(begins)
@@ -105,11 +109,22 @@ mod tests {
             "<!DOCTYPE html>\n",
             "\u{feff}\r\n <!doctype HTML><p>",
             "<html lang=en>",
+            "<!-- one --> <!---->\n<html>",
             "<?xml version=\"1.0\"?><Error>",
         ] {
             assert!(is_page(page.as_bytes()), "{page}");
         }
-        for list in ["", "<", "<htm", "||evil.example^\n<html>", "# <html>\n", "! Title\n", "<b>key</b>\n"] {
+        for list in [
+            "",
+            "<",
+            "<htm",
+            "||evil.example^\n<html>",
+            "# <html>\n",
+            "! Title\n",
+            "<b>key</b>\n",
+            "<!-- <html>",
+            "<!-- one -->key",
+        ] {
             assert!(!is_page(list.as_bytes()), "{list}");
         }
     }
