@@ -53,7 +53,7 @@ pub struct DiffArgs {
     /// Leave out keys that are in both lists, as in the base
     #[arg(long, requires = "allow")]
     allow_wins: bool,
-    /// Take lists in which no line is a key. If no key is left, that is a list that shrinks: see --max-removed
+    /// Take empty lists, and those of comments alone. If no key is left, that is a list that shrinks: see --max-removed
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]
@@ -101,14 +101,14 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
 
     let mut child = parent.try_clone()?;
     let (mut live, summary) = members(from_ref(&args.new), profile, hashing, &args.omitted, streams)?;
-    summary.require_lists(args.allow_empty)?;
+    summary.require_lists(|skipped| args.allow_empty && skipped == 0)?;
     sort(&mut live)?;
     let mut rows = vec![("read", counted(live.len() as u64, "key", "keys") + &summary.in_words())];
     let mut allowed = Vec::new();
     if !args.allow.is_empty() {
         let (its, words);
         (allowed, its, words) = allow(&args.allow, args.allow_wins, hashing, profile, &mut live, streams)?;
-        its.require_lists(args.allow_empty)?;
+        its.require_lists(|skipped| args.allow_empty && skipped == 0)?;
         rows.push(("allowed", words));
     }
     if live.is_empty() && !args.allow_empty {

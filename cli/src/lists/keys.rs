@@ -62,9 +62,10 @@ pub struct Summary {
     comments: u64,
     not_utf8: u64,
     lines: LineCounts,
-    /// The lists that begin as a page of HTML or XML does, and those that gave no key.
+    /// The lists that begin as a page of HTML or XML does.
     pages: Vec<String>,
-    without_keys: Vec<String>,
+    /// The lists that gave no key, and how many of their lines were skipped.
+    without_keys: Vec<(String, u64)>,
     /// The lines that look like what they aren't read as.
     urls: u64,
     hashes: u64,
@@ -154,14 +155,20 @@ impl Summary {
     }
 
     /// Fails if one of the lists is more likely a download that failed than a list: an error page, or nothing at all.
-    pub fn require_lists(&self, allow_empty: bool) -> Result<()> {
+    /// `may_be_empty` says whether a list may have no key, by the number of its lines that were skipped.
+    pub fn require_lists(&self, may_be_empty: impl Fn(u64) -> bool) -> Result<()> {
         if let Some(list) = self.pages.first() {
             bail!("{list}: this is a page of HTML or XML, not a list");
         }
-        if let Some(list) = self.without_keys.first().filter(|_| !allow_empty) {
-            bail!("{list}: this list gave no key; --allow-empty says that it may be empty");
+        match self.without_keys.iter().find(|(_, skipped)| !may_be_empty(*skipped)) {
+            None => Ok(()),
+            Some((list, 0)) => {
+                bail!("{list}: this list gave no key; --allow-empty says that it may be empty")
+            }
+            Some((list, _)) => bail!(
+                "{list}: this list gave no key, since its lines were skipped; is it an error page, or of another profile?"
+            ),
         }
-        Ok(())
     }
 
     /// Says it on standard error if many keys look like what they aren't read as.
@@ -207,7 +214,7 @@ pub fn for_each<T: Send>(
 ) -> Result<Summary> {
     let rules = list::Rules { profile, min_length: omitted.min_length, min_count: omitted.min_count };
     let mut summary = Summary::default();
-    let mut keys = vec![0; paths.len()];
+    let mut counts = vec![LineCounts::default(); paths.len()];
     let collect = |chunk: &lines::Chunk| {
         let (mut taken, mut summary) = (new(), Summary::default());
         if chunk.beginning().is_some_and(is_page) {
@@ -249,12 +256,13 @@ pub fn for_each<T: Send>(
         Ok((chunk.list, taken, summary))
     };
     lines::for_each_chunk(paths, streams.input, collect, |(list, taken, more)| {
-        keys[list] += more.lines.keys;
+        counts[list].keys += more.lines.keys;
+        counts[list].skipped += more.lines.skipped;
         summary.merge(more);
         merge(taken)
     })?;
-    let without_keys = paths.iter().zip(keys).filter(|(_, keys)| *keys == 0);
-    summary.without_keys = without_keys.map(|(path, _)| name(path)).collect();
+    let without_keys = paths.iter().zip(counts).filter(|(_, counts)| counts.keys == 0);
+    summary.without_keys = without_keys.map(|(path, counts)| (name(path), counts.skipped)).collect();
     summary.notices.print(streams);
     Ok(summary)
 }

@@ -63,7 +63,7 @@ impl GuardArgs {
     /// Fails for a list that loses too much.
     pub fn check(&self, change: &Change) -> Result<()> {
         match change.objection(self.max_removed.unwrap_or(MAX_REMOVED)) {
-            Some(words) => bail!("{words}; if the list is right, say so by --max-removed 100%"),
+            Some(words) => bail!("{words}; if the list is right, give --max-removed 100% for this run"),
             None => Ok(()),
         }
     }

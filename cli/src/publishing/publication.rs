@@ -91,8 +91,8 @@ impl<P: ManifestPayload> Publication<P> {
         }
         ensure!(
             !self.signs() || newest.is_none_or(|(_, newest)| self.trust.knows_all_signers(&newest)),
-            "another key has signed the {what} until now, and clients may know only that one; give both with --sign, \
-             or the other's public key with --public-key if it is lost, or no client needs it any more"
+            "another key has signed the {what} until now, and clients may know only that one: sign with both; if \
+             the other is lost, or no client needs it any more, give its public key with --public-key"
         );
         Ok(())
     }

@@ -122,6 +122,21 @@ fn one_dead_list_of_several_is_not_published() {
     write(&folder, "small", "# nothing of our own\n");
     assert!(done(&folder, &args(1, "--allow-empty")).contains("2 removed"));
     check(&read(&folder), 0..1000, 0..0, 1e-3);
+    // But not one that can't be read.
+    let folder_of_urls = feed("--profile url");
+    write(&folder_of_urls, "list", "a.example\n");
+    for text in
+        ["Bad Gateway\n", "error code: 1020\n", "{\"error\":\"not found\"}\n", "# all\n404: Not Found\n"]
+    {
+        write(&folder_of_urls, "small", text);
+        for more in ["", "--allow-empty"] {
+            let (code, _, err) = tool(&folder_of_urls, &args(0, more));
+            assert!(
+                code == 2 && err.contains("small: this list gave no key, since its lines were skipped"),
+                "{err}"
+            );
+        }
+    }
     // That is no reason to publish that all are empty.
     write(&folder, "list", "");
     let (code, _, err) = tool(&folder, &args(2, "--allow-empty"));

@@ -102,7 +102,7 @@ impl BuildArgs {
 
     /// Refuses what are hardly the lists that were meant.
     pub fn require_lists(&self, summary: &Summary) -> Result<()> {
-        summary.require_lists(self.may_be_empty())
+        summary.require_lists(|_| self.may_be_empty())
     }
 
     /// Refuses to make a filter of nothing.

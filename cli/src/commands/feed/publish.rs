@@ -63,7 +63,7 @@ pub struct PublishArgs {
     /// The time of publication, such as 2026-11-21T09:00:00Z. It replaces the clock: all times count from it
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     created_at: Option<SystemTime>,
-    /// Take lists in which no line is a key. If no key is left, that is a list that shrinks: see --max-removed
+    /// Take empty lists, and those of comments alone. If no key is left, that is a list that shrinks: see --max-removed
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]
@@ -188,7 +188,9 @@ impl PublishArgs {
             summary.print_hint(streams);
         }
         let mut rows = vec![("read", counted(members.len() as u64, "key", "keys") + &summary.in_words())];
-        let mut objection = summary.require_lists(self.allow_empty);
+        // A list that may be empty has no lines that can't be read.
+        let may_be_empty = |skipped| self.allow_empty && skipped == 0;
+        let mut objection = summary.require_lists(may_be_empty);
         let mut allowed = Vec::new();
         if !self.allow.is_empty() {
             let (its, words);
@@ -196,7 +198,7 @@ impl PublishArgs {
                 allow(&self.allow, self.allow_wins, hashing, profile, &mut members, streams)?;
             sort(&mut members)?;
             sort(&mut allowed)?;
-            objection = objection.and_then(|()| its.require_lists(self.allow_empty));
+            objection = objection.and_then(|()| its.require_lists(may_be_empty));
             rows.push(("allowed", words));
         }
         if let Some(tagged) = &mut tagged {
