@@ -11,7 +11,7 @@ use bloom_wasm::keys::{Input, Skip, list};
 use serde::{Deserialize, Serialize};
 
 use super::lines::{self, Place};
-use super::look::{Look, is_page};
+use super::look::{Hash, is_page, is_url};
 use crate::args::omitted::Omitted;
 use crate::files::read::name;
 use crate::streams::Streams;
@@ -155,12 +155,12 @@ impl Summary {
     }
 
     /// Fails if one of the lists is more likely a download that failed than a list: an error page, or nothing at all.
-    /// `may_be_empty` says whether a list may have no key, by the number of its lines that were skipped.
-    pub fn require_lists(&self, may_be_empty: impl Fn(u64) -> bool) -> Result<()> {
+    /// `allow_empty` takes lists without lines, and none whose lines were skipped.
+    pub fn require_lists(&self, allow_empty: bool) -> Result<()> {
         if let Some(list) = self.pages.first() {
             bail!("{list}: this is a page of HTML or XML, not a list");
         }
-        match self.without_keys.iter().find(|(_, skipped)| !may_be_empty(*skipped)) {
+        match self.without_keys.iter().find(|(_, skipped)| !allow_empty || *skipped > 0) {
             None => Ok(()),
             Some((list, 0)) => {
                 bail!("{list}: this list gave no key; --allow-empty says that it may be empty")
@@ -230,11 +230,11 @@ pub fn for_each<T: Send>(
                 summary.comments += 1;
                 return Ok(());
             }
-            match Look::of(line, kept) {
-                Some(Look::Url) => summary.urls += u64::from(profile == Profile::Raw),
-                Some(Look::Sha1) => summary.hashes += u64::from(!profile.password().1),
-                Some(Look::OtherHash) => summary.other_hashes += 1,
-                None => {}
+            let hash = if profile.password().1 { None } else { Hash::of(line, kept) };
+            match hash {
+                Some(Hash::Sha1) => summary.hashes += 1,
+                Some(Hash::Other) => summary.other_hashes += 1,
+                None => summary.urls += u64::from(profile == Profile::Raw && is_url(line)),
             }
             rules.read_line(&Native, line, &mut |input| {
                 comment = false;

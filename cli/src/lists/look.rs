@@ -1,27 +1,21 @@
 //! What lines look like, whatever they are read as: for hints about a profile that doesn't fit.
 
-/// What a line looks like.
+/// What a hash of a password looks like.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Look {
-    /// A URL, a host, or a line of a hosts file or an adblock list.
-    Url,
-    /// A SHA-1 hash in hexadecimal digits.
+pub enum Hash {
+    /// SHA-1 in hexadecimal digits.
     Sha1,
-    /// An NTLM hash, or a SHA-1 hash without its first five digits, as the range API of Have I Been Pwned has them.
-    OtherHash,
+    /// NTLM, or SHA-1 without its first five digits, as the range API of Have I Been Pwned has it.
+    Other,
 }
 
-impl Look {
+impl Hash {
     /// What a line looks like. `alone` says that a hash counts as one even without a count after it.
-    pub fn of(line: &[u8], alone: bool) -> Option<Look> {
-        let begins = |starts: &[&str]| starts.iter().any(|start| line.starts_with(start.as_bytes()));
-        if begins(&["http://", "https://", "||", "0.0.0.0 ", "127.0.0.1 "]) || is_host(line) {
-            return Some(Look::Url);
-        }
+    pub fn of(line: &[u8], alone: bool) -> Option<Hash> {
         let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-        let look = match digits {
-            40 => Look::Sha1,
-            32 | 35 => Look::OtherHash,
+        let hash = match digits {
+            40 => Hash::Sha1,
+            32 | 35 => Hash::Other,
             _ => return None,
         };
         let rest = line[digits..].trim_ascii_start();
@@ -31,8 +25,14 @@ impl Look {
             Some((b':', count)) => is_count(count.trim_ascii()),
             Some(_) => false,
         };
-        is_hash.then_some(look)
+        is_hash.then_some(hash)
     }
+}
+
+/// Whether a line looks like a URL, a host, or a line of a hosts file or an adblock list.
+pub fn is_url(line: &[u8]) -> bool {
+    let starts = ["http://", "https://", "||", "0.0.0.0 ", "127.0.0.1 "];
+    starts.iter().any(|start| line.starts_with(start.as_bytes())) || is_host(line)
 }
 
 /// Whether a line is a host below a public suffix, or below the one that is reserved for examples (RFC 2606).
@@ -77,27 +77,28 @@ mod tests {
             "0.0.0.0 evil.com",
             "127.0.0.1 evil.com",
         ] {
-            assert_eq!(Look::of(line.as_bytes(), false), Some(Look::Url), "{line}");
+            assert!(is_url(line.as_bytes()), "{line}");
         }
         for line in
             ["id-4711", "1.2.3.4", "co.uk", "a.b c", "3.14159", "a.b@c.com", "", ".", "..com", "münchen.de"]
         {
-            assert_eq!(Look::of(line.as_bytes(), true), None, "{line}");
+            assert!(!is_url(line.as_bytes()), "{line}");
+            assert_eq!(Hash::of(line.as_bytes(), true), None, "{line}");
         }
-        for (hash, look) in [(sha1, Look::Sha1), (ntlm, Look::OtherHash), (suffix, Look::OtherHash)] {
+        for (hash, look) in [(sha1, Hash::Sha1), (ntlm, Hash::Other), (suffix, Hash::Other)] {
             let lower = hash.to_lowercase();
             for hash in [hash, &lower] {
-                assert_eq!(Look::of(hash.as_bytes(), true), Some(look));
-                assert_eq!(Look::of(hash.as_bytes(), false), None, "ids are often such");
+                assert_eq!(Hash::of(hash.as_bytes(), true), Some(look));
+                assert_eq!(Hash::of(hash.as_bytes(), false), None, "ids are often such");
                 for count in [":3", ":10434004", " : 3", ":3 "] {
                     assert_eq!(
-                        Look::of(format!("{hash}{count}").as_bytes(), false),
+                        Hash::of(format!("{hash}{count}").as_bytes(), false),
                         Some(look),
                         "{hash}{count}"
                     );
                 }
                 for more in [":", ":x", ":3x", "3", " 3", "g", "::3"] {
-                    assert_eq!(Look::of(format!("{hash}{more}").as_bytes(), true), None, "{hash}{more}");
+                    assert_eq!(Hash::of(format!("{hash}{more}").as_bytes(), true), None, "{hash}{more}");
                 }
             }
         }

@@ -83,8 +83,8 @@ fn a_line_that_is_too_long_is_skipped() {
         assert!(blob == last && said.contains("1 skipped"), "{said}");
     }
     // The numbers of the lines after several of them.
-    let text = format!("{key}x\n{key}x\n{key}{key}\nevil[.]com\n");
-    let (_, _, warned) = build(folder, &["--profile", "url", "--allow-empty"], text.as_bytes());
+    let text = format!("{key}x\n{key}x\n{key}{key}\nevil[.]com\nevil.com\n");
+    let (_, _, warned) = build(folder, &["--profile", "url"], text.as_bytes());
     assert!(warned.lines().last().unwrap().starts_with("standard input:4: skipped, not a URL"), "{warned}");
 }
 

@@ -76,7 +76,7 @@ pub struct BuildArgs {
     /// When the list was made, such as 2026-11-21T09:00:00Z, kept in the blob
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     pub created_at: Option<SystemTime>,
-    /// Take lists in which no line is a key, and make a filter even of none; with --capacity that needs no option
+    /// Take empty lists, and those of comments alone, and make a filter of no keys; with --capacity that needs no option
     #[arg(long)]
     pub allow_empty: bool,
     /// Print the description of the blob as JSON
@@ -102,7 +102,7 @@ impl BuildArgs {
 
     /// Refuses what are hardly the lists that were meant.
     pub fn require_lists(&self, summary: &Summary) -> Result<()> {
-        summary.require_lists(|_| self.may_be_empty())
+        summary.require_lists(self.may_be_empty())
     }
 
     /// Refuses to make a filter of nothing.

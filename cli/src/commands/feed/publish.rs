@@ -188,9 +188,7 @@ impl PublishArgs {
             summary.print_hint(streams);
         }
         let mut rows = vec![("read", counted(members.len() as u64, "key", "keys") + &summary.in_words())];
-        // A list that may be empty has no lines that can't be read.
-        let may_be_empty = |skipped| self.allow_empty && skipped == 0;
-        let mut objection = summary.require_lists(may_be_empty);
+        let mut objection = summary.require_lists(self.allow_empty);
         let mut allowed = Vec::new();
         if !self.allow.is_empty() {
             let (its, words);
@@ -198,7 +196,7 @@ impl PublishArgs {
                 allow(&self.allow, self.allow_wins, hashing, profile, &mut members, streams)?;
             sort(&mut members)?;
             sort(&mut allowed)?;
-            objection = objection.and_then(|()| its.require_lists(may_be_empty));
+            objection = objection.and_then(|()| its.require_lists(self.allow_empty));
             rows.push(("allowed", words));
         }
         if let Some(tagged) = &mut tagged {
