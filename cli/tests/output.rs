@@ -513,7 +513,8 @@ fn a_pipe_in_the_place_of_a_file_holds_nothing_up() {
         assert_eq!(ends(folder, "check shards 1"), 2);
         assert_eq!(ends(folder, build), 2);
         fs::remove_file(folder.join("shards/shards.json")).unwrap();
-        assert_eq!(ends(folder, build), 0);
+        assert_eq!(ends(folder, build), 2);
+        assert_eq!(ends(folder, &format!("{build} --first")), 0);
         assert_eq!(ends(folder, "check shards 1"), 0);
     });
 }

@@ -284,6 +284,11 @@ fn a_folder_with_tags() {
     // And a page and the manifest, in place of the old one.
     assert_eq!(files().len(), before.len() + changed.len() + 1);
 
+    // The keys of a tag are guarded by themselves, however many others there are.
+    write(&folder, "malware", "key-1\n");
+    let few = format!("build @rest{new}{malware}{phishing} --seed 7 --fpr 0.01 --shards 128 -o @folder");
+    refused(&folder, &few, "--tag malware: 999 of 1,000 keys would be removed");
+
     // Tags aren't dropped by mistake.
     let rest = "--seed 7 --fpr 0.01 --shards 128 -o @folder --max-removed 100%";
     let names = payload(&dir.join("shards.json"))["tags"].as_array().unwrap().clone();
@@ -413,13 +418,21 @@ fn a_feed_with_tags() {
     let one =
         format!("feed publish @feed --state @state --tag {}={list} --tag {}={list}", NAMES[0], NAMES[2]);
     refused(&folder, &one, &format!("there was a tag {}", NAMES[1]));
-    done(&folder, &format!("{one} --without-tag {}", NAMES[1]));
+    // The list of all keys takes the place of the one of those without a tag.
+    let one_less = format!("{one} --without-tag {}", NAMES[1]);
+    refused(&folder, &one_less, "rest: this list was given until now, and is missing");
+    done(&folder, &format!("{one_less} --max-removed 100%"));
     done(&folder, &one);
     let out = done(&folder, &without(&NAMES));
     assert!(out.contains("the lists have no tags any more"), "{out}");
     assert_eq!(done(&folder, "feed publish @feed @list --state @state").matches("unchanged").count(), 1);
-    let (_, out, _) = publish(&folder, &map, "");
+    // It is split again.
+    let (code, _, err) = publish(&folder, &map, "");
+    assert!(code == 2 && err.contains("rest: ") && err.contains("--max-removed"), "{err}");
+    let (_, out, _) = publish(&folder, &map, " --max-removed 100%");
     assert!(out.contains("\"kind\": \"base\""), "{out}");
+    let verified = done(&folder, "feed verify @feed");
+    assert!(verified.contains("tags        phishing "), "{verified}");
     fs::write(folder.path().join("blob"), client(&folder)).unwrap();
     require_exact(&folder, "@blob", &map);
 }

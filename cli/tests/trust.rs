@@ -727,7 +727,7 @@ fn no_link_of_a_folder_of_shards_is_followed() {
             assert!(code == 2 && err.contains("shards.json") && err.lines().count() == 1, "{what}: {err}");
             fs::remove_file(folder.path().join("public/shards.json")).unwrap();
         }
-        done(&folder, BUILD);
+        done(&folder, &format!("{BUILD} --first"));
         only_replaced(&folder, mode);
         done(&folder, "check @public key-1.test");
     }
@@ -764,7 +764,7 @@ fn a_folder_in_the_place_of_a_file_is_told() {
     fs::create_dir(&manifest).unwrap();
     refused_at(&folder, BUILD, "shards.json: is a directory");
     fs::remove_dir(&manifest).unwrap();
-    done(&folder, BUILD);
+    done(&folder, &format!("{BUILD} --first"));
 }
 
 fn refused_at(folder: &TempDir, args: &str, words: &str) {

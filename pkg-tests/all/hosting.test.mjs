@@ -72,12 +72,15 @@ function program(name, source) {
 }
 
 program("npx", `[ "$1 $2" = "--yes bloom-wasm@${version}" ] && shift 2 && exec "${tool}" "$@"`);
-// curl ... --output FILE --url URL
+// curl ... --output FILE --url URL. It prints the status, as it is asked to, and a host may be down.
 const web = at("web");
 program(
   "curl",
   `while [ "$1" != --output ]; do shift; done
-[ "$3" = --url ] && { cp "${web}/\${4#https://}" "$2" || exit 22; }`,
+[ "$3" = --url ] || exit 2
+[ ! -e "${web}/down" ] || { printf 503; exit 22; }
+cp "${web}/\${4#https://}" "$2" || { printf 404; exit 22; }
+printf 200`,
 );
 execFileSync(tool, ["feed", "keygen", "-o", at("feed.key")]);
 const FEED_KEY = readFileSync(at("feed.key"), "utf8").trim();
@@ -152,6 +155,15 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   writeFileSync(at("output"), "");
   assert.throws(() => publish(["one.example"]), { status: 2, stderr: /--max-removed/ });
   assert.equal(readFileSync(at("output"), "utf8"), "whole=true\n");
+  // So does one that can't be fetched. It is named by its URL, and the tool names its file.
+  writeFileSync(at("output"), "");
+  rmSync(list);
+  assert.throws(() => act({ ...step.with }, { FEED_KEY }), {
+    status: 2,
+    stdout: /::error::https:\/\/lists\.example\/malicious\.txt can't be fetched/,
+    stderr: /list-lists\.example-[0-9a-f]{16}.*; generation 4 stays/,
+  });
+  assert.equal(readFileSync(at("output"), "utf8"), "whole=true\n");
   // But not if the files of the manifest aren't there.
   lose();
   writeFileSync(at("output"), "");
@@ -194,6 +206,11 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   assert.throws(() => publish(many), {
     stdout: /feed\.json can't be fetched; if nothing was published yet, give first/,
   });
+  // A host that is down doesn't say that nothing is there.
+  writeFileSync(join(web, "down"), "");
+  writeFileSync(at("output"), "");
+  assert.throws(() => publish(many, "true"), { stdout: /first is true, and the host of the url doesn't say/ });
+  rmSync(join(web, "down"));
   // A first run whose folder was never deployed left its state: the same feed goes on.
   publish(many, "true");
   const { feedId: same } = await openFeed(pathToFileURL(join(live, "feed.json")), { publicKey, cache: null }).then(
@@ -245,41 +262,44 @@ test("lists in the repository, and no input that becomes a command", async () =>
   assert.ok(!existsSync(at("pwned")));
 });
 
-test("a list is what one URL answers, by the real curl, and no page of an error", async () => {
-  const PAGES = {
-    "/page": "<!doctype html><title>Gone</title>",
-    "/late": "\ufeff\r\n\r\n <HTML lang=en>",
-    "/saved": '<?xml version="1.0"?>\n<!-- saved\n from -->\n<!DOCTYPE html>',
-    "/passwords": "123456\n<html>\n <!doctype html>\n",
-    "/adblock": "! <!doctype html> is no rule\nevil.example##<html\n",
-  };
+test("a list is what one URL answers, by the real curl", async () => {
   const server = createServer(({ url }, response) => {
     if (url === "/moved") response.writeHead(302, { location: "/list" });
-    response.end(PAGES[url] ?? url);
+    if (url === "/gone") response.writeHead(410);
+    if (url === "/short") response.writeHead(200, { "content-length": 100 });
+    response.end(url, () => url === "/short" && response.destroy());
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const functions = [/^fetch\(\) \{[\s\S]*?^\}$/m, /^fail\(\) .*$/m, /^fetch_list\(\) \{[\s\S]*?^\}$/m];
+  const functions = [/^fetch\(\) \{[\s\S]*?^\}$/m, /^file_of\(\) \{[\s\S]*?^\}$/m, /^fetch_list\(\) \{[\s\S]*?^\}$/m];
   const all = functions.map((of) => of.exec(making.run)[0]).join("\n");
   const list = at("fetched");
-  const get = (path) =>
+  const sh = (command, path) =>
     promisify(execFile)("bash", [
       "-c",
-      `${all}\nfetch_list "$0" "$1"`,
+      `RUNNER_TEMP=/temporary\n${all}\n${command}`,
       list,
-      `http://127.0.0.1:${server.address().port}${path}`,
+      path.includes("://") ? path : `http://127.0.0.1:${server.address().port}${path}`,
     ]);
+  const get = (path) => sh('fetch_list "$0" "$1"', path);
   try {
     for (const path of ["/list", "/{one,two}.txt", "/part[1-3].txt", "/list?of={me}&x[]=1"]) {
-      await get(path);
+      assert.equal((await get(path)).stdout, "");
       assert.equal(readFileSync(list, "utf8"), path);
     }
-    await assert.rejects(get("/moved"), { stderr: /[Pp]rotocol .*http/ });
-    for (const path of ["/page", "/late", "/saved"])
-      await assert.rejects(get(path), { code: 2, stdout: /::error::http.*(page|late|saved) is an HTML page/ });
-    for (const path of ["/adblock", "/passwords"]) {
-      await get(path);
-      assert.equal(readFileSync(list, "utf8"), PAGES[path]);
+    // What doesn't arrive as a whole has no file.
+    for (const path of ["/moved", "/gone", "/short"]) {
+      await get("/list");
+      const { stdout } = await get(path);
+      assert.match(stdout, new RegExp(`^::error::http://127.*${path} can't be fetched`));
+      assert.ok(!existsSync(list), path);
     }
+    await assert.rejects(sh('fetch "$0" "$1"', "/gone"), { code: 22, stdout: "410" });
+    // What may be secret stays out of the name, and another URL has another name.
+    const file = async (url) => (await sh('file_of "$1"', url)).stdout.trim();
+    const urls = ["https://me:word@lists.example:8443/key/a?token=1", "https://lists.example/", "http://lists.example"];
+    const names = await Promise.all([...urls, ...urls].map(file));
+    assert.equal(new Set(names).size, 3);
+    for (const name of names) assert.match(name, /^\/temporary\/list-lists\.example(_8443)?-[0-9a-f]{16}$/);
   } finally {
     server.close();
   }

@@ -57,7 +57,7 @@ impl TagArgs {
     }
 
     /// Whether there is a list for a tag.
-    fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.tags.iter().any(|tag| tag.name == name)
     }
 
@@ -80,14 +80,17 @@ impl WithoutArgs {
         !self.without_tag.is_empty()
     }
 
+    /// Whether this tag is given up.
+    pub fn gives_up(&self, name: &str) -> bool {
+        self.without_tag.iter().any(|tag| tag == name)
+    }
+
     /// Fails if one of the tags that were there before is neither there now nor given up.
     pub fn check<'a>(&self, mut before: impl Iterator<Item = &'a str>, now: &TagArgs) -> Result<()> {
         if let Some(name) = self.without_tag.iter().find(|name| now.has(name)) {
             bail!("--tag and --without-tag name the same tag, {name}");
         }
-        if let Some(name) =
-            before.find(|name| !now.has(name) && !self.without_tag.iter().any(|tag| tag == name))
-        {
+        if let Some(name) = before.find(|name| !now.has(name) && !self.gives_up(name)) {
             bail!(
                 "there was a tag {name}, which clients may ask for: give its list with --tag {name}=LIST, or give it up \
                  with --without-tag {name}"

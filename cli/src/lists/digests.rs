@@ -77,8 +77,9 @@ fn each_tag(
     tags.names(std::iter::empty())?;
     let (mut lines, mut summary) = (0, Summary::default());
     for tag in &tags.tags {
-        let (more, its) = read(tag)?;
+        let (more, mut its) = read(tag)?;
         lines += more;
+        its.set_tag(&tag.name);
         summary.merge(its);
     }
     Ok((lines, summary))

@@ -50,6 +50,18 @@ pub struct LineCounts {
     pub skipped: u64,
 }
 
+/// One of the lists of a run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct List {
+    /// What people call it: its file, as it was given.
+    pub name: String,
+    /// The name of its tag, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    #[serde(flatten)]
+    pub lines: LineCounts,
+}
+
 impl LineCounts {
     pub fn skipped_share(self) -> f64 {
         self.skipped as f64 / (self.keys + self.skipped).max(1) as f64
@@ -62,10 +74,10 @@ pub struct Summary {
     comments: u64,
     not_utf8: u64,
     lines: LineCounts,
+    /// The same for each list.
+    lists: Vec<List>,
     /// The lists that begin as a page of HTML or XML does.
     pages: Vec<String>,
-    /// The lists that gave no key, and how many of their lines were skipped.
-    without_keys: Vec<(String, u64)>,
     /// The lines that look like what they aren't read as.
     urls: u64,
     hashes: u64,
@@ -119,7 +131,7 @@ impl Summary {
         self.comments += later.comments;
         self.not_utf8 += later.not_utf8;
         self.pages.extend(later.pages);
-        self.without_keys.extend(later.without_keys);
+        self.lists.extend(later.lists);
         self.urls += later.urls;
         self.hashes += later.hashes;
         self.other_hashes += later.other_hashes;
@@ -137,6 +149,16 @@ impl Summary {
     /// How many entries gave keys, and how many none.
     pub fn lines(&self) -> LineCounts {
         self.lines
+    }
+
+    /// How each list was read.
+    pub fn into_lists(self) -> Vec<List> {
+        self.lists
+    }
+
+    /// Says that its lists are those of a tag.
+    pub(super) fn set_tag(&mut self, tag: &str) {
+        self.lists.iter_mut().for_each(|list| list.tag = Some(tag.to_owned()));
     }
 
     /// A summary in words, each part after a comma.
@@ -160,15 +182,19 @@ impl Summary {
         if let Some(list) = self.pages.first() {
             bail!("{list}: this is a page of HTML or XML, not a list");
         }
-        match self.without_keys.iter().find(|(_, skipped)| !allow_empty || *skipped > 0) {
-            None => Ok(()),
-            Some((list, 0)) => {
-                bail!("{list}: this list gave no key; --allow-empty says that it may be empty")
+        for List { name, lines: LineCounts { keys, skipped }, .. } in &self.lists {
+            match (keys, skipped) {
+                (0, 0) if !allow_empty => {
+                    bail!("{name}: this list gave no key; --allow-empty says that it may be empty")
+                }
+                (0, 1..) => bail!(
+                    "{name}: this list gave no key, since its lines were skipped; is it an error page, or of another \
+                     profile?"
+                ),
+                _ => {}
             }
-            Some((list, _)) => bail!(
-                "{list}: this list gave no key, since its lines were skipped; is it an error page, or of another profile?"
-            ),
         }
+        Ok(())
     }
 
     /// Says it on standard error if many keys look like what they aren't read as.
@@ -261,8 +287,8 @@ pub fn for_each<T: Send>(
         summary.merge(more);
         merge(taken)
     })?;
-    let without_keys = paths.iter().zip(counts).filter(|(_, counts)| counts.keys == 0);
-    summary.without_keys = without_keys.map(|(path, counts)| (name(path), counts.skipped)).collect();
+    let lists = paths.iter().zip(counts).map(|(path, lines)| List { name: name(path), tag: None, lines });
+    summary.lists = lists.collect();
     summary.notices.print(streams);
     Ok(summary)
 }

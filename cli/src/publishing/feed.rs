@@ -4,16 +4,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use super::guard::Change;
 use super::manifest::{FeedPayload, File, FileKind, Head};
 use super::publication::Publication;
-use super::state::{DigestFile, Folder, Published, State, Unlisted};
+use super::state::{DigestFile, Folder, Lists, Published, State, Unlisted};
 use super::trust::{self, Trust};
 use crate::files::blob::decode;
 use crate::files::{read, write};
-use crate::lists::keys::LineCounts;
 use crate::streams::Streams;
 use crate::text::in_words;
 use bloom_wasm::digests::{sort, strangers};
@@ -86,8 +85,8 @@ impl Publisher {
     }
 
     /// Signs the list of the last generation anew if that is about to expire, since the next list was refused. If its
-    /// files are missing or damaged, they are made anew. `allowed` is sorted.
-    pub fn renew(&mut self, allowed: Vec<u64>, expires_in: u64) -> Result<Renewal> {
+    /// files are missing or damaged, they are made anew. `allowed` is sorted; it is none if its lists can't be read.
+    pub fn renew(&mut self, allowed: Option<Vec<u64>>, expires_in: u64) -> Result<Renewal> {
         // If the state is an old copy, its list may be older than the one that clients have.
         let files = self.state.files.iter().map(|file| &file.file);
         let is_old = self
@@ -98,28 +97,27 @@ impl Publisher {
             return Ok(Renewal::Unknown);
         }
         let Some(members) = &self.state.members else { return Ok(Renewal::None) };
-        let lines = self.state.lines;
-        let is_signed_anew = match (self.folder.read(members), self.damage()) {
-            (Ok(_), Some(damage)) if self.state.is_tagged() => {
-                bail!("the old list can't be signed anew: {damage}, and its tags stand in the files alone")
-            }
-            (Ok(members), damage) => {
-                let allowed = strangers(&allowed, &members, &|_| true)?;
-                let next = Next { members, allowed, lines, unusable: damage, ..Next::default() };
-                let made = next.unusable.is_some().then(|| next.make(self)).transpose()?.flatten();
-                self.publish(&next, made.as_ref(), expires_in)?
+        let lists = self.state.lists.clone();
+        let Some(damage) = self.damage() else {
+            if self.is_in_place(expires_in)? {
+                return Ok(Renewal::NotYet);
             }
             // The files are those of the list, and its number of keys is known.
-            (Err(_), None) if !self.is_in_place(expires_in)? => {
-                self.sign(self.last_count()?, lines, None, expires_in)?;
-                true
-            }
-            (Err(_), None) => false,
-            (Err(error), Some(damage)) => {
-                bail!("the old list can't be signed anew: {}; {damage}", in_words(&error))
-            }
+            self.unlist();
+            self.sign(self.last_count()?, lists, None, expires_in)?;
+            return Ok(Renewal::Signed);
         };
-        Ok(if is_signed_anew { Renewal::Signed } else { Renewal::NotYet })
+        let lasting = |why: String| anyhow!("the old list can't be signed anew: {damage}; {why}");
+        if self.state.is_tagged() {
+            return Err(lasting("its tags stand in the files alone".to_owned()));
+        }
+        let members = self.folder.read(members).map_err(|error| lasting(in_words(&error)))?;
+        let allowed = allowed.ok_or_else(|| lasting("what --allow names can't be read".to_owned()))?;
+        let allowed = strangers(&allowed, &members, &|_| true)?;
+        let next = Next { members, allowed, lists, unusable: Some(damage), ..Next::default() };
+        let made = next.make(self)?;
+        self.publish(&next, made.as_ref(), expires_in)?;
+        Ok(Renewal::Signed)
     }
 
     /// Why the files that were published can't be gone on from, if so.
@@ -149,7 +147,10 @@ impl Publisher {
         if published {
             let is_other = next.changes() > 0 || self.state.members.is_none();
             let members = is_other.then_some(&next.members[..]);
-            self.sign(next.count(), next.lines, members, expires_in)?;
+            self.sign(next.count(), next.lists.clone(), members, expires_in)?;
+        } else if self.state.lists != next.lists {
+            self.state.lists = next.lists.clone();
+            self.folder.save(&self.state)?;
         }
         // From here on everything is published, and what is left over only takes room.
         let after = self.state.digests();
@@ -194,13 +195,7 @@ impl Publisher {
     }
 
     /// Writes the state and the manifest of the next generation. `members` are there if they are others than before.
-    fn sign(
-        &mut self,
-        count: u64,
-        lines: Option<LineCounts>,
-        members: Option<&[u64]>,
-        expires_in: u64,
-    ) -> Result<()> {
+    fn sign(&mut self, count: u64, lists: Lists, members: Option<&[u64]>, expires_in: u64) -> Result<()> {
         let live = self.publication.live().map_or(0, |live| live.head.generation);
         let generation = trust::next(self.state.generation.max(live))?;
         let State { feed_id, name, fpr, .. } = &self.state;
@@ -221,7 +216,7 @@ impl Publisher {
         if let Some(members) = members {
             self.state.members = Some(self.folder.write(format!("members-{generation}"), members)?);
         }
-        self.state.lines = lines;
+        self.state.lists = lists;
         self.folder.save(&self.state)?;
         self.publication.put(text, payload, || self.folder.check())?;
         Ok(())
@@ -263,7 +258,7 @@ pub struct Next {
     pub retagged: u64,
     allowed: Vec<u64>,
     /// How the lists were read.
-    lines: Option<LineCounts>,
+    lists: Lists,
     pub added: u64,
     /// Members of the last generation that are none any more.
     pub removed: Vec<u64>,
@@ -287,10 +282,10 @@ impl Next {
         members: Vec<u64>,
         tagged: Option<Tagged>,
         allowed: Vec<u64>,
-        lines: LineCounts,
+        lists: Lists,
     ) -> Result<Self> {
         let Publisher { folder, state, .. } = publisher;
-        let mut next = Next { members, tagged, allowed, lines: Some(lines), ..Next::default() };
+        let mut next = Next { members, tagged, allowed, lists, ..Next::default() };
         let old = match &state.members {
             Some(old) => folder.read(old),
             None => Ok(Vec::new()),
@@ -329,16 +324,19 @@ impl Next {
         Ok(changed.iter().filter(|digest| stays(digest)).count() as u64)
     }
 
-    /// What becomes of the list of the last generation.
+    /// What becomes of the keys of the last generation.
     pub fn change(&self, publisher: &Publisher) -> Result<Change> {
         let (count, kept) = (self.count(), self.count() - self.added);
-        let counts = match publisher.last_count()? {
+        Ok(match publisher.last_count()? {
             // Those that aren't known one by one, since the state or a part of it was lost.
             last if kept + (self.removed.len() as u64) < last => Change::of_counts(last, count),
             last => Change { before: last, removed: self.removed.len() as u64, lines: None },
-        };
-        let lines = publisher.state.lines.zip(self.lines).map(|(old, new)| [old, new]);
-        Ok(Change { lines, ..counts })
+        })
+    }
+
+    /// How the lists were read.
+    pub fn lists(&self) -> &Lists {
+        &self.lists
     }
 
     /// The keys that must be absent.

@@ -1,8 +1,8 @@
 //! The guard against a list that shrinks. Most often it is an error page, or a part of it failed to arrive.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
-use crate::lists::keys::LineCounts;
+use crate::lists::keys::{LineCounts, List};
 use crate::text::grouped;
 
 /// Below the third that is gone if one of three parts of a list is, and above what lists lose from day to day.
@@ -32,7 +32,7 @@ pub struct Change {
     pub before: u64,
     /// How many of them are gone, at least.
     pub removed: u64,
-    /// How the lists were read, the old one and the new one, if both are known.
+    /// How the lines were read, of the old list and of the new one, if both are known.
     pub lines: Option<[LineCounts; 2]>,
 }
 
@@ -40,6 +40,11 @@ impl Change {
     /// What becomes of a list of which only the number of keys is known, before and now.
     pub fn of_counts(before: u64, now: u64) -> Self {
         Change { before, removed: before.saturating_sub(now), lines: None }
+    }
+
+    /// What becomes of a list of which only its lines are known.
+    fn of_lines(before: LineCounts, now: LineCounts) -> Self {
+        Change { lines: Some([before, now]), ..Change::of_counts(before.keys, now.keys) }
     }
 
     /// Why it is refused, if it is.
@@ -59,13 +64,48 @@ impl Change {
     }
 }
 
+/// Each list of the last run with the one that took its place, if there is one: that of the same tag or name or, since
+/// some scripts name files anew each time, the first of the others.
+fn successors<'a>(
+    before: impl Iterator<Item = &'a List>,
+    now: &'a [List],
+) -> Vec<(&'a List, Option<&'a List>)> {
+    let is_same = |a: &List, b: &List| a.tag == b.tag && (a.tag.is_some() || a.name == b.name);
+    let mut left: Vec<_> = now.iter().collect();
+    let mut take = |is: &dyn Fn(&List) -> bool| left.iter().position(|list| is(list)).map(|i| left.remove(i));
+    let mut pairs: Vec<_> = before.map(|old| (old, take(&|new| is_same(old, new)))).collect();
+    for (_, new) in pairs.iter_mut().filter(|(_, new)| new.is_none()) {
+        *new = take(&|_| true);
+    }
+    pairs
+}
+
 impl GuardArgs {
+    fn max(&self) -> f64 {
+        self.max_removed.unwrap_or(MAX_REMOVED)
+    }
+
     /// Fails for a list that loses too much.
     pub fn check(&self, change: &Change) -> Result<()> {
-        match change.objection(self.max_removed.unwrap_or(MAX_REMOVED)) {
+        match change.objection(self.max()) {
             Some(words) => bail!("{words}; if the list is right, give --max-removed 100% for this run"),
             None => Ok(()),
         }
+    }
+
+    /// Fails if one of the lists loses too much, or is missing. A large one beside it would hide that.
+    pub fn check_lists<'a>(&self, before: impl Iterator<Item = &'a List>, now: &'a [List]) -> Result<()> {
+        for (old, new) in successors(before, now) {
+            match new {
+                Some(new) => {
+                    self.check(&Change::of_lines(old.lines, new.lines)).with_context(|| new.name.clone())?;
+                }
+                None => self.check(&Change::of_counts(old.lines.keys, 0)).with_context(|| {
+                    format!("{}: this list was given until now, and is missing", old.name)
+                })?,
+            }
+        }
+        Ok(())
     }
 
     /// Fails if it is given.

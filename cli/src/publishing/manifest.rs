@@ -448,6 +448,7 @@ fn is_ours(protected: &str, typ: &str) -> bool {
 
 /// The manifest in a folder as it lies there; none if there isn't one.
 pub fn read_bytes<P: ManifestPayload>(dir: &Path) -> Result<Option<Vec<u8>>> {
+    ensure!(!dir.is_file(), "{}: this is a file; give its folder", dir.display());
     let path = dir.join(P::FILE);
     let is_there = path.try_exists().with_context(|| path.display().to_string())?;
     is_there.then(|| read::regular(&path, MAX_LENGTH as u64)).transpose()

@@ -79,7 +79,7 @@ impl<P: ManifestPayload> Publication<P> {
         let was_signed = manifests.iter().any(Manifest::is_signed);
         ensure!(
             !was_signed || self.signs() || unsigned,
-            "the {what} was signed until now, and clients expect it; give --sign, or --unsigned"
+            "the {what} was signed until now, and clients expect it: give --sign; with --unsigned they would refuse it"
         );
         // The newest one. Of two with one generation it is that of the state, since a host can add signatures to its own.
         let mut newest = None;

@@ -1,6 +1,7 @@
 //! The folder of a sharded filter: shards, pages and the manifest. docs/feeds.md, FEED-FORMAT.md, "Sharded filters".
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -36,6 +37,9 @@ pub struct SigningArgs {
     unsigned: bool,
     #[command(flatten)]
     without: WithoutArgs,
+    /// Begin a new filter although files of another lie in the folder, whose shards.json is gone
+    #[arg(long)]
+    first: bool,
     /// How long clients may use this generation, such as 12h, with --shards. Default 90d
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     expires_in: Option<Duration>,
@@ -44,9 +48,10 @@ pub struct SigningArgs {
 impl SigningArgs {
     /// Fails if there is any.
     pub fn require_none(&self) -> Result<()> {
-        if self.keys.any() || self.unsigned || self.without.any() || self.expires_in.is_some() {
+        if self.keys.any() || self.unsigned || self.without.any() || self.first || self.expires_in.is_some() {
             bail!(
-                "--sign, --public-key, --trust-unsigned, --unsigned, --without-tag and --expires-in go with --shards"
+                "--sign, --public-key, --trust-unsigned, --unsigned, --without-tag, --first and --expires-in go with \
+                 --shards"
             );
         }
         Ok(())
@@ -59,8 +64,29 @@ impl SigningArgs {
         let lock = Lock::new(dir.join("shards.lock"))?;
         let (publication, strange) = Publication::open(dir, trust, None, milliseconds(SystemTime::now())?)?;
         strange.map_or(Ok(()), Err)?;
+        // Clients follow the `feedId` of the manifest, so they would refuse another filter.
+        ensure!(
+            publication.live().is_some() || self.first || !has_files(dir)?,
+            "{}: shards of a filter lie here, but no {}: put the live one back. If there is none, since a first run \
+             failed, --first begins a new filter",
+            dir.display(),
+            ShardsPayload::FILE
+        );
         Ok((lock, publication))
     }
+}
+
+/// Whether files of a sharded filter lie in a folder: those that have their hash as their name.
+fn has_files(dir: &Path) -> Result<bool> {
+    let has = || -> io::Result<bool> {
+        for entry in fs::read_dir(dir)? {
+            if entry?.file_name().to_str().is_some_and(|name| manifest::unhex(name).is_some()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    has().with_context(|| dir.display().to_string())
 }
 
 /// What `shard build` calls the file of a shard, until `shard index` gives it its hash as its name.
@@ -208,6 +234,17 @@ impl Writer {
     pub fn check(&self, guard: &GuardArgs, keys: u64) -> Result<()> {
         let before = self.publication.live().map_or(0, |live| live.head.count);
         guard.check(&Change::of_counts(before, keys))
+    }
+
+    /// The same for each tag of which a list was given. How many keys the others had, nobody remembers.
+    pub fn check_tags(&self, guard: &GuardArgs, given: &TagArgs) -> Result<()> {
+        let before = self.publication.live().and_then(|live| live.tags.as_ref()).into_iter().flatten();
+        for (before, now) in before.zip(&self.tags).filter(|(_, now)| given.has(&now.name)) {
+            guard
+                .check(&Change::of_counts(before.count, now.count))
+                .with_context(|| format!("--tag {}", now.name))?;
+        }
+        Ok(())
     }
 
     /// Writes the next shard, unless it is there already.

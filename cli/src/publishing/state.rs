@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::manifest::{self, FeedPayload, File, Manifest};
 use crate::files::lock::Lock;
 use crate::files::{read, write};
-use crate::lists::keys::LineCounts;
+use crate::lists::keys::List;
 use crate::lists::spill;
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::{Profile, hash};
@@ -35,12 +35,11 @@ pub struct State {
     check: Option<String>,
     /// The generation that was published last; 0 for none.
     pub generation: u64,
-    /// The members after it. Like `lines`, it must be there, if only as null: what is missing isn't the first run.
+    /// The members after it. It must be there, if only as null: what is missing isn't the first run.
     #[serde(deserialize_with = "Option::deserialize")]
     pub members: Option<DigestFile>,
-    /// How its lists were read.
-    #[serde(deserialize_with = "Option::deserialize")]
-    pub lines: Option<LineCounts>,
+    /// How the lists were read that gave them, or the same members later.
+    pub lists: Lists,
     pub files: Vec<Published>,
     /// The names of the tags that the files have. Which tags a key has stands in them alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -49,6 +48,14 @@ pub struct State {
     pub unlisted: Vec<Unlisted>,
     /// The manifest that was published last, to the byte. After a loss, the one that `feed init` found.
     pub manifest: String,
+}
+
+/// The lists of a run: those of members, and of keys that must be absent. None are known before the first generation,
+/// or after a loss.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lists {
+    pub members: Vec<List>,
+    pub allowed: Vec<List>,
 }
 
 /// A file of the feed.
@@ -99,7 +106,7 @@ impl State {
             check: manifest::check_of(&hashing),
             generation: 0,
             members: None,
-            lines: None,
+            lists: Lists::default(),
             tags: Vec::new(),
             files: Vec::new(),
             unlisted: Vec::new(),

@@ -114,7 +114,7 @@ fn allowed_keys_are_absent_in_every_generation() {
     assert!(!has(&mistaken));
     // A key of the list stays, and is left out if the allowlist wins.
     write_allowed(&[1000]);
-    publish(&folder, 8, "--allow @allow");
+    publish(&folder, 8, "--allow @allow --max-removed 100%");
     assert!(has(&1000));
     publish(&folder, 9, "--allow @allow --allow-wins");
     assert!(!has(&1000));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::in_process::{done, tool, write};
+use crate::in_process::{done, tool, tool_with, write};
 use crate::{
     at, check, feed, files, in_state, key, names, publish, publish_refused, read, verify, write_list,
 };
@@ -143,6 +143,139 @@ fn one_dead_list_of_several_is_not_published() {
     assert!(code == 2 && err.contains("1,000 of 1,000 keys"), "{err}");
 }
 
+/// Beside a large list, a small one could shrink by any share.
+#[test]
+fn each_list_is_guarded_by_itself() {
+    let folder = feed("--profile url");
+    let hosts = |name: &str, prefix: &str, count: u32| {
+        write(&folder, name, (0..count).map(|i| format!("{prefix}-{i}.example\n")).collect::<String>());
+    };
+    let publish = |lists: &str| {
+        tool(&folder, &format!("feed publish @public {lists} --state @state --sign @key {}", at(0)))
+    };
+    let refuses = |lists: &str, words: &str| {
+        let before = files(&folder);
+        let (code, _, err) = publish(lists);
+        assert!(code == 2 && err.contains(words) && err.contains("--max-removed 100%"), "{lists}: {err}");
+        assert_eq!(files(&folder), before);
+    };
+    let accepts = |lists: &str| {
+        let (code, _, err) = publish(lists);
+        assert_eq!(code, 0, "{lists}: {err}");
+    };
+    hosts("large", "large", 5000);
+    hosts("small", "small", 300);
+    hosts("few", "few", 99);
+    accepts("@large @small @few");
+
+    hosts("small", "small", 224);
+    refuses("@large @small @few", "small: 76 of 300 keys would be removed, and at most 25% may be");
+    // A single label is a host, so to a feed of URLs this is a list.
+    write(&folder, "small", "Forbidden\n");
+    refuses("@large @small @few", "small: 299 of 300 keys would be removed");
+    hosts("small", "small", 300);
+    for lists in ["@large @few", "@few @large"] {
+        refuses(lists, "small: this list was given until now, and is missing: 300 of 300 keys");
+    }
+    // Few keys may change as a whole, or be left out.
+    write(&folder, "few", "few-1.example\n");
+    accepts("@large @small @few");
+    accepts("@large @small");
+    accepts("@large @small @few");
+    // Their order doesn't matter. With other names, it tells which list is which.
+    accepts("@small @few @large");
+    for (old, new) in [("large", "a"), ("small", "b"), ("few", "c")] {
+        fs::rename(folder.path().join(old), folder.path().join(new)).unwrap();
+    }
+    refuses("@a @b @c", "c: 4,999 of 5,000 keys");
+    accepts("@b @c @a");
+    // A list may come to have a tag, also under another name.
+    accepts("--tag s=@b @c @a".replace("=@", &format!("={}/", folder.path().display())).as_str());
+    let tag = |list: &str| format!("--tag s={}", folder.path().join(list).display());
+    hosts("b", "small", 200);
+    refuses(&format!("@c @a {}", tag("b")), "b: 100 of 300 keys would be removed");
+    hosts("d", "small", 290);
+    accepts(&format!("@c @a {}", tag("d")));
+    // What is given up is not missing, and doesn't take the place of another.
+    accepts("@a @c --without-tag s");
+    accepts("@a @c @d");
+    accepts("@a @c --max-removed 100%");
+    accepts("@a @c");
+
+    // More skipped lines, of which the large list has plenty.
+    let skipped = "http://\n".repeat(400);
+    write(&folder, "a", fs::read_to_string(folder.path().join("a")).unwrap() + &skipped);
+    hosts("d", "small", 290);
+    accepts("@a @c @d");
+    write(&folder, "d", fs::read_to_string(folder.path().join("d")).unwrap() + &skipped);
+    refuses("@a @c @d", "d: 57.97% of the lines give no key, and 0% gave none before");
+    hosts("d", "small", 290);
+
+    // The same for those that must be absent.
+    hosts("good", "good", 500);
+    accepts("@a @c @d --allow @good");
+    hosts("good", "good", 300);
+    refuses("@a @c @d --allow @good", "good: 200 of 500 keys");
+    refuses("@a @c @d", "good: this list was given until now, and is missing");
+    accepts("@a @c @d --max-removed 100%");
+    check_urls(&folder, "large", 5000);
+    check_urls(&folder, "small", 290);
+
+    // Nobody knows the lists of a state that was lost.
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    done(&folder, "feed init @public --state @state --sign @key");
+    accepts("@a @c");
+    refuses("@c", "of 5,");
+}
+
+fn check_urls(folder: &tempfile::TempDir, prefix: &str, count: u32) {
+    fs::write(folder.path().join("blob"), read(folder).encode().unwrap()).unwrap();
+    let urls: String = (0..count).map(|i| format!("https://{prefix}-{i}.example/login\n")).collect();
+    let (code, out, _) = tool_with(folder, "check @blob", urls.as_bytes());
+    assert_eq!((code, out), (0, urls));
+}
+
+/// A list that isn't there, or can't be read, is no reason for clients to lose the one that they have.
+#[test]
+fn the_old_list_is_signed_anew_while_one_cannot_be_read() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    write(&folder, "allow", (1000..3000).map(|i| key(i) + "\n").collect::<String>());
+    publish(&folder, 0, "--allow @allow");
+    let tagged = format!("--tag a={}", folder.path().join("nothing").display());
+    let path = folder.path().join("list");
+    for (hours, options) in [(1, ""), (90, ""), (91, "--allow @nothing"), (180, "--allow @nothing")] {
+        let (words, refused) = match hours {
+            90 => ("signed anew as generation 2", "list"),
+            180 => ("signed anew as generation 3", "nothing"),
+            91 => ("generation 2 stays", "nothing"),
+            _ => ("generation 1 stays", "list"),
+        };
+        if refused == "list" {
+            fs::remove_file(&path).unwrap();
+        }
+        let said = publish_refused(&folder, hours, options, words);
+        assert!(said.contains(refused), "{said}");
+        write_list(&folder, 0..1000);
+    }
+    // So are a list cut short, one with a tag, options that don't go together, and a tag that is missing.
+    write(&folder, "list", b"\x1f\x8b\x08\0\0");
+    publish_refused(&folder, 181, "--allow @allow", "generation 3 stays");
+    write_list(&folder, 0..1000);
+    publish_refused(&folder, 181, &format!("--allow @allow {tagged}"), "generation 3 stays");
+    publish_refused(&folder, 181, "--allow @allow --min-count 3", "generation 3 stays");
+    check(&read(&folder), 0..1000, 0..0, 1e-3);
+    // A file that must be made anew needs the keys that must be absent.
+    let base = names(&folder).into_iter().find(|name| name != "feed.json").unwrap();
+    write(&folder, &format!("public/{base}"), "damaged");
+    let before = files(&folder);
+    publish_refused(&folder, 182, "--allow @nothing", "can't be signed anew");
+    assert_eq!(files(&folder), before);
+    fs::remove_file(&path).unwrap();
+    publish_refused(&folder, 182, "", "signed anew as generation 4");
+    check(&read(&folder), 0..1000, 0..0, 1e-3);
+}
+
 #[test]
 fn a_list_of_which_more_lines_are_skipped_is_not_published() {
     let folder = feed("--profile url");
@@ -170,11 +303,13 @@ fn a_list_of_which_more_lines_are_skipped_is_not_published() {
     publish(&folder, 2, "");
     let report = publish(&folder, 3, "");
     assert_eq!(report["published"], false);
-    // Nothing was signed, so this is still compared with what was.
+    // Nothing was signed, but the list was taken, so the next one is compared with it.
+    let before = files(&folder);
     hosts(1010, 9100);
-    publish(&folder, 4, "");
+    refused(4);
     hosts(1020, 0);
     publish(&folder, 5, "");
+    assert_ne!(files(&folder), before);
     let before = files(&folder);
     hosts(1030, 9100);
     refused(6);

@@ -62,6 +62,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     let tags = args.tags.any().then_some((&args.tags, &names[..]));
     let conflicts = split.build(fpr, tags, streams, |made| writer.put(made))?;
     check(&writer, writer.count())?;
+    writer.check_tags(&args.guard, &args.tags)?;
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let report = writer.publish(&sharding, fpr, args.name.clone(), created_at, None, streams)?;
 

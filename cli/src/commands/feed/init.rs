@@ -64,7 +64,11 @@ pub fn run(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
     }
     let secret = args.secret.read()?;
     let folder = Folder::open(&args.state)?;
-    ensure!(!folder.has_state()?, "{}: there is the state of a feed here already", args.state.display());
+    ensure!(
+        !folder.has_state()?,
+        "{}: there is the state of a feed here already; another feed needs folders of its own",
+        args.state.display()
+    );
     let (lowercase, sha1) = (args.lowercase, args.sha1_hex);
     let live = trust.judge::<FeedPayload>(manifest::read_bytes::<FeedPayload>(&args.dir), None);
     let live = live.with_context(|| format!("{}: there is a feed here already", args.dir.display()))?;

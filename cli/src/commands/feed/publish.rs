@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Error, Result, anyhow, bail, ensure};
 use bloom_wasm::Tagged;
 use bloom_wasm::digests::sort;
 use bloom_wasm::vectors::copied;
@@ -16,10 +16,11 @@ use crate::args::secret::SecretArgs;
 use crate::args::tags::{TagArgs, WithoutArgs};
 use crate::files::read;
 use crate::lists::digests::{allow, members, with_tags};
-use crate::lists::keys::LineCounts;
+use crate::lists::keys::List;
 use crate::publishing::feed::{Next, Publisher, Renewal};
 use crate::publishing::guard::GuardArgs;
 use crate::publishing::manifest::File;
+use crate::publishing::state::Lists;
 use crate::publishing::trust::KeyArgs;
 use crate::streams::{Answer, Streams, unless_closed};
 use crate::text::{Row, counted, grouped, in_words, time_in_words};
@@ -107,26 +108,13 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     let mut publisher = Publisher::open(&args.dir, &args.state, args.secret.read()?, trust, now)?;
     publisher.require_signature(args.unsigned)?;
     if let Some(why) = publisher.strange.take() {
-        streams.warn(&format!("not believed: {}", in_words(&why)));
+        streams.warn(&format!("not believed, so it will be replaced: {}", in_words(&why)));
     }
 
-    args.without.check(publisher.state.tags.iter().map(String::as_str), &args.tags)?;
-    let Read { members, tagged, allowed, objection, lines, mut rows } = args.read(&publisher, streams)?;
-    let next = Next::of(&publisher, members, tagged, allowed, lines)?;
-    if let Err(refusal) = objection.and_then(|()| args.check(&next, &publisher)) {
-        // A list that is wrong for days is no reason for clients to lose the one that they have.
-        let words = in_words(&refusal);
-        match publisher.renew(next.into_allowed(), expires_in).with_context(|| words.clone())? {
-            Renewal::None => return Err(refusal),
-            Renewal::NotYet => bail!("{words}; generation {} stays", publisher.state.generation),
-            Renewal::Signed => {
-                bail!("{words}; the old list was signed anew as generation {}", publisher.state.generation)
-            }
-            Renewal::Unknown => {
-                bail!("{words}; the state is an old copy, so no old list was signed anew")
-            }
-        }
-    }
+    let (next, mut rows) = match args.next(&publisher, streams) {
+        Ok(next) => next,
+        Err(Refused { why, allowed }) => return Err(stay(&mut publisher, why, allowed, expires_in)),
+    };
     let made = next.make(&publisher)?;
     let is_first = publisher.is_first();
     let published = publisher.publish(&next, made.as_ref(), expires_in)?;
@@ -154,6 +142,30 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
+/// Why there is no next generation.
+struct Refused {
+    why: Error,
+    /// The keys that must be absent, sorted, if their lists could be read.
+    allowed: Option<Vec<u64>>,
+}
+
+/// Keeps the list that is published, and signs it anew if it is about to expire: a list that is wrong for days is no
+/// reason for clients to lose the one that they have. Returns why the next one was refused, and what became of the old one.
+fn stay(publisher: &mut Publisher, why: Error, allowed: Option<Vec<u64>>, expires_in: u64) -> Error {
+    let words = in_words(&why);
+    let renewal = match publisher.renew(allowed, expires_in) {
+        Ok(renewal) => renewal,
+        Err(error) => return error.context(words),
+    };
+    let generation = publisher.state.generation;
+    match renewal {
+        Renewal::None => why,
+        Renewal::NotYet => anyhow!("{words}; generation {generation} stays"),
+        Renewal::Signed => anyhow!("{words}; the old list was signed anew as generation {generation}"),
+        Renewal::Unknown => anyhow!("{words}; the state is an old copy, so no old list was signed anew"),
+    }
+}
+
 /// What the lists hold.
 struct Read {
     /// The digests of the members and of the allowed keys, sorted.
@@ -163,15 +175,27 @@ struct Read {
     tagged: Option<Tagged>,
     /// Why one of the lists is hardly what was meant, if so.
     objection: Result<()>,
-    /// How the members' lines were read.
-    lines: LineCounts,
+    lists: Lists,
     /// What is to be said of the lists.
     rows: Vec<Row>,
 }
 
 impl PublishArgs {
+    /// The next generation, and what is to be said of the lists.
+    fn next(&self, publisher: &Publisher, streams: &mut Streams) -> Result<(Next, Vec<Row>), Refused> {
+        let unread = |why| Refused { why, allowed: self.allow.is_empty().then(Vec::new) };
+        let Read { members, tagged, allowed, objection, lists, rows } =
+            self.read(publisher, streams).map_err(unread)?;
+        let next = Next::of(publisher, members, tagged, allowed, lists).map_err(unread)?;
+        match objection.and_then(|()| self.check(&next, publisher)) {
+            Ok(()) => Ok((next, rows)),
+            Err(why) => Err(Refused { why, allowed: Some(next.into_allowed()) }),
+        }
+    }
+
     fn read(&self, publisher: &Publisher, streams: &mut Streams) -> Result<Read> {
         let (profile, hashing) = (publisher.state.profile()?, publisher.hashing()?);
+        self.without.check(publisher.state.tags.iter().map(String::as_str), &self.tags)?;
         self.omitted.check(profile)?;
         let (mut members, summary) = members(&self.lists, profile, hashing, &self.omitted, streams)?;
         sort(&mut members)?;
@@ -189,6 +213,7 @@ impl PublishArgs {
         }
         let mut rows = vec![("read", counted(members.len() as u64, "key", "keys") + &summary.in_words())];
         let mut objection = summary.require_lists(self.allow_empty);
+        let mut lists = Lists { members: summary.into_lists(), allowed: Vec::new() };
         let mut allowed = Vec::new();
         if !self.allow.is_empty() {
             let (its, words);
@@ -197,12 +222,13 @@ impl PublishArgs {
             sort(&mut members)?;
             sort(&mut allowed)?;
             objection = objection.and_then(|()| its.require_lists(self.allow_empty));
+            lists.allowed = its.into_lists();
             rows.push(("allowed", words));
         }
         if let Some(tagged) = &mut tagged {
             tagged.keep(&members)?;
         }
-        Ok(Read { members, tagged, allowed, objection, lines: summary.lines(), rows })
+        Ok(Read { members, tagged, allowed, objection, lists, rows })
     }
 
     /// Fails for lists that are more likely an error than what is wanted.
@@ -210,7 +236,12 @@ impl PublishArgs {
         if next.count() == 0 && !self.allow_empty {
             bail!("no key is left, so nothing was published; --allow-empty publishes a feed without keys");
         }
-        self.guard.check(&next.change(publisher)?)
+        let [before, now] = [&publisher.state.lists, next.lists()];
+        let is_given_up = |list: &List| list.tag.as_ref().is_some_and(|tag| self.without.gives_up(tag));
+        let members = before.members.iter().filter(|list| !is_given_up(list));
+        self.guard.check(&next.change(publisher)?)?;
+        self.guard.check_lists(members, &now.members)?;
+        self.guard.check_lists(before.allowed.iter(), &now.allowed)
     }
 }
 
@@ -223,7 +254,7 @@ impl PublishReport {
             format!("{} added, {} removed", counted(added, "key", "keys"), grouped(removed)),
         )];
         rows.extend(
-            self.retagged.map(|keys| {
+            self.retagged.filter(|&keys| keys > 0).map(|keys| {
                 ("tags", format!("{} others than before", counted(keys, "key has", "keys have")))
             }),
         );

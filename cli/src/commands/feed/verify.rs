@@ -17,7 +17,7 @@ use crate::publishing::shards::{count, size_in_words};
 use crate::publishing::trust::is_over;
 use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::{Row, grouped, rate, time_in_words};
+use crate::text::{Row, grouped, rate, tags_in_words, time_in_words};
 
 /// Read a feed or a sharded filter as a client would, and describe it
 ///
@@ -132,6 +132,9 @@ fn feed(args: &VerifyArgs, bytes: &[u8], streams: &mut Streams) -> Result<Answer
     }
     let FeedPayload { head, files } = &info.payload;
     let mut rows = rows(head, info.expired, signature);
+    if blob.filter().is_tagged() {
+        rows.push(("tags", tags_in_words(blob.filter().tag_counts())));
+    }
     rows.extend([
         ("files", format!("{}, of {} bytes together", files.len(), grouped(info.byte_length))),
         ("layers", info.layers.to_string()),
@@ -164,6 +167,7 @@ fn sharded(args: &VerifyArgs, bytes: &[u8], streams: &mut Streams) -> Result<Ans
     }
     let head = &info.payload.head;
     let mut rows = rows(head, info.expired, signature);
+    rows.extend(info.payload.tags_in_words().map(|tags| ("tags", tags)));
     rows.extend([
         ("shards", grouped(info.payload.shards.into())),
         ("size", size_in_words(&info.payload)),

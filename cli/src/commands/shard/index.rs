@@ -74,11 +74,16 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
         let made_with = (Sharding::new(blob.profile(), *filter.hashing(), args.shards)?, filter.fpr());
         let same = *first.get_or_insert(made_with) == made_with;
         ensure!(same, "{}: it has another profile, seed or fpr than the first", name());
-        writer.write(&hex(&entry.sha256), &blob.encode()?)?;
     }
     let (sharding, fpr) = first.context("there is no shard")?;
     writer.require_profile(sharding.profile())?;
     writer.check(&args.guard, writer.count())?;
+    for (shard, entry) in (0..args.shards).zip(&writer.entries) {
+        let path = args.dir.join(file_of_shard(shard));
+        let bytes = read::regular(&path, MAX_SHARD.into())?;
+        ensure!(entry_of(&bytes)?.sha256 == entry.sha256, "{}: it has changed meanwhile", path.display());
+        writer.write(&hex(&entry.sha256), &bytes)?;
+    }
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let report = writer.publish(&sharding, fpr, args.name, created_at, args.generation, streams)?;
     // Only now, so that a run that failed can be repeated.
