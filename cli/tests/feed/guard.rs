@@ -196,6 +196,15 @@ fn each_list_is_guarded_by_itself() {
     refuses(&format!("@c @a {}", tag("b")), "b: 100 of 300 keys would be removed");
     hosts("d", "small", 290);
     accepts(&format!("@c @a {}", tag("d")));
+    // Lists with tags are known by these.
+    let tags = |s: &str, t: &str| format!("@c {} {}", tag(s), tag(t).replace("--tag s=", "--tag t="));
+    accepts(&format!("{} --max-removed 100%", tags("d", "a")));
+    for name in ["a", "d"] {
+        fs::copy(folder.path().join(name), folder.path().join(format!("{name}-2"))).unwrap();
+    }
+    let [c, s, t] = ["@c".to_owned(), tag("d-2"), tag("a-2").replace("--tag s=", "--tag t=")];
+    accepts(&[t, s, c].join(" "));
+    accepts(&format!("@a @c {} --without-tag t --max-removed 100%", tag("d")));
     // What is given up is not missing, and doesn't take the place of another.
     accepts("@a @c --without-tag s");
     accepts("@a @c @d");
