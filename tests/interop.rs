@@ -750,6 +750,19 @@ fn absurd_files_are_refused_and_take_no_memory() {
     }
 }
 
+/// Its counters are arrays, as the bits of version 1 are, but its version isn't what is wrong.
+#[test]
+fn another_filter_of_npm_bloom_filters_is_told_which_are_supported() {
+    for kind in ["CountingBloomFilter", "CuckooFilter"] {
+        let json = format!(
+            "{{\"type\":\"{kind}\",\"_size\":2,\"_nbHashes\":1,\"_length\":1,\"_filter\":[[1,1],[0,0]],\"_seed\":1}}"
+        );
+        let error = interop::read(Format::NpmBloomFilters, &Options::default(), json.as_bytes()).unwrap_err();
+        let words = "only BloomFilter, PartitionedBloomFilter and ScalableBloomFilter are supported";
+        assert!(error.to_string().contains(words), "{kind}: {error}");
+    }
+}
+
 /// The checksum made to fit, so that what comes after it is tested as well.
 fn reseal(bytes: &mut [u8]) {
     if let Some(end) = bytes.len().checked_sub(8) {
