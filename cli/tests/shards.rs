@@ -507,6 +507,7 @@ fn errors() {
     part("--shards 4 --index 1", &[0; 8], "shard 0");
     part("--shards 4 --index 0", &[0; 7], "within a digest");
     part("--shards 4 --index 0 --profile url", b"", "build --shards");
+    refused(&folder, "shard index @parts --shards 4", "parts: there is no such folder");
     fs::create_dir(folder.path().join("parts")).unwrap();
     refused(&folder, "shard index @parts --shards 4", "shard-00000.bloom");
     for shard in [0, 1, 3] {

@@ -61,6 +61,7 @@ impl SigningArgs {
     /// how the filter goes on.
     pub fn read(&self, dir: &Path) -> Result<(Lock, Publication<ShardsPayload>)> {
         let trust = self.keys.read_to_sign()?;
+        ensure!(dir.is_dir(), "{}: there is no such folder", dir.display());
         let lock = Lock::new(dir.join("shards.lock"))?;
         let (publication, strange) = Publication::open(dir, trust, None, milliseconds(SystemTime::now())?)?;
         strange.map_or(Ok(()), Err)?;
