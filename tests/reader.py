@@ -316,9 +316,10 @@ class Scalable(Filter):
         b = -math.log(q) / (math.log(2) * math.log(2))
         h = rounded(b * math.log(2))
         b = -1 / math.log(1 - q) if h <= 1 else -2 / math.log(1 - math.sqrt(q)) if h == 2 else b
-        m = math.ceil(c * (math.ceil(1024 * b) / 1024))
+        t = max(c, 100)
+        m = math.ceil(t * (math.ceil(1024 * b) / 1024))
         need(m < 2**32, "bits of a slice")
-        return m, max(1, rounded(m / c * math.log(2)))
+        return m, max(1, rounded(m / t * math.log(2)))
 
     def fill(self, payload):
         self.payloads, at = [], Cursor(payload)

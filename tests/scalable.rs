@@ -17,7 +17,7 @@ struct Slice {
 
 impl Slice {
     fn new(capacity: u64, fpr: f64) -> Self {
-        let n = capacity as f64;
+        let n = capacity.max(100) as f64;
         let ln2 = 2_f64.ln();
         let bits = match (-fpr.ln() / ln2).round() as u32 {
             0 | 1 => -1.0 / (1.0 - fpr).ln(),
@@ -182,6 +182,11 @@ fn measure_all(fpr: f64) {
         // With 0.5 the thirtieth equal slice or so would have a rate below what digests can give.
         measure(1000, if tightening < 0.8 { 25 } else { 50 }, fpr, 1, tightening, false);
     }
+    // A handful of keys fills a slice unevenly.
+    for (initial_capacity, growth, tightening) in [(1, 2, 0.5), (3, 2, 0.9), (10, 4, 0.8), (50, 2, 0.5)] {
+        measure(initial_capacity, 30_000 / u64::from(initial_capacity), fpr, growth, tightening, false);
+    }
+    measure(10, 20, fpr, 1, 0.9, false);
     measure(500, 1000, fpr, 2, 0.8, true);
     measure(500, 200, fpr, 4, 0.5, true);
 }

@@ -65,9 +65,10 @@ export function scalable(c: number, s: number, p: number, r: number, n: number):
     const hashes = Math.round(bitsPerKey * Math.LN2);
     const rounded =
       hashes < 2 ? -1 / Math.log(1 - rate) : hashes === 2 ? -2 / Math.log(1 - Math.sqrt(rate)) : bitsPerKey;
-    const bits = Math.ceil(capacity * (Math.ceil(1024 * rounded) / 1024));
+    const sizedFor = Math.max(100, capacity);
+    const bits = Math.ceil(sizedFor * (Math.ceil(1024 * rounded) / 1024));
     rule(bits < 2 ** 32);
-    const slice = bloom(bits, Math.max(1, Math.round((bits / capacity) * Math.LN2)), 1);
+    const slice = bloom(bits, Math.max(1, Math.round((bits / sizedFor) * Math.LN2)), 1);
     slices.push(slice);
     size += slice.size;
   }
