@@ -53,10 +53,22 @@ fn what_a_key_can_be() {
     }
 }
 
+/// As an entry of a list, or in the address bar of a browser, the canonical form of what can be opened is still the same.
+/// (No name server knows an empty label, as in `0x..`.)
+fn stable(input: &[u8], canonical: &Canonical) {
+    let Ok(input) = str::from_utf8(input) else { return };
+    let href = Native.parse_url(input).unwrap().unwrap_or_default();
+    if href.starts_with(b"http") && !text(&href).contains("..") {
+        let again = parse(canonical.as_bytes());
+        assert_eq!(again.as_ref(), Some(canonical), "{input:?}: {}", text(canonical.as_bytes()));
+    }
+}
+
 /// The canonical form comes first, each reading is one, and no key comes twice.
 fn sound_readings(input: &[u8]) {
     let readings = url::readings(&Native, input).unwrap();
     assert_eq!(readings.canonical(), parse(input).as_ref());
+    readings.canonical().into_iter().for_each(|canonical| stable(input, canonical));
     readings.iter().for_each(sound);
     let keys: Vec<_> = readings.keys().collect();
     let first: Vec<_> = readings.canonical().into_iter().flat_map(Canonical::expressions).collect();
@@ -70,6 +82,7 @@ fn sound_readings(input: &[u8]) {
 fn form(input: &str) -> Option<String> {
     let url = parse(input.as_bytes())?;
     sound(&url);
+    stable(input.as_bytes(), &url);
     Some(text(url.as_bytes()))
 }
 
@@ -125,6 +138,7 @@ fn goes_where_a_browser_goes() {
         ("ｅｖｉｌ．com", "http://evil.com/"),
         ("http://a.b/%252e%252e%252fc?%252e", "http://a.b/c?."),
         ("http://a.b/c//../d", "http://a.b/c/d"),
+        ("http://a.b/c%5cd\\e?f%5c\\", "http://a.b/c%5Cd/e?f\\\\"),
         ("http://a.b/c/%252f%252e%252e/d", "http://a.b/c/d"),
         // What no browser opens, but some other client may.
         ("http://%20leadingspace.com/", "http://%20leadingspace.com/"),
@@ -731,6 +745,7 @@ mod naive {
             return None;
         }
         let [host, path, query] = [&host, &resolve(path), query].map(|part| escape(&narrow(part)));
+        let path = path.replace('\\', "%5C");
         Some(format!("{scheme}://{host}{path}{query}"))
     }
 

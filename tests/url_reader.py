@@ -140,7 +140,8 @@ def canonical(text):
     path, mark, query = text[end:].partition(b"?")  # step 6
     path = re.sub(rb"/+", b"/", without_dots(path))
     escaped = lambda part: re.sub(rb"[\0-\x20\x7f-\xff#%]", lambda byte: b"%%%02X" % byte[0][0], part)
-    return tuple(escaped(part) for part in (host, path, mark + query))  # step 7
+    host, path, query = (escaped(part) for part in (host, path, mark + query))  # step 7
+    return host, path.replace(b"\\", b"%5C"), query
 
 
 def is_address(host):

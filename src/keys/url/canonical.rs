@@ -176,7 +176,7 @@ pub(super) fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> 
     let start = text.len();
     escape(&mut text, &host)?;
     let end = text.len();
-    escape(&mut text, &resolve(path)?)?;
+    escape_path(&mut text, &resolve(path)?)?;
     let query_start = text.len();
     escape(&mut text, query)?;
     let parts = Parts::of(&text, start, end, query_start, address);

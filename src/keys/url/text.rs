@@ -179,6 +179,17 @@ pub(super) fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
     Ok(())
 }
 
+/// The same for a path, in which a parser would read a backslash as a slash.
+pub(super) fn escape_path(out: &mut Vec<u8>, path: &[u8]) -> Result<(), Full> {
+    for (i, part) in path.split(|&byte| byte == b'\\').enumerate() {
+        if i > 0 {
+            put(out, b"%5C")?;
+        }
+        escape(out, part)?;
+    }
+    Ok(())
+}
+
 /// The value of a hexadecimal digit.
 pub(super) fn digit(byte: u8) -> Option<u8> {
     match byte {
