@@ -437,6 +437,36 @@ fn a_feed_with_tags() {
     require_exact(&folder, "@blob", &map);
 }
 
+#[test]
+fn tags_are_given_up_once() {
+    let folder = TempDir::new().unwrap();
+    done(&folder, "feed init @feed --state @state --fpr 0.01");
+    write(&folder, "list", "a\nb\n");
+    write(&folder, "other", "c\n");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let publish = format!("feed publish @feed --state @state --tag list={}", path("list"));
+    done(&folder, &format!("{publish} --tag other={}", path("other")));
+    // Without a key, nothing changes when it goes.
+    write(&folder, "other", "");
+    done(&folder, &format!("{publish} --tag other={} --allow-empty", path("other")));
+    refused(&folder, &publish, "there was a tag other");
+    assert!(done(&folder, &format!("{publish} --without-tag other")).contains("unchanged"));
+    done(&folder, &publish);
+    // Their names add up until there is a new base.
+    let tags =
+        |range: std::ops::Range<u32>, option: &dyn Fn(u32) -> String| range.map(option).collect::<String>();
+    let list = path("list");
+    let with = |i| format!(" --tag tag-{i}={list}");
+    let without = |i| format!(" --without-tag tag-{i}");
+    done(&folder, &format!("feed publish @feed --state @state --without-tag list{}", tags(0..130, &with)));
+    let replaced = format!("{}{}", tags(130..260, &with), tags(0..130, &without));
+    let said = done(&folder, &format!("feed publish @feed --state @state{replaced}"));
+    assert!(said.contains("with the tags that were given up, there would be more than 255"), "{said}");
+    fs::write(folder.path().join("blob"), client(&folder)).unwrap();
+    let said = done(&folder, "check @blob a");
+    assert!(said.contains("tag-130") && said.contains("tag-259") && !said.contains("tag-129"), "{said}");
+}
+
 /// The blob that a client makes of the files of the feed.
 fn client(folder: &TempDir) -> Vec<u8> {
     let dir = folder.path().join("feed");

@@ -127,11 +127,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     }
     let removed = strangers(&old, &live, &|_| true)?;
     let [before, gone] = [&old, &removed].map(|digests| digests.len() as u64);
-    args.guard.check(&Change {
-        before,
-        removed: gone,
-        lines: Some([old_summary.lines(), summary.lines()]),
-    })?;
+    args.guard.check(&Change::new(before, gone, Some([old_summary.lines(), summary.lines()])))?;
     let added = live.len() - (old.len() - removed.len());
     child.filter_mut().update(Update { live: &live, removed: &removed, allowed: &allowed, fpr })?;
     child.describe(args.name.or(parent.name().map(str::to_owned)), created_at)?;

@@ -1,5 +1,6 @@
 //! How a feed goes on: what has changed, the file that says so, and the manifest. docs/feeds.md.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use crate::streams::Streams;
 use crate::text::in_words;
 use bloom_wasm::digests::{sort, strangers};
 use bloom_wasm::hash::{Hashing, Secret};
+use bloom_wasm::layers::MAX_TAGS;
 use bloom_wasm::vectors::{append, copied};
 use bloom_wasm::{Blob, Delta, Kind, Stack, Tagged, TaggedUpdate, Update};
 
@@ -76,6 +78,11 @@ impl Publisher {
         self.publication.live().map_or(0, |live| live.head.expires)
     }
 
+    /// Whether the manifest in place is newer than the state, which is an old copy then.
+    fn has_newer_live(&self) -> bool {
+        self.publication.live().is_some_and(|live| live.head.generation > self.state.generation)
+    }
+
     /// How many keys the last generation has, by its manifest.
     fn last_count(&self) -> Result<u64> {
         let last = self.state.payload()?;
@@ -89,11 +96,8 @@ impl Publisher {
     pub fn renew(&mut self, allowed: Option<Vec<u64>>, expires_in: u64) -> Result<Renewal> {
         // If the state is an old copy, its list may be older than the one that clients have.
         let files = self.state.files.iter().map(|file| &file.file);
-        let is_old = self
-            .publication
-            .live()
-            .is_some_and(|live| live.head.generation > self.state.generation && !live.files.iter().eq(files));
-        if is_old {
+        let is_other = self.publication.live().is_some_and(|live| !live.files.iter().eq(files));
+        if is_other && self.has_newer_live() {
             return Ok(Renewal::Unknown);
         }
         let Some(members) = &self.state.members else { return Ok(Renewal::None) };
@@ -108,11 +112,11 @@ impl Publisher {
             return Ok(Renewal::Signed);
         };
         let lasting = |why: String| anyhow!("the old list can't be signed anew: {damage}; {why}");
-        if self.state.is_tagged() {
+        if self.state.tagged {
             return Err(lasting("its tags stand in the files alone".to_owned()));
         }
         let members = self.folder.read(members).map_err(|error| lasting(in_words(&error)))?;
-        let allowed = allowed.ok_or_else(|| lasting("what --allow names can't be read".to_owned()))?;
+        let allowed = allowed.ok_or_else(|| lasting("the keys that must be absent aren't known".to_owned()))?;
         let allowed = strangers(&allowed, &members, &|_| true)?;
         let next = Next { members, allowed, lists, unusable: Some(damage), ..Next::default() };
         let made = next.make(self)?;
@@ -145,7 +149,7 @@ impl Publisher {
         self.unlist();
         let published = made.is_some() || !self.is_in_place(expires_in)?;
         if published {
-            let is_other = next.changes() > 0 || self.state.members.is_none();
+            let is_other = next.changes() > 0 || next.unusable.is_some() || self.state.members.is_none();
             let members = is_other.then_some(&next.members[..]);
             self.sign(next.count(), next.lists.clone(), members, expires_in)?;
         } else if self.state.lists != next.lists {
@@ -174,8 +178,7 @@ impl Publisher {
             let removed = next.all_removed(self, made.keep)?;
             file.removed = Some(self.folder.write(format!("removed-{}", &sha256[..16]), &removed)?);
         }
-        self.state.tags =
-            next.tagged.as_ref().map_or(Vec::new(), |tagged| tagged.names().map(str::to_owned).collect());
+        self.state.tagged = next.tagged.is_some();
         for dropped in self.state.files.drain(made.keep..) {
             self.state.unlisted.push(Unlisted { sha256: dropped.file.sha256, since: self.publication.now });
         }
@@ -227,7 +230,9 @@ impl Publisher {
         self.folder.check()?;
         let State { unlisted, .. } = &mut self.state;
         let before = unlisted.len();
-        unlisted.retain(|Unlisted { sha256, since }| {
+        unlisted.retain_mut(|Unlisted { sha256, since }| {
+            // A clock may have been wrong.
+            *since = (*since).min(self.publication.now);
             let gone = self.publication.now >= since.saturating_add(grace)
                 && fs::remove_file(self.dir.join(sha256))
                     .map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true);
@@ -306,12 +311,12 @@ impl Next {
         if self.unusable.is_some() {
             return Ok(0);
         }
-        if self.tagged.is_some() != state.is_tagged() {
+        if self.tagged.is_some() != state.tagged {
             let words =
-                if state.is_tagged() { "the lists have no tags any more" } else { "the lists have tags now" };
+                if state.tagged { "the lists have no tags any more" } else { "the lists have tags now" };
             self.unusable = Some(words.to_owned());
         }
-        let Some(tagged) = self.tagged.as_ref().filter(|_| state.is_tagged()) else { return Ok(0) };
+        let Some(tagged) = self.tagged.as_ref().filter(|_| state.tagged) else { return Ok(0) };
         let blob = match read_files(dir, state.files.iter().map(|file| &file.file), secret.as_ref()) {
             Ok(blob) => blob,
             Err(error) => {
@@ -320,6 +325,13 @@ impl Next {
             }
         };
         let stays = |digest: &u64| old.binary_search(digest).is_ok();
+        // Those of the base and of its deltas add up, those that were given up too.
+        let names: BTreeSet<_> = blob.filter().tag_names().chain(tagged.names()).collect();
+        if names.len() > MAX_TAGS {
+            self.unusable =
+                Some(format!("with the tags that were given up, there would be more than {MAX_TAGS}"));
+            return Ok(0);
+        }
         let changed = blob.filter().changed_tags(tagged)?;
         Ok(changed.iter().filter(|digest| stays(digest)).count() as u64)
     }
@@ -327,11 +339,10 @@ impl Next {
     /// What becomes of the keys of the last generation.
     pub fn change(&self, publisher: &Publisher) -> Result<Change> {
         let (count, kept) = (self.count(), self.count() - self.added);
-        Ok(match publisher.last_count()? {
-            // Those that aren't known one by one, since the state or a part of it was lost.
-            last if kept + (self.removed.len() as u64) < last => Change::of_counts(last, count),
-            last => Change { before: last, removed: self.removed.len() as u64, lines: None },
-        })
+        let (last, removed) = (publisher.last_count()?, self.removed.len() as u64);
+        // Those that aren't known one by one, since the state is an old copy, or it or a part of it was lost.
+        let is_known = kept + removed >= last && !publisher.has_newer_live();
+        Ok(if is_known { Change::new(last, removed, None) } else { Change::of_counts(last, count) })
     }
 
     /// How the lists were read.

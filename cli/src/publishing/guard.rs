@@ -28,10 +28,12 @@ fn share(text: &str) -> Result<f64, &'static str> {
 
 /// What becomes of a list.
 pub struct Change {
-    /// How many keys it had.
+    /// How many keys it had, or entries with keys.
     pub before: u64,
     /// How many of them are gone, at least.
     pub removed: u64,
+    /// What these are, in words.
+    of: &'static str,
     /// How the lines were read, of the old list and of the new one, if both are known.
     pub lines: Option<[LineCounts; 2]>,
 }
@@ -39,24 +41,31 @@ pub struct Change {
 impl Change {
     /// What becomes of a list of which only the number of keys is known, before and now.
     pub fn of_counts(before: u64, now: u64) -> Self {
-        Change { before, removed: before.saturating_sub(now), lines: None }
+        Change::new(before, before.saturating_sub(now), None)
     }
 
-    /// What becomes of a list of which only its lines are known.
-    fn of_lines(before: LineCounts, now: LineCounts) -> Self {
-        Change { lines: Some([before, now]), ..Change::of_counts(before.keys, now.keys) }
+    /// What becomes of a list of which it is known how many keys are removed, and maybe how the lines were read.
+    pub fn new(before: u64, removed: u64, lines: Option<[LineCounts; 2]>) -> Self {
+        Change { before, removed, of: "keys", lines }
+    }
+
+    /// What becomes of a list of which only the lines are known, or which is missing. A key may be in several lines.
+    fn of_lists(before: &List, now: Option<&List>) -> Self {
+        let keys = now.map_or(0, |now| now.lines.keys);
+        let lines = now.map(|now| [before.lines, now.lines]);
+        Change { of: "entries", lines, ..Change::of_counts(before.lines.keys, keys) }
     }
 
     /// Why it is refused, if it is.
     fn objection(&self, max: f64) -> Option<String> {
-        let &Change { before, removed, lines } = self;
+        let &Change { before, removed, of, lines } = self;
         if before < LEAST {
             return None;
         }
         let percent = |share: f64| (share * 1e4).round() / 1e2;
         if removed as f64 > before as f64 * max {
             let (removed, before, max) = (grouped(removed), grouped(before), percent(max));
-            return Some(format!("{removed} of {before} keys would be removed, and at most {max}% may be"));
+            return Some(format!("{removed} of {before} {of} would be removed, and at most {max}% may be"));
         }
         let [old, new] = lines?.map(LineCounts::skipped_share);
         let [was, is, max] = [old, new, max].map(percent);
@@ -64,20 +73,26 @@ impl Change {
     }
 }
 
-/// Each list of the last run with the one that took its place, if there is one: that of the same tag or name or, since
-/// some scripts name files anew each time, the first of the others.
+/// Each list of the last run with the one of this run that it has become: that of its tag, that of its name or, since
+/// some scripts name files anew each time, the first that has neither of an old list. Those that are over and have become
+/// none are left out.
 fn successors<'a>(
-    before: impl Iterator<Item = &'a List>,
+    before: &'a [List],
     now: &'a [List],
-) -> Vec<(&'a List, Option<&'a List>)> {
-    let is_same = |a: &List, b: &List| a.tag == b.tag && (a.tag.is_some() || a.name == b.name);
+    is_over: impl Fn(&List) -> bool,
+) -> impl Iterator<Item = (&'a List, Option<&'a List>)> {
+    let same_name = |old: &List, new: &List| old.name == new.name;
+    let same = |old: &List, new: &List| old.tag == new.tag && (old.tag.is_some() || same_name(old, new));
+    let is_known = |new: &List| before.iter().any(|old| same(old, new) || same_name(old, new));
+    let other = |old: &List, new: &List| !is_over(old) && !is_known(new);
     let mut left: Vec<_> = now.iter().collect();
-    let mut take = |is: &dyn Fn(&List) -> bool| left.iter().position(|list| is(list)).map(|i| left.remove(i));
-    let mut pairs: Vec<_> = before.map(|old| (old, take(&|new| is_same(old, new)))).collect();
-    for (_, new) in pairs.iter_mut().filter(|(_, new)| new.is_none()) {
-        *new = take(&|_| true);
+    let mut successors = vec![None; before.len()];
+    for is_next in [&same as &dyn Fn(&List, &List) -> bool, &same_name, &other] {
+        for (old, successor) in before.iter().zip(&mut successors).filter(|(_, found)| found.is_none()) {
+            *successor = left.iter().position(|new| is_next(old, new)).map(|place| left.remove(place));
+        }
     }
-    pairs
+    before.iter().zip(successors).filter(move |(old, new)| new.is_some() || !is_over(old))
 }
 
 impl GuardArgs {
@@ -93,17 +108,14 @@ impl GuardArgs {
         }
     }
 
-    /// Fails if one of the lists loses too much, or is missing. A large one beside it would hide that.
-    pub fn check_lists<'a>(&self, before: impl Iterator<Item = &'a List>, now: &'a [List]) -> Result<()> {
-        for (old, new) in successors(before, now) {
-            match new {
-                Some(new) => {
-                    self.check(&Change::of_lines(old.lines, new.lines)).with_context(|| new.name.clone())?;
-                }
-                None => self.check(&Change::of_counts(old.lines.keys, 0)).with_context(|| {
-                    format!("{}: this list was given until now, and is missing", old.name)
-                })?,
-            }
+    /// Fails if one of the lists loses too much, or is missing and not over. A large one beside it would hide that.
+    pub fn check_lists(&self, before: &[List], now: &[List], is_over: impl Fn(&List) -> bool) -> Result<()> {
+        for (old, new) in successors(before, now, is_over) {
+            let name = || match new {
+                Some(new) => new.name.clone(),
+                None => format!("{}: this list was given until now, and is missing", old.name),
+            };
+            self.check(&Change::of_lists(old, new)).with_context(name)?;
         }
         Ok(())
     }
@@ -133,7 +145,7 @@ mod tests {
 
     #[test]
     fn removed_keys() {
-        let refused = |before, removed, max| Change { before, removed, lines: None }.objection(max).is_some();
+        let refused = |before, removed, max| Change::new(before, removed, None).objection(max).is_some();
         // A third, by default, from 100 keys on.
         for (before, removed, expected) in [
             (300, 100, true),
@@ -157,7 +169,7 @@ mod tests {
     fn skipped_lines() {
         let refused = |old: [u64; 2], new: [u64; 2], max| {
             let lines = [old, new].map(|[keys, skipped]| LineCounts { keys, skipped });
-            Change { before: 1000, removed: 0, lines: Some(lines) }.objection(max).is_some()
+            Change::new(1000, 0, Some(lines)).objection(max).is_some()
         };
         // An adblock list skips most of its lines, always.
         assert!(!refused([1000, 9000], [1000, 9000], 0.0));
@@ -171,5 +183,40 @@ mod tests {
         // Fewer than before are no reason.
         assert!(!refused([1000, 9000], [1000, 0], 0.0));
         assert!(!refused([0, 0], [0, 0], 0.0));
+    }
+
+    #[test]
+    fn what_lists_become() {
+        let list = |text: &str| {
+            let (tag, name) =
+                text.split_once('=').map_or((None, text), |(tag, name)| (Some(tag.to_owned()), name));
+            List { name: name.to_owned(), tag, lines: LineCounts::default() }
+        };
+        let lists = |text: &str| text.split_whitespace().map(list).collect::<Vec<_>>();
+        for (before, now, expected) in [
+            ("a b", "b a", "a:a b:b"),
+            ("a b", "c d", "a:c b:d"),
+            ("a b", "d b", "a:d b:b"),
+            ("a b", "b", "a:- b:b"),
+            ("", "a", ""),
+            // The same list twice, or under another tag, is no other list.
+            ("a b", "a a", "a:a b:-"),
+            ("a a", "a", "a:a a:-"),
+            ("a b", "a t=a", "a:a b:-"),
+            // Tags are more than names, and a list may get one.
+            ("t=a u=b", "u=a t=b", "a:b b:a"),
+            ("a b", "t=b a", "a:a b:b"),
+            ("t=a a", "a t=a", "a:a a:a"),
+            ("t=a b", "t=c d", "a:c b:d"),
+            // What is over may be left out, or stay without its tag, and nothing takes its place.
+            ("over=a b", "c", "b:c"),
+            ("over=a b", "a c", "a:a b:c"),
+            ("over=a b", "b", "b:b"),
+        ] {
+            let (before, now) = (lists(before), lists(now));
+            let pairs = successors(&before, &now, |list| list.tag.as_deref() == Some("over"));
+            let pairs = pairs.map(|(old, new)| format!("{}:{}", old.name, new.map_or("-", |new| &new.name)));
+            assert_eq!(pairs.collect::<Vec<_>>().join(" "), expected);
+        }
     }
 }

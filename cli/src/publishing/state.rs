@@ -41,9 +41,8 @@ pub struct State {
     /// How the lists were read that gave them, or the same members later.
     pub lists: Lists,
     pub files: Vec<Published>,
-    /// The names of the tags that the files have. Which tags a key has stands in them alone.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<String>,
+    /// Whether the files have tags. Which tags a key has stands in them alone.
+    pub tagged: bool,
     /// Files of the feed that its manifest doesn't name.
     pub unlisted: Vec<Unlisted>,
     /// The manifest that was published last, to the byte. After a loss, the one that `feed init` found.
@@ -56,6 +55,13 @@ pub struct State {
 pub struct Lists {
     pub members: Vec<List>,
     pub allowed: Vec<List>,
+}
+
+impl Lists {
+    /// The tags that there were.
+    pub fn tags(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().filter_map(|list| list.tag.as_deref())
+    }
 }
 
 /// A file of the feed.
@@ -107,7 +113,7 @@ impl State {
             generation: 0,
             members: None,
             lists: Lists::default(),
-            tags: Vec::new(),
+            tagged: false,
             files: Vec::new(),
             unlisted: Vec::new(),
             manifest: String::new(),
@@ -134,11 +140,6 @@ impl State {
     /// Whether that has a signature.
     pub fn is_signed(&self) -> Result<Option<bool>> {
         Ok(self.last()?.map(|manifest| manifest.is_signed()))
-    }
-
-    /// Whether the files have tags.
-    pub fn is_tagged(&self) -> bool {
-        !self.tags.is_empty()
     }
 
     /// What it says.

@@ -160,7 +160,7 @@ fn a_state_that_misses_something_is_refused() {
     publish(&folder, 0, "");
     let path = folder.path().join("state/state.json");
     let text = fs::read_to_string(&path).unwrap();
-    for field in ["members", "lists"] {
+    for field in ["members", "lists", "tagged"] {
         let mut state: serde_json::Map<String, Value> = serde_json::from_str(&text).unwrap();
         state.remove(field).expect("it is there");
         fs::write(&path, serde_json::to_string(&state).unwrap()).unwrap();

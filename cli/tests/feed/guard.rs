@@ -169,13 +169,13 @@ fn each_list_is_guarded_by_itself() {
     accepts("@large @small @few");
 
     hosts("small", "small", 224);
-    refuses("@large @small @few", "small: 76 of 300 keys would be removed, and at most 25% may be");
+    refuses("@large @small @few", "small: 76 of 300 entries would be removed, and at most 25% may be");
     // A single label is a host, so to a feed of URLs this is a list.
     write(&folder, "small", "Forbidden\n");
-    refuses("@large @small @few", "small: 299 of 300 keys would be removed");
+    refuses("@large @small @few", "small: 299 of 300 entries would be removed");
     hosts("small", "small", 300);
     for lists in ["@large @few", "@few @large"] {
-        refuses(lists, "small: this list was given until now, and is missing: 300 of 300 keys");
+        refuses(lists, "small: this list was given until now, and is missing: 300 of 300 entries");
     }
     // Few keys may change as a whole, or be left out.
     write(&folder, "few", "few-1.example\n");
@@ -187,13 +187,13 @@ fn each_list_is_guarded_by_itself() {
     for (old, new) in [("large", "a"), ("small", "b"), ("few", "c")] {
         fs::rename(folder.path().join(old), folder.path().join(new)).unwrap();
     }
-    refuses("@a @b @c", "c: 4,999 of 5,000 keys");
+    refuses("@a @b @c", "c: 4,999 of 5,000 entries");
     accepts("@b @c @a");
     // A list may come to have a tag, also under another name.
     accepts("--tag s=@b @c @a".replace("=@", &format!("={}/", folder.path().display())).as_str());
     let tag = |list: &str| format!("--tag s={}", folder.path().join(list).display());
     hosts("b", "small", 200);
-    refuses(&format!("@c @a {}", tag("b")), "b: 100 of 300 keys would be removed");
+    refuses(&format!("@c @a {}", tag("b")), "b: 100 of 300 entries would be removed");
     hosts("d", "small", 290);
     accepts(&format!("@c @a {}", tag("d")));
     // Lists with tags are known by these.
@@ -211,6 +211,15 @@ fn each_list_is_guarded_by_itself() {
     accepts("@a @c --max-removed 100%");
     accepts("@a @c");
 
+    // A list given twice is no other one, and one that has lost its tag is still the same.
+    accepts("@a @c @d");
+    refuses("@a @c @a", "d: this list was given until now, and is missing");
+    accepts(&format!("@a @c {}", tag("d")));
+    hosts("d", "small", 1);
+    refuses("@a @c @d --without-tag s", "d: 289 of 290 entries would be removed");
+    hosts("d", "small", 290);
+    accepts("@a @c @d --without-tag s");
+
     // More skipped lines, of which the large list has plenty.
     let skipped = "http://\n".repeat(400);
     write(&folder, "a", fs::read_to_string(folder.path().join("a")).unwrap() + &skipped);
@@ -224,7 +233,7 @@ fn each_list_is_guarded_by_itself() {
     hosts("good", "good", 500);
     accepts("@a @c @d --allow @good");
     hosts("good", "good", 300);
-    refuses("@a @c @d --allow @good", "good: 200 of 500 keys");
+    refuses("@a @c @d --allow @good", "good: 200 of 500 entries");
     refuses("@a @c @d", "good: this list was given until now, and is missing");
     accepts("@a @c @d --max-removed 100%");
     check_urls(&folder, "large", 5000);
@@ -274,14 +283,29 @@ fn the_old_list_is_signed_anew_while_one_cannot_be_read() {
     publish_refused(&folder, 181, &format!("--allow @allow {tagged}"), "generation 3 stays");
     publish_refused(&folder, 181, "--allow @allow --min-count 3", "generation 3 stays");
     check(&read(&folder), 0..1000, 0..0, 1e-3);
-    // A file that must be made anew needs the keys that must be absent.
+    // A file that must be made anew needs the keys that must be absent, from lists that weren't refused.
     let base = names(&folder).into_iter().find(|name| name != "feed.json").unwrap();
     write(&folder, &format!("public/{base}"), "damaged");
     let before = files(&folder);
-    publish_refused(&folder, 182, "--allow @nothing", "can't be signed anew");
-    assert_eq!(files(&folder), before);
+    write(&folder, "good", fs::read(folder.path().join("allow")).unwrap());
+    for (text, words) in
+        [(PAGE, "HTML"), ("", "--allow-empty"), ("key-1000.example\n", "1,999 of 2,000 entries")]
+    {
+        write(&folder, "allow", text);
+        let said = publish_refused(&folder, 182, "--allow @allow", words);
+        assert!(said.contains("can't be signed anew"), "{said}");
+    }
+    for options in ["", "--allow @nothing"] {
+        let said = publish_refused(&folder, 182, options, "can't be signed anew");
+        assert!(said.contains("missing") || said.contains("nothing"), "{said}");
+    }
     fs::remove_file(&path).unwrap();
-    publish_refused(&folder, 182, "", "signed anew as generation 4");
+    publish_refused(&folder, 182, "--allow @good", "list");
+    assert_eq!(files(&folder), before);
+    write(&folder, "list", PAGE);
+    publish_refused(&folder, 182, "--allow @good", "signed anew as generation 4");
+    let filter = read(&folder);
+    assert!((1000..3000).all(|i| !filter.filter().has(key(i).as_bytes())));
     check(&read(&folder), 0..1000, 0..0, 1e-3);
 }
 
@@ -451,4 +475,23 @@ fn an_old_state_does_not_sign_its_list_anew() {
     write_list(&folder, 0..1300);
     publish(&folder, 6 * 24, "");
     check(&read(&folder), 0..1300, 2000..3000, 1e-3);
+}
+
+/// What it would take away, the list that clients have doesn't hold.
+#[test]
+fn an_old_state_does_not_refuse_the_list_in_place() {
+    let folder = feed("");
+    write_list(&folder, 0..1500);
+    publish(&folder, 0, "");
+    let state = folder.path().join("state");
+    let old = ["state.json", "members-1"].map(|name| (state.join(name), fs::read(state.join(name)).unwrap()));
+    write_list(&folder, 0..1000);
+    publish(&folder, 1, "--max-removed 100%");
+    old.into_iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+    publish_refused(&folder, 2, "", "list: 500 of 1,500 entries");
+    write_list(&folder, 0..700);
+    publish_refused(&folder, 2, "", "300 of 1,000 keys");
+    write_list(&folder, 0..1000);
+    publish(&folder, 2, "--max-removed 40%");
+    check(&read(&folder), 0..1000, 1000..1500, 1e-3);
 }

@@ -145,7 +145,7 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
 /// Why there is no next generation.
 struct Refused {
     why: Error,
-    /// The keys that must be absent, sorted, if their lists could be read.
+    /// The keys that must be absent, sorted, unless their lists can't be read or are refused themselves.
     allowed: Option<Vec<u64>>,
 }
 
@@ -173,8 +173,8 @@ struct Read {
     allowed: Vec<u64>,
     /// The members with their tags, if they have some.
     tagged: Option<Tagged>,
-    /// Why one of the lists is hardly what was meant, if so.
-    objection: Result<()>,
+    /// Why one of the lists is hardly what was meant, if so: of those of members, and of allowed keys.
+    objections: [Result<()>; 2],
     lists: Lists,
     /// What is to be said of the lists.
     rows: Vec<Row>,
@@ -183,19 +183,23 @@ struct Read {
 impl PublishArgs {
     /// The next generation, and what is to be said of the lists.
     fn next(&self, publisher: &Publisher, streams: &mut Streams) -> Result<(Next, Vec<Row>), Refused> {
-        let unread = |why| Refused { why, allowed: self.allow.is_empty().then(Vec::new) };
-        let Read { members, tagged, allowed, objection, lists, rows } =
+        let before = &publisher.state.lists;
+        let has_none = self.allow.is_empty() && before.allowed.is_empty();
+        let unread = |why| Refused { why, allowed: has_none.then(Vec::new) };
+        let Read { members, tagged, allowed, objections: [of_members, of_allowed], lists, rows } =
             self.read(publisher, streams).map_err(unread)?;
         let next = Next::of(publisher, members, tagged, allowed, lists).map_err(unread)?;
-        match objection.and_then(|()| self.check(&next, publisher)) {
-            Ok(()) => Ok((next, rows)),
-            Err(why) => Err(Refused { why, allowed: Some(next.into_allowed()) }),
+        let allowed = of_allowed
+            .and_then(|()| self.guard.check_lists(&before.allowed, &next.lists().allowed, |_| false));
+        match of_members.and_then(|()| self.check(&next, publisher)) {
+            Ok(()) => allowed.map(|()| (next, rows)).map_err(|why| Refused { why, allowed: None }),
+            Err(why) => Err(Refused { why, allowed: allowed.is_ok().then(|| next.into_allowed()) }),
         }
     }
 
     fn read(&self, publisher: &Publisher, streams: &mut Streams) -> Result<Read> {
         let (profile, hashing) = (publisher.state.profile()?, publisher.hashing()?);
-        self.without.check(publisher.state.tags.iter().map(String::as_str), &self.tags)?;
+        self.without.check(publisher.state.lists.tags(), &self.tags)?;
         self.omitted.check(profile)?;
         let (mut members, summary) = members(&self.lists, profile, hashing, &self.omitted, streams)?;
         sort(&mut members)?;
@@ -212,7 +216,7 @@ impl PublishArgs {
             summary.print_hint(streams);
         }
         let mut rows = vec![("read", counted(members.len() as u64, "key", "keys") + &summary.in_words())];
-        let mut objection = summary.require_lists(self.allow_empty);
+        let mut objections = [summary.require_lists(self.allow_empty), Ok(())];
         let mut lists = Lists { members: summary.into_lists(), allowed: Vec::new() };
         let mut allowed = Vec::new();
         if !self.allow.is_empty() {
@@ -221,14 +225,14 @@ impl PublishArgs {
                 allow(&self.allow, self.allow_wins, hashing, profile, &mut members, streams)?;
             sort(&mut members)?;
             sort(&mut allowed)?;
-            objection = objection.and_then(|()| its.require_lists(self.allow_empty));
+            objections[1] = its.require_lists(self.allow_empty);
             lists.allowed = its.into_lists();
             rows.push(("allowed", words));
         }
         if let Some(tagged) = &mut tagged {
             tagged.keep(&members)?;
         }
-        Ok(Read { members, tagged, allowed, objection, lists, rows })
+        Ok(Read { members, tagged, allowed, objections, lists, rows })
     }
 
     /// Fails for lists that are more likely an error than what is wanted.
@@ -236,12 +240,9 @@ impl PublishArgs {
         if next.count() == 0 && !self.allow_empty {
             bail!("no key is left, so nothing was published; --allow-empty publishes a feed without keys");
         }
-        let [before, now] = [&publisher.state.lists, next.lists()];
-        let is_given_up = |list: &List| list.tag.as_ref().is_some_and(|tag| self.without.gives_up(tag));
-        let members = before.members.iter().filter(|list| !is_given_up(list));
         self.guard.check(&next.change(publisher)?)?;
-        self.guard.check_lists(members, &now.members)?;
-        self.guard.check_lists(before.allowed.iter(), &now.allowed)
+        let is_given_up = |list: &List| list.tag.as_ref().is_some_and(|tag| self.without.gives_up(tag));
+        self.guard.check_lists(&publisher.state.lists.members, &next.lists().members, is_given_up)
     }
 }
 
