@@ -348,7 +348,10 @@ test("an uncaught error of a missing URL, and of a wrong rate, takes at most 30 
     ...["bloom-wasm", "bloom-wasm/reader", "bloom-wasm/nano"].map(
       (entry) => `import { load } from "${entry}"; await load("${url}");`,
     ),
-    'import { BloomFilter } from "bloom-wasm"; BloomFilter.from(["a"], { fpr: 2 });',
+    ...['RibbonFilter.from(["a"], { fpr: 2 })', "BloomFilter.withCapacity(9, 2)", "decode(new Uint8Array(9))"].map(
+      (call) =>
+        `import * as all from "bloom-wasm"; function mine({ BloomFilter, RibbonFilter, decode }) { ${call}; }\nmine(all);`,
+    ),
   ];
   try {
     for (const source of sources) {
@@ -357,8 +360,14 @@ test("an uncaught error of a missing URL, and of a wrong rate, takes at most 30 
       const child = spawn(process.execPath, [script], { stdio: ["ignore", "ignore", "pipe"] });
       const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
       assert.equal(code, 1);
-      assert.match(stderr, /^FilterError: (http:.* answered with status 404|fpr must be)/m);
+      assert.match(
+        stderr,
+        /^FilterError: (http:.* answered with status 404|fpr must be|this is not a bloom-wasm blob)/m,
+      );
       assert.ok(stderr.split("\n").length <= 30, stderr);
+      // The user's own line is among the ten that a stack shows.
+      assert.match(stderr, /^ +at .*uncaught-lines\.mjs/m);
+      if (source.includes("mine")) assert.match(stderr, /^ +at mine /m);
     }
   } finally {
     server.closeAllConnections();

@@ -5,11 +5,11 @@
  */
 export const LIMITS = {
   bloom: { wasm: 138_700, javascript: 26_050 },
-  reader: { wasm: 76_350, javascript: 21_850 },
-  nano: { "raw keys alone": 6_350, "everything but feeds": 16_660, openFeed: 24_660 },
+  reader: { wasm: 76_450, javascript: 21_900 },
+  nano: { "raw keys alone": 6_350, "everything but feeds": 16_680, openFeed: 24_680 },
   vite: {
     "bloom-wasm": 195_500,
-    "bloom-wasm/reader": 109_800,
+    "bloom-wasm/reader": 110_100,
     "bloom-wasm/slim": 151_800,
     "bloom-wasm/reader/slim": 85_700,
     "bloom-wasm/nano": 16_500,

@@ -2,6 +2,9 @@
 
 import { FilterError } from "../error.js";
 
+/** Of V8 and others: what a stack shows begins with who called a function. */
+const { captureStackTrace } = Error as { captureStackTrace?: (error: Error, callee: unknown) => void };
+
 /** Whether a call can begin: WebAssembly has started, and every call that began has ended. */
 let ready = false;
 
@@ -70,6 +73,8 @@ export function ask<Raw, T>(question: (raw: Raw, length: number) => T, raw: Raw,
       throw stopped;
     }
     leave();
+    // A stack shows ten calls, and those inside of WebAssembly would take the place of the user's own.
+    captureStackTrace?.(error, ask);
     throw error;
   }
 }
