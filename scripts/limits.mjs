@@ -10,7 +10,7 @@ export const LIMITS = {
   vite: {
     "bloom-wasm": 195_500,
     "bloom-wasm/reader": 110_100,
-    "bloom-wasm/slim": 151_800,
+    "bloom-wasm/slim": 152_000,
     "bloom-wasm/reader/slim": 85_700,
     "bloom-wasm/nano": 16_500,
   },
