@@ -11,7 +11,7 @@ export const LIMITS = {
     "bloom-wasm": 195_500,
     "bloom-wasm/reader": 110_100,
     "bloom-wasm/slim": 152_000,
-    "bloom-wasm/reader/slim": 85_700,
+    "bloom-wasm/reader/slim": 85_900,
     "bloom-wasm/nano": 16_500,
   },
   tarball: 2_000_000,

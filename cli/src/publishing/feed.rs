@@ -116,7 +116,8 @@ impl Publisher {
             return Err(lasting("its tags stand in the files alone".to_owned()));
         }
         let members = self.folder.read(members).map_err(|error| lasting(in_words(&error)))?;
-        let allowed = allowed.ok_or_else(|| lasting("the keys that must be absent aren't known".to_owned()))?;
+        let allowed =
+            allowed.ok_or_else(|| lasting("the keys that must be absent aren't known".to_owned()))?;
         let allowed = strangers(&allowed, &members, &|_| true)?;
         let next = Next { members, allowed, lists, unusable: Some(damage), ..Next::default() };
         let made = next.make(self)?;
