@@ -111,13 +111,13 @@ impl Publisher {
             self.sign(self.last_count()?, lists, None, expires_in)?;
             return Ok(Renewal::Signed);
         };
-        let lasting = |why: String| anyhow!("the old list can't be signed anew: {damage}; {why}");
+        let refused = |why: String| anyhow!("the old list can't be signed anew: {damage}; {why}");
         if self.state.tagged {
-            return Err(lasting("its tags stand in the files alone".to_owned()));
+            return Err(refused("its tags stand in the files alone".to_owned()));
         }
-        let members = self.folder.read(members).map_err(|error| lasting(in_words(&error)))?;
+        let members = self.folder.read(members).map_err(|error| refused(in_words(&error)))?;
         let allowed =
-            allowed.ok_or_else(|| lasting("the keys that must be absent aren't known".to_owned()))?;
+            allowed.ok_or_else(|| refused("the keys that must be absent aren't known".to_owned()))?;
         let allowed = strangers(&allowed, &members, &|_| true)?;
         let next = Next { members, allowed, lists, unusable: Some(damage), ..Next::default() };
         let made = next.make(self)?;

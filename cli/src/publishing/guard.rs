@@ -96,13 +96,9 @@ fn successors<'a>(
 }
 
 impl GuardArgs {
-    fn max(&self) -> f64 {
-        self.max_removed.unwrap_or(MAX_REMOVED)
-    }
-
     /// Fails for a list that loses too much.
     pub fn check(&self, change: &Change) -> Result<()> {
-        match change.objection(self.max()) {
+        match change.objection(self.max_removed.unwrap_or(MAX_REMOVED)) {
             Some(words) => bail!("{words}; if the list is right, give --max-removed 100% for this run"),
             None => Ok(()),
         }
