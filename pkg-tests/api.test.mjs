@@ -20,6 +20,7 @@ const {
   load,
   optimal,
 } = await installed();
+const { decode: decodeInNano } = await installed("bloom-wasm/nano");
 
 const encode = (text) => new TextEncoder().encode(text);
 
@@ -144,6 +145,21 @@ test("lines around the border of a chunk", () => {
     }
   }
   assert.deepEqual([...BloomFilter.from(["a"]).hasLines(encode("\n".repeat(200_000)))], new Array(200_000).fill(0));
+});
+
+test("a byte order mark is no part of the first line, wherever a text is read", async () => {
+  const marked = encode("\ufeffa\r\n\ufeffb\n");
+  const made = BloomFilter.withCapacity(10, 1e-9);
+  assert.equal(made.addLines(marked), 2);
+  const streamed = await BloomFilter.fromStream(new Blob([marked]).stream());
+  for (const filter of [made, streamed, decodeInNano(made.toBytes())]) {
+    assert.deepEqual(
+      ["a", "\ufeffa", "b", "\ufeffb"].map((key) => filter.has(key)),
+      [true, false, false, true],
+    );
+    assert.deepEqual([...filter.hasLines(marked)], [1, 1]);
+    assert.deepEqual([...filter.hasLines(encode("\ufeff"))], []);
+  }
 });
 
 test("the order and the number of times don't matter", () => {

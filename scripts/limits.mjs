@@ -6,7 +6,7 @@
 export const LIMITS = {
   bloom: { wasm: 138_700, javascript: 26_050 },
   reader: { wasm: 76_450, javascript: 21_900 },
-  nano: { "raw keys alone": 6_350, "everything but feeds": 16_680, openFeed: 24_680 },
+  nano: { "raw keys alone": 6_350, "everything but feeds": 16_720, openFeed: 24_720 },
   vite: {
     "bloom-wasm": 195_500,
     "bloom-wasm/reader": 110_100,

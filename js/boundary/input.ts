@@ -95,9 +95,10 @@ export function plainBytes(
   return new Uint8Array(getBuffer.call(bytes), getOffset.call(bytes), length);
 }
 
-/** The bytes of a text. Throws `invalid_key` for anything but a `Uint8Array`. */
+/** The bytes of a text, without a byte order mark. Throws `invalid_key` for anything but a `Uint8Array`. */
 export function asText(text: Uint8Array): Uint8Array {
-  return plainBytes(text, "lines must be a", "invalid_key");
+  const bytes = plainBytes(text, "lines must be a", "invalid_key");
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { DigestList, Filter as RawFilter } from "../bloom_wasm.js";
 import { ask, call, release } from "../boundary/call.js";
 import type { ForeignFormat } from "../boundary/info.js";
-import { invalidParameter, isA, iterable, type Key, requireType, typeName } from "../boundary/input.js";
+import { asText, invalidParameter, isA, iterable, type Key, requireType, typeName } from "../boundary/input.js";
 import { put } from "../boundary/scratch.js";
 import { FilterError } from "../error.js";
 import { classes, Filter, hold, rawOf } from "../filter/filter.js";
@@ -131,9 +131,9 @@ abstract class GrowingFilter extends OwnFilter {
     });
   }
 
-  /** Like {@link addMany}, for each line of a UTF-8 text that isn't blank. */
+  /** Like {@link addMany}, for each line of a UTF-8 text that isn't blank. A byte order mark before the first is dropped. */
   addLines(text: Uint8Array): number {
-    return addAll(this, (list) => list.pushLines(text));
+    return addAll(this, (list) => list.pushLines(asText(text)));
   }
 
   /** Removes all keys. */

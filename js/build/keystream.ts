@@ -1,6 +1,6 @@
 /** Streams of keys for builders: bytes, which are lines of text, or single keys. */
 
-import { concat, iterable, type Key, requireType } from "../boundary/input.js";
+import { asText, concat, iterable, type Key, requireType } from "../boundary/input.js";
 import { quietly, readAll, requireSignal, toWeb } from "../boundary/stream.js";
 import type { List } from "./lists.js";
 import type { StreamOptions } from "./options.js";
@@ -57,7 +57,6 @@ async function pushAsync(list: List, source: AsyncIterable<Key>, { signal, onPro
 const LF = 10;
 /** A little more than the longest line that gives a key (`MAX_LINE` in src/keys/list.rs): Rust sees that it is longer. */
 const TOO_LONG = 2 ** 20 + 8;
-const BOM = [0xef, 0xbb, 0xbf];
 
 async function pushStream(
   list: List,
@@ -69,7 +68,7 @@ async function pushStream(
   let loaded = 0;
   let first = true;
   const pushLines = (text: Uint8Array) => {
-    list.pushLines(first && BOM.every((byte, i) => text[i] === byte) ? text.subarray(3) : text);
+    list.pushLines(first ? asText(text) : text);
     first = false;
   };
   await readAll(source, signal, (chunk) => {

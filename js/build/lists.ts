@@ -2,7 +2,7 @@
 
 import { DigestList, type Filter as RawFilter } from "../bloom_wasm.js";
 import { call, release } from "../boundary/call.js";
-import { asText, iterable, type Key } from "../boundary/input.js";
+import { iterable, type Key } from "../boundary/input.js";
 import { Batch } from "../boundary/scratch.js";
 import { FilterError } from "../error.js";
 import type { Options, SkipReason } from "./options.js";
@@ -65,8 +65,8 @@ export class List {
     this.#batch.push(key);
   }
 
-  pushLines(text: Uint8Array): void {
-    const bytes = asText(text);
+  /** Adds a key for each line. The bytes must be an array of our own, or what `asText` gave. */
+  pushLines(bytes: Uint8Array): void {
     this.#batch.flush();
     this.#tell(call(() => this.digests.pushLines(bytes)));
   }

@@ -133,8 +133,8 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
 
   /**
    * Asks for each line of a UTF-8 text at once. Returns one byte per line: 1 = maybe present, 0 = definitely absent.
-   * Lines end at LF, and one CR before it is dropped. A blank line gives 0, and a final LF starts no further line. Lines
-   * are keys, as in {@link has}.
+   * Lines end at LF, and one CR before it is dropped. A byte order mark before the first is dropped. A blank line
+   * gives 0, and a final LF starts no further line. Lines are keys, as in {@link has}.
    */
   hasLines(text: Uint8Array): Uint8Array<ArrayBuffer> {
     const raw = rawOf(this);

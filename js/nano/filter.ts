@@ -107,9 +107,9 @@ export class Filter implements AskableFilter {
   }
 
   /**
-   * Asks for each line of a UTF-8 text. Returns one byte per line: 1 = maybe present, 0 = definitely absent. Lines end at
-   * LF, and one CR before it is dropped. A blank line gives 0, and a final LF starts no further line. Lines are keys, as
-   * in {@link has}.
+   * Asks for each line of a UTF-8 text. Returns one byte per line: 1 = maybe present, 0 = definitely absent. Lines
+   * end at LF, and one CR before it is dropped. A byte order mark before the first is dropped. A blank line gives 0,
+   * and a final LF starts no further line. Lines are keys, as in {@link has}.
    */
   hasLines(text: Uint8Array): Uint8Array<ArrayBuffer> {
     const blob = blobOf(this);

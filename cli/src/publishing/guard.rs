@@ -1,9 +1,9 @@
 //! The guard against a list that shrinks. Most often it is an error page, or a part of it failed to arrive.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::lists::keys::{LineCounts, List};
-use crate::text::grouped;
+use crate::text::{counted, grouped};
 
 /// Below the third that is gone if one of three parts of a list is, and above what lists lose from day to day.
 const MAX_REMOVED: f64 = 0.25;
@@ -28,12 +28,10 @@ fn share(text: &str) -> Result<f64, &'static str> {
 
 /// What becomes of a list.
 pub struct Change {
-    /// How many keys it had, or entries with keys.
+    /// How many keys it had.
     pub before: u64,
     /// How many of them are gone, at least.
     pub removed: u64,
-    /// What these are, in words.
-    of: &'static str,
     /// How the lines were read, of the old list and of the new one, if both are known.
     pub lines: Option<[LineCounts; 2]>,
 }
@@ -46,31 +44,36 @@ impl Change {
 
     /// What becomes of a list of which it is known how many keys are removed, and maybe how the lines were read.
     pub fn new(before: u64, removed: u64, lines: Option<[LineCounts; 2]>) -> Self {
-        Change { before, removed, of: "keys", lines }
-    }
-
-    /// What becomes of a list of which only the lines are known, or which is missing. A key may be in several lines.
-    fn of_lists(before: &List, now: Option<&List>) -> Self {
-        let keys = now.map_or(0, |now| now.lines.keys);
-        let lines = now.map(|now| [before.lines, now.lines]);
-        Change { of: "entries", lines, ..Change::of_counts(before.lines.keys, keys) }
+        Change { before, removed, lines }
     }
 
     /// Why it is refused, if it is.
     fn objection(&self, max: f64) -> Option<String> {
-        let &Change { before, removed, of, lines } = self;
+        let &Change { before, removed, lines } = self;
         if before < LEAST {
             return None;
         }
-        let percent = |share: f64| (share * 1e4).round() / 1e2;
         if removed as f64 > before as f64 * max {
             let (removed, before, max) = (grouped(removed), grouped(before), percent(max));
-            return Some(format!("{removed} of {before} {of} would be removed, and at most {max}% may be"));
+            return Some(format!("{removed} of {before} keys would be removed, and at most {max}% may be"));
         }
-        let [old, new] = lines?.map(LineCounts::skipped_share);
-        let [was, is, max] = [old, new, max].map(percent);
-        (is > was + max).then(|| format!("{is}% of the lines give no key, and {was}% gave none before"))
+        let [old, new] = lines?;
+        skipped(old, new, max)
     }
+}
+
+/// Why it is refused how the lines of a list were read, if it is.
+fn skipped(old: LineCounts, new: LineCounts, max: f64) -> Option<String> {
+    let [was, is, max] = [old.skipped_share(), new.skipped_share(), max].map(percent);
+    (is > was + max).then(|| format!("{is}% of the lines give no key, and {was}% gave none before"))
+}
+
+fn percent(share: f64) -> f64 {
+    (share * 1e4).round() / 1e2
+}
+
+fn refused(words: String) -> Result<()> {
+    bail!("{words}; if the list is right, give --max-removed 100% for this run")
 }
 
 /// Each list of the last run with the one of this run that it has become: that of its tag, that of its name or, since
@@ -80,40 +83,73 @@ fn successors<'a>(
     before: &'a [List],
     now: &'a [List],
     is_over: impl Fn(&List) -> bool,
-) -> impl Iterator<Item = (&'a List, Option<&'a List>)> {
+) -> Vec<(&'a List, Option<&'a List>)> {
+    let same = |old: &List, new: &List| old.tag == new.tag && (old.tag.is_some() || old.name == new.name);
     let same_name = |old: &List, new: &List| old.name == new.name;
-    let same = |old: &List, new: &List| old.tag == new.tag && (old.tag.is_some() || same_name(old, new));
-    let is_known = |new: &List| before.iter().any(|old| same(old, new) || same_name(old, new));
-    let other = |old: &List, new: &List| !is_over(old) && !is_known(new);
-    let mut left: Vec<_> = now.iter().collect();
-    let mut successors = vec![None; before.len()];
-    for is_next in [&same as &dyn Fn(&List, &List) -> bool, &same_name, &other] {
-        for (old, successor) in before.iter().zip(&mut successors).filter(|(_, found)| found.is_none()) {
-            *successor = left.iter().position(|new| is_next(old, new)).map(|place| left.remove(place));
+    let mut others = now.iter().filter(|new| !before.iter().any(|old| same(old, new) || same_name(old, new)));
+    let mut pairs = Vec::new();
+    for old in before {
+        let find = |is: &dyn Fn(&List, &List) -> bool| now.iter().find(|new| is(old, new));
+        let known = find(&same).or_else(|| find(&same_name));
+        if known.is_some() || !is_over(old) {
+            pairs.push((old, known.or_else(|| others.next())));
         }
     }
-    before.iter().zip(successors).filter(move |(old, new)| new.is_some() || !is_over(old))
+    pairs
 }
 
 impl GuardArgs {
-    /// Fails for a list that loses too much.
-    pub fn check(&self, change: &Change) -> Result<()> {
-        match change.objection(self.max_removed.unwrap_or(MAX_REMOVED)) {
-            Some(words) => bail!("{words}; if the list is right, give --max-removed 100% for this run"),
-            None => Ok(()),
-        }
+    fn max(&self) -> f64 {
+        self.max_removed.unwrap_or(MAX_REMOVED)
     }
 
-    /// Fails if one of the lists loses too much, or is missing and not over. A large one beside it would hide that.
-    pub fn check_lists(&self, before: &[List], now: &[List], is_over: impl Fn(&List) -> bool) -> Result<()> {
+    /// Fails for a list that loses too much.
+    pub fn check(&self, change: &Change) -> Result<()> {
+        change.objection(self.max()).map_or(Ok(()), refused)
+    }
+
+    /// Fails if one of the lists loses too much, or is missing and not over. A large one beside it would hide that. Only
+    /// its lines are known, and a key may be in several. Returns which lists have taken the place of which, in words.
+    pub fn check_lists(
+        &self,
+        before: &[List],
+        now: &[List],
+        is_over: impl Fn(&List) -> bool,
+    ) -> Result<Vec<String>> {
+        let mut replaced = Vec::new();
         for (old, new) in successors(before, now, is_over) {
-            let name = || match new {
-                Some(new) => new.name.clone(),
-                None => format!("{}: this list was given until now, and is missing", old.name),
-            };
-            self.check(&Change::of_lists(old, new)).with_context(name)?;
+            self.objection(old, new).map_or(Ok(()), refused)?;
+            let has_tag = |new: &List| old.tag.is_some() && old.tag == new.tag;
+            if let Some(new) = new.filter(|new| new.name != old.name && !has_tag(new)) {
+                replaced.push(format!("{} in place of {}", new.name, old.name));
+            }
         }
-        Ok(())
+        Ok(replaced)
+    }
+
+    /// Why a list is refused that was another one before, or is missing.
+    fn objection(&self, old: &List, new: Option<&List>) -> Option<String> {
+        let (had, max) = (old.lines.keys, self.max());
+        if had < LEAST {
+            return None;
+        }
+        let has = new.map_or(0, |new| new.lines.keys);
+        let is_too_short = had.saturating_sub(has) as f64 > had as f64 * max;
+        let before = grouped(had);
+        let Some(new) = new else {
+            return is_too_short
+                .then(|| format!("{}: this list is missing, which had {before} entries", old.name));
+        };
+        if is_too_short {
+            let whose =
+                if old.name == new.name { "" } else { &format!("{}, whose place it takes, ", old.name) };
+            let (has, max) = (counted(has, "entry", "entries"), percent(max));
+            return Some(format!(
+                "{}: this list has {has}, and {whose}had {before}; at most {max}% may go",
+                new.name
+            ));
+        }
+        Some(format!("{}: {}", new.name, skipped(old.lines, new.lines, max)?))
     }
 
     /// Fails if it is given.
@@ -195,9 +231,10 @@ mod tests {
             ("a b", "d b", "a:d b:b"),
             ("a b", "b", "a:- b:b"),
             ("", "a", ""),
-            // The same list twice, or under another tag, is no other list.
+            // The same list twice, or with a tag, is no other list.
             ("a b", "a a", "a:a b:-"),
-            ("a a", "a", "a:a a:-"),
+            ("a a", "a", "a:a a:a"),
+            ("a a b", "a c", "a:a a:a b:c"),
             ("a b", "a t=a", "a:a b:-"),
             // Tags are more than names, and a list may get one.
             ("t=a u=b", "u=a t=b", "a:b b:a"),
@@ -211,7 +248,8 @@ mod tests {
         ] {
             let (before, now) = (lists(before), lists(now));
             let pairs = successors(&before, &now, |list| list.tag.as_deref() == Some("over"));
-            let pairs = pairs.map(|(old, new)| format!("{}:{}", old.name, new.map_or("-", |new| &new.name)));
+            let pairs =
+                pairs.iter().map(|(old, new)| format!("{}:{}", old.name, new.map_or("-", |new| &new.name)));
             assert_eq!(pairs.collect::<Vec<_>>().join(" "), expected);
         }
     }

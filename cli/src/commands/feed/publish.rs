@@ -186,13 +186,17 @@ impl PublishArgs {
         let before = &publisher.state.lists;
         let has_none = self.allow.is_empty() && before.allowed.is_empty();
         let unread = |why| Refused { why, allowed: has_none.then(Vec::new) };
-        let Read { members, tagged, allowed, objections: [of_members, of_allowed], lists, rows } =
+        let Read { members, tagged, allowed, objections: [of_members, of_allowed], lists, mut rows } =
             self.read(publisher, streams).map_err(unread)?;
         let next = Next::of(publisher, members, tagged, allowed, lists).map_err(unread)?;
         let allowed = of_allowed
             .and_then(|()| self.guard.check_lists(&before.allowed, &next.lists().allowed, |_| false));
         match of_members.and_then(|()| self.check(&next, publisher)) {
-            Ok(()) => allowed.map(|()| (next, rows)).map_err(|why| Refused { why, allowed: None }),
+            Ok(mut replaced) => {
+                replaced.extend(allowed.map_err(|why| Refused { why, allowed: None })?);
+                rows.extend(replaced.into_iter().map(|words| ("list", words)));
+                Ok((next, rows))
+            }
             Err(why) => Err(Refused { why, allowed: allowed.is_ok().then(|| next.into_allowed()) }),
         }
     }
@@ -235,8 +239,8 @@ impl PublishArgs {
         Ok(Read { members, tagged, allowed, objections, lists, rows })
     }
 
-    /// Fails for lists that are more likely an error than what is wanted.
-    fn check(&self, next: &Next, publisher: &Publisher) -> Result<()> {
+    /// Fails for lists that are more likely an error than what is wanted. Returns which have taken the place of which.
+    fn check(&self, next: &Next, publisher: &Publisher) -> Result<Vec<String>> {
         if next.count() == 0 && !self.allow_empty {
             bail!("no key is left, so nothing was published; --allow-empty publishes a feed without keys");
         }
