@@ -153,6 +153,18 @@ fn damage_is_mended_even_if_the_list_has_not_changed() {
     check(&read(&folder), 0..3000, 0..0, 1e-3);
 }
 
+/// The damaged digests are written anew, also if nobody is left.
+#[test]
+fn damage_of_a_list_that_is_empty_now_is_mended_once() {
+    let folder = feed("");
+    write_list(&folder, 0..10);
+    publish(&folder, 0, "");
+    fs::write(in_state(&folder, "members-"), "damaged").unwrap();
+    write_list(&folder, 0..0);
+    assert_eq!(publish(&folder, 1, "--allow-empty --max-removed 100%")["generation"], 2);
+    assert_eq!(publish(&folder, 2, "--allow-empty")["published"], false);
+}
+
 #[test]
 fn a_state_that_misses_something_is_refused() {
     let folder = feed("");

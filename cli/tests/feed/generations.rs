@@ -217,6 +217,21 @@ fn files_stay_for_a_time_of_grace() {
     assert_eq!(verify(&folder)["generation"], 4);
 }
 
+/// What a run with a wrong clock took out of the feed goes a day after the next one.
+#[test]
+fn a_file_does_not_stay_until_a_clock_that_was_fast() {
+    let folder = feed("");
+    for (hours, keys) in [(0, 3000), (1, 3010), (600, 3030)] {
+        write_list(&folder, 0..keys);
+        publish(&folder, hours, "");
+    }
+    let with_the_old = names(&folder).len();
+    publish(&folder, 2, "");
+    assert_eq!(names(&folder).len(), with_the_old);
+    publish(&folder, 26, "");
+    assert_eq!(names(&folder).len(), with_the_old - 1);
+}
+
 #[test]
 fn keys_sign() {
     let folder = feed("");

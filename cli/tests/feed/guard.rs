@@ -309,7 +309,16 @@ fn the_old_list_is_signed_anew_while_one_cannot_be_read() {
         let said = publish_refused(&folder, 182, options, "can't be signed anew");
         assert!(said.contains("missing") || said.contains("nothing"), "{said}");
     }
-    fs::remove_file(&path).unwrap();
+    // The same if the members' list is refused, or missing, as well.
+    for text in [Some(PAGE), None] {
+        match text {
+            Some(text) => write(&folder, "list", text),
+            None => fs::remove_file(&path).unwrap(),
+        }
+        for options in ["", "--allow @allow"] {
+            publish_refused(&folder, 182, options, "can't be signed anew");
+        }
+    }
     publish_refused(&folder, 182, "--allow @good", "list");
     assert_eq!(files(&folder), before);
     write(&folder, "list", PAGE);
