@@ -230,7 +230,7 @@ impl Publisher {
     pub fn prune(&mut self, grace: u64) -> Result<()> {
         self.folder.check()?;
         let State { unlisted, .. } = &mut self.state;
-        let before = unlisted.len();
+        let before = unlisted.clone();
         unlisted.retain_mut(|Unlisted { sha256, since }| {
             // A clock may have been wrong.
             *since = (*since).min(self.publication.now);
@@ -239,7 +239,7 @@ impl Publisher {
                     .map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true);
             !gone
         });
-        if unlisted.len() < before { self.folder.save(&self.state) } else { Ok(()) }
+        if *unlisted == before { Ok(()) } else { self.folder.save(&self.state) }
     }
 }
 

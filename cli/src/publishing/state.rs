@@ -76,7 +76,7 @@ pub struct Published {
 }
 
 /// A file that may be deleted some time after `since`, in milliseconds since 1970.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unlisted {
     pub sha256: String,
     pub since: u64,
