@@ -29,11 +29,11 @@ fn share(text: &str) -> Result<f64, &'static str> {
 /// What becomes of a list.
 pub struct Change {
     /// How many keys it had.
-    pub before: u64,
+    before: u64,
     /// How many of them are gone, at least.
-    pub removed: u64,
+    removed: u64,
     /// How the lines were read, of the old list and of the new one, if both are known.
-    pub lines: Option<[LineCounts; 2]>,
+    lines: Option<[LineCounts; 2]>,
 }
 
 impl Change {
