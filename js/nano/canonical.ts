@@ -105,10 +105,10 @@ export function plain(text: string, map: number): Canonical | undefined {
   let query = length;
   for (last = 0; i < length; i++) {
     code = text.charCodeAt(i);
-    if (code < 33 || code > 126 || code === 35 || code === 37 || code === 92) return undefined;
+    if (code < 33 || code > 126 || code === 35 || code === 37) return undefined;
     if (query === length) {
       if (code === QUESTION) query = i;
-      else if (last === SLASH && (code === SLASH || code === DOT)) return undefined;
+      else if (code === 92 || (last === SLASH && (code === SLASH || code === DOT))) return undefined;
     }
     bytes[i] = code;
     last = code;

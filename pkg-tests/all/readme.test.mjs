@@ -165,6 +165,8 @@ test("a Cloudflare Worker, which tries again after a failure", { skip: noWorkerd
     assert.deepEqual(await (await ask("https://www.evil.example/x")).json(), { maybeListed: true });
     assert.deepEqual(await (await ask("https://good.example/")).json(), { maybeListed: false });
     assert.deepEqual(await (await ask("evil")).json(), { maybeListed: false });
+    // Browsers go there, though it has no canonical form.
+    assert.deepEqual(await (await ask("/\\www.evil.example/x")).json(), { maybeListed: true });
     for (const none of ["", "javascript:void 0", "/login"])
       assert.deepEqual(await (await ask(none)).json(), { maybeListed: null }, none);
     assert.deepEqual(asked, Array(2).fill("https://lists.example/bad.bloom"));

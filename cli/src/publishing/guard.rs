@@ -50,16 +50,18 @@ impl Change {
     /// Why it is refused, if it is.
     fn objection(&self, max: f64) -> Option<String> {
         let &Change { before, removed, lines } = self;
-        if before < LEAST {
-            return None;
-        }
-        if removed as f64 > before as f64 * max {
+        if is_too_much(removed, before, max) {
             let (removed, before, max) = (grouped(removed), grouped(before), percent(max));
             return Some(format!("{removed} of {before} keys would be removed, and at most {max}% may be"));
         }
-        let [old, new] = lines?;
+        let [old, new] = lines.filter(|_| before >= LEAST)?;
         skipped(old, new, max)
     }
+}
+
+/// Whether more goes than may.
+fn is_too_much(removed: u64, before: u64, max: f64) -> bool {
+    before >= LEAST && removed as f64 > before as f64 * max
 }
 
 /// Why it is refused how the lines of a list were read, if it is.
@@ -130,26 +132,22 @@ impl GuardArgs {
     /// Why a list is refused that was another one before, or is missing.
     fn objection(&self, old: &List, new: Option<&List>) -> Option<String> {
         let (had, max) = (old.lines.keys, self.max());
-        if had < LEAST {
-            return None;
-        }
         let has = new.map_or(0, |new| new.lines.keys);
-        let is_too_short = had.saturating_sub(has) as f64 > had as f64 * max;
+        let is_too_short = is_too_much(had.saturating_sub(has), had, max);
         let before = grouped(had);
         let Some(new) = new else {
             return is_too_short
                 .then(|| format!("{}: this list is missing, which had {before} entries", old.name));
         };
-        if is_too_short {
+        let words = if is_too_short {
             let whose =
                 if old.name == new.name { "" } else { &format!("{}, whose place it takes, ", old.name) };
             let (has, max) = (counted(has, "entry", "entries"), percent(max));
-            return Some(format!(
-                "{}: this list has {has}, and {whose}had {before}; at most {max}% may go",
-                new.name
-            ));
-        }
-        Some(format!("{}: {}", new.name, skipped(old.lines, new.lines, max)?))
+            format!("this list has {has}, and {whose}had {before}; at most {max}% may go")
+        } else {
+            skipped(old.lines, new.lines, max).filter(|_| had >= LEAST)?
+        };
+        Some(format!("{}: {words}", new.name))
     }
 
     /// Fails if it is given.

@@ -78,6 +78,7 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     let (sharding, fpr) = first.context("there is no shard")?;
     writer.require_profile(sharding.profile())?;
     writer.check(&args.guard, writer.count())?;
+    // Only now, so that a run that is refused leaves the folder as it was.
     for (shard, entry) in (0..args.shards).zip(&writer.entries) {
         let path = args.dir.join(file_of_shard(shard));
         let bytes = read::regular(&path, MAX_SHARD.into())?;
@@ -86,7 +87,7 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     }
     let created_at = args.created_at.map(milliseconds).transpose()?;
     let report = writer.publish(&sharding, fpr, args.name, created_at, args.generation, streams)?;
-    // Only now, so that a run that failed can be repeated.
+    // At last, so that a run that failed can be repeated.
     for shard in 0..args.shards {
         let path = args.dir.join(file_of_shard(shard));
         fs::remove_file(&path).with_context(|| path.display().to_string())?;
