@@ -27,14 +27,14 @@ export const errorCodes = /** @type {const} */ ([
   "wrong_kind", // a filter of this kind can't do that, or the blob is of another kind than asked for
   "freed", // the filter was freed, or the feed or sharded filter closed
   "http", // the server answered with an error
-  "network", // the transfer failed
+  "network", // the transfer failed, or took longer than `timeout`
   "integrity", // the bytes don't have the hash in `integrity`, or the length and hash that were signed
   "not_a_feed", // this isn't the manifest of a feed or sharded filter, or its files aren't what it says
   "signature", // none of the public keys has signed the manifest, or this runtime can't check that
   "wrong_feed", // there is another feed, or sharded filter, at this URL than the first time
   "rollback", // the generation is older than one that was accepted before
   "expired", // the newest generation has expired
-  "cache", // the cache could not keep something, as a `cacheError`, or not forget it
+  "cache", // the cache can't be read or can't keep something, as a `cacheError`, or it can't forget it
   "wasm_load", // the WebAssembly module could not be started, or was stopped in the middle of a call
 ]);
 

@@ -804,7 +804,7 @@ test("fileCache: files are whole or not there, and what fails is told", async ()
   const broken = await open({ cache: fileCache(file) });
   answers(broken, 3, { name: "kept", which: "b" });
   assert.equal(broken.cacheError.code, "cache");
-  assert.match(broken.cacheError.message, /^the cache could not keep the newest generation: ENOTDIR: /);
+  assert.match(broken.cacheError.message, /^the cache could not be read: ENOTDIR: /);
   // A file that can't be read is not one that is absent.
   await assert.rejects(fileCache(file).get("a"), { code: "ENOTDIR" });
   mkdirSync(join(home, "taken"));

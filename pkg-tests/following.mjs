@@ -1,6 +1,8 @@
 /** What the tests of feeds and of sharded filters share. */
 import assert from "node:assert/strict";
 import { after } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { installed } from "./installed.mjs";
 import { serve } from "./publisher.mjs";
 
@@ -32,6 +34,12 @@ export async function fails(code, promise, what) {
 /** Lets everything go on that waits for no timer and no network. */
 export async function turns() {
   for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Collects garbage now. */
+export function collectGarbage() {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
 }
 
 /** A `fetch` without a network. */

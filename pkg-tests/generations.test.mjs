@@ -1,10 +1,10 @@
 /** What feeds and sharded filters have in common, each as a table of both: options, manifests, and a cache of theirs. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { fails, noNetwork, served, turns, workerRequests } from "./following.mjs";
+import { collectGarbage, fails, noNetwork, served, turns, workerRequests } from "./following.mjs";
 import { installed } from "./installed.mjs";
 import { refused, refusedShards } from "./manifests.mjs";
-import { manifest, memoryCache, Publisher, ShardsPublisher } from "./publisher.mjs";
+import { manifest, memoryCache, Publisher, ShardsPublisher, without } from "./publisher.mjs";
 
 const { Feed, RibbonFilter, ShardedFilter, openFeed, openSharded } = await installed();
 const nano = await installed("bloom-wasm/nano");
@@ -206,5 +206,232 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
       again.close();
       opened.close();
     }
+  });
+
+  /** A cache that has generation 3, and a host that has gone back to generation 2, which hasn't expired. */
+  const rolledBack = async () => {
+    const { publisher, site, open } = await published();
+    publisher.publish({ createdAt: Date.now() - 30 * 60_000 });
+    const first = publisher.manifest;
+    publisher.publish();
+    const [cache, fetch, third] = [memoryCache(), without(publisher), publisher.manifest];
+    const ahead = await open({ cache, fetch });
+    assert.equal(ahead.generation, 3);
+    ahead.close();
+    publisher.manifest = first;
+    return { publisher, site, cache, first, third, open: (options) => open({ cache, fetch, ...options }) };
+  };
+
+  /** Calls that never settle, of a test that holds the clock. */
+  const hanging = (context) => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    context.after(() => mock.timers.reset());
+    let hung = 0;
+    return {
+      hang: () => new Promise(() => hung++),
+      /** Lets ten seconds pass whenever another call hangs, until a promise has settled. */
+      async patiently(promise) {
+        let isSettled = false;
+        const settled = () => (isSettled = true);
+        promise.then(settled, settled);
+        while (!isSettled) {
+          await turns();
+          if (hung > 0) mock.timers.tick(10_000);
+          hung = 0;
+        }
+        return promise;
+      },
+    };
+  };
+
+  for (const how of ["throws", "never answers"])
+    test(`a ${noun}: a cache that ${how} is not taken for one that has no floor`, async (context) => {
+      const { hang, patiently } = hanging(context);
+      const fault = () => (how === "throws" ? assert.fail("the cache fails") : hang());
+      for (let failing = 1; failing <= 12; failing++) {
+        const { cache, open } = await rolledBack();
+        let left = failing;
+        cache.fault = (method) => method === "get" && left-- > 0 && fault();
+        const opened = await patiently(open());
+        const isTold = () => opened.generation === 3 || opened.cacheError?.code === "cache";
+        assert.ok(isTold(), `${failing}: generation ${opened.generation}, ${opened.cacheError}`);
+        await patiently(opened.update().catch(() => {}));
+        assert.ok(isTold(), `${failing}, updated: generation ${opened.generation}, ${opened.cacheError}`);
+        // Now it works, even if it still owes an answer.
+        left = 0;
+        await patiently(opened.update().catch(({ code }) => assert.equal(code, "rollback")));
+        await answers(opened, 3);
+        assert.equal(opened.cacheError, undefined, failing);
+        opened.close();
+        await answers(await open({ fetch: noNetwork }), 3);
+      }
+    });
+
+  test(`a ${noun}: a cache that answers late has its newer generation taken back`, async (context) => {
+    const { cache, open } = await rolledBack();
+    const late = [];
+    const { hang, patiently } = hanging(context);
+    cache.fault = (method) => method === "get" && Promise.race([hang(), new Promise((resolve) => late.push(resolve))]);
+    const opened = await patiently(open());
+    await answers(opened, 2);
+    assert.equal(opened.cacheError.code, "cache");
+    cache.fault = undefined;
+    for (const answer of late) answer();
+    await turns();
+    await opened.update().catch(({ code }) => assert.equal(code, "rollback"));
+    await answers(opened, 3);
+    assert.equal(opened.cacheError, undefined);
+  });
+
+  test(`a ${noun}: a host that is down doesn't keep the cache's newer generation from being taken back`, async () => {
+    const { cache, publisher, open } = await rolledBack();
+    cache.fault = (method) => method === "get" && assert.fail("the cache fails");
+    let isDown = false;
+    const opened = await open({ fetch: (url) => (isDown ? noNetwork() : without(publisher)(url)) });
+    await answers(opened, 2);
+    [isDown, cache.fault] = [true, undefined];
+    await fails("network", opened.update());
+    await answers(opened, 3);
+    assert.equal(opened.cacheError, undefined);
+  });
+
+  test(`a ${noun}: another feed than the one that an unreadable cache is bound to gives way to it`, async () => {
+    const { cache, publisher, third, open } = await rolledBack();
+    const { feedId } = publisher;
+    publisher.feedId = "0".repeat(32);
+    publisher.generation = 8;
+    publisher.publish();
+    cache.fault = (method) => method === "get" && assert.fail("the cache fails");
+    const opened = await open();
+    assert.equal(opened.info().feedId, "0".repeat(32));
+    assert.equal(opened.cacheError.code, "cache");
+    cache.fault = undefined;
+    await fails("wrong_feed", opened.update());
+    assert.equal(opened.info().feedId, feedId);
+    await answers(opened, 3);
+    publisher.manifest = third;
+    assert.equal(await opened.update(), false);
+    assert.equal(opened.cacheError, undefined);
+  });
+
+  test(`a ${noun}: a cache that can't be read once costs nothing if it has nothing newer`, async () => {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    await open({ cache });
+    let left = 1;
+    cache.fault = (method) => method === "get" && left-- > 0 && assert.fail("the cache fails");
+    const opened = await open({ cache });
+    await answers(opened, 1);
+    assert.equal(opened.cacheError, undefined);
+    publisher.publish();
+    assert.equal(await opened.update(), true);
+    await answers(opened, 2);
+  });
+
+  test(`a ${noun}: why a cached generation didn't open is told where the host doesn't answer`, async (context) => {
+    const { open } = await published();
+    const cache = memoryCache();
+    await open({ cache });
+    const offline = { cache, fetch: noNetwork };
+    const { message } = await fails("wrong_secret", open({ ...offline, secret: new Uint8Array(16) }));
+    assert.match(message, /offline/);
+    if (noun !== "sharded filter") await fails("too_large", open({ ...offline, maxBytes: 10 }));
+    cache.fault = () => assert.fail("the cache fails");
+    assert.match((await fails("network", open(offline))).message, /the cache could not be read: the cache fails/);
+    cache.fault = undefined;
+    const { verify } = crypto.subtle;
+    context.after(() => (crypto.subtle.verify = verify));
+    crypto.subtle.verify = () => Promise.reject(new TypeError("injected"));
+    await assert.rejects(open({ cache }), { name: "TypeError", message: "injected" });
+  });
+
+  test(`a ${noun}: a Cache Storage that fails to open once is opened again, and one that never opens is left`, async (context) => {
+    const { publisher, open } = await published();
+    const fetch = without(publisher);
+    const entries = new Map();
+    const cache = {
+      match: async (url) => entries.get(url)?.clone(),
+      put: async (url, response) => void entries.set(url, response),
+      delete: async (url) => entries.delete(url),
+    };
+    let opening;
+    context.after(() => delete globalThis.caches);
+    globalThis.caches = { open: () => opening() };
+    // The option `cache` is undefined: the default.
+    const started = (its = fetch) => open({ cache: undefined, fetch: its });
+    const isRestored = async () => {
+      const again = await started(noNetwork);
+      assert.equal(again.generation, 1);
+      again.close();
+    };
+
+    let left = 1;
+    opening = async () => (left-- > 0 ? assert.fail("not now") : cache);
+    const opened = await started();
+    await opened.update();
+    assert.equal(opened.cacheError, undefined);
+    assert.ok(entries.size > 0);
+    await isRestored();
+
+    opening = async () => assert.fail("never");
+    const lost = await started();
+    assert.match(lost.cacheError.message, /never/);
+    opening = async () => cache;
+    await lost.update();
+    assert.equal(lost.cacheError, undefined);
+
+    const { hang, patiently } = hanging(context);
+    opening = hang;
+    const left10 = await patiently(started());
+    await answers(left10, 1);
+    assert.equal(left10.cacheError.code, "cache");
+
+    // A page that may have no storage has none.
+    mock.timers.reset();
+    const before = entries.size;
+    opening = async () => {
+      throw new DOMException("insecure", "SecurityError");
+    };
+    const forbidden = await started();
+    await forbidden.update();
+    assert.equal(forbidden.cacheError, undefined);
+    assert.equal(entries.size, before);
+    delete globalThis.caches;
+    Object.defineProperty(globalThis, "caches", {
+      get() {
+        throw new DOMException("sandboxed", "SecurityError");
+      },
+      configurable: true,
+    });
+    assert.equal((await started()).cacheError, undefined);
+  });
+
+  test(`a ${noun}: a host that hangs is left after the timeout, whatever is collected meanwhile`, {
+    timeout: 60_000,
+  }, async () => {
+    const { publisher, site, open } = await published();
+    for (const timeout of [0, -1, NaN, "1", null]) await fails("invalid_parameter", open({ timeout }), String(timeout));
+    const { signal } = new AbortController();
+    const late = async (promise) => {
+      let isSettled = false;
+      const settled = () => (isSettled = true);
+      promise.then(settled, settled);
+      while (!isSettled) {
+        collectGarbage();
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      const { message } = await fails("network", promise);
+      assert.match(message, /longer than 100 ms/);
+    };
+    const opened = await open({ timeout: 100 });
+    site.fault = () => true;
+    await late(open({ timeout: 100, signal }));
+    await late(opened.update());
+    await late(opened.update({ signal }));
+    if (noun === "sharded filter") await late(opened.has("a key 1"));
+    site.fault = undefined;
+    publisher.publish();
+    assert.equal(await opened.update(), true);
+    await answers(opened, 2);
   });
 }

@@ -41,18 +41,14 @@ export default {
 function feedOf({ FEED_URL, PUBLIC_KEY }, context) {
   if (opening && Date.now() - updated < EVERY) return opening;
   updated = Date.now();
-  opening ??= openFeed(FEED_URL, { publicKey: PUBLIC_KEY, fetch: impatient });
+  // Workers wait for 30 seconds after the answer. What ends by then can be tried again.
+  opening ??= openFeed(FEED_URL, { publicKey: PUBLIC_KEY, timeout: 20_000 });
   const update = opening.then(
     (feed) => feed.update(),
     () => (opening = undefined),
   );
   context.waitUntil(update.catch((error) => console.error(error)));
   return opening;
-}
-
-/** Workers wait for 30 seconds after the answer. What ends by then can be tried again. */
-function impatient(url, { signal, ...init }) {
-  return fetch(url, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(20_000)]) });
 }
 
 /** The text of the body; undefined if it is too long. */

@@ -10,6 +10,11 @@ export function requireSignal(signal: AbortSignal | undefined): void {
     throw invalidParameter("signal must be an AbortSignal");
 }
 
+/** Throws `invalid_parameter` unless a limit of time is a number above 0. */
+export function requireTimeout(timeout: number): void {
+  if (!(typeof timeout === "number" && timeout > 0)) throw invalidParameter("timeout must be milliseconds, above 0");
+}
+
 /** Ends something after an error, which is the one to tell: what this throws, at once or later, isn't. */
 export async function quietly(end: () => unknown): Promise<void> {
   try {
@@ -42,6 +47,31 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal 
     return await Promise.race([promise, aborted]);
   } finally {
     signal?.removeEventListener("abort", stop);
+  }
+}
+
+/**
+ * Runs with a signal that aborts with `network` after so many milliseconds, too. The timer is ours: in Node 20, that of an
+ * `AbortSignal.timeout` within an `AbortSignal.any` is collected before its time.
+ */
+export async function limited<T, S extends AbortSignal | undefined>(
+  what: string,
+  milliseconds: number,
+  signal: S,
+  run: (signal: S | AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (milliseconds === Infinity) return run(signal);
+  const stop = new AbortController();
+  const end = () => stop.abort(signal?.reason);
+  const late = () => stop.abort(new FilterError("network", `${what} took longer than ${milliseconds} ms`));
+  const timer = setTimeout(late, Math.min(milliseconds, 2 ** 31 - 1));
+  if (signal?.aborted) end();
+  signal?.addEventListener("abort", end);
+  try {
+    return await run(stop.signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", end);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What a client of a feed or a sharded filter keeps for its next start. */
 
-import { invalidParameter, isBytes, plainBytes } from "../boundary/input.js";
+import { invalidParameter, isA, isBytes, plainBytes } from "../boundary/input.js";
 import { failed } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { Checks } from "./engine.js";
@@ -28,27 +28,47 @@ export interface FeedCache {
   delete(name: string): Promise<void>;
 }
 
-/** @internal Cache Storage, where there is one that can be opened. */
-export async function cacheStorage(): Promise<FeedCache | null> {
+/** @internal Cache Storage, where there is one. A page that may not use it has an empty one, which keeps nothing. */
+export function cacheStorage(): FeedCache | null {
+  let storage: CacheStorage | undefined;
   try {
-    const cache = await globalThis.caches.open("bloom-wasm");
-    const at = (name: string) => `https://bloom-wasm.invalid/${name}`;
-    // Cloudflare's keeps nothing without a maximum age.
-    const headers = { "cache-control": "max-age=31536000" };
-    return {
-      async get(name) {
-        const response = await cache.match(at(name));
-        return response && new Uint8Array(await response.arrayBuffer());
-      },
-      put: (name, bytes) => cache.put(at(name), new Response(bytes as Uint8Array<ArrayBuffer>, { headers })),
-      async delete(name) {
-        await cache.delete(at(name));
-      },
-    };
-  } catch {
-    // There is none, or this page may not use it.
-    return null;
+    storage = globalThis.caches;
+  } catch (error) {
+    if (!isForbidden(error)) throw new FilterError("cache", "Cache Storage could not be used", { cause: error });
   }
+  if (typeof storage?.open !== "function") return null;
+  let opening: Promise<Cache | undefined> | undefined;
+  const open = async () => {
+    try {
+      return await storage.open("bloom-wasm");
+    } catch (error) {
+      // What failed once may work the next time.
+      opening = undefined;
+      if (isForbidden(error)) return undefined;
+      throw error;
+    }
+  };
+  const opened = () => (opening ??= open());
+  const at = (name: string) => `https://bloom-wasm.invalid/${name}`;
+  // Cloudflare's keeps nothing without a maximum age.
+  const headers = { "cache-control": "max-age=31536000" };
+  return {
+    async get(name) {
+      const response = await (await opened())?.match(at(name));
+      return response && new Uint8Array(await response.arrayBuffer());
+    },
+    async put(name, bytes) {
+      await (await opened())?.put(at(name), new Response(bytes as Uint8Array<ArrayBuffer>, { headers }));
+    },
+    async delete(name) {
+      await (await opened())?.delete(at(name));
+    },
+  };
+}
+
+/** Whether an error says that the browser doesn't let this page have a cache at all. */
+function isForbidden(error: unknown): boolean {
+  return Object(error).name === "SecurityError";
 }
 
 /** @internal Throws `invalid_parameter` unless the option is a cache. */
@@ -73,7 +93,7 @@ export class FeedStore<P extends Head> {
   #kind: Kind<P>;
   /** The hashes of the files that were there when they were looked for last. */
   #files = new Set<string>();
-  /** Whether the cache owes an answer. It is asked nothing more until then. */
+  /** Whether the cache owes an answer. It is asked nothing more until then, or until {@link askAgain}. */
   #isSilent = false;
 
   constructor(checks: Checks, cache: FeedCache | null, url: string, keys: TrustedKeys, kind: Kind<P>) {
@@ -87,6 +107,11 @@ export class FeedStore<P extends Head> {
   /** Whether there is a cache. */
   get keeps(): boolean {
     return this.#cache !== null;
+  }
+
+  /** Reads again what a cache that owes an answer has. What it owes may never come. */
+  askAgain(): void {
+    this.#isSilent = false;
   }
 
   /** A name that no other feed has, and nobody who trusts other keys. An unsigned feed may claim any id, but no URL. */
@@ -107,30 +132,26 @@ export class FeedStore<P extends Head> {
     return this.#name("feed", this.#url);
   }
 
-  /** Bytes that may be anything. Throws what the cache throws. */
+  /** Bytes that may be anything. A cache that fails throws `cache`: it isn't one that has nothing. */
   async #get(name: string, most: number): Promise<Uint8Array | undefined> {
-    if (this.#cache === null) return undefined;
+    const cache = this.#cache;
+    if (cache === null) return undefined;
     if (this.#isSilent) throw late();
-    const answer = Promise.resolve(this.#cache.get(name));
     let hasAnswered = false;
     const answered = () => {
       hasAnswered = true;
       this.#isSilent = false;
     };
-    answer.then(answered, answered);
-    let bytes: unknown;
     try {
-      bytes = await patiently(answer);
-    } finally {
-      if (!hasAnswered) this.#isSilent = true;
-    }
-    try {
+      const answer = (async () => cache.get(name))();
+      answer.then(answered, answered);
+      const bytes: unknown = await patiently(answer);
       const plain = isBytes(bytes) ? plainBytes(bytes) : undefined;
-      if (plain && plain.length <= most) return plain;
-    } catch {
-      // They are no bytes any more.
+      return plain && plain.length <= most ? plain : undefined;
+    } catch (cause) {
+      if (!hasAnswered) this.#isSilent = true;
+      throw failed("cache", "the cache could not be read", cause);
     }
-    return undefined;
   }
 
   /** The id in the pointer, if it is one. */
@@ -144,33 +165,33 @@ export class FeedStore<P extends Head> {
   async #manifest(kind: "manifest" | "next", feedId: string): Promise<Manifest<P> | undefined> {
     const bytes = await this.#get(this.#name(kind, feedId), LONGEST);
     if (bytes === undefined) return undefined;
-    const manifest = await readManifest(bytes.slice(), this.#keys, this.#kind).catch(() => undefined);
+    const manifest = await readManifest(bytes.slice(), this.#keys, this.#kind).catch((error: unknown) => {
+      // What doesn't verify any more is no manifest.
+      if (isA(error, FilterError)) return undefined;
+      throw error;
+    });
     return manifest?.feedId === feedId ? manifest : undefined;
   }
 
-  async #first(): Promise<Manifest<P> | undefined> {
+  /** The manifest of the feed that was first seen at the URL. Throws `cache` if that can't be read. */
+  async first(): Promise<Manifest<P> | undefined> {
     const feedId = await this.#feedId();
-    return feedId === undefined ? undefined : this.#manifest("manifest", feedId);
+    return feedId === undefined ? undefined : this.manifest(feedId);
   }
 
-  /** The manifest of the feed that was first seen at the URL. A cache that fails has none. */
-  first(): Promise<Manifest<P> | undefined> {
-    return this.#first().catch(() => undefined);
-  }
-
-  /** The manifest with the highest generation of a feed. A cache that fails has none. */
+  /** The manifest with the highest generation of a feed. Throws `cache` if that can't be read. */
   manifest(feedId: string): Promise<Manifest<P> | undefined> {
-    return this.#manifest("manifest", feedId).catch(() => undefined);
+    return this.#manifest("manifest", feedId);
   }
 
-  /** What may be a file of a feed. A cache that fails has none. */
+  /** What may be a file of a feed. Throws `cache` if that can't be read. */
   file({ feedId }: Head, { sha256, bytes }: SignedFile): Promise<Uint8Array | undefined> {
-    return this.#get(this.#name("file", feedId, sha256), bytes).catch(() => undefined);
+    return this.#get(this.#name("file", feedId, sha256), bytes);
   }
 
-  /** What may be a page or a shard. A cache that fails has none. */
+  /** What may be a page or a shard. Throws `cache` if that can't be read. */
   part({ feedId }: Head, { kind, index, bytes }: PageOrShard): Promise<Uint8Array | undefined> {
-    return this.#get(this.#name(kind, feedId, String(index)), bytes).catch(() => undefined);
+    return this.#get(this.#name(kind, feedId, String(index)), bytes);
   }
 
   /** Keeps a page or a shard in place of that of another generation. If that fails, throws `cache`. */
@@ -250,11 +271,15 @@ export class FeedStore<P extends Head> {
 
   /**
    * Keeps a new generation in place of an old one, whose files it then removes. If that fails, it removes what it has
-   * put, so that the old one stays whole, and throws `cache`. If another tab has kept a newer one, that stays.
+   * put, so that the old one stays whole, and throws `cache`. A newer one that is there stays, and is returned: another
+   * tab has kept it, or this one had it before and couldn't read it when it began.
    */
-  async keep(manifest: Manifest<P>, bytesOf: (sha256: string) => Uint8Array | undefined): Promise<void> {
+  async keep(
+    manifest: Manifest<P>,
+    bytesOf: (sha256: string) => Uint8Array | undefined,
+  ): Promise<Manifest<P> | undefined> {
     const cache = this.#cache;
-    if (cache === null) return;
+    if (cache === null) return undefined;
     const { feedId, source, generation, signed } = manifest;
     const name = this.#name("manifest", feedId);
     try {
@@ -264,10 +289,14 @@ export class FeedStore<P extends Head> {
         (cause: unknown) => ({ cause }),
       );
       let put: Manifest<P> | undefined;
+      let newer: Manifest<P> | undefined;
       await alone(name, async () => {
         // Another tab may have gone on meanwhile.
         const kept = await this.#manifest("manifest", feedId);
-        if (kept && kept.generation > generation) return;
+        if (kept && kept.generation > generation) {
+          newer = kept;
+          return;
+        }
         try {
           if (files) throw files.cause;
           if (kept?.generation === generation && kept.signed !== signed) {
@@ -283,6 +312,7 @@ export class FeedStore<P extends Head> {
         }
       });
       await quietly(() => this.#tidy(manifest, old, put));
+      return newer;
     } catch (cause) {
       throw failed("cache", "the cache could not keep the newest generation", cause);
     }

@@ -72,13 +72,7 @@ export async function openWith<B, F extends AskableFilter>(
   requireLimit({ maxBytes });
   const origin = await Origin.of(feedKind, url, options, engine);
   const follower = new Follower(engine, { origin, onProgress, maxBytes });
-  try {
-    if (await follower.restore(signal)) follower.begin();
-    else await follower.update(signal);
-  } catch (error) {
-    follower.close();
-    throw error;
-  }
+  await follower.open(signal);
   return Reflect.construct(Feed, [follower]) as Feed<F>;
 }
 

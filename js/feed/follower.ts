@@ -1,5 +1,6 @@
 /** How a feed is followed. FEED-FORMAT.md says what a client must do, and in which order. */
 
+import { isA } from "../boundary/input.js";
 import { unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { AskableFilter } from "../filter/askable.js";
@@ -87,6 +88,10 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     });
   }
 
+  protected override placed(): void {
+    for (const { updated } of this.watchers) updated();
+  }
+
   protected override failed(error: FilterError): void {
     for (const { failed } of this.watchers) failed(error);
   }
@@ -96,7 +101,6 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     try {
       const isNewer = await super.renew(signal);
       this.#failed = { count: 0, at };
-      if (isNewer) for (const { updated } of this.watchers) updated();
       return isNewer;
     } catch (error) {
       // Nobody's host has failed where everybody has given up.
@@ -109,11 +113,10 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     const total = lengthOf(manifest);
     const { maxBytes } = this.#source;
     if (total > maxBytes) throw new FilterError("too_large", `the feed has ${total} bytes, more than ${maxBytes}`);
+    const old = this.place?.raws ?? [];
     try {
-      if (isRestored) {
-        this.place = await this.#build(manifest, signal, (file, parent) => this.#kept(manifest, file, parent, signal));
-        this.#deltas.clear();
-      } else await this.#replace(manifest, signal);
+      this.place = await (isRestored ? this.#restored(manifest, signal) : this.#renewed(manifest, signal));
+      for (const raw of old) if (!this.place.raws.includes(raw)) this.#engine.release(raw);
     } finally {
       // An older one, whose files are of no use any more.
       const names = new Set([this.place, this.#begun].flatMap((its) => its?.files.map(({ sha256 }) => sha256) ?? []));
@@ -121,21 +124,30 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     }
   }
 
-  /** Puts a new generation in place of the old one. */
-  async #replace(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<void> {
-    const old = this.place?.raws ?? [];
+  /** The generation that the cache has. */
+  async #restored(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<Place<B, F>> {
+    const place = await this.#build(manifest, signal, (file, parent) => this.#kept(manifest, file, parent, signal));
+    // The cache has them.
+    this.#deltas.clear();
+    return place;
+  }
+
+  /** A generation of files that the cache has, or else the host. */
+  #renewed(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<Place<B, F>> {
     const { onProgress } = this.#source;
     const total = lengthOf({ files: manifest.files.slice(this.#present(manifest).length) });
     let before = 0;
-    this.place = await this.#build(manifest, signal, async (file, parent) => {
+    return this.#build(manifest, signal, async (file, parent) => {
       const onLoaded = (loaded: number) => onProgress?.({ loaded: before + loaded, total });
-      const raw =
-        (await this.#kept(manifest, file, parent, signal, onLoaded)) ??
-        (await this.#fetched(file, parent, signal, onLoaded));
+      const kept = await this.#kept(manifest, file, parent, signal, onLoaded).catch((error: unknown) => {
+        // Keeping this generation will tell.
+        if (isA(error, FilterError) && error.code === "cache") return undefined;
+        throw error;
+      });
+      const raw = kept ?? (await this.#fetched(file, parent, signal, onLoaded));
       before += file.bytes;
       return raw;
     });
-    for (const raw of old) if (!this.place.raws.includes(raw)) this.#engine.release(raw);
   }
 
   /** The filters of the first files of a generation, as many as there are. */
@@ -177,7 +189,7 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     return place;
   }
 
-  /** The filter that a file of the cache makes. Undefined if there is none or it is damaged. */
+  /** The filter that a file of the cache makes. Undefined if there is none or it is damaged. Throws what the store does. */
   async #kept(
     manifest: Manifest<FeedPayload>,
     file: FeedFile,
@@ -242,9 +254,9 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     return this.#isFreed || raw === undefined ? undefined : this.#engine.toBytes(raw);
   }
 
-  protected async keep(): Promise<void> {
+  protected async keep(): Promise<Manifest<FeedPayload> | undefined> {
     // Its filters are freed.
-    if (this.#isFreed) return;
+    if (this.#isFreed) return undefined;
     const { manifest, files, raws } = this.place;
     const { store } = this.#source.origin;
     const deltas = new Map(this.#deltas);
@@ -253,8 +265,9 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     try {
       const bytesOf = (sha256: string) =>
         sha256 === files[0]!.sha256 ? this.#engine.toBytes(base) : deltas.get(sha256)?.slice();
-      await store.keep(manifest, bytesOf);
+      const newer = await store.keep(manifest, bytesOf);
       for (const { sha256 } of files) if (store.holds(sha256)) this.#deltas.delete(sha256);
+      return newer;
     } finally {
       this.#engine.release(base);
     }

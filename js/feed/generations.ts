@@ -21,10 +21,15 @@ export interface OpeningOptions extends Pick<LoadOptions, "fetch" | "secret"> {
   cache?: FeedCache | null;
   /** Stops opening. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
+  /**
+   * How long the host may take, in milliseconds, above 0: for each update, which opening without a cached generation is,
+   * too; and for each page or shard of a sharded filter. After that it rejects with `network`. No limit by default.
+   */
+  timeout?: number;
 }
 
 /** @internal The names of those options. */
-export const opening = { publicKey: 1, secret: 1, cache: 1, signal: 1, fetch: 1 } as const;
+export const opening = { publicKey: 1, secret: 1, cache: 1, signal: 1, timeout: 1, fetch: 1 } as const;
 
 /** A description of the generation in place of a feed or a sharded filter. */
 export interface GenerationInfo {
@@ -83,8 +88,9 @@ export abstract class Generations {
   }
 
   /**
-   * Why the cache lacks the newest generation, or what was fetched last of it: an error with the code `cache`. Undefined
-   * if it has all that.
+   * What is wrong with the cache, as an error with the code `cache`: it lacks the newest generation, or what was fetched
+   * last of it; or it can't be read, so that nobody knows whether a newer generation than the one in place was accepted
+   * before. Each update reads it again, and takes that generation back. Undefined if all is well.
    */
   get cacheError(): FilterError | undefined {
     return this.#keeper.cacheError;

@@ -1,7 +1,8 @@
 /** Keeps the newest generation of a feed or a sharded filter in place, and in the cache. */
 
+import { isA } from "../boundary/input.js";
 import type { Names } from "../boundary/known.js";
-import { unlessAborted } from "../boundary/stream.js";
+import { failed, limited, unlessAborted } from "../boundary/stream.js";
 import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
 import { patiently } from "./cache.js";
@@ -14,6 +15,12 @@ const ABANDONED = 60_000;
 const FOREIGN =
   "another request of this Worker began the update, and it may have ended with that; pass each update to ctx.waitUntil";
 
+/** What a cache has: the generation of the feed that it knows at a URL, and the highest one of the feed that was asked for. */
+interface Floor<P extends Head> {
+  first: Manifest<P> | undefined;
+  kept: Manifest<P> | undefined;
+}
+
 /** @internal What feeds and sharded filters have in common: one job at a time, and writing that holds up nothing. */
 export abstract class Keeper<P extends Head> {
   /** The generation in place. There is one as soon as anybody else has the keeper. */
@@ -21,6 +28,8 @@ export abstract class Keeper<P extends Head> {
   protected readonly origin: Origin<P>;
   /** Why the cache lacks that generation. */
   #lack: FilterError | undefined;
+  /** Why nobody knows which generation the cache has, or why a newer one there isn't in place: the floor is open. */
+  #openFloor: FilterError | undefined;
   /** What others may join. */
   #job: SharedTask<boolean> | undefined;
   /** The signal of the job that may change anything. */
@@ -44,8 +53,11 @@ export abstract class Keeper<P extends Head> {
    */
   protected abstract build(manifest: Manifest<P>, signal: AbortSignal, isRestored: boolean): Promise<void>;
 
-  /** Has the cache keep the generation in place. */
-  protected abstract keep(): Promise<void>;
+  /** Has the cache keep the generation in place, unless it has a newer one, which this returns. */
+  protected abstract keep(): Promise<Manifest<P> | undefined>;
+
+  /** Called when a generation has come into place. */
+  protected placed(): void {}
 
   /** Called when the cache can't keep something. */
   protected failed(_error: FilterError): void {}
@@ -59,7 +71,7 @@ export abstract class Keeper<P extends Head> {
   }
 
   get cacheError(): FilterError | undefined {
-    return this.#lack;
+    return this.#openFloor ?? this.#lack;
   }
 
   /** Whether the generation in place has expired. */
@@ -88,9 +100,22 @@ export abstract class Keeper<P extends Head> {
     if (this.#isClosed) throw this.closed();
   }
 
-  /** Puts the generation in place that the cache has. Returns whether there is one. */
-  restore(signal: AbortSignal | undefined): Promise<boolean> {
-    return this.#join((stopped) => this.#restore(stopped), signal);
+  /** Begins with what the cache has, and updates behind; or with the newest generation. If there is none, closes it. */
+  async open(signal: AbortSignal | undefined): Promise<void> {
+    let unopened: FilterError | undefined;
+    try {
+      const hasRestored = await this.#join(async (stopped) => {
+        unopened = await this.#restore(stopped);
+        return this.manifest !== undefined;
+      }, signal);
+      if (hasRestored) this.begin();
+      else await this.update(signal);
+    } catch (error) {
+      // The cache answered in the end, and has a newer generation than the host.
+      if (this.manifest !== undefined && !signal?.aborted) return;
+      this.close();
+      throw unopened && isUnreached(error) ? offline(unopened, error) : error;
+    }
   }
 
   /** Puts the newest generation in place, and keeps it. Returns whether it is newer than the one that was there. */
@@ -106,6 +131,17 @@ export abstract class Keeper<P extends Head> {
   /** As {@link update}, but waits for no writing. */
   protected renewed(signal: AbortSignal | undefined): Promise<boolean> {
     return this.#join((stopped) => this.renew(stopped), signal);
+  }
+
+  /** As {@link renewed}, but asks the host from now on: an update that is under way may have asked it before. */
+  protected async renewedFromNow(signal: AbortSignal | undefined): Promise<void> {
+    const { manifest } = this;
+    const ignored = (error: unknown) => {
+      signal?.throwIfAborted();
+      if (!isA(error, FilterError)) throw error;
+    };
+    if (this.isUpdating) await this.renewed(signal).catch(ignored);
+    if (this.manifest === manifest) await this.renewed(signal).catch(ignored);
   }
 
   /** Begins an update. Nobody waits for it yet, so whoever joins it and gives up stops it. */
@@ -154,47 +190,99 @@ export abstract class Keeper<P extends Head> {
   }
 
   /** Puts the newest generation in place. */
-  protected async renew(signal: AbortSignal): Promise<boolean> {
-    const present = this.manifest as Manifest<P> | undefined;
-    let isPlaced = false;
+  protected renew(signal: AbortSignal): Promise<boolean> {
+    return limited("the update", this.origin.timeout, signal, (held) => {
+      this.#signal = held;
+      return this.#renew(held);
+    });
+  }
+
+  async #renew(signal: AbortSignal): Promise<boolean> {
+    const before = this.manifest as Manifest<P> | undefined;
     try {
-      const manifest = await this.origin.newest(present, signal);
-      if (manifest.generation === present?.generation) return false;
-      await this.#place(manifest, signal, false);
-      isPlaced = true;
-      return true;
+      // At once, since the host may not answer. Whoever opens a feed has waited for the cache already.
+      if (this.#openFloor && before) this.origin.store.askAgain();
+      if (this.#openFloor) await this.#restore(signal);
+      const found = await this.origin.found(signal);
+      this.requireJob(signal);
+      const floor = await this.#floor(found.feedId, signal);
+      if (this.#openFloor) await this.#takeBack(floor, signal);
+      const present = this.manifest as Manifest<P> | undefined;
+      const manifest = this.origin.trusted(found, { present, first: floor?.first, kept: floor?.kept });
+      if (manifest.generation !== present?.generation) await this.#place(manifest, signal, false);
+      return this.manifest !== before;
     } finally {
-      if (isPlaced || this.#lack) this.write(() => this.#keep());
+      if (this.manifest !== before || this.cacheError) this.write(() => this.#keep());
     }
   }
 
-  async #restore(signal: AbortSignal): Promise<boolean> {
-    const { origin } = this;
-    const manifest = await unlessAborted(origin.store.first(), signal);
-    if (manifest === undefined) return false;
+  /** What the cache has of the feed at the URL, and of another. If that can't be read, the floor is open. */
+  async #floor(feedId: string | undefined, signal: AbortSignal): Promise<Floor<P> | undefined> {
+    const { store } = this.origin;
     try {
-      origin.requireSecret(manifest);
-      await this.#place(manifest, signal, true);
-      return true;
-    } catch {
-      // An update will say why, or fetch what is missing.
-      signal.throwIfAborted();
-      return false;
+      const first = await unlessAborted(store.first(), signal);
+      if (feedId === undefined || feedId === first?.feedId) return { first, kept: first };
+      return { first, kept: await unlessAborted(store.manifest(feedId), signal) };
+    } catch (error) {
+      this.#open(error, signal);
+      return undefined;
     }
+  }
+
+  /** Puts the generation in place that the cache has, unless it has none that is newer. Returns why it can't. */
+  async #restore(signal: AbortSignal): Promise<FilterError | undefined> {
+    return this.#takeBack(await this.#floor((this.manifest as Manifest<P> | undefined)?.feedId, signal), signal);
+  }
+
+  /** The same, of what the cache has answered. That closes the floor, unless something newer can't be put in place. */
+  async #takeBack(floor: Floor<P> | undefined, signal: AbortSignal): Promise<FilterError | undefined> {
+    if (floor === undefined) return this.#openFloor;
+    const { origin } = this;
+    const present = this.manifest as Manifest<P> | undefined;
+    const kept = floor.first ?? floor.kept;
+    try {
+      if (kept && !(present && isAtLeast(present, kept))) {
+        origin.requireSecret(kept);
+        await this.#place(kept, signal, true);
+      }
+      this.#openFloor = undefined;
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isA(error, FilterError)) throw error;
+      const what = `the cache has generation ${kept?.generation}, which can't be put in place`;
+      // With nothing in place, nothing is below it.
+      if (present) this.#open(failed("cache", what, error), signal);
+      else this.#openFloor = undefined;
+      return error;
+    }
+  }
+
+  /** Leaves the floor open until the cache has answered. */
+  #open(error: unknown, signal: AbortSignal): void {
+    signal.throwIfAborted();
+    if (!isA(error, FilterError)) throw error;
+    const isNew = this.#openFloor === undefined;
+    this.#openFloor = error;
+    if (isNew) this.failed(error);
   }
 
   async #place(manifest: Manifest<P>, signal: AbortSignal, isRestored: boolean): Promise<void> {
     await this.build(manifest, signal, isRestored);
     this.manifest = manifest;
+    this.placed();
   }
 
   /** Lets the cache keep the generation in place. If it can't, it still has the old one. */
   async #keep(): Promise<void> {
     const { manifest } = this;
     try {
-      await this.keep();
+      const newer = await this.keep();
       // One that took its time may be an old one by now.
-      if (manifest === this.manifest) this.#lack = undefined;
+      if (manifest !== this.manifest) return;
+      this.#lack = undefined;
+      // Else the next update takes that back.
+      if (newer === undefined) this.#openFloor = undefined;
     } catch (error) {
       this.#lacks(error as FilterError);
     }
@@ -239,4 +327,22 @@ export abstract class Keeper<P extends Head> {
   protected closed(): FilterError {
     return new FilterError("freed", `this ${this.noun} was closed`);
   }
+}
+
+/** Whether nothing goes back if what is in place stays there, rather than what the cache has. */
+function isAtLeast<P extends Head>(present: Manifest<P>, kept: Manifest<P>): boolean {
+  return present.feedId === kept.feedId && (present.generation > kept.generation || present.signed === kept.signed);
+}
+
+/** Whether an error says that the host gave no answer that is of any use. */
+function isUnreached(error: unknown): error is FilterError {
+  return isA(error, FilterError) && ["network", "http", "truncated"].includes(error.code);
+}
+
+/** Why there is nothing to begin with, where what the cache has can't be opened, and the host doesn't answer. */
+function offline(unopened: FilterError, unreached: FilterError): FilterError {
+  // A cache that lacks something would be no error if the host answered.
+  const { code } = unopened.code === "cache" ? unreached : unopened;
+  const cause = code === unopened.code ? unopened : unreached;
+  return new FilterError(code, `${unopened.message}, and ${unreached.message}`, { cause });
 }

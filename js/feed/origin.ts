@@ -4,7 +4,15 @@
  */
 
 import { concat, invalidParameter, isA, requireLimit, requireType, secretIn } from "../boundary/input.js";
-import { named, networkError, quietly, readAll, requireSignal, unlessAborted } from "../boundary/stream.js";
+import {
+  named,
+  networkError,
+  quietly,
+  readAll,
+  requireSignal,
+  requireTimeout,
+  unlessAborted,
+} from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { LoadOptions } from "../filter/reading.js";
 import { type OpenOptions, open } from "../filter/receive.js";
@@ -21,7 +29,7 @@ import {
   type SignedFile,
   type TrustedKeys,
 } from "./manifest.js";
-import { isOver, trust } from "./trust.js";
+import { isOver, type Known, trust } from "./trust.js";
 
 /** @internal The options that feeds and sharded filters have in common. */
 export interface OriginOptions extends Pick<LoadOptions, "fetch" | "secret"> {
@@ -34,6 +42,7 @@ export interface OriginOptions extends Pick<LoadOptions, "fetch" | "secret"> {
   signal?: AbortSignal;
   /** Where to keep things for the next start. */
   cache?: FeedCache | null;
+  timeout?: number;
   maxAge?: number;
 }
 
@@ -45,6 +54,8 @@ export class Origin<P extends Head> {
   readonly checks: Checks;
   readonly store: FeedStore<P>;
   readonly secret: Uint8Array | undefined;
+  /** How long the host may take, in milliseconds. */
+  readonly timeout: number;
   #url: string;
   #keys: TrustedKeys;
   #kind: Kind<P>;
@@ -61,17 +72,17 @@ export class Origin<P extends Head> {
   ): Promise<Origin<P>> {
     if (typeof options !== "object" || options === null)
       throw invalidParameter("options must have publicKey, or null for a feed that isn't signed");
-    const { publicKey, cache, signal, fetch, maxAge = Infinity } = options;
+    const { publicKey, cache = cacheStorage(), signal, timeout = Infinity, fetch, maxAge = Infinity } = options;
     requireType("function", { fetch });
     requireLimit({ maxAge });
+    requireTimeout(timeout);
     requireSignal(signal);
     const secret = secretIn(options);
-    if (cache !== undefined) requireCache(cache);
+    requireCache(cache);
     const address = absolute(url);
     signal?.throwIfAborted();
     const keys = await unlessAborted(importKeys(publicKey), signal);
-    const store = cache === undefined ? await unlessAborted(cacheStorage(), signal) : cache;
-    return new Origin(checks, kind, address, keys, store, secret, fetch, maxAge);
+    return new Origin(checks, kind, address, keys, cache, secret, fetch, { timeout, maxAge });
   }
 
   private constructor(
@@ -82,7 +93,7 @@ export class Origin<P extends Head> {
     cache: FeedCache | null,
     secret: Uint8Array | undefined,
     fetch: typeof globalThis.fetch | undefined,
-    maxAge: number,
+    { timeout, maxAge }: { timeout: number; maxAge: number },
   ) {
     this.checks = checks;
     this.store = new FeedStore(checks, cache, url, keys, kind);
@@ -92,6 +103,7 @@ export class Origin<P extends Head> {
     this.#kind = kind;
     this.#cache = cache;
     this.#fetch = fetch;
+    this.timeout = timeout;
     this.#maxAge = maxAge;
   }
 
@@ -112,18 +124,15 @@ export class Origin<P extends Head> {
     return isSame ? undefined : new FeedStore(this.checks, this.#cache, this.#url, keys, this.#kind);
   }
 
-  /** The newest manifest, or the present one if there is none. */
-  async newest(present: Manifest<P> | undefined, signal: AbortSignal): Promise<Manifest<P>> {
-    const { store } = this;
-    const found = await this.#fetched(signal);
-    const first = present ?? (await unlessAborted(store.first(), signal));
-    const kept = await unlessAborted(store.manifest(found.feedId), signal);
-    const manifest = trust(found, { present, first, kept, now: Date.now(), maxAge: this.#maxAge });
+  /** What to go on with: a manifest that was found, or the present one if there is nothing new. */
+  trusted(found: Manifest<P>, known: Pick<Known<Manifest<P>>, "present" | "first" | "kept">): Manifest<P> {
+    const manifest = trust(found, { ...known, now: Date.now(), maxAge: this.#maxAge });
     this.requireSecret(manifest);
     return manifest;
   }
 
-  async #fetched(signal: AbortSignal): Promise<Manifest<P>> {
+  /** The manifest that the host has. */
+  async found(signal: AbortSignal): Promise<Manifest<P>> {
     const chunks: Uint8Array[] = [];
     const tooLong = () => new FilterError("too_large", `${this.#url} is too long for a manifest`);
     const take = (chunk: Uint8Array) => void chunks.push(chunk.slice());

@@ -76,13 +76,7 @@ export async function openSharded(url: string | URL, options: ShardedOptions): P
   const { signal, maxMemory = 2 ** 25 } = Object(options) as ShardedOptions;
   requireLimit({ maxMemory });
   const shards = new Shards(await Origin.of(shardsKind, url, options, checks), maxMemory);
-  try {
-    if (await shards.restore(signal)) shards.begin();
-    else await shards.update(signal);
-  } catch (error) {
-    shards.close();
-    throw error;
-  }
+  await shards.open(signal);
   return Reflect.construct(ShardedFilter, [shards]) as ShardedFilter;
 }
 

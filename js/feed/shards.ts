@@ -5,7 +5,7 @@ import { call, release } from "../boundary/call.js";
 import type { FilterInfo } from "../boundary/info.js";
 import { isA, type Key } from "../boundary/input.js";
 import { put } from "../boundary/scratch.js";
-import { named, unlessAborted } from "../boundary/stream.js";
+import { limited, named, unlessAborted } from "../boundary/stream.js";
 import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
 import type { PageOrShard } from "./cache.js";
@@ -63,7 +63,7 @@ export class Shards extends Keeper<ShardsPayload> {
     this.requireJob(signal);
   }
 
-  protected keep(): Promise<void> {
+  protected keep(): Promise<Manifest<ShardsPayload> | undefined> {
     return this.origin.store.keep(this.manifest, () => new Uint8Array(0));
   }
 
@@ -79,18 +79,19 @@ export class Shards extends Keeper<ShardsPayload> {
   async answer<T>(signal: AbortSignal | undefined, ask: (manifest: Manifest<ShardsPayload>) => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     this.requireOpen();
-    const { manifest } = this;
-    try {
-      return await ask(manifest);
-    } catch (error) {
-      // Not every host answers with an error, and a browser hides some.
-      const mayBeGone = ["http", "network", "integrity"];
-      if (!isA(error, FilterError) || !mayBeGone.includes(error.code)) throw error;
-      if (this.manifest === manifest) await this.renewed(signal).catch(() => {});
-      signal?.throwIfAborted();
-      this.requireOpen();
-      if (this.manifest === manifest) throw error;
-      return ask(this.manifest);
+    for (;;) {
+      const { manifest } = this;
+      try {
+        return await ask(manifest);
+      } catch (error) {
+        // Not every host answers with an error, and a browser hides some.
+        const mayBeGone = ["http", "network", "integrity"];
+        if (!isA(error, FilterError) || !mayBeGone.includes(error.code)) throw error;
+        if (this.manifest === manifest) await this.renewedFromNow(signal);
+        signal?.throwIfAborted();
+        this.requireOpen();
+        if (this.manifest === manifest) throw error;
+      }
     }
   }
 
@@ -151,9 +152,10 @@ export class Shards extends Keeper<ShardsPayload> {
 
   async #made(manifest: Manifest<ShardsPayload>, part: PageOrShard, signal: AbortSignal): Promise<LoadedPart> {
     const { store } = this.origin;
-    const found = await unlessAborted(store.part(manifest, part), signal);
+    const found = await unlessAborted(this.#found(manifest, part), signal);
     const kept = found && (await checked(this.origin.checks, found, part));
-    const bytes = kept ?? (await this.#fetched(part, signal));
+    const url = this.origin.at(part);
+    const bytes = kept ?? (await limited(url, this.origin.timeout, signal, (held) => this.#fetched(part, held)));
     signal.throwIfAborted();
     const held = part.kind === "page" ? { page: bytes } : this.#decoded(bytes, manifest, part);
     // Nobody waits for it: a cache may be slow, or hang.
@@ -163,6 +165,14 @@ export class Shards extends Keeper<ShardsPayload> {
       this.wait(keeping);
     }
     return held;
+  }
+
+  /** What the cache may have. If that can't be read, the host is asked. */
+  #found(manifest: Manifest<ShardsPayload>, part: PageOrShard): Promise<Uint8Array | undefined> {
+    return this.origin.store.part(manifest, part).catch((error: FilterError) => {
+      this.#lack = error;
+      return undefined;
+    });
   }
 
   #decoded(bytes: Uint8Array, manifest: Manifest<ShardsPayload>, part: PageOrShard): LoadedPart {

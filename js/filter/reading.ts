@@ -16,6 +16,8 @@ export interface DecodeOptions {
 export interface LoadOptions extends DecodeOptions {
   /** Stops loading. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
+  /** How long loading may take, in milliseconds, above 0. After that it rejects with `network`. No limit by default. */
+  timeout?: number;
   /** Called after each chunk. `total` is undefined if the length is unknown, as in a compressed transfer. */
   onProgress?: (progress: { loaded: number; total: number | undefined }) => void;
   /**
@@ -38,6 +40,7 @@ export const decoding = { secret: 1, from: 1 } satisfies Every<DecodeOptions | {
 export const loading = {
   ...decoding,
   signal: 1,
+  timeout: 1,
   onProgress: 1,
   maxBytes: 1,
   integrity: 1,

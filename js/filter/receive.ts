@@ -2,7 +2,17 @@
 
 import { builtin } from "../boundary/builtin.js";
 import { asBytes, attempt, invalidParameter, requireLimit, requireType, typeName } from "../boundary/input.js";
-import { named, networkError, quietly, readAll, requireSignal, toWeb, unlessAborted } from "../boundary/stream.js";
+import {
+  limited,
+  named,
+  networkError,
+  quietly,
+  readAll,
+  requireSignal,
+  requireTimeout,
+  toWeb,
+  unlessAborted,
+} from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { LoadOptions } from "./reading.js";
 
@@ -23,11 +33,23 @@ export interface Receiver<F> {
 
 /** @internal Hands the bytes of a source to a receiver, and returns the filter that this makes of them. */
 export async function receive<F>(source: Source, options: LoadOptions, incoming: Receiver<F>): Promise<F> {
-  const { signal, onProgress, maxBytes = Infinity, integrity, fetch } = options;
+  const { signal, timeout = Infinity, onProgress, maxBytes = Infinity, integrity, fetch } = options;
   requireType("function", { onProgress, fetch });
   requireType("string", { integrity });
   requireLimit({ maxBytes });
+  requireTimeout(timeout);
   requireSignal(signal);
+  return limited("loading", timeout, signal, (held) =>
+    received(source, { ...options, maxBytes, signal: held }, incoming),
+  );
+}
+
+async function received<F>(
+  source: Source,
+  options: LoadOptions & { maxBytes: number },
+  incoming: Receiver<F>,
+): Promise<F> {
+  const { signal, onProgress, maxBytes, integrity, fetch } = options;
   const { stream, total, hint, name } = await open(source, { signal, fetch });
   const most = Math.min(maxBytes, 0x7fff_ffff);
   const requireRoom = (length: number) => {

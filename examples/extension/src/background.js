@@ -25,7 +25,7 @@ const counts = storage.session.get({ checks: 0, blocked: 0 });
 
 /** Opens the feed. If it was there before, Cache Storage has it, and this needs no network. */
 async function open() {
-  const opened = await openFeed(FEED_URL, { publicKey: PUBLIC_KEY, signal: AbortSignal.timeout(60_000) });
+  const opened = await openFeed(FEED_URL, { publicKey: PUBLIC_KEY, timeout: 60_000 });
   if (opened.info().profile !== "url") throw new Error("the feed was not made with --profile url");
   return opened;
 }
@@ -37,7 +37,7 @@ async function refresh() {
   if (!(await alarms.get("refresh"))) await alarms.create("refresh", { periodInMinutes: EVERY });
   try {
     const opened = await feed;
-    await opened.update({ signal: AbortSignal.timeout(60_000) });
+    await opened.update();
     const { count, generation, createdAt } = opened.info();
     const problem = opened.cacheError?.message ?? null;
     await storage.local.set({ keys: count, generation, createdAt, updatedAt: Date.now(), problem });
