@@ -929,3 +929,32 @@ test("the bodies of errors are let go", async () => {
   assert.equal(cancelled.length, 1);
   filter.close();
 });
+
+test("a question whose files are gone asks for a manifest itself, whatever an update that is under way has heard", async () => {
+  const { publisher, site, open } = await published(2);
+  const filter = await open();
+  const held = [];
+  // The manifest that the host has now, later.
+  const reached = new Promise((resolve) => {
+    site.fault = (path, response, bytes) => {
+      if (path !== publisher.path) return false;
+      held.push(() => response.end(bytes));
+      resolve();
+      return true;
+    };
+  });
+  const updating = filter.update();
+  await reached;
+  site.fault = undefined;
+  const gone = [...publisher.pages, ...publisher.blobs.map(sha256)];
+  publisher.put(members.slice(0, 500));
+  for (const name of gone) publisher.files.delete(name);
+  const asked = filter.hasMany(members.slice(0, 500));
+  // It has met the first 404, and waits for the update.
+  while (!site.log.some((path) => gone.includes(path))) await turns();
+  await turns();
+  held[0]();
+  assert.equal(await updating, false);
+  assert.ok((await asked).every((answer) => answer === 1));
+  assert.equal(filter.generation, 2);
+});
