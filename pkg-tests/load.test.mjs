@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
+import { collectGarbage } from "./following.mjs";
 import { CATCH_MEMORY, folder, installed } from "./installed.mjs";
 
 const { BloomFilter, load } = await installed();
@@ -541,4 +542,34 @@ test("a path that is no URL: the message says how to load a file", async () => {
   // Where a fetch of one's own knows what it means, it is no error.
   const fetch = async (path) => (assert.equal(path, "list.bloom"), new Response(blob));
   assert.ok((await load("list.bloom", { fetch })).equals(filter));
+});
+
+test("a source that hangs is left after the timeout, whatever is collected meanwhile", {
+  timeout: 60_000,
+}, async () => {
+  const hangs = createServer(({ url }, response) => {
+    if (url !== "/silent") response.writeHead(200, { "content-length": blob.length }).write(blob.subarray(0, 100));
+  }).listen(0, "127.0.0.1");
+  await once(hangs, "listening");
+  after(() => (hangs.closeAllConnections(), hangs.close()));
+  const address = `http://127.0.0.1:${hangs.address().port}`;
+  const entries = [await installed(), await installed("bloom-wasm/reader"), await installed("bloom-wasm/nano")];
+  for (const { FilterError, load } of entries)
+    for (const source of [`${address}/silent`, `${address}/part`, new Promise(() => {})])
+      for (const signal of [undefined, new AbortController().signal]) {
+        let error;
+        load(source, { timeout: 100, signal }).catch((its) => (error = its));
+        while (error === undefined) {
+          collectGarbage();
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+        assert.ok(error instanceof FilterError, error?.stack);
+        assert.equal(error.code, "network");
+        assert.match(error.message, /longer than 100 ms/);
+      }
+  assert.equal((await load(blob, { timeout: 2 ** 40 })).equals(filter), true);
+  const reason = new Error("enough");
+  await assert.rejects(load(blob, { timeout: 1e6, signal: AbortSignal.abort(reason) }), reason);
+  for (const timeout of [0, -1, NaN, "1", null])
+    await assert.rejects(load(blob, { timeout }), { code: "invalid_parameter" });
 });
