@@ -127,9 +127,13 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   /** The generation that the cache has. */
   async #restored(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<Place<B, F>> {
     const place = await this.#build(manifest, signal, (file, parent) => this.#kept(manifest, file, parent, signal));
-    // The cache has them.
-    this.#deltas.clear();
+    this.#trim(manifest);
     return place;
+  }
+
+  /** Forgets the bytes of those deltas that the cache has. */
+  #trim({ files }: FeedPayload): void {
+    for (const { sha256 } of files) if (this.#source.origin.store.holds(sha256)) this.#deltas.delete(sha256);
   }
 
   /** A generation of files that the cache has, or else the host. */
@@ -266,7 +270,7 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
       const bytesOf = (sha256: string) =>
         sha256 === files[0]!.sha256 ? this.#engine.toBytes(base) : deltas.get(sha256)?.slice();
       const newer = await store.keep(manifest, bytesOf);
-      for (const { sha256 } of files) if (store.holds(sha256)) this.#deltas.delete(sha256);
+      this.#trim(manifest);
       return newer;
     } finally {
       this.#engine.release(base);

@@ -200,8 +200,9 @@ export abstract class Keeper<P extends Head> {
   async #renew(signal: AbortSignal): Promise<boolean> {
     const before = this.manifest as Manifest<P> | undefined;
     try {
-      // At once, since the host may not answer. Whoever opens a feed has waited for the cache already.
-      if (this.#openFloor && before) this.origin.store.askAgain();
+      // Whoever opens a feed has waited for the cache already.
+      if (before) this.origin.store.askAgain();
+      // At once, since the host may not answer.
       if (this.#openFloor) await this.#restore(signal);
       const found = await this.origin.found(signal);
       this.requireJob(signal);

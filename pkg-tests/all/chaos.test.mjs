@@ -1,17 +1,19 @@
 /**
- * Feeds under chaos: six clients, three each of two origins, share one cache, while the hosts go on and everything
- * fails now and then. Both origins claim the same feedId, and one client of each looks at no signature. `ROUNDS=10000`
- * makes it longer, and `SEED=N` repeats its random choices.
+ * Feeds under chaos: six clients, three each of two origins, share one cache, while the hosts go on or back, and
+ * everything fails now and then. Both origins claim the same feedId, and one client of each looks at no signature. A
+ * client's cache throws, hangs, answers late, or is out for a while. `ROUNDS=10000` makes it longer, and `SEED=N` repeats
+ * its random choices.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, mock, test } from "node:test";
 import { installed } from "../installed.mjs";
 import { keyPair, manifest, memoryCache, sha256, ToolPublisher, webLocks } from "../publisher.mjs";
 
 const { FilterError, openFeed } = await installed();
+const nano = await installed("bloom-wasm/nano");
 const ROUNDS = Number(process.env.ROUNDS ?? 500);
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 32);
 
@@ -88,58 +90,102 @@ let wrong;
 const counts = {};
 const happened = (what) => void (counts[what] = (counts[what] ?? 0) + 1);
 
+/** Ends the calls of a cache that hang and are to be answered late. */
+const late = new Set();
+/** How many calls have begun to hang since the clock went on last. */
+let hung = 0;
+/** The clients' tabs that are open. */
+const tabs = new Set();
+
+/** Lets ten seconds pass whenever a cache hangs. All else that a cache is asked for meanwhile takes too long, too. */
+async function clock(isOver) {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  while (!isOver()) {
+    await turns(50);
+    for (const tab of hung > 0 ? tabs : []) if (tab.asked > 0) tab.isBlind = true;
+    if (hung > 0) mock.timers.tick(10_000);
+    hung = 0;
+    if (chance(0.2)) answerLate();
+  }
+  mock.timers.reset();
+}
+
+function answerLate() {
+  for (const answer of late) answer();
+  late.clear();
+}
+
 class Client {
   fetched = 0;
 
-  constructor(host, publicKey) {
+  constructor(host, { key, opening = openFeed }) {
     this.host = host;
-    this.publicKey = publicKey;
+    this.publicKey = key;
+    this.opening = opening;
     this.begin();
   }
 
   /** A tab that is new. Of the tab before, nothing comes through any more if it was killed. */
   begin() {
     this.feed = undefined;
-    this.last = 0;
-    this.tab = { isKilled: false, files: new Map(), allowed: 0, fetched: 0, isBlind: false };
+    tabs.delete(this.tab);
+    this.tab = { isKilled: false, isOut: false, asked: 0, files: new Map(), allowed: 0, fetched: 0, isBlind: false };
+    tabs.add(this.tab);
+    /** The highest generation that this tab had, or that was there when it began. */
+    this.floor = 0;
   }
 
   /** The cache as this tab sees it: slow, and failing now and then. */
   cache(tab = this.tab) {
-    const fails = async (share) => {
+    const fails = async (method, share) => {
       await turns(below(4));
       if (tab.isKilled) throw new Error("killed");
-      if (chance(share)) throw new Error("the cache fails");
+      if (!chance(share) && !tab.isOut) return;
+      tab.isBlind = true;
+      const how = ["failed", "failed", "was late", "hung"][below(method === "get" ? 4 : 3)];
+      happened(`${method} ${how}`);
+      if (how === "failed") throw new Error("the cache fails");
+      hung++;
+      // What never answers isn't waited for.
+      if (how === "hung") tab.asked--;
+      await new Promise((resolve) => how === "was late" && late.add(resolve));
+    };
+    /** Counts a call for as long as its answer is owed. */
+    const asked = async (call) => {
+      tab.asked++;
+      try {
+        return await call();
+      } finally {
+        tab.asked--;
+      }
+    };
+    const get = async (name) => {
+      await fails("get", 0.01);
+      return store.get(name);
+    };
+    const put = async (name, own) => {
+      if (chance(0.3)) await turns(below(300));
+      await fails("put", 0.04);
+      if (name.startsWith("manifest-")) {
+        const generation = generationOf(own);
+        const floor = floors.get(name) ?? 0;
+        if (generation < floor) wrong ??= `the floor goes back from ${floor} to ${generation}`;
+        floors.set(name, generation);
+      }
+      await store.put(name, own);
+    };
+    const remove = async (name) => {
+      await fails("delete", 0.02);
+      removals.set(name, (removals.get(name) ?? 0) + 1);
+      return store.delete(name);
     };
     return {
-      get: async (name) => {
-        await fails(0.01).catch((error) => {
-          happened("get failed");
-          tab.isBlind = true;
-          throw error;
-        });
-        return store.get(name);
-      },
-      put: async (name, bytes) => {
+      get: (name) => asked(() => get(name)),
+      put: (name, bytes) => {
         const own = bytes.slice();
-        if (chance(0.3)) await turns(below(300));
-        await fails(0.04).catch((error) => {
-          happened("put failed");
-          throw error;
-        });
-        if (name.startsWith("manifest-")) {
-          const generation = generationOf(own);
-          const floor = floors.get(name) ?? 0;
-          if (generation < floor) wrong ??= `the floor goes back from ${floor} to ${generation}`;
-          floors.set(name, generation);
-        }
-        await store.put(name, own);
+        return asked(() => put(name, own));
       },
-      delete: async (name) => {
-        await fails(0.02);
-        removals.set(name, (removals.get(name) ?? 0) + 1);
-        return store.delete(name);
-      },
+      delete: (name) => asked(() => remove(name)),
     };
   }
 
@@ -161,8 +207,9 @@ class Client {
       const isManifest = path === "feed.json";
       let bytes;
       if (isManifest) {
-        // An edge may be behind.
-        const generation = Math.max(1, host.newest - (chance(0.4) ? below(4) : 0));
+        // An edge may be behind, or the host goes back.
+        const generation =
+          host.replayed ?? Math.max(1, host.newest - (chance(0.4) ? below(chance(0.3) ? host.newest : 4) : 0));
         bytes = host.generations[generation].source;
         if (!fault) this.told(tab, host.generations[generation]);
       } else {
@@ -188,7 +235,7 @@ class Client {
             if (isManifest || fault) return;
             assert.equal(sha256(sent), path);
             tab.fetched += sent.length;
-            this.fetched += sent.length;
+            if (!tab.isBlind) this.fetched += sent.length;
             happened("files");
           },
         },
@@ -218,6 +265,7 @@ class Client {
       this.begin();
       return;
     }
+    if (chance(0.15)) tab.isOut = !tab.isOut;
     const stop = new AbortController();
     if (chance(0.15)) turns(1 + below(60)).then(() => stop.abort());
     const { signal } = stop;
@@ -225,9 +273,8 @@ class Client {
       if (this.feed) await this.feed.update({ signal });
       else {
         const options = { publicKey: this.publicKey, cache: this.cache(), fetch: this.fetch(), signal };
-        const floor = floors.get(this.name("manifest")) ?? 0;
-        this.feed = await openFeed(host.url, options);
-        if (!tab.isBlind) assert.ok(this.feed.generation >= floor, "a floor was forgotten");
+        this.floor = floors.get(this.name("manifest")) ?? 0;
+        this.feed = await this.opening(host.url, options);
         happened("opened");
       }
       happened("updated");
@@ -245,13 +292,36 @@ class Client {
     return `${kind}-${sha256([kind, FEED_ID, ...of, this.publicKey ?? this.host.url].join("\n"))}`;
   }
 
+  /** Once the cache works, one update is enough to have all that this tab ever had, whatever the host does. */
+  async heals() {
+    if (!this.feed) return;
+    const replayed = this.host.replayed !== undefined;
+    await this.feed.update().catch((error) => {
+      if (!replayed || error.code !== "rollback") throw error;
+    });
+    this.check();
+    const { generation, cacheError } = this.feed;
+    assert.equal(cacheError, undefined);
+    assert.ok(generation >= this.floor, `generation ${generation} after ${this.floor}, though the cache works`);
+    if (!replayed) assert.equal(generation, this.host.newest);
+  }
+
   check() {
     const { feed, tab, host } = this;
     assert.equal(wrong, undefined);
-    assert.ok(tab.fetched <= tab.allowed, `${tab.fetched} bytes were fetched, of ${tab.allowed} that were needed`);
+    assert.ok(
+      tab.isBlind || tab.fetched <= tab.allowed,
+      `${tab.fetched} bytes were fetched, of ${tab.allowed} that were needed`,
+    );
     if (!feed) return;
-    assert.ok(feed.generation >= this.last, `generation ${feed.generation} after ${this.last}`);
-    this.last = feed.generation;
+    const { generation, cacheError } = feed;
+    if (generation < this.floor) happened("below the floor");
+    assert.ok(
+      generation >= this.floor || cacheError,
+      `generation ${generation} after ${this.floor}, and nobody is told`,
+    );
+    assert.ok(cacheError === undefined || cacheError.code === "cache");
+    this.floor = Math.max(this.floor, generation);
     const answers = feed.filter.hasLines(host.generations[feed.generation].lines);
     assert.ok(
       answers.every((answer) => answer === 1),
@@ -263,14 +333,18 @@ class Client {
 test(`feeds under chaos, ${ROUNDS} rounds`, { timeout: 7_200_000 }, async () => {
   const hosts = [new Host("one"), new Host("two")];
   const clients = hosts.flatMap((host) =>
-    [host.key.publicKey, host.key.publicKey, null].map((key) => new Client(host, key)),
+    [{ key: host.key.publicKey }, { key: host.key.publicKey, opening: nano.openFeed }, { key: null }].map(
+      (how) => new Client(host, how),
+    ),
   );
   Object.defineProperty(globalThis, "navigator", { value: { locks: webLocks() }, configurable: true });
   let failed = false;
+  let isOver = false;
+  const ticking = clock(() => isOver);
   try {
     // Each at its own pace, and all end at the first error.
     const live = async (client, i) => {
-      for (let round = 0; round < ROUNDS && !failed; round++) {
+      for (let round = 0; round < 50 && !failed; round++) {
         // Several at once, so that tabs behind several edges go on to different ones.
         for (let n = i === 0 && chance(0.1) ? 3 : 0; n > 0; n--) for (const host of hosts) host.publish();
         await client.act();
@@ -280,7 +354,22 @@ test(`feeds under chaos, ${ROUNDS} rounds`, { timeout: 7_200_000 }, async () => 
       failed = true;
       throw error;
     };
-    await Promise.all(clients.map((client, i) => live(client, i).catch(fail)));
+    for (let rounds = 0; rounds < ROUNDS; rounds += 50) {
+      await Promise.all(clients.map((client, i) => live(client, i).catch(fail)));
+      // The caches are well again, and the hosts are not, and then they are.
+      isQuiet = true;
+      for (const tab of tabs) tab.isOut = false;
+      answerLate();
+      for (let still = 0; still < 20; still++) {
+        await turns(20);
+        if ([...tabs].some(({ asked }) => asked > 0)) still = 0;
+      }
+      for (const host of hosts) host.replayed = 1 + below(host.newest);
+      for (const client of clients) await client.heals();
+      for (const host of hosts) host.replayed = undefined;
+      for (const client of clients) await client.heals();
+      isQuiet = false;
+    }
     // All is well again.
     isQuiet = true;
     await Promise.all(clients.map((client) => client.act()));
@@ -294,7 +383,7 @@ test(`feeds under chaos, ${ROUNDS} rounds`, { timeout: 7_200_000 }, async () => 
       client.feed.close();
       client.begin();
       const fetch = () => Promise.reject(new TypeError("offline"));
-      client.feed = await openFeed(host.url, { publicKey: client.publicKey, cache: client.cache(), fetch });
+      client.feed = await client.opening(host.url, { publicKey: client.publicKey, cache: client.cache(), fetch });
       assert.equal(client.feed.generation, host.newest);
       client.check();
       // All generations as a whole, and the largest once more.
@@ -304,12 +393,15 @@ test(`feeds under chaos, ${ROUNDS} rounds`, { timeout: 7_200_000 }, async () => 
     }
     const published = hosts.map(({ newest }) => newest).join(" and ");
     console.log(`chaos: ${published} generations; seed ${SEED}; ${JSON.stringify(counts)}`);
-    for (const what of ["killed", "closed", "rollback", "put failed", "get failed", "aborted", "damaged"])
-      assert.ok(ROUNDS < 100 || counts[what] > 0, `never: ${what}`);
+    const often = ["killed", "closed", "rollback", "put failed", "get failed", "get hung", "get was late", "damaged"];
+    const seldom = ["put was late", "delete was late", "delete failed", "below the floor"];
+    for (const what of ROUNDS < 500 ? often : [...often, ...seldom]) assert.ok(counts[what] > 0, `never: ${what}`);
   } catch (error) {
     console.log(`chaos: SEED=${SEED}`);
     throw error;
   } finally {
+    isOver = true;
+    await ticking;
     delete globalThis.navigator;
   }
 });
