@@ -112,7 +112,7 @@ export abstract class Keeper<P extends Head> {
       else await this.update(signal);
     } catch (error) {
       // The cache answered in the end, and has a newer generation than the host.
-      if (this.manifest !== undefined && !signal?.aborted) return;
+      if (this.manifest !== undefined && !signal?.aborted && isA(error, FilterError)) return;
       this.close();
       throw unopened && isUnreached(error) ? offline(unopened, error) : error;
     }
@@ -207,7 +207,8 @@ export abstract class Keeper<P extends Head> {
       const found = await this.origin.found(signal);
       this.requireJob(signal);
       const floor = await this.#floor(found.feedId, signal);
-      if (this.#openFloor) await this.#takeBack(floor, signal);
+      if (this.#openFloor && (!this.manifest || this.manifest.feedId === found.feedId))
+        await this.#takeBack(floor, signal);
       const present = this.manifest as Manifest<P> | undefined;
       const manifest = this.origin.trusted(found, { present, first: floor?.first, kept: floor?.kept });
       if (manifest.generation !== present?.generation) await this.#place(manifest, signal, false);
