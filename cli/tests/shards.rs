@@ -350,8 +350,11 @@ fn a_list_that_shrinks_is_not_published() {
     let folder = TempDir::new().unwrap();
     let dir = folder.path().join("out");
     let build = "build @list --shards 4 -o @out";
-    write(&folder, "list", keys(0..1000));
+    write(&folder, "list", keys(0..1000).chain(keys(0..1000)));
     done(&folder, build);
+    // Fewer lines, and the same keys.
+    write(&folder, "list", keys(0..1000));
+    assert!(done(&folder, build).contains("unchanged"));
     let (before, there) = (payload(&dir), files(&dir));
     write(&folder, "list", ["<!doctype html>".to_owned(), "<title>Maintenance</title>".to_owned()]);
     refused(&folder, build, "this is a page of HTML or XML");

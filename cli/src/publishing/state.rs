@@ -16,7 +16,8 @@ use crate::lists::spill;
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::{Profile, hash};
 
-const VERSION: u32 = 1;
+/// Of version 1, the counts of the lists were those of their lines.
+const VERSION: u32 = 2;
 
 /// What `state.json` says.
 #[derive(Serialize, Deserialize)]
@@ -38,7 +39,7 @@ pub struct State {
     /// The members after it. It must be there, if only as null: what is missing isn't the first run.
     #[serde(deserialize_with = "Option::deserialize")]
     pub members: Option<DigestFile>,
-    /// How the lists were read that gave them, or the same members later.
+    /// What the lists held that gave them, or the same members later.
     pub lists: Lists,
     pub files: Vec<Published>,
     /// Whether the files have tags. Which tags a key has stands in them alone.
@@ -227,7 +228,11 @@ impl Folder {
         }
         let text = read::regular(&self.json(), u64::MAX)?;
         let state: State = serde_json::from_slice(&text).with_context(name)?;
-        ensure!(state.version == VERSION, "{}: this is of another version of the tool", name());
+        ensure!(
+            state.version == VERSION,
+            "{}: this is of another version of the tool; begin a new state in another folder, with `feed init`",
+            name()
+        );
         ensure!(state.has_plain_names(), "{}: it names files that no feed has", name());
         Ok(state)
     }

@@ -56,7 +56,8 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
         args.require_keys(keys)?;
         writer.check(&args.guard, keys)
     };
-    check(&writer, read.keys)?;
+    let entries = read.summary.entries();
+    check(&writer, entries)?;
     args.print_hint(&read.summary, streams);
     let names = writer.tag_names();
     let tags = args.tags.any().then_some((&args.tags, &names[..]));
@@ -67,14 +68,14 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     let report = writer.publish(&sharding, fpr, args.name.clone(), created_at, None, streams)?;
 
     let different = report.shards.head.count + conflicts.removed;
-    let repeated = match read.keys - different {
+    let repeated = match entries - different {
         0 => String::new(),
         repeated => format!(", {} repeated", grouped(repeated)),
     };
     let mut rows =
         vec![("read", format!("{}{repeated}{}", counted(different, "key", "keys"), read.summary.in_words()))];
-    if let Some((entries, allowed_summary)) = read.allowed.take() {
-        let mut words = counted(entries, "entry", "entries") + &allowed_summary.in_words();
+    if let Some(allowed) = read.allowed.take() {
+        let mut words = counted(allowed.entries(), "entry", "entries") + &allowed.in_words();
         for (what, count) in [("removed", conflicts.removed), ("kept", conflicts.kept)] {
             if count > 0 {
                 words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
@@ -108,12 +109,11 @@ struct Split<'a> {
     won: Spill,
 }
 
-/// How many keys were read, and what else was met.
+/// What the lists held.
 struct Read {
-    keys: u64,
     summary: Summary,
     /// The same for the allowlist, if there is one.
-    allowed: Option<(u64, Summary)>,
+    allowed: Option<Summary>,
 }
 
 /// How many keys are in both lists.
@@ -129,7 +129,7 @@ impl<'a> Split<'a> {
         let spill = || Spill::new(sharding, &args.output).with_context(|| folder.clone());
         let (mut members, mut allowed, mut won) = (spill()?, spill()?, spill()?);
         let BuildArgs { lists, tags, omitted, .. } = args;
-        let (keys, summary) = split(lists, tags, sharding, omitted, &mut members, streams)?;
+        let summary = split(lists, tags, sharding, omitted, &mut members, streams)?;
         args.require_lists(&summary)?;
         let new = || Buffer::new(sharding);
         let push = |batch: &mut Buffer, key: &[u8]| {
@@ -141,7 +141,6 @@ impl<'a> Split<'a> {
             Ok(())
         };
         let omitted = Omitted::none();
-        let mut entries = 0;
         let allowed_summary = keys::for_each(
             &args.allow,
             sharding.profile(),
@@ -150,7 +149,6 @@ impl<'a> Split<'a> {
             || (new(), new()),
             take,
             |(all, own)| {
-                entries += own.len();
                 allowed.extend(all);
                 if args.allow_wins {
                     won.extend(own);
@@ -160,7 +158,7 @@ impl<'a> Split<'a> {
         )?;
         args.require_lists(&allowed_summary)?;
         let is_given = !args.allow.is_empty();
-        let read = Read { keys, summary, allowed: is_given.then_some((entries, allowed_summary)) };
+        let read = Read { summary, allowed: is_given.then_some(allowed_summary) };
         Ok((Split { sharding, folder, members, allowed: is_given.then_some(allowed), won }, read))
     }
 

@@ -206,11 +206,13 @@ impl PublishArgs {
         self.without.check(publisher.state.lists.tags(), &self.tags)?;
         self.omitted.check(profile)?;
         let (mut members, summary) = members(&self.lists, profile, hashing, &self.omitted, streams)?;
+        let mut counts = summary.count_keys(&mut members);
         sort(&mut members)?;
         let (mut tagged, summary) = if self.tags.any() {
             let untagged = std::mem::take(&mut members);
             let read = with_tags(&self.tags, untagged, summary, profile, hashing, &self.omitted, streams)?;
             members = copied(read.keys.digests())?;
+            counts.extend(read.counts);
             (Some(read.keys), read.summary)
         } else {
             (None, summary)
@@ -221,17 +223,16 @@ impl PublishArgs {
         }
         let mut rows = vec![("read", counted(members.len() as u64, "key", "keys") + &summary.in_words())];
         let mut objections = [summary.require_lists(self.allow_empty), Ok(())];
-        let mut lists = Lists { members: summary.into_lists(), allowed: Vec::new() };
+        let mut lists = Lists { members: summary.into_lists(counts), allowed: Vec::new() };
         let mut allowed = Vec::new();
         if !self.allow.is_empty() {
-            let (its, words);
-            (allowed, its, words) =
-                allow(&self.allow, self.allow_wins, hashing, profile, &mut members, streams)?;
+            let its = allow(&self.allow, self.allow_wins, hashing, profile, &mut members, streams)?;
+            allowed = its.digests;
             sort(&mut members)?;
             sort(&mut allowed)?;
-            objections[1] = its.require_lists(self.allow_empty);
-            lists.allowed = its.into_lists();
-            rows.push(("allowed", words));
+            objections[1] = its.summary.require_lists(self.allow_empty);
+            lists.allowed = its.summary.into_lists(its.counts);
+            rows.push(("allowed", its.words));
         }
         if let Some(tagged) = &mut tagged {
             tagged.keep(&members)?;
