@@ -9,7 +9,7 @@ use bloom_wasm::digests::{sort, strangers};
 use bloom_wasm::slots::{LOWEST, LOWEST_URL};
 use bloom_wasm::{Delta, FilterInfo, Update};
 
-use crate::args::number::{milliseconds, parse_fpr};
+use crate::args::number::{created_at, parse_fpr};
 use crate::args::omitted::Omitted;
 use crate::args::secret::SecretArgs;
 use crate::files::delta::DeltaInfo;
@@ -83,7 +83,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     )?;
     let profile = parent.profile();
     args.omitted.check(profile)?;
-    let created_at = args.created_at.map(milliseconds).transpose()?;
+    let created_at = args.created_at.map(created_at).transpose()?;
     let hashing = *parent.filter().hashing();
     let fpr = match args.fpr {
         Some(fpr) => hashing.build_fpr(profile, fpr),

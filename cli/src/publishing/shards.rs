@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::hash::Secret;
@@ -16,7 +16,7 @@ use super::guard::{Change, GuardArgs};
 use super::manifest::{self, Head, ManifestPayload, ShardsPayload, Tag, hex, sha256};
 use super::publication::Publication;
 use super::trust::{self, KeyArgs};
-use crate::args::number::{milliseconds, whole_milliseconds};
+use crate::args::number::{now, whole_milliseconds};
 use crate::args::tags::{TagArgs, WithoutArgs};
 use crate::files::lock::Lock;
 use crate::files::{read, write};
@@ -63,7 +63,7 @@ impl SigningArgs {
         let trust = self.keys.read_to_sign()?;
         ensure!(dir.is_dir(), "{}: there is no such folder", dir.display());
         let lock = Lock::new(dir.join("shards.lock"))?;
-        let (publication, strange) = Publication::open(dir, trust, None, milliseconds(SystemTime::now())?)?;
+        let (publication, strange) = Publication::open(dir, trust, None, now()?)?;
         strange.map_or(Ok(()), Err)?;
         // Clients follow the `feedId` of the manifest, so they would refuse another filter.
         ensure!(
@@ -276,7 +276,7 @@ impl Writer {
         streams: &mut Streams,
     ) -> Result<Published> {
         // Building may have taken hours.
-        self.publication.now = milliseconds(SystemTime::now())?;
+        self.publication.now = now()?;
         let now = self.publication.now;
         let pages: Vec<_> = self.entries.chunks(sharding.entries()).map(write_page).collect();
         let live = self.publication.live();

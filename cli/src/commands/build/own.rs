@@ -5,7 +5,7 @@ use bloom_wasm::vectors::copied;
 use bloom_wasm::{Blob, Filter, Kind, Profile, Recipe, Stack, digests};
 
 use super::args::BuildArgs;
-use crate::args::number::milliseconds;
+use crate::args::number::created_at;
 use crate::args::secret::new_hashing;
 use crate::files::blob;
 use crate::lists::digests::{allow, members, with_tags};
@@ -23,7 +23,7 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };
     let recipe = Recipe { counter_bits, capacity: args.capacity, ..kind.into() };
-    let created_at = args.created_at.map(milliseconds).transpose()?;
+    let created_at = args.created_at.map(created_at).transpose()?;
     let hashing = new_hashing(args.seed, args.secret.read()?.as_ref())?.for_filter(profile, kind);
     let build_fpr = hashing.build_fpr(profile, fpr);
     // Reports what is impossible before hours of reading.

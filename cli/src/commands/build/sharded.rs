@@ -13,7 +13,7 @@ use bloom_wasm::{Kind, Profile, Stack};
 use rayon::prelude::*;
 
 use super::args::BuildArgs;
-use crate::args::number::milliseconds;
+use crate::args::number::created_at;
 use crate::args::omitted::Omitted;
 use crate::args::secret::new_hashing;
 use crate::args::tags::TagArgs;
@@ -64,7 +64,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     let conflicts = split.build(fpr, tags, streams, |made| writer.put(made))?;
     check(&writer, writer.count())?;
     writer.check_tags(&args.guard, &args.tags)?;
-    let created_at = args.created_at.map(milliseconds).transpose()?;
+    let created_at = args.created_at.map(created_at).transpose()?;
     let report = writer.publish(&sharding, fpr, args.name.clone(), created_at, None, streams)?;
 
     let different = report.shards.head.count + conflicts.removed;

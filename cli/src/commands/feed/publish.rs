@@ -10,7 +10,7 @@ use bloom_wasm::vectors::copied;
 use clap::builder::ArgPredicate;
 use serde::Serialize;
 
-use crate::args::number::{milliseconds, whole_milliseconds};
+use crate::args::number::{created_at, now, whole_milliseconds};
 use crate::args::omitted::Omitted;
 use crate::args::secret::SecretArgs;
 use crate::args::tags::{TagArgs, WithoutArgs};
@@ -102,7 +102,7 @@ struct PublishReport {
 pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     read::check_stdin(args.lists.iter().chain(&args.allow).chain(args.tags.lists()))?;
     let trust = args.keys.read_to_sign()?;
-    let now = milliseconds(args.created_at.unwrap_or_else(SystemTime::now))?;
+    let now = args.created_at.map_or_else(now, created_at)?;
     let [expires_in, grace] = [args.expires_in, args.grace].map(whole_milliseconds);
     ensure!(expires_in > 0, "--expires-in must be longer than that");
     let mut publisher = Publisher::open(&args.dir, &args.state, args.secret.read()?, trust, now)?;

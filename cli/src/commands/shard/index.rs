@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::Profile;
 use bloom_wasm::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding};
 
-use crate::args::number::milliseconds;
+use crate::args::number::created_at;
 use crate::args::secret::SecretArgs;
 use crate::args::tags::TagArgs;
 use crate::files::blob::decode;
@@ -85,7 +85,7 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
         ensure!(entry_of(&bytes)?.sha256 == entry.sha256, "{}: it has changed meanwhile", path.display());
         writer.write(&hex(&entry.sha256), &bytes)?;
     }
-    let created_at = args.created_at.map(milliseconds).transpose()?;
+    let created_at = args.created_at.map(created_at).transpose()?;
     let report = writer.publish(&sharding, fpr, args.name, created_at, args.generation, streams)?;
     // At last, so that a run that failed can be repeated.
     for shard in 0..args.shards {
