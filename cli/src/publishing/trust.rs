@@ -27,8 +27,8 @@ pub struct KeyArgs {
     /// folder that it has signed is believed
     #[arg(long, value_name = "KEY", value_parser = manifest::parse_public_key, allow_hyphen_values = true)]
     public_key: Vec<VerifyingKey>,
-    /// Believe the manifest in the folder although nobody has signed it. To go on with an unsigned feed, or to sign it
-    /// for the first time
+    /// Believe the manifest in the folder although nobody has signed it: together with --sign, to sign it for the first
+    /// time. An unsigned feed is published without it; only `feed init` needs it to go on with one
     #[arg(long)]
     trust_unsigned: bool,
 }
