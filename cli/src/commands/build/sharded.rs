@@ -40,7 +40,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     let secret = args.secret.read()?;
     ensure!(!write::is_stdout(&args.output), "with --shards, -o is a folder");
     fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
-    let known = args.signing.read(&args.output)?;
+    let known = args.signing.read(&args.output, streams)?;
     let hashing = hashing(args, secret.as_ref(), known.1.live())?.for_filter(profile, Kind::Ribbon);
     let sharding = Sharding::new(profile, hashing, shards)?;
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
@@ -61,11 +61,15 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     args.print_hint(&read.summary, streams);
     let names = writer.tag_names();
     let tags = args.tags.any().then_some((&args.tags, &names[..]));
-    let conflicts = split.build(fpr, tags, streams, |made| writer.put(made))?;
-    check(&writer, writer.count())?;
-    writer.check_tags(&args.guard, &args.tags)?;
     let created_at = args.created_at.map(created_at).transpose()?;
-    let report = writer.publish(&sharding, fpr, args.name.clone(), created_at, None, streams)?;
+    let publish = |writer: &mut Writer, streams: &mut Streams| -> Result<_> {
+        let conflicts = split.build(fpr, tags, streams, |made| writer.put(made))?;
+        check(writer, writer.count())?;
+        writer.check_tags(&args.guard, &args.tags)?;
+        Ok((conflicts, writer.publish(&sharding, fpr, args.name.clone(), created_at, None, streams)?))
+    };
+    let published = publish(&mut writer, streams);
+    let (conflicts, report) = published.inspect_err(|_| writer.take_back(streams))?;
 
     let different = report.shards.head.count + conflicts.removed;
     let repeated = match entries - different {

@@ -105,7 +105,8 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     let now = args.created_at.map_or_else(now, created_at)?;
     let [expires_in, grace] = [args.expires_in, args.grace].map(whole_milliseconds);
     ensure!(expires_in > 0, "--expires-in must be longer than that");
-    let mut publisher = Publisher::open(&args.dir, &args.state, args.secret.read()?, trust, now)?;
+    let secret = args.secret.read()?;
+    let mut publisher = Publisher::open(&args.dir, &args.state, secret, trust, now, grace, streams)?;
     publisher.require_signature(args.unsigned)?;
     if let Some(why) = publisher.strange.take() {
         streams.warn(&format!("not believed, so it will be replaced: {}", in_words(&why)));
@@ -113,15 +114,14 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
 
     let (next, mut rows) = match args.next(&publisher, streams) {
         Ok(next) => next,
-        Err(Refused { why, allowed }) => return Err(stay(&mut publisher, why, allowed, expires_in)),
+        Err(Refused { why, allowed }) => return Err(stay(&mut publisher, why, allowed, expires_in, streams)),
     };
     let made = next.make(&publisher)?;
     let is_first = publisher.is_first();
-    let published = publisher.publish(&next, made.as_ref(), expires_in)?;
+    let published = publisher.publish(&next, made.as_ref(), expires_in, streams)?;
     if is_first {
         publisher.print_hint(streams);
     }
-    publisher.prune(grace)?;
 
     let state = &publisher.state;
     let report = PublishReport {
@@ -151,9 +151,15 @@ struct Refused {
 
 /// Keeps the list that is published, and signs it anew if it is about to expire: a list that is wrong for days is no
 /// reason for clients to lose the one that they have. Returns why the next one was refused, and what became of the old one.
-fn stay(publisher: &mut Publisher, why: Error, allowed: Option<Vec<u64>>, expires_in: u64) -> Error {
+fn stay(
+    publisher: &mut Publisher,
+    why: Error,
+    allowed: Option<Vec<u64>>,
+    expires_in: u64,
+    streams: &mut Streams,
+) -> Error {
     let words = in_words(&why);
-    let renewal = match publisher.renew(allowed, expires_in) {
+    let renewal = match publisher.renew(allowed, expires_in, streams) {
         Ok(renewal) => renewal,
         Err(error) => return error.context(words),
     };
