@@ -40,6 +40,17 @@ class Exit {
   }
 }
 
+/**
+ * Ends the program as it ends itself.
+ *
+ * @param {string} line
+ * @returns {never}
+ */
+function fail(line) {
+  fs.writeSync(2, `bloom-wasm: ${line}\n`);
+  throw new Exit(2);
+}
+
 /** An error as node:fs throws it. */
 const error = (/** @type {string} */ code) => Object.assign(new Error(code), { code });
 
@@ -152,7 +163,10 @@ export function start(module, args, environment, temporary, lock) {
     ...list("args"),
     ...list("environ"),
     clock_time_get(id, _precision, time) {
-      view().setBigUint64(time, id === 0 ? BigInt(Date.now()) * 1_000_000n : process.hrtime.bigint(), true);
+      const now = Date.now();
+      // WASI has no such time, and the standard library no such error.
+      if (id === 0 && now < 0) fail("the clock of this system is wrong: a time is before 1970");
+      view().setBigUint64(time, id === 0 ? BigInt(now) * 1_000_000n : process.hrtime.bigint(), true);
     },
     random_get(start, length) {
       randomFillSync(bytes(start, length));

@@ -24,6 +24,8 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
+#[cfg(target_os = "wasi")]
+use anyhow::Context;
 use anyhow::{Result, bail};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -67,12 +69,21 @@ enum Command {
 
 /// The tool.
 pub fn main() -> ExitCode {
-    // WASI has no current folder, so whoever runs the tool tells it.
-    #[cfg(target_os = "wasi")]
-    let _ = std::env::var_os("PWD").map(std::env::set_current_dir);
     let terminal = io::stdout().is_terminal();
     let (input, out, err) = (&mut io::stdin(), &mut io::stdout().lock(), &mut io::stderr());
-    run(std::env::args_os(), &mut Streams { input, out, err, terminal }).into()
+    let streams = &mut Streams { input, out, err, terminal };
+    #[cfg(target_os = "wasi")]
+    if let Err(error) = enter_folder() {
+        return told(&error, streams).into();
+    }
+    run(std::env::args_os(), streams).into()
+}
+
+/// WASI has no current folder, so whoever runs the tool tells it. Elsewhere, relative paths would lead to other files.
+#[cfg(target_os = "wasi")]
+fn enter_folder() -> Result<()> {
+    let folder = std::env::var_os("PWD").context("PWD must be the current folder")?;
+    std::env::set_current_dir(&folder).with_context(|| folder.display().to_string())
 }
 
 /// Runs the command that the arguments give; the first one is the tool's name. Returns the exit code.
@@ -89,12 +100,15 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>, streams:
         Ok(Answer::No) => 1,
         // Whoever reads our output has closed it, as `head` does. That isn't a failure.
         Err(error) if is_closed(&error) => 0,
-        Err(error) => {
-            let code = error.downcast_ref::<bloom_wasm::Error>().map(|e| format!(" [{}]", e.code()));
-            streams.warn(&format!("bloom-wasm: {}{}", in_words(&error), code.unwrap_or_default()));
-            2
-        }
+        Err(error) => told(&error, streams),
     }
+}
+
+/// Says why the tool failed. Returns the exit code.
+fn told(error: &anyhow::Error, streams: &mut Streams) -> u8 {
+    let code = error.downcast_ref::<bloom_wasm::Error>().map(|e| format!(" [{}]", e.code()));
+    streams.warn(&format!("bloom-wasm: {}{}", in_words(error), code.unwrap_or_default()));
+    2
 }
 
 /// Prints help if the arguments ask for it; otherwise fails with what is wrong with them.

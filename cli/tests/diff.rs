@@ -159,6 +159,9 @@ fn a_list_that_shrinks_gives_no_delta() {
     // If the old list has them too, that is how this list is.
     fs::copy(folder.path().join("new.txt"), folder.path().join("0.txt")).unwrap();
     done(&folder, diff);
+    // So is one that has named each key four times until now.
+    fs::write(folder.path().join("0.txt"), hosts(0..5000).repeat(4) + &"not a host\n".repeat(5000)).unwrap();
+    done(&folder, diff);
 }
 
 #[test]

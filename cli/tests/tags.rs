@@ -420,7 +420,7 @@ fn a_feed_with_tags() {
     refused(&folder, &one, &format!("there was a tag {}", NAMES[1]));
     // The list of all keys takes the place of the one of those without a tag.
     let one_less = format!("{one} --without-tag {}", NAMES[1]);
-    refused(&folder, &one_less, "rest: this list is missing, which had 874 entries");
+    refused(&folder, &one_less, "rest: this list is missing, which had 874 keys");
     done(&folder, &format!("{one_less} --max-removed 100%"));
     done(&folder, &one);
     let out = done(&folder, &without(&NAMES));

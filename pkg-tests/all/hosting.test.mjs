@@ -3,7 +3,7 @@
  * that can be lost. Its inputs reach the script as variables, as the runner would set them.
  */
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -331,6 +331,90 @@ test("two feeds of a job, whose caches may be lost", () => {
   publish("");
   for (const name of names)
     assert.match(execFileSync(tool, ["feed", "verify", at("site", name)], { encoding: "utf8" }), /generation/);
+});
+
+test("keys that change, and a secret, while the cache is lost", () => {
+  const live = join(web, "you.github.io/changing");
+  const [output, url] = ["changing", "https://you.github.io/changing/feed.json"];
+  const lose = () => {
+    for (const name of [output, `.bloom-wasm/${output}`]) rmSync(at(name), { recursive: true, force: true });
+  };
+  const deploy = () => {
+    rmSync(live, { recursive: true, force: true });
+    cpSync(at(output), live, { recursive: true });
+  };
+  const tools = (...args) => execFileSync(tool, args, { encoding: "utf8" }).trim();
+  const keys = Object.fromEntries(
+    ["old", "new", "newest"].map((name) => {
+      tools("feed", "keygen", "-o", at(`${name}.key`));
+      return [
+        name,
+        { secret: readFileSync(at(`${name}.key`), "utf8").trim(), public: tools("feed", "pubkey", at(`${name}.key`)) },
+      ];
+    }),
+  );
+  let hosts = 0;
+  const publish = (key, options = "", first = {}) => {
+    writeFileSync(at("changing.txt"), Array.from({ length: ++hosts }, (_, i) => `host-${i}.example\n`).join(""));
+    act({ make: "feed", lists: "changing.txt", output, url, options, ...first }, { FEED_KEY: keys[key].secret });
+    deploy();
+  };
+  /** Whose signatures the live manifest has, and which feed it is of. */
+  const signedBy = () =>
+    Object.keys(keys).filter((name) => {
+      const args = ["feed", "verify", live, `--public-key=${keys[name].public}`, ...secret];
+      return spawnSync(tool, args).status === 0;
+    });
+  const feedId = () => {
+    const { payload } = JSON.parse(readFileSync(join(live, "feed.json"), "utf8"));
+    return JSON.parse(Buffer.from(payload, "base64url")).feedId;
+  };
+  let secret = [];
+
+  publish("old", "", { first: "true" });
+  const same = feedId();
+  // The new key alone knows nothing of the live manifest.
+  lose();
+  assert.throws(() => publish("new"), { stderr: /none of the given keys has signed it/ });
+  lose();
+  publish("new", `--sign=${at("old.key")}`);
+  assert.deepEqual(signedBy(), ["old", "new"]);
+  // Of an option in two lines, too.
+  lose();
+  publish("newest", `--sign\n${at("new.key")}\n--public-key\n${keys.old.public}`);
+  assert.deepEqual(signedBy(), ["new", "newest"]);
+  lose();
+  publish("newest", `--public-key=${keys.new.public}\n--max-removed=10%`);
+  assert.deepEqual(signedBy(), ["newest"]);
+  assert.equal(feedId(), same);
+
+  // A keyed feed.
+  writeFileSync(at("secret"), "000102030405060708090a0b0c0d0e0f\n");
+  const keyed = `--secret-file=${at("secret")}`;
+  secret = [keyed];
+  lose();
+  rmSync(live, { recursive: true });
+  publish("old", keyed, { first: "true", "first-options": keyed });
+  lose();
+  publish("old", keyed);
+  assert.deepEqual(signedBy(), ["old"]);
+
+  const sharded = { make: "shards", lists: "changing.txt", output: "keyed-shards", url };
+  rmSync(join(live, "feed.json"));
+  act({ ...sharded, first: "true", options: `--shards=2\n${keyed}` }, { FEED_KEY: keys.old.secret });
+
+  // The first signature.
+  secret = [];
+  lose();
+  writeFileSync(at("changing.txt"), "a.example\n");
+  tools("feed", "init", at(output), "--state", at("unsigned"));
+  tools("feed", "publish", at(output), at("changing.txt"), "--state", at("unsigned"));
+  deploy();
+  lose();
+  assert.throws(() => publish("old"), { stderr: /nobody has signed it/ });
+  lose();
+  publish("old", "--trust-unsigned");
+  assert.deepEqual(signedBy(), ["old"]);
 });
 
 test("a sharded filter goes on from the live one", async () => {

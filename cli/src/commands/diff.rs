@@ -9,7 +9,7 @@ use bloom_wasm::digests::{sort, strangers};
 use bloom_wasm::slots::{LOWEST, LOWEST_URL};
 use bloom_wasm::{Delta, FilterInfo, Update};
 
-use crate::args::number::{milliseconds, parse_fpr};
+use crate::args::number::{created_at, parse_fpr};
 use crate::args::omitted::Omitted;
 use crate::args::secret::SecretArgs;
 use crate::files::delta::DeltaInfo;
@@ -83,7 +83,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     )?;
     let profile = parent.profile();
     args.omitted.check(profile)?;
-    let created_at = args.created_at.map(milliseconds).transpose()?;
+    let created_at = args.created_at.map(created_at).transpose()?;
     let hashing = *parent.filter().hashing();
     let fpr = match args.fpr {
         Some(fpr) => hashing.build_fpr(profile, fpr),
@@ -103,13 +103,14 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let (mut live, summary) = members(from_ref(&args.new), profile, hashing, &args.omitted, streams)?;
     summary.require_lists(args.allow_empty)?;
     sort(&mut live)?;
+    let counts = summary.counts(live.len() as u64);
     let mut rows = vec![("read", counted(live.len() as u64, "key", "keys") + &summary.in_words())];
     let mut allowed = Vec::new();
     if !args.allow.is_empty() {
-        let (its, words);
-        (allowed, its, words) = allow(&args.allow, args.allow_wins, hashing, profile, &mut live, streams)?;
-        its.require_lists(args.allow_empty)?;
-        rows.push(("allowed", words));
+        let its = allow(&args.allow, args.allow_wins, hashing, profile, &mut live, streams)?;
+        its.summary.require_lists(args.allow_empty)?;
+        allowed = its.digests;
+        rows.push(("allowed", its.words));
     }
     if live.is_empty() && !args.allow_empty {
         bail!("no key is left, so nothing was written; --allow-empty makes a delta that removes every key");
@@ -117,6 +118,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     sort(&mut allowed)?;
     let (mut old, old_summary) = members(from_ref(&args.old), profile, hashing, &args.omitted, streams)?;
     sort(&mut old)?;
+    let old_counts = old_summary.counts(old.len() as u64);
     let denied = |digest: &u64| !parent.filter().has_digest(*digest);
     // Those that an allowlist took out of the base.
     old.retain(|digest| !(args.allow_wins && denied(digest) && allowed.binary_search(digest).is_ok()));
@@ -127,7 +129,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     }
     let removed = strangers(&old, &live, &|_| true)?;
     let [before, gone] = [&old, &removed].map(|digests| digests.len() as u64);
-    args.guard.check(&Change::new(before, gone, Some([old_summary.lines(), summary.lines()])))?;
+    args.guard.check(&Change::new(before, gone, Some([old_counts, counts])))?;
     let added = live.len() - (old.len() - removed.len());
     child.filter_mut().update(Update { live: &live, removed: &removed, allowed: &allowed, fpr })?;
     child.describe(args.name.or(parent.name().map(str::to_owned)), created_at)?;

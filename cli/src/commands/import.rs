@@ -9,7 +9,7 @@ use bloom_wasm::interop::{self, Format};
 
 use crate::args::foreign::{ReadingArgs, require_text};
 use crate::args::kind::parse_format;
-use crate::args::number::milliseconds;
+use crate::args::number::created_at;
 use crate::args::profile::ProfileArg;
 use crate::files::{blob, read, write};
 use crate::streams::{Answer, Streams};
@@ -60,7 +60,7 @@ pub fn run(args: ImportArgs, streams: &mut Streams) -> Result<Answer> {
     require_text(filter.keys(), profile)?;
     drop(bytes);
     let mut made = Blob::new(profile, filter);
-    made.describe(args.name, args.created_at.map(milliseconds).transpose()?)?;
+    made.describe(args.name, args.created_at.map(created_at).transpose()?)?;
     let rows = [("read", format!("{}, {}", name(), args.from.name()))];
     blob::save(&made, &args.output, args.json, &rows, &[], streams)
 }

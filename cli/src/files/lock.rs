@@ -155,7 +155,9 @@ fn dead_id(path: &Path) -> Result<Option<String>> {
     let renewed = file.metadata()?.modified()?;
     let now = SystemTime::now();
     if renewed > now + DEAD {
-        bail!("this is of the future, and nobody can tell whether it is in use; remove it if it isn't");
+        bail!(
+            "this is of the future, so a clock is wrong, and nobody can tell whether it is in use; remove it if it isn't"
+        );
     }
     // A clock may be a little ahead.
     let age = if renewed > now { Duration::ZERO } else { now.duration_since(renewed)? };

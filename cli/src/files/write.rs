@@ -1,13 +1,16 @@
 //! Writes a blob. A file is replaced as a whole or not at all; a device or a pipe is written to.
 
+use std::collections::HashSet;
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use tempfile::NamedTempFile;
 
 use super::signals;
+use crate::streams::Streams;
+use crate::text::in_words;
 
 /// Fails early if nothing can be written to the path.
 pub fn check(path: &Path) -> Result<()> {
@@ -165,7 +168,7 @@ pub fn check_place(path: &Path) -> Result<()> {
     place(path).map(|_| ())
 }
 
-/// Writes a file into a folder that is for one run at a time: [`clear`] finds what is left if the run is killed.
+/// Writes a file into a folder that is for one run at a time: a [`Cleaner`] finds what is left if the run is killed.
 pub fn publish(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) -> Result<()> {
     put(path, bytes, Kind::Own, report)
 }
@@ -175,26 +178,51 @@ pub fn remember(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) 
     put(path, bytes, Kind::Private, report)
 }
 
-/// Removes from a folder what runs left that were killed.
-pub fn clear(folder: &Path) -> Result<()> {
-    remove(folder, |name| [Kind::Own, Kind::Private].into_iter().any(|kind| name.starts_with(prefix(kind))))
+/// Deletes what is of no use any more. A file that can't be deleted only takes room: that is told, once a run, and is no
+/// failure of the run.
+#[derive(Default)]
+pub struct Cleaner {
+    /// What can't be deleted.
+    stuck: HashSet<PathBuf>,
 }
 
-/// Removes some files of a folder.
-pub fn remove(folder: &Path, is_left: impl Fn(&str) -> bool) -> Result<()> {
-    let remove = || -> io::Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            if entry.file_name().to_str().is_some_and(&is_left) && entry.file_type()?.is_file() {
-                match fs::remove_file(entry.path()) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    removed => removed?,
+impl Cleaner {
+    /// Deletes a file. Returns whether it is gone.
+    pub fn delete(&mut self, path: &Path, streams: &mut Streams) -> bool {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                if self.stuck.insert(path.to_owned()) {
+                    let why = in_words(&Error::from(error));
+                    streams.warn(&format!("{}: can't be deleted, and isn't needed: {why}", path.display()));
                 }
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Deletes some files of a folder.
+    pub fn delete_all(
+        &mut self,
+        folder: &Path,
+        is_left: impl Fn(&str) -> bool,
+        streams: &mut Streams,
+    ) -> Result<()> {
+        let name = || folder.display().to_string();
+        for entry in fs::read_dir(folder).with_context(name)? {
+            let entry = entry.with_context(name)?;
+            if entry.file_name().to_str().is_some_and(&is_left) {
+                self.delete(&entry.path(), streams);
             }
         }
         Ok(())
-    };
-    remove().with_context(|| folder.display().to_string())
+    }
+
+    /// Deletes the temporary files that runs left in a folder which were killed.
+    pub fn delete_temporary(&mut self, folder: &Path, streams: &mut Streams) -> Result<()> {
+        let kinds = [Kind::Own, Kind::Private];
+        self.delete_all(folder, |name| kinds.into_iter().any(|kind| name.starts_with(prefix(kind))), streams)
+    }
 }
 
 fn put(path: &Path, bytes: &[u8], kind: Kind, report: impl FnOnce() -> Result<()>) -> Result<()> {

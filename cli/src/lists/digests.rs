@@ -42,8 +42,8 @@ pub fn members(
 pub struct WithTags {
     pub keys: Tagged,
     pub summary: Summary,
-    /// How many keys were read, also repeated ones.
-    pub lines: u64,
+    /// How many different keys the list of each tag has.
+    pub counts: Vec<u64>,
 }
 
 /// Reads lists with tags, after one of keys without.
@@ -57,36 +57,30 @@ pub fn with_tags(
     omitted: &Omitted,
     streams: &mut Streams,
 ) -> Result<WithTags> {
-    let mut lists = Vec::new();
-    let (lines, its) = each_tag(tags, |TagList { name, list }| {
-        let (digests, its) = members(from_ref(list), profile, hashing, omitted, streams)?;
-        let lines = digests.len() as u64;
+    let (mut lists, mut counts) = (Vec::new(), Vec::new());
+    summary.merge(each_tag(tags, |TagList { name, list }| {
+        let (mut digests, its) = members(from_ref(list), profile, hashing, omitted, streams)?;
+        counts.extend(its.count_keys(&mut digests));
         lists.push((name.clone(), digests));
-        Ok((lines, its))
-    })?;
-    summary.merge(its);
-    let lines = lines + untagged.len() as u64;
-    Ok(WithTags { keys: Tagged::new(lists, untagged)?, summary, lines })
+        Ok(its)
+    })?);
+    Ok(WithTags { keys: Tagged::new(lists, untagged)?, summary, counts })
 }
 
-/// Reads the list of each tag. `read` returns how many keys a list has, and what else; this returns the sums.
-fn each_tag(
-    tags: &TagArgs,
-    mut read: impl FnMut(&TagList) -> Result<(u64, Summary)>,
-) -> Result<(u64, Summary)> {
+/// Reads the list of each tag. `read` returns what a list held; this returns it of all.
+fn each_tag(tags: &TagArgs, mut read: impl FnMut(&TagList) -> Result<Summary>) -> Result<Summary> {
     tags.names(std::iter::empty())?;
-    let (mut lines, mut summary) = (0, Summary::default());
+    let mut summary = Summary::default();
     for tag in &tags.tags {
-        let (more, mut its) = read(tag)?;
-        lines += more;
+        let mut its = read(tag)?;
         its.set_tag(&tag.name);
         summary.merge(its);
     }
-    Ok((lines, summary))
+    Ok(summary)
 }
 
 /// Splits the digests of members over shards: first those of the lists without a tag, then a list for each tag. Returns
-/// how many keys were read, and what else the lists held.
+/// what the lists held.
 pub fn split(
     lists: &[PathBuf],
     tags: &TagArgs,
@@ -94,29 +88,24 @@ pub fn split(
     omitted: &Omitted,
     spill: &mut Spill,
     streams: &mut Streams,
-) -> Result<(u64, Summary)> {
+) -> Result<Summary> {
     let take = |batch: &mut Buffer, input: &Input, _: Place| {
         batch.push(sharding.shard_of(input.own()), sharding.hashing().digest(input.own()));
         Ok(())
     };
     let mut read = |lists: &[PathBuf], spill: &mut Spill| {
-        let mut lines = 0;
         let new = || Buffer::new(sharding);
-        let summary = keys::for_each(lists, sharding.profile(), omitted, streams, new, take, |batch| {
-            lines += batch.len();
+        keys::for_each(lists, sharding.profile(), omitted, streams, new, take, |batch| {
             spill.extend(batch);
             Ok(())
-        })?;
-        Ok((lines, summary))
+        })
     };
-    let (mut lines, mut summary) = read(lists, spill)?;
-    let (more, its) = each_tag(tags, |TagList { list, .. }| {
+    let mut summary = read(lists, spill)?;
+    summary.merge(each_tag(tags, |TagList { list, .. }| {
         spill.end_list();
         read(from_ref(list), spill)
-    })?;
-    lines += more;
-    summary.merge(its);
-    Ok((lines, summary))
+    })?);
+    Ok(summary)
 }
 
 /// The keys of a shard, as [`split`] has put them there. `names` are those of all tags, by their numbers.
@@ -130,8 +119,18 @@ pub fn tagged(digests: &Digests, tags: &TagArgs, names: &[String]) -> bloom_wasm
     Tagged::new(lists.collect::<bloom_wasm::error::Result<_>>()?, copied(untagged)?)
 }
 
-/// Reads the lists of allowed keys. With `wins`, removes members that are in both lists. Returns the allowed digests,
-/// what else the lists held, and what to print about them.
+/// What lists of allowed keys hold.
+pub struct Allowed {
+    /// The digests of all keys of each entry.
+    pub digests: Vec<u64>,
+    pub summary: Summary,
+    /// How many different keys each list has, of which a URL gives one, as it does in lists of members.
+    pub counts: Vec<u64>,
+    /// What to print about them.
+    pub words: String,
+}
+
+/// Reads the lists of allowed keys. With `wins`, removes members that are in both lists.
 pub fn allow(
     lists: &[PathBuf],
     wins: bool,
@@ -139,18 +138,19 @@ pub fn allow(
     profile: Profile,
     members: &mut Vec<u64>,
     streams: &mut Streams,
-) -> Result<(Vec<u64>, Summary, String)> {
-    let new = || (0, Allowlist::new(hashing, wins));
-    let (mut read, mut allowlist) = new();
-    let take = |(read, allowlist): &mut (u64, Allowlist<_>), input: &Input, place: Place| {
-        *read += 1;
+) -> Result<Allowed> {
+    let new = || (Vec::new(), Allowlist::new(hashing, wins));
+    let (mut own, mut allowlist) = new();
+    let take = |(own, allowlist): &mut (Vec<u64>, Allowlist<_>), input: &Input, place: Place| {
+        own.push(hashing.digest(input.own()));
         allowlist.push(members, input, place)
     };
     let summary = keys::for_each(lists, profile, &Omitted::none(), streams, new, take, |(more, later)| {
-        read += more;
+        append(&mut own, &more)?;
         allowlist.merge(later)
     })?;
-    let (allowed, conflicts) = allowlist.finish()?;
+    let counts = summary.count_keys(&mut own);
+    let (digests, conflicts) = allowlist.finish()?;
     remove_conflicts(members, &conflicts)?;
     let mut notices = Notices::default();
     for Conflict { key, removed, place, .. } in &conflicts {
@@ -158,12 +158,12 @@ pub fn allow(
         notices.push(|| format!("{place}: in both lists, {what}: {}", quoted(key)));
     }
     notices.print(streams);
-    let mut words = counted(read, "entry", "entries") + &summary.in_words();
+    let mut words = counted(summary.entries(), "entry", "entries") + &summary.in_words();
     for (what, removed) in [("removed", true), ("kept", false)] {
         let count = conflicts.iter().filter(|conflict| conflict.removed == removed).count() as u64;
         if count > 0 {
             words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
         }
     }
-    Ok((allowed, summary, words))
+    Ok(Allowed { digests, summary, counts, words })
 }

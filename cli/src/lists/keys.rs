@@ -1,6 +1,7 @@
 //! Lists for the tool: lines to keys on all cores, and the report about lines that give no keys.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -8,6 +9,7 @@ use bloom_wasm::Profile;
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::url::Canonical;
 use bloom_wasm::keys::{Input, Skip, list};
+use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
 
 use super::lines::{self, Place};
@@ -41,16 +43,32 @@ fn suffix(host: &str) -> Option<psl2::Type> {
     psl2::lookup(host).filter(psl2::Domain::is_public_suffix)?.typ()
 }
 
-/// How a list was read.
-#[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
-pub struct LineCounts {
+/// How the lines of a list were read.
+#[derive(Clone, Copy, Default)]
+struct LineCounts {
     /// The entries that gave a key, also a repeated one.
-    pub keys: u64,
+    keys: u64,
     /// Those that gave none, but for those that were to be left out.
+    skipped: u64,
+}
+
+/// The lines of one of the lists.
+struct ListLines {
+    name: String,
+    tag: Option<String>,
+    lines: LineCounts,
+}
+
+/// What a list holds. A key counts once, however often it is there.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Counts {
+    /// Its different keys.
+    pub keys: u64,
+    /// The entries that gave none, but for those that were to be left out.
     pub skipped: u64,
 }
 
-/// One of the lists of a run.
+/// One of the lists of a run, as the next run compares it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct List {
     /// What people call it: its file, as it was given.
@@ -59,10 +77,10 @@ pub struct List {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
     #[serde(flatten)]
-    pub lines: LineCounts,
+    pub counts: Counts,
 }
 
-impl LineCounts {
+impl Counts {
     pub fn skipped_share(self) -> f64 {
         self.skipped as f64 / (self.keys + self.skipped).max(1) as f64
     }
@@ -75,7 +93,7 @@ pub struct Summary {
     not_utf8: u64,
     lines: LineCounts,
     /// The same for each list.
-    lists: Vec<List>,
+    lists: Vec<ListLines>,
     /// The lists that begin as a page of HTML or XML does.
     pages: Vec<String>,
     /// The lines that look like what they aren't read as.
@@ -146,14 +164,39 @@ impl Summary {
         self.notices.more += later.notices.more;
     }
 
-    /// How many entries gave keys, and how many none.
-    pub fn lines(&self) -> LineCounts {
-        self.lines
+    /// How many entries gave a key, also a repeated one.
+    pub fn entries(&self) -> u64 {
+        self.lines.keys
     }
 
-    /// How each list was read.
-    pub fn into_lists(self) -> Vec<List> {
-        self.lists
+    /// What all lists hold together, of which that is the number of different keys.
+    pub fn counts(&self, keys: u64) -> Counts {
+        Counts { keys, skipped: self.lines.skipped }
+    }
+
+    /// How many different keys each list has. `digests` are those of all entries, in their order; those of each list are
+    /// sorted here, since counting them needs no other memory then.
+    pub fn count_keys(&self, digests: &mut [u64]) -> Vec<u64> {
+        let mut rest = digests;
+        let counts = self.lists.iter().map(|list| {
+            let (its, others) = take(&mut rest).split_at_mut(list.lines.keys as usize);
+            rest = others;
+            its.par_sort_unstable();
+            its.chunk_by(|digest, next| digest == next).count() as u64
+        });
+        let counts = counts.collect();
+        assert!(rest.is_empty(), "a digest for each entry");
+        counts
+    }
+
+    /// The lists, of which those are the numbers of different keys.
+    pub fn into_lists(self, keys: Vec<u64>) -> Vec<List> {
+        assert_eq!(keys.len(), self.lists.len(), "a number for each list");
+        let list = |(ListLines { name, tag, lines }, keys)| {
+            let counts = Counts { keys, skipped: lines.skipped };
+            List { name, tag, counts }
+        };
+        self.lists.into_iter().zip(keys).map(list).collect()
     }
 
     /// Says that its lists are those of a tag.
@@ -182,7 +225,7 @@ impl Summary {
         if let Some(list) = self.pages.first() {
             bail!("{list}: this is a page of HTML or XML, not a list");
         }
-        for List { name, lines: LineCounts { keys, skipped }, .. } in &self.lists {
+        for ListLines { name, lines: LineCounts { keys, skipped }, .. } in &self.lists {
             match (keys, skipped) {
                 (0, 0) if !allow_empty => {
                     bail!("{name}: this list gave no key; --allow-empty says that it may be empty")
@@ -287,7 +330,8 @@ pub fn for_each<T: Send>(
         summary.merge(more);
         merge(taken)
     })?;
-    let lists = paths.iter().zip(counts).map(|(path, lines)| List { name: name(path), tag: None, lines });
+    let lists =
+        paths.iter().zip(counts).map(|(path, lines)| ListLines { name: name(path), tag: None, lines });
     summary.lists = lists.collect();
     summary.notices.print(streams);
     Ok(summary)

@@ -77,7 +77,6 @@ pub struct Buffer {
     /// What goes to each file.
     files: Vec<Vec<u8>>,
     each: u32,
-    length: u64,
 }
 
 impl Buffer {
@@ -85,7 +84,7 @@ impl Buffer {
         let files = FILES.min(sharding.shards());
         // A chunk of a list has some thousands of keys.
         let room = || Vec::with_capacity(1 << 10);
-        Buffer { files: (0..files).map(|_| room()).collect(), each: sharding.shards() / files, length: 0 }
+        Buffer { files: (0..files).map(|_| room()).collect(), each: sharding.shards() / files }
     }
 
     /// Appends the digest of a key of this shard.
@@ -94,12 +93,6 @@ impl Buffer {
         // A file has at most 2^10 shards.
         file.extend_from_slice(&((shard % self.each) as u16).to_le_bytes());
         file.extend_from_slice(&digest.to_le_bytes());
-        self.length += 1;
-    }
-
-    /// The number of digests.
-    pub fn len(&self) -> u64 {
-        self.length
     }
 }
 

@@ -1,8 +1,6 @@
 //! How a feed goes on: what has changed, the file that says so, and the manifest. docs/feeds.md.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -10,10 +8,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use super::guard::Change;
 use super::manifest::{FeedPayload, File, FileKind, Head};
 use super::publication::Publication;
-use super::state::{DigestFile, Folder, Lists, Published, State, Unlisted};
+use super::state::{Folder, Lists, Published, State, Unlisted};
 use super::trust::{self, Trust};
 use crate::files::blob::decode;
-use crate::files::{read, write};
+use crate::files::read;
+use crate::files::write::{self, Cleaner};
 use crate::streams::Streams;
 use crate::text::in_words;
 use bloom_wasm::digests::{sort, strangers};
@@ -35,19 +34,32 @@ pub struct Publisher {
     /// The secret, if the feed is keyed.
     pub secret: Option<Secret>,
     publication: Publication<FeedPayload>,
+    /// How long a file stays that is no longer needed, in milliseconds.
+    grace: u64,
+    cleaner: Cleaner,
     /// Why the manifest in the folder isn't to be believed.
     pub strange: Option<anyhow::Error>,
 }
 
 impl Publisher {
-    pub fn open(dir: &Path, state: &Path, secret: Option<Secret>, trust: Trust, now: u64) -> Result<Self> {
+    pub fn open(
+        dir: &Path,
+        state: &Path,
+        secret: Option<Secret>,
+        trust: Trust,
+        now: u64,
+        grace: u64,
+        streams: &mut Streams,
+    ) -> Result<Self> {
         let folder = Folder::open(state)?;
         let state = folder.load()?;
         // Fails for another secret than that of the feed.
         state.hashing(secret.as_ref()).with_context(|| dir.display().to_string())?;
-        let (publication, strange) = Publication::open(dir, trust, Some(&state), now)?;
-        folder.clear(&state)?;
-        Ok(Publisher { dir: dir.to_owned(), folder, state, secret, publication, strange })
+        let (publication, strange) = Publication::open(dir, trust, Some(&state), now, streams)?;
+        let (dir, cleaner) = (dir.to_owned(), Cleaner::default());
+        let mut publisher = Publisher { dir, folder, state, secret, publication, grace, cleaner, strange };
+        publisher.clear(streams)?;
+        Ok(publisher)
     }
 
     /// Fails if clients expect a signature that the next manifest won't have, unless that is meant.
@@ -93,7 +105,12 @@ impl Publisher {
 
     /// Signs the list of the last generation anew if that is about to expire, since the next list was refused. If its
     /// files are missing or damaged, they are made anew. `allowed` is sorted; it is none if its lists can't be read.
-    pub fn renew(&mut self, allowed: Option<Vec<u64>>, expires_in: u64) -> Result<Renewal> {
+    pub fn renew(
+        &mut self,
+        allowed: Option<Vec<u64>>,
+        expires_in: u64,
+        streams: &mut Streams,
+    ) -> Result<Renewal> {
         // If the state is an old copy, its list may be older than the one that clients have.
         let files = self.state.files.iter().map(|file| &file.file);
         let is_other = self.publication.live().is_some_and(|live| !live.files.iter().eq(files));
@@ -121,7 +138,7 @@ impl Publisher {
         let allowed = strangers(&allowed, &members, &|_| true)?;
         let next = Next { members, allowed, lists, unusable: Some(damage), ..Next::default() };
         let made = next.make(self)?;
-        self.publish(&next, made.as_ref(), expires_in)?;
+        self.publish(&next, made.as_ref(), expires_in, streams)?;
         Ok(Renewal::Signed)
     }
 
@@ -141,9 +158,30 @@ impl Publisher {
 
     /// Puts the next generation in place, unless the one that is there has nothing to be changed. First comes the new
     /// file, then the state, then the manifest: so a run that ends in between leaves a whole feed, and is made up for
-    /// by the next. Returns whether there is a new generation.
-    pub fn publish(&mut self, next: &Next, made: Option<&NewFile>, expires_in: u64) -> Result<bool> {
-        let before = self.state.digests();
+    /// by the next. One that fails takes back what it wrote. Returns whether there is a new generation.
+    pub fn publish(
+        &mut self,
+        next: &Next,
+        made: Option<&NewFile>,
+        expires_in: u64,
+        streams: &mut Streams,
+    ) -> Result<bool> {
+        if let Some(made) = made {
+            self.announce(&made.file.file.sha256);
+        }
+        let before = self.state.clone();
+        match self.write(next, made, expires_in) {
+            Ok(published) => self.clear(streams).map(|()| published),
+            Err(error) => {
+                if let Err(why) = self.take_back(before, streams) {
+                    streams.warn(&format!("what this run wrote may have stayed: {}", in_words(&why)));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn write(&mut self, next: &Next, made: Option<&NewFile>, expires_in: u64) -> Result<bool> {
         if let Some(made) = made {
             self.place(next, made)?;
         }
@@ -157,22 +195,41 @@ impl Publisher {
             self.state.lists = next.lists.clone();
             self.folder.save(&self.state)?;
         }
-        // From here on everything is published, and what is left over only takes room.
-        let after = self.state.digests();
-        // By their names: a new file may have that of an old one.
-        let is_left = |old: &&DigestFile| after.iter().all(|digests| digests.name() != old.name());
-        for digests in before.iter().filter(is_left) {
-            self.folder.remove(digests);
-        }
         Ok(published)
+    }
+
+    /// Takes back what a run wrote that failed, and that no manifest in place names.
+    fn take_back(&mut self, before: State, streams: &mut Streams) -> Result<()> {
+        // If another run has taken its place, all is that one's.
+        self.folder.check()?;
+        self.state = self.folder.load()?;
+        if self.state.generation > before.generation {
+            // Maybe only the system said that it isn't there.
+            if self.publication.is_there(&self.state.manifest)? {
+                return Ok(());
+            }
+            // The number is used up, since the manifest was signed.
+            let generation = self.state.generation;
+            self.state = before;
+            self.state.generation = generation;
+            self.folder.save(&self.state)?;
+        }
+        self.clear(streams)
+    }
+
+    /// Notes that a file is going to be written, so that a later run deletes it if this one ends before a manifest names
+    /// it. An old one of that name keeps its time.
+    fn announce(&mut self, sha256: &str) {
+        let unlisted = &mut self.state.unlisted;
+        if unlisted.iter().all(|unlisted| unlisted.sha256 != sha256) {
+            unlisted.push(Unlisted { sha256: sha256.to_owned(), since: None });
+        }
     }
 
     /// Writes the new file, and puts it into the state.
     fn place(&mut self, next: &Next, made: &NewFile) -> Result<()> {
         let mut file = made.file.clone();
         let sha256 = file.file.sha256.clone();
-        // If the run ends here, a later one deletes the file.
-        self.state.unlisted.push(Unlisted { sha256: sha256.clone(), since: self.publication.now });
         self.folder.save(&self.state)?;
         write::publish(&self.dir.join(&sha256), &made.bytes, || self.folder.check())?;
         if file.file.kind == FileKind::Delta {
@@ -180,8 +237,9 @@ impl Publisher {
             file.removed = Some(self.folder.write(format!("removed-{}", &sha256[..16]), &removed)?);
         }
         self.state.tagged = next.tagged.is_some();
+        let since = Some(self.publication.now);
         for dropped in self.state.files.drain(made.keep..) {
-            self.state.unlisted.push(Unlisted { sha256: dropped.file.sha256, since: self.publication.now });
+            self.state.unlisted.push(Unlisted { sha256: dropped.file.sha256, since });
         }
         self.state.files.push(file);
         Ok(())
@@ -193,7 +251,7 @@ impl Publisher {
         let State { files, unlisted, .. } = &mut self.state;
         for File { sha256, .. } in self.publication.live().into_iter().flat_map(|live| &live.files) {
             unlisted.retain(|unlisted| unlisted.sha256 != *sha256);
-            unlisted.push(Unlisted { sha256: sha256.clone(), since: self.publication.now });
+            unlisted.push(Unlisted { sha256: sha256.clone(), since: Some(self.publication.now) });
         }
         unlisted.retain(|unlisted| files.iter().all(|file| file.file.sha256 != unlisted.sha256));
     }
@@ -226,20 +284,21 @@ impl Publisher {
         Ok(())
     }
 
-    /// Deletes the files that have been unlisted for `grace` milliseconds.
-    pub fn prune(&mut self, grace: u64) -> Result<()> {
+    /// Deletes what nobody needs any more: what runs left that failed or were killed, and the files that have been
+    /// unlisted for as long as they stay.
+    fn clear(&mut self, streams: &mut Streams) -> Result<()> {
         self.folder.check()?;
-        let State { unlisted, .. } = &mut self.state;
-        let before = unlisted.clone();
-        unlisted.retain_mut(|Unlisted { sha256, since }| {
+        self.folder.clear(&self.state, &mut self.cleaner, streams)?;
+        self.unlist();
+        let (now, grace, dir) = (self.publication.now, self.grace, &self.dir);
+        let before = self.state.unlisted.clone();
+        self.state.unlisted.retain_mut(|Unlisted { sha256, since }| {
             // A clock may have been wrong.
-            *since = (*since).min(self.publication.now);
-            let gone = self.publication.now >= since.saturating_add(grace)
-                && fs::remove_file(self.dir.join(sha256))
-                    .map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true);
-            !gone
+            *since = since.map(|since| since.min(now));
+            let stays = since.is_some_and(|since| now < since.saturating_add(grace));
+            stays || !self.cleaner.delete(&dir.join(sha256), streams)
         });
-        if *unlisted == before { Ok(()) } else { self.folder.save(&self.state) }
+        if self.state.unlisted == before { Ok(()) } else { self.folder.save(&self.state) }
     }
 }
 

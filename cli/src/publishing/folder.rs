@@ -139,7 +139,7 @@ impl Folder {
         let folder = if cfg!(target_os = "wasi") { PathBuf::new() } else { std::env::temp_dir() };
         let name = || folder.display().to_string();
         let mut spill = Spill::new(&sharding, &folder).with_context(name)?;
-        let (found, summary) = split(members, tags, &sharding, omitted, &mut spill, streams)?;
+        let summary = split(members, tags, &sharding, omitted, &mut spill, streams)?;
         let names = tags.names(std::iter::empty())?;
         let (mut false_negatives, mut wrong_tags) = (0, 0);
         let fpr = self.shards.head.fpr;
@@ -175,7 +175,7 @@ impl Folder {
             }
         }
         Ok(Measured {
-            members: found,
+            members: summary.entries(),
             false_negatives,
             wrong_tags: tags.any().then_some(wrong_tags),
             probes: Probes::of_shards(&measured),

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::lists::keys::{LineCounts, List};
+use crate::lists::keys::{Counts, List};
 use crate::text::{counted, grouped};
 
 /// Below the third that is gone if one of three parts of a list is, and above what lists lose from day to day.
@@ -32,8 +32,8 @@ pub struct Change {
     before: u64,
     /// How many of them are gone, at least.
     removed: u64,
-    /// How the lines were read, of the old list and of the new one, if both are known.
-    lines: Option<[LineCounts; 2]>,
+    /// What the old list and the new one hold, if both are known.
+    counts: Option<[Counts; 2]>,
 }
 
 impl Change {
@@ -42,19 +42,19 @@ impl Change {
         Change::new(before, before.saturating_sub(now), None)
     }
 
-    /// What becomes of a list of which it is known how many keys are removed, and maybe how the lines were read.
-    pub fn new(before: u64, removed: u64, lines: Option<[LineCounts; 2]>) -> Self {
-        Change { before, removed, lines }
+    /// What becomes of a list of which it is known how many keys are removed, and maybe what else it holds.
+    pub fn new(before: u64, removed: u64, counts: Option<[Counts; 2]>) -> Self {
+        Change { before, removed, counts }
     }
 
     /// Why it is refused, if it is.
     fn objection(&self, max: f64) -> Option<String> {
-        let &Change { before, removed, lines } = self;
+        let &Change { before, removed, counts } = self;
         if is_too_much(removed, before, max) {
             let (removed, before, max) = (grouped(removed), grouped(before), percent(max));
             return Some(format!("{removed} of {before} keys would be removed, and at most {max}% may be"));
         }
-        let [old, new] = lines.filter(|_| before >= LEAST)?;
+        let [old, new] = counts.filter(|_| before >= LEAST)?;
         skipped(old, new, max)
     }
 }
@@ -65,7 +65,7 @@ fn is_too_much(removed: u64, before: u64, max: f64) -> bool {
 }
 
 /// Why it is refused how the lines of a list were read, if it is.
-fn skipped(old: LineCounts, new: LineCounts, max: f64) -> Option<String> {
+fn skipped(old: Counts, new: Counts, max: f64) -> Option<String> {
     let [was, is, max] = [old.skipped_share(), new.skipped_share(), max].map(percent);
     (is > was + max).then(|| format!("{is}% of the lines give no key, and {was}% gave none before"))
 }
@@ -111,7 +111,8 @@ impl GuardArgs {
     }
 
     /// Fails if one of the lists loses too much, or is missing and not over. A large one beside it would hide that. Only
-    /// its lines are known, and a key may be in several. Returns which lists have taken the place of which, in words.
+    /// the number of its keys is known, and a key may be in several. Returns which lists have taken the place of which,
+    /// in words.
     pub fn check_lists(
         &self,
         before: &[List],
@@ -131,21 +132,21 @@ impl GuardArgs {
 
     /// Why a list is refused that was another one before, or is missing.
     fn objection(&self, old: &List, new: Option<&List>) -> Option<String> {
-        let (had, max) = (old.lines.keys, self.max());
-        let has = new.map_or(0, |new| new.lines.keys);
+        let (had, max) = (old.counts.keys, self.max());
+        let has = new.map_or(0, |new| new.counts.keys);
         let is_too_short = is_too_much(had.saturating_sub(has), had, max);
         let before = grouped(had);
         let Some(new) = new else {
             return is_too_short
-                .then(|| format!("{}: this list is missing, which had {before} entries", old.name));
+                .then(|| format!("{}: this list is missing, which had {before} keys", old.name));
         };
         let words = if is_too_short {
             let whose =
                 if old.name == new.name { "" } else { &format!("{}, whose place it takes, ", old.name) };
-            let (has, max) = (counted(has, "entry", "entries"), percent(max));
+            let (has, max) = (counted(has, "key", "keys"), percent(max));
             format!("this list has {has}, and {whose}had {before}; at most {max}% may go")
         } else {
-            skipped(old.lines, new.lines, max).filter(|_| had >= LEAST)?
+            skipped(old.counts, new.counts, max).filter(|_| had >= LEAST)?
         };
         Some(format!("{}: {words}", new.name))
     }
@@ -198,8 +199,8 @@ mod tests {
     #[test]
     fn skipped_lines() {
         let refused = |old: [u64; 2], new: [u64; 2], max| {
-            let lines = [old, new].map(|[keys, skipped]| LineCounts { keys, skipped });
-            Change::new(1000, 0, Some(lines)).objection(max).is_some()
+            let counts = [old, new].map(|[keys, skipped]| Counts { keys, skipped });
+            Change::new(1000, 0, Some(counts)).objection(max).is_some()
         };
         // An adblock list skips most of its lines, always.
         assert!(!refused([1000, 9000], [1000, 9000], 0.0));
@@ -220,7 +221,7 @@ mod tests {
         let list = |text: &str| {
             let (tag, name) =
                 text.split_once('=').map_or((None, text), |(tag, name)| (Some(tag.to_owned()), name));
-            List { name: name.to_owned(), tag, lines: LineCounts::default() }
+            List { name: name.to_owned(), tag, counts: Counts { keys: 0, skipped: 0 } }
         };
         let lists = |text: &str| text.split_whitespace().map(list).collect::<Vec<_>>();
         for (before, now, expected) in [

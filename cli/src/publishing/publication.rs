@@ -8,11 +8,13 @@ use anyhow::{Context, Error, Result, ensure};
 use super::manifest::{self, Manifest, ManifestPayload};
 use super::state::State;
 use super::trust::{Live, Trust, require_signable};
-use crate::files::write;
+use crate::files::write::{self, Cleaner};
 use crate::streams::Streams;
 
 /// A folder that is published.
 pub struct Publication<P> {
+    dir: PathBuf,
+    /// The place of its manifest.
     path: PathBuf,
     trust: Trust,
     /// The manifest in the folder as it lies there, and its payload, if it is to be believed.
@@ -24,7 +26,13 @@ pub struct Publication<P> {
 impl<P: ManifestPayload> Publication<P> {
     /// Reads the manifest in the folder, and clears away what runs left that were killed. Also returns why the manifest
     /// isn't to be believed, if the state says how to go on without it.
-    pub fn open(dir: &Path, trust: Trust, state: Option<&State>, now: u64) -> Result<(Self, Option<Error>)> {
+    pub fn open(
+        dir: &Path,
+        trust: Trust,
+        state: Option<&State>,
+        now: u64,
+        streams: &mut Streams,
+    ) -> Result<(Self, Option<Error>)> {
         let path = dir.join(P::FILE);
         let name = || path.display().to_string();
         write::check_place(&path)?;
@@ -34,13 +42,18 @@ impl<P: ManifestPayload> Publication<P> {
                 Live::Believed(text, live) => (Some((text, live)), None),
                 Live::Strange(why) => (None, Some(why.context(name()))),
             };
-        write::clear(dir)?;
-        Ok((Publication { path, trust, live, now }, strange))
+        Cleaner::default().delete_temporary(dir, streams)?;
+        Ok((Publication { dir: dir.to_owned(), path, trust, live, now }, strange))
     }
 
     /// What the manifest in place says.
     pub fn live(&self) -> Option<&P> {
         self.live.as_ref().map(|(_, live)| live)
+    }
+
+    /// Whether this manifest lies in the folder now, whatever was there before.
+    pub fn is_there(&self, text: &str) -> Result<bool> {
+        Ok(manifest::read_bytes::<P>(&self.dir)?.is_some_and(|bytes| bytes == text.as_bytes()))
     }
 
     /// Whether this manifest is in place.

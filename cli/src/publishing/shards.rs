@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::hash::Secret;
@@ -16,10 +16,11 @@ use super::guard::{Change, GuardArgs};
 use super::manifest::{self, Head, ManifestPayload, ShardsPayload, Tag, hex, sha256};
 use super::publication::Publication;
 use super::trust::{self, KeyArgs};
-use crate::args::number::{milliseconds, whole_milliseconds};
+use crate::args::number::{now, whole_milliseconds};
 use crate::args::tags::{TagArgs, WithoutArgs};
 use crate::files::lock::Lock;
-use crate::files::{read, write};
+use crate::files::read;
+use crate::files::write::{self, Cleaner};
 use crate::random;
 use crate::streams::{Answer, Streams, unless_closed};
 use crate::text::{Row, counted, grouped, time_in_words};
@@ -59,17 +60,18 @@ impl SigningArgs {
 
     /// Takes the lock of the folder, and reads the keys and the manifest in it. There is no state, so nothing else says
     /// how the filter goes on.
-    pub fn read(&self, dir: &Path) -> Result<(Lock, Publication<ShardsPayload>)> {
+    pub fn read(&self, dir: &Path, streams: &mut Streams) -> Result<(Lock, Publication<ShardsPayload>)> {
         let trust = self.keys.read_to_sign()?;
+        let now = now()?;
         ensure!(dir.is_dir(), "{}: there is no such folder", dir.display());
         let lock = Lock::new(dir.join("shards.lock"))?;
-        let (publication, strange) = Publication::open(dir, trust, None, milliseconds(SystemTime::now())?)?;
+        let (publication, strange) = Publication::open(dir, trust, None, now, streams)?;
         strange.map_or(Ok(()), Err)?;
         // Clients follow the `feedId` of the manifest, so they would refuse another filter.
         ensure!(
             publication.live().is_some() || self.first || !has_files(dir)?,
             "{}: shards of a filter lie here, but no {}: put the live one back. If there is none, since a first run \
-             failed, --first begins a new filter",
+             was killed, --first begins a new filter",
             dir.display(),
             ShardsPayload::FILE
         );
@@ -161,6 +163,8 @@ pub struct Writer {
     pub entries: Vec<Entry>,
     /// The tags by their numbers; none in a filter without tags.
     tags: Vec<Tag>,
+    /// The files that this run has added to the folder.
+    added: Vec<PathBuf>,
 }
 
 /// What was published.
@@ -207,7 +211,8 @@ impl Writer {
             "a filter has at most {MAX_TAGS} tags, and keeps those that it had; build into a new folder"
         );
         let tags = names.into_iter().map(|name| Tag { name, count: 0 }).collect();
-        Ok(Writer { dir: dir.to_owned(), lock, publication, expires_in, entries: Vec::new(), tags })
+        let (entries, added) = (Vec::new(), Vec::new());
+        Ok(Writer { dir: dir.to_owned(), lock, publication, expires_in, entries, tags, added })
     }
 
     /// Refuses other keys than those of the filter that is there: its clients would find none of theirs.
@@ -257,12 +262,32 @@ impl Writer {
     }
 
     /// Writes a file whose name is its hash.
-    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+    pub fn write(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.dir.join(name);
-        let is_there = fs::symlink_metadata(&path)
-            .is_ok_and(|there| there.is_file() && there.len() == bytes.len() as u64)
+        let there = fs::symlink_metadata(&path);
+        let is_new = there.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let is_there = there.is_ok_and(|there| there.is_file() && there.len() == bytes.len() as u64)
             && read::regular(&path, bytes.len() as u64).is_ok_and(|there| there == bytes);
-        if is_there { Ok(()) } else { write::publish(&path, bytes, || self.lock.check()) }
+        if is_there {
+            return Ok(());
+        }
+        write::publish(&path, bytes, || self.lock.check())?;
+        if is_new {
+            self.added.push(path);
+        }
+        Ok(())
+    }
+
+    /// After a run that failed, deletes the files that it has added.
+    pub fn take_back(&self, streams: &mut Streams) {
+        let mut cleaner = Cleaner::default();
+        for path in &self.added {
+            // If another run has taken its place, all is that one's.
+            if self.lock.check().is_err() {
+                break;
+            }
+            cleaner.delete(path, streams);
+        }
     }
 
     /// Writes the pages and the manifest.
@@ -276,7 +301,7 @@ impl Writer {
         streams: &mut Streams,
     ) -> Result<Published> {
         // Building may have taken hours.
-        self.publication.now = milliseconds(SystemTime::now())?;
+        self.publication.now = now()?;
         let now = self.publication.now;
         let pages: Vec<_> = self.entries.chunks(sharding.entries()).map(write_page).collect();
         let live = self.publication.live();
@@ -323,7 +348,13 @@ impl Writer {
         {
             return Ok(Published { shards: live.clone(), published: false, dir, signers });
         }
-        self.publication.put(text, shards.clone(), || self.lock.check())?;
+        if let Err(error) = self.publication.put(text.clone(), shards.clone(), || self.lock.check()) {
+            // Unless it is sure that the manifest isn't there, its files stay.
+            if !matches!(self.publication.is_there(&text), Ok(false)) {
+                self.added.clear();
+            }
+            return Err(error);
+        }
         // Once is enough.
         if last == 0 {
             self.publication.print_hint(streams);

@@ -10,16 +10,19 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest::{self, FeedPayload, File, Manifest};
 use crate::files::lock::Lock;
-use crate::files::{read, write};
+use crate::files::read;
+use crate::files::write::{self, Cleaner};
 use crate::lists::keys::List;
 use crate::lists::spill;
+use crate::streams::Streams;
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::{Profile, hash};
 
-const VERSION: u32 = 1;
+/// Version 1 counted the lines of the lists.
+const VERSION: u32 = 2;
 
 /// What `state.json` says.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct State {
     version: u32,
@@ -38,7 +41,7 @@ pub struct State {
     /// The members after it. It must be there, if only as null: what is missing isn't the first run.
     #[serde(deserialize_with = "Option::deserialize")]
     pub members: Option<DigestFile>,
-    /// How the lists were read that gave them, or the same members later.
+    /// What the lists held that gave them, or the same members later.
     pub lists: Lists,
     pub files: Vec<Published>,
     /// Whether the files have tags. Which tags a key has stands in them alone.
@@ -75,11 +78,14 @@ pub struct Published {
     pub removed: Option<DigestFile>,
 }
 
-/// A file that may be deleted some time after `since`, in milliseconds since 1970.
+/// A file that no manifest names any more.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unlisted {
     pub sha256: String,
-    pub since: u64,
+    /// The time, in milliseconds since 1970, from which clients need it no longer than it takes to fetch it; null if no
+    /// manifest has named it yet, so that it may go at once.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub since: Option<u64>,
 }
 
 /// A file of sorted digests, 8 bytes each, little-endian.
@@ -88,12 +94,6 @@ pub struct DigestFile {
     name: String,
     /// The XXH64 of the file, in hexadecimal digits.
     checksum: String,
-}
-
-impl DigestFile {
-    pub fn name(&self) -> &str {
-        &self.name
-    }
 }
 
 impl State {
@@ -156,7 +156,7 @@ impl State {
     }
 
     /// The files of digests that it names.
-    pub fn digests(&self) -> Vec<DigestFile> {
+    fn digests(&self) -> Vec<DigestFile> {
         let removed = self.files.iter().filter_map(|published| published.removed.clone());
         self.members.iter().cloned().chain(removed).collect()
     }
@@ -227,17 +227,21 @@ impl Folder {
         }
         let text = read::regular(&self.json(), u64::MAX)?;
         let state: State = serde_json::from_slice(&text).with_context(name)?;
-        ensure!(state.version == VERSION, "{}: this is of another version of the tool", name());
+        ensure!(
+            state.version == VERSION,
+            "{}: this is of another version of the tool; begin a new state in another folder, with `feed init`",
+            name()
+        );
         ensure!(state.has_plain_names(), "{}: it names files that no feed has", name());
         Ok(state)
     }
 
-    /// Removes what runs left that were killed.
-    pub fn clear(&self, state: &State) -> Result<()> {
-        write::clear(&self.path)?;
+    /// Deletes what runs left that failed or were killed.
+    pub fn clear(&self, state: &State, cleaner: &mut Cleaner, streams: &mut Streams) -> Result<()> {
+        cleaner.delete_temporary(&self.path, streams)?;
         let named = state.digests();
         let is_left = |name: &str| is_digests(name) && named.iter().all(|digests| digests.name != name);
-        write::remove(&self.path, is_left)
+        cleaner.delete_all(&self.path, is_left, streams)
     }
 
     pub fn save(&self, state: &State) -> Result<()> {
@@ -258,11 +262,6 @@ impl Folder {
         let bytes = read::regular(&path, u64::MAX)?;
         ensure!(checksum(&bytes) == digests.checksum, "{}: this file is damaged", path.display());
         Ok(spill::from_bytes(&bytes)?)
-    }
-
-    /// Removes them. It doesn't matter if that fails.
-    pub fn remove(&self, digests: &DigestFile) {
-        let _ = fs::remove_file(self.path.join(&digests.name));
     }
 }
 

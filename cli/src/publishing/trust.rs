@@ -3,7 +3,6 @@
 //! of it that `feed verify` takes.
 
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use anyhow::{Error, Result, bail, ensure};
 use ed25519_dalek::{SigningKey, VerifyingKey};
@@ -11,7 +10,7 @@ use ed25519_dalek::{SigningKey, VerifyingKey};
 use super::key;
 use super::manifest::{self, Head, Manifest, ManifestPayload};
 use super::state::State;
-use crate::args::number::milliseconds;
+use crate::args::number::now;
 
 /// The highest generation that is believed or signed. The seconds since 1970 get there in 34,000 years.
 pub const MAX_GENERATION: u64 = 1 << 40;
@@ -28,8 +27,8 @@ pub struct KeyArgs {
     /// folder that it has signed is believed
     #[arg(long, value_name = "KEY", value_parser = manifest::parse_public_key, allow_hyphen_values = true)]
     public_key: Vec<VerifyingKey>,
-    /// Believe the manifest in the folder although nobody has signed it. To go on with an unsigned feed, or to sign it
-    /// for the first time
+    /// Believe the manifest in the folder although nobody has signed it: together with --sign, to sign it for the first
+    /// time. An unsigned feed is published without it; only `feed init` needs it to go on with one
     #[arg(long)]
     trust_unsigned: bool,
 }
@@ -191,7 +190,7 @@ pub fn is_over(head: &Head, now: u64) -> bool {
 /// Where generations go on at the earliest if there is no state. A host can replay an old manifest, and so set the
 /// generations back, but not the clock.
 pub fn least_generation() -> Result<u64> {
-    Ok(milliseconds(SystemTime::now())? / 1000)
+    Ok(now()? / 1000)
 }
 
 #[cfg(test)]

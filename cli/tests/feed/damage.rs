@@ -179,3 +179,23 @@ fn a_state_that_misses_something_is_refused() {
         publish_refused(&folder, 1, "", &format!("missing field `{field}`"));
     }
 }
+
+/// A number in it may mean something else.
+#[test]
+fn a_state_of_another_version_is_refused() {
+    let folder = feed("");
+    write_list(&folder, 0..10);
+    publish(&folder, 0, "");
+    let path = folder.path().join("state/state.json");
+    let mut state: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let version = state["version"].as_u64().unwrap();
+    for other in [version - 1, version + 1] {
+        state["version"] = other.into();
+        fs::write(&path, state.to_string()).unwrap();
+        publish_refused(&folder, 1, "", "of another version of the tool; begin a new state");
+    }
+    // That is what it says: the feed goes on.
+    done(&folder, &format!("feed init @public --state @new --public-key {PUBLIC_KEY}"));
+    let args = format!("feed publish @public @list --state @new --sign @key {}", at(1));
+    assert!(done(&folder, &args).contains("a new base"));
+}

@@ -170,13 +170,13 @@ fn each_list_is_guarded_by_itself() {
     accepts("@large @small @few");
 
     hosts("small", "small", 224);
-    refuses("@large @small @few", "small: this list has 224 entries, and had 300; at most 25% may go");
+    refuses("@large @small @few", "small: this list has 224 keys, and had 300; at most 25% may go");
     // A single label is a host, so to a feed of URLs this is a list.
     write(&folder, "small", "Forbidden\n");
-    refuses("@large @small @few", "small: this list has 1 entry, and had 300");
+    refuses("@large @small @few", "small: this list has 1 key, and had 300");
     hosts("small", "small", 300);
     for lists in ["@large @few", "@few @large"] {
-        refuses(lists, "small: this list is missing, which had 300 entries");
+        refuses(lists, "small: this list is missing, which had 300 keys");
     }
     // Few keys may change as a whole, or be left out.
     write(&folder, "few", "few-1.example\n");
@@ -193,7 +193,7 @@ fn each_list_is_guarded_by_itself() {
     for (old, new) in [("large", "a"), ("small", "b"), ("few", "c")] {
         fs::rename(folder.path().join(old), folder.path().join(new)).unwrap();
     }
-    refuses("@a @b @c", "c: this list has 1 entry, and ");
+    refuses("@a @b @c", "c: this list has 1 key, and ");
     accepts("@b @c @a");
     // One list too many, once, asks for nothing later.
     accepts("@b @c @a @b");
@@ -202,7 +202,7 @@ fn each_list_is_guarded_by_itself() {
     accepts("--tag s=@b @c @a".replace("=@", &format!("={}/", folder.path().display())).as_str());
     let tag = |list: &str| format!("--tag s={}", folder.path().join(list).display());
     hosts("b", "small", 200);
-    refuses(&format!("@c @a {}", tag("b")), "b: this list has 200 entries, and had 300");
+    refuses(&format!("@c @a {}", tag("b")), "b: this list has 200 keys, and had 300");
     hosts("d", "small", 290);
     let said = accepts(&format!("@c @a {}", tag("d")));
     assert!(!said.contains("in place of"), "{said}");
@@ -223,10 +223,10 @@ fn each_list_is_guarded_by_itself() {
 
     // A list given twice is no other one, and one that has lost its tag is still the same.
     accepts("@a @c @d");
-    refuses("@a @c @a", "d: this list is missing, which had 290 entries");
+    refuses("@a @c @a", "d: this list is missing, which had 290 keys");
     accepts(&format!("@a @c {}", tag("d")));
     hosts("d", "small", 1);
-    refuses("@a @c @d --without-tag s", "d: this list has 1 entry, and had 290");
+    refuses("@a @c @d --without-tag s", "d: this list has 1 key, and had 290");
     hosts("d", "small", 290);
     accepts("@a @c @d --without-tag s");
 
@@ -243,8 +243,8 @@ fn each_list_is_guarded_by_itself() {
     hosts("good", "good", 500);
     accepts("@a @c @d --allow @good");
     hosts("good", "good", 300);
-    refuses("@a @c @d --allow @good", "good: this list has 300 entries, and had 500");
-    refuses("@a @c @d", "good: this list is missing, which had 500 entries");
+    refuses("@a @c @d --allow @good", "good: this list has 300 keys, and had 500");
+    refuses("@a @c @d", "good: this list is missing, which had 500 keys");
     accepts("@a @c @d --max-removed 100%");
     check_urls(&folder, "large", 5000);
     check_urls(&folder, "small", 290);
@@ -261,6 +261,54 @@ fn check_urls(folder: &tempfile::TempDir, prefix: &str, count: u32) {
     let urls: String = (0..count).map(|i| format!("https://{prefix}-{i}.example/login\n")).collect();
     let (code, out, _) = tool_with(folder, "check @blob", urls.as_bytes());
     assert_eq!((code, out), (0, urls));
+}
+
+/// A list is the keys that it names, however often: `sort -u` takes none away, nor does a list of hosts that drops its
+/// `::` lines. Of lists that share keys, each has its own.
+#[test]
+fn lines_that_repeat_a_key_do_not_count() {
+    let folder = feed("--profile url");
+    // So many hosts of each address, then lines that give no key.
+    let hosts = |name: &str, count: u32, addresses: &[&str], skipped: usize| {
+        let line =
+            |address: &&str| (0..count).map(|i| format!("{address} host-{i}.example\n")).collect::<String>();
+        let text = addresses.iter().map(line).collect::<String>() + &"http://\n".repeat(skipped);
+        write(&folder, name, text);
+    };
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let args = format!("@large @one @two --tag t={} --allow @good", path("tagged"));
+    let publish = |more: &str| {
+        let args = format!("feed publish @public {args} --state @state --sign @key {} {more}", at(0));
+        let (code, _, err) = tool(&folder, &args);
+        (code, err)
+    };
+    let named = ["one", "two", "tagged", "good"];
+    let all = |count, addresses: &[&str], skipped| {
+        named.iter().for_each(|name| hosts(name, count, addresses, skipped));
+    };
+    write(&folder, "large", (0..9000).map(|i| format!("large-{i}.example\n")).collect::<String>());
+    all(500, &["0.0.0.0", "::", "127.0.0.1", ""], 100);
+    assert_eq!(publish("").0, 0);
+    // A third of what is left gives no key then; of all lines it was a twentieth.
+    for addresses in [&["0.0.0.0", ""][..], &["0.0.0.0"], &["0.0.0.0", "::", "127.0.0.1", ""], &[""]] {
+        all(500, addresses, 250);
+        let (code, err) = publish("");
+        assert_eq!(code, 0, "{addresses:?}: {err}");
+    }
+    // As many lines, and fewer keys.
+    for name in named {
+        hosts(name, 374, &["0.0.0.0", "::"], 0);
+        let (code, err) = publish("");
+        let words = format!("{name}: this list has 374 keys, and had 500; at most 25% may go");
+        assert!(code == 2 && err.contains(&words), "{err}");
+        hosts(name, 375, &["0.0.0.0", "::"], 0);
+        assert_eq!(publish("").0, 0, "{name}");
+    }
+    // Those that are in two lists of another run count in each.
+    hosts("one", 375, &[""], 0);
+    hosts("two", 281, &[""], 0);
+    let (code, err) = publish("");
+    assert!(code == 2 && err.contains("two: this list has 281 keys, and had 375"), "{err}");
 }
 
 /// A list that isn't there, or can't be read, is no reason for clients to lose the one that they have.
@@ -299,7 +347,7 @@ fn the_old_list_is_signed_anew_while_one_cannot_be_read() {
     let before = files(&folder);
     write(&folder, "good", fs::read(folder.path().join("allow")).unwrap());
     for (text, words) in
-        [(PAGE, "HTML"), ("", "--allow-empty"), ("key-1000.example\n", "1 entry, and had 2,000")]
+        [(PAGE, "HTML"), ("", "--allow-empty"), ("key-1000.example\n", "1 key, and had 2,000")]
     {
         write(&folder, "allow", text);
         let said = publish_refused(&folder, 182, "--allow @allow", words);
@@ -507,7 +555,7 @@ fn an_old_state_does_not_refuse_the_list_in_place() {
     write_list(&folder, 0..1000);
     publish(&folder, 1, "--max-removed 100%");
     old.into_iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
-    publish_refused(&folder, 2, "", "list: this list has 1,000 entries, and had 1,500");
+    publish_refused(&folder, 2, "", "list: this list has 1,000 keys, and had 1,500");
     write_list(&folder, 0..700);
     publish_refused(&folder, 2, "", "300 of 1,000 keys");
     write_list(&folder, 0..1000);

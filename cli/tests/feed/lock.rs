@@ -65,10 +65,11 @@ fn a_run_that_lost_its_lock_changes_nothing() {
     age(&lock, 61);
     write_list(&folder, 0..120);
     publish(&folder, 1, "");
-    signal(&child, "CONT");
     let before = (verify(&folder), state());
+    signal(&child, "CONT");
     let keys: String = (0..110).map(|i| key(i) + "\n").collect();
-    let lost = |child: std::process::Child, mut list: fs::File| {
+    // What it did while it had the lock is its own affair.
+    let lost = |child: std::process::Child, mut list: fs::File, before| {
         list.write_all(keys.as_bytes()).unwrap();
         drop(list);
         let output = child.wait_with_output().unwrap();
@@ -76,11 +77,11 @@ fn a_run_that_lost_its_lock_changes_nothing() {
         assert!(output.status.code() == Some(2) && said.contains("another took its place"), "{said}");
         assert_eq!((verify(&folder), state()), before);
     };
-    lost(child, list);
+    lost(child, list, before);
     // Another has it just now, and keeps it.
     let (child, list) = waiting(&folder);
     fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
-    lost(child, list);
+    lost(child, list, (verify(&folder), state()));
     assert!(lock.exists());
 }
 

@@ -7,6 +7,7 @@ mod generations;
 mod guard;
 #[path = "../in_process/mod.rs"]
 mod in_process;
+mod leftovers;
 mod lock;
 mod pubkey;
 

@@ -7,7 +7,7 @@ use bloom_wasm::{Blob, Profile};
 
 use super::args::BuildArgs;
 use crate::args::foreign::require_text;
-use crate::args::number::milliseconds;
+use crate::args::number::created_at;
 use crate::files::blob;
 use crate::lists::keys;
 use crate::lists::lines::Place;
@@ -33,7 +33,7 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
     if let Some(name) = &args.name {
         bloom_wasm::format::require_name(name)?;
     }
-    let created_at = args.created_at.map(milliseconds).transpose()?;
+    let created_at = args.created_at.map(created_at).transpose()?;
 
     let take = |keys: &mut KeyBuffer, input: &Input, _: Place| keys.push(&all.parse(input.own())?);
     let mut buffer = KeyBuffer::default();

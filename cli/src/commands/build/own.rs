@@ -5,7 +5,7 @@ use bloom_wasm::vectors::copied;
 use bloom_wasm::{Blob, Filter, Kind, Profile, Recipe, Stack, digests};
 
 use super::args::BuildArgs;
-use crate::args::number::milliseconds;
+use crate::args::number::created_at;
 use crate::args::secret::new_hashing;
 use crate::files::blob;
 use crate::lists::digests::{allow, members, with_tags};
@@ -23,7 +23,7 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };
     let recipe = Recipe { counter_bits, capacity: args.capacity, ..kind.into() };
-    let created_at = args.created_at.map(milliseconds).transpose()?;
+    let created_at = args.created_at.map(created_at).transpose()?;
     let hashing = new_hashing(args.seed, args.secret.read()?.as_ref())?.for_filter(profile, kind);
     let build_fpr = hashing.build_fpr(profile, fpr);
     // Reports what is impossible before hours of reading.
@@ -34,15 +34,15 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     made.describe(args.name.clone(), created_at)?;
 
     let (mut members, summary) = members(&args.lists, profile, hashing, &args.omitted, streams)?;
-    let (mut tagged, summary, keys) = if args.tags.any() {
+    let (mut tagged, summary) = if args.tags.any() {
         let untagged = std::mem::take(&mut members);
         let read = with_tags(&args.tags, untagged, summary, profile, hashing, &args.omitted, streams)?;
         members = copied(read.keys.digests())?;
-        (Some(read.keys), read.summary, read.lines)
+        (Some(read.keys), read.summary)
     } else {
-        let keys = members.len() as u64;
-        (None, summary, keys)
+        (None, summary)
     };
+    let keys = summary.entries();
     args.require_lists(&summary)?;
     args.require_keys(keys)?;
     args.print_hint(&summary, streams);
@@ -52,11 +52,10 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     if !args.allow.is_empty() {
         digests::sort(&mut members)?;
         distinct = Some(members.len() as u64);
-        let (digests, its, words) =
-            allow(&args.allow, args.allow_wins, hashing, profile, &mut members, streams)?;
-        args.require_lists(&its)?;
-        allowed = Some(digests);
-        rows.push(("allowed", words));
+        let its = allow(&args.allow, args.allow_wins, hashing, profile, &mut members, streams)?;
+        args.require_lists(&its.summary)?;
+        allowed = Some(its.digests);
+        rows.push(("allowed", its.words));
         args.require_keys(members.len() as u64)?;
     }
     *made.filter_mut() = match &mut tagged {

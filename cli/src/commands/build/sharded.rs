@@ -13,7 +13,7 @@ use bloom_wasm::{Kind, Profile, Stack};
 use rayon::prelude::*;
 
 use super::args::BuildArgs;
-use crate::args::number::milliseconds;
+use crate::args::number::created_at;
 use crate::args::omitted::Omitted;
 use crate::args::secret::new_hashing;
 use crate::args::tags::TagArgs;
@@ -40,7 +40,7 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
     let secret = args.secret.read()?;
     ensure!(!write::is_stdout(&args.output), "with --shards, -o is a folder");
     fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
-    let known = args.signing.read(&args.output)?;
+    let known = args.signing.read(&args.output, streams)?;
     let hashing = hashing(args, secret.as_ref(), known.1.live())?.for_filter(profile, Kind::Ribbon);
     let sharding = Sharding::new(profile, hashing, shards)?;
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
@@ -56,25 +56,30 @@ pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Stre
         args.require_keys(keys)?;
         writer.check(&args.guard, keys)
     };
-    check(&writer, read.keys)?;
+    let entries = read.summary.entries();
+    check(&writer, entries)?;
     args.print_hint(&read.summary, streams);
     let names = writer.tag_names();
     let tags = args.tags.any().then_some((&args.tags, &names[..]));
-    let conflicts = split.build(fpr, tags, streams, |made| writer.put(made))?;
-    check(&writer, writer.count())?;
-    writer.check_tags(&args.guard, &args.tags)?;
-    let created_at = args.created_at.map(milliseconds).transpose()?;
-    let report = writer.publish(&sharding, fpr, args.name.clone(), created_at, None, streams)?;
+    let created_at = args.created_at.map(created_at).transpose()?;
+    let publish = |writer: &mut Writer, streams: &mut Streams| -> Result<_> {
+        let conflicts = split.build(fpr, tags, streams, |made| writer.put(made))?;
+        check(writer, writer.count())?;
+        writer.check_tags(&args.guard, &args.tags)?;
+        Ok((conflicts, writer.publish(&sharding, fpr, args.name.clone(), created_at, None, streams)?))
+    };
+    let published = publish(&mut writer, streams);
+    let (conflicts, report) = published.inspect_err(|_| writer.take_back(streams))?;
 
     let different = report.shards.head.count + conflicts.removed;
-    let repeated = match read.keys - different {
+    let repeated = match entries - different {
         0 => String::new(),
         repeated => format!(", {} repeated", grouped(repeated)),
     };
     let mut rows =
         vec![("read", format!("{}{repeated}{}", counted(different, "key", "keys"), read.summary.in_words()))];
-    if let Some((entries, allowed_summary)) = read.allowed.take() {
-        let mut words = counted(entries, "entry", "entries") + &allowed_summary.in_words();
+    if let Some(allowed) = read.allowed.take() {
+        let mut words = counted(allowed.entries(), "entry", "entries") + &allowed.in_words();
         for (what, count) in [("removed", conflicts.removed), ("kept", conflicts.kept)] {
             if count > 0 {
                 words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
@@ -108,12 +113,11 @@ struct Split<'a> {
     won: Spill,
 }
 
-/// How many keys were read, and what else was met.
+/// What the lists held.
 struct Read {
-    keys: u64,
     summary: Summary,
     /// The same for the allowlist, if there is one.
-    allowed: Option<(u64, Summary)>,
+    allowed: Option<Summary>,
 }
 
 /// How many keys are in both lists.
@@ -129,7 +133,7 @@ impl<'a> Split<'a> {
         let spill = || Spill::new(sharding, &args.output).with_context(|| folder.clone());
         let (mut members, mut allowed, mut won) = (spill()?, spill()?, spill()?);
         let BuildArgs { lists, tags, omitted, .. } = args;
-        let (keys, summary) = split(lists, tags, sharding, omitted, &mut members, streams)?;
+        let summary = split(lists, tags, sharding, omitted, &mut members, streams)?;
         args.require_lists(&summary)?;
         let new = || Buffer::new(sharding);
         let push = |batch: &mut Buffer, key: &[u8]| {
@@ -141,7 +145,6 @@ impl<'a> Split<'a> {
             Ok(())
         };
         let omitted = Omitted::none();
-        let mut entries = 0;
         let allowed_summary = keys::for_each(
             &args.allow,
             sharding.profile(),
@@ -150,7 +153,6 @@ impl<'a> Split<'a> {
             || (new(), new()),
             take,
             |(all, own)| {
-                entries += own.len();
                 allowed.extend(all);
                 if args.allow_wins {
                     won.extend(own);
@@ -160,7 +162,7 @@ impl<'a> Split<'a> {
         )?;
         args.require_lists(&allowed_summary)?;
         let is_given = !args.allow.is_empty();
-        let read = Read { keys, summary, allowed: is_given.then_some((entries, allowed_summary)) };
+        let read = Read { summary, allowed: is_given.then_some(allowed_summary) };
         Ok((Split { sharding, folder, members, allowed: is_given.then_some(allowed), won }, read))
     }
 

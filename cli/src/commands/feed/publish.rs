@@ -10,7 +10,7 @@ use bloom_wasm::vectors::copied;
 use clap::builder::ArgPredicate;
 use serde::Serialize;
 
-use crate::args::number::{milliseconds, whole_milliseconds};
+use crate::args::number::{created_at, now, whole_milliseconds};
 use crate::args::omitted::Omitted;
 use crate::args::secret::SecretArgs;
 use crate::args::tags::{TagArgs, WithoutArgs};
@@ -102,10 +102,11 @@ struct PublishReport {
 pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     read::check_stdin(args.lists.iter().chain(&args.allow).chain(args.tags.lists()))?;
     let trust = args.keys.read_to_sign()?;
-    let now = milliseconds(args.created_at.unwrap_or_else(SystemTime::now))?;
+    let now = args.created_at.map_or_else(now, created_at)?;
     let [expires_in, grace] = [args.expires_in, args.grace].map(whole_milliseconds);
     ensure!(expires_in > 0, "--expires-in must be longer than that");
-    let mut publisher = Publisher::open(&args.dir, &args.state, args.secret.read()?, trust, now)?;
+    let secret = args.secret.read()?;
+    let mut publisher = Publisher::open(&args.dir, &args.state, secret, trust, now, grace, streams)?;
     publisher.require_signature(args.unsigned)?;
     if let Some(why) = publisher.strange.take() {
         streams.warn(&format!("not believed, so it will be replaced: {}", in_words(&why)));
@@ -113,15 +114,14 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
 
     let (next, mut rows) = match args.next(&publisher, streams) {
         Ok(next) => next,
-        Err(Refused { why, allowed }) => return Err(stay(&mut publisher, why, allowed, expires_in)),
+        Err(Refused { why, allowed }) => return Err(stay(&mut publisher, why, allowed, expires_in, streams)),
     };
     let made = next.make(&publisher)?;
     let is_first = publisher.is_first();
-    let published = publisher.publish(&next, made.as_ref(), expires_in)?;
+    let published = publisher.publish(&next, made.as_ref(), expires_in, streams)?;
     if is_first {
         publisher.print_hint(streams);
     }
-    publisher.prune(grace)?;
 
     let state = &publisher.state;
     let report = PublishReport {
@@ -151,9 +151,15 @@ struct Refused {
 
 /// Keeps the list that is published, and signs it anew if it is about to expire: a list that is wrong for days is no
 /// reason for clients to lose the one that they have. Returns why the next one was refused, and what became of the old one.
-fn stay(publisher: &mut Publisher, why: Error, allowed: Option<Vec<u64>>, expires_in: u64) -> Error {
+fn stay(
+    publisher: &mut Publisher,
+    why: Error,
+    allowed: Option<Vec<u64>>,
+    expires_in: u64,
+    streams: &mut Streams,
+) -> Error {
     let words = in_words(&why);
-    let renewal = match publisher.renew(allowed, expires_in) {
+    let renewal = match publisher.renew(allowed, expires_in, streams) {
         Ok(renewal) => renewal,
         Err(error) => return error.context(words),
     };
@@ -206,11 +212,13 @@ impl PublishArgs {
         self.without.check(publisher.state.lists.tags(), &self.tags)?;
         self.omitted.check(profile)?;
         let (mut members, summary) = members(&self.lists, profile, hashing, &self.omitted, streams)?;
+        let mut counts = summary.count_keys(&mut members);
         sort(&mut members)?;
         let (mut tagged, summary) = if self.tags.any() {
             let untagged = std::mem::take(&mut members);
             let read = with_tags(&self.tags, untagged, summary, profile, hashing, &self.omitted, streams)?;
             members = copied(read.keys.digests())?;
+            counts.extend(read.counts);
             (Some(read.keys), read.summary)
         } else {
             (None, summary)
@@ -221,17 +229,16 @@ impl PublishArgs {
         }
         let mut rows = vec![("read", counted(members.len() as u64, "key", "keys") + &summary.in_words())];
         let mut objections = [summary.require_lists(self.allow_empty), Ok(())];
-        let mut lists = Lists { members: summary.into_lists(), allowed: Vec::new() };
+        let mut lists = Lists { members: summary.into_lists(counts), allowed: Vec::new() };
         let mut allowed = Vec::new();
         if !self.allow.is_empty() {
-            let (its, words);
-            (allowed, its, words) =
-                allow(&self.allow, self.allow_wins, hashing, profile, &mut members, streams)?;
+            let its = allow(&self.allow, self.allow_wins, hashing, profile, &mut members, streams)?;
+            allowed = its.digests;
             sort(&mut members)?;
             sort(&mut allowed)?;
-            objections[1] = its.require_lists(self.allow_empty);
-            lists.allowed = its.into_lists();
-            rows.push(("allowed", words));
+            objections[1] = its.summary.require_lists(self.allow_empty);
+            lists.allowed = its.summary.into_lists(its.counts);
+            rows.push(("allowed", its.words));
         }
         if let Some(tagged) = &mut tagged {
             tagged.keep(&members)?;

@@ -1,14 +1,13 @@
 //! `feed verify`.
 
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::Profile;
 use ed25519_dalek::VerifyingKey;
 use serde::Serialize;
 
-use crate::args::number::milliseconds;
+use crate::args::number::now;
 use crate::args::secret::SecretArgs;
 use crate::publishing::feed::read_files;
 use crate::publishing::folder::Folder;
@@ -88,7 +87,7 @@ fn trusted<P: ManifestPayload>(args: &VerifyArgs, bytes: &[u8]) -> Result<(P, &'
 }
 
 fn is_expired(head: &Head) -> Result<bool> {
-    Ok(is_over(head, milliseconds(SystemTime::now())?))
+    Ok(is_over(head, now()?))
 }
 
 /// The first rows of both.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::Profile;
 use bloom_wasm::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding};
 
-use crate::args::number::milliseconds;
+use crate::args::number::created_at;
 use crate::args::secret::SecretArgs;
 use crate::args::tags::TagArgs;
 use crate::files::blob::decode;
@@ -51,7 +51,7 @@ pub struct IndexArgs {
 
 pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     let secret = args.secret.read()?;
-    let known = args.signing.read(&args.dir)?;
+    let known = args.signing.read(&args.dir, streams)?;
     let (name, secret) = (args.name.as_deref(), secret.as_ref());
     let mut writer = Writer::open(&args.dir, name, secret, &TagArgs::none(), &args.signing, known)?;
     Sharding::new(Profile::Raw, 0, args.shards)?;
@@ -78,15 +78,20 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     let (sharding, fpr) = first.context("there is no shard")?;
     writer.require_profile(sharding.profile())?;
     writer.check(&args.guard, writer.count())?;
+    let created_at = args.created_at.map(created_at).transpose()?;
     // Only now, so that a run that is refused leaves the folder as it was.
-    for (shard, entry) in (0..args.shards).zip(&writer.entries) {
-        let path = args.dir.join(file_of_shard(shard));
-        let bytes = read::regular(&path, MAX_SHARD.into())?;
-        ensure!(entry_of(&bytes)?.sha256 == entry.sha256, "{}: it has changed meanwhile", path.display());
-        writer.write(&hex(&entry.sha256), &bytes)?;
-    }
-    let created_at = args.created_at.map(milliseconds).transpose()?;
-    let report = writer.publish(&sharding, fpr, args.name, created_at, args.generation, streams)?;
+    let publish = |writer: &mut Writer, streams: &mut Streams| -> Result<_> {
+        for shard in 0..args.shards {
+            let path = args.dir.join(file_of_shard(shard));
+            let bytes = read::regular(&path, MAX_SHARD.into())?;
+            let sha256 = writer.entries[shard as usize].sha256;
+            ensure!(entry_of(&bytes)?.sha256 == sha256, "{}: it has changed meanwhile", path.display());
+            writer.write(&hex(&sha256), &bytes)?;
+        }
+        writer.publish(&sharding, fpr, args.name.clone(), created_at, args.generation, streams)
+    };
+    let published = publish(&mut writer, streams);
+    let report = published.inspect_err(|_| writer.take_back(streams))?;
     // At last, so that a run that failed can be repeated.
     for shard in 0..args.shards {
         let path = args.dir.join(file_of_shard(shard));
