@@ -162,7 +162,7 @@ fn require_all(parent: &Blob, old: &[u64], args: &DiffArgs) -> Result<()> {
     let number = |keys| counted(keys, "key", "keys");
     let words = match (parent.filter().count(), parent.filter().base()) {
         // A scalable filter doesn't count a key that it took for one of its own.
-        (Some(count), Filter::Scalable(_)) if parent.filter().layers().is_empty() && count < found => {
+        (Some(count), Filter::Scalable(_)) if parent.filter().base_alone().is_ok() && count < found => {
             return Ok(());
         }
         (Some(count), _) if count == found => return Ok(()),
