@@ -216,8 +216,11 @@ impl Stack {
 
     /// As [`Stack::each_level`], to give them their bytes. Nobody shares them yet.
     pub(crate) fn levels_mut(&mut self) -> impl Iterator<Item = &mut RibbonFilter> {
-        let base = self.tagging.as_mut().and_then(|tagging| tagging.base.as_mut()).and_then(Arc::get_mut);
-        let layers = self.layers.iter_mut().filter_map(Arc::get_mut).flat_map(Layer::levels_mut);
+        fn unshared<T>(part: &mut Arc<T>) -> &mut T {
+            Arc::get_mut(part).expect("not shared yet")
+        }
+        let base = self.tagging.as_mut().and_then(|tagging| tagging.base.as_mut()).map(unshared);
+        let layers = self.layers.iter_mut().map(unshared).flat_map(Layer::levels_mut);
         base.into_iter().flat_map(Tags::levels_mut).chain(layers)
     }
 
