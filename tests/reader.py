@@ -492,6 +492,11 @@ def salted(d, salt, i):
 
 # Section 13
 
+def is_tag_name(name):
+    return 1 <= len(name.encode()) <= 255 and not re.search(
+        "[\0-\x1f,\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", name)
+
+
 class Tags:
     """The tags of a base or an include."""
 
@@ -501,7 +506,7 @@ class Tags:
             self.names = [at.take(at.get("B")).decode() for _ in range(at.get("B"))]
         except UnicodeDecodeError:
             raise Error("invalid_parameter", "name of a tag") from None
-        need(all(self.names), "an empty name")
+        need(all(map(is_tag_name, self.names)), "the name of a tag")
         longest = at.get("B")
         need(longest <= 32, "longest code")
         counts = [at.get("H") for _ in range(longest + 1)]
