@@ -95,6 +95,7 @@ const ofShards = [
     [{ name: "a", count: 2 ** 53 }],
     [{ name: "a", count: "1" }],
     [{ name: "\ud800", count: 1 }],
+    ...[...",\t\n\x7f\x85\u061c\u200e\u2028\u202e\u2066"].map((c) => [{ name: `a${c}b`, count: 1 }]),
     [
       { name: "a", count: 1 },
       { name: "b", count: 1 },

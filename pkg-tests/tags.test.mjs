@@ -157,6 +157,40 @@ test("a feed brings new tags, in every entry", async () => {
   }
 });
 
+test("a delta without layers says how many keys there are, in every entry", async () => {
+  // FORMAT.md 6.7: of ribbon.delta, whose name and creation time stay, a table without layers, and no payload.
+  const base = file("ribbon.bloom");
+  const whole = file("ribbon.delta");
+  const table = 17 + 8 + 1 + whole[25] + 8;
+  const delta = sealed(Uint8Array.of(...whole.subarray(0, table), 0, 1, 2, 0, 0, ...new Uint8Array(8)));
+  const blobs = [base, delta];
+  const files = blobs.map((bytes, i) => ({ kind: i ? "delta" : "base", bytes: bytes.length, sha256: sha256(bytes) }));
+  const now = Date.now();
+  const head = { version: 1, feedId: "0".repeat(32), createdAt: now, expires: now + 1e7, profile: "raw" };
+  const feedOf = manifest({ ...head, fpr: 0.01, seed: "42", count: 513, generation: 1, files });
+  // The parent without name and time, flags 1, 2 and 16, the delta's metadata and table, and the parent's payload.
+  const start = 17 + 14 + 4 * base[17 + 13];
+  const metadata = whole.subarray(25, table);
+  const parts = [base.subarray(0, start), metadata, [0, 1, 2, 0, 0], base.subarray(start, -8), new Uint8Array(8)];
+  const child = Uint8Array.from(parts.flatMap((part) => [...part]));
+  child[7] |= 1 | 2 | 16;
+  sealed(child);
+  for (const [entry, { decode, openFeed }] of Object.entries(entries)) {
+    const fetch = async (url) => {
+      const name = String(url).split("/").pop();
+      return new Response(name === "feed.json" ? feedOf : blobs[files.findIndex(({ sha256 }) => sha256 === name)]);
+    };
+    const feed = await openFeed("https://host.example/feed.json", { publicKey: null, cache: null, fetch });
+    for (const filter of [feed.filter, decode(child)]) {
+      const { count, layers, name } = filter.info();
+      assert.deepEqual([count, layers, name], [513, 0, "golden"], entry);
+      assert.deepEqual(filter.toBytes(), child, entry);
+      assert.equal(filter.has("key-7"), true);
+    }
+    feed.close();
+  }
+});
+
 test("keys without a tag have the empty set, exactly", () => {
   const { lists, names } = made(3000);
   const untagged = Array.from({ length: 500 }, (_, i) => `plain ${i}`);
@@ -202,6 +236,16 @@ test("bad input", () => {
   fails("invalid_parameter", from({ "": ["key"] }));
   fails("invalid_parameter", from({ ["x".repeat(256)]: ["key"] }));
   fails("invalid_parameter", from({ "half a \ud83d": ["key"] }), /text/);
+  for (const c of ",\0\t\n\x1f\x7f\x9f\u061c\u200e\u200f\u2028\u202e\u2066\u2069") {
+    fails("invalid_parameter", from({ [`one${c}two`]: ["key"] }), /one.*two/s);
+    // In a blob, too, where a writer of another kind may have put it.
+    const blob = from({ "one   two": ["key"] })().toBytes();
+    const name = new TextEncoder().encode(`one${c}two__`);
+    const at = Buffer.from(blob).indexOf("one   two");
+    blob.set(name.subarray(0, 9), at);
+    for (const { decode } of Object.values(entries)) fails("invalid_parameter", () => decode(sealed(blob)));
+  }
+  assert.deepEqual(from({ "größe א\u200b": ["key"] })().tags("key"), ["größe א\u200b"]);
   fails("invalid_parameter", from([["a"]]));
   fails("invalid_parameter", from("a"));
   fails("invalid_parameter", from(undefined));

@@ -45,6 +45,9 @@ impl Delta {
         let nothing =
             Stack::new(RibbonFilter::from_digests(&mut Vec::new(), 0.5, *child.filter().hashing())?)?;
         let count = child.filter().layered_count();
+        if count.is_none() && parent.filter().layered_count().is_some() {
+            return Err(Error::Incompatible);
+        }
         let mut layers = nothing.with_layers(more, count)?;
         if let Some(tagging) = child.filter().tagging() {
             layers = layers.tagged(Tagging::default())?.counting(&tagging.counts)?;
@@ -98,7 +101,7 @@ impl Delta {
         self.blob.filter().layers()
     }
 
-    /// The number of the child's members; none if the delta has no layers.
+    /// The number of the child's members; none if the delta changes no more than the description.
     pub fn count(&self) -> Option<u32> {
         self.blob.filter().layered_count()
     }
@@ -149,7 +152,7 @@ impl Blob {
     ///
     /// # Errors
     /// [`Error::WrongBase`] if the delta was made for another blob; [`Error::Incompatible`] for a delta of another
-    /// profile, seed or secret, or that has tags unlike this blob, and [`Error::WrongKind`] over a foreign filter, neither of which [`Delta::between`]
+    /// profile, seed or secret, or that has tags unlike this blob, and [`Error::WrongKind`] for one that changes the keys of a foreign filter, neither of which [`Delta::between`]
     /// makes;
     /// [`Error::InvalidParameter`] with more than 255 layers; [`Error::TooLarge`] without the memory.
     pub fn apply(&self, Delta { parent, mut blob }: Delta) -> Result<Self> {
@@ -163,8 +166,7 @@ impl Blob {
         {
             return Err(Error::Incompatible);
         }
-        let count =
-            if blob.filter().layers().is_empty() { self.filter() } else { blob.filter() }.layered_count();
+        let count = blob.filter().layered_count().or(self.filter().layered_count());
         let mut stack = self.filter().with_layers(blob.filter().layers(), count)?;
         if let Some(tagging) = blob.filter().tagging() {
             stack = stack.counting(&tagging.counts)?;

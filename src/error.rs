@@ -142,6 +142,20 @@ impl Error {
         if holds { Ok(()) } else { Err(Self::rule(rule)) }
     }
 
+    /// The message, written without memory of its own; one that is longer than the room ends in three full stops.
+    #[cfg_attr(not(all(feature = "reader", target_arch = "wasm32")), allow(dead_code))]
+    pub(crate) fn message_in<'a, const ROOM: usize>(&self, room: &'a mut [u8; ROOM]) -> &'a str {
+        use std::io::Write;
+        let mut rest = &mut room[..];
+        let is_whole = write!(rest, "{self}").is_ok();
+        let length = ROOM - rest.len();
+        if !is_whole {
+            room[ROOM - 3..].fill(b'.');
+        }
+        // Our messages are ASCII, so none is cut within a character.
+        str::from_utf8(&room[..length]).unwrap_or("...")
+    }
+
     /// The stable, machine-readable name of this error. It is the name of its variant, such as `"not_a_filter"`.
     pub fn code(&self) -> &'static str {
         self.into()
@@ -162,6 +176,15 @@ mod tests {
         for code in Error::VARIANTS {
             assert!(javascript.contains(&format!("\n  \"{code}\",")), "{code} is missing");
         }
+    }
+
+    #[test]
+    fn a_message_that_is_cut_says_so() {
+        let error = Error::UnsupportedFormat { reason: "unknown", known: &["one", "two"] };
+        let whole = "unknown; known are one, two";
+        assert_eq!((error.message_in(&mut [0; 27]), error.message_in(&mut [0; 512])), (whole, whole));
+        assert_eq!(error.message_in(&mut [0; 26]), "unknown; known are one,...");
+        assert_eq!(error.message_in(&mut [0; 10]), "unknown...");
     }
 
     #[test]

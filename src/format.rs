@@ -432,7 +432,6 @@ impl Blob {
         cursor.done()?;
         let hashing = access.hashing(seed, check)?;
         let hashing = if slotted { hashing.with_slots() } else { hashing };
-        cursor.rule(flags & HAS_LAYERS != 0 || !is_delta, "a delta must have flag 16");
         let parent = if is_delta { Some(cursor.u64()) } else { None };
         let base = if is_delta {
             let slots = if slotted { Slots::NONE } else { Slots::ANY };
@@ -464,11 +463,10 @@ impl Blob {
             tagging.counts = cursor.counts()?;
         }
         let mut layers = Vec::new();
-        let mut count = 0;
+        let mut count = None;
         if flags & HAS_LAYERS != 0 {
             let total = cursor.u8();
-            count = cursor.u32();
-            cursor.rule(total > 0 || is_delta && count == 0, "there must be at least one layer");
+            count = Some(cursor.u32());
             for _ in 0..total {
                 push(&mut layers, shared(cursor.layer(hashing, tagged)?)?)?;
             }
@@ -492,7 +490,7 @@ impl Blob {
         let flags = options
             | if name.is_some() { HAS_NAME } else { 0 }
             | if created_at.is_some() { HAS_CREATED_AT } else { 0 }
-            | if self.stack.layers().is_empty() && parent.is_none() { 0 } else { HAS_LAYERS }
+            | if self.stack.layered_count().is_some() { HAS_LAYERS } else { 0 }
             | if check.is_some() { IS_KEYED } else { 0 }
             | if base.hashing().is_slotted() { HAS_SLOTS } else { 0 }
             | if self.stack.is_tagged() { HAS_TAGS } else { 0 };
@@ -564,12 +562,9 @@ impl Blob {
         if let Some(tagging) = self.stack.tagging() {
             fields.counts(&tagging.counts);
         }
-        if flags & HAS_LAYERS != 0 {
+        if let Some(count) = self.stack.layered_count() {
             fields.u8(self.stack.layers().len() as u32);
-            // A delta that changes nothing but the description has none, and counts nothing.
-            let no_layers = self.stack.layers().is_empty().then_some(0);
-            let rule = Error::rule("a filter with layers must know its count");
-            fields.u32(self.stack.layered_count().or(no_layers).ok_or(rule)?);
+            fields.u32(count);
             self.stack.layers().iter().for_each(|layer| fields.layer(layer, base.hashing()));
         }
         fields.finish()

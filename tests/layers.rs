@@ -61,8 +61,7 @@ fn update(stack: &mut Stack, update: Update) -> usize {
     let allowed: HashSet<u64> = update.allowed.iter().copied().filter(|key| !live.contains(key)).collect();
     assert_eq!(hits(stack, &live), live.len(), "a live key was lost");
     assert_eq!(hits(stack, &allowed), 0, "an allowed key is a maybe");
-    let known = if stack.layers().is_empty() { stack.base().count() } else { Some(live.len() as u64) };
-    assert_eq!(stack.count(), known);
+    assert_eq!(stack.count(), Some(live.len() as u64));
     let back = hits(stack, &removed);
     // Three more, because over thousands of updates some are less likely than four standard deviations.
     assert!(back <= 3 + bound(removed.len() as f64 * update.fpr), "{back} of {} are back", removed.len());

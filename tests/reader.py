@@ -192,7 +192,6 @@ class Filter:
         need(not self.options or self.profile == PASSWORD, "options of passwords")
         need(not self.flags & SLOTS or self.profile == URL and self.kind in (5, 7), "slots")
         need(not self.flags & TAGS or self.kind in (5, 7), "tags")
-        need(self.kind != 7 or self.flags & LAYERS, "a delta has a table of layers")
         self.seed = at.get("Q")
         if self.flags & KEYED:
             check = at.get("Q")
@@ -204,8 +203,6 @@ class Filter:
     def read_layers(self, at):
         """Section 7"""
         n, self.count = at.get("BI")
-        need(n or self.kind == 7, "no layers")
-        need(n or not self.count, "keys without new layers")
         self.layers = [Layer(at, self.flags & SLOTS, self.flags & TAGS) for _ in range(n)]
 
     def check_names(self, elsewhere=0):
@@ -495,6 +492,11 @@ def salted(d, salt, i):
 
 # Section 13
 
+def is_tag_name(name):
+    return 1 <= len(name.encode()) <= 255 and not re.search(
+        "[\0-\x1f,\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", name)
+
+
 class Tags:
     """The tags of a base or an include."""
 
@@ -504,7 +506,7 @@ class Tags:
             self.names = [at.take(at.get("B")).decode() for _ in range(at.get("B"))]
         except UnicodeDecodeError:
             raise Error("invalid_parameter", "name of a tag") from None
-        need(all(self.names), "an empty name")
+        need(all(map(is_tag_name, self.names)), "the name of a tag")
         longest = at.get("B")
         need(longest <= 32, "longest code")
         counts = [at.get("H") for _ in range(longest + 1)]
@@ -597,13 +599,13 @@ def apply(blob, delta, secret=None):
     need(parent.profile == child.profile, "profile", "incompatible")
     need((parent.flags ^ child.flags) & shared == 0, "flags", "incompatible")
     need(parent.seed == child.seed, "seed", "incompatible")  # the check value is the secret's, so the same
-    need(not child.layers or not isinstance(parent, Foreign), "layers over kind 6", "wrong_kind")
+    need(not child.flags & LAYERS or not isinstance(parent, Foreign), "a table over kind 6", "wrong_kind")
     layers = len(parent.layers) + len(child.layers)
     need(layers <= 255, "layers")
-    flags = parent.flags & ~(NAME | CREATED) | child.flags & (NAME | CREATED) | (LAYERS if child.layers else 0)
+    flags = parent.flags & ~(NAME | CREATED) | child.flags & (NAME | CREATED | LAYERS)
     table = b""
-    if layers:
-        count = child.count if child.layers else parent.count
+    if flags & LAYERS:
+        count = child.count if child.flags & LAYERS else parent.count
         table = struct.pack("<BI", layers, count) + blob[parent.table + 5:parent.start]
         table += delta[child.table + 5:child.start]
     head = blob[:7] + struct.pack("<H", flags) + blob[9:parent.metadata] + delta[child.metadata:child.table]
@@ -1163,11 +1165,13 @@ def check_delta(path):
             equal(code(apply, parent, wrong, secret), "incompatible", f"byte {at}")
     if made.flags & TAGS:  # its names can't come twice, and its metadata counts more than the parent has
         return
-    # Without layers only the metadata changes.
-    empty = delta[:made.metadata] + delta[made.metadata:made.table]
-    renamed = decode(apply(parent, seal(empty + bytes(5)), secret), secret)
-    equal((renamed.layers, renamed.name, renamed.count), ([], made.name, old.count), "a delta without layers")
-    equal(code(decode, seal(empty + b"\0\1\0\0\0"), secret), "invalid_parameter", "keys without new layers")
+    # Without a table only the metadata changes, and without layers the number of keys, too.
+    empty = delta[:made.table]
+    bare = empty[:7] + struct.pack("<H", made.flags & ~LAYERS) + empty[9:]
+    renamed = decode(apply(parent, seal(bare), secret), secret)
+    equal((renamed.layers, renamed.name, renamed.count), ([], made.name, old.count), "a delta without a table")
+    counted = decode(apply(parent, seal(empty + b"\0\1\2\0\0"), secret), secret)
+    equal((counted.layers, counted.name, counted.count), ([], made.name, 513), "a delta without layers")
     # The two layers of the delta, 127 times in the parent, once in the delta, and once more alone.
     layers, levels = delta[made.table + 5:made.start], delta[made.start:-8]
     equal(len(made.layers), 2, "layers")
@@ -1335,7 +1339,7 @@ def check_rules():
     for change in (u32(0), u32(1 << 30), u32(1 << 31)):
         rule("slots-one", bad, (first.metadata - 4, change))
     table = decode(load("layers.bloom")).table
-    for at, change in [(0, b"\0"), (5, b"\0"), (5, b"\3"), (10, f64(1)), (10, f64(0)), (10, f64(math.nan)),
+    for at, change in [(5, b"\0"), (5, b"\3"), (10, f64(1)), (10, f64(0)), (10, f64(math.nan)),
                        (18, b"\0"), (18, b"\3"),
                        (19, u32(0)), (24, b"\0"), (24, b"\5"), (25, u32(0)), (25, u32(9))]:
         rule("layers", bad, (table + at, change))
@@ -1381,11 +1385,13 @@ def check_rules():
     # A delta over kind 6 may only change the metadata.
     parent = load("foreign-guava.bloom")
     head = MAGIC + struct.pack("<BBBHQ", 1, 7, 0, 17, 0) + parent[-8:] + b"\6golden"
-    equal(decode(apply(parent, seal(head + bytes(5)))).name, "golden", "metadata of kind 6")
+    bare = head[:7] + u16(1) + head[9:]
+    equal(decode(apply(parent, seal(bare))).name, "golden", "metadata of kind 6")
+    equal(code(apply, parent, seal(head + bytes(5))), "wrong_kind", "a number of keys over kind 6")
     delta = load("ribbon.delta")
     made = decode(delta)
     equal(code(apply, parent, seal(head + delta[made.table:-8])), "wrong_kind", "layers over kind 6")
-    equal(code(decode, seal(delta[:7] + u16(made.flags & ~16) + delta[9:-8])), bad, "a delta without flag 16")
+    equal(code(decode, seal(delta[:7] + u16(made.flags & ~16) + delta[9:-8])), "checksum_mismatch", "no flag 16")
     tags, old = load("tags.delta"), load("tags.bloom")
     its = decode(tags)
     equal(its.layers[-1].tags.names, ["spam"], "the name that is new")

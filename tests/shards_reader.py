@@ -16,7 +16,7 @@ import struct
 
 from feed_reader import (answer, arguments, check, check_now, described, fits, is_hash, is_text, is_whole, payload_of,
                          run)
-from reader import Ribbon, ceil_div, decode, digest, high, is_address
+from reader import Ribbon, ceil_div, decode, digest, high, is_address, is_tag_name
 
 
 def described_shards(data):
@@ -30,14 +30,9 @@ def described_shards(data):
         tags = payload["tags"]
         check(isinstance(tags, list) and 1 <= len(tags) <= 255, "tags")
         for tag in tags:
-            check(isinstance(tag, dict) and is_name(tag.get("name")) and is_whole(tag.get("count")), "a tag")
+            check(isinstance(tag, dict) and is_text(tag.get("name"), r"[^\ud800-\udfff]+") and is_tag_name(tag["name"]) and is_whole(tag.get("count")), "a tag")
         check(len({tag["name"] for tag in tags}) == len(tags), "a tag twice")
     return payload
-
-
-def is_name(value):
-    """Text without halves of surrogate pairs, of 1 to 255 bytes."""
-    return is_text(value, r"[^\ud800-\udfff]+") and len(value.encode()) <= 255
 
 
 def site(key):

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 
 use anyhow::{Context, Result};
 
-use crate::text::{self, Row, escaped, is_plain, without_controls};
+use crate::text::{self, Row, escaped, is_plain};
 
 /// What a successful command says through its exit code.
 pub enum Answer {
@@ -65,12 +65,12 @@ impl Streams<'_> {
 /// Writes a line that was read, and its tags after a tab. Programs get the line unchanged; a terminal would obey it. Tags
 /// are whatever the file says, so none may look like another line.
 pub fn write_line(out: &mut impl Write, line: &[u8], tags: &str, terminal: bool) -> Result<()> {
-    let (shown, tags) = if terminal {
-        (escaped(&String::from_utf8_lossy(line)).into_bytes().into(), escaped(tags))
+    let shown = if terminal {
+        escaped(&String::from_utf8_lossy(line)).into_bytes().into()
     } else {
-        (Cow::Borrowed(line), without_controls(tags))
+        Cow::Borrowed(line)
     };
-    let tags = if tags.is_empty() { "\n".to_owned() } else { format!("\t{tags}\n") };
+    let tags = if tags.is_empty() { "\n".to_owned() } else { format!("\t{}\n", escaped(tags)) };
     out.write_all(&shown).and_then(|()| out.write_all(tags.as_bytes())).map_err(not_printed)
 }
 

@@ -20,11 +20,6 @@ pub fn escaped(text: &str) -> String {
     escape(text.chars(), |c| is_plain(c) || matches!(c, '"' | '\\'))
 }
 
-/// A text for programs, of which nothing is a tab or a line end.
-pub fn without_controls(text: &str) -> String {
-    escape(text.chars(), |c| !c.is_control())
-}
-
 /// The first 100 characters of a line of a list, in quotes.
 pub fn quoted(line: &[u8]) -> String {
     format!("\"{}\"", escape(String::from_utf8_lossy(line).chars().take(100), is_plain))

@@ -240,3 +240,68 @@ fn what_does_not_go_together_is_refused() {
     refused(&folder, "info @cut", "[truncated]");
     assert!(!folder.path().join("x").exists());
 }
+
+/// Keys of the base that the old list lacks could get lost, and are told: by the base's own count, or by its bits.
+#[test]
+fn an_old_list_that_is_not_the_base_s_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let numbers = |range: std::ops::Range<u32>| range.map(|i| format!("{i}\n")).collect::<String>();
+    for (name, range) in [("all", 1..1001), ("part", 101..1001), ("less", 101..801), ("next", 1..1011)] {
+        fs::write(folder.path().join(name), numbers(range)).unwrap();
+    }
+    fs::write(folder.path().join("repeated"), numbers(1..1001).repeat(2)).unwrap();
+    for kind in ["ribbon", "cuckoo", "bloom", "counting", "scalable"] {
+        done(&folder, &format!("build @all --kind {kind} --fpr 0.1 -o @base"));
+        let (code, _, err) = tool(&folder, "diff @part @less --base @base --max-removed 100% -o @x");
+        assert!(
+            code == 2 && err.contains("part lacks ") && err.contains("base, so it isn't the list"),
+            "{kind}: {err}"
+        );
+        if let "ribbon" | "cuckoo" = kind {
+            assert!(err.contains("lacks 100 keys of the 1,000 keys in "), "{err}");
+        }
+        // Its own list does, also with repeated lines; then the child's, and no other.
+        done(&folder, "diff @repeated @next --base @base -o @delta");
+        done(&folder, "apply @base @delta -o @child");
+        done(&folder, "diff @next @all --base @child -o @delta");
+        refused(&folder, "diff @part @next --base @child -o @x", "part lacks 110 keys of the 1,010 keys in ");
+    }
+    // One key that the base denies, and many that it may hold by chance.
+    done(&folder, "build @all --fpr 0.5 -o @base");
+    refused(&folder, "diff @next @all --base @base -o @x", "give the list that it was made from");
+    assert!(!folder.path().join("x").exists());
+}
+
+/// A list is read by the same rules as that of the base, or the option that differs is named.
+#[test]
+fn other_rules_than_those_of_the_base_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let list = hosts(0..300) + "github.io\nco.uk\n";
+    write("0.txt", &list);
+    write("1.txt", &(list + "new.example\n"));
+    done(&folder, "build @0.txt --profile url --allow-suffixes -o @kept.bloom");
+    done(&folder, "build @0.txt --profile url -o @skipped.bloom");
+    let without = |base: &str, options: &str| {
+        let (code, _, err) = tool(&folder, &format!("diff @0.txt @1.txt --base @{base} {options} -o @x"));
+        assert!(code == 2 && !folder.path().join("x").exists(), "{err}");
+        err.lines().last().unwrap().to_owned()
+    };
+    let said = without("kept.bloom", "");
+    assert!(
+        said.contains("lacks 2 keys of the 302 keys") && said.contains("and --allow-suffixes if"),
+        "{said}"
+    );
+    let said = without("skipped.bloom", "--allow-suffixes");
+    assert!(said.contains("denies 2 keys of") && said.contains("without --allow-suffixes if"), "{said}");
+    done(&folder, "diff @0.txt @1.txt --base @kept.bloom --allow-suffixes -o @kept.delta");
+    done(&folder, "apply @kept.bloom @kept.delta -o @kept.bloom");
+    assert_eq!(tool(&folder, "check @kept.bloom github.io").0, 0);
+    done(&folder, "diff @0.txt @1.txt --base @skipped.bloom -o @skipped.delta");
+
+    write("words.txt", "short\na longer one\n");
+    done(&folder, "build @words.txt --profile password --min-length 8 -o @words.bloom");
+    let diff = "diff @words.txt @words.txt --base @words.bloom -o @y";
+    refused(&folder, diff, "and the --min-length with which it was built");
+    done(&folder, &format!("{diff} --min-length 8"));
+}

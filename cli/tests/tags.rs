@@ -69,15 +69,46 @@ fn require_counted(folder: &TempDir, file: &str, tags: &str) {
     assert_eq!((code, &json["wrongTags"]), (1, &1.into()));
 }
 
+/// One rule, for lists, the tool and blobs: no name looks like another line or two names, or turns what follows round.
 #[test]
 fn the_name_of_a_tag_is_no_other_line() {
     let folder = TempDir::new().unwrap();
-    let key = |key: &str| hash::digest(0, key.as_bytes());
-    let lists = vec![("ads\nevil.example\tx\u{85}y".to_owned(), vec![key("good.example")])];
-    let stack = Stack::build_tagged(&Tagged::new(lists, Vec::new()).unwrap(), None, 0.001, 0).unwrap();
-    write(&folder, "blob", Blob::new(Profile::Raw, stack).encode().unwrap());
-    let out = done(&folder, "check @blob good.example evil.example");
-    assert_eq!(out, "good.example\tads\\nevil.example\\tx\\u{85}y\n");
+    let build = |name: &str| {
+        let lists = vec![(name.to_owned(), vec![hash::digest(0, b"good.example")])];
+        let stack = Stack::build_tagged(&Tagged::new(lists, Vec::new())?, None, 0.001, 0)?;
+        Blob::new(Profile::Raw, stack).encode()
+    };
+    // Letters of every language stay; what can't be seen is shown, into a pipe too.
+    write(&folder, "blob", build("größe \u{5d0}\u{200b}").unwrap());
+    assert_eq!(done(&folder, "check @blob good.example"), "good.example\tgröße \u{5d0}\\u{200b}\n");
+    write(&folder, "list", "key\n");
+    let list = folder.path().join("list").display().to_string();
+    let plain = build("ads.x").unwrap();
+    let at = plain.windows(5).position(|bytes| bytes == b"ads.x").unwrap();
+    for c in
+        "\n\t\0\x7f\u{85},\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}".chars()
+    {
+        assert_eq!(build(&format!("a{c}b")).unwrap_err().code(), "invalid_parameter", "{c:?}");
+        let arguments =
+            ["bloom-wasm", "build", "--tag", &format!("a{c}b={list}"), "-o", "x"].map(str::to_owned);
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let streams = &mut bloom_wasm_cli::Streams {
+            input: &mut &b""[..],
+            out: &mut out,
+            err: &mut err,
+            terminal: false,
+        };
+        assert_eq!(bloom_wasm_cli::run(arguments, streams), 2, "{c:?}");
+        let err = String::from_utf8(err).unwrap();
+        assert!(err.contains("without commas, control characters and marks of direction"), "{c:?}: {err}");
+        if c.is_ascii() {
+            let mut bytes = plain[..plain.len() - 8].to_vec();
+            bytes[at + 3] = c as u8;
+            let checksum = hash::digest(0, &bytes);
+            let error = Blob::decode([&bytes[..], &checksum.to_le_bytes()].concat()).unwrap_err();
+            assert_eq!(error.code(), "invalid_parameter", "{c:?}");
+        }
+    }
 }
 
 #[test]

@@ -182,3 +182,6 @@ export function concat(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   }
   return whole;
 }
+
+/** What the name of a tag may be, besides its length. FORMAT.md section 13. */
+export const TAG_NAME = /^[^\p{Surrogate}\p{Cc},\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+$/u;

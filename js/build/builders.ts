@@ -3,7 +3,16 @@
 import type { DigestList, Filter as RawFilter } from "../bloom_wasm.js";
 import { ask, call, release } from "../boundary/call.js";
 import type { ForeignFormat } from "../boundary/info.js";
-import { asText, invalidParameter, isA, iterable, type Key, requireType, typeName } from "../boundary/input.js";
+import {
+  asText,
+  invalidParameter,
+  isA,
+  iterable,
+  type Key,
+  requireType,
+  TAG_NAME,
+  typeName,
+} from "../boundary/input.js";
 import { put } from "../boundary/scratch.js";
 import { FilterError } from "../error.js";
 import { classes, Filter, hold, rawOf } from "../filter/filter.js";
@@ -344,7 +353,7 @@ export class RibbonFilter extends OwnFilter {
   /**
    * Builds a filter that knows on which lists its keys are: {@link tags} says so. `lists` has the keys of each list under
    * its name, as in `{ phishing: keys, malware: others }`. A key may be on several, and those of the option `untagged` are on
-   * none. There may be up to 255 lists, and names have at most 255 bytes of UTF-8. `tags` gives names in the order of the
+   * none. There may be up to 255 lists, and names have 1 to 255 bytes of UTF-8, without commas, control characters and marks of direction. `tags` gives names in the order of the
    * lists. JavaScript puts the names of an object that are whole numbers first, such as `10`; a `Map` keeps its order.
    */
   static fromTagged(
@@ -361,6 +370,10 @@ export class RibbonFilter extends OwnFilter {
       for (const [name, keys] of entries) {
         if (typeof name !== "string")
           throw invalidParameter(`the name of a list must be a string, not ${typeName(name)}`);
+        if (!TAG_NAME.test(name))
+          throw invalidParameter(
+            `the name of a tag must be text without commas, control characters and marks of direction: ${JSON.stringify(name)}`,
+          );
         for (const key of iterable(keys)) list.push(key);
         list.tag(name);
       }

@@ -1,6 +1,6 @@
 /** The manifest of a feed or a sharded filter: what is signed, and by whom. FEED-FORMAT.md has the format. */
 
-import { invalidParameter, isA, typeName } from "../boundary/input.js";
+import { invalidParameter, isA, TAG_NAME, typeName } from "../boundary/input.js";
 import { named } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 
@@ -254,7 +254,7 @@ function tagsIn(listed: unknown): ShardsPayload["tags"] {
   require(isA(listed, Array) && listed.length >= 1 && listed.length <= 255, "tags");
   const tags = listed.map((tag) => {
     const { name, count } = Object(tag) as Record<string, unknown>;
-    require(isText(name, /^\P{Surrogate}+$/u) && isShort(name) && isWhole(count, 0), "tags");
+    require(isText(name, TAG_NAME) && isShort(name) && isWhole(count, 0), "tags");
     return { name, count };
   });
   require(new Set(tags.map(({ name }) => name)).size === tags.length, "tags");

@@ -35,7 +35,7 @@ export interface Blob extends Hashing {
   /** The names of all tags, and how many members have each. */
   readonly tagNames: readonly string[];
   readonly tagCounts: readonly number[];
-  /** The number of members, if there are layers. */
+  /** The number of members, with flag 16. */
   readonly members: number;
   /** The checksum. */
   readonly id: U64;
@@ -156,7 +156,6 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
     map = slots(keys);
     if (flags & 128) tags = readTags(fields, BASE_SALT);
   } else {
-    rule(flags & 16);
     parent = u64();
     map = 0;
   }
@@ -173,7 +172,6 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
   if (flags & 16) {
     const count = u8();
     members = u32();
-    rule(count || (parent && members === 0));
     while (layers.length < count) {
       const type = u8();
       const salt = u32();

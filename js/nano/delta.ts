@@ -26,15 +26,15 @@ export function apply(parent: Blob, delta: Uint8Array): Blob {
   const tagNames = parent.tags
     ? namesOf([parent.tags, ...layers.map(({ tags }) => tags)], tagCounts.length)
     : parent.tagNames;
-  const members = its.layers.length > 0 ? its.members : parent.members;
-  const flags = (parent.flags & ~3) | (its.flags & 3) | (layers.length > 0 ? 16 : 0);
+  const members = its.flags & 16 ? its.members : parent.members;
+  const flags = (parent.flags & ~3) | (its.flags & 19);
   const [head, , table, ...payload] = parent.bytes as [Uint8Array, Uint8Array, Uint8Array, ...Uint8Array[]];
   const [, metadata, more, ...newPayload] = its.bytes as [Uint8Array, Uint8Array, Uint8Array, ...Uint8Array[]];
   const newHead = head.slice();
   newHead[7] = flags;
   // The numbers of layers and of members, and the layers.
   const count = Uint8Array.of(layers.length, members, members >>> 8, members >>> 16, members >>> 24);
-  const newTable = layers.length > 0 ? concat([count, table.subarray(5), more.subarray(5)]) : table;
+  const newTable = flags & 16 ? concat([count, table.subarray(5), more.subarray(5)]) : table;
   const bytes = [newHead, metadata.slice(), newTable, ...payload, ...newPayload];
   const whole = concat(bytes);
   xxh64(new DataView(whole.buffer), 0, whole.length, 0, 0);

@@ -76,8 +76,8 @@ export function estimatedFpr(blob: Blob): number {
 }
 
 /** The number of different keys; null if the kind doesn't know it. */
-function countOf({ kind, base, layers, members }: Blob): number | null {
-  if (layers.length > 0) return members;
+function countOf({ kind, base, flags, members }: Blob): number | null {
+  if (flags & 16) return members;
   return kind < 3 ? null : kind === 4 ? used(base as Cuckoo) : (base as Ribbon).keys;
 }
 

@@ -1,5 +1,6 @@
 /** Tags: which lists a member is on. FORMAT.md section 13. */
 
+import { TAG_NAME } from "../boundary/input.js";
 import { holds } from "./level.js";
 import { rule } from "./part.js";
 import type { Ribbon } from "./ribbon.js";
@@ -37,7 +38,7 @@ function isBefore(one: Uint8Array, other: Uint8Array): boolean {
 /** Reads the tags of a base, or of an include with this salt. */
 export function readTags({ u8, u16, rate, bytes, text, level }: Fields, salt: number): Tags {
   const names = Array.from({ length: u8() }, () => text(u8()));
-  rule(!names.includes(""));
+  rule(names.every((name) => TAG_NAME.test(name)));
   const longest = u8();
   rule(longest < 33);
   const counts = Array.from({ length: longest + 1 }, u16);

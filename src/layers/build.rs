@@ -74,6 +74,10 @@ impl Stack {
         let mut stack = make(&mut copied(members)?)?;
         // There is nothing to include, so the rate of an include doesn't matter.
         stack.update(Update { live: members, removed: &[], allowed, fpr: 0.5 })?;
+        if stack.layers.is_empty() {
+            // It needed none, so this is the base as it was built.
+            stack.count = None;
+        }
         Ok(stack)
     }
 
@@ -199,7 +203,13 @@ impl Stack {
         self.require_digests()?;
         let layers = self.layers.len();
         match self.try_update(update, wanted) {
-            Ok(count) => self.count = (!self.layers.is_empty()).then_some(count),
+            // A base that nothing has changed yet may tell itself.
+            Ok(count) => {
+                let is_known = self.count.is_none() && self.layers.is_empty();
+                if !is_known || self.base.count() != Some(count.into()) {
+                    self.count = Some(count);
+                }
+            }
             Err(error) => {
                 self.layers.truncate(layers);
                 return Err(error);

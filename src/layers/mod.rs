@@ -30,6 +30,6 @@ pub use stack::Stack;
 pub use stack::has_number;
 pub use tagged::Tagged;
 #[doc(hidden)]
-pub use tagged::require_tag_name;
+pub use tags::require_tag_name;
 pub(crate) use tags::{BASE_SALT, CODE_FPR, Dictionary, Names, RULE, Tagging};
 pub use tags::{MAX_TAGS, Tags};

@@ -48,7 +48,7 @@ fn add_numbers(numbers: &mut [u64; 4], more: &[u8]) {
 pub struct Stack {
     pub(super) base: Arc<Filter>,
     pub(super) layers: Vec<Arc<Layer>>,
-    /// The live members, known if there are layers.
+    /// The live members, if the base doesn't tell: always if there are layers.
     pub(super) count: Option<u32>,
     /// What the base says of tags, if the filter has some.
     pub(super) tagging: Option<Tagging>,
@@ -63,12 +63,12 @@ impl<F: Into<Filter>> From<F> for Stack {
 impl Stack {
     /// A filter without layers, which unlike `from` fails without the memory for it.
     pub(crate) fn new(base: impl Into<Filter>) -> Result<Self> {
-        Self::from_parts(base.into(), Vec::new(), 0)
+        Self::from_parts(base.into(), Vec::new(), None)
     }
 
-    /// A stack of stored parts, the oldest layer first. `count` is the number of live members.
-    pub(crate) fn from_parts(base: Filter, layers: Vec<Arc<Layer>>, count: u32) -> Result<Self> {
-        let count = (!layers.is_empty()).then_some(count);
+    /// A stack of stored parts, the oldest layer first. `count` is the number of live members, and there with layers.
+    pub(crate) fn from_parts(base: Filter, layers: Vec<Arc<Layer>>, count: Option<u32>) -> Result<Self> {
+        debug_assert!(layers.is_empty() || count.is_some(), "layers without a number of members");
         Ok(Stack { base: shared(base)?, count, layers, tagging: None })
     }
 
@@ -114,13 +114,13 @@ impl Stack {
     }
 
     /// A stack that shares the base and the layers of this one, and has more layers on top. `count` is the number of
-    /// its live members, if there are layers.
+    /// its live members, if the base doesn't tell.
     ///
     /// # Errors
     /// [`Error::WrongKind`] over a foreign filter; [`Error::InvalidParameter`] with more than 255 layers;
     /// [`Error::TooLarge`] without the memory.
     pub(crate) fn with_layers(&self, more: &[Arc<Layer>], count: Option<u32>) -> Result<Self> {
-        if !more.is_empty() {
+        if count.is_some() {
             self.require_digests()?;
         }
         let mut layers = Vec::new();
@@ -128,7 +128,6 @@ impl Stack {
             push(&mut layers, layer.clone())?;
         }
         Error::unless(layers.len() <= MAX, TOO_MANY)?;
-        let count = count.filter(|_| !layers.is_empty());
         let mut tagging = None;
         if let Some(old) = &self.tagging {
             tagging = Some(Tagging {
@@ -163,18 +162,18 @@ impl Stack {
         &self.base
     }
 
-    /// The base, if there are no layers over it.
+    /// The base, if there are no layers over it, and it has just the members that it was built with.
     ///
     /// # Errors
-    /// [`Error::Layered`] if there are layers.
+    /// [`Error::Layered`] if there are layers, or an update needed none.
     pub fn base_alone(&self) -> Result<&Filter> {
-        if self.layers.is_empty() { Ok(&self.base) } else { Err(Error::Layered) }
+        if self.count.is_none() { Ok(&self.base) } else { Err(Error::Layered) }
     }
 
     /// The base, to change it. If another stack shares it, this one has a copy from now on.
     ///
     /// # Errors
-    /// [`Error::Layered`] if there are layers: they were built for the base as it is. For a base that is shared,
+    /// As [`Stack::base_alone`]: layers were built for the base as it is. For a base that is shared,
     /// [`Error::TooLarge`] without the memory, and [`Error::WrongKind`] if its kind is read-only.
     pub fn base_mut(&mut self) -> Result<&mut Filter> {
         self.base_alone()?;
@@ -189,7 +188,7 @@ impl Stack {
         &self.layers
     }
 
-    /// The number of live members, if there are layers.
+    /// The number of live members, if the base doesn't tell: always if there are layers.
     pub(crate) fn layered_count(&self) -> Option<u32> {
         self.count
     }
@@ -217,8 +216,11 @@ impl Stack {
 
     /// As [`Stack::each_level`], to give them their bytes. Nobody shares them yet.
     pub(crate) fn levels_mut(&mut self) -> impl Iterator<Item = &mut RibbonFilter> {
-        let base = self.tagging.as_mut().and_then(|tagging| tagging.base.as_mut()).and_then(Arc::get_mut);
-        let layers = self.layers.iter_mut().filter_map(Arc::get_mut).flat_map(Layer::levels_mut);
+        fn unshared<T>(part: &mut Arc<T>) -> &mut T {
+            Arc::get_mut(part).expect("not shared yet")
+        }
+        let base = self.tagging.as_mut().and_then(|tagging| tagging.base.as_mut()).map(unshared);
+        let layers = self.layers.iter_mut().map(unshared).flat_map(Layer::levels_mut);
         base.into_iter().flat_map(Tags::levels_mut).chain(layers)
     }
 
@@ -538,7 +540,7 @@ impl Stack {
         first.slots().is_disjoint(base.slots()).then_some(first)
     }
 
-    /// The number of live members, if it is known: always if there are layers, otherwise like [`Filter::count`].
+    /// The number of live members, if it is known: always after an update, otherwise like [`Filter::count`].
     pub fn count(&self) -> Option<u64> {
         self.count.map(u64::from).or_else(|| self.base.count())
     }

@@ -185,12 +185,6 @@ impl Tagged {
     }
 }
 
-/// Fails unless a tag can have this name.
-#[doc(hidden)]
-pub fn require_tag_name(name: &str) -> Result<()> {
-    Error::unless((1..=255).contains(&name.len()), "the name of a tag must have 1 to 255 bytes of UTF-8")
-}
-
 /// Keys with their tags, by the numbers of the filter that they are for.
 pub(super) struct Wanted<'a> {
     keys: &'a Tagged,

@@ -93,8 +93,8 @@ impl Names {
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn push(&mut self, name: &str) -> Result<()> {
         let is_new = (0..self.len()).all(|number| self.get(number) != name);
-        let holds = is_new && (1..=255).contains(&name.len()) && self.len() < MAX_TAGS;
-        Error::unless(holds, NAMES)?;
+        require_tag_name(name)?;
+        Error::unless(is_new && self.len() < MAX_TAGS, NAMES)?;
         let length = self.text.len() + name.len();
         self.text.try_reserve_exact(name.len()).map_err(|_| Error::TooLarge { bytes: length as u64 })?;
         self.text.push_str(name);
@@ -244,7 +244,21 @@ impl Tags {
     }
 }
 
-const NAMES: &str = "a filter has at most 255 tags, with different names of 1 to 255 bytes";
+const NAMES: &str = "a filter has at most 255 tags, with different names";
+
+/// Fails unless a tag can have this name. FORMAT.md section 13: names are printed in one line, with commas between them.
+#[doc(hidden)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+pub fn require_tag_name(name: &str) -> Result<()> {
+    let is_shown = |c: char| {
+        !c.is_control()
+            && !matches!(c, ',' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    Error::unless(
+        (1..=255).contains(&name.len()) && name.chars().all(is_shown),
+        "the name of a tag must have 1 to 255 bytes of UTF-8, without commas, control characters and marks of direction",
+    )
+}
 /// One rule for all, as each takes room in the wasm.
 pub(crate) const RULE: &str = "the tags of a filter must be as FORMAT.md says, in section 13";
 

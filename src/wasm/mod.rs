@@ -38,7 +38,6 @@ mod shards;
 
 use std::arch::wasm32::memory_size;
 use std::cell::Cell;
-use std::io::Write;
 
 use js_sys::{JsString, Uint8Array};
 use wasm_bindgen::prelude::*;
@@ -67,12 +66,8 @@ extern "C" {
 impl From<Error> for JsValue {
     fn from(error: Error) -> Self {
         // Not `to_string`, because the error may be that there is no memory.
-        let mut message = [0; 256];
-        let mut rest = &mut message[..];
-        let _ = write!(rest, "{error}");
-        let length = 256 - rest.len();
-        let message = str::from_utf8(&message[..length]).unwrap_or_default();
-        FilterError::new(error.code(), message).into()
+        let mut room = [0; 512];
+        FilterError::new(error.code(), error.message_in(&mut room)).into()
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail};
 use bloom_wasm::digests::{sort, strangers};
 use bloom_wasm::slots::{LOWEST, LOWEST_URL};
-use bloom_wasm::{Delta, FilterInfo, Update};
+use bloom_wasm::{Blob, BloomFilter, Delta, Filter, FilterInfo, Update};
 
 use crate::args::number::{created_at, parse_fpr};
 use crate::args::omitted::Omitted;
@@ -18,12 +18,13 @@ use crate::lists::digests::{allow, members};
 use crate::publishing::guard::{Change, GuardArgs};
 use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::{counted, grouped};
+use crate::text::{about, counted, grouped};
 
 /// Make a delta, which brings a blob up to date
 ///
-/// The delta adds the keys that are only in the new list, and removes those that are only in the old one, without a
-/// mistake. It takes a few kilobytes where a new blob would take a megabyte, but each makes the filter a little slower
+/// The delta adds the keys that are only in the new list, and removes those that are only in the old one. A key that was
+/// removed is absent, unless the added keys hold it by chance, at --fpr: so it is maybe present no more often than a
+/// stranger. Name it with --allow if it must be absent. The delta takes a few kilobytes where a new blob would take a megabyte, but each makes the filter a little slower
 /// and its false-positive rate a little higher, so build a new blob now and then.
 ///
 /// A base with tags is refused: its deltas are made by `feed publish --tag`.
@@ -125,8 +126,13 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let lost = old.iter().filter(|digest| denied(digest)).count() as u64;
     if lost > 0 {
         let (base, old) = (read::name(&args.base), read::name(&args.old));
-        bail!("{base} denies {} of {old}, so it isn't the blob of that list", counted(lost, "key", "keys"));
+        bail!(
+            "{base} denies {} of {old}, so it isn't the blob of that list; {}",
+            counted(lost, "key", "keys"),
+            args.omitted.advice(profile)
+        );
     }
+    require_all(&parent, &old, &args)?;
     let removed = strangers(&old, &live, &|_| true)?;
     let [before, gone] = [&old, &removed].map(|digests| digests.len() as u64);
     args.guard.check(&Change::new(before, gone, Some([old_counts, counts])))?;
@@ -150,4 +156,42 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let wrote = format!("{}, a delta for {:016x}", args.output.display(), delta.parent());
     let info = args.json.then(|| DeltaInfo::of(&delta)).transpose()?;
     blob::save_bytes(&bytes, &args.output, info.as_ref(), rows, wrote, streams)
+}
+
+/// Fails unless the old list has just the keys of the base, as far as its kind tells: what the list lacks could get lost.
+fn require_all(parent: &Blob, old: &[u64], args: &DiffArgs) -> Result<()> {
+    let found = old.len() as u64;
+    let number = |keys| counted(keys, "key", "keys");
+    let words = match (parent.filter().count(), parent.filter().base()) {
+        // A scalable filter doesn't count a key that it took for one of its own.
+        (Some(count), Filter::Scalable(_)) if parent.filter().base_alone().is_ok() && count < found => {
+            return Ok(());
+        }
+        (Some(count), _) if count == found => return Ok(()),
+        (Some(count), _) if count > found => {
+            format!("lacks {} of the {}", number(count - found), number(count))
+        }
+        (Some(count), _) => format!("has {} more than the {}", number(found - count), number(count)),
+        (None, base) => {
+            let bits = match base {
+                Filter::Bloom(bloom) => bloom.clone(),
+                Filter::Counting(counting) => counting.to_bloom()?,
+                _ => return Ok(()),
+            };
+            let mut known = BloomFilter::new(bits.bits(), bits.hashes(), *bits.hashing())?;
+            for &digest in old {
+                known.add_digest(digest);
+            }
+            if known == bits {
+                return Ok(());
+            }
+            let lacks = (bits.estimated_count() - known.estimated_count()).max(1.0);
+            format!("lacks {} of the keys", about(lacks))
+        }
+    };
+    let (base, old) = (read::name(&args.base), read::name(&args.old));
+    bail!(
+        "{old} {words} in {base}, so it isn't the list of that blob; {}",
+        args.omitted.advice(parent.profile())
+    )
 }
