@@ -24,8 +24,9 @@ use crate::text::{about, counted, grouped};
 ///
 /// The delta adds the keys that are only in the new list, and removes those that are only in the old one. A key that was
 /// removed is absent, unless the added keys hold it by chance, at --fpr: so it is maybe present no more often than a
-/// stranger. Name it with --allow if it must be absent. The delta takes a few kilobytes where a new blob would take a megabyte, but each makes the filter a little slower
-/// and its false-positive rate a little higher, so build a new blob now and then.
+/// stranger. Name it with --allow if it must be absent. The delta takes a few kilobytes where a new blob would take a
+/// megabyte, but each makes the filter a little slower and its false-positive rate a little higher, so build a new blob
+/// now and then.
 ///
 /// A base with tags is refused: its deltas are made by `feed publish --tag`.
 #[derive(clap::Args)]
