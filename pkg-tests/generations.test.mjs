@@ -314,6 +314,130 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.equal(opened.cacheError, undefined);
   });
 
+  test(`a ${noun}: what the cache said of the floor holds, even if it fails after that`, async () => {
+    for (const calls of [2, 3, 4]) {
+      const { cache, open } = await rolledBack();
+      let left = calls;
+      cache.fault = () => left-- > 0 || assert.fail("the cache fails");
+      // A feed needs its files, too. Of a sharded filter, the manifest is all.
+      const opened = await open().catch(({ code }) => assert.equal(code, "rollback"));
+      if (opened) await assert.doesNotReject(answers(opened, 3));
+    }
+  });
+
+  test(`a ${noun}: while the floor is open, a cached feed of another URL takes no other's place`, async () => {
+    const [one, two] = [await published("a"), await published("b")];
+    const { key, signers } = one.publisher;
+    Object.assign(two.publisher, { key, signers, feedId: "b".repeat(32), generation: 8 }).publish();
+    const cache = memoryCache();
+    await two.open({ cache });
+    cache.fault = (method) => method === "get" && assert.fail("the cache fails");
+    let host = one.publisher;
+    // The files of both are there all the time.
+    const fetch = async (url) => {
+      const response = await without(host)(url);
+      return response.ok ? response : without(one.publisher)(url);
+    };
+    const opened = await one.open({ cache, fetch });
+    host = two.publisher;
+    // It answers when the floor of what the host has is looked for.
+    let left = 1;
+    cache.fault = (method) => method === "get" && left-- > 0 && assert.fail("the cache fails");
+    await fails("wrong_feed", opened.update());
+    await answers(opened, 1);
+    await fails("wrong_feed", opened.update());
+    await answers(opened, 1);
+  });
+
+  test(`a ${noun}: one that was swapped while the cache failed is left for the right one, whatever the cache lacks`, async () => {
+    const [right, wrong] = [await published("a"), await published("b")];
+    const { key, signers } = right.publisher;
+    Object.assign(wrong.publisher, { key, signers, feedId: "b".repeat(32) }).publish();
+    const cache = memoryCache();
+    let host = right.publisher;
+    const open = () => right.open({ cache, fetch: (url) => without(host)(url) });
+    await open();
+    host = wrong.publisher;
+    cache.fault = (method) => method === "get" && assert.fail("the cache fails");
+    const opened = await open();
+    await answers(opened, 2, "b");
+    for (const name of cache.entries.keys()) if (/^(file|page|shard)-/.test(name)) cache.entries.delete(name);
+    cache.fault = undefined;
+    host = right.publisher;
+    right.publisher.publish();
+    await opened.update();
+    await answers(opened, 2);
+    await opened.update();
+    assert.equal(opened.cacheError, undefined);
+  });
+
+  test(`a ${noun}: the time that a cache takes isn't the host's`, async (context) => {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    const opened = await open({ cache, timeout: 8000, fetch: without(publisher) });
+    publisher.publish();
+    const { hang, patiently } = hanging(context);
+    cache.fault = (method) => method === "get" && hang();
+    assert.equal(await patiently(opened.update()), true);
+    await answers(opened, 2);
+    assert.equal(opened.cacheError.code, "cache");
+  });
+
+  test(`a ${noun}: forgets although the cache still owes an answer`, async (context) => {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    const opened = await open({ cache, fetch: without(publisher) });
+    await opened.update();
+    const { hang, patiently } = hanging(context);
+    let left = 1;
+    cache.fault = (method) => method === "get" && left-- > 0 && hang();
+    await patiently(opened.update());
+    await patiently(opened.forget());
+    assert.deepEqual([...cache.entries.keys()], []);
+  });
+
+  test(`a ${noun}: closing leaves cacheError as it is`, async () => {
+    const { cache, open } = await rolledBack();
+    cache.fault = () => assert.fail("the cache fails");
+    const opened = await open();
+    const held = [];
+    cache.fault = async (_, name) => {
+      if (name.startsWith("manifest-")) await new Promise((resolve) => held.push(resolve));
+      assert.fail("the cache fails");
+    };
+    opened.update().catch(() => {});
+    await turns();
+    opened.close();
+    for (const goOn of held) goOn();
+    await turns();
+    assert.equal(opened.cacheError.code, "cache");
+  });
+
+  test(`a ${noun}: a cache that reads what it had a while ago keeps its newest manifest`, async () => {
+    for (const stale of [
+      [0, 2],
+      [0, 1, 3],
+    ]) {
+      const { publisher, open } = await published();
+      const [cache, fetch] = [memoryCache(), without(publisher)];
+      const opened = await open({ cache, fetch });
+      await opened.update();
+      const [name, first] = [...cache.entries].find(([name]) => name.startsWith("manifest-"));
+      publisher.publish();
+      publisher.publish();
+      const third = publisher.manifest;
+      publisher.publish();
+      await (await open({ cache, fetch })).update();
+      const fourth = cache.entries.get(name);
+      publisher.manifest = third;
+      let reads = 0;
+      const get = cache.get.bind(cache);
+      cache.get = async (its) => (its === name && stale.includes(reads++) ? first : get(its));
+      await opened.update().catch(({ code }) => assert.equal(code, "rollback"));
+      assert.deepEqual(cache.entries.get(name), fourth);
+    }
+  });
+
   test(`a ${noun}: a cache that can't be read once costs nothing if it has nothing newer`, async () => {
     const { publisher, open } = await published();
     const cache = memoryCache();
@@ -382,9 +506,12 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
 
     const { hang, patiently } = hanging(context);
     opening = hang;
-    const left10 = await patiently(started());
-    await answers(left10, 1);
-    assert.equal(left10.cacheError.code, "cache");
+    const hung = await patiently(started());
+    await answers(hung, 1);
+    assert.equal(hung.cacheError.code, "cache");
+    opening = async () => cache;
+    await patiently(hung.update());
+    assert.equal(hung.cacheError, undefined);
 
     // A page that may have no storage has none.
     mock.timers.reset();

@@ -958,3 +958,26 @@ test("a question whose files are gone asks for a manifest itself, whatever an up
   assert.ok((await asked).every((answer) => answer === 1));
   assert.equal(filter.generation, 2);
 });
+
+test("what can't be read in a cache isn't written over, and a part that can be read again is no error any more", async () => {
+  const { publisher, open } = await published(2);
+  const [cache, fetch] = [memoryCache(), without(publisher)];
+  await (await open({ cache, fetch })).hasMany(members);
+  await turns();
+  const whole = new Map(cache.entries);
+  cache.fault = (method) => method === "get" && assert.fail("the cache fails");
+  const filter = await open({ cache, fetch });
+  assert.ok((await filter.hasMany(members)).every((answer) => answer === 1));
+  await turns();
+  assert.equal(filter.cacheError.code, "cache");
+  assert.deepEqual(cache.entries, whole);
+
+  cache.fault = undefined;
+  const offline = await open({ cache, fetch: noNetwork });
+  cache.fault = (method, name) => method === "get" && name.startsWith("page-") && assert.fail("the cache fails");
+  await fails("network", offline.has(members[0]));
+  assert.equal(offline.cacheError.code, "cache");
+  cache.fault = undefined;
+  assert.equal(await offline.has(members[0]), true);
+  assert.equal(offline.cacheError, undefined);
+});

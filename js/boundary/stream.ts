@@ -5,9 +5,10 @@ import { attempt, invalidParameter, isA, plainBytes } from "./input.js";
 
 /** Throws `invalid_parameter` unless the argument is an AbortSignal, of any realm, or undefined. */
 export function requireSignal(signal: AbortSignal | undefined): void {
-  const methods = ["throwIfAborted", "addEventListener"] as const;
-  if (signal !== undefined && !methods.every((method) => typeof signal?.[method] === "function"))
-    throw invalidParameter("signal must be an AbortSignal");
+  const methods = ["throwIfAborted", "addEventListener", "removeEventListener"] as const;
+  const wanted = "signal must be an AbortSignal";
+  const isSignal = () => methods.every((method) => typeof signal?.[method] === "function");
+  if (signal !== undefined && !attempt(wanted, isSignal)) throw invalidParameter(wanted);
 }
 
 /** Throws `invalid_parameter` unless a limit of time is a number above 0. */
@@ -55,7 +56,7 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal 
  * `AbortSignal.timeout` within an `AbortSignal.any` is collected before its time.
  */
 export async function limited<T, S extends AbortSignal | undefined>(
-  what: string,
+  late: string,
   milliseconds: number,
   signal: S,
   run: (signal: S | AbortSignal) => Promise<T>,
@@ -63,8 +64,7 @@ export async function limited<T, S extends AbortSignal | undefined>(
   if (milliseconds === Infinity) return run(signal);
   const stop = new AbortController();
   const end = () => stop.abort(signal?.reason);
-  const late = () => stop.abort(new FilterError("network", `${what} took longer than ${milliseconds} ms`));
-  const timer = setTimeout(late, Math.min(milliseconds, 2 ** 31 - 1));
+  const timer = setTimeout(() => stop.abort(new FilterError("network", late)), Math.min(milliseconds, 2 ** 31 - 1));
   if (signal?.aborted) end();
   signal?.addEventListener("abort", end);
   try {

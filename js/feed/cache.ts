@@ -1,6 +1,6 @@
 /** What a client of a feed or a sharded filter keeps for its next start. */
 
-import { invalidParameter, isA, isBytes, plainBytes } from "../boundary/input.js";
+import { attempt, invalidParameter, isA, isBytes, plainBytes } from "../boundary/input.js";
 import { failed } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { Checks } from "./engine.js";
@@ -38,17 +38,21 @@ export function cacheStorage(): FeedCache | null {
   }
   if (typeof storage?.open !== "function") return null;
   let opening: Promise<Cache | undefined> | undefined;
-  const open = async () => {
-    try {
-      return await storage.open("bloom-wasm");
-    } catch (error) {
-      // What failed once may work the next time.
-      opening = undefined;
+  const open = () =>
+    storage.open("bloom-wasm").catch((error: unknown) => {
       if (isForbidden(error)) return undefined;
       throw error;
-    }
+    });
+  const opened = () => {
+    if (opening) return opening;
+    const mine = open();
+    opening = mine;
+    // What failed or hung once may work the next time.
+    patiently(mine).catch(() => {
+      if (opening === mine) opening = undefined;
+    });
+    return mine;
   };
-  const opened = () => (opening ??= open());
   const at = (name: string) => `https://bloom-wasm.invalid/${name}`;
   // Cloudflare's keeps nothing without a maximum age.
   const headers = { "cache-control": "max-age=31536000" };
@@ -74,8 +78,9 @@ function isForbidden(error: unknown): boolean {
 /** @internal Throws `invalid_parameter` unless the option is a cache. */
 export function requireCache(cache: FeedCache | null): void {
   const methods = ["get", "put", "delete"] as const;
-  if (cache === null || methods.every((method) => typeof cache?.[method] === "function")) return;
-  throw invalidParameter("cache must have get, put and delete, as fileCache(folder) has; null = none");
+  const wanted = "cache must have get, put and delete, as fileCache(folder) has; null = none";
+  const isCache = () => cache === null || methods.every((method) => typeof cache?.[method] === "function");
+  if (!attempt(wanted, isCache)) throw invalidParameter(wanted);
 }
 
 /** @internal A page or a shard of a sharded filter: its number, and what was signed of it. */
@@ -299,6 +304,8 @@ export class FeedStore<P extends Head> {
         }
         try {
           if (files) throw files.cause;
+          // Then no file was put. A store may read what it had a while ago.
+          if (old && old.generation > generation) throw new FilterError("cache", "the cache had a newer generation");
           if (kept?.generation === generation && kept.signed !== signed) {
             throw new FilterError("rollback", "another tab has another payload of this generation");
           }

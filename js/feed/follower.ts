@@ -219,7 +219,7 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
 
   /** The filter that a fetched file makes. */
   #fetched(file: FeedFile, parent: B | undefined, signal: AbortSignal, onLoaded: (loaded: number) => void): Promise<B> {
-    return this.#source.origin.file(file, signal, (read) => {
+    const make = (read: Read) => {
       let loaded = 0;
       return this.#verified(file, parent, signal, (take) =>
         read((chunk) => {
@@ -228,7 +228,8 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
           onLoaded(loaded);
         }),
       );
-    });
+    };
+    return this.fromHost(signal, (held) => this.#source.origin.file(file, held, make));
   }
 
   /** The filter that a file makes. Nothing is made of other bytes. */

@@ -30,6 +30,10 @@ export abstract class Keeper<P extends Head> {
   #lack: FilterError | undefined;
   /** Why nobody knows which generation the cache has, or why a newer one there isn't in place: the floor is open. */
   #openFloor: FilterError | undefined;
+  /** What the cache had when it could be read last. */
+  #known: Floor<P> | undefined;
+  /** How long the host may still take for the update under way, in milliseconds. */
+  #patience = Infinity;
   /** What others may join. */
   #job: SharedTask<boolean> | undefined;
   /** The signal of the job that may change anything. */
@@ -72,6 +76,11 @@ export abstract class Keeper<P extends Head> {
 
   get cacheError(): FilterError | undefined {
     return this.#openFloor ?? this.#lack;
+  }
+
+  /** Whether nobody knows if the cache has something newer. */
+  protected get isFloorOpen(): boolean {
+    return this.#openFloor !== undefined;
   }
 
   /** Whether the generation in place has expired. */
@@ -156,8 +165,14 @@ export abstract class Keeper<P extends Head> {
     if (other) return other.forget(manifest.feedId);
     this.close();
     await this.#job?.ended;
-    await patiently(this.settled());
+    const late = await patiently(this.settled()).then(
+      () => undefined,
+      (error: FilterError) => error,
+    );
+    origin.store.askAgain();
     await patiently(origin.store.forget(manifest.feedId, manifest));
+    // What is being written may still come.
+    if (late) throw late;
   }
 
   close(): void {
@@ -190,31 +205,43 @@ export abstract class Keeper<P extends Head> {
   }
 
   /** Puts the newest generation in place. */
-  protected renew(signal: AbortSignal): Promise<boolean> {
-    return limited("the update", this.origin.timeout, signal, (held) => {
-      this.#signal = held;
-      return this.#renew(held);
-    });
-  }
-
-  async #renew(signal: AbortSignal): Promise<boolean> {
+  protected async renew(signal: AbortSignal): Promise<boolean> {
+    this.#patience = this.origin.timeout;
     const before = this.manifest as Manifest<P> | undefined;
     try {
       // Whoever opens a feed has waited for the cache already.
       if (before) this.origin.store.askAgain();
       // At once, since the host may not answer.
       if (this.#openFloor) await this.#restore(signal);
-      const found = await this.origin.found(signal);
+      const found = await this.fromHost(signal, (held) => this.origin.found(held));
       this.requireJob(signal);
       const floor = await this.#floor(found.feedId, signal);
       if (this.#openFloor && (!this.manifest || this.manifest.feedId === found.feedId))
         await this.#takeBack(floor, signal);
-      const present = this.manifest as Manifest<P> | undefined;
-      const manifest = this.origin.trusted(found, { present, first: floor?.first, kept: floor?.kept });
-      if (manifest.generation !== present?.generation) await this.#place(manifest, signal, false);
+      const { first, kept } = floor ?? this.#known ?? {};
+      const place = this.manifest as Manifest<P> | undefined;
+      // One that came into place while nobody knew what the URL is bound to binds nobody.
+      const isBound = !(this.#openFloor && first && first.feedId !== place?.feedId);
+      const manifest = this.origin.trusted(found, {
+        present: isBound ? place : undefined,
+        first,
+        kept: kept?.feedId === found.feedId ? kept : undefined,
+      });
+      if (manifest.generation !== place?.generation || manifest.feedId !== place.feedId)
+        await this.#place(manifest, signal, false);
       return this.manifest !== before;
     } finally {
       if (this.manifest !== before || this.cacheError) this.write(() => this.#keep());
+    }
+  }
+
+  /** What the host gives, unless it takes too long: then throws `network`. The time that a cache takes doesn't count. */
+  protected async fromHost<T>(signal: AbortSignal, run: (held: AbortSignal) => Promise<T>): Promise<T> {
+    const begun = performance.now();
+    try {
+      return await limited(this.origin.late, this.#patience, signal, run);
+    } finally {
+      this.#patience = Math.max(1, this.#patience - (performance.now() - begun));
     }
   }
 
@@ -223,8 +250,9 @@ export abstract class Keeper<P extends Head> {
     const { store } = this.origin;
     try {
       const first = await unlessAborted(store.first(), signal);
-      if (feedId === undefined || feedId === first?.feedId) return { first, kept: first };
-      return { first, kept: await unlessAborted(store.manifest(feedId), signal) };
+      const isSame = feedId === undefined || feedId === first?.feedId;
+      const kept = isSame ? first : await unlessAborted(store.manifest(feedId), signal);
+      return (this.#known = { first, kept });
     } catch (error) {
       this.#open(error, signal);
       return undefined;
@@ -280,8 +308,8 @@ export abstract class Keeper<P extends Head> {
     const { manifest } = this;
     try {
       const newer = await this.keep();
-      // One that took its time may be an old one by now.
-      if (manifest !== this.manifest) return;
+      // One that took its time may be an old one by now, and one that was closed writes nothing.
+      if (manifest !== this.manifest || this.#isClosed) return;
       this.#lack = undefined;
       // Else the next update takes that back.
       if (newer === undefined) this.#openFloor = undefined;

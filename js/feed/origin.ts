@@ -107,6 +107,11 @@ export class Origin<P extends Head> {
     this.#maxAge = maxAge;
   }
 
+  /** What is said of a host that takes longer than that. */
+  get late(): string {
+    return `${this.#url}: the host took longer than ${this.timeout} ms`;
+  }
+
   /** Whether a generation has expired. */
   isOver(head: Head): boolean {
     return isOver(head, { now: Date.now(), maxAge: this.#maxAge });

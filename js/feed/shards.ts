@@ -48,6 +48,8 @@ export class Shards extends Keeper<ShardsPayload> {
   #partsWritten: Promise<unknown> = Promise.resolve();
   /** Why the cache lacks the last part. */
   #lack: FilterError | undefined;
+  /** Why the last part couldn't be read there. */
+  #unread: FilterError | undefined;
 
   constructor(origin: Origin<ShardsPayload>, maxMemory: number) {
     super(origin);
@@ -55,7 +57,7 @@ export class Shards extends Keeper<ShardsPayload> {
   }
 
   override get cacheError(): FilterError | undefined {
-    return super.cacheError ?? this.#lack;
+    return super.cacheError ?? this.#unread ?? this.#lack;
   }
 
   /** A generation needs nothing but its manifest. */
@@ -63,8 +65,11 @@ export class Shards extends Keeper<ShardsPayload> {
     this.requireJob(signal);
   }
 
-  protected keep(): Promise<Manifest<ShardsPayload> | undefined> {
-    return this.origin.store.keep(this.manifest, () => new Uint8Array(0));
+  protected async keep(): Promise<Manifest<ShardsPayload> | undefined> {
+    const newer = await this.origin.store.keep(this.manifest, () => new Uint8Array(0));
+    // It can be read again.
+    this.#unread = undefined;
+    return newer;
   }
 
   /** Remembers whether the cache could keep a part. */
@@ -154,12 +159,12 @@ export class Shards extends Keeper<ShardsPayload> {
     const { store } = this.origin;
     const found = await unlessAborted(this.#found(manifest, part), signal);
     const kept = found && (await checked(this.origin.checks, found, part));
-    const url = this.origin.at(part);
-    const bytes = kept ?? (await limited(url, this.origin.timeout, signal, (held) => this.#fetched(part, held)));
+    const { late, timeout } = this.origin;
+    const bytes = kept ?? (await limited(late, timeout, signal, (held) => this.#fetched(part, held)));
     signal.throwIfAborted();
     const held = part.kind === "page" ? { page: bytes } : this.#decoded(bytes, manifest, part);
     // Nobody waits for it: a cache may be slow, or hang.
-    if (!kept && !this.isSilent) {
+    if (!kept && !this.isSilent && !this.isFloorOpen && !this.#unread) {
       const keeping = this.#told(store.keepPart(manifest, part, bytes.slice()));
       this.#partsWritten = Promise.all([this.#partsWritten, keeping]);
       this.wait(keeping);
@@ -168,11 +173,15 @@ export class Shards extends Keeper<ShardsPayload> {
   }
 
   /** What the cache may have. If that can't be read, the host is asked. */
-  #found(manifest: Manifest<ShardsPayload>, part: PageOrShard): Promise<Uint8Array | undefined> {
-    return this.origin.store.part(manifest, part).catch((error: FilterError) => {
-      this.#lack = error;
+  async #found(manifest: Manifest<ShardsPayload>, part: PageOrShard): Promise<Uint8Array | undefined> {
+    try {
+      const found = await this.origin.store.part(manifest, part);
+      this.#unread = undefined;
+      return found;
+    } catch (error) {
+      this.#unread = error as FilterError;
       return undefined;
-    });
+    }
   }
 
   #decoded(bytes: Uint8Array, manifest: Manifest<ShardsPayload>, part: PageOrShard): LoadedPart {

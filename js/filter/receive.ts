@@ -39,7 +39,7 @@ export async function receive<F>(source: Source, options: LoadOptions, incoming:
   requireLimit({ maxBytes });
   requireTimeout(timeout);
   requireSignal(signal);
-  return limited("loading", timeout, signal, (held) =>
+  return limited(`loading took longer than ${timeout} ms`, timeout, signal, (held) =>
     received(source, { ...options, maxBytes, signal: held }, incoming),
   );
 }
