@@ -272,6 +272,31 @@ fn an_old_list_that_is_not_the_base_s_is_refused() {
     assert!(!folder.path().join("x").exists());
 }
 
+/// A scalable filter counts no key that it took for one of its own, so only its bits tell what the list lacks.
+#[test]
+fn an_old_list_that_a_scalable_base_seems_to_cover_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let numbers = |range: std::ops::Range<u32>| range.map(|i| format!("{i}\n")).collect::<String>();
+    fs::write(folder.path().join("all"), numbers(1..1001)).unwrap();
+    fs::write(folder.path().join("less"), numbers(1..601)).unwrap();
+    for (rate, seed) in [("0.1", 1), ("0.5", 2), ("0.5", 3)] {
+        done(&folder, &format!("build @all --kind scalable --fpr {rate} --seed {seed} -o @base"));
+        let info = done(&folder, "info @base --json");
+        let count = serde_json::from_str::<serde_json::Value>(&info).unwrap()["count"].as_u64().unwrap();
+        assert!(count < 990, "{count} of 1000 counted at {rate}");
+        // More keys than it counts.
+        fs::write(folder.path().join("part"), numbers(11..1001)).unwrap();
+        refused(&folder, "diff @part @less --base @base --max-removed 100% -o @x", "part lacks about ");
+        done(&folder, "diff @all @less --base @base --max-removed 100% -o @delta");
+    }
+    // Every bit is set, which tells no number.
+    fs::write(folder.path().join("all"), "a\nb\nc\n").unwrap();
+    fs::write(folder.path().join("part"), "a\n").unwrap();
+    done(&folder, "build @all --kind bloom --fpr 0.9 -o @base");
+    refused(&folder, "diff @part @part --base @base -o @x", "part lacks some of the keys in ");
+    assert!(!folder.path().join("x").exists());
+}
+
 /// A list is read by the same rules as that of the base, or the option that differs is named.
 #[test]
 fn other_rules_than_those_of_the_base_are_refused() {
@@ -304,4 +329,11 @@ fn other_rules_than_those_of_the_base_are_refused() {
     let diff = "diff @words.txt @words.txt --base @words.bloom -o @y";
     refused(&folder, diff, "and the --min-length with which it was built");
     done(&folder, &format!("{diff} --min-length 8"));
+
+    write("all.txt", "one\ntwo\n");
+    write("allow.txt", "two\n");
+    done(&folder, "build @all.txt --allow @allow.txt --allow-wins -o @left.bloom");
+    let diff = "diff @all.txt @all.txt --base @left.bloom -o @z";
+    refused(&folder, diff, "with --allow and --allow-wins if it was built with them");
+    done(&folder, &format!("{diff} --allow @allow.txt --allow-wins"));
 }

@@ -1,5 +1,6 @@
 //! `diff`: two lists to a delta.
 
+use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::slice::from_ref;
 use std::time::SystemTime;
@@ -127,8 +128,10 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let lost = old.iter().filter(|digest| denied(digest)).count() as u64;
     if lost > 0 {
         let (base, old) = (read::name(&args.base), read::name(&args.old));
+        let allowing =
+            if args.allow_wins { "" } else { "; with --allow and --allow-wins if it was built with them" };
         bail!(
-            "{base} denies {} of {old}, so it isn't the blob of that list; {}",
+            "{base} denies {} of {old}, so it isn't the blob of that list; {}{allowing}",
             counted(lost, "key", "keys"),
             args.omitted.advice(profile)
         );
@@ -161,38 +164,49 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
 
 /// Fails unless the old list has just the keys of the base, as far as its kind tells: what the list lacks could get lost.
 fn require_all(parent: &Blob, old: &[u64], args: &DiffArgs) -> Result<()> {
-    let found = old.len() as u64;
-    let number = |keys| counted(keys, "key", "keys");
-    let words = match (parent.filter().count(), parent.filter().base()) {
-        // A scalable filter doesn't count a key that it took for one of its own.
-        (Some(count), Filter::Scalable(_)) if parent.filter().base_alone().is_ok() && count < found => {
-            return Ok(());
-        }
-        (Some(count), _) if count == found => return Ok(()),
-        (Some(count), _) if count > found => {
-            format!("lacks {} of the {}", number(count - found), number(count))
-        }
-        (Some(count), _) => format!("has {} more than the {}", number(found - count), number(count)),
-        (None, base) => {
-            let bits = match base {
-                Filter::Bloom(bloom) => bloom.clone(),
-                Filter::Counting(counting) => counting.to_bloom()?,
-                _ => return Ok(()),
-            };
-            let mut known = BloomFilter::new(bits.bits(), bits.hashes(), *bits.hashing())?;
-            for &digest in old {
-                known.add_digest(digest);
-            }
-            if known == bits {
-                return Ok(());
-            }
-            let lacks = (bits.estimated_count() - known.estimated_count()).max(1.0);
-            format!("lacks {} of the keys", about(lacks))
-        }
+    let blooms = match parent.filter().base_alone() {
+        Ok(Filter::Bloom(bloom)) => vec![bloom.clone()],
+        Ok(Filter::Counting(counting)) => vec![counting.to_bloom()?],
+        // It counts no key that it took for one of its own.
+        Ok(Filter::Scalable(scalable)) => scalable.to_blooms()?,
+        _ => Vec::new(),
     };
+    let words = match parent.filter().count() {
+        Some(count) if blooms.is_empty() => other_count(count, old.len() as u64),
+        _ => unknown_bits(&blooms, old)?,
+    };
+    let Some(words) = words else { return Ok(()) };
     let (base, old) = (read::name(&args.base), read::name(&args.old));
     bail!(
         "{old} {words} in {base}, so it isn't the list of that blob; {}",
         args.omitted.advice(parent.profile())
     )
+}
+
+/// What a list that has `found` keys lacks or has too many of the base's keys, if so.
+fn other_count(count: u64, found: u64) -> Option<String> {
+    let number = |keys| counted(keys, "key", "keys");
+    match count.cmp(&found) {
+        Ordering::Equal => None,
+        Ordering::Greater => Some(format!("lacks {} of the {}", number(count - found), number(count))),
+        Ordering::Less => Some(format!("has {} more than the {}", number(found - count), number(count))),
+    }
+}
+
+/// What a list of these keys lacks of the keys of the base, if it has bits that none of them sets.
+fn unknown_bits(blooms: &[BloomFilter], old: &[u64]) -> Result<Option<String>> {
+    let (mut is_known, mut lacks) = (true, 0.0);
+    for bloom in blooms {
+        let mut known = BloomFilter::new(bloom.bits(), bloom.hashes(), *bloom.hashing())?;
+        old.iter().filter(|&&digest| bloom.has_digest(digest)).for_each(|&digest| {
+            known.add_digest(digest);
+        });
+        if known != *bloom {
+            is_known = false;
+            lacks += (bloom.estimated_count() - known.estimated_count()).max(1.0);
+        }
+    }
+    // With every bit set, nothing tells how many there are.
+    let number = if lacks.is_finite() { &about(lacks) } else { "some" };
+    Ok((!is_known).then(|| format!("lacks {number} of the keys")))
 }
