@@ -104,8 +104,8 @@ pub enum Error {
     /// The secret isn't that of the filter, or the filter has none.
     #[error("this is not the secret of the filter, or the filter has none")]
     WrongSecret,
-    /// The filter has layers over it, and can't be changed in place.
-    #[error("a filter with layers is read-only; build a new one or add a layer")]
+    /// The filter has layers over it, or an update that needed none, and can't be changed in place.
+    #[error("a filter that has layers or was updated is read-only; build a new one, or apply a delta")]
     Layered,
     /// Filters of this kind can't do that, or the blob is of another kind than asked for.
     #[error("a blob of kind {kind} can't do this")]

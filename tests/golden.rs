@@ -189,6 +189,21 @@ fn deltas() {
     check_delta("ribbon.delta", &parent, &child);
 }
 
+/// A delta of keys that the parent holds by chance: no layer, but another number of keys.
+#[test]
+fn delta_without_layers() {
+    let parent = Blob::decode(fs::read(path("bloom.bloom")).unwrap()).unwrap();
+    let by_chance = fs::read_to_string(path("bloom.txt")).unwrap();
+    let members: Vec<u64> = (0..1000).chain(by_chance.lines().map(|line| line.parse().unwrap())).collect();
+    let live: Vec<u64> = members.iter().map(|&i| hash::digest(42, key(i).as_bytes())).collect();
+    let mut child = parent.clone();
+    child.filter_mut().update(Update { live: &live, removed: &[], allowed: &[], fpr: 0.01 }).unwrap();
+    child.describe(Some("by chance".to_owned()), None).unwrap();
+    assert_eq!((child.filter().layers().len(), child.filter().count()), (0, Some(live.len() as u64)));
+    check("bloom-child", child.clone(), members, 1000..3000);
+    check_delta("bloom.delta", &parent, &child);
+}
+
 /// The delta made anew is the file, and makes the child of the parent.
 fn check_delta(name: &str, parent: &Blob, child: &Blob) {
     let delta = Delta::between(parent, child).unwrap();
