@@ -164,7 +164,11 @@ impl<'a> Commands<'a> {
         let rows = how(&[&self.info, secret].concat(), blob);
         if rows.code == 0 {
             let rows = String::from_utf8(rows.out).unwrap();
-            let decoded = decode(blob.to_vec()).unwrap();
+            let decoded = match decode(blob.to_vec()) {
+                // A delta has rows of its own. A blob without a payload is one if its kind says so.
+                Err(bloom_wasm::Error::WrongKind { kind: "delta" }) => return,
+                decoded => decoded.unwrap(),
+            };
             let foreign: &[_] =
                 if matches!(decoded.filter().base(), Filter::Foreign(_)) { &["foreign"] } else { &[] };
             let tags: &[_] = if decoded.filter().is_tagged() { &["tags"] } else { &[] };
