@@ -189,6 +189,33 @@ test("what is added later, and removed, is read as the list was", () => {
   assert.equal(filter.hasUrl("d.example"), false);
   for (const options of [{ profile: "url" }, { allow: [] }, { name: "n" }]) {
     fails("invalid_parameter", () => BloomFilter.withCapacity(10, 0.1, options));
+test("an allowlist of which no line gives a key is refused, unless onSkip tells", async () => {
+  const url = { profile: "url", allow: ["@@||good1.example^", "http://good[.]example/"] };
+  const hashes = { profile: "password", sha1Hex: true, allow: ["hunter2"] };
+  const hash = "A".repeat(40);
+  const stream = (line) => new Response(line).body;
+  for (const [options, line, lines] of [
+    [url, "evil.example", 2],
+    [hashes, hash, 1],
+  ]) {
+    const none = { code: "invalid_key", message: new RegExp(`none of ${lines} lines`) };
+    for (const Kind of [BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter]) {
+      assert.throws(() => Kind.from([line], options), none);
+      await assert.rejects(Kind.fromStream(stream(line), options), none);
+    }
+    assert.throws(() => RibbonFilter.fromTagged({ bad: [line] }, options), none);
+    assert.throws(() => RibbonFilter.fromTagged({ bad: [] }, { ...options, untagged: [line] }), none);
+    const skipped = [];
+    RibbonFilter.from([line], { ...options, onSkip: ({ key }) => skipped.push(key) });
+    assert.deepEqual(skipped, options.allow);
+    // A list without lines is one, as is a list with a key.
+    for (const allow of [[], [...options.allow, line]]) {
+      assert.equal(RibbonFilter.from([line], { ...options, allow }).info().count, 1);
+      assert.equal((await RibbonFilter.fromStream(stream(line), { ...options, allow })).info().count, 1);
+    }
+  }
+});
+
     fails("invalid_parameter", () => new BloomFilter(10, 1, options));
   }
 });

@@ -132,6 +132,11 @@ impl<P> Allowlist<P> {
     /// # Errors
     /// [`Error::TooLarge`] without the memory.
     pub fn push(&mut self, members: &[u64], input: &Input, place: impl Fn() -> P) -> Result<()> {
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.digests.is_empty()
+    }
+
         for (i, key) in input.keys().enumerate() {
             let digest = self.hashing.digest(key);
             push(&mut self.digests, digest)?;
