@@ -187,7 +187,9 @@ function asDate(createdAt: unknown): Date | undefined {
   try {
     // Throws for an object that only looks like a Date.
     const time = typeof createdAt === "number" ? createdAt : Date.prototype.getTime.call(createdAt);
-    if (Number.isInteger(time)) return new Date(time);
+    const date = new Date(time);
+    // A Date has whole milliseconds, and ends at 8.64e15.
+    if (date.getTime() === time) return date;
   } catch {}
-  throw invalidParameter("createdAt must be a Date, or a number of whole milliseconds since 1970");
+  throw invalidParameter("createdAt must be a Date, or whole milliseconds since 1970, at most 8.64e15 (year 275760)");
 }
