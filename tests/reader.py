@@ -192,7 +192,6 @@ class Filter:
         need(not self.options or self.profile == PASSWORD, "options of passwords")
         need(not self.flags & SLOTS or self.profile == URL and self.kind in (5, 7), "slots")
         need(not self.flags & TAGS or self.kind in (5, 7), "tags")
-        need(self.kind != 7 or self.flags & LAYERS, "a delta has a table of layers")
         self.seed = at.get("Q")
         if self.flags & KEYED:
             check = at.get("Q")
@@ -200,6 +199,7 @@ class Filter:
             need(check == derived(self.secret, self.seed)[0], "check value", "wrong_secret")
         else:
             need(self.secret is None, "not keyed", "wrong_secret")
+        need(self.kind != 7 or self.flags & LAYERS, "a delta has a table of layers")
 
     def read_layers(self, at):
         """Section 7"""
@@ -1385,7 +1385,11 @@ def check_rules():
     delta = load("ribbon.delta")
     made = decode(delta)
     equal(code(apply, parent, seal(head + delta[made.table:-8])), "wrong_kind", "layers over kind 6")
-    equal(code(decode, seal(delta[:7] + u16(made.flags & ~16) + delta[9:-8])), bad, "a delta without flag 16")
+    keyed = load("keyed.delta")
+    for blob, secret, wanted in [(delta, None, bad), (delta, SECRET, "wrong_secret"), (keyed, SECRET, bad),
+                                 (keyed, None, "secret_required"), (keyed, SECRET[::-1], "wrong_secret")]:
+        flags = u16(int.from_bytes(blob[7:9], "little") & ~16)
+        equal(code(decode, seal(blob[:7] + flags + blob[9:-8]), secret), wanted, "a delta without flag 16")
     tags, old = load("tags.delta"), load("tags.bloom")
     its = decode(tags)
     equal(its.layers[-1].tags.names, ["spam"], "the name that is new")
