@@ -154,6 +154,21 @@ test("hosts, adblock rules and hosts files; what is no key comes back", () => {
 
 test("a list of which no line gives a key is refused, unless onSkip tells", async () => {
   const lines = ["http://evil[.]example/", "10.0.0.0/8"];
+test("a rule for all hosts of a single label gives no key, since nothing is looked up by it", () => {
+  const lines = ["*.zip", "||mov^", "0.0.0.0 tk", "*.co.uk", "http://intranet/", "files", "zip/a"];
+  const skipped = [];
+  const filter = RibbonFilter.from(lines, { profile: "url", fpr: 1e-6, onSkip: (line) => skipped.push(line) });
+  assert.deepEqual(
+    skipped,
+    lines.slice(0, 3).map((key) => ({ key, reason: "single_label" })),
+  );
+  const urls = ["a.zip", "b.mov", "c.tk", "d.files", "e.co.uk", "http://intranet/x", "http://files:8080/", "zip/a"];
+  const found = urls.map((url) => filter.matchUrl(url));
+  assert.deepEqual(found, [null, null, null, null, "co.uk/", "intranet/", "files/", "zip/a"]);
+  const none = { code: "invalid_key", message: /without a dot/ };
+  assert.throws(() => CountingBloomFilter.from(["evil.example"], { profile: "url" }).add("*.zip"), none);
+});
+
   const none = { code: "invalid_key", message: /none of 2 lines/ };
   assert.throws(() => RibbonFilter.from(lines, { profile: "url" }), none);
   await assert.rejects(RibbonFilter.fromStream(new Response(lines.join("\n")).body, { profile: "url" }), none);
