@@ -102,11 +102,13 @@ test("what one browser opens and another parser refuses is caught, and allowed w
   // A list has the canonical form alone, and what is allowed both.
   assert.equal(node.canonicalizeUrl("/\\evil.example/"), null);
   assert.equal(
-    RibbonFilter.from([spelled[0]], { profile: "url", fpr: 1e-6 }).hasUrl("http://xn--.evil.example/@good.com/"),
+    RibbonFilter.from(["http://x^.evil.example\\@good.com/"], { profile: "url", fpr: 1e-6 }).hasUrl(
+      "http://x^.evil.example/@good.com/",
+    ),
     false,
   );
   const many = Array.from({ length: 20_000 }, (_, i) => `site${i}.example`);
-  const allow = Array.from({ length: 2000 }, (_, i) => `http://xn--.a${i}.b${i}.test\\@good${i}.test/`);
+  const allow = Array.from({ length: 2000 }, (_, i) => `http://x^.a${i}.b${i}.test\\@good${i}.test/`);
   const loose = { profile: "url", fpr: 0.5 };
   const hits = (filter) => allow.filter((url) => filter.hasUrl(url)).length;
   assert.ok(hits(RibbonFilter.from(many, loose)) > 100);
@@ -152,8 +154,6 @@ test("hosts, adblock rules and hosts files; what is no key comes back", () => {
   ]);
 });
 
-test("a list of which no line gives a key is refused, unless onSkip tells", async () => {
-  const lines = ["http://evil[.]example/", "10.0.0.0/8"];
 test("a rule for all hosts of a single label gives no key, since nothing is looked up by it", () => {
   const lines = ["*.zip", "||mov^", "0.0.0.0 tk", "*.co.uk", "http://intranet/", "files", "zip/a"];
   const skipped = [];
@@ -169,6 +169,8 @@ test("a rule for all hosts of a single label gives no key, since nothing is look
   assert.throws(() => CountingBloomFilter.from(["evil.example"], { profile: "url" }).add("*.zip"), none);
 });
 
+test("a list of which no line gives a key is refused, unless onSkip tells", async () => {
+  const lines = ["http://evil[.]example/", "10.0.0.0/8"];
   const none = { code: "invalid_key", message: /none of 2 lines/ };
   assert.throws(() => RibbonFilter.from(lines, { profile: "url" }), none);
   await assert.rejects(RibbonFilter.fromStream(new Response(lines.join("\n")).body, { profile: "url" }), none);
@@ -187,23 +189,6 @@ test("a rule for all hosts of a single label gives no key, since nothing is look
   assert.equal(RibbonFilter.from([...lines, "evil.example"], { profile: "url" }).info().count, 1);
 });
 
-test("what is added later, and removed, is read as the list was", () => {
-  // Made for more keys than it gets, to stay below its rate.
-  const filter = CountingBloomFilter.from(["evil.example", ...blacklist.slice(0, 100)], { profile: "url", fpr: 1e-8 });
-  assert.equal(filter.add("http://BAD.example:80/"), true);
-  assert.equal(filter.addMany(["||worse.example^", "0.0.0.0 a.example b.example", "bad.example"]), 3);
-  assert.equal(filter.addLines(new TextEncoder().encode("c.example\n# a comment\n")), 1);
-  for (const host of ["evil", "bad", "worse", "a", "b", "c"])
-    assert.ok(filter.hasUrl(`https://${host}.example/x`), host);
-  assert.equal(filter.remove("https://evil.example"), true);
-  assert.equal(filter.hasUrl("evil.example"), false);
-  for (const line of ["mailto:a@b.c", "a.*.example", "0.0.0.0 d.example e.example", "# a comment"])
-    fails("invalid_key", () => filter.add(line));
-  fails("invalid_key", () => filter.addMany(["d.example", "a.*.example"]));
-  fails("invalid_key", () => filter.addLines("d.example"));
-  assert.equal(filter.hasUrl("d.example"), false);
-  for (const options of [{ profile: "url" }, { allow: [] }, { name: "n" }]) {
-    fails("invalid_parameter", () => BloomFilter.withCapacity(10, 0.1, options));
 test("an allowlist of which no line gives a key is refused, unless onSkip tells", async () => {
   const url = { profile: "url", allow: ["@@||good1.example^", "http://good[.]example/"] };
   const hashes = { profile: "password", sha1Hex: true, allow: ["hunter2"] };
@@ -231,6 +216,23 @@ test("an allowlist of which no line gives a key is refused, unless onSkip tells"
   }
 });
 
+test("what is added later, and removed, is read as the list was", () => {
+  // Made for more keys than it gets, to stay below its rate.
+  const filter = CountingBloomFilter.from(["evil.example", ...blacklist.slice(0, 100)], { profile: "url", fpr: 1e-8 });
+  assert.equal(filter.add("http://BAD.example:80/"), true);
+  assert.equal(filter.addMany(["||worse.example^", "0.0.0.0 a.example b.example", "bad.example"]), 3);
+  assert.equal(filter.addLines(new TextEncoder().encode("c.example\n# a comment\n")), 1);
+  for (const host of ["evil", "bad", "worse", "a", "b", "c"])
+    assert.ok(filter.hasUrl(`https://${host}.example/x`), host);
+  assert.equal(filter.remove("https://evil.example"), true);
+  assert.equal(filter.hasUrl("evil.example"), false);
+  for (const line of ["mailto:a@b.c", "a.*.example", "0.0.0.0 d.example e.example", "# a comment"])
+    fails("invalid_key", () => filter.add(line));
+  fails("invalid_key", () => filter.addMany(["d.example", "a.*.example"]));
+  fails("invalid_key", () => filter.addLines("d.example"));
+  assert.equal(filter.hasUrl("d.example"), false);
+  for (const options of [{ profile: "url" }, { allow: [] }, { name: "n" }]) {
+    fails("invalid_parameter", () => BloomFilter.withCapacity(10, 0.1, options));
     fails("invalid_parameter", () => new BloomFilter(10, 1, options));
   }
 });

@@ -4,14 +4,14 @@
  * rises by a line in CHANGELOG.md that says what it bought.
  */
 export const LIMITS = {
-  bloom: { wasm: 138_700, javascript: 26_050 },
-  reader: { wasm: 76_450, javascript: 21_900 },
+  bloom: { wasm: 138_900, javascript: 26_050 },
+  reader: { wasm: 76_500, javascript: 21_900 },
   nano: { "raw keys alone": 6_350, "everything but feeds": 16_720, openFeed: 24_720 },
   vite: {
-    "bloom-wasm": 195_500,
+    "bloom-wasm": 195_700,
     "bloom-wasm/reader": 110_100,
-    "bloom-wasm/slim": 152_000,
-    "bloom-wasm/reader/slim": 85_900,
+    "bloom-wasm/slim": 152_150,
+    "bloom-wasm/reader/slim": 85_950,
     "bloom-wasm/nano": 16_500,
   },
   tarball: 2_000_000,
