@@ -5,8 +5,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { CATCH_MEMORY, folder, forPages, installed } from "./installed.mjs";
 
-const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter, decode } =
-  await installed();
+const {
+  BloomFilter,
+  CountingBloomFilter,
+  CuckooFilter,
+  FilterError,
+  ForeignFilter,
+  RibbonFilter,
+  ScalableBloomFilter,
+  decode,
+} = await installed();
 const classes = {
   bloom: BloomFilter,
   counting: CountingBloomFilter,
@@ -100,7 +108,17 @@ test("a counting filter forgets, counts, and becomes the Bloom filter of what is
     filter.intersect(other);
     assert.ok(filter.equals(other) && !filter.has("often"));
     fails("incompatible", () => filter.union(new CountingBloomFilter(bits, hashes, { seed: 8n, counterBits })));
-    fails("invalid_parameter", () => filter.union(left));
+    for (const method of ["union", "intersect"]) {
+      for (const [one, other] of [
+        [filter, left],
+        [left, filter],
+        [filter, RibbonFilter.from(["a"])],
+        [left, ForeignFilter.from(["a"], { format: "guava" })],
+      ])
+        fails("not_mergeable", () => one[method](other));
+      for (const other of [{}, null, undefined, "filter", [filter], filter.toBytes(), Promise.resolve(filter)])
+        fails("invalid_parameter", () => filter[method](other));
+    }
     filter.clear();
     assert.equal(filter.estimatedCount, 0);
   }

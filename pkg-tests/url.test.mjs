@@ -102,11 +102,13 @@ test("what one browser opens and another parser refuses is caught, and allowed w
   // A list has the canonical form alone, and what is allowed both.
   assert.equal(node.canonicalizeUrl("/\\evil.example/"), null);
   assert.equal(
-    RibbonFilter.from([spelled[0]], { profile: "url", fpr: 1e-6 }).hasUrl("http://xn--.evil.example/@good.com/"),
+    RibbonFilter.from(["http://x^.evil.example\\@good.com/"], { profile: "url", fpr: 1e-6 }).hasUrl(
+      "http://x^.evil.example/@good.com/",
+    ),
     false,
   );
   const many = Array.from({ length: 20_000 }, (_, i) => `site${i}.example`);
-  const allow = Array.from({ length: 2000 }, (_, i) => `http://xn--.a${i}.b${i}.test\\@good${i}.test/`);
+  const allow = Array.from({ length: 2000 }, (_, i) => `http://x^.a${i}.b${i}.test\\@good${i}.test/`);
   const loose = { profile: "url", fpr: 0.5 };
   const hits = (filter) => allow.filter((url) => filter.hasUrl(url)).length;
   assert.ok(hits(RibbonFilter.from(many, loose)) > 100);
@@ -152,6 +154,21 @@ test("hosts, adblock rules and hosts files; what is no key comes back", () => {
   ]);
 });
 
+test("a rule for all hosts of a single label gives no key, since nothing is looked up by it", () => {
+  const lines = ["*.zip", "||mov^", "0.0.0.0 tk", "*.co.uk", "http://intranet/", "files", "zip/a"];
+  const skipped = [];
+  const filter = RibbonFilter.from(lines, { profile: "url", fpr: 1e-6, onSkip: (line) => skipped.push(line) });
+  assert.deepEqual(
+    skipped,
+    lines.slice(0, 3).map((key) => ({ key, reason: "single_label" })),
+  );
+  const urls = ["a.zip", "b.mov", "c.tk", "d.files", "e.co.uk", "http://intranet/x", "http://files:8080/", "zip/a"];
+  const found = urls.map((url) => filter.matchUrl(url));
+  assert.deepEqual(found, [null, null, null, null, "co.uk/", "intranet/", "files/", "zip/a"]);
+  const none = { code: "invalid_key", message: /without a dot/ };
+  assert.throws(() => CountingBloomFilter.from(["evil.example"], { profile: "url" }).add("*.zip"), none);
+});
+
 test("a list of which no line gives a key is refused, unless onSkip tells", async () => {
   const lines = ["http://evil[.]example/", "10.0.0.0/8"];
   const none = { code: "invalid_key", message: /none of 2 lines/ };
@@ -170,6 +187,33 @@ test("a list of which no line gives a key is refused, unless onSkip tells", asyn
   assert.equal(filter.info().count, 0);
   assert.equal(RibbonFilter.from(["# no rule yet"], { profile: "url" }).info().count, 0);
   assert.equal(RibbonFilter.from([...lines, "evil.example"], { profile: "url" }).info().count, 1);
+});
+
+test("an allowlist of which no line gives a key is refused, unless onSkip tells", async () => {
+  const url = { profile: "url", allow: ["@@||good1.example^", "http://good[.]example/"] };
+  const hashes = { profile: "password", sha1Hex: true, allow: ["hunter2"] };
+  const hash = "A".repeat(40);
+  const stream = (line) => new Response(line).body;
+  for (const [options, line, lines] of [
+    [url, "evil.example", 2],
+    [hashes, hash, 1],
+  ]) {
+    const none = { code: "invalid_key", message: new RegExp(`none of ${lines} lines`) };
+    for (const Kind of [BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter]) {
+      assert.throws(() => Kind.from([line], options), none);
+      await assert.rejects(Kind.fromStream(stream(line), options), none);
+    }
+    assert.throws(() => RibbonFilter.fromTagged({ bad: [line] }, options), none);
+    assert.throws(() => RibbonFilter.fromTagged({ bad: [] }, { ...options, untagged: [line] }), none);
+    const skipped = [];
+    RibbonFilter.from([line], { ...options, onSkip: ({ key }) => skipped.push(key) });
+    assert.deepEqual(skipped, options.allow);
+    // A list without lines is one, as is a list with a key.
+    for (const allow of [[], [...options.allow, line]]) {
+      assert.equal(RibbonFilter.from([line], { ...options, allow }).info().count, 1);
+      assert.equal((await RibbonFilter.fromStream(stream(line), { ...options, allow })).info().count, 1);
+    }
+  }
 });
 
 test("what is added later, and removed, is read as the list was", () => {

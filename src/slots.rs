@@ -23,8 +23,9 @@ const HOST_WEIGHTS: [f64; 5] = [1.0, 1.0, 0.5, 0.25, 0.25];
 const PATH_WEIGHTS: [f64; 6] = [1.0, 0.75, 0.375, 0.25, 0.75, 0.25];
 /// The most that any URL may get, as a multiple of the rate that was asked for.
 const WORST: f64 = 2.5;
-/// What a URL asks for that has three labels, a file and three folders: ten keys. Nine of ten URLs ask for no more.
-const BUSY: Slots = Slots(0b11111_011111);
+/// What a URL asks for that has three labels, a file, three folders and a query: twelve keys. Nine of ten URLs ask for no
+/// more.
+const BUSY: Slots = Slots(0b111111_111111);
 /// The most that such a URL may get, as a multiple of the rate that was asked for.
 const MOST_BUSY: f64 = 1.2;
 /// What a second group must save, in bytes: its layer takes about half of that.

@@ -6,12 +6,12 @@
 For each line of the standard input it prints 1 if the URL is maybe on the list, and 0 if not, then a tab, and the keys
 with spaces between them, sorted. It takes the parser of the URL Standard from the package ada-url, and needs xxhash.
 
-It knows no parser but this one, so it leaves out what only makes lists alike under several: no second reading is newer
-(step 4 of "what is canonicalised"), and a part of a host that isn't ASCII and doesn't parse is an error.
+What Unicode 18 brought is read from scripts/unicode.txt, which the page names. A host isn't taken for a long one.
 """
 
 import re
 import sys
+import unicodedata
 from ipaddress import IPv6Address
 from pathlib import Path
 
@@ -20,12 +20,18 @@ import ada_url
 from reader import decode
 
 SPECIAL = (b"http", b"https", b"ftp", b"ws", b"wss")
-INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
-    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-MAPPED = {"\u3002": ".", "\uff61": ".", "\ufe6a": "%", **{chr(0xFF01 + i): chr(33 + i) for i in range(94)}}
-MAPPED.update((char, "0") for char in "\u2070\u2080\u24ea\U0001d7ce\U0001d7d8\U0001d7e2\U0001d7ec\U0001d7f6\U0001fbf0")
+# What step 4 makes of a character; "" for one that is dropped, and the character itself for one that is valid.
+TABLE = {}
+for row in Path(__file__).parent.with_name("scripts").joinpath("unicode.txt").read_text(encoding="utf-8").splitlines():
+    if row and not row.startswith("#"):
+        table, points, *to = row.split(" ")
+        first, last = (int(point, 16) for point in (points.split("..") * 2)[:2])
+        for i in range(last - first + 1):
+            becomes = {"map": to and (chr(int(to[0][2:], 16) + i) if to[0].startswith("U+") else to[0]), "invisible": ""}
+            TABLE[chr(first + i)] = becomes.get(table, chr(first + i))
+JOINERS = {char: char for char in "\u200c\u200d"}
+# The URL Standard's forbidden domain code points, what stands for bytes that aren't UTF-8, and these bytes themselves.
+FORBIDDEN = re.compile("[\0-\x20#%/:<>?@\\[-^|\x7f\ufffd\udc80-\udcff]")
 
 
 def scheme_of(text):
@@ -131,9 +137,9 @@ def canonical(text):
     scheme = scheme_of(text) or b"http"  # step 4
     if scheme not in SPECIAL or not authority_at(text):
         return None
-    text = without_user(text)
     start, end = authority_at(text)
-    host = b".".join(filter(None, without_port(text[start:end]).split(b"."))).lower()  # step 5
+    host = without_port(text[start:end].rpartition(b"@")[2])
+    host = b".".join(filter(None, host.split(b"."))).lower()  # step 5
     host = ipv4(host) or ipv6(host) or host
     if not host:
         return None
@@ -161,8 +167,12 @@ def keys(form):
     return {host + path for host in hosts for path in paths}
 
 
-def second(text, refused):
-    """The second reading of a cleaned text, before its canonical form; None if there is none."""
+def nfc(text):
+    return unicodedata.normalize("NFC", text)
+
+
+def taken_apart(text):
+    """Steps 1 to 3 of the second reading of a cleaned text: scheme, authority, host, and what follows; None without one."""
     scheme = re.match(rb"([A-Za-z][A-Za-z0-9+.-]*):", text)
     if scheme and scheme[1].lower() in SPECIAL:  # step 1
         scheme, text = scheme[1].lower(), text[scheme.end():]
@@ -175,52 +185,114 @@ def second(text, refused):
     rest = text[len(authority):]
     path = re.match(rb"[^?#]*", rest)[0]
     rest = without_dots(path.replace(b"\\", b"/")) + rest[len(path):]
-    if not refused and not re.search(rb"[\x80-\xff%]", authority):
-        return None
-    host = authority.rpartition(b"@")[2]  # step 3
-    for _ in range(2):  # step 4
-        chars = unescaped(host).decode("utf-8", "surrogateescape")
-        chars = INVISIBLE.sub(lambda c: c[0] if refused and c[0] in "\u200c\u200d" else "", chars)
-        host = "".join(MAPPED.get(char, char) for char in chars).encode("utf-8", "surrogateescape")
-    host = without_port(host)
-    is_literal = host.startswith(b"[") and len(host) < 1000  # step 5
-    chars = host.decode("utf-8", "surrogateescape")
-    parts = list(chars) if is_literal else chars.split(".")
-    if not is_literal and len(parts) > 128:
-        return None
-    host = ("" if is_literal else ".").join(map(part_of, parts)).encode("utf-8", "surrogateescape")
-    return scheme + b"://" + host + rest  # step 6
+    return scheme, authority, authority.rpartition(b"@")[2], rest  # step 3
 
 
-def part_of(part):
-    if part.isascii() or re.search("[\udc80-\udcff]", part):
+def decoded(host):
+    """A host without escapes, as text; a byte that isn't UTF-8 is a lone surrogate."""
+    return unescaped(host).decode("utf-8", "surrogateescape")
+
+
+def modern(host, refused, sharp):
+    """Step 4"""
+    for _ in range(2):
+        table = {**TABLE, "\u1e9e": sharp, **(JOINERS if refused else {})}
+        host = "".join(table.get(char, char) for char in decoded(host)).encode("utf-8", "surrogateescape")
+    return without_port(host)
+
+
+def reading(scheme, host, rest):
+    """Steps 5 and 6: the canonical form, or None; whether it is certain; whether the parser brought the host to NFC."""
+    is_literal = host.startswith(b"[") and len(host) < 1000
+    if is_literal:
+        parts = list(host.decode("utf-8", "replace"))
+    else:
+        parts = host.decode("utf-8", "surrogateescape").split(".")
+        if len(parts) > 128:
+            return None, False, True
+    new, odd = [], []
+    parts = [part_of(part, new, odd) for part in parts]
+    host = ("" if is_literal else ".").join(parts).encode("utf-8", "surrogateescape")
+    certain = all(part.isascii() for part in parts) and all(TABLE.get(char) == char for char in new)
+    return canonical(scheme + b"://" + host + rest), certain, not odd
+
+
+def part_of(part, new, odd):
+    """What a part becomes. `new` gets the characters that the parser doesn't know, `odd` what it didn't bring to NFC."""
+    if part.isascii() or FORBIDDEN.search(part):
         return part
-    if href := parsed(f"http://{part}.a/".encode()):
-        return href.decode()[len("http://"):-len(".a/")]
-    if re.search("[\u200c\u200d]", part):
-        return part_of(re.sub("[\u200c\u200d]", "", part))
-    raise ValueError(f"ada doesn't know {part!r}")
+    if its := parsed_part(part):
+        if (text := from_punycode(its)) == nfc(text):
+            return its
+        odd.append(text)
+        return in_punycode(nfc(text))
+    joined = "".join(char for char in part if char not in JOINERS)
+    if joined != part:
+        return part_of(joined, new, odd)
+    text = ""
+    for char in part:
+        its = char.lower() if char.isascii() else known(char)
+        if its is None:
+            new.append(char)
+            its = nfc(nfc(char).lower())
+        text += its
+    return ".".join(map(in_punycode, nfc(text).split(".")))
 
 
-def keys_of(line):
-    """All keys of a URL."""
+def in_punycode(label):
+    return label if label.isascii() else "xn--" + label.encode("punycode").decode()
+
+
+def from_punycode(label):
+    return label[4:].encode().decode("punycode") if label.startswith("xn--") else label
+
+
+def parsed_part(part):
+    href = parsed(f"http://{part}.a/".encode())
+    return href and href.decode().removeprefix("http://").removesuffix(".a/")
+
+
+def known(char):
+    """What the parser makes of a character, alone or after one of two letters; None if it doesn't know it."""
+    for before in ("", "中", "א"):
+        if its := parsed_part(before + char):
+            if (text := from_punycode(its)).startswith(before):
+                return text[len(before):]
+    return None
+
+
+def forms_of(line):
+    """The canonical form of a URL and what is asked second, each None if there is none."""
     text = re.sub(rb"[\t\r\n]", b"", line).strip(bytes(range(33)))
     href, scheme, refused = parsed(text), scheme_of(text), False
-    taken = text
     if href and is_special(href):  # step 1
-        taken = href
+        first = canonical(href)
     elif scheme is not None and href:  # step 2
-        taken = None
+        first = None
     else:
         again = None
         if scheme is None:  # step 3
             before = b"http:" if text.startswith(b"//") else b"" if text[:1] in b"/?#" else b"http://"
             again = parsed(before + text)
-        taken, refused = again or text, not again
-    forms = [canonical(taken)] if taken is not None else []
-    other = second(text, refused)
-    forms += [canonical(other)] if other is not None else []
-    return set().union(*(keys(form) for form in forms if form))
+        first, refused = canonical(again or text), not again
+    taken = taken_apart(text)
+    if not taken or not refused and not re.search(rb"[\x80-\xff%]", taken[1]):
+        return first, None
+    scheme, _, raw, rest = taken
+    host, plain = modern(raw, refused, "ß"), decoded(raw)
+    other, certain, normal = reading(scheme, host, rest)
+    if not certain or not other:
+        return first, other
+    if "\u1e9e" in plain:
+        return other, reading(scheme, modern(raw, refused, "ss"), rest)[0]
+    if refused and (not plain.isascii() or re.search(rb"(^|\.)xn--", host, re.I)):  # step 4
+        return other, None
+    return (first, other) if normal else (other, None if refused else first)
+
+
+def keys_of(line):
+    """All keys of a URL."""
+    return set().union(*(keys(form) for form in forms_of(line) if form))
 
 
 def main():

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::Mutex;
 
 use bloom_wasm::Profile;
-use bloom_wasm::keys::Skip::{Local, NotCheckable, Pattern};
+use bloom_wasm::keys::Skip::{Local, NotCheckable, Pattern, SingleLabel};
 use bloom_wasm::keys::list::Rules;
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::{Input, Skip, url_list};
@@ -276,8 +276,12 @@ fn hosts_files() {
             &[Ok("evil.com"), Err(Local), Ok("evil2.com"), Err(Local)],
         );
         has(" localhost.evil.com", &[Ok("localhost.evil.com")]);
-        has(" 0.0.0.0", &[Err(Local)]);
-        has(" ::1 evil.com", &[Err(Local), Ok("evil.com")]);
+        for local in ["0.0.0.0", "127.0.0.1", "::", "::1"] {
+            has(&format!(" {local} evil.com"), &[Err(Local), Ok("evil.com")]);
+        }
+        // Another address is no name of this computer.
+        has(" 44.221.255.38", &[Err(NotCheckable)]);
+        has(" 2001:db8::1 evil.com", &[Err(NotCheckable), Ok("evil.com")]);
         has(" *.evil.com worse.com", &[Ok("evil.com"), Ok("worse.com")]);
         has(" a.*.com evil.com", &[Err(Pattern), Ok("evil.com")]);
         has(" # comment", &[Err(NotCheckable)]);
@@ -412,6 +416,40 @@ fn hosts_that_can_not_be() {
         ("[2001:db8::1]/32", "[2001:db8::1]/32"),
         ("http://3279880203/", "195.127.0.11/"),
         ("https://mvoud.kyvren.cfd/*", "mvoud.kyvren.cfd/*"),
+    ] {
+        assert_eq!(keys(line), [Ok(key.to_owned())], "{line}");
+    }
+}
+
+/// No URL is looked up by the last label of its host alone. So a line that stands for all hosts that end in one is none.
+/// As the whole line, the label is a host.
+#[test]
+fn a_rule_for_a_single_label_gives_no_key() {
+    for name in ["zip", "TK", "http-server", "рф", "xn--p1ai", "com.", "com:80"] {
+        for line in
+            [format!("*.{name}"), format!("||{name}^"), format!("||*.{name}^"), format!(" *.{name}/a ")]
+        {
+            assert_eq!(keys(&line), [Err(SingleLabel)], "{line}");
+        }
+        let entry = format!("0.0.0.0 {name} evil.com *.{name}");
+        assert_eq!(keys(&entry), [Err(SingleLabel), Ok("evil.com/".into()), Err(SingleLabel)]);
+        for line in [name.to_owned(), format!(" {name}\t\r"), format!("{name}/a"), format!("http://{name}")] {
+            let own = keys(&line);
+            assert!(matches!(&own[..], [Ok(key)] if key.contains('/') && !key.contains('.')), "{own:?}");
+            // It is no key of what is below.
+            let below = format!("http://evil.{name}/a");
+            let readings = bloom_wasm::keys::url::readings(&Native, below.as_bytes()).unwrap();
+            let mut below = readings.keys().map(|key| str::from_utf8(key).unwrap());
+            assert!(below.all(|key| own != [Ok(key.to_owned())]), "{own:?}");
+        }
+    }
+    for (line, key) in [
+        ("*.co.uk", "co.uk/"),
+        ("||co.uk^", "co.uk/"),
+        ("0.0.0.0 co.uk", "co.uk/"),
+        ("*.evil.com/a", "evil.com/a"),
+        ("||[::1]^", "[::1]/"),
+        ("||2130706433^", "127.0.0.1/"),
     ] {
         assert_eq!(keys(line), [Ok(key.to_owned())], "{line}");
     }

@@ -118,7 +118,7 @@ export class List {
     if (allow === undefined) return;
     call(() => this.digests.allow(allowWins));
     for (const key of iterable(allow)) this.push(key);
-    this.#batch.flush();
+    this.#requireKeys();
     const conflicts: { key: Key; removed: boolean }[] = call(() => this.digests.conflicts());
     for (const conflict of conflicts) onConflict?.(conflict);
   }

@@ -5,10 +5,19 @@ import { type Every, known } from "../boundary/known.js";
 
 /**
  * Why a line of a list gives no key: `not_checkable` = neither a URL nor a host, `pattern` = an adblock rule other than
- * `||host^`, `local` = a name for the own computer in a hosts file, `not_a_hash` = not a SHA-1 in hexadecimal,
+ * `||host^`, `local` = a name for the own computer in a hosts file, `single_label` = a rule such as `*.zip`,
+ * `||zip^` or `0.0.0.0 zip` for a name without a dot, below which nothing is looked up, `not_a_hash` = not a SHA-1 in hexadecimal,
  * `too_long` = a line of a text that has more than 1 MiB, `too_short` and `too_rare` = below `minLength` or `minCount`.
  */
-export type SkipReason = "not_checkable" | "pattern" | "local" | "not_a_hash" | "too_long" | "too_short" | "too_rare";
+export type SkipReason =
+  | "not_checkable"
+  | "pattern"
+  | "local"
+  | "single_label"
+  | "not_a_hash"
+  | "too_long"
+  | "too_short"
+  | "too_rare";
 
 /** What the keys are, and which keys must be absent. */
 export interface ProfileOptions {
@@ -187,7 +196,9 @@ function asDate(createdAt: unknown): Date | undefined {
   try {
     // Throws for an object that only looks like a Date.
     const time = typeof createdAt === "number" ? createdAt : Date.prototype.getTime.call(createdAt);
-    if (Number.isInteger(time)) return new Date(time);
+    const date = new Date(time);
+    // A Date has whole milliseconds, and ends at 8.64e15.
+    if (date.getTime() === time) return date;
   } catch {}
-  throw invalidParameter("createdAt must be a Date, or a number of whole milliseconds since 1970");
+  throw invalidParameter("createdAt must be a Date, or whole milliseconds since 1970, at most 8.64e15 (year 275760)");
 }

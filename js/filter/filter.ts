@@ -260,7 +260,7 @@ export abstract class Filter<K extends AnyKey = AnyKey> implements AskableFilter
   /** Whether both have the same kind, parameters and contents. The name and the creation time don't count. */
   equals(other: Filter): boolean {
     const raw = rawOf(this);
-    if (!isFilter(other)) return notEqual(other);
+    if (!isFilter(other)) return false;
     const otherRaw = rawOf(other);
     return call(() => raw.equals(otherRaw));
   }
@@ -412,19 +412,13 @@ function classOf(raw: RawFilter): FilterClass {
   return classes[call(() => raw.kind)] ?? Filter;
 }
 
+/** @internal Whether a value is a filter of this entry. Throws for one of another, which can't be used here. */
 // Outside the class: a bundler would rename a class that names itself.
-function isFilter(value: unknown): value is Filter {
-  return isA(value, Filter);
-}
-
-/** False for what isn't a filter. Throws for a filter of another entry, which can't be compared here. */
-function notEqual(other: unknown): false {
-  const tag = attempt("this can't be compared", () => Object.prototype.toString.call(other));
+export function isFilter(value: unknown): value is Filter {
+  if (isA(value, Filter)) return true;
+  const tag = attempt("the other filter can't be read", () => Object.prototype.toString.call(value));
   if (tag !== "[object Filter]") return false;
-  throw new FilterError(
-    "incompatible",
-    "this is a filter of another entry or copy of the package; compare their toBytes()",
-  );
+  throw new FilterError("incompatible", "this filter is of another entry or copy of the package; use its toBytes()");
 }
 
 /** @internal Wraps a raw filter in an object of its class, without running a public constructor. */

@@ -22,9 +22,12 @@ function characters(): Map<string, string> {
   return table;
 }
 
-/** A host with the characters of the newest tables. The joiners may stay. */
-export function modern(host: string, joiners: boolean): string {
-  return host.replace(/[^\0-\x7f]/gu, (char) => (joiners && isJoiner(char) ? char : (characters().get(char) ?? char)));
+/** A host with the characters of the newest tables. The joiners may stay, and U+1E9E may be what older tables make of it. */
+export function modern(host: string, joiners: boolean, older: boolean): string {
+  return host.replace(/[^\0-\x7f]/gu, (char) => {
+    if (older && char === "\u1e9e") return "ss";
+    return joiners && isJoiner(char) ? char : (characters().get(char) ?? char);
+  });
 }
 
 /** Whether Unicode 18 allows a character in a host that older tables refuse. */

@@ -5,7 +5,6 @@ import { isJoiner, isNewer, modern } from "./characters.js";
 import { decode, encode } from "./punycode.js";
 import {
   cut,
-  escaped,
   hasPort,
   isAscii,
   lower,
@@ -65,9 +64,9 @@ function toHost(text: string): string {
 }
 
 /** The host with the characters of the newest tables, and its port. */
-function modernHost(host: string, joiners: boolean): string {
+function modernHost(host: string, joiners: boolean, older = false): string {
   // Twice, because what one round makes of a character may complete an escape.
-  for (let i = 0; i < 2; i++) host = toHost(modern(toText(unescaped(host)), joiners));
+  for (let i = 0; i < 2; i++) host = toHost(modern(toText(unescaped(host)), joiners, older));
   return host;
 }
 
@@ -85,106 +84,111 @@ export function hasLongHost(text: string): boolean {
   return host !== undefined && host.length >= 1000 && isLong(modernHost(host, false));
 }
 
-/** Another way in which a URL may be read. */
-interface Second {
-  url: Canonical;
-  /** Whether this is how the newest parsers read it, which lists go by, and the runtime's parser doesn't. */
-  isNewer: boolean;
+/**
+ * What a text is looked up by: first what lists go by, then another reading, if there is one. Given is what the runtime's
+ * parser makes of it, and whether that refused it. A browser may read it in another way.
+ */
+export function bothReadings(
+  text: string,
+  parsed: Canonical | undefined,
+  refused: boolean,
+): [Canonical | undefined, Canonical | undefined] {
+  const taken = take(toBytes(text));
+  if (!taken || (taken.isSimple && !refused)) return [parsed, undefined];
+  const plain = toText(unescaped(taken.host));
+  // Only if joiners may be dropped is it another reading than the parser's.
+  const host = modernHost(taken.host, refused);
+  const { url, isCertain, isNormal } = reading(taken, host);
+  // U+1E9E: the only character that older tables map, and differently.
+  const hasSharp = plain.includes("\u1e9e");
+  const isPlain = isAscii(plain) && !/(^|\.)xn--/i.test(withoutPort(host));
+  // So that lists are the same wherever they are read.
+  if (!isCertain || !(hasSharp || !isNormal || (refused && !isPlain))) return [parsed, url];
+  if (hasSharp) return [url, reading(taken, modernHost(taken.host, refused, true)).url];
+  return [url, refused ? undefined : parsed];
 }
 
-/** How a browser may read a text that the runtime's parser refused or reads by another version of Unicode. */
-export function secondReading(text: string, refused: boolean): Second | undefined {
-  const taken = take(toBytes(text));
-  if (!taken || (taken.isSimple && !refused)) return undefined;
-  const plain = unescaped(taken.host);
-  // Only if joiners may be dropped is it another reading than the parser's.
-  const host = withoutPort(modernHost(taken.host, refused));
-  const { ascii, isNewest } = toAscii(isLong(host), refused);
-  const mayBeNewer = refused
-    ? !isAscii(plain) || host.split(".").some((label) => /^xn--/i.test(label))
-    : // U+1E9E: the only character that older tables map, and differently.
-      plain.includes("\xe1\xba\x9e");
+/** A canonical form, and what is known of it. */
+interface Reading {
+  url: Canonical | undefined;
+  /** Whether every parser that takes the host reads it so. */
+  isCertain: boolean;
+  /** Whether the runtime's parser brings the host to NFC. */
+  isNormal: boolean;
+}
+
+/** The canonical form with this host, which may have a port, in ASCII. */
+function reading(taken: Taken, host: string): Reading {
+  host = withoutPort(host);
+  const labels = { isLong: isLong(host), isCertain: true, isNormal: true };
+  const ascii = toAscii(labels);
   let parts: string[];
   if (host[0] === "[" && host.length < 1000) {
     const bytes = Uint8Array.from(host, (byte) => byte.charCodeAt(0));
     parts = [Array.from(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes), (char) => ascii(char)).join("")];
   } else {
     parts = host.split(".");
-    if (parts.length > 128) return undefined;
+    if (parts.length > 128) return { ...labels, url: undefined, isCertain: false };
     parts = parts.map((label) => ascii(toText(label)));
   }
   // As a parser does before any other escape is replaced.
   const path = withoutDots(taken.path.replace(/\\/g, "/")).join("/");
   const url = canonical(`${taken.scheme}://${parts.join(".")}/${path}${taken.query}`);
-  return url && { url, isNewer: mayBeNewer && (isNewest() || !refused) };
+  return { ...labels, url, isCertain: url !== undefined && labels.isCertain };
 }
 
 /** The URL Standard's forbidden domain code points, and what stands for bytes that were no text. */
 const FORBIDDEN = /[\0- #%/:<>?@[-^|\x7f\ufffd\udc80-\udcff]/u;
 
-/**
- * How the labels of a host become ASCII, with tables that may be newer than the parser's; and whether all labels so far
- * are as the newest parsers read them.
- */
-function toAscii(isLong: boolean, refused: boolean): { ascii: (label: string) => string; isNewest: () => boolean } {
-  let isNewest = refused;
-
-  const stays = (label: string) => {
-    isNewest = false;
-    return toHost(label);
-  };
-
+/** How the labels of a host become ASCII, with tables that may be newer than the parser's. Notes what is known of them. */
+function toAscii(labels: { isLong: boolean; isCertain: boolean; isNormal: boolean }): (label: string) => string {
   /** An international label, or a character of an address, in ASCII. It stays as it is if it can't be one. */
   const ascii = (label: string): string => {
-    if (isLong) return stays(label);
-    const isPlain = isAscii(label);
-    const isEncoded = isPlain && isNewest && /^xn--/i.test(label);
-    if (isPlain && !isEncoded) return label;
-    const its = parsed(label);
-    if (its !== undefined) return its;
-    if (isEncoded) {
-      // The newest parsers take it if it is what they would write.
-      const text = decode(lower(label));
-      const isSame = text !== undefined && modernLabel(text) === lower(label);
-      isNewest &&= isSame;
-      return label;
+    if (isAscii(label)) return label;
+    if (labels.isLong || FORBIDDEN.test(label)) {
+      labels.isCertain = false;
+      return toHost(label);
     }
-    if (FORBIDDEN.test(label)) return stays(label);
+    const its = parsed(label);
+    if (its !== undefined) {
+      const text = decode(its);
+      const normal = text?.normalize();
+      if (text === normal) return its;
+      labels.isNormal = false;
+      return encode(normal!);
+    }
     const joined = Array.from(label)
       .filter((char) => !isJoiner(char))
       .join("");
-    return joined === label ? modernLabel(label) : ascii(joined);
+    return joined === label ? byCharacter(label) : ascii(joined);
   };
 
   /**
-   * A label that the parser refuses, as one with newer tables may read it: what the parser makes of each character, by
-   * itself or after a letter that combines with none, since a label can't begin with a mark. What it doesn't know is
-   * newer than its tables.
+   * A label that the parser refuses, as one with newer tables or fewer rules may read it: what the parser makes of each
+   * character, by itself or after a letter that combines with none, since a label can't begin with a mark, or with a digit
+   * that is written from right to left. What it doesn't know is newer than its tables.
    */
-  const modernLabel = (label: string) => {
-    let hasNewer = false;
+  const byCharacter = (label: string) => {
     let text = "";
     for (const char of label) {
       if (isAscii(char)) {
         text += lower(char);
         continue;
       }
-      hasNewer ||= isNewer(char);
-      const known = knownAs("", char) ?? knownAs("中", char);
-      if (known === undefined) isNewest &&= isNewer(char);
+      const known = knownAs("", char) ?? knownAs("中", char) ?? knownAs("א", char);
+      if (known === undefined) labels.isCertain &&= isNewer(char);
       text += known ?? char.normalize("NFC").toLowerCase().normalize("NFC");
     }
-    isNewest &&= hasNewer;
     // Some characters stand for a dot, and more.
     return text.normalize("NFC").split(".").map(encode).join(".");
   };
 
-  return { ascii, isNewest: () => isNewest };
+  return ascii;
 }
 
-/** What the parser makes of a label. It gets an escape for each byte that isn't part of UTF-8. */
+/** What the parser makes of a label. */
 function parsed(label: string): string | undefined {
-  const href = parse(`http://${label.replace(/[\udc80-\udcff]/gu, (byte) => escaped(toHost(byte)))}.a/`);
+  const href = parse(`http://${label}.a/`);
   return href?.startsWith("http://") && href.endsWith(".a/") ? href.slice(7, -3) : undefined;
 }
 

@@ -3,7 +3,7 @@
 import { type Key, plainBytes } from "../boundary/input.js";
 import { type Canonical, canonical, findKey } from "./canonical.js";
 import { put, requireShort, wellFormed } from "./scratch.js";
-import { hasLongHost, secondReading } from "./second.js";
+import { bothReadings, hasLongHost } from "./second.js";
 import { hasPort, parse, schemeLength, special, toBytes } from "./text.js";
 
 /**
@@ -48,12 +48,8 @@ function first(text: string): [Canonical | undefined, boolean] {
 export function readings(input: string): [Canonical | undefined, Canonical | undefined] {
   requireShort(input);
   const text = clean(input);
-  const [url, refused] = first(text);
-  const second = secondReading(text, refused);
-  if (!second || second.url.text === url?.text) return [url, undefined];
-  if (!second.isNewer) return [url, second.url];
-  // So that lists are the same wherever they are read.
-  return [second.url, refused ? undefined : url];
+  const [one, other] = bothReadings(text, ...first(text));
+  return [one, other?.text === one?.text ? undefined : other];
 }
 
 /** The keys of a URL, each once: those of its canonical form, then those that only the second reading has. */

@@ -123,7 +123,9 @@ export function line({ host, path, query }, next) {
   if (path === "/" && !query && !host.startsWith("[")) {
     const [label] = host.split(".");
     const written = UNICODE[label] ? one(UNICODE[label]) + host.slice(label.length) : host.toUpperCase();
-    return one([host, host, `${host}/`, `http://${host}`, `https://${host}:8443/`, `||${host}^`, `${host}.`, written]);
+    // A rule for all hosts that end in a single label gives no key.
+    const rule = host.includes(".") ? `||${host}^` : host;
+    return one([host, host, `${host}/`, `http://${host}`, `https://${host}:8443/`, rule, `${host}.`, written]);
   }
   return one(["", "http://", "https://", "HTTP://"]) + host + path + query;
 }

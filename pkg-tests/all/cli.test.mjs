@@ -157,6 +157,19 @@ const oddUrls = [
   `http://${"a.".repeat(50_000)}evil31.example/`,
   `http://evil32.example/${"%25".repeat(30_000)}`,
   "co.uk",
+  "com",
+  "*.zip",
+  "||mov^",
+  "0.0.0.0 tk",
+  "0.0.0.0 44.221.255.38",
+  "http://b\u05d0.b/",
+  "http://\u0661.shop/",
+  "http://xn--a\uff0541xn--.com/",
+  "http://xn--.a.evil33.example\\b@c.d/",
+  "http://\uff58n--aaxn--.com\\a",
+  "http://fa\u1e9e.example/",
+  "http://fa\u1e9e\u05d0.example/",
+  "http://\xe9\u0323.example/",
 ];
 
 test("both make the same keys of any line", () => {

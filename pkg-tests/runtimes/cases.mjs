@@ -159,6 +159,22 @@ const asking = {
     equal(filter.matchUrl(new URL("http://a.evil.example/")), "evil.example/");
     equal(its.canonicalizeUrl("http://B\u00fccher.example/%2e%2e/%2561?#x"), "http://xn--bcher-kva.example/a?");
     equal(its.urlExpressions("http://a.b.c/1?2"), ["a.b.c/1?2", "a.b.c/1", "a.b.c/", "b.c/1?2", "b.c/1", "b.c/"]);
+    // Hosts that parsers refuse, or read, by rules and tables of their own.
+    for (const [host, ...names] of [
+      ["b\u05d0.b", "xn--b-0hc.b"],
+      ["\u0661.shop", "xn--9hb.shop"],
+      ["\uff58n--aaxn--.example", "xn--aaxn--.example"],
+      ["xn--a\uff0541xn--.example", "xn--aaxn--.example"],
+      ["fa\u1e9e.example", "xn--fa-hia.example", "fass.example"],
+    ]) {
+      const keys = names.map((name) => `${name}/`);
+      equal(its.urlExpressions(`http://${host}/`), keys);
+    }
+    for (const [host, name] of [
+      ["\xe9\u0323.example", "xn--lsa503l.example"],
+      ["\u1e9b\u0323.example", "xn--1ig.example"],
+    ])
+      equal(its.canonicalizeUrl(`http://${host}/`), `http://${name}/`);
   },
 
   "URLs that are canonical need no parser"({ its }) {

@@ -1,6 +1,5 @@
 //! Lists: which keys a line has, what is left out and why, and which keys are in two lists.
 
-use super::url::Canonical;
 use super::{Input, Platform, Skip, password, url, url_list};
 use crate::digests::{sort, subtract};
 use crate::error::{Error, Result};
@@ -74,10 +73,17 @@ impl Rules {
             Profile::Raw => take(Ok(Input::Key(line.into()))),
             Profile::Url => url_list::entries(line).try_for_each(|entry| {
                 take(match entry {
-                    Ok(entry) => Some(url::readings(platform, entry)?)
-                        .filter(|url| url.canonical().is_some_and(Canonical::has_possible_host))
-                        .map(Input::Url)
-                        .ok_or(Skip::NotCheckable),
+                    Ok(entry) => {
+                        let url = url::readings(platform, entry)?;
+                        // Of a rule, and of a hosts file, only a part of the line is the entry.
+                        let is_whole = entry.len() == line.trim_ascii().len();
+                        match url.canonical() {
+                            Some(url) if !url.has_possible_host() => Err(Skip::NotCheckable),
+                            Some(url) if !is_whole && url.is_single_label() => Err(Skip::SingleLabel),
+                            Some(_) => Ok(Input::Url(url)),
+                            None => Err(Skip::NotCheckable),
+                        }
+                    }
                     Err(skip) => Err(skip),
                 })
             }),
@@ -124,6 +130,11 @@ impl<P> Allowlist<P> {
     /// An empty list. With `wins`, a key that is in both lists will be removed from the members.
     pub fn new(hashing: impl Into<Hashing>, wins: bool) -> Self {
         Allowlist { hashing: hashing.into(), wins, digests: Vec::new(), conflicts: Vec::new() }
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.digests.is_empty()
     }
 
     /// Adds all keys of an input. `members` are sorted digests. Only a URL's own key can be removed from them, because

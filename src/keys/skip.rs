@@ -12,6 +12,8 @@ pub enum Skip {
     Pattern,
     /// An entry of a hosts file that names this computer or its network.
     Local,
+    /// A rule, or an entry of a hosts file, whose host has no dot: no URL is looked up by the last label of its host.
+    SingleLabel,
     /// A host under which anybody can have a site, such as `co.uk` and `github.io`.
     PublicSuffix,
     /// Not a SHA-1 in hexadecimal.
@@ -25,7 +27,7 @@ pub enum Skip {
 }
 
 impl Skip {
-    /// The reason's name, which is API: `"not_checkable"`, `"pattern"`, `"local"`, `"public_suffix"`, `"not_a_hash"`,
+    /// The reason's name, which is API: `"not_checkable"`, `"pattern"`, `"local"`, `"single_label"`, `"public_suffix"`, `"not_a_hash"`,
     /// `"too_long"`, `"too_short"` or `"too_rare"`.
     pub fn code(self) -> &'static str {
         self.into()
@@ -37,6 +39,9 @@ impl Skip {
             Skip::NotCheckable => "not a URL or a host",
             Skip::Pattern => "an adblock rule other than ||host^",
             Skip::Local => "this computer's own name",
+            Skip::SingleLabel => {
+                "a name without a dot, below which nothing is looked up; http://NAME/ lists that one host"
+            }
             Skip::PublicSuffix => "a public suffix",
             Skip::NotAHash => "not a SHA-1 in hexadecimal",
             Skip::TooLong => "longer than 1 MiB",

@@ -16,7 +16,7 @@ pub use self::text::{clean, has_port, is_special, missing_scheme};
 
 pub(super) use self::address::is_address;
 use self::parts::plain_parts;
-use self::second::{Second, has_long_host, second_reading};
+use self::second::{both_readings, has_long_host};
 use self::text::{joined, scheme, utf8};
 use super::platform::Platform;
 use crate::error::Result;
@@ -88,18 +88,8 @@ pub fn readings<'a>(platform: &impl Platform, input: impl Into<Cow<'a, [u8]>>) -
 fn other_readings(platform: &impl Platform, input: &[u8]) -> Result<Readings<'static>> {
     let input = cleaned(input)?;
     let (canonical, refused) = parse_cleaned(platform, &input)?;
-    let second = second_reading(platform, &input, refused)?;
-    Ok(match second {
-        // So that lists are the same wherever they are read.
-        Some(Second { url, is_newer: true }) if refused => url.into(),
-        Some(Second { url, is_newer: true }) => {
-            Readings { second: canonical.filter(|canonical| *canonical != url), canonical: Some(url) }
-        }
-        second => {
-            let second = second.map(|second| second.url).filter(|second| canonical.as_ref() != Some(second));
-            Readings { canonical, second }
-        }
-    })
+    let (canonical, second) = both_readings(platform, &input, canonical, refused)?;
+    Ok(Readings { second: second.filter(|second| canonical.as_ref() != Some(second)), canonical })
 }
 
 fn cleaned(input: &[u8]) -> Result<Cow<'_, [u8]>> {

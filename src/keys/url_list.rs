@@ -4,8 +4,8 @@ use super::skip::Skip;
 use super::url::is_address;
 use crate::vectors::halves;
 
-/// Names that hosts files have for their own computer and network.
-const LOCAL: [&[u8]; 15] = [
+/// Names that hosts files have for their own computer and network. Some name an address by itself.
+const LOCAL: [&[u8]; 19] = [
     b"localhost",
     b"localhost.localdomain",
     b"localhost4",
@@ -21,6 +21,10 @@ const LOCAL: [&[u8]; 15] = [
     b"ip6-allnodes",
     b"ip6-allrouters",
     b"ip6-allhosts",
+    b"0.0.0.0",
+    b"127.0.0.1",
+    b"::",
+    b"::1",
 ];
 
 /// The options that may come first after the `$` of an adblock rule.
@@ -86,8 +90,12 @@ fn hosts(line: &[u8]) -> Option<&[u8]> {
 }
 
 fn host(name: &[u8]) -> Option<Result<&[u8], Skip>> {
-    let local = LOCAL.iter().any(|local| name.eq_ignore_ascii_case(local)) || is_address(name);
-    (!name.is_empty()).then(|| if local { Err(Skip::Local) } else { entry(name) })
+    let local = LOCAL.iter().any(|local| name.eq_ignore_ascii_case(local));
+    (!name.is_empty()).then(|| match () {
+        () if local => Err(Skip::Local),
+        () if is_address(name) => Err(Skip::NotCheckable),
+        () => entry(name),
+    })
 }
 
 /// A line that is neither a comment nor from a hosts file.

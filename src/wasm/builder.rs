@@ -356,10 +356,10 @@ impl DigestList {
         Ok(met)
     }
 
-    /// Whether no line has given a key.
+    /// Whether no line of the list that is being read has given a key.
     #[wasm_bindgen(js_name = isEmpty)]
     pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
+        self.allowlist.as_ref().map_or(self.members.is_empty(), Allowlist::is_empty)
     }
 
     /// Builds the filter. The keys are used up.

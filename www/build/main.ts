@@ -32,6 +32,7 @@ const reasons: Record<string, string> = {
   not_checkable: "neither a URL nor a host",
   pattern: "an adblock rule other than ||host^",
   local: "a name for the own computer",
+  single_label: "a rule for a name without a dot",
   too_long: "longer than 1 MiB",
 };
 /** Fewer keys than these may need no filter. */

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use bloom_wasm::Profile;
 use bloom_wasm::keys::native::Native;
-use bloom_wasm::keys::url::Canonical;
 use bloom_wasm::keys::{Input, Skip, list};
 use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
@@ -22,19 +21,25 @@ use crate::text::{counted, grouped, quoted};
 /// How many notices are shown.
 const SHOWN: usize = 10;
 
-/// Whether the input is a public suffix and nothing more. A host that matches only a wildcard rule, such as a single
-/// machine in a cloud, belongs to one customer, so it doesn't count unless a registry made the rule.
-fn is_suffix(input: &Input) -> bool {
-    let Input::Url(url) = input else { return false };
-    let Some(host) = url.canonical().map(Canonical::host) else { return false };
+/// Why an input is left out: it is a public suffix and nothing more. A host that matches only a wildcard rule, such as a
+/// single machine in a cloud, belongs to one customer, so it doesn't count unless a registry made the rule. Nothing below a
+/// suffix of one label is looked up, so a whole URL of it may be meant.
+fn suffix_skip(input: &Input, line: &[u8]) -> Option<Skip> {
+    let Input::Url(url) = input else { return None };
+    let url = url.canonical()?;
+    let host = str::from_utf8(url.host()).ok()?;
     if input.own().len() != host.len() + 1 {
-        return false;
+        return None;
     }
-    let Ok(host) = str::from_utf8(host) else { return false };
     let parent = host.find('.').map_or("", |dot| &host[dot..]);
-    match suffix(host) {
+    let is_suffix = match suffix(host) {
         Some(psl2::Type::Private) => suffix(&format!("no-such-name{parent}")).is_none(),
         suffix => suffix.is_some(),
+    };
+    match (is_suffix, url.is_single_label()) {
+        (true, false) => Some(Skip::PublicSuffix),
+        (true, true) if !line.windows(3).any(|bytes| bytes == b"://") => Some(Skip::SingleLabel),
+        _ => None,
     }
 }
 
@@ -307,10 +312,9 @@ pub fn for_each<T: Send>(
             }
             rules.read_line(&Native, line, &mut |input| {
                 comment = false;
-                match input {
-                    Ok(input) if !omitted.allow_suffixes && is_suffix(&input) => {
-                        summary.skip(Skip::PublicSuffix, line, place);
-                    }
+                let suffix =
+                    |input: &Input| if omitted.allow_suffixes { None } else { suffix_skip(input, line) };
+                match input.and_then(|input| suffix(&input).map_or(Ok(input), Err)) {
                     Ok(input) => {
                         summary.lines.keys += 1;
                         take(&mut taken, &input, place)?;

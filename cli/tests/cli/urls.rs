@@ -114,7 +114,6 @@ fn public_suffixes_are_skipped_unless_allowed() {
     let suffixes = [
         "co.uk",
         "github.io",
-        "com",
         "HTTP://CO.UK.:80/",
         "||blogspot.com^",
         "0.0.0.0 github.io",
@@ -131,13 +130,15 @@ fn public_suffixes_are_skipped_unless_allowed() {
         ("ec2-3-84-126-255.compute-1.amazonaws.com", "ec2-3-84-126-255.compute-1.amazonaws.com/"),
         ("city.kawasaki.jp", "city.kawasaki.jp/"),
         ("no-such-domain", "no-such-domain/"),
+        // Nothing below it is looked up.
+        ("http://com/", "com/"),
         ("1.2.3.4", "1.2.3.4/"),
     ];
     let kept = others.map(|(_, key)| key);
     let lines = [&suffixes[..], &others.map(|(line, _)| line)].concat().join("\n");
     let (blob, said, warned) = build(folder, &["--profile", "url"], lines.as_bytes());
     assert_eq!(blob, url_blob(&kept));
-    assert!(said.contains("8 keys, 8 skipped (a public suffix; --allow-suffixes keeps it)"), "{said}");
+    assert!(said.contains("9 keys, 7 skipped (a public suffix; --allow-suffixes keeps it)"), "{said}");
     for (i, (line, suffix)) in warned.lines().zip(suffixes).enumerate() {
         let start = format!("standard input:{}: skipped, a public suffix;", i + 1);
         assert!(line.starts_with(&start) && line.ends_with(&format!("{suffix:?}")), "{line}");
@@ -146,17 +147,40 @@ fn public_suffixes_are_skipped_unless_allowed() {
     assert_eq!(checked(folder, b"a.co.uk\nb.github.io\nevil.co.uk\n"), b"evil.co.uk\n");
 
     let (blob, said, warned) = build(folder, &["--profile", "url", "--allow-suffixes"], lines.as_bytes());
-    let more = ["co.uk/", "github.io/", "com/", "blogspot.com/", "xn--55qx5d.cn/", "any.kawasaki.jp/"];
+    let more = ["co.uk/", "github.io/", "blogspot.com/", "xn--55qx5d.cn/", "any.kawasaki.jp/"];
     assert_eq!((blob, &*warned), (url_blob(&[&kept[..], &more].concat()), ""));
     assert!(said.contains("14 keys, 2 repeated"), "{said}");
     assert_eq!(checked(folder, b"a.co.uk\nb.github.io\nc.org\n"), b"a.co.uk\nb.github.io\n");
     // The rules of the build are those of its verification.
     fs::write(folder.join("list"), &lines).unwrap();
-    for (args, members) in [(&["--allow-suffixes"][..], 16), (&[], 8)] {
+    for (args, members) in [(&["--allow-suffixes"][..], 16), (&[], 9)] {
         let args = [&["verify", "out", "--probes", "1", "--json", "--members", "list"], args].concat();
         let output = run(folder, &args, b"");
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!((&json["members"], &json["falseNegatives"]), (&members.into(), &0.into()));
+    }
+}
+
+/// What --allow-suffixes keeps matches below it. A rule for all hosts of one label can't, so it is skipped with it, too.
+#[test]
+fn rules_for_a_single_label_are_skipped_whatever_is_allowed() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let lines = ["*.zip", "||mov^", "0.0.0.0 tk", "*.co.uk", "com"];
+    let words = "a name without a dot, below which nothing is looked up; http://NAME/ lists that one host";
+    for (args, skipped, keys) in [
+        (&["--allow-suffixes"][..], &lines[..3], &["co.uk/", "com/"][..]),
+        (&[], &[lines[0], lines[1], lines[2], lines[4]], &[]),
+    ] {
+        let list = format!("{}\nevil.example\n", lines.join("\n"));
+        let (blob, said, warned) = build(folder, &[&["--profile", "url"], args].concat(), list.as_bytes());
+        assert_eq!(blob, url_blob(&[keys, &["evil.example/"]].concat()));
+        assert!(said.contains(&format!("{} skipped ({words})", skipped.len())), "{said}");
+        let told: Vec<_> =
+            warned.lines().filter_map(|line| line.split_once(&format!("skipped, {words}: "))).collect();
+        assert_eq!(told.iter().map(|(_, line)| line.trim_matches('"')).collect::<Vec<_>>(), skipped);
+        let below = checked(folder, b"a.zip\nb.mov\nc.tk\nd.com\ne.co.uk\n");
+        assert_eq!(below, if args.is_empty() { &b""[..] } else { b"e.co.uk\n" });
     }
 }
 

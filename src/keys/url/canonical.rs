@@ -42,6 +42,11 @@ impl Canonical<'_> {
         self.parts.address || !number && !broken && !refused && !matches!(host, b"http" | b"https")
     }
 
+    /// Whether the host has no dot, and is no address. No host below it is looked up by its keys.
+    pub fn is_single_label(&self) -> bool {
+        !self.parts.address && self.parts.labels[0] == 0
+    }
+
     /// The keys, at most 30, each once. The hosts are the exact one and then its suffixes, the longest first. Each
     /// comes with the path and its query, the path, and the path's directories from `/` on.
     pub fn expressions(&self) -> impl Iterator<Item = &[u8]> {

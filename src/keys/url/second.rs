@@ -47,48 +47,64 @@ impl<'a> Taken<'a> {
         Ok(host)
     }
 
-    /// The host with the characters of the newest tables, and its port.
-    fn modern_host(&self, joiners: bool) -> Result<Vec<u8>> {
+    /// The host with the characters of the newest tables, and its port. The joiners may stay, and U+1E9E, the only
+    /// character that older tables map otherwise, may become what they make of it.
+    fn modern_host(&self, joiners: bool, older: bool) -> Result<Vec<u8>> {
         // Twice, because what one round makes of a character may complete an escape.
-        modern_host(&modern_host(self.host, joiners)?, joiners)
+        modern_host(&modern_host(self.host, joiners, older)?, joiners, older)
     }
 }
 
 /// Whether the host of [cleaned](clean) bytes is longer than any that a browser opens. Parsers may take minutes for it.
 pub(super) fn has_long_host(input: &[u8]) -> Result<bool> {
     match Taken::of(input) {
-        Some(taken) if taken.host.len() >= LONG_LABEL => Ok(is_long(&taken.modern_host(false)?)),
+        Some(taken) if taken.host.len() >= LONG_LABEL => Ok(is_long(&taken.modern_host(false, false)?)),
         _ => Ok(false),
     }
 }
 
-/// Another way in which a URL may be read.
-pub(super) struct Second {
-    pub(super) url: Canonical<'static>,
-    /// Whether this is how the newest parsers read it, which lists go by, and the platform's parser doesn't.
-    pub(super) is_newer: bool,
-}
-
-/// How a browser may read [cleaned](clean) bytes that the platform's parser refused or reads by another version of
-/// Unicode: with an international host, or with a host that has an invalid label.
-pub(super) fn second_reading(
+/// What [cleaned](clean) bytes are looked up by: first what lists go by, then another reading, if there is one. Given is
+/// what the platform's parser makes of them, and whether it refused them. A browser may read them in another way: with an
+/// international host, with one that has an invalid label, or by another version of Unicode.
+pub(super) fn both_readings(
     platform: &impl Platform,
     input: &[u8],
+    parsed: Option<Canonical<'static>>,
     refused: bool,
-) -> Result<Option<Second>> {
-    let Some(taken) = Taken::of(input).filter(|taken| refused || !taken.simple) else { return Ok(None) };
+) -> Result<(Option<Canonical<'static>>, Option<Canonical<'static>>)> {
+    let Some(taken) = Taken::of(input).filter(|taken| refused || !taken.simple) else {
+        return Ok((parsed, None));
+    };
     let unescaped = taken.unescaped()?;
     // Only if they may be dropped is it another reading than the parser's.
-    let host = taken.modern_host(refused)?;
-    let host = without_port(&host);
-    let mut labels = Labels { platform, is_long: is_long(host), is_newer: refused };
-    // The only character that older tables map, and differently. Its capital stands for two letters there.
-    let has_sharp_s = unescaped.windows(3).any(|bytes| bytes == "\u{1E9E}".as_bytes());
-    let may_be_newer = match refused {
-        true => !unescaped.is_ascii() || host.split(|&byte| byte == b'.').any(punycode::has_prefix),
-        false => has_sharp_s,
-    };
+    let host = taken.modern_host(refused, false)?;
+    let Reading { url, is_certain, is_normal } = reading(platform, &taken, &host)?;
+    let has_sharp = unescaped.windows(3).any(|bytes| bytes == "\u{1E9E}".as_bytes());
+    let is_plain =
+        unescaped.is_ascii() && !without_port(&host).split(|&byte| byte == b'.').any(punycode::has_prefix);
+    let is_first = is_certain && (has_sharp || !is_normal || refused && !is_plain);
+    // So that lists are the same wherever they are read.
+    Ok(match is_first {
+        false => (parsed, url),
+        true if has_sharp => (url, reading(platform, &taken, &taken.modern_host(refused, true)?)?.url),
+        true => (url, parsed.filter(|_| !refused)),
+    })
+}
 
+/// A canonical form, and what is known of it.
+struct Reading {
+    url: Option<Canonical<'static>>,
+    /// Whether every parser that takes the host reads it so.
+    is_certain: bool,
+    /// Whether the platform's parser brings the host to NFC.
+    is_normal: bool,
+}
+
+/// The canonical form with this host, which may have a port, in ASCII.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+fn reading(platform: &impl Platform, taken: &Taken, host: &[u8]) -> Result<Reading> {
+    let host = without_port(host);
+    let mut labels = Labels { platform, is_long: is_long(host), is_certain: true, is_normal: true };
     let mut text = Vec::new();
     append(&mut text, taken.scheme)?;
     append(&mut text, b"://")?;
@@ -109,19 +125,21 @@ pub(super) fn second_reading(
         }
     }
     if rest.is_some() {
-        return Ok(None);
+        return Ok(Reading { url: None, is_certain: false, is_normal: true });
     }
     // As a parser does before any other escape is replaced.
     let mut path = copied(taken.path)?;
     path.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
-    append(&mut text, &without_dots(&path).map_err(|Full| too_large(input))?)?;
+    append(&mut text, &without_dots(&path).map_err(|Full| too_large(&path))?)?;
     append(&mut text, taken.query)?;
-    let is_newer = may_be_newer && (labels.is_newer || !refused);
-    Ok(canonicalize(text)?.map(|url| Second { url, is_newer }))
+    let url = canonicalize(text)?;
+    let is_certain = labels.is_certain && url.is_some();
+    Ok(Reading { url, is_certain, is_normal: labels.is_normal })
 }
 
 /// A host without escapes, and with the characters of the newest tables.
-fn modern_host(host: &[u8], joiners: bool) -> Result<Vec<u8>> {
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+fn modern_host(host: &[u8], joiners: bool, older: bool) -> Result<Vec<u8>> {
     let mut escaped = Vec::new();
     append_unescaped(&mut escaped, host).map_err(|Full| too_large(host))?;
     let mut out = Vec::new();
@@ -132,6 +150,7 @@ fn modern_host(host: &[u8], joiners: bool) -> Result<Vec<u8>> {
                 _ if joiners && is_joiner(char) => {
                     append(&mut out, char.encode_utf8(&mut [0; 4]).as_bytes())?
                 }
+                '\u{1E9E}' if older => append(&mut out, b"ss")?,
                 _ => append_mapped(&mut out, char)?,
             }
         }
@@ -168,76 +187,68 @@ struct Labels<'a, P> {
     platform: &'a P,
     /// Whether the host is longer than any that a browser opens.
     is_long: bool,
-    /// Whether all labels so far are as the newest parsers read them.
-    is_newer: bool,
+    /// Whether every parser that takes the labels so far reads them so.
+    is_certain: bool,
+    /// Whether the platform's parser brings the labels so far to NFC.
+    is_normal: bool,
 }
 
 impl<P: Platform> Labels<'_, P> {
     /// An international label, or a character of an address, in ASCII. It stays as it is if it can't be one.
     fn mapped(&mut self, label: &[u8]) -> Result<Vec<u8>> {
-        if self.is_long {
-            self.is_newer = false;
-            return copied(label);
-        }
-        if label.is_ascii() && !(self.is_newer && punycode::has_prefix(label)) {
-            return copied(label);
-        }
-        if let Some(parsed) = parsed(self.platform, label)? {
-            return Ok(parsed);
-        }
         if label.is_ascii() {
-            // The newest parsers take it if it is what they would write.
-            let mut lower = copied(label)?;
-            lower.make_ascii_lowercase();
-            let decoded = punycode::decode(&lower)?;
-            self.is_newer &= match decoded {
-                Some(text) => self.newer(&utf8(&text)?)? == lower,
-                None => false,
-            };
             return copied(label);
         }
         let text = match str::from_utf8(label) {
-            Ok(text) if !text.chars().any(is_forbidden) => text,
+            Ok(text) if !self.is_long && !text.chars().any(is_forbidden) => text,
             _ => {
-                self.is_newer = false;
+                self.is_certain = false;
                 return copied(label);
             }
         };
+        if let Some(parsed) = parsed(self.platform, text)? {
+            let Some(decoded) = punycode::decode(&parsed)? else { return Ok(parsed) };
+            let decoded = utf8(&decoded)?;
+            if self.platform.is_normal(&decoded, false) {
+                return Ok(parsed);
+            }
+            self.is_normal = false;
+            return punycode::encode(&utf8(&self.platform.normalize(&decoded, false)?)?);
+        }
         let mut joined = Vec::new();
         for char in text.chars().filter(|&char| !is_joiner(char)) {
             append(&mut joined, char.encode_utf8(&mut [0; 4]).as_bytes())?;
         }
-        if joined.len() < label.len() { self.mapped(&joined) } else { self.newer(text) }
+        if joined.len() < label.len() { self.mapped(&joined) } else { self.by_character(text) }
     }
 
-    /// A label that the platform's parser refuses, as a parser with newer tables may read it: what the platform's makes
-    /// of each character, by itself or after a letter that combines with none, since a label can't begin with a mark.
-    /// What it doesn't know is newer than its tables.
-    fn newer(&mut self, label: &str) -> Result<Vec<u8>> {
+    /// A label that the platform's parser refuses, as one with newer tables or fewer rules may read it: what the
+    /// platform's makes of each character, by itself or after a letter that combines with none, since a label can't begin
+    /// with a mark, or with a digit that is written from right to left. What it doesn't know is newer than its tables.
+    fn by_character(&mut self, label: &str) -> Result<Vec<u8>> {
         let platform = self.platform;
         let mut text = Vec::new();
-        let mut has_newer = false;
         for char in label.chars() {
             if char.is_ascii() {
                 push(&mut text, char.to_ascii_lowercase() as u8)?;
                 continue;
             }
-            has_newer |= is_newer(char);
             let mut room = [0; 4];
             let utf8 = char.encode_utf8(&mut room);
-            let known = match known(platform, b"", utf8)? {
-                None => known(platform, "中".as_bytes(), utf8)?,
-                known => known,
-            };
-            match known {
+            let mut its = None;
+            for before in ["", "中", "א"] {
+                if its.is_none() {
+                    its = known(platform, before, utf8)?;
+                }
+            }
+            match its {
                 Some(known) => append(&mut text, &known)?,
                 None => {
                     append(&mut text, &platform.normalize(utf8, true)?)?;
-                    self.is_newer &= is_newer(char);
+                    self.is_certain &= is_newer(char);
                 }
             }
         }
-        self.is_newer &= has_newer;
         let text = platform.normalize(&utf8(&text)?, false)?;
         let mut ascii = Vec::new();
         // Some characters stand for a dot, and more.
@@ -253,8 +264,8 @@ impl<P: Platform> Labels<'_, P> {
 }
 
 /// What the platform's parser makes of a label; none if it refuses that.
-fn parsed(platform: &impl Platform, label: &[u8]) -> Result<Option<Vec<u8>>> {
-    let mut url = joined("http://", label)?;
+fn parsed(platform: &impl Platform, label: &str) -> Result<Option<Vec<u8>>> {
+    let mut url = joined("http://", label.as_bytes())?;
     append(&mut url, b".a/")?;
     let href = platform.parse_url(&utf8(&url)?)?;
     let label = href.as_deref().and_then(|href| href.strip_prefix(b"http://")?.strip_suffix(b".a/"));
@@ -269,10 +280,9 @@ fn is_forbidden(char: char) -> bool {
 
 /// What the platform's parser makes of a character after a text; none if it refuses both together.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-fn known(platform: &impl Platform, before: &[u8], char: &str) -> Result<Option<Vec<u8>>> {
-    let mut label = copied(before)?;
-    append(&mut label, char.as_bytes())?;
-    let Some(label) = parsed(platform, &label)? else { return Ok(None) };
+fn known(platform: &impl Platform, before: &str, char: &str) -> Result<Option<Vec<u8>>> {
+    let label = joined(before, char.as_bytes())?;
+    let Some(label) = parsed(platform, &utf8(&label)?)? else { return Ok(None) };
     let label = punycode::decode(&label)?;
-    label.as_deref().and_then(|label| label.strip_prefix(before)).map(copied).transpose()
+    label.as_deref().and_then(|label| label.strip_prefix(before.as_bytes())).map(copied).transpose()
 }
