@@ -52,7 +52,7 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal 
 }
 
 /**
- * Runs with a signal that aborts with `network` after so many milliseconds, too. The timer is ours: in Node 20, that of an
+ * Runs with a signal that also aborts, with `network`, after that many milliseconds. The timer is ours: in Node 20, that of an
  * `AbortSignal.timeout` within an `AbortSignal.any` is collected before its time.
  */
 export async function limited<T, S extends AbortSignal | undefined>(

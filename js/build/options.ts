@@ -5,7 +5,7 @@ import { type Every, known } from "../boundary/known.js";
 
 /**
  * Why a line of a list gives no key: `not_checkable` = neither a URL nor a host, `pattern` = an adblock rule other than
- * `||host^`, `local` = a name for the own computer in a hosts file, `single_label` = a rule such as `*.zip`,
+ * `||host^`, `local` = a name for the local machine in a hosts file, `single_label` = a rule such as `*.zip`,
  * `||zip^` or `0.0.0.0 zip` for a name without a dot, below which nothing is looked up, `not_a_hash` = not a SHA-1 in hexadecimal,
  * `too_long` = a line of a text that has more than 1 MiB, `too_short` and `too_rare` = below `minLength` or `minCount`.
  */
