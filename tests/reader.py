@@ -199,7 +199,6 @@ class Filter:
             need(check == derived(self.secret, self.seed)[0], "check value", "wrong_secret")
         else:
             need(self.secret is None, "not keyed", "wrong_secret")
-        need(self.kind != 7 or self.flags & LAYERS, "a delta has a table of layers")
 
     def read_layers(self, at):
         """Section 7"""
