@@ -68,7 +68,7 @@ function packageTests(folder) {
 function reader(command) {
   const { PYTHONPATH } = python() ?? {};
   if (PYTHONPATH) return step(command, { PYTHONPATH });
-  console.log("test: skipped tests/reader.py: there is no Python 3 with the package xxhash");
+  console.log("test: skipped tests/readers/reader.py: there is no Python 3 with the package xxhash");
 }
 
 /** Builds the package, and installs it once for all tests of it. */
@@ -96,7 +96,7 @@ const tiers = {
         await step(`cargo fmt --all --check --manifest-path ${manifest}`);
       await crateTests();
     },
-    () => reader("python3 tests/reader.py"),
+    () => reader("python3 tests/readers/reader.py"),
     async () => {
       await build("--no-tool");
       packages("www/docs");
@@ -116,7 +116,7 @@ const tiers = {
       await crateTests("--test hostile -- mutations noise", { MUTATIONS: 100_000 });
       await crateTests("--test tool -- mutated_blobs", { MUTATIONS: 10_000 });
       await step("node scripts/instructions.mjs");
-      await reader("python3 tests/reader.py --every");
+      await reader("python3 tests/readers/reader.py --every");
     },
     async () => {
       await step("cargo build --release --locked --quiet");

@@ -1,0 +1,213 @@
+//! `build`: its options, and what becomes of its output.
+
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use bloom_wasm::Blob;
+use tempfile::TempDir;
+
+use super::{build, info, run, text, tool, with_filter};
+
+#[test]
+fn options_reach_the_blob() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let args = [
+        "build",
+        "-o",
+        "out",
+        "--kind",
+        "bloom",
+        "--fpr",
+        "0.01",
+        "--seed",
+        "18446744073709551615",
+        "--name",
+        "n",
+        "--json",
+    ];
+    let output = run(folder, &[&args[..], &["--created-at", "1970-01-01T00:00:01.5Z"]].concat(), b"a\n");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let blob = Blob::decode(fs::read(folder.join("out")).unwrap()).unwrap();
+    assert_eq!((blob.name(), blob.created_at()), (Some("n"), Some(1500)));
+    assert_eq!(blob.filter().seed(), u64::MAX);
+    assert_eq!(
+        (&json["seed"], &json["bits"], &json["name"]),
+        (&"18446744073709551615".into(), &12.into(), &"n".into())
+    );
+    assert_eq!(json["byteLength"], fs::metadata(folder.join("out")).unwrap().len());
+}
+
+#[test]
+fn every_kind_is_built_and_answers() {
+    with_filter(|folder| {
+        for kind in ["ribbon", "bloom", "counting", "scalable", "cuckoo"] {
+            let args = ["build", "list", "-o", "k.bloom", "--kind", kind, "--fpr", "1e-6", "--json"];
+            let json: serde_json::Value = serde_json::from_slice(&run(folder, &args, b"").stdout).unwrap();
+            assert_eq!(json["kind"], kind);
+            let output =
+                run(folder, &["check", "k.bloom", "evil.example", "good.example", "bad.example"], b"");
+            assert_eq!(text(&output.stdout), "evil.example\nbad.example\n", "{kind}");
+            assert!(
+                text(&run(folder, &["info", "k.bloom"], b"").stdout)
+                    .starts_with(&format!("kind      {kind}: "))
+            );
+        }
+    });
+}
+
+#[test]
+fn the_rate_of_each_profile() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let hash = "a9993e364706816aba3e25717850c26c9cd0d89d";
+    for (args, fpr, name) in [
+        (&[][..], 1e-3, "raw"),
+        (&["--profile", "raw"], 1e-3, "raw"),
+        // A host of one label is asked for by a quarter of the URLs, and any URL gets 2.5 times the rate at most.
+        (&["--profile", "url"], 2.5e-3, "url"),
+        // A tenth of what a whole check may have.
+        (&["--profile", "url", "--kind", "scalable"], 1e-4, "url"),
+        (&["--profile", "password"], 1e-4, "password"),
+        (&["--profile", "password", "--lowercase"], 1e-4, "password"),
+        (&["--profile", "password", "--sha1-hex"], 1e-4, "password"),
+        (&["--profile", "url", "--fpr", "0.5"], 0.5, "url"),
+        (&["--profile", "url", "--fpr", "0.999"], 0.5, "url"),
+        (&["--profile", "password", "--fpr", "0.25"], 0.25, "password"),
+        (&["--fpr", "0.25"], 0.25, "raw"),
+    ] {
+        let (_, _, warned) = build(folder, args, hash.as_bytes());
+        assert!(warned.is_empty() || warned.contains("look like SHA-1 hashes"), "{args:?}: {warned}");
+        let info = info(folder);
+        let stored = info["fpr"].as_f64().unwrap();
+        assert!((stored / fpr - 1.0).abs() < 1e-9, "{args:?}: {stored}");
+        assert_eq!(info["profile"], name);
+    }
+}
+
+#[test]
+fn a_rate_out_of_range_is_told_as_such() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let said = |args: &[&str]| {
+        let output = run(folder, args, b"");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(output.stdout.is_empty());
+        text(&output.stderr).to_owned()
+    };
+    let told = |args: &[&str]| {
+        let said = said(args);
+        assert!(said.starts_with("bloom-wasm: fpr must be a number "), "{args:?}: {said}");
+        assert!(said.ends_with(" below 1 [invalid_parameter]\n"), "{args:?}: {said}");
+        assert_eq!(said.lines().count(), 1);
+    };
+    for fpr in ["nan", "NaN", "-nan", "inf", "-inf", "0", "-0", "-1", "-1e-3", "1", "2", "1e400"] {
+        let fpr = format!("--fpr={fpr}");
+        for kind in ["ribbon", "bloom", "counting", "scalable", "cuckoo"] {
+            for profile in ["raw", "url", "password"] {
+                told(&["build", "-o", "out", &fpr, "--kind", kind, "--profile", profile]);
+            }
+        }
+        told(&["calc", "--count", "3", &fpr]);
+        told(&["calc", "--bytes", "3", &fpr]);
+    }
+    told(&["build", "-o", "out", "--fpr", "-1"]);
+    told(&["calc", "--count", "3", "--fpr", "-1"]);
+    // A rate that is too low for a key only is told with the reason for that.
+    let low = said(&["build", "-o", "out", "--kind", "bloom", "--profile", "url", "--fpr", "5e-17"]);
+    assert!(low.contains("with --profile url a key gets a tenth of --fpr: fpr must be at least"), "{low}");
+    assert!(!folder.join("out").exists());
+}
+
+#[test]
+fn a_filter_of_no_keys_is_made_only_if_asked_for() {
+    with_filter(|folder| {
+        let old = fs::read(folder.join("f.bloom")).unwrap();
+        let hashes: &[&str] = &["--profile", "password", "--sha1-hex"];
+        for (args, input) in [
+            (&[][..], &b""[..]),
+            (&[], b"# comment\n\n"),
+            (hashes, b"password\n"),
+            (&["--kind", "guava"], b""),
+        ] {
+            let built =
+                |more: &[&str]| run(folder, &[&["build", "-o", "f.bloom"], args, more].concat(), input);
+            let refused = built(&[]);
+            let error = text(&refused.stderr);
+            assert_eq!(refused.status.code(), Some(2), "{args:?}: {error}");
+            let words = if args == hashes { "since its lines were skipped" } else { "--allow-empty" };
+            assert!(error.lines().last().unwrap().contains(words), "{error}");
+            assert_eq!(fs::read(folder.join("f.bloom")).unwrap(), old);
+            // What can't be read isn't empty.
+            let allowed = built(&["--allow-empty"]);
+            if args == hashes {
+                assert!(text(&allowed.stderr).contains(words));
+                continue;
+            }
+            assert!(allowed.status.success());
+            assert_ne!(fs::read(folder.join("f.bloom")).unwrap(), old);
+            fs::write(folder.join("f.bloom"), &old).unwrap();
+        }
+        // A part of a list may well be empty.
+        let part = run(folder, &["build", "--kind", "bloom", "--capacity", "9", "-o", "part"], b"");
+        assert!(part.status.success());
+    });
+}
+
+#[test]
+fn a_failed_build_leaves_the_old_file_and_no_other() {
+    with_filter(|folder| {
+        let old = fs::read(folder.join("f.bloom")).unwrap();
+        fs::write(folder.join("torn.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
+        assert_eq!(run(folder, &["build", "torn.gz", "-o", "f.bloom"], b"").status.code(), Some(2));
+        assert_eq!(fs::read(folder.join("f.bloom")).unwrap(), old);
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["f.bloom", "list", "torn.gz"]);
+    });
+}
+
+#[test]
+fn a_list_is_never_replaced_by_its_filter() {
+    with_filter(|folder| {
+        let list = fs::read(folder.join("list")).unwrap();
+        for args in [&["list"][..], &["f.bloom", "./list"], &["-", "--allow", "list"]] {
+            let output = run(folder, &[&["build", "-o", "list"], args].concat(), b"a\n");
+            assert_eq!(output.status.code(), Some(2), "{args:?}");
+            assert_eq!(text(&output.stderr), "bloom-wasm: list: this is a list, and the output too\n");
+            assert_eq!(fs::read(folder.join("list")).unwrap(), list);
+        }
+    });
+}
+
+/// A list that was held in memory would take twice as much.
+#[test]
+#[cfg(target_os = "linux")]
+fn building_takes_at_most_32_bytes_a_line_beside_the_result() {
+    // A number of lines for which the array of their digests has just grown.
+    const LINES: usize = (1 << 20) + 1;
+    let folder = TempDir::new().unwrap();
+    let list: String =
+        (0..LINES).map(|i| format!("https://www.example.com/some/path/of/60/bytes/{i:014}\n")).collect();
+    assert_eq!(list.len(), 61 * LINES);
+    fs::write(folder.path().join("list"), list).unwrap();
+    let mut child = Command::new(tool())
+        .args(["build", "list", "--profile", "raw", "-o", "-"])
+        .env("RAYON_NUM_THREADS", "2")
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let mut blob = vec![0];
+    out.read_exact(&mut blob).unwrap();
+    // Its work is done, and it waits for somebody to read on.
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")).unwrap();
+    out.read_to_end(&mut blob).unwrap();
+    assert!(child.wait().unwrap().success());
+    let taken = peak.trim().parse::<usize>().unwrap() * 1024 - blob.len();
+    assert!(taken > 8 * LINES && taken <= 32 * LINES, "{} bytes a line", taken as f64 / LINES as f64);
+}

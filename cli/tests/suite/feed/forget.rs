@@ -1,0 +1,135 @@
+//! `feed forget`: what goes, and when.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use tempfile::TempDir;
+
+use super::{feed, names, publish, verify, write_list};
+use crate::in_process::{age, done, refused, tool, write};
+
+const DAY: u64 = 24 * 60 * 60;
+
+/// Makes everything in the folder look as if it had been written so long ago.
+fn age_all(folder: &TempDir, seconds: u64) {
+    names(folder).iter().for_each(|name| age(&folder.path().join("public").join(name), seconds));
+}
+
+/// The names of the files of the generation in place.
+fn named(folder: &TempDir) -> BTreeSet<String> {
+    let files = verify(folder)["files"].as_array().unwrap().clone();
+    files.iter().map(|file| file["sha256"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn files_that_a_lost_state_left_go_once_the_generation_is_a_day_old() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    write_list(&folder, 0..1020);
+    publish(&folder, 1, "");
+    let needed = named(&folder);
+    let strange = "ab".repeat(32);
+    write(&folder, &format!("public/{strange}"), "left");
+    for other in ["index.html", "AB", &strange.to_uppercase(), &strange[1..]] {
+        write(&folder, &format!("public/{other}"), "no file of a feed");
+    }
+    fs::create_dir(folder.path().join("public").join("cd".repeat(32))).unwrap();
+
+    let before = fs::read_dir(folder.path().join("public")).unwrap().count();
+    let count = || fs::read_dir(folder.path().join("public")).unwrap().count();
+    let kept = "deleted  0 files of 0 bytes\nkept     1 file of 4 bytes, which clients may still read; see --grace\n";
+    let ages = |seconds| {
+        for name in needed.iter().chain([&strange, &"feed.json".to_owned()]) {
+            age(&folder.path().join("public").join(name), seconds);
+        }
+    };
+    assert_eq!(done(&folder, "feed forget @public"), kept);
+    // The file is old, and the manifest is not: it may have been named until now.
+    ages(DAY + 60);
+    age(&folder.path().join("public/feed.json"), DAY - 60);
+    assert_eq!(done(&folder, "feed forget @public"), kept);
+    // The other way round: a run may be about to name it.
+    ages(DAY + 60);
+    age(&folder.path().join("public").join(&strange), DAY - 60);
+    assert_eq!(done(&folder, "feed forget @public"), kept);
+    // A clock was wrong.
+    let future = SystemTime::now() + Duration::from_secs(9 * DAY);
+    let manifest = fs::File::options().write(true).open(folder.path().join("public/feed.json")).unwrap();
+    manifest.set_modified(future).unwrap();
+    assert_eq!(done(&folder, "feed forget @public --grace 0s"), kept.replace("1day", "0s"));
+    assert_eq!(count(), before);
+    ages(DAY + 60);
+    assert_eq!(done(&folder, "feed forget @public"), "deleted  1 file of 4 bytes\n");
+    assert_eq!(count(), before - 1);
+    assert!(!folder.path().join("public").join(&strange).exists());
+    assert_eq!(named(&folder), needed);
+    // The feed goes on.
+    write_list(&folder, 0..1030);
+    assert_eq!(publish(&folder, 2, "")["file"]["kind"], "delta");
+}
+
+#[test]
+fn generations_of_a_sharded_filter_go_but_the_last() {
+    let folder = TempDir::new().unwrap();
+    let build = |range: std::ops::Range<u32>| {
+        write_list(&folder, range);
+        done(&folder, "build @list --shards 512 --fpr 0.01 -o @public");
+    };
+    build(0..3000);
+    let first = names(&folder);
+    build(0..3001);
+    let both = names(&folder);
+    // One shard and one page are new, and everything else is the same file.
+    assert_eq!(both.difference(&first).count(), 2);
+    assert_eq!(done(&folder, "feed forget @public").lines().next().unwrap(), "deleted  0 files of 0 bytes");
+    age_all(&folder, DAY + 60);
+    let said = done(&folder, "feed forget @public");
+    assert!(said.starts_with("deleted  2 files of ") && said.lines().count() == 1, "{said}");
+    // A new folder with the same list has the same files.
+    done(&folder, "build @list --shards 512 --fpr 0.01 -o @new");
+    let new: BTreeSet<_> = fs::read_dir(folder.path().join("new"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(names(&folder), new);
+    done(&folder, "verify @public --members @list --probes 1000");
+}
+
+#[test]
+fn what_cannot_be_read_is_no_reason_to_delete() {
+    let folder = TempDir::new().unwrap();
+    write_list(&folder, 0..3000);
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    write(&folder, &format!("empty/{}", "ab".repeat(32)), "somebody's");
+    refused(&folder, "feed forget @empty --grace 0s", "there is no feed.json or shards.json here");
+    refused(&folder, "feed forget @nowhere", "nowhere");
+    done(&folder, "build @list --shards 512 --fpr 0.01 -o @public");
+    write_list(&folder, 0..3001);
+    done(&folder, "build @list --shards 512 --fpr 0.01 -o @public");
+    let all = names(&folder);
+    // A page is as long as 256 entries of 40 bytes.
+    let length = |name: &str| fs::metadata(folder.path().join("public").join(name)).unwrap().len();
+    let pages: Vec<_> = all.iter().filter(|name| length(name) == 256 * 40).collect();
+    assert_eq!(pages.len(), 3);
+    let mut refusals = 0;
+    for page in pages {
+        let path = folder.path().join("public").join(page);
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, [&bytes[..bytes.len() - 1], b"x"].concat()).unwrap();
+        let (code, _, err) = tool(&folder, "feed forget @public --grace 1h");
+        refusals += u32::from(code == 2 && err.contains("is damaged"));
+        fs::write(&path, &bytes).unwrap();
+    }
+    assert_eq!(refusals, 2, "the manifest names two pages");
+    write(&folder, "public/feed.json", "{}");
+    refused(&folder, "feed forget @public --grace 0s", "feed.json");
+    fs::remove_file(folder.path().join("public/feed.json")).unwrap();
+    write(&folder, "public/shards.lock", "0123456789abcdef0123456789abcdef");
+    refused(&folder, "feed forget @public --grace 0s", "shards.lock");
+    fs::remove_file(folder.path().join("public/shards.lock")).unwrap();
+    assert_eq!(names(&folder), all);
+    done(&folder, "feed forget @public --grace 0s");
+    assert_eq!(names(&folder).len(), all.len() - 2);
+}

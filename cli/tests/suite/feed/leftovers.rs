@@ -1,0 +1,125 @@
+//! What is of no use any more is deleted: old files, and those of runs that failed or were killed.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{at, check, feed, files, names, publish, read, verify, write_list};
+use crate::in_process::{tool, write};
+
+/// What could be deleted, and can't: a folder in the place of the file.
+fn put_folder(path: &std::path::Path) {
+    if path.exists() {
+        fs::remove_file(path).unwrap();
+    }
+    fs::create_dir(path).unwrap();
+}
+
+/// Publishes the list. Returns the exit code, and what was said on standard error.
+fn run(folder: &tempfile::TempDir, hours: u32) -> (u8, String) {
+    let args = format!("feed publish @public @list --state @state --sign @key {}", at(hours));
+    let (code, _, err) = tool(folder, &args);
+    (code, err)
+}
+
+#[test]
+fn what_cannot_be_deleted_is_told_by_each_run() {
+    let folder = feed("");
+    for (hours, keys) in [(0, 3000), (1, 3010)] {
+        write_list(&folder, 0..keys);
+        publish(&folder, hours, "");
+    }
+    let path = |name: &str| folder.path().join(name);
+    let delta = verify(&folder)["files"][1]["sha256"].as_str().unwrap().to_owned();
+    write_list(&folder, 0..3030);
+    // Merges the delta before.
+    publish(&folder, 2, "");
+    put_folder(&path("public").join(&delta));
+    let told = |err: &str, name: &str| {
+        assert!(err.contains(&format!("{name}: can't be deleted, and isn't needed: ")), "{err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+    };
+    assert_eq!(run(&folder, 25), (0, String::new()));
+    for hours in [26, 27] {
+        let (code, err) = run(&folder, hours);
+        assert_eq!(code, 0);
+        told(&err, &delta);
+    }
+    // Also by one that publishes, and once by one that is refused.
+    write_list(&folder, 0..3040);
+    let (code, err) = run(&folder, 28);
+    assert_eq!(code, 0);
+    told(&err, &delta);
+    write_list(&folder, 0..10);
+    let (code, err) = run(&folder, 29);
+    assert_eq!((code, err.lines().count()), (2, 2), "{err}");
+    fs::remove_dir(path("public").join(&delta)).unwrap();
+    write_list(&folder, 0..3040);
+    assert_eq!(run(&folder, 30), (0, String::new()));
+    // The same for digests, and for what a killed run leaves.
+    for name in ["state/members-77", "state/.bloom-wasm-private-a", "public/.bloom-wasm-own-a"] {
+        put_folder(&path(name));
+        write_list(&folder, 0..3050);
+        let (code, err) = run(&folder, 31);
+        assert_eq!(code, 0);
+        told(&err, name);
+        fs::remove_dir(path(name)).unwrap();
+        assert_eq!(run(&folder, 31), (0, String::new()));
+    }
+    check(&read(&folder), 0..3050, 0..0, 1e-3);
+}
+
+/// As on a full disk, where each run would make it fuller.
+#[test]
+fn a_run_that_fails_leaves_nothing() {
+    let folder = feed("");
+    write_list(&folder, 0..3000);
+    publish(&folder, 0, "");
+    let before = files(&folder);
+    // Here a run fails after it has written its delta.
+    let digests = folder.path().join("state/members-2");
+    put_folder(&digests);
+    for i in 1..6 {
+        write_list(&folder, 0..3000 + 10 * i);
+        let (code, err) = run(&folder, i);
+        assert!(code == 2 && err.lines().last().unwrap().contains("members-2: is a directory"), "{err}");
+        assert_eq!(files(&folder), before);
+    }
+    // A new base, since the old one is damaged, which it stays.
+    let base = verify(&folder)["files"][0]["sha256"].as_str().unwrap().to_owned();
+    write(&folder, &format!("public/{base}"), "damaged");
+    let damaged = files(&folder);
+    assert_eq!(run(&folder, 6).0, 2);
+    assert_eq!(files(&folder), damaged);
+    fs::write(folder.path().join("public").join(&base), &before[&base]).unwrap();
+    fs::remove_dir(digests).unwrap();
+    let report = publish(&folder, 7, "");
+    assert_eq!((&report["generation"], &report["files"]), (&2.into(), &2.into()));
+    assert_eq!(names(&folder).len(), 3);
+    check(&read(&folder), 0..3050, 0..0, 1e-3);
+}
+
+/// Whether that run publishes or is refused.
+#[test]
+fn the_next_run_deletes_what_a_killed_one_left() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    let before = names(&folder);
+    let path = folder.path().join("state/state.json");
+    for keys in [10, 1000, 1010] {
+        // No manifest has named it.
+        let name = "ab".repeat(32);
+        write(&folder, &format!("public/{name}"), "left");
+        write(&folder, "state/removed-abababababababab", "left");
+        let mut state: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        state["unlisted"].as_array_mut().unwrap().push(json!({ "sha256": name, "since": null }));
+        fs::write(&path, state.to_string()).unwrap();
+        write_list(&folder, 0..keys);
+        assert_eq!(run(&folder, 1).0, if keys < 1000 { 2 } else { 0 });
+        assert!(!names(&folder).contains(&name));
+        assert!(!folder.path().join("state/removed-abababababababab").exists());
+        assert!(before.is_subset(&names(&folder)));
+    }
+    check(&read(&folder), 0..1010, 0..0, 1e-3);
+}

@@ -1,0 +1,178 @@
+//! One run at a time, and runs that are killed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::{check, feed, key, names, publish, publish_refused, read, verify, write_list};
+use crate::in_process::{age, arguments, done};
+
+#[test]
+fn one_run_at_a_time() {
+    let folder = feed("");
+    write_list(&folder, 0..10);
+    let lock = folder.path().join("state/feed.lock");
+    assert!(!lock.exists());
+    fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
+    let before = names(&folder);
+    for seconds in [0, 50] {
+        age(&lock, seconds);
+        publish_refused(&folder, 0, "", "another run writes here just now");
+    }
+    assert_eq!(names(&folder), before);
+    age(&lock, 61);
+    publish(&folder, 0, "");
+    assert!(!lock.exists());
+    publish(&folder, 0, "");
+}
+
+/// A run that waits for its list, which is a pipe, and that has the lock.
+#[cfg(unix)]
+fn waiting(folder: &TempDir) -> (std::process::Child, fs::File) {
+    let pipe = folder.path().join("pipe");
+    if pipe.exists() {
+        fs::remove_file(&pipe).unwrap();
+    }
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let args = arguments(folder, "feed publish @public @pipe --state @state --sign @key --expires-in 36500d");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bloom-wasm"));
+    let child = command.args(&args[1..]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // Comes to an end when the run has opened the other one.
+    let writer = fs::File::options().write(true).open(pipe).unwrap();
+    (child, writer)
+}
+
+#[cfg(unix)]
+fn signal(child: &std::process::Child, name: &str) {
+    assert!(Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_run_that_lost_its_lock_changes_nothing() {
+    use std::io::Write;
+    let folder = feed("");
+    write_list(&folder, 0..100);
+    publish(&folder, 0, "");
+    let lock = folder.path().join("state/feed.lock");
+    let state = || fs::read(folder.path().join("state/state.json")).unwrap();
+    let (child, list) = waiting(&folder);
+    publish_refused(&folder, 1, "", "another run");
+    // It stands still for so long that another run takes its place, and is done.
+    signal(&child, "STOP");
+    age(&lock, 61);
+    write_list(&folder, 0..120);
+    publish(&folder, 1, "");
+    let before = (verify(&folder), state());
+    signal(&child, "CONT");
+    let keys: String = (0..110).map(|i| key(i) + "\n").collect();
+    // What it did while it had the lock is its own affair.
+    let lost = |child: std::process::Child, mut list: fs::File, before| {
+        list.write_all(keys.as_bytes()).unwrap();
+        drop(list);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains("another took its place"), "{said}");
+        assert_eq!((verify(&folder), state()), before);
+    };
+    lost(child, list, before);
+    // Another has it just now, and keeps it.
+    let (child, list) = waiting(&folder);
+    fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
+    lost(child, list, (verify(&folder), state()));
+    assert!(lock.exists());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_signal_takes_the_lock_away_and_kill_9_does_not() {
+    let folder = feed("");
+    write_list(&folder, 0..10);
+    let lock = folder.path().join("state/feed.lock");
+    for (name, left) in [("INT", false), ("TERM", false), ("HUP", false), ("KILL", true)] {
+        let (mut child, _list) = waiting(&folder);
+        assert!(lock.exists());
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), None);
+        assert_eq!(lock.exists(), left, "{name}");
+    }
+    publish_refused(&folder, 0, "", "if that was killed, the next can begin in ");
+    age(&lock, 61);
+    publish(&folder, 0, "");
+}
+
+fn spawn(folder: &TempDir, args: &str) -> std::process::Child {
+    let args = arguments(folder, args);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bloom-wasm"));
+    command.args(&args[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Kills a run at 50 moments, spread over its whole duration. Whatever it leaves is a whole feed, and the next run goes
+/// on.
+#[test]
+#[ignore = "long: npm run test:all"]
+fn a_killed_publisher_leaves_a_whole_feed() {
+    let folder = feed("");
+    let args = "feed publish @public @list --state @state --sign @key --expires-in 36500d";
+    write_list(&folder, 0..50_000);
+    let begun = std::time::Instant::now();
+    assert!(spawn(&folder, args).wait().unwrap().success());
+    let whole = begun.elapsed();
+    // The generation in place, and the first key of its list.
+    let (mut killed, mut taking_over, mut last) = (0, 0, (1, 0));
+    for i in 0..50 {
+        let from = 10 * i + 10;
+        write_list(&folder, from..50_000 + from);
+        let mut child = spawn(&folder, args);
+        // Not to wait for anything: moments all over a run.
+        std::thread::sleep(whole.mul_f64(f64::from(i + 1) / 40.0));
+        child.kill().unwrap();
+        killed += u32::from(!child.wait().unwrap().success());
+        // Not to wait until it counts as dead. It may have been killed while it took the place of the one before.
+        let files = fs::read_dir(folder.path().join("state")).unwrap().map(|entry| entry.unwrap().path());
+        // That of one which was killed before it wrote its id is followed by `.lock`, which has no extension.
+        let locks: Vec<_> = files.filter(|path| path.to_string_lossy().ends_with(".lock")).collect();
+        taking_over += u32::from(locks.len() > 1);
+        locks.iter().for_each(|lock| age(lock, 61));
+        let generation = verify(&folder)["generation"].as_u64().unwrap();
+        if generation != last.0 {
+            assert!(generation > last.0);
+            last = (generation, from);
+        }
+        let removed = (0..last.1).chain(50_000 + last.1..50_510);
+        check(&read(&folder), last.1..50_000 + last.1, removed, 1e-3);
+    }
+    assert!(killed >= 10, "only {killed} were killed in time");
+    println!("{taking_over} of {killed} were killed while they took over the lock");
+    done(&folder, args);
+    check(&read(&folder), 500..50_500, 0..500, 1e-3);
+    let named = verify(&folder)["files"].as_array().unwrap().len();
+    // Everything else goes, even what killed runs wrote.
+    assert!(spawn(&folder, &format!("{args} --grace 0s")).wait().unwrap().success());
+    assert_eq!(names(&folder).len(), named + 1);
+    let state: Vec<_> =
+        fs::read_dir(folder.path().join("state")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let json = fs::read_to_string(folder.path().join("state/state.json")).unwrap();
+    let remembered = state.iter().map(|name| name.to_str().unwrap());
+    let unknown: Vec<_> =
+        remembered.filter(|name| !json.contains(name) && !["lock", "state.json"].contains(name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+/// Of two runs at once one is refused, or begins when the other has ended.
+#[test]
+#[ignore = "long: npm run test:all"]
+fn two_publishers_never_collide() {
+    let folder = feed("");
+    for i in 0..20 {
+        write_list(&folder, 10 * i..20_000 + 10 * i);
+        let args = "feed publish @public @list --state @state --sign @key --expires-in 36500d";
+        let mut children = [spawn(&folder, args), spawn(&folder, args)];
+        let codes = children.each_mut().map(|child| child.wait().unwrap().code().unwrap());
+        assert!(codes == [0, 0] || codes == [0, 2] || codes == [2, 0], "{codes:?}");
+        assert_eq!(verify(&folder)["generation"], i + 1);
+        assert!(Path::new(&folder.path().join("state/state.json")).exists());
+    }
+}

@@ -1,0 +1,114 @@
+//! `feed init`, `keygen`, `pubkey`, `publish`, `verify` and `forget`. What is published is read back by the library
+//! alone: the payload from the manifest, each file by its name, the deltas one after another.
+
+mod damage;
+mod forget;
+mod generations;
+mod guard;
+mod leftovers;
+mod lock;
+mod pubkey;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use bloom_wasm::{Blob, Delta};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::in_process::{KEY, PUBLIC_KEY, done, tool, write};
+
+/// A folder with a feed that has no generation yet.
+fn feed(options: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    write(&folder, "key", KEY);
+    done(&folder, format!("feed init @public --state @state {options}").trim_end());
+    folder
+}
+
+fn key(i: u32) -> String {
+    format!("key-{i}.example")
+}
+
+fn write_list(folder: &TempDir, keys: impl IntoIterator<Item = u32>) {
+    write(folder, "list", keys.into_iter().map(|i| key(i) + "\n").collect::<String>());
+}
+
+/// When the first list is published. `feed verify` reads the clock, to which nothing of this month has expired.
+const MONTH: &str = "2099-01";
+
+/// Some hours after the first time.
+fn at(hours: u32) -> String {
+    format!("--created-at {MONTH}-{:02}T{:02}:00:00Z", hours / 24 + 1, hours % 24)
+}
+
+/// Publishes the list some hours after the first time. Returns the report.
+fn publish(folder: &TempDir, hours: u32, options: &str) -> Value {
+    let at = format!("{} {options}", at(hours));
+    let args = format!("feed publish @public @list --state @state --sign @key --json {}", at.trim_end());
+    serde_json::from_str(&done(folder, &args)).unwrap()
+}
+
+/// Publishes the list, which must be refused with these words in the only line. Returns that line.
+fn publish_refused(folder: &TempDir, hours: u32, options: &str, words: &str) -> String {
+    let at = format!("{} {options}", at(hours));
+    let args = format!("feed publish @public @list --state @state --sign @key {}", at.trim_end());
+    let (code, out, err) = tool(folder, &args);
+    assert!(code == 2 && out.is_empty() && err.contains(words), "{args}: {out}{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+    err
+}
+
+/// What the manifest says, by `feed verify`.
+fn verify(folder: &TempDir) -> Value {
+    serde_json::from_str(&done(folder, &format!("feed verify @public --json --public-key {PUBLIC_KEY}")))
+        .unwrap()
+}
+
+/// The filter in the folder.
+fn read(folder: &TempDir) -> Blob {
+    let mut blob = None;
+    for file in verify(folder)["files"].as_array().unwrap() {
+        let bytes = fs::read(folder.path().join("public").join(file["sha256"].as_str().unwrap())).unwrap();
+        blob = Some(match blob {
+            None => Blob::decode(bytes).unwrap(),
+            Some(blob) => Blob::apply(&blob, Delta::decode(bytes).unwrap()).unwrap(),
+        });
+    }
+    blob.unwrap()
+}
+
+/// Everything in the folder that is served.
+fn files(folder: &TempDir) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder.path().join("public")).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap()))
+        .collect()
+}
+
+/// The file of the state with this in its name.
+fn in_state(folder: &TempDir, part: &str) -> PathBuf {
+    let mut paths = fs::read_dir(folder.path().join("state")).unwrap().map(|entry| entry.unwrap().path());
+    paths.find(|path| path.file_name().unwrap().to_string_lossy().contains(part)).unwrap()
+}
+
+fn names(folder: &TempDir) -> BTreeSet<String> {
+    files(folder).into_keys().collect()
+}
+
+/// Fails unless the filter has all of these keys, and none of those more often than a stranger.
+fn check(blob: &Blob, members: impl Iterator<Item = u32>, removed: impl Iterator<Item = u32>, fpr: f64) {
+    let has = |i: u32| blob.filter().has(key(i).as_bytes());
+    for i in members {
+        assert!(has(i), "key {i} is lost");
+    }
+    let strangers = 1_000_000..1_100_000;
+    let expected = strangers.len() as f64 * fpr;
+    let hits = strangers.filter(|&i| has(i)).count() as f64;
+    assert!(hits < expected + 5.0 * expected.sqrt() + 1.0, "{hits} strangers for {expected}");
+    let removed: Vec<u32> = removed.collect();
+    let expected = removed.len() as f64 * fpr;
+    let hits = removed.into_iter().filter(|&i| has(i)).count() as f64;
+    assert!(hits <= expected + 5.0 * expected.sqrt() + 1.0, "{hits} removed keys for {expected}");
+}

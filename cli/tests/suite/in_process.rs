@@ -1,0 +1,65 @@
+//! Runs the tool in this process.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use bloom_wasm_cli::{Streams, run};
+use tempfile::TempDir;
+
+/// The key of RFC 8037, appendix A.1, as OpenSSL writes it, and its public key from A.2.
+pub const KEY: &str = "-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
+-----END PRIVATE KEY-----
+";
+pub const PUBLIC_KEY: &str = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+
+/// The arguments; those that begin with @ are files in the folder, and `{}` is the folder of other software's filters.
+pub fn arguments(folder: &TempDir, args: &str) -> Vec<String> {
+    let vectors = format!("{}/../tests/interop", env!("CARGO_MANIFEST_DIR"));
+    let path = |arg: &str| match arg.strip_prefix('@') {
+        Some(file) => folder.path().join(file).display().to_string(),
+        None => arg.replace("{}", &vectors),
+    };
+    ["bloom-wasm".to_owned()].into_iter().chain(args.split_whitespace().map(path)).collect()
+}
+
+/// Returns the exit code and what was printed.
+pub fn tool_with(folder: &TempDir, args: &str, mut input: &[u8]) -> (u8, String, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let streams = &mut Streams { input: &mut input, out: &mut out, err: &mut err, terminal: false };
+    let code = run(arguments(folder, args), streams);
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (code, text(out), text(err))
+}
+
+pub fn tool(folder: &TempDir, args: &str) -> (u8, String, String) {
+    tool_with(folder, args, b"")
+}
+
+/// Fails unless the tool does it. Returns what it printed.
+pub fn done(folder: &TempDir, args: &str) -> String {
+    let (code, out, err) = tool(folder, args);
+    assert_eq!(code, 0, "{args}: {out}{err}");
+    out
+}
+
+/// Fails unless the tool refuses it, in one line with these words.
+pub fn refused(folder: &TempDir, args: &str, words: &str) {
+    let (code, _, err) = tool(folder, args);
+    assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {code} {err}");
+}
+
+pub fn write(folder: &TempDir, file: &str, text: impl AsRef<[u8]>) {
+    fs::write(folder.path().join(file), text).unwrap();
+}
+
+pub fn read(folder: &TempDir, file: &str) -> Vec<u8> {
+    fs::read(folder.path().join(file)).unwrap()
+}
+
+/// Gives a lock the time of one whose run was killed so many seconds ago.
+pub fn age(lock: &Path, seconds: u64) {
+    let then = SystemTime::now() - Duration::from_secs(seconds);
+    fs::File::options().write(true).open(lock).unwrap().set_modified(then).unwrap();
+}

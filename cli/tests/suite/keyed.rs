@@ -1,0 +1,202 @@
+//! The tool and secrets: they are read from files, and a wrong one is told at once.
+
+use std::fs;
+
+use bloom_wasm::hash::{Hashing, Secret};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The tool, with files in a folder of its own.
+struct Tool(TempDir);
+
+impl Tool {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let tool = Tool(folder);
+        tool.write("secret", b"000102030405060708090a0b0c0d0e0f\n");
+        tool.write("other", &[7; 16]);
+        tool.write("short", b"0001020304\n");
+        tool.write("list", b"evil.example\nbad.example\n");
+        tool
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        crate::in_process::write(&self.0, name, bytes);
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        crate::in_process::read(&self.0, name)
+    }
+
+    fn run_with(&self, args: &str, input: &[u8]) -> (u8, String, String) {
+        crate::in_process::tool_with(&self.0, args, input)
+    }
+
+    fn done(&self, args: &str) -> String {
+        crate::in_process::done(&self.0, args)
+    }
+
+    /// Fails with this code, in one line that shows nothing of a secret.
+    fn refused(&self, args: &str, code: &str) {
+        let (exit, out, err) = self.run_with(args, b"");
+        assert!(exit == 2 && err.contains(&format!("[{code}]")) && out.is_empty(), "{args}: {out}{err}");
+        assert!(err.lines().count() == 1 && !err.contains("0001020304"), "{args}: {err}");
+    }
+}
+
+#[test]
+fn the_tool_reads_a_secret_from_a_file() {
+    let tool = Tool::new();
+    tool.done("build @list -o @keyed --secret-file @secret --profile url");
+    tool.done("build @list -o @again --secret-file @secret --profile url");
+    assert_ne!(tool.read("keyed"), tool.read("again"), "a random seed each");
+    tool.done("build @list -o @plain --profile url");
+    let out = tool.done("check @keyed http://evil.example/a --secret-file @secret");
+    assert_eq!(out, "http://evil.example/a\n");
+    let json: Value = serde_json::from_str(&tool.done("info @keyed --json --secret-file @secret")).unwrap();
+    assert_eq!(json["keyed"], true);
+    assert!(tool.done("info @keyed --secret-file @secret").contains("keyed     yes"));
+    tool.done("verify @keyed --members @list --probes 1000 --secret-file @secret");
+    // 16 bytes are the same as their digits.
+    tool.write("raw", &(0..16).collect::<Vec<u8>>());
+    tool.done("verify @keyed --members @list --probes 1000 --secret-file @raw");
+    // And so are digits behind a byte order mark.
+    tool.write("marked", &["\u{feff}".as_bytes(), &tool.read("secret")].concat());
+    tool.done("verify @keyed --members @list --probes 1000 --secret-file @marked");
+
+    tool.write("more", b"evil.example\nnew.example\n");
+    tool.done("diff @list @more --base @keyed -o @delta --secret-file @secret");
+    tool.done("info @delta --secret-file @secret");
+    tool.done("apply @keyed @delta -o @new --secret-file @secret");
+    tool.done("verify @new --members @more --probes 1000 --secret-file @secret");
+    for part in ["one", "two"] {
+        tool.done(&format!(
+            "build @list -o @{part} --kind bloom --capacity 9 --seed 5 --secret-file @secret"
+        ));
+    }
+    tool.done("merge @one @two -o @merged --secret-file @secret");
+    tool.done("build @list -o @random --kind bloom --capacity 9 --secret-file @secret");
+
+    let all = [
+        "check @keyed evil.example",
+        "info @keyed",
+        "info @delta",
+        "verify @keyed --members @list",
+        "diff @list @more --base @keyed -o @never",
+        "apply @keyed @delta -o @never",
+        "merge @one @two -o @never",
+    ];
+    for args in all {
+        tool.refused(args, "secret_required");
+        tool.refused(&format!("{args} --secret-file @other"), "wrong_secret");
+        tool.refused(&format!("{args} --secret-file @short"), "invalid_parameter");
+    }
+    tool.refused("check @plain evil.example --secret-file @secret", "wrong_secret");
+    tool.refused("build @list -o @never --secret-file @short", "invalid_parameter");
+    tool.write("word", b"correct horse b\n");
+    tool.refused("build @list -o @never --secret-file @word", "invalid_parameter");
+    tool.write("long", &[b'0'; 5000]);
+    tool.refused("build @list -o @never --secret-file @long", "invalid_parameter");
+    for (args, words) in [
+        ("build @list -o @never --secret-file @missing", "missing"),
+        ("build @list -o @secret --secret-file @secret", "output too"),
+        ("merge @one @two -o @secret --secret-file @secret", "output too"),
+        ("build @list -o @never --secret-file -", "not standard input"),
+        // What should be a file isn't shown.
+        (
+            "build @list -o @never --secret-file 0123456789abcdef0123456789abcdef",
+            "bloom-wasm: --secret-file takes",
+        ),
+        ("build @list -o @never --kind guava --secret-file @secret", "other software"),
+        ("export @one -o @never --to guava", "no other software reads keyed filters"),
+        ("merge @one @random -o @never --secret-file @secret", "with one --seed"),
+    ] {
+        let (code, _, err) = tool.run_with(args, b"");
+        assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {err}");
+    }
+    assert!(!tool.0.path().join("never").exists());
+    assert_eq!(tool.read("secret").len(), 33);
+}
+
+#[test]
+fn a_keyed_feed() {
+    let tool = Tool::new();
+    tool.done("feed init @public --state @state --secret-file @secret");
+    tool.done("feed publish @public @list --state @state --secret-file @secret");
+    tool.write("list", b"evil.example\nbad.example\nnew.example\n");
+    let keys = (0..500).map(|i| format!("key-{i}\n")).collect::<String>();
+    tool.write("long", [&tool.read("list"), keys.as_bytes()].concat().as_slice());
+    tool.done("feed publish @public @long --state @state --secret-file @secret");
+    let verified: Value =
+        serde_json::from_str(&tool.done("feed verify @public --json --secret-file @secret")).unwrap();
+    assert_eq!((&verified["keyed"], &verified["count"]), (&true.into(), &503.into()));
+    assert_eq!(verified["files"].as_array().unwrap().len(), 1, "a new base");
+    tool.write("next", [&tool.read("long"), &b"one-more\n"[..]].concat().as_slice());
+    tool.done("feed publish @public @next --state @state --secret-file @secret");
+    let manifest = tool.read("public/feed.json");
+    for args in ["feed publish @public @long --state @state", "feed verify @public"] {
+        tool.refused(args, "secret_required");
+        tool.refused(&format!("{args} --secret-file @other"), "wrong_secret");
+    }
+    // A state that was lost: the secret must still be that of the feed, even if its files can't be read.
+    fs::remove_dir_all(tool.0.path().join("state")).unwrap();
+    fs::create_dir(tool.0.path().join("alone")).unwrap();
+    fs::write(tool.0.path().join("alone/feed.json"), &manifest).unwrap();
+    tool.refused("feed init @alone --state @state --trust-unsigned", "secret_required");
+    tool.refused("feed init @alone --state @state --trust-unsigned --secret-file @other", "wrong_secret");
+    tool.refused("feed init @public --state @state --trust-unsigned", "secret_required");
+    tool.refused("feed init @public --state @state --trust-unsigned --secret-file @other", "wrong_secret");
+    assert_eq!(tool.read("public/feed.json"), manifest);
+    tool.done("feed init @public --state @state --trust-unsigned --secret-file @secret");
+    tool.done("feed publish @public @list --state @state --secret-file @secret --max-removed 100%");
+    tool.done("feed verify @public --secret-file @secret");
+}
+
+#[test]
+fn a_keyed_sharded_filter() {
+    let tool = Tool::new();
+    let keys = (0..2000).map(|i| format!("key-{i}\n")).collect::<String>();
+    tool.write("keys", keys.as_bytes());
+    tool.done("build @keys --shards 8 -o @sharded --secret-file @secret");
+    let before = tool.read("sharded/shards.json");
+    let out = tool.done("build @keys --shards 8 -o @sharded --secret-file @secret");
+    assert!(out.contains("unchanged"), "the same seed again: {out}");
+    assert_eq!(tool.read("sharded/shards.json"), before);
+    tool.done("verify @sharded --members @keys --probes 10000 --secret-file @secret");
+    assert_eq!(tool.done("check @sharded key-7 --secret-file @secret"), "key-7\n");
+    assert!(tool.done("info @sharded --secret-file @secret").contains("keyed       yes"));
+    for args in ["check @sharded key-7", "info @sharded", "verify @sharded --members @keys"] {
+        tool.refused(args, "secret_required");
+        tool.refused(&format!("{args} --secret-file @other"), "wrong_secret");
+    }
+    tool.done("build @keys --shards 8 -o @plain");
+    tool.refused("check @plain key-7 --secret-file @secret", "wrong_secret");
+    // Nobody publishes the list by forgetting an option, or under another secret.
+    tool.refused("build @keys --shards 8 -o @sharded", "secret_required");
+    tool.refused("build @keys --shards 8 -o @sharded --secret-file @other", "wrong_secret");
+    tool.refused("build @keys --shards 8 -o @plain --secret-file @secret", "wrong_secret");
+    assert_eq!(tool.read("sharded/shards.json"), before);
+
+    // Built elsewhere, of digests that follow FORMAT.md, section 3.
+    let hashing = Hashing::keyed(&Secret::from(std::array::from_fn(|i| i as u8)), 5);
+    tool.done("build @keys --shards 2 -o @whole --seed 5 --secret-file @secret");
+    fs::create_dir(tool.0.path().join("elsewhere")).unwrap();
+    for shard in 0..2 {
+        let digests = (0..2000).map(|i| hashing.digest(format!("key-{i}").as_bytes()));
+        let digests = digests.filter(|digest| digest >> 63 == shard).flat_map(u64::to_le_bytes);
+        let args =
+            format!("shard build --shards 2 --index {shard} --seed 5 -o @elsewhere --secret-file @secret");
+        let (code, _, err) = tool.run_with(&args, &digests.collect::<Vec<u8>>());
+        assert_eq!(code, 0, "{err}");
+    }
+    tool.refused("shard index @elsewhere --shards 2", "secret_required");
+    tool.done("shard index @elsewhere --shards 2 --secret-file @secret");
+    let names = |dir: &str| {
+        let files = fs::read_dir(tool.0.path().join(dir)).unwrap().map(|file| file.unwrap().file_name());
+        files.filter(|name| name != "shards.json").collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(names("elsewhere"), names("whole"));
+    let (code, _, err) =
+        tool.run_with("shard build --shards 2 --index 0 -o @elsewhere --secret-file @secret", b"");
+    assert!(code == 2 && err.contains("--seed"), "{err}");
+}

@@ -1,0 +1,518 @@
+//! Where the tool writes: files whole or not at all, through links; devices, pipes and sockets never replaced.
+
+#![cfg(unix)]
+
+use std::fs::{self, File, Permissions};
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use bloom_wasm::{Blob, RibbonFilter, hash};
+use tempfile::TempDir;
+
+use crate::program::tool;
+
+/// A new folder with a list, and the blob that a correct tool makes of it.
+fn with_list(test: impl FnOnce(&Path, &[u8])) {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("list"), "a\nb\n").unwrap();
+    let mut digests = [b"a", b"b"].map(|key| hash::digest(0, key)).to_vec();
+    let blob = Blob::from(RibbonFilter::from_digests(&mut digests, 1e-3, 0).unwrap()).encode().unwrap();
+    test(folder.path(), &blob);
+    let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with(".bloom-wasm-")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// A command of the shell, in which `tool` is the tool.
+fn shell(folder: &Path, script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("tool() {{ {:?} \"$@\"; }}; {script}", tool())]).current_dir(folder);
+    command
+}
+
+fn sh(folder: &Path, script: &str) -> Output {
+    shell(folder, script).output().unwrap()
+}
+
+fn succeeds(folder: &Path, script: &str) -> String {
+    let output = sh(folder, script);
+    assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn fails(folder: &Path, script: &str) {
+    let output = sh(folder, script);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{script}: {error}");
+    assert!(error.starts_with("bloom-wasm: ") && error.lines().count() == 1, "{script}: {error}");
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o7777
+}
+
+#[test]
+fn a_file_keeps_its_mode_and_a_new_one_has_the_umasks() {
+    with_list(|folder, blob| {
+        let out = folder.join("out");
+        for (umask, expected) in [("022", 0o644), ("027", 0o640), ("077", 0o600), ("000", 0o666)] {
+            succeeds(folder, &format!("umask {umask}; tool build list -o out"));
+            assert_eq!(mode(&out), expected, "umask {umask}");
+            fs::remove_file(&out).unwrap();
+        }
+        for kept in [0o600, 0o640, 0o666, 0o755, 0o444] {
+            fs::write(&out, "old").unwrap();
+            fs::set_permissions(&out, Permissions::from_mode(kept)).unwrap();
+            let before = File::open(&out).unwrap();
+            succeeds(folder, "umask 022; tool build list -o out");
+            assert_eq!((fs::read(&out).unwrap(), mode(&out)), (blob.to_vec(), kept));
+            // Who has the old file open reads it to its end: it was replaced, not overwritten.
+            let mut old = String::new();
+            { before }.read_to_string(&mut old).unwrap();
+            assert_eq!(old, "old");
+            fs::remove_file(&out).unwrap();
+        }
+        fs::write(&out, "old").unwrap();
+        if std::os::unix::fs::chown(&out, Some(1), Some(1)).is_ok() {
+            succeeds(folder, "tool build list -o out");
+            let out = fs::metadata(&out).unwrap();
+            assert_eq!((out.uid(), out.gid()), (1, 1));
+        } else {
+            eprintln!("not tested: who owns a replaced file; only root can give files away");
+        }
+    });
+}
+
+#[test]
+fn links_are_followed() {
+    with_list(|folder, blob| {
+        for (there, what) in [(true, "a file"), (false, "nothing")] {
+            fs::create_dir_all(folder.join("deep/er")).unwrap();
+            let target = folder.join("deep/target");
+            let links = [
+                ("link", "deep/target".into()),
+                ("deep/chain", "../link".into()),
+                ("absolute", target.clone()),
+            ];
+            for (name, to) in &links {
+                symlink(to, folder.join(name)).unwrap();
+            }
+            // A link in a folder that is itself behind a link: `..` is the real folder's parent.
+            symlink("deep/er", folder.join("folder")).unwrap();
+            symlink("../target", folder.join("deep/er/up")).unwrap();
+            for name in ["link", "deep/chain", "absolute", "folder/up"] {
+                let _ = fs::remove_file(&target);
+                if there {
+                    fs::write(&target, "old").unwrap();
+                    fs::set_permissions(&target, Permissions::from_mode(0o600)).unwrap();
+                }
+                succeeds(folder, &format!("umask 022; tool build list -o {name}"));
+                assert!(folder.join(name).is_symlink(), "{name} to {what} was replaced");
+                assert!(!target.is_symlink());
+                assert_eq!(fs::read(&target).unwrap(), blob, "{name} to {what}");
+                assert_eq!(mode(&target), if there { 0o600 } else { 0o644 });
+            }
+            for name in ["link", "deep", "absolute", "folder"] {
+                let path = folder.join(name);
+                if path.is_symlink() { fs::remove_file(path) } else { fs::remove_dir_all(path) }.unwrap();
+            }
+        }
+        symlink("two", folder.join("one")).unwrap();
+        symlink("one", folder.join("two")).unwrap();
+        fails(folder, "tool build list -o one");
+        assert!(folder.join("one").is_symlink() && folder.join("two").is_symlink());
+    });
+}
+
+#[test]
+fn folders_are_refused() {
+    with_list(|folder, _| {
+        fs::create_dir(folder.join("folder")).unwrap();
+        symlink("folder", folder.join("link")).unwrap();
+        for output in ["folder", "folder/", "link", "link/", ".", "nowhere/", "nowhere/out", "list/out", "''"]
+        {
+            fails(folder, &format!("tool build list -o {output}"));
+        }
+        assert_eq!(fs::read_dir(folder.join("folder")).unwrap().count(), 0);
+        // That is told before standard input has come to an end.
+        let mut child = Command::new(tool());
+        let child = child.args(["build", "-o", "folder"]).current_dir(folder);
+        let mut child = child.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let _open = child.stdin.take();
+        assert_eq!(child.wait().unwrap().code(), Some(2));
+    });
+}
+
+#[test]
+fn pipes_sockets_and_devices_stay() {
+    with_list(|folder, blob| {
+        let is = |name: &str, test: fn(&fs::FileType) -> bool| {
+            assert!(
+                test(&fs::symlink_metadata(folder.join(name)).unwrap().file_type()),
+                "{name} was replaced"
+            );
+        };
+        // First what no harm can come to: root could replace the devices below.
+        let _socket = UnixListener::bind(folder.join("socket")).unwrap();
+        fails(folder, "tool build list -o socket");
+        is("socket", FileTypeExt::is_socket);
+
+        // As these links would be, the devices themselves would be replaced.
+        symlink("/dev/null", folder.join("null")).unwrap();
+        succeeds(folder, "tool build list -o null");
+        is("null", fs::FileType::is_symlink);
+        if Path::new("/dev/full").exists() {
+            symlink("/dev/full", folder.join("full")).unwrap();
+            fails(folder, "tool build list -o full");
+            is("full", fs::FileType::is_symlink);
+        }
+        if sh(folder, "mknod device c 1 3").status.success() {
+            succeeds(folder, "tool build list -o device");
+            is("device", FileTypeExt::is_char_device);
+        } else {
+            eprintln!("not tested: a device node; only root can make one");
+        }
+        succeeds(folder, "mkfifo fifo && ln -s fifo link");
+        for name in ["fifo", "link"] {
+            // The shell holds both ends open, so that nothing waits for ever.
+            let read = format!("test -p fifo && head -c {} <&3 > got", blob.len());
+            succeeds(folder, &format!("{{ tool build list -o {name} && {read}; }} 3<>fifo"));
+            assert_eq!(fs::read(folder.join("got")).unwrap(), blob);
+            is("fifo", FileTypeExt::is_fifo);
+        }
+        for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "-"] {
+            succeeds(folder, &format!("tool build list -o {name} > got"));
+            assert_eq!(fs::read(folder.join("got")).unwrap(), blob);
+            // What others write there stays.
+            succeeds(folder, &format!("{{ echo a; tool build list -o {name}; echo b; }} > got"));
+            assert_eq!(fs::read(folder.join("got")).unwrap(), [b"a\n", blob, b"b\n"].concat());
+        }
+        succeeds(folder, "exec 3>>all; echo a >&3; tool build list -o /dev/fd/3; echo b >&3");
+        assert_eq!(fs::read(folder.join("all")).unwrap(), [b"a\n", blob, b"b\n"].concat());
+        succeeds(folder, "tool build list -o /dev/stdout | cat > got");
+        assert_eq!(fs::read(folder.join("got")).unwrap(), blob);
+    });
+}
+
+#[test]
+fn a_report_that_fails_leaves_the_old_file() {
+    if !Path::new("/dev/full").exists() {
+        eprintln!("not tested: there is no /dev/full");
+        return;
+    }
+    with_list(|folder, blob| {
+        fs::write(folder.join("out"), "old").unwrap();
+        succeeds(folder, "tool build list --kind bloom -o bloom && mkfifo fifo");
+        for command in
+            ["build list -o", "build list --json -o", "merge bloom bloom -o", "merge bloom bloom --json -o"]
+        {
+            fails(folder, &format!("tool {command} out > /dev/full"));
+            assert_eq!(fs::read(folder.join("out")).unwrap(), b"old");
+            fails(folder, &format!("tool {command} new > /dev/full"));
+            assert!(!folder.join("new").exists());
+            // What the shell says after it is all that is in the pipe.
+            let read = "echo . >&3; head -c 1 <&3 > got; exit $s";
+            fails(folder, &format!("exec 3<>fifo; tool {command} fifo > /dev/full; s=$?; {read}"));
+            assert_eq!(fs::read(folder.join("got")).unwrap(), b".");
+        }
+        for command in [
+            "info bloom",
+            "info bloom --json",
+            "check bloom a",
+            "calc --count 3 --fpr 0.1",
+            "help",
+            "build list -o -",
+            "verify bloom --members list --probes 1",
+        ] {
+            fails(folder, &format!("tool {command} > /dev/full"));
+        }
+        // Nobody reads the report: the file is wanted all the same.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert!(shell(folder, "tool build list -o out").stdout(writer).status().unwrap().success());
+        assert_eq!(fs::read(folder.join("out")).unwrap(), blob);
+    });
+}
+
+#[test]
+fn nothing_is_said_to_be_written_before_it_is() {
+    with_list(|folder, _| {
+        succeeds(folder, "tool build list -o out --kind redis-bitmap --bits 99 --hashes 2");
+        let mut scripts = vec![];
+        if Path::new("/dev/full").exists() {
+            scripts
+                .extend(["tool build list -o /dev/full", "tool export out --to redis-bitmap -o /dev/full"]);
+        }
+        for script in scripts {
+            let output = sh(folder, script);
+            assert_eq!(output.status.code(), Some(2), "{script}");
+            assert!(!String::from_utf8_lossy(&output.stdout).contains("wrote"), "{script}");
+        }
+        assert!(succeeds(folder, "tool build list -o out").contains("wrote"));
+    });
+}
+
+#[test]
+fn a_blob_cut_short_is_a_failure() {
+    with_list(|folder, _| {
+        succeeds(folder, "i=0; while [ $i -lt 90000 ]; do echo $i; i=$((i+1)); done > long; mkfifo fifo");
+        fails(folder, "head -c 1 fifo > got & tool build long -o fifo > report");
+        assert!(!fs::read_to_string(folder.join("report")).unwrap().contains("wrote"));
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert_eq!(shell(folder, "tool build list -o -").stdout(writer).status().unwrap().code(), Some(2));
+    });
+}
+
+#[test]
+fn verify_answers_when_nobody_reads() {
+    with_list(|folder, _| {
+        succeeds(folder, "tool build list -o out && echo other > others");
+        for (list, code) in [("list", 0), ("others", 1)] {
+            for json in ["", "--json"] {
+                let (reader, writer) = std::io::pipe().unwrap();
+                drop(reader);
+                let mut command =
+                    shell(folder, &format!("tool verify out --members {list} --probes 1 {json}"));
+                assert_eq!(command.stdout(writer).status().unwrap().code(), Some(code), "{list} {json}");
+            }
+        }
+    });
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_that_cannot_be_written_to_is_told_by_the_outputs_name() {
+    let folder = Path::new("/sys");
+    let list = std::env::temp_dir().join(format!("bloom-wasm-list-{}", std::process::id()));
+    fs::write(&list, "a\n").unwrap();
+    let output = sh(folder, &format!("tool build {} -o /sys/out", list.display()));
+    fs::remove_file(&list).unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.starts_with("bloom-wasm: /sys/out: "), "{error}");
+    assert!(!error.contains(".bloom-wasm-") && !error.contains("os error"), "{error}");
+}
+
+/// The tool with its temporary file written, waiting for somebody to read its report. `before` is said to the shell.
+fn waiting(folder: &Path, before: &str) -> (Child, UnixStream) {
+    fs::write(folder.join("out"), "old").unwrap();
+    let (reader, mut writer) = UnixStream::pair().unwrap();
+    writer.set_nonblocking(true).unwrap();
+    let full = loop {
+        if let Err(error) = writer.write(&[b'.'; 1 << 12]) {
+            break error;
+        }
+    };
+    assert_eq!(full.kind(), ErrorKind::WouldBlock);
+    while writer.write(b".").is_ok() {}
+    writer.set_nonblocking(false).unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{before} exec {:?} build list -o out", tool())]).current_dir(folder);
+    let mut child = command.stdout(OwnedFd::from(writer)).stderr(Stdio::piped()).spawn().unwrap();
+    let there = || {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+        names.filter(|entry| entry.file_name().to_string_lossy().starts_with(".bloom-wasm-")).count()
+    };
+    while there() == 0 {
+        assert!(child.try_wait().unwrap().is_none(), "the tool has ended");
+        std::thread::yield_now();
+    }
+    (child, reader)
+}
+
+fn kill(child: &Child, signal: &str) {
+    assert!(
+        Command::new("sh")
+            .args(["-c", &format!("kill -{signal} {}", child.id())])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+/// Whether these tests were started with a signal ignored, as by `nohup`: then their programs ignore it too.
+fn is_ignored(signal: &str) -> bool {
+    let status = Command::new("sh").args(["-c", &format!("ulimit -c 0; kill -{signal} $$")]).status();
+    status.unwrap().signal().is_none()
+}
+
+#[test]
+fn signals_leave_nothing_behind() {
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("QUIT", 3)] {
+        if is_ignored(signal) {
+            println!("skipped SIG{signal}: it is ignored here");
+            continue;
+        }
+        for times in 1..=2 {
+            with_list(|folder, _| {
+                let (mut child, _reader) = waiting(folder, "ulimit -c 0;");
+                (0..times).for_each(|_| kill(&child, signal));
+                let status = child.wait().unwrap();
+                assert_eq!(status.signal(), Some(number), "{status}");
+                assert_eq!(fs::read(folder.join("out")).unwrap(), b"old");
+            });
+        }
+    }
+    with_list(|folder, _| {
+        let (mut child, _reader) = waiting(folder, "");
+        ["INT", "TERM", "HUP"].iter().for_each(|signal| kill(&child, signal));
+        assert!(child.wait().unwrap().signal().is_some());
+    });
+}
+
+/// As `nohup` wants it, and a shell that runs a script's command in the background.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_that_is_to_be_ignored_is() {
+    if std::env::var_os("BLOOM_WASM_TOOL").is_some() {
+        eprintln!("not tested: ignored signals; Node takes every signal for one that wasn't");
+        return;
+    }
+    with_list(|folder, blob| {
+        let (mut child, mut reader) = waiting(folder, "trap '' HUP INT;");
+        kill(&child, "HUP");
+        kill(&child, "INT");
+        reader.shutdown(Shutdown::Write).unwrap();
+        let mut said = Vec::new();
+        reader.read_to_end(&mut said).unwrap();
+        assert!(child.wait().unwrap().success());
+        assert!(String::from_utf8_lossy(&said).contains("wrote"));
+        assert_eq!(fs::read(folder.join("out")).unwrap(), blob);
+    });
+}
+
+/// The names in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    names
+}
+
+/// A feed with a base and a delta.
+fn feed(folder: &Path) {
+    succeeds(folder, "seq 3000 > list; tool feed init public --state made/state");
+    succeeds(folder, "tool feed publish public list --state made/state");
+    succeeds(folder, "seq 2990 > list; tool feed publish public list --state made/state");
+}
+
+#[test]
+fn the_state_is_for_its_owner_alone() {
+    with_list(|folder, _| {
+        feed(folder);
+        let state = folder.join("made/state");
+        // What was readable, by an accident, isn't after the next run.
+        fs::set_permissions(state.join("state.json"), Permissions::from_mode(0o644)).unwrap();
+        succeeds(folder, "seq 2980 > list; tool feed publish public list --state made/state");
+        let remembered: Vec<_> = names(&state).into_iter().filter(|name| !name.starts_with("lock")).collect();
+        assert_eq!(remembered.len(), 3, "{remembered:?}");
+        for name in remembered {
+            assert_eq!(mode(&state.join(&name)), 0o600, "{name}");
+        }
+        // WASI's folders have no modes.
+        if std::env::var_os("BLOOM_WASM_TOOL").is_none() {
+            assert_eq!(mode(&state), 0o700);
+        }
+        // What is published is for everybody.
+        for name in names(&folder.join("public")) {
+            assert_ne!(mode(&folder.join("public").join(&name)) & 0o044, 0, "{name}");
+        }
+    });
+}
+
+/// As a run leaves it that was killed between writing a file and giving it its name, or before the state names it.
+#[test]
+fn what_killed_runs_left_is_cleared_away() {
+    with_list(|folder, _| {
+        feed(folder);
+        succeeds(folder, "tool build list --shards 2 -o shards");
+        // What others write just now into the same folder stays.
+        succeeds(folder, "cd public; touch .bloom-wasm-Xyz123 .htaccess members-1; cp .b* .h* m* ../shards");
+        succeeds(folder, "touch made/state/notes made/state/members-old");
+        let folders = ["public", "made/state", "shards"].map(|name| folder.join(name));
+        let before = folders.each_ref().map(|folder| names(folder));
+        succeeds(folder, "touch public/.bloom-wasm-own-Abc123 shards/.bloom-wasm-own-Abc123");
+        let left = "touch .bloom-wasm-private-Abc123 members-7 removed-0123456789abcdef";
+        succeeds(folder, &format!("cd made/state; {left}"));
+        // Also by a run that publishes nothing.
+        assert!(succeeds(folder, "tool feed publish public list --state made/state").contains("unchanged"));
+        assert!(succeeds(folder, "tool build list --shards 2 -o shards").contains("unchanged"));
+        assert_eq!(folders.each_ref().map(|folder| names(folder)), before);
+        fs::remove_file(folder.join("public/.bloom-wasm-Xyz123")).unwrap();
+    });
+}
+
+/// The exit code of a command that must come to an end.
+fn ends(folder: &Path, script: &str) -> i32 {
+    let mut child = shell(folder, &format!("exec {:?} {script}", tool()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let id = child.id().to_string();
+    let (ended, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || ended.send(child.wait().unwrap().code()));
+    let code = end.recv_timeout(std::time::Duration::from_secs(60));
+    if code.is_err() {
+        Command::new("kill").args(["-KILL", &id]).status().unwrap();
+    }
+    code.unwrap_or_else(|_| panic!("{script} hangs")).unwrap()
+}
+
+/// A pipe that nobody writes to has the name of a file.
+#[test]
+fn a_pipe_in_the_place_of_a_file_holds_nothing_up() {
+    with_list(|folder, _| {
+        feed(folder);
+        let pipe = |path: &Path| {
+            fs::remove_file(path).unwrap();
+            assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+        };
+        let publish = "feed publish public list --state made/state";
+        let is_file = |name: &String| name.len() == 64;
+        for name in names(&folder.join("public")).into_iter().filter(is_file) {
+            pipe(&folder.join("public").join(name));
+        }
+        assert_eq!(ends(folder, "feed verify public"), 2);
+        // A new base; and then the same once more, in its place.
+        assert_eq!(ends(folder, publish), 0);
+        assert_eq!(ends(folder, "feed verify public"), 0);
+        let manifest = fs::read_to_string(folder.join("public/feed.json")).unwrap();
+        let is_regular = |name: &String| fs::metadata(folder.join("public").join(name)).unwrap().is_file();
+        let files: Vec<_> = names(&folder.join("public")).into_iter().filter(is_file).collect();
+        let base = files.into_iter().find(is_regular).unwrap();
+        pipe(&folder.join("public").join(&base));
+        assert_eq!(ends(folder, publish), 0);
+        assert!(is_regular(&base));
+        assert_ne!(fs::read_to_string(folder.join("public/feed.json")).unwrap(), manifest);
+        assert_eq!(ends(folder, "feed verify public"), 0);
+        let state = folder.join("made/state");
+        pipe(&state.join(names(&state).into_iter().find(|name| name.starts_with("members-")).unwrap()));
+        assert_eq!(ends(folder, publish), 0);
+        for file in ["public/feed.json", "made/state/state.json"] {
+            pipe(&folder.join(file));
+            assert_eq!(ends(folder, publish), 2, "{file}");
+        }
+        assert_eq!(ends(folder, "feed verify public"), 2);
+
+        succeeds(folder, "tool build list --shards 2 -o shards");
+        for name in names(&folder.join("shards")) {
+            pipe(&folder.join("shards").join(name));
+        }
+        let build = "build list --shards 2 -o shards";
+        assert_eq!(ends(folder, "check shards 1"), 2);
+        assert_eq!(ends(folder, build), 2);
+        fs::remove_file(folder.join("shards/shards.json")).unwrap();
+        assert_eq!(ends(folder, build), 2);
+        assert_eq!(ends(folder, &format!("{build} --first")), 0);
+        assert_eq!(ends(folder, "check shards 1"), 0);
+    });
+}

@@ -1,0 +1,807 @@
+//! What those can do to a publisher who hold its host, or its state: the table of SECURITY.md, row by row.
+
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64ct::{Base64UrlUnpadded, Encoding};
+use bloom_wasm::{Blob, Profile, hash};
+use ed25519_dalek::pkcs8::DecodePrivateKey;
+use ed25519_dalek::{Signer, SigningKey};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::in_process::{KEY, PUBLIC_KEY, tool};
+
+/// The highest generation that JSON carries, less the one that a publisher would add.
+const HIGHEST: u64 = (1 << 53) - 2;
+const MAX: u64 = 1 << 40;
+
+const PUBLISH: &str = "feed publish @public @list --state @state --sign @key";
+const INIT: &str = "feed init @public --state @state";
+const BUILD: &str = "build @list --shards 2 -o @public --sign @key";
+
+/// Fails unless the tool does it without a word.
+fn done(folder: &TempDir, args: &str) {
+    let (code, _, err) = tool(folder, args);
+    assert_eq!((code, err.as_str()), (0, ""), "{args}");
+}
+
+/// Fails unless the tool does it, but warns.
+fn warned(folder: &TempDir, args: &str, words: &str) {
+    let (code, _, err) = tool(folder, args);
+    assert!(code == 0 && err.contains(words) && err.lines().count() == 1, "{args}: {code} {err}");
+}
+
+fn refused(folder: &TempDir, args: &str, words: &str) {
+    let before = snapshot(folder);
+    let (code, _, err) = tool(folder, args);
+    assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {code} {err}");
+    assert!(snapshot(folder) == before, "{args} has changed something");
+}
+
+/// What is published and remembered.
+fn snapshot(folder: &TempDir) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for dir in ["public", "state"].map(|dir| folder.path().join(dir)) {
+        for entry in fs::read_dir(dir).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.file_name().unwrap() != "lock" {
+                files.push((path.display().to_string(), fs::read(path).unwrap()));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// A folder with two keys and a list.
+fn home() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("key"), KEY).unwrap();
+    done(&folder, "feed keygen -o @stranger");
+    list(&folder, 100);
+    folder
+}
+
+fn list(folder: &TempDir, keys: u32) {
+    let keys = (0..keys).map(|i| format!("key-{i}.test\n"));
+    fs::write(folder.path().join("list"), keys.collect::<String>()).unwrap();
+}
+
+/// A signed feed with some generations.
+fn feed(generations: u32) -> TempDir {
+    let folder = home();
+    done(&folder, &format!("{INIT} --fpr 0.01 --seed 7 --name Demo"));
+    for i in 1..=generations {
+        list(&folder, 100 + i);
+        done(&folder, PUBLISH);
+    }
+    folder
+}
+
+/// A manifest in the folder `public`: `feed.json` or `shards.json`.
+fn manifest(folder: &TempDir, name: &str) -> Vec<u8> {
+    fs::read(folder.path().join("public").join(name)).unwrap()
+}
+
+fn plant(folder: &TempDir, name: &str, manifest: impl AsRef<[u8]>) {
+    fs::write(folder.path().join("public").join(name), manifest).unwrap();
+}
+
+fn payload(manifest: &[u8]) -> Value {
+    let manifest: Value = serde_json::from_slice(manifest).unwrap();
+    serde_json::from_slice(&Base64UrlUnpadded::decode_vec(manifest["payload"].as_str().unwrap()).unwrap())
+        .unwrap()
+}
+
+/// The same manifest with other members, signed by the key in some file, if any.
+fn forged(folder: &TempDir, manifest: &[u8], changes: &Value, key: Option<&str>) -> Vec<u8> {
+    let mut payload = payload(manifest);
+    let typ = if payload.get("shards").is_some() { "bloom-wasm-shards" } else { "bloom-wasm-feed" };
+    for (name, value) in changes.as_object().unwrap() {
+        payload[name] = value.clone();
+    }
+    let encode = |value: &Value| Base64UrlUnpadded::encode_string(value.to_string().as_bytes());
+    let (payload, protected) = (encode(&payload), encode(&json!({ "alg": "EdDSA", "typ": typ })));
+    let sign = |key: &str| {
+        let key = fs::read_to_string(folder.path().join(key)).unwrap();
+        let signature =
+            SigningKey::from_pkcs8_pem(&key).unwrap().sign(format!("{protected}.{payload}").as_bytes());
+        json!({ "protected": protected, "signature": Base64UrlUnpadded::encode_string(&signature.to_bytes()) })
+    };
+    let signatures: Vec<Value> = key.map(sign).into_iter().collect();
+    json!({ "payload": payload, "signatures": signatures }).to_string().into_bytes()
+}
+
+/// What somebody without a key can put in the place of a manifest.
+fn planted(folder: &TempDir, manifest: &[u8]) -> Vec<Vec<u8>> {
+    let all = json!({
+        "generation": HIGHEST, "feedId": "0".repeat(32), "name": "mine", "profile": "url", "fpr": 0.5, "seed": "8",
+    });
+    let changes = [
+        json!({ "generation": HIGHEST }),
+        json!({ "generation": 1 }),
+        json!({ "feedId": "0".repeat(32) }),
+        all,
+        json!({ "version": 2 }),
+        json!({}),
+    ];
+    let mut planted: Vec<_> = changes
+        .iter()
+        .flat_map(|changes| [None, Some("stranger")].map(|key| forged(folder, manifest, changes, key)))
+        .collect();
+    // The signature of the one before over something else.
+    let mut swapped: Value =
+        serde_json::from_slice(&forged(folder, manifest, &json!({ "generation": 9 }), None)).unwrap();
+    swapped["signatures"] = serde_json::from_slice::<Value>(manifest).unwrap()["signatures"].clone();
+    planted.push(swapped.to_string().into_bytes());
+    planted
+        .extend([&b""[..], b"{}", b"null", b"<!doctype html>", b"\xff\xfe", &[b' '; 3 << 20]].map(Vec::from));
+    planted
+}
+
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+fn verified(folder: &TempDir) {
+    done(folder, &format!("feed verify @public --public-key {PUBLIC_KEY}"));
+}
+
+/// Keeps a folder as it is.
+fn copy(folder: &TempDir, from: &str, to: &str) {
+    let [from, to] = [from, to].map(|name| folder.path().join(name));
+    fs::create_dir(&to).unwrap();
+    for entry in fs::read_dir(&from).unwrap() {
+        let name = entry.unwrap().file_name();
+        fs::copy(from.join(&name), to.join(&name)).unwrap();
+    }
+}
+
+#[test]
+fn a_planted_manifest_is_ignored() {
+    let folder = feed(2);
+    let mut last = payload(&manifest(&folder, "feed.json"));
+    for bytes in planted(&folder, &manifest(&folder, "feed.json")) {
+        plant(&folder, "feed.json", &bytes);
+        warned(&folder, PUBLISH, "feed.json");
+        verified(&folder);
+        let next = payload(&manifest(&folder, "feed.json"));
+        let expected = last["generation"].as_u64().unwrap() + 1;
+        assert_eq!(next["generation"], expected, "{}", String::from_utf8_lossy(&bytes));
+        for same in ["feedId", "name", "profile", "fpr", "seed", "files", "count"] {
+            assert_eq!(next[same], last[same], "{same}");
+        }
+        // And the one after that has nothing to say.
+        done(&folder, PUBLISH);
+        last = next;
+    }
+    // One's own that a newer tool has written is another matter.
+    let live = manifest(&folder, "feed.json");
+    plant(&folder, "feed.json", forged(&folder, &live, &json!({ "version": 2 }), Some("key")));
+    refused(&folder, PUBLISH, "newer than this tool");
+    plant(&folder, "feed.json", live);
+    // A feed that has no generation yet has nothing to go on from.
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    let bytes = manifest(&folder, "feed.json");
+    fs::remove_dir_all(folder.path().join("public")).unwrap();
+    done(&folder, INIT);
+    plant(&folder, "feed.json", forged(&folder, &bytes, &json!({ "generation": HIGHEST }), None));
+    refused(&folder, PUBLISH, "nobody has signed it");
+}
+
+#[test]
+fn with_the_state_lost_a_planted_manifest_is_refused() {
+    let folder = feed(2);
+    let live = manifest(&folder, "feed.json");
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    // What is refused leaves an empty folder for the state.
+    tool(&folder, INIT);
+    for bytes in planted(&folder, &live) {
+        plant(&folder, "feed.json", &bytes);
+        for key in ["--sign @key", &format!("--public-key {PUBLIC_KEY}")] {
+            refused(&folder, &format!("{INIT} {key}"), "feed here already");
+        }
+    }
+    // Nor does the right one count for those who don't say whose it is.
+    plant(&folder, "feed.json", &live);
+    refused(&folder, INIT, "--sign or --public-key");
+    refused(&folder, &format!("{INIT} --trust-unsigned"), "--sign or --public-key");
+    refused(&folder, &format!("{INIT} --sign @stranger"), "none of the given keys");
+    done(&folder, &format!("{INIT} --sign @stranger --public-key {PUBLIC_KEY}"));
+    done(&folder, PUBLISH);
+    let [before, after] = [live, manifest(&folder, "feed.json")].map(|bytes| payload(&bytes));
+    for same in ["feedId", "name", "profile", "fpr", "seed"] {
+        assert_eq!(after[same], before[same], "{same}");
+    }
+}
+
+#[test]
+fn an_old_manifest_sets_a_state_not_back() {
+    let folder = feed(1);
+    let old = manifest(&folder, "feed.json");
+    for i in 2..5 {
+        list(&folder, 100 + i);
+        done(&folder, PUBLISH);
+    }
+    plant(&folder, "feed.json", &old);
+    done(&folder, PUBLISH);
+    assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], 5);
+    verified(&folder);
+}
+
+#[test]
+fn an_old_manifest_sets_a_lost_state_not_back() {
+    let folder = feed(1);
+    let old = manifest(&folder, "feed.json");
+    list(&folder, 200);
+    done(&folder, PUBLISH);
+    plant(&folder, "feed.json", &old);
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    let before = seconds();
+    done(&folder, &format!("{INIT} --sign @key"));
+    let after = seconds();
+    done(&folder, PUBLISH);
+    let generation = payload(&manifest(&folder, "feed.json"))["generation"].as_u64().unwrap();
+    assert!((before + 1..=after + 1).contains(&generation), "{generation}");
+    verified(&folder);
+    // The clock is behind what was published: it goes on from that.
+    let ahead = seconds() + 1_000_000;
+    plant(&folder, "feed.json", forged(&folder, &old, &json!({ "generation": ahead }), Some("key")));
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    done(&folder, &format!("{INIT} --sign @key"));
+    done(&folder, PUBLISH);
+    assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], ahead + 1);
+}
+
+#[test]
+fn an_absurd_generation_is_refused_even_if_it_is_signed() {
+    let folder = feed(2);
+    let live = manifest(&folder, "feed.json");
+    let at = |generation: u64| forged(&folder, &live, &json!({ "generation": generation }), Some("key"));
+    for (generation, words) in [
+        (HIGHEST, "taken over"),
+        (MAX, "taken over"),
+        (MAX - 1, "`feed init`"),
+        (2 + (1 << 20) + 1, "`feed init`"),
+    ] {
+        plant(&folder, "feed.json", at(generation));
+        refused(&folder, PUBLISH, words);
+    }
+    plant(&folder, "feed.json", at(2 + (1 << 20)));
+    done(&folder, PUBLISH);
+    assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], 2 + (1 << 20) + 1);
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    tool(&folder, INIT);
+    for generation in [HIGHEST, MAX] {
+        plant(&folder, "feed.json", at(generation));
+        refused(&folder, &format!("{INIT} --sign @key"), "taken over");
+    }
+    plant(&folder, "feed.json", at(MAX - 1));
+    done(&folder, &format!("{INIT} --sign @key"));
+    done(&folder, PUBLISH);
+    assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], MAX);
+    // That was the last one.
+    list(&folder, 200);
+    let (code, _, err) = tool(&folder, PUBLISH);
+    assert!(code == 2 && err.contains("taken over"), "{err}");
+}
+
+#[test]
+fn an_old_state_needs_the_manifest_of_the_old_key_after_a_change() {
+    let folder = feed(1);
+    copy(&folder, "state", "old");
+    for i in 2..5 {
+        list(&folder, 100 + i);
+        done(&folder, PUBLISH);
+    }
+    let publish = "feed publish @public @list --state @old --sign @stranger";
+    copy(&folder, "public", "copy");
+    done(&folder, &format!("{publish} --public-key {PUBLIC_KEY}"));
+    assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], 5);
+}
+
+#[test]
+fn a_change_of_key_that_clients_cannot_follow_is_refused() {
+    let lost =
+        format!("feed publish @public @list --state @state --sign @stranger --public-key {PUBLIC_KEY}");
+    let alone = "feed publish @public @list --state @state --sign @stranger";
+    for is_there in [true, false] {
+        let folder = feed(1);
+        if !is_there {
+            fs::remove_file(folder.path().join("public/feed.json")).unwrap();
+        }
+        refused(&folder, alone, "another key has signed the feed until now");
+        done(&folder, &lost);
+        done(&folder, alone);
+    }
+    // With both, and then with the new one, once somebody says that the old one is gone.
+    let folder = feed(1);
+    copy(&folder, "state", "old");
+    done(&folder, &format!("{PUBLISH} --sign @stranger"));
+    done(&folder, &format!("{PUBLISH} --sign @stranger"));
+    copy(&folder, "public", "both");
+    let forgotten = "another key has signed the feed until now";
+    // A script that knows only one of them, also if a cache of CI brings back a state of before.
+    for script in [alone, PUBLISH] {
+        refused(&folder, script, forgotten);
+        refused(&folder, &script.replace("@state", "@old"), forgotten);
+    }
+    // What a host puts there can neither give a key up nor add one.
+    let both = manifest(&folder, "feed.json");
+    for change in [
+        |signatures: &mut Vec<Value>| drop(signatures.remove(1)),
+        |signatures: &mut Vec<Value>| drop(signatures.remove(0)),
+        Vec::clear,
+    ] {
+        let mut planted: Value = serde_json::from_slice(&both).unwrap();
+        change(planted["signatures"].as_array_mut().unwrap());
+        plant(&folder, "feed.json", planted.to_string());
+        for script in [alone, PUBLISH] {
+            refused(&folder, script, forgotten);
+        }
+    }
+    let mut planted: Value = serde_json::from_slice(&both).unwrap();
+    let mut more = planted["signatures"][0].clone();
+    more["signature"] = "A".repeat(86).into();
+    planted["signatures"].as_array_mut().unwrap().push(more);
+    plant(&folder, "feed.json", planted.to_string());
+    done(&folder, &lost);
+    done(&folder, alone);
+    // And with the old state, whose manifest has one signature: that in the folder has two.
+    for (is_old, words) in [(true, forgotten), (false, "")] {
+        let state = if is_old { "@old" } else { "@state" };
+        fs::remove_dir_all(folder.path().join("public")).unwrap();
+        copy(&folder, "both", "public");
+        let script = alone.replace("@state", state);
+        if is_old { refused(&folder, &script, words) } else { done(&folder, &script) }
+    }
+}
+
+/// What a host can still do: with an old state restored, it shows the manifest of then.
+#[test]
+fn an_old_state_and_an_old_manifest_sign_a_generation_twice() {
+    let folder = feed(1);
+    copy(&folder, "state", "old");
+    let old = manifest(&folder, "feed.json");
+    list(&folder, 200);
+    done(&folder, PUBLISH);
+    plant(&folder, "feed.json", &old);
+    list(&folder, 300);
+    done(&folder, &PUBLISH.replace("@state", "@old"));
+    assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], 2);
+}
+
+#[test]
+fn without_the_manifest_a_state_goes_on() {
+    let folder = feed(3);
+    let before = payload(&manifest(&folder, "feed.json"));
+    fs::remove_file(folder.path().join("public/feed.json")).unwrap();
+    done(&folder, PUBLISH);
+    let after = payload(&manifest(&folder, "feed.json"));
+    assert_eq!((&after["generation"], &after["feedId"]), (&4.into(), &before["feedId"]));
+    // Without the state either, it would be another feed.
+    fs::remove_file(folder.path().join("public/feed.json")).unwrap();
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    done(&folder, &format!("{INIT} --sign @key"));
+    done(&folder, PUBLISH);
+    assert_ne!(payload(&manifest(&folder, "feed.json"))["feedId"], before["feedId"]);
+}
+
+#[test]
+fn another_feed_of_the_same_key_stops_a_publisher() {
+    let folder = feed(1);
+    let other = feed(3);
+    let live = manifest(&folder, "feed.json");
+    plant(&folder, "feed.json", manifest(&other, "feed.json"));
+    refused(&folder, PUBLISH, "another feed");
+    plant(&folder, "feed.json", live);
+    done(&folder, PUBLISH);
+    // Without the state, nothing tells them apart.
+    plant(&folder, "feed.json", manifest(&other, "feed.json"));
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    done(&folder, &format!("{INIT} --sign @key"));
+    done(&folder, PUBLISH);
+    let [ours, theirs] = [&folder, &other].map(|folder| payload(&manifest(folder, "feed.json")));
+    assert_eq!(ours["feedId"], theirs["feedId"]);
+}
+
+#[test]
+fn each_report_says_who_has_signed_and_the_first_what_it_means_that_nobody_has() {
+    const HINT: &str = "nobody has signed this, so whoever can write to the host can change the list: --sign prevents \
+                        that, with a key of `feed keygen`\n";
+    let by_key = &format!("by {PUBLIC_KEY}")[..];
+    let said = |folder: &TempDir, args: &str, signers: &str, hint: &str| {
+        let (code, said, err) = tool(folder, args);
+        assert_eq!((code, &err[..]), (0, hint), "{args}");
+        let row = said.lines().find_map(|row| row.strip_prefix("signed "));
+        assert!(row.map(str::trim_start) == Some(signers) || args.contains("--json"), "{args}: {said}");
+    };
+    for command in [PUBLISH, BUILD, "shard index @public --shards 2 --generation 7 --sign @key"] {
+        let first = || {
+            let folder = home();
+            if command == PUBLISH {
+                done(&folder, INIT);
+            } else if command != BUILD {
+                fs::create_dir(folder.path().join("public")).unwrap();
+                write_shards(&folder);
+            }
+            folder
+        };
+        let unsigned = command.replace(" --sign @key", "");
+        said(&first(), command, by_key, "");
+        said(&first(), &format!("{unsigned} --json"), "no", HINT);
+        let folder = first();
+        said(&folder, &unsigned, "no", HINT);
+        list(&folder, 120);
+        if command.starts_with("shard") {
+            write_shards(&folder);
+        }
+        said(&folder, &unsigned.replace(" 7", " 8"), "no", "");
+    }
+}
+
+#[test]
+fn from_unsigned_to_signed_only_when_told() {
+    let folder = home();
+    done(&folder, INIT);
+    warned(&folder, &PUBLISH.replace(" --sign @key", ""), "nobody has signed this");
+    refused(&folder, PUBLISH, "--trust-unsigned");
+    refused(&folder, &PUBLISH.replace("--sign @key", "--trust-unsigned"), "goes with --sign");
+    done(&folder, &format!("{PUBLISH} --trust-unsigned"));
+    assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], 2);
+    verified(&folder);
+    // Left in a script, it would believe whatever the host puts there.
+    refused(&folder, &format!("{PUBLISH} --trust-unsigned"), "there is a signature already");
+    done(&folder, PUBLISH);
+
+    // With the state lost, nobody but the user knows that it is theirs.
+    let folder = home();
+    done(&folder, INIT);
+    warned(&folder, &PUBLISH.replace(" --sign @key", ""), "nobody has signed this");
+    let live = manifest(&folder, "feed.json");
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    tool(&folder, INIT);
+    refused(&folder, INIT, "--trust-unsigned");
+    refused(&folder, &format!("{INIT} --sign @key"), "--trust-unsigned");
+    plant(&folder, "feed.json", forged(&folder, &live, &json!({ "generation": HIGHEST }), None));
+    refused(&folder, &format!("{INIT} --trust-unsigned"), "taken over");
+    plant(&folder, "feed.json", &live);
+    done(&folder, &format!("{INIT} --trust-unsigned"));
+    done(&folder, &PUBLISH.replace(" --sign @key", ""));
+    assert_eq!(payload(&manifest(&folder, "feed.json"))["feedId"], payload(&live)["feedId"]);
+}
+
+/// The shards of the list, for `shard index`.
+fn write_shards(folder: &TempDir) {
+    for shard in 0..2 {
+        let args = format!("shard build --shards 2 --index {shard} -o @public");
+        done(folder, &args);
+    }
+}
+
+#[test]
+fn a_planted_manifest_of_shards_is_refused() {
+    let folder = home();
+    done(&folder, BUILD);
+    write_shards(&folder);
+    let live = manifest(&folder, "shards.json");
+    for bytes in planted(&folder, &live) {
+        plant(&folder, "shards.json", bytes);
+        refused(&folder, BUILD, "shards.json");
+        refused(&folder, "shard index @public --shards 2 --sign @key", "shards.json");
+    }
+    plant(&folder, "shards.json", &live);
+    refused(&folder, &BUILD.replace("@key", "@stranger"), "--public-key");
+    for generation in [HIGHEST, MAX] {
+        let signed = forged(&folder, &live, &json!({ "generation": generation }), Some("key"));
+        plant(&folder, "shards.json", signed);
+        refused(&folder, BUILD, "taken over");
+    }
+    plant(&folder, "shards.json", &live);
+    refused(
+        &folder,
+        &format!("shard index @public --shards 2 --sign @key --generation {}", MAX + 1),
+        "--generation",
+    );
+    list(&folder, 200);
+    done(&folder, &format!("{} --public-key {PUBLIC_KEY}", BUILD.replace("@key", "@stranger")));
+    let after = manifest(&folder, "shards.json");
+    assert_eq!(payload(&after)["feedId"], payload(&live)["feedId"]);
+}
+
+#[test]
+fn an_old_manifest_of_shards_sets_nothing_back() {
+    let folder = home();
+    done(&folder, BUILD);
+    let old = manifest(&folder, "shards.json");
+    assert_eq!(payload(&old)["generation"], 1);
+    list(&folder, 200);
+    done(&folder, BUILD);
+    plant(&folder, "shards.json", &old);
+    list(&folder, 300);
+    let before = seconds();
+    done(&folder, BUILD);
+    let generation = payload(&manifest(&folder, "shards.json"))["generation"].as_u64().unwrap();
+    assert!((before..=seconds()).contains(&generation), "{generation}");
+    let ahead = seconds() + 1_000_000;
+    plant(&folder, "shards.json", forged(&folder, &old, &json!({ "generation": ahead }), Some("key")));
+    done(&folder, BUILD);
+    assert_eq!(payload(&manifest(&folder, "shards.json"))["generation"], ahead + 1);
+}
+
+#[test]
+fn shards_from_unsigned_to_signed_only_when_told() {
+    let folder = home();
+    warned(&folder, &BUILD.replace(" --sign @key", ""), "nobody has signed this");
+    refused(&folder, BUILD, "--trust-unsigned");
+    refused(&folder, &BUILD.replace("--sign @key", "--trust-unsigned"), "goes with --sign");
+    done(&folder, &format!("{BUILD} --trust-unsigned"));
+    refused(&folder, &format!("{BUILD} --trust-unsigned"), "there is a signature already");
+    done(&folder, BUILD);
+    refused(&folder, "build @list -o @blob --trust-unsigned", "--shards");
+}
+
+/// The digests in the state.
+fn digests(folder: &TempDir) -> Vec<u64> {
+    let state = fs::read_dir(folder.path().join("state")).unwrap().map(|entry| entry.unwrap().path());
+    let members = state.into_iter().find(|path| path.display().to_string().contains("members-")).unwrap();
+    fs::read(members).unwrap().as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
+}
+
+#[test]
+fn who_reads_the_state_can_try_keys() {
+    let folder = feed(1);
+    let members = digests(&folder);
+    assert!(members.contains(&hash::digest(7, b"key-5.test")));
+    assert!(!members.contains(&hash::digest(7, b"key-5000.test")));
+    let text: Vec<u8> = snapshot(&folder).into_iter().flat_map(|(_, bytes)| bytes).collect();
+    assert!(!text.windows(7).any(|word| word == b"example"), "a key stands there as it is");
+    // Of a keyed feed they also need the secret.
+    let folder = home();
+    fs::write(folder.path().join("secret"), "000102030405060708090a0b0c0d0e0f").unwrap();
+    done(&folder, &format!("{INIT} --seed 7 --secret-file @secret"));
+    done(&folder, &format!("{PUBLISH} --secret-file @secret"));
+    assert!(!digests(&folder).contains(&hash::digest(7, b"key-5.test")));
+}
+
+fn change_state(folder: &TempDir, change: impl FnOnce(&mut Value)) {
+    let path = folder.path().join("state/state.json");
+    let mut state: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    change(&mut state);
+    fs::write(path, state.to_string()).unwrap();
+}
+
+#[test]
+fn who_writes_the_state_has_things_signed() {
+    let folder = feed(1);
+    change_state(&folder, |state| {
+        state["name"] = "mine".into();
+        state["generation"] = (MAX - 1).into();
+    });
+    list(&folder, 200);
+    done(&folder, PUBLISH);
+    let live = payload(&manifest(&folder, "feed.json"));
+    assert_eq!((&live["name"], &live["generation"]), (&"mine".into(), &MAX.into()));
+    verified(&folder);
+    // Members are never denied for it.
+    let members: Vec<_> = (0..200).map(|i| format!("key-{i}.test")).collect();
+    let has_all = |folder: &TempDir| {
+        let files = payload(&manifest(folder, "feed.json"))["files"].as_array().unwrap().clone();
+        let read =
+            |file: &Value| fs::read(folder.path().join("public").join(file["sha256"].as_str().unwrap()));
+        let mut blob = Blob::decode(read(&files[0]).unwrap()).unwrap();
+        for file in &files[1..] {
+            blob = Blob::apply(&blob, bloom_wasm::Delta::decode(read(file).unwrap()).unwrap()).unwrap();
+        }
+        assert_eq!(blob.profile(), Profile::Raw);
+        members.iter().all(|key| blob.filter().has(key.as_bytes()))
+    };
+    assert!(has_all(&folder));
+    // There is an end to generations.
+    list(&folder, 201);
+    let (code, _, err) = tool(&folder, PUBLISH);
+    assert!(code == 2 && err.contains("taken over"), "{err}");
+}
+
+/// Whoever also holds the folder puts a base there that isn't of this list.
+#[test]
+fn who_writes_the_state_and_the_folder_has_any_list_signed() {
+    let folder = feed(1);
+    let other = feed(0);
+    fs::write(other.path().join("list"), "mine.test\n").unwrap();
+    done(&other, PUBLISH);
+    let base = payload(&manifest(&other, "feed.json"))["files"][0].clone();
+    let name = base["sha256"].as_str().unwrap().to_owned();
+    fs::copy(other.path().join("public").join(&name), folder.path().join("public").join(&name)).unwrap();
+    change_state(&folder, |state| {
+        for member in ["kind", "bytes", "sha256"] {
+            state["files"][0][member] = base[member].clone();
+        }
+        state["manifest"] = "".into();
+    });
+    done(&folder, PUBLISH);
+    verified(&folder);
+    assert_eq!(payload(&manifest(&folder, "feed.json"))["files"], json!([base]));
+}
+
+#[test]
+fn who_writes_the_state_has_no_other_files_deleted() {
+    let folder = feed(2);
+    let mine = folder.path().join("mine");
+    fs::write(&mine, "mine").unwrap();
+    let state = fs::read(folder.path().join("state/state.json")).unwrap();
+    let wrong = "it names files that no feed has";
+    for name in ["../mine", "mine", "", "/etc/passwd"] {
+        change_state(&folder, |state| state["unlisted"] = json!([{ "sha256": name, "since": 0 }]));
+        refused(&folder, PUBLISH, wrong);
+        fs::write(folder.path().join("state/state.json"), &state).unwrap();
+        change_state(&folder, |state| state["members"]["name"] = name.into());
+        refused(&folder, PUBLISH, wrong);
+        fs::write(folder.path().join("state/state.json"), &state).unwrap();
+        change_state(&folder, |state| state["files"][0]["sha256"] = name.into());
+        refused(&folder, PUBLISH, wrong);
+        fs::write(folder.path().join("state/state.json"), &state).unwrap();
+    }
+    assert_eq!(fs::read(mine).unwrap(), b"mine");
+    done(&folder, PUBLISH);
+}
+
+/// The files of the folder `public`, whose names end like this.
+fn published(folder: &TempDir, ending: &str) -> Vec<std::path::PathBuf> {
+    let paths = fs::read_dir(folder.path().join("public")).unwrap().map(|entry| entry.unwrap().path());
+    let ends = |path: &std::path::PathBuf| path.display().to_string().ends_with(ending);
+    paths.filter(|path| ends(path) && !path.is_dir()).collect()
+}
+
+/// What can be put in the place of a file: links to a file of mine, to nothing and in a circle, and a pipe.
+#[cfg(unix)]
+const ODD: [&str; 4] = ["mine", "nothing", "circle", "pipe"];
+
+#[cfg(unix)]
+fn put_in_place(folder: &TempDir, path: &Path, what: &str) {
+    use std::os::unix::fs::symlink;
+    fs::remove_file(path).unwrap();
+    match what {
+        "pipe" => assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success()),
+        "circle" => symlink(path.file_name().unwrap(), path).unwrap(),
+        other => symlink(folder.path().join(other), path).unwrap(),
+    }
+}
+
+/// Fails unless all is as it was, and every file in `public` is one.
+#[cfg(unix)]
+fn only_replaced(folder: &TempDir, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    assert_eq!(fs::read(folder.path().join("mine")).unwrap(), b"mine");
+    assert!(!folder.path().join("nothing").exists());
+    for path in published(folder, "") {
+        let file = fs::symlink_metadata(&path).unwrap();
+        assert!(file.is_file() && file.permissions().mode() & 0o777 == mode, "{}", path.display());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_of_the_folder_is_followed() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = feed(1);
+    let mine = folder.path().join("mine");
+    fs::write(&mine, "mine").unwrap();
+    fs::set_permissions(&mine, PermissionsExt::from_mode(0o777)).unwrap();
+    let mode = published(&folder, "feed.json")[0].metadata().unwrap().permissions().mode() & 0o777;
+    for what in ODD {
+        let manifest = folder.path().join("public/feed.json");
+        for path in published(&folder, "") {
+            put_in_place(&folder, &path, what);
+        }
+        let (code, _, err) = tool(&folder, PUBLISH);
+        assert!(code == 0 && err.lines().count() <= 1, "{what}: {err}");
+        assert_eq!(err.contains("not believed"), what != "nothing", "{what}: {err}");
+        assert!(manifest.is_file());
+        only_replaced(&folder, mode);
+        verified(&folder);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_of_a_folder_of_shards_is_followed() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = home();
+    done(&folder, BUILD);
+    let mine = folder.path().join("mine");
+    fs::write(&mine, "mine").unwrap();
+    fs::set_permissions(&mine, PermissionsExt::from_mode(0o777)).unwrap();
+    let mode = published(&folder, "shards.json")[0].metadata().unwrap().permissions().mode() & 0o777;
+    for what in ODD {
+        for path in published(&folder, "") {
+            put_in_place(&folder, &path, what);
+        }
+        if what != "nothing" {
+            // There is no state that it could go on from.
+            let (code, _, err) = tool(&folder, BUILD);
+            assert!(code == 2 && err.contains("shards.json") && err.lines().count() == 1, "{what}: {err}");
+            fs::remove_file(folder.path().join("public/shards.json")).unwrap();
+        }
+        done(&folder, &format!("{BUILD} --first"));
+        only_replaced(&folder, mode);
+        done(&folder, "check @public key-1.test");
+    }
+    // One that leads to the same bytes may lead elsewhere tomorrow.
+    let shard = published(&folder, "").into_iter().find(|path| !path.ends_with("shards.json")).unwrap();
+    fs::copy(&shard, &mine).unwrap();
+    put_in_place(&folder, &shard, "mine");
+    done(&folder, BUILD);
+    assert!(fs::symlink_metadata(&shard).unwrap().is_file());
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_file_is_told() {
+    let folder = feed(1);
+    let manifest = folder.path().join("public/feed.json");
+    let kept = fs::read(&manifest).unwrap();
+    fs::remove_file(&manifest).unwrap();
+    fs::create_dir(&manifest).unwrap();
+    refused_at(&folder, PUBLISH, "feed.json: is a directory");
+    fs::remove_dir(&manifest).unwrap();
+    fs::write(&manifest, kept).unwrap();
+    let base = published(&folder, "").into_iter().find(|path| *path != manifest).unwrap();
+    fs::remove_file(&base).unwrap();
+    fs::create_dir(&base).unwrap();
+    refused_at(&folder, PUBLISH, &format!("{}: is a directory", base.display()));
+    fs::remove_dir(&base).unwrap();
+    done(&folder, PUBLISH);
+    verified(&folder);
+
+    let folder = home();
+    done(&folder, BUILD);
+    let manifest = folder.path().join("public/shards.json");
+    fs::remove_file(&manifest).unwrap();
+    fs::create_dir(&manifest).unwrap();
+    refused_at(&folder, BUILD, "shards.json: is a directory");
+    fs::remove_dir(&manifest).unwrap();
+    done(&folder, &format!("{BUILD} --first"));
+}
+
+fn refused_at(folder: &TempDir, args: &str, words: &str) {
+    let (code, _, err) = tool(folder, args);
+    assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {code} {err}");
+}
+
+#[test]
+fn a_lock_in_a_folder_of_shards_stops_a_build() {
+    let folder = home();
+    done(&folder, BUILD);
+    plant(&folder, "shards.lock", "0123456789abcdef0123456789abcdef");
+    refused_at(&folder, BUILD, "shards.lock: another run writes here just now");
+    fs::remove_file(folder.path().join("public/shards.lock")).unwrap();
+    done(&folder, BUILD);
+}
+
+/// Every row of SECURITY.md's table names a test that there is.
+#[test]
+fn every_row_of_the_table_has_a_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = fs::read_to_string(root.join("SECURITY.md")).unwrap();
+    let (_, section) = text.split_once("## Who can do what to a feed").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let rows: Vec<_> = section.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows.len() > 20, "{} rows", rows.len());
+    for row in rows.iter().filter(|row| !row.starts_with("| ---")) {
+        let cell = row.trim_end_matches(" |").rsplit("| ").next().unwrap();
+        if cell == "test" {
+            continue;
+        }
+        let mut names = 0;
+        for (file, name) in cell.split('`').filter_map(|code| code.split_once(": ")) {
+            let source = fs::read_to_string(root.join(file)).unwrap();
+            let found =
+                source.contains(&format!("fn {name}()")) || source.contains(&format!("test(\"{name}"));
+            assert!(found, "{file} has no test {name:?}");
+            names += 1;
+        }
+        assert!(names > 0, "{row}");
+    }
+}

@@ -1,0 +1,21 @@
+//! The tests of the crate, in one program that links once: a module a subject. What measures memory is in
+//! `tests/memory.rs`.
+
+mod batch;
+mod below;
+mod bloom;
+mod common_tags;
+mod counting;
+mod cuckoo;
+mod delta;
+mod golden;
+mod hostile;
+mod interop;
+mod keyed;
+mod layers;
+mod password;
+mod ribbon;
+mod scalable;
+mod slots;
+mod tags;
+mod url;

@@ -1,0 +1,306 @@
+//! What is asked where parsers of hosts differ: second readings of a URL, and entries of lists by older parsers.
+
+use super::*;
+
+/// Where Chromium or Firefox go, and another parser refuses the text or reads it otherwise.
+#[test]
+fn second_readings() {
+    let all = |input: &str| -> Vec<String> {
+        url::readings(&Native, input.as_bytes()).unwrap().keys().map(text).collect()
+    };
+    for input in [
+        "http://xn--.evil.com\\@good.com/",
+        "http:\\\\xn--.evil.com/",
+        "http:///xn--.evil.com/",
+        "http:xn--.evil.com",
+        "//\\xn--.evil.com",
+        "/\\evil.com/",
+        "/\t/evil.com/",
+        "\\\\xn--.evil.com\\a?b\\c",
+        "xn--.ＥＶＩＬ．com:80\\a",
+        "http://good.com@xn--.%65vil%2Ecom\\@good.com",
+        "http://evi\u{2061}l.com/",
+        "http://xn--.evi%E2%81%A1l%e3%80%82com/",
+        "http://\u{1CCDA}v\u{1CCDE}l.com/",
+        "http://ev％69l.com/",
+        "http://evil﹪2ecom/",
+        "http://evil%EF%BC%852ecom\\@good.com",
+    ] {
+        assert!(all(input).contains(&"evil.com/".to_owned()), "{input}: {:?}", all(input));
+    }
+    assert!(all("http://STRA\u{1E9E}E.de/").contains(&"xn--strae-oqa.de/".to_owned()));
+    for input in [
+        "http://\u{FEFF}[::1]/",
+        "http://[::１]/",
+        "http://[::¹]/",
+        "http://[::%EF%BC%91]/",
+        "http://％5b::1]:80/",
+    ] {
+        assert!(all(input).contains(&"[::1]/".to_owned()), "{input}: {:?}", all(input));
+    }
+    assert_eq!(all("/\\a.b\\c/?d\\"), ["a.b/c/?d\\", "a.b/c/", "a.b/"]);
+    // The canonical form's come first, none twice.
+    assert_eq!(all("http://x^.a.b\\@a.b/"), ["a.b/", "x^.a.b/@a.b/", "x^.a.b/", "a.b/@a.b/"]);
+    assert_eq!(all("http://evil.com:99999/"), ["evil.com/"]);
+    assert_eq!(all("http://b\u{fc}cher.de/%41"), ["xn--bcher-kva.de/A", "xn--bcher-kva.de/"]);
+    for input in [
+        "",
+        "/a.b",
+        "?a.b",
+        "#//a.b",
+        "mailto:a\u{ad}@b.c",
+        "foo://a b/",
+        "file://a%/b",
+        "javascript:%//a.b/",
+    ] {
+        assert_eq!(all(input), [""; 0], "{input}");
+    }
+    assert!(all(&"é.".repeat(200)).len() <= 30);
+}
+
+/// A parser that refuses all but ASCII, so that only FORMAT.md's own table reads the rest.
+struct Ascii;
+
+impl Platform for Ascii {
+    fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>, Error> {
+        if text.is_ascii() { Native.parse_url(text) } else { Ok(None) }
+    }
+
+    fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>, Error> {
+        Native.normalize(text, lowercase)
+    }
+
+    fn is_normal(&self, text: &str, lowercase: bool) -> bool {
+        Native.is_normal(text, lowercase)
+    }
+}
+
+#[test]
+fn second_readings_where_the_parser_knows_no_such_character() {
+    let plain = || ('a'..='z').chain('0'..='9');
+    let outlined = ('\u{1CCD6}'..='\u{1CCF9}').zip(plain());
+    let wide = ('\u{FF41}'..='\u{FF5A}').chain('\u{FF10}'..='\u{FF19}').zip(plain());
+    let others = [('\u{A7F1}', 's'), ('\u{3002}', '.'), ('\u{FF61}', '.')];
+    for (odd, plain) in outlined.chain(wide).chain(others) {
+        let input = format!("http://x{odd}y.com/");
+        let readings = url::readings(&Ascii, input.as_bytes()).unwrap();
+        let keys: Vec<String> = readings.keys().map(text).collect();
+        assert!(keys.contains(&format!("x{plain}y.com/")), "{input}: {keys:?}");
+    }
+}
+
+/// A parser with older tables, which don't know some characters.
+struct Older<'a>(&'a [char]);
+
+impl Platform for Older<'_> {
+    fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>, Error> {
+        if text.contains(self.0) { Ok(None) } else { Native.parse_url(text) }
+    }
+
+    fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>, Error> {
+        Native.normalize(text, lowercase)
+    }
+
+    fn is_normal(&self, text: &str, lowercase: bool) -> bool {
+        Native.is_normal(text, lowercase)
+    }
+}
+
+/// Beside a letter that the parser refuses, every character is what the parser makes of it, and so is an entry of a list.
+#[test]
+#[ignore = "long: npm run test:all"]
+fn labels_that_older_parsers_refuse() {
+    let (old, newer) = ('ა', '\u{A7CD}');
+    let mut found = 0;
+    for char in '\u{80}'..=char::MAX {
+        for (label, unknown) in [
+            (format!("{newer}{char}Y"), newer),
+            (format!("{char}{newer}"), newer),
+            (format!("{old}{char}Y"), old),
+        ] {
+            let input = format!("http://{label}.com/");
+            let Some(there) = Native.parse_url(&input).unwrap() else { continue };
+            let expected = canonicalize(&there).unwrap();
+            let readings = url::readings(&Older(&[unknown]), input.as_bytes()).unwrap();
+            assert!(readings.iter().any(|url| Some(url) == expected.as_ref()), "U+{:04X}", u32::from(char));
+            // Of an old letter nobody would know that it isn't a newer one.
+            assert!(unknown == old || readings.canonical() == expected.as_ref(), "U+{:04X}", u32::from(char));
+            found += 1;
+        }
+    }
+    assert!(found > 400_000, "{found}");
+}
+
+/// A parser that does with a text what its function says, and otherwise what the newest does.
+struct Odd<F>(F);
+
+impl<F: Fn(&str) -> Option<Option<String>>> Platform for Odd<F> {
+    fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>, Error> {
+        match (self.0)(text) {
+            None => Native.parse_url(text),
+            Some(None) => Ok(None),
+            Some(Some(text)) => Native.parse_url(&text),
+        }
+    }
+
+    fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>, Error> {
+        Native.normalize(text, lowercase)
+    }
+
+    fn is_normal(&self, text: &str, lowercase: bool) -> bool {
+        Native.is_normal(text, lowercase)
+    }
+}
+
+/// An entry of a list is the same for older parsers as for the newest.
+#[test]
+fn entries_by_older_parsers() {
+    let newer = "\u{1C8A}";
+    let unknown = Odd(|text: &str| (text.contains(newer) || text.contains("xn--d4f")).then_some(None));
+    let together = |text: &str| (text.contains('א') && text.contains('\u{1ACF}')).then_some(None);
+    let sharp = |text: &str| text.contains('ẞ').then(|| Some(text.replace('ẞ', "ss")));
+    let canonical = |platform: &dyn Fn(&[u8]) -> Option<Vec<u8>>, input: &str| {
+        let newest = parse(input.as_bytes()).map(|url| url.as_bytes().to_vec());
+        assert!(newest.is_some(), "{input}");
+        assert_eq!(platform(input.as_bytes()), newest, "{input}");
+    };
+    let of = |input: &[u8]| url::parse(&unknown, input).unwrap().map(|url| url.as_bytes().to_vec());
+    for input in [
+        // Joiners that have a meaning stay in another label.
+        "http://\u{646}\u{627}\u{645}\u{647}\u{200c}\u{627}\u{6cc}.\u{1c8a}.com/",
+        "http://\u{915}\u{94d}\u{200d}\u{937}.\u{1c8a}.com/",
+        "http://xn--d4f.com\\a",
+        "http:xn--D4F.com",
+        "http:\\\\a.xn--d4f.com:80\\a",
+        "//u:p@\u{1c8a}.com/",
+        // The path is resolved before it loses its escapes.
+        "http://\u{1c8a}.com/a/b%2f../../c",
+        "http://\u{1c8a}.com/%3f/../c?d/../e",
+        "http://\u{1c8a}.com\\a%2F..\\.%2E\\%2e\\c//.%252e\\%2E%2e",
+    ] {
+        canonical(&of, input);
+    }
+    let of = |input: &[u8]| url::parse(&Odd(together), input).unwrap().map(|url| url.as_bytes().to_vec());
+    canonical(&of, "http://\u{5d0}\u{1acf}.com/");
+    let of = |input: &[u8]| url::parse(&Odd(sharp), input).unwrap().map(|url| url.as_bytes().to_vec());
+    canonical(&of, "http://fa\u{1e9e}.com/");
+    // Where it is opened as the older parser says, that is asked too.
+    let readings = url::readings(&Odd(sharp), b"http://fa\xe1\xba\x9e.com/a".as_slice()).unwrap();
+    let keys: Vec<_> = readings.keys().map(text).collect();
+    assert_eq!(keys, ["xn--fa-hia.com/a", "xn--fa-hia.com/", "fass.com/a", "fass.com/"]);
+    // What is no newer letter, or none at all, makes no entry.
+    for input in ["http://a\u{378}.com/", "http://a\u{1c8a}\u{378}.com/", "http://a%ff\u{1c8a}.com/"] {
+        let url = url::parse(&unknown, input.as_bytes()).unwrap().unwrap();
+        assert!(!url.has_possible_host(), "{input}");
+    }
+}
+
+/// What a parser makes of some texts, and otherwise what the crate makes of them.
+struct Lenient<'a>(&'a [(&'a str, &'a str)]);
+
+impl Platform for Lenient<'_> {
+    fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>, Error> {
+        match self.0.iter().find(|(input, _)| *input == text) {
+            Some((_, href)) => Ok(Some(href.as_bytes().to_vec())),
+            None => Native.parse_url(text),
+        }
+    }
+
+    fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>, Error> {
+        Native.normalize(text, lowercase)
+    }
+
+    fn is_normal(&self, text: &str, lowercase: bool) -> bool {
+        Native.is_normal(text, lowercase)
+    }
+}
+
+/// An entry is the same whatever rules for labels a parser checks: those for letters from right to left, for marks, and
+/// for labels that begin with xn--. Node 20 and 22 open the first ones, and Node 24 the last; the crate opens none.
+#[test]
+fn entries_by_parsers_with_fewer_rules() {
+    let opened = [
+        ("http://bא.b/", "http://xn--b-0hc.b/"),
+        ("http://١.shop/", "http://xn--9hb.shop/"),
+        ("http://ｘn--aaxn--.com/", "http://xn--aaxn--.com/"),
+        ("http://xn--.com/a/b", "http://xn--.com/a/b"),
+        ("http://xn--.com\\a/b", "http://xn--.com/a/b"),
+    ];
+    for (input, href) in opened {
+        assert_eq!(Native.parse_url(input).unwrap(), None, "{input}");
+        for platform in [Lenient(&[]), Lenient(&opened)] {
+            let readings = url::readings(&platform, input.as_bytes()).unwrap();
+            let all: Vec<_> = readings.iter().map(|url| text(url.as_bytes())).collect();
+            assert_eq!(all, [href], "{input}");
+            assert!(readings.canonical().unwrap().has_possible_host());
+        }
+    }
+    // What one opens that knows the label alone.
+    let label = [("http://xn--aAxn--.a/", "http://xn--aaxn--.a/")];
+    for platform in [Lenient(&[]), Lenient(&label)] {
+        let url = url::parse(&platform, "http://xn--a％41xn--.com/".as_bytes()).unwrap().unwrap();
+        assert_eq!(text(url.as_bytes()), "http://xn--aaxn--.com/");
+    }
+}
+
+/// Node 24 and 26 leave a mark where it is, behind a letter with another accent. An entry is in NFC all the same, and a
+/// URL is found. Where that parser leads is asked second.
+#[test]
+fn entries_by_parsers_that_forget_a_normal_form() {
+    // The second as U+1E61, for which U+1E9B stands, and U+0323.
+    for (host, normal, odd) in
+        [("é\u{323}", "xn--lsa503l", "xn--9ca45i"), ("\u{1e9b}\u{323}", "xn--1ig", "xn--kta160l")]
+    {
+        let texts =
+            ["com/a", "a/"].map(|end| [format!("http://{host}.{end}"), format!("http://{odd}.{end}")]);
+        let opened: Vec<_> = texts.iter().map(|[input, href]| (input.as_str(), href.as_str())).collect();
+        let input = &texts[0][0];
+        let all = |platform: &Lenient| -> Vec<_> {
+            let readings = url::readings(platform, input.as_bytes()).unwrap();
+            readings.iter().map(|url| text(url.as_bytes())).collect()
+        };
+        assert_eq!(all(&Lenient(&[])), [format!("http://{normal}.com/a")]);
+        assert_eq!(all(&Lenient(&opened)), [format!("http://{normal}.com/a"), format!("http://{odd}.com/a")]);
+    }
+}
+
+/// Before Unicode 15.1 a browser went elsewhere from a capital sharp s. Both hosts are asked for, wherever that is.
+#[test]
+fn a_capital_sharp_s_is_asked_for_as_old_and_new_parsers_read_it() {
+    let sharp = |text: &str| text.contains('ẞ').then(|| Some(text.replace('ẞ', "ss")));
+    for (input, expected) in [
+        ("http://faẞ.com/a", ["xn--fa-hia.com/a", "xn--fa-hia.com/", "fass.com/a", "fass.com/"]),
+        ("HTTP:\\\\FA%e1%ba%9E.com:80/a", ["xn--fa-hia.com/a", "xn--fa-hia.com/", "fass.com/a", "fass.com/"]),
+        (
+            "http://ẞẞ.faẞ.com/",
+            ["xn--zcaa.xn--fa-hia.com/", "xn--fa-hia.com/", "ssss.fass.com/", "fass.com/"],
+        ),
+        // Refused by some, for its letters from right to left.
+        (
+            "http://faẞא.com/a",
+            ["xn--fa-hia471c.com/a", "xn--fa-hia471c.com/", "xn--fass-otf.com/a", "xn--fass-otf.com/"],
+        ),
+    ] {
+        let keys = |readings: url::Readings| readings.keys().map(text).collect::<Vec<_>>();
+        assert_eq!(keys(url::readings(&Native, input.as_bytes()).unwrap()), expected, "{input}");
+        assert_eq!(keys(url::readings(&Odd(sharp), input.as_bytes()).unwrap()), expected, "{input}");
+    }
+}
+
+/// However many characters a parser refuses, it is asked for few of them.
+#[test]
+fn hosts_of_strangers_are_read_soon() {
+    let asked = Cell::new(0);
+    let counting = Odd(|_: &str| {
+        asked.set(asked.get() + 1);
+        None
+    });
+    for (part, count) in [("\u{378}", 499), ("\u{fdfa}", 332), ("é", 1), ("\u{378}", 1), ("é\u{378}", 40)] {
+        for labels in [3, 127, 128, 100_000 / count] {
+            let host = format!("{}.", part.repeat(count)).repeat(labels);
+            asked.set(0);
+            url::readings(&counting, format!("http://{host}evil.com/").as_bytes()).unwrap();
+            assert!(asked.get() < 2 * 4096, "{} times for {labels} labels of {part}", asked.get());
+        }
+    }
+}
