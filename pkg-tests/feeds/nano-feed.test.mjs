@@ -1,0 +1,3 @@
+/** Feeds in plain JavaScript: all that feeds/feed.test.mjs asks of WebAssembly. */
+process.env.FOLLOWER = "bloom-wasm/nano";
+await import("./feed.test.mjs");
