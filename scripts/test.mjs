@@ -65,6 +65,63 @@ function packageTests(long) {
   return step(`${NODE}=${QUARTER} ${files.map((name) => `pkg-tests/${name}`).join(" ")}`);
 }
 
+/**
+ * The tests of the first tier that have a longer form: files of a folder, words in the tests' names, and what makes them
+ * long. EVERY=1 takes each case where the first tier takes some.
+ */
+const LONGER = [
+  {
+    folder: "api",
+    files: ["api", "hostile", "nano", "odd", "password"],
+    names: [
+      ...["keys that are bytes", "failures leave nothing", "mutations", "table of references", "long URLs take"],
+      ...["load: sources", "bytes of many megabytes", "odd values in every place", "no key of a list"],
+    ],
+    variables: {
+      ...{ CHUNK: 1, EVERY: 1, FAILURES: 100_000, KEYS: 300_000, LENGTH: 2_500_000, MUTATIONS: 100_000 },
+      ROUNDS: 2000,
+    },
+  },
+  {
+    folder: "url",
+    files: ["url"],
+    names: ["hostile URLs", "a URL of megabytes", "the rate of a ribbon", "a stream of lines", "no allowed URL"],
+    variables: { EVERY: 1, LENGTH: 200_000, LINES: 2000, URLS: 100_000 },
+  },
+  {
+    folder: "feeds",
+    files: ["generations", "interrupted", "memory"],
+    names: ["manifests that are refused", "at every step", "takes the memory"],
+    variables: { EVERY: 1, KEYS: 2_000_000 },
+  },
+  {
+    folder: "sharded",
+    files: ["asking", "cache", "many", "updates"],
+    names: [
+      ...["all answers", "used longest ago", "no generation has", "no more requests", "can't be had"],
+      "the host goes on",
+    ],
+    variables: { ASKED: 300, KEYS: 20_000 },
+  },
+  {
+    folder: "interop",
+    files: ["interop"],
+    names: ["recorded answer", "rates of new"],
+    variables: { EVERY: 1, PROBES: Infinity },
+  },
+  { folder: "package", files: ["package"], names: ["slim starts", "tsc"], variables: { EVERY: 1 } },
+];
+
+/** Runs the longer forms. */
+async function longer() {
+  for (const { folder, files, names, variables } of LONGER) {
+    // A command is split at blanks.
+    const patterns = names.map((name) => `--test-name-pattern=${name.replaceAll(" ", ".")}`);
+    const paths = files.map((name) => `pkg-tests/${folder}/${name}.test.mjs`);
+    await step([`${NODE}=${QUARTER}`, ...patterns, ...paths].join(" "), variables);
+  }
+}
+
 /** Runs the reader of blobs in Python. */
 function reader(command) {
   const { PYTHONPATH } = python() ?? {};
@@ -128,11 +185,6 @@ const tiers = {
       await build();
       await step("node scripts/www.mjs --built");
       env.BLOOM_WASM_SITE = "built";
-      const only = `${NODE}=${QUARTER} --test-name-pattern`;
-      const longer = async () => {
-        await step(`${only}=mutations pkg-tests/api/hostile.test.mjs`, { MUTATIONS: 100_000 });
-        await step(`${only}=hostile pkg-tests/url/url.test.mjs`, { LENGTH: 200_000 });
-      };
       await Promise.all([packageTests(true), longer()]);
     },
   ],

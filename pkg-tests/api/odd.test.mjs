@@ -11,10 +11,13 @@ const { BloomFilter, RibbonFilter, decode, load } = api;
 const context = vm.createContext();
 const foreign = (source) => vm.runInContext(source, context);
 
+// Every place gets each `EVERY`th value, beginning with another one than the place before: all, if that is 1.
+const EVERY = Number(process.env.EVERY ?? 7);
+
 test("odd values in every place come to a FilterError, or to an answer, in Node", { timeout: 600_000 }, async () => {
-  const { count, wrong } = await sweep(api, foreign);
+  const { count, wrong } = await sweep(api, foreign, EVERY);
   console.log(`${count} calls`);
-  assert.ok(count > 20_000);
+  assert.ok(count > 20_000 / EVERY);
   assert.deepEqual(wrong, []);
 });
 

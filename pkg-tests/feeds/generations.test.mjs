@@ -5,6 +5,7 @@ import { collectGarbage, fails, noNetwork, served, turns, workerRequests } from 
 import { installed } from "../helpers/installed.mjs";
 import { refused, refusedShards } from "../helpers/manifests.mjs";
 import { manifest, memoryCache, Publisher, ShardsPublisher, without } from "../helpers/publisher.mjs";
+import { turn } from "../helpers/turn.mjs";
 
 const { Feed, RibbonFilter, ShardedFilter, openFeed, openSharded } = await installed();
 const nano = await installed("bloom-wasm/nano");
@@ -37,7 +38,7 @@ const kinds = [
   },
 ];
 
-for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll } of kinds) {
+for (const [index, { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll }] of kinds.entries()) {
   const published = (which = "a") => served(publisherOf(which), opening);
 
   /** That it answers from this generation, and from the whole of it. */
@@ -140,7 +141,11 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     const opened = await open({ cache });
     await answers(opened, 2);
     const kept = new Map(cache.entries);
+    const codes = new Set();
     for (const [i, [code, make, what = make.toString()]] of refused.entries()) {
+      // Of each code the first one, and some of the others.
+      if (codes.has(code) && !turn(i + index, 3)) continue;
+      codes.add(code);
       publisher.manifest = Buffer.from(make(publisher));
       await fails(code, opened.update(), `${i}: ${what}`);
       // Nobody who comes anew can know of another feed, or of a rollback.
@@ -545,7 +550,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
       promise.then(settled, settled);
       while (!isSettled) {
         collectGarbage();
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await new Promise((resolve) => setTimeout(resolve, 40));
       }
       const { message } = await fails("network", promise);
       assert.match(message, /longer than 100 ms/);

@@ -2,6 +2,8 @@
 import { readdirSync } from "node:fs";
 
 process.env.FOLLOWER = "bloom-wasm/nano";
+process.env.EVERY ??= 1;
+process.env.KEYS ??= 2_000_000;
 const fast = readdirSync(import.meta.dirname).filter((name) => /^[\w-]+\.test\.mjs$/.test(name));
 // These two look at both by themselves.
 for (const name of fast.sort()) if (!/^(generations|trust)\./.test(name)) await import(`./${name}`);

@@ -5,8 +5,11 @@ import { ShardsPublisher } from "./publisher.mjs";
 
 export const { RibbonFilter, ShardedFilter, openSharded } = await installed();
 
-export const members = Array.from({ length: 20_000 }, (_, i) => `member ${i}`);
-export const strangers = Array.from({ length: 20_000 }, (_, i) => `stranger ${i}`);
+/** How many keys of each kind. */
+export const KEYS = Number(process.env.KEYS ?? 5000);
+
+export const members = Array.from({ length: KEYS }, (_, i) => `member ${i}`);
+export const strangers = Array.from({ length: KEYS }, (_, i) => `stranger ${i}`);
 
 /** A sharded filter on a server, and how to open it. */
 export const published = (shards = 512, keys = members) =>

@@ -5,13 +5,20 @@
 import { everything, reader } from "./programs.mjs";
 
 const encode = (text) => new TextEncoder().encode(text);
-const ascii = (text) => Uint8Array.from(text, (char) => char.charCodeAt(0));
+
+function ascii(text) {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
 
 function check(holds, message) {
   if (!holds) throw new Error(message);
 }
 
 function equal(found, expected, what = "") {
+  const areBytes = found instanceof Uint8Array && expected instanceof Uint8Array;
+  if (areBytes && found.length === expected.length && found.every((byte, i) => byte === expected[i])) return;
   const [a, b] = [found, expected].map((value) => JSON.stringify(value instanceof Uint8Array ? [...value] : value));
   check(a === b, `${what}: ${a?.slice(0, 200)} and not ${b?.slice(0, 200)}`);
 }
