@@ -9,6 +9,7 @@ import { memoryCache, Publisher, serve } from "../helpers/publisher.mjs";
 const full = await installed();
 const reader = await installed("bloom-wasm/reader");
 const { FilterError, ForeignFilter, RibbonFilter, decode, load, openFeed, openSharded } = full;
+const nano = await installed("bloom-wasm/nano");
 
 const secret = Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i);
 const other = new Uint8Array(16);
@@ -157,31 +158,33 @@ test("filters of different secrets aren't merged", async () => {
   assert.ok(!filter.equals(make({})) && filter.equals(make({ secret })));
 });
 
-test("a keyed feed", async () => {
-  const publisher = new Publisher(RibbonFilter.from(keys, { secret }));
-  const site = await serve(publisher);
-  after(() => site.close());
-  const cache = memoryCache();
-  const open = (options) => openFeed(site.url, { publicKey: publisher.key.publicKey, cache, ...options });
-  await fails("secret_required", () => open());
-  await fails("wrong_secret", () => open({ secret: other }));
-  assert.equal(cache.entries.size, 0);
-  assert.deepEqual(site.asked(), ["feed.json", "feed.json"], "before any file");
-  const feed = await open({ secret });
-  assert.ok(feed.filter.has("key-1") && feed.filter.info().keyed);
-  // Under another secret it goes on with what it has.
-  publisher.base(RibbonFilter.from(["new"], { secret: other }));
-  await fails("wrong_secret", () => feed.update());
-  assert.ok(feed.filter.has("key-1"));
-  feed.close();
-  // From the cache; and with a cached generation of the old secret, a client of the new one begins anew.
-  const offline = await open({ secret, fetch: () => Promise.reject(new TypeError("offline")) });
-  assert.ok(offline.filter.has("key-1"));
-  offline.close();
-  const next = await open({ secret: other });
-  assert.ok(next.filter.has("new"));
-  next.close();
-});
+for (const [name, { openFeed }] of Object.entries({ "a keyed feed": full, "a keyed feed, by nano": nano })) {
+  test(name, async () => {
+    const publisher = new Publisher(RibbonFilter.from(keys, { secret }));
+    const site = await serve(publisher);
+    after(() => site.close());
+    const cache = memoryCache();
+    const open = (options) => openFeed(site.url, { publicKey: publisher.key.publicKey, cache, ...options });
+    await fails("secret_required", () => open());
+    await fails("wrong_secret", () => open({ secret: other }));
+    assert.equal(cache.entries.size, 0);
+    assert.deepEqual(site.asked(), ["feed.json", "feed.json"], "before any file");
+    const feed = await open({ secret });
+    assert.ok(feed.filter.has("key-1") && feed.filter.info().keyed);
+    // Under another secret it goes on with what it has.
+    publisher.base(RibbonFilter.from(["new"], { secret: other }));
+    await fails("wrong_secret", () => feed.update());
+    assert.ok(feed.filter.has("key-1"));
+    feed.close();
+    // From the cache; and with a cached generation of the old secret, a client of the new one begins anew.
+    const offline = await open({ secret, fetch: () => Promise.reject(new TypeError("offline")) });
+    assert.ok(offline.filter.has("key-1"));
+    offline.close();
+    const next = await open({ secret: other });
+    assert.ok(next.filter.has("new"));
+    next.close();
+  });
+}
 
 test("a keyed sharded filter", async () => {
   const url = new URL("../../tests/golden/shards/keyed/shards.json", import.meta.url);

@@ -204,10 +204,11 @@ test("every recorded answer, of the files by decode and of the wrapped blobs by 
       formats.add(filter.kind);
       assert.ok(filter instanceof ForeignFilter && wrapped instanceof reader.Filter, name);
       assert.deepEqual([filter.kind, wrapped.kind], [options.from, options.from]);
-      assert.deepEqual(wrapped.info(), filter.info());
+      const info = filter.info();
+      assert.deepEqual(wrapped.info(), info);
       for (const option of ["funnel", "keys", "generation", "width", "bits", "hashes"]) {
         const { [option]: given } = options;
-        const { [option]: told = given } = filter.info().foreign;
+        const { [option]: told = given } = info.foreign;
         if (given !== undefined) assert.equal(told, given, `${name}: ${option}`);
       }
       return [filter, wrapped];

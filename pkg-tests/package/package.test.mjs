@@ -356,7 +356,8 @@ test("an uncaught error of a missing URL, and of a wrong rate, takes at most 30 
     ),
   ];
   try {
-    for (const source of sources) {
+    // One entry that loads, and two calls; or all.
+    for (const source of sources.filter((_, i) => turn(i + 1, 2))) {
       const script = join(folder, "uncaught-lines.mjs");
       writeFileSync(script, source);
       const child = spawn(process.execPath, [script], { stdio: ["ignore", "ignore", "pipe"] });

@@ -134,7 +134,7 @@ test("what a cache holds of a sharded filter is forgotten, for its own keys or o
 test("parts that no generation has any more go, with the update or with all", async () => {
   const { publisher, open } = await published(512);
   const cache = memoryCache();
-  const filter = await open({ cache });
+  const filter = await open({ cache, fetch: without(publisher) });
   await filter.hasMany(members);
   await filter.hasMany([]); // what is being put has no other way to tell
   publisher.put(members, 4);
