@@ -109,7 +109,12 @@ const LONGER = [
     names: ["recorded answer", "rates of new"],
     variables: { EVERY: 1, PROBES: Infinity },
   },
-  { folder: "package", files: ["package"], names: ["slim starts", "tsc", "an uncaught error of a missing"], variables: { EVERY: 1 } },
+  {
+    folder: "package",
+    files: ["package"],
+    names: ["slim starts", "tsc", "an uncaught error of a missing"],
+    variables: { EVERY: 1 },
+  },
 ];
 
 /** Runs the longer forms. */

@@ -555,7 +555,11 @@ for (const [index, { noun, publisherOf, otherOf, opening, Class, wrong, refused,
       const { message } = await fails("network", promise);
       assert.match(message, /longer than 100 ms/);
     };
-    const opened = await open({ timeout: 100 });
+    // From the cache, as the host of a busy machine may take longer.
+    const cache = memoryCache();
+    (await open({ cache })).close();
+    const opened = await open({ cache, timeout: 100 });
+    await opened.update().catch(({ code }) => assert.equal(code, "network")); // the one behind
     site.fault = () => true;
     await late(open({ timeout: 100, signal }));
     await late(opened.update());
@@ -563,7 +567,12 @@ for (const [index, { noun, publisherOf, otherOf, opening, Class, wrong, refused,
     if (noun === "sharded filter") await late(opened.has("a key 1"));
     site.fault = undefined;
     publisher.publish();
-    assert.equal(await opened.update(), true);
-    await answers(opened, 2);
+    // It gets through at last, however busy the machine is.
+    const got = async () => {
+      await opened.update();
+      await answers(opened, 2);
+      return true;
+    };
+    while (!(await got().catch(({ code, stack }) => assert.equal(code, "network", stack))));
   });
 }

@@ -1,5 +1,6 @@
 /** What the tests of feeds and of sharded filters share. */
 import assert from "node:assert/strict";
+import { webcrypto } from "node:crypto";
 import { after } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -31,9 +32,18 @@ export async function fails(code, promise, what) {
   return error;
 }
 
-/** Lets everything go on that waits for no timer and no network. */
+// A test may take away `crypto.subtle`.
+const { subtle } = webcrypto;
+
+/**
+ * Lets everything go on that waits for no timer and no network. Signatures and hashes are made by other threads, so a
+ * hash is waited for now and then, which is made after those that were asked for before.
+ */
 export async function turns() {
-  for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
+  for (let i = 0; i < 30; i++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (i % 6 === 5) await subtle.digest("SHA-256", new Uint8Array(1));
+  }
 }
 
 /** Collects garbage now. */

@@ -143,11 +143,14 @@ test("hasMany leaves no transfer behind when it fails", async () => {
   const filter = await open();
   const ends = [];
   const [, missing] = publisher.filesOf(members[0]);
+  // It is missing once all others are under way that may be.
+  let refuse;
   await new Promise((resolve) => {
     site.fault = (path, response) => {
-      if (path === missing) setTimeout(() => response.writeHead(404).end(), 50);
+      if (path === missing) refuse = () => response.writeHead(404).end();
       else if (publisher.pages.includes(path) || path === "shards.json") return false;
       else ends.push(new Promise((ended) => response.on("close", ended)));
+      if (ends.length === 7) refuse?.();
       return true;
     };
     fails("http", filter.hasMany(members)).then(resolve);

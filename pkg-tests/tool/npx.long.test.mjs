@@ -385,7 +385,7 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
   }
 
   for (const [name, command] of Object.entries(tools)) {
-    test(`${name} shows that it goes on`, { timeout: 60_000 }, async () => {
+    test(`${name} shows that it goes on`, { timeout: 180_000 }, async () => {
       const { work, lock } = begun(`lock-beat-${name}`);
       const { child, writer } = await waiting(command, work);
       age(lock, 50);
@@ -442,7 +442,7 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
   });
 });
 
-test("a signal ends it even as the first process of a container", { skip: windows, timeout: 20_000 }, async (t) => {
+test("a signal ends it even as the first process of a container", { skip: windows, timeout: 180_000 }, async (t) => {
   const contained = ["unshare", "--pid", "--fork", "--kill-child"];
   if (spawnSync(contained[0], [...contained.slice(1), "true"]).status !== 0)
     return t.skip("only Linux's root can make a namespace of processes");
