@@ -1,4 +1,7 @@
-/** Arrows run one way: no file of the crate, the tool or the package's JavaScript imports what imports it. */
+/**
+ * Arrows run one way: no file of the crate, the tool or the package's JavaScript imports what imports it. And where the
+ * package's tests stand.
+ */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
@@ -115,4 +118,14 @@ test("a cycle is found, however it is written", () => {
     script(["a.ts", 'import { b } from "./b.js";'], ["b.ts", 'import type { A } from "./a.js";']),
     "a.ts -> b.ts -> a.ts",
   );
+});
+
+test("a file of the package's tests has at most 900 lines, and stands in the folder of its subject", () => {
+  const tests = sources("pkg-tests", ".mjs");
+  assert.ok(tests.size > 100);
+  const readme = readFileSync(`${root}/pkg-tests/README.md`, "utf8");
+  for (const [name, text] of tests) {
+    assert.ok(text.split("\n").length <= 901, name);
+    assert.ok(readme.includes(`${name.split("/")[0]}/`), `${name}: pkg-tests/README.md doesn't name its folder`);
+  }
 });
