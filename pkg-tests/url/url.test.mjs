@@ -509,7 +509,8 @@ test("a URL of megabytes is asked as a short one is, however it is written", () 
       assert.equal(canonicalizeUrl(long), canonicalizeUrl(start));
       assert.deepEqual(urlExpressions(long), urlExpressions(start));
     });
-    for (const start of starts.slice(0, 2)) {
+    for (const [i, start] of starts.slice(0, 2).entries()) {
+      if (!turn(i + entry, 2)) continue;
       assert.equal(read.hasUrl(`${start}?${"\u00e9".repeat(kept / 2)}`), true, start);
       assert.equal(read.hasUrl(`${start}${"a".repeat(2 * kept)}`), true, start);
     }
