@@ -1,7 +1,7 @@
 /**
  * The most that the package may weigh, in bytes, gzipped but for the tarball. scripts/build.mjs prints what it weighs and
- * fails where it is over; `vite`, what an entry adds to a small app, is measured by pkg-tests/package.test.mjs. A limit
- * rises by a line in CHANGELOG.md that says what it bought.
+ * fails where it is over; `vite`, what an entry adds to a small app, is measured by pkg-tests/package/package.test.mjs.
+ * A limit rises by a line in CHANGELOG.md that says what it bought.
  */
 export const LIMITS = {
   bloom: { wasm: 139_450, javascript: 27_250 },

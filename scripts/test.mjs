@@ -6,8 +6,9 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { install } from "../pkg-tests/install.mjs";
+import { install } from "../pkg-tests/helpers/install.mjs";
 import { print } from "../pkg-tests/runtimes/table.mjs";
+import { LONGER } from "./longer.mjs";
 import { packages, python, root, setup, shell } from "./setup.mjs";
 
 const started = performance.now();
@@ -58,17 +59,28 @@ async function step(command, variables = {}) {
 const NODE = "node --test --test-force-exit --test-concurrency=2 --test-reporter=spec --test-timeout";
 const QUARTER = 15 * 60_000;
 
-/** Runs the tests of a folder. */
-function packageTests(folder) {
-  const files = readdirSync(join(root, folder)).filter((name) => name.endsWith(".test.mjs"));
-  return step(`${NODE}=${QUARTER} ${files.map((name) => `${folder}/${name}`).join(" ")}`);
+/** The files of the package's tests: those of the fast tier, or the long ones, as the name says. */
+function packageTests(long) {
+  const names = readdirSync(join(root, "pkg-tests"), { recursive: true }).map((name) => name.replaceAll("\\", "/"));
+  const files = names.filter((name) => name.endsWith(".test.mjs") && name.endsWith(".long.test.mjs") === long).sort();
+  return step(`${NODE}=${QUARTER} ${files.map((name) => `pkg-tests/${name}`).join(" ")}`);
+}
+
+/** Runs the longer forms. */
+async function longer() {
+  for (const { folder, files, names, variables } of LONGER) {
+    // A command is split at blanks.
+    const patterns = names.map((name) => `--test-name-pattern=${name.replaceAll(" ", ".")}`);
+    const paths = files.map((name) => `pkg-tests/${folder}/${name}.test.mjs`);
+    await step([`${NODE}=${QUARTER}`, ...patterns, ...paths].join(" "), variables);
+  }
 }
 
 /** Runs the reader of blobs in Python. */
 function reader(command) {
   const { PYTHONPATH } = python() ?? {};
   if (PYTHONPATH) return step(command, { PYTHONPATH });
-  console.log("test: skipped tests/readers/reader.py: there is no Python 3 with the package xxhash");
+  console.log("test: skipped tests/readers/check.py: there is no Python 3 with the package xxhash");
 }
 
 /** Builds the package, and installs it once for all tests of it. */
@@ -88,7 +100,16 @@ function crateTests(options = "", variables = {}) {
   return step(`cargo test --locked --quiet ${options}`.trim(), { ...clippy, ...variables });
 }
 
+/** What `npm test` does for the package; `npm test -- package` does no more. */
+async function packageRow() {
+  await build("--no-tool");
+  packages("www/docs");
+  await step("tsc -p www");
+  await packageTests(false);
+}
+
 const tiers = {
+  package: [packageRow],
   fast: [
     async () => {
       await step("biome check --error-on-warnings");
@@ -96,13 +117,8 @@ const tiers = {
         await step(`cargo fmt --all --check --manifest-path ${manifest}`);
       await crateTests();
     },
-    () => reader("python3 tests/readers/reader.py"),
-    async () => {
-      await build("--no-tool");
-      packages("www/docs");
-      await step("tsc -p www");
-      await packageTests("pkg-tests");
-    },
+    () => reader("python3 tests/readers/check.py"),
+    packageRow,
   ],
   all: [
     async () => {
@@ -113,43 +129,38 @@ const tiers = {
       await step(`cargo package --workspace --allow-dirty --locked --quiet --target-dir ${join(folder, "packages")}`);
       unpacked();
       await crateTests("--tests -- --ignored");
-      await crateTests("--test hostile -- mutations noise", { MUTATIONS: 100_000 });
-      await crateTests("--test tool -- mutated_blobs", { MUTATIONS: 10_000 });
+      await crateTests("--test suite -- hostile::mutations hostile::noise", { MUTATIONS: 100_000 });
+      await crateTests("--test suite -- tool::every_command_on_mutated_blobs", { MUTATIONS: 10_000 });
       await step("node scripts/instructions.mjs");
-      await reader("python3 tests/readers/reader.py --every");
+      await reader("python3 tests/readers/check.py --every");
     },
     async () => {
       await step("cargo build --release --locked --quiet");
       await build();
       await step("node scripts/www.mjs --built");
       env.BLOOM_WASM_SITE = "built";
-      const only = `${NODE}=${QUARTER} --test-name-pattern`;
-      const longer = async () => {
-        await step(`${only}=mutations pkg-tests/hostile.test.mjs`, { MUTATIONS: 100_000 });
-        await step(`${only}=hostile pkg-tests/url.test.mjs`, { LENGTH: 200_000 });
-      };
-      await Promise.all([packageTests("pkg-tests/all"), longer()]);
+      await Promise.all([packageTests(true), longer()]);
     },
   ],
   scale: [
     async () => {
-      await crateTests("--test tool", { MUTATIONS: 100_000 });
-      await crateTests("--test tags -- --ignored", { KEYS: 1_000_000 });
+      await crateTests("--test suite -- tool::", { MUTATIONS: 100_000 });
+      await crateTests("--test suite -- tags:: --ignored", { KEYS: 1_000_000 });
     },
     async () => {
       await step("cargo build --release --locked --quiet");
       await build();
-      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/handles.test.mjs`, { FILTERS: 1_000_000, STEPS: 300_000 });
-      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/spellings.test.mjs`, { SPELLINGS: 105_000 });
-      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/hosts.test.mjs`, { CASES: 1_000_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/api/handles.long.test.mjs`, { FILTERS: 1_000_000, STEPS: 300_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/url/spellings.long.test.mjs`, { SPELLINGS: 105_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/url/hosts.long.test.mjs`, { CASES: 1_000_000 });
       const all = { PAIRS: 10_000_000, EACH: 20, EVERY: 1 };
-      await step(`${NODE}=${24 * QUARTER} pkg-tests/all/below.test.mjs`, all);
-      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/nano.test.mjs`, { CASES: 1_000_000 });
-      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/months.test.mjs`, { KEYS: 1_000_000 });
-      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/chaos.test.mjs`, { ROUNDS: 10_000 });
-      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/sharded.test.mjs`, { KEYS: 200_000_000, LOOKUPS: 10_000 });
-      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/tags.test.mjs`, { KEYS: 1_000_000 });
-      await step(`${NODE}=${8 * QUARTER} pkg-tests/all/spark.test.mjs`, { ROWS: 20_000_000 });
+      await step(`${NODE}=${24 * QUARTER} pkg-tests/url/below.long.test.mjs`, all);
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/api/nano.long.test.mjs`, { CASES: 1_000_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/feeds/months.long.test.mjs`, { KEYS: 1_000_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/feeds/chaos.long.test.mjs`, { ROUNDS: 10_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/sharded/tool.long.test.mjs`, { KEYS: 200_000_000, LOOKUPS: 10_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/sharded/tags.long.test.mjs`, { KEYS: 1_000_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/sharded/spark.long.test.mjs`, { ROWS: 20_000_000 });
       await step("node --expose-gc bench/run.mjs --only large");
       await step("node --expose-gc --max-old-space-size=8000 bench/run.mjs --only many --count 10000000");
     },

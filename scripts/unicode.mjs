@@ -1,6 +1,6 @@
 /**
  * Writes the tables of Unicode that both Rust and JavaScript need, from scripts/unicode.txt: src/keys/url/unicode/tables.rs
- * and js/nano/unicode.ts. `pkg-tests/unicode.test.mjs` fails if somebody has forgotten to.
+ * and js/nano/unicode.ts. `pkg-tests/url/unicode.test.mjs` fails if somebody has forgotten to.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

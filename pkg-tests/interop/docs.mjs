@@ -28,6 +28,6 @@ export function prints(program, args, options = {}) {
   });
 }
 
-/** Runs lines of a shell with the tool at hand. `npx bloom-wasm` is the native one: npx.test.mjs shows that both are one. */
+/** Runs lines of a shell with the tool at hand. `npx bloom-wasm` is the native one: tool/npx.long.test.mjs compares them. */
 export const shell = (lines, cwd, env) =>
   prints("sh", ["-e", "-c", `npx() { shift; bloom-wasm "$@"; }\n${lines}`], { cwd, env });

@@ -149,5 +149,10 @@ const there = existsSync(path)
   ? json(path)
   : { schema: 1, system: name, software, provenance: "pkg-tests/interop/record.mjs" };
 const others = (there.cases ?? []).filter(({ id }) => !recorded.some((one) => one.id === id));
-writeFileSync(path, `${JSON.stringify({ ...there, cases: [...others, ...recorded] }, undefined, 1)}\n`);
+// A case a line.
+const head = Object.entries({ ...there, cases: undefined }).flatMap(([key, value]) =>
+  value === undefined ? [] : [`  ${JSON.stringify(key)}: ${JSON.stringify(value)},\n`],
+);
+const written = [...others, ...recorded].map((its) => `    ${JSON.stringify(its)}`).join(",\n");
+writeFileSync(path, `{\n${head.join("")}  "cases": [\n${written}\n  ]\n}\n`);
 console.log(`${folder}: ${recorded.length} cases`);

@@ -1,9 +1,10 @@
 /**
  * Calls every function of "bloom-wasm" with odd values in every place, in any runtime. `foreign` evaluates an
- * expression in another realm. Returns how many calls there were and what was wrong: an error that is no FilterError,
+ * expression in another realm. Each place gets every value, or every fifth if `every` is 5, and the next place others.
+ * Returns how many calls there were and what was wrong: an error that is no FilterError,
  * nor one that the caller's own code has thrown, or an answer of another filter that changed.
  */
-export async function sweep(api, foreign) {
+export async function sweep(api, foreign, every = 1) {
   const { BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter } =
     api;
   const { ForeignFilter } = api;
@@ -260,6 +261,7 @@ export async function sweep(api, foreign) {
   const control = BloomFilter.from(["in"], { fpr: 1e-9 });
   const wrong = [];
   let count = 0;
+  let place = 0;
   const attempt = async (name, run, args, odd) => {
     count++;
     try {
@@ -281,17 +283,15 @@ export async function sweep(api, foreign) {
     const right = args.map((value) =>
       typeof value === "function" && name.includes(", this") && value.prototype === undefined ? value() : value,
     );
-    for (const [oddity, make] of Object.entries(values)) {
-      for (const [i, value] of right.entries()) {
-        await attempt(`${name}, argument ${i}: ${oddity}`, run, Object.assign([...right], { [i]: make() }), i);
-        if (typeof value !== "object" || Object.getPrototypeOf(value) !== Object.prototype) continue;
-        for (const option of Object.keys(value)) {
-          await attempt(
-            `${name}, ${option}: ${oddity}`,
-            run,
-            Object.assign([...right], { [i]: { ...value, [option]: make() } }),
-            i,
-          );
+    for (const [i, value] of right.entries()) {
+      const isOptions = typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
+      for (const option of [undefined, ...(isOptions ? Object.keys(value) : [])]) {
+        const at = place++;
+        for (const [n, [oddity, make]] of Object.entries(values).entries()) {
+          if ((n + at) % every) continue;
+          const odd = option === undefined ? make() : { ...value, [option]: make() };
+          const where = option ?? `argument ${i}`;
+          await attempt(`${name}, ${where}: ${oddity}`, run, Object.assign([...right], { [i]: odd }), i);
         }
       }
     }

@@ -44,7 +44,7 @@ export function skipped(target, reason) {
 
 async function programs() {
   // Not before: scripts/test.mjs imports this file before there is a package to install.
-  const { installed } = await import("../installed.mjs");
+  const { installed } = await import("../helpers/installed.mjs");
   const [full, reader, nano] = await Promise.all(
     ["bloom-wasm", "bloom-wasm/reader", "bloom-wasm/nano"].map((entry) => installed(entry)),
   );

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the reader of FORMAT.md.
+"""Checks the reader of FORMAT.md, and so that the page is complete.
 
     python3 tests/readers/check.py             the golden files (section 11) and the rules of the page
     python3 tests/readers/check.py --every     damages each byte of the files; without it, a sample

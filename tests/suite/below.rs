@@ -1,6 +1,6 @@
-//! URLs at or below the entries of lists, as pkg-tests/all/below.mjs makes them: none is missed, in whatever way the blob
-//! is asked. `BELOW=FOLDER` names more of them; `NAME.bloom` is the blob for the URLs in `NAME.urls`, and of those in
-//! `NAME.strangers`, if there are some, most are absent.
+//! URLs at or below the entries of lists, as pkg-tests/helpers/below.mjs makes them: none is missed, in whatever way the
+//! blob is asked. `BELOW=FOLDER` names more of them; `NAME.bloom` is the blob for the URLs in `NAME.urls`, and of those
+//! in `NAME.strangers`, if there are some, most are absent.
 
 use std::path::{Path, PathBuf};
 

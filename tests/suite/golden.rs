@@ -2,7 +2,7 @@
 //!
 //! If a test here fails, released readers and writers disagree with this one: undo the change, or make a new format
 //! version. FORMAT.md section 11 says what made each file, and `tests/readers/reader.py` answers from that page alone. A new
-//! file is written by `GOLDEN=write cargo test --test golden`, which never touches one that exists.
+//! file is written by `GOLDEN=write cargo test --test suite -- golden`, which never touches one that exists.
 
 use std::fs;
 use std::ops::Range;
@@ -62,7 +62,7 @@ fn answers_of(name: &str, blob: &Blob, keys: Range<u64>) -> String {
 fn stored(file: &Path) -> Vec<u8> {
     let name = file.file_name().unwrap().display();
     fs::read(file).unwrap_or_else(|error| {
-        panic!("{name}: {error}. Is it new? GOLDEN=write cargo test --test golden makes it")
+        panic!("{name}: {error}. Is it new? GOLDEN=write cargo test --test suite -- golden makes it")
     })
 }
 

@@ -347,7 +347,7 @@ fn each_command_is_documented_and_tested() {
             &["docs/tool.md", "docs/feeds.md", "docs/moving.md", "docs/scale.md"],
             &format!("bloom-wasm {name} "),
         );
-        contain(&["pkg-tests/all/npx.test.mjs"], &format!("tool {name} "));
+        contain(&["pkg-tests/tool/npx.long.test.mjs"], &format!("tool {name} "));
     }
     for name in with("--secret-file <FILE>") {
         contain(&["cli/tests/suite/keyed.rs"], &format!("\"{name} "));

@@ -1,0 +1,882 @@
+/** The JavaScript API: what each name does, and what misuse comes to. */
+import assert from "node:assert/strict";
+import { createReadStream, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import { folder, forPages, installed } from "../helpers/installed.mjs";
+
+const {
+  BloomFilter,
+  CountingBloomFilter,
+  CuckooFilter,
+  Filter,
+  FilterError,
+  RibbonFilter,
+  countFor,
+  decode,
+  errorCodes,
+  fprFor,
+  load,
+  optimal,
+} = await installed();
+const { decode: decodeInNano } = await installed("bloom-wasm/nano");
+
+const encode = (text) => new TextEncoder().encode(text);
+
+/** That `run` throws a FilterError with this code. */
+function fails(code, run) {
+  assert.throws(run, (error) => {
+    assert.ok(error instanceof FilterError, `${error} is no FilterError`);
+    assert.ok(error instanceof Error);
+    assert.equal(error.code, code, error.message);
+    assert.equal(error.name, "FilterError");
+    assert.ok(error.message.length > 0 && !/[{}]/.test(error.message), error.message);
+    return true;
+  });
+}
+
+test("docs/errors.md has a row for each code", () => {
+  const page = readFileSync(new URL("../../docs/errors.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| (`.*?`) \|/gm)].map(([, codes]) => codes);
+  const listed = rows.flatMap((codes) => [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => code));
+  assert.deepEqual(listed.sort(), [...errorCodes].sort());
+});
+
+test("the first example of the README", () => {
+  const filter = BloomFilter.from(["evil.example", "worse.example"], { fpr: 0.001 });
+  const received = decode(filter.toBytes());
+  assert.equal(received.has("evil.example"), true);
+  assert.equal(received.has("good.example"), false);
+});
+
+test("add tells what was new", () => {
+  const filter = BloomFilter.withCapacity(1000, 0.001);
+  assert.equal(filter.add("a"), true);
+  assert.equal(filter.add("a"), false);
+  assert.equal(filter.addMany(["a", "b", encode("c")]), 2);
+  assert.equal(filter.addLines(encode("c\nd\r\n\ne")), 2);
+  assert.deepEqual([...filter.hasMany(["a", "b", "c", "d", "e", "f", "d\r", ""])], [1, 1, 1, 1, 1, 0, 0, 0]);
+  assert.equal(filter.estimatedCount, 5);
+});
+
+test("hasAny, hasAll, hasMany and hasLines agree with has", () => {
+  const filter = BloomFilter.from(["a", "b"]);
+  assert.equal(filter.hasAny(["x", "a"]), true);
+  assert.equal(filter.hasAny([]), false);
+  assert.equal(filter.hasAll(["a", "b"]), true);
+  assert.equal(filter.hasAll(["a", "x"]), false);
+  assert.equal(filter.hasAll([]), true);
+  assert.deepEqual([...filter.hasLines(encode("a\n\nx\r\nb\r\n"))], [1, 0, 0, 1]);
+  assert.deepEqual([...filter.hasLines(encode(""))], []);
+  assert.deepEqual([...filter.hasMany(new Set())], []);
+});
+
+test("many keys, of every length, one by one and in batches", () => {
+  const keys = Array.from({ length: 20_000 }, (_, i) => (i % 7 ? `key ${i} ${"x".repeat(i % 90)}` : `ключ ${i} 🔑`));
+  const filter = BloomFilter.from(keys, { fpr: 0.01 });
+  assert.ok(
+    keys.every((key) => filter.has(key)),
+    "a false negative",
+  );
+  assert.ok(
+    filter.hasMany(keys).every((answer) => answer === 1),
+    "a false negative in a batch",
+  );
+  assert.ok(
+    keys.every((key) => filter.has(encode(key))),
+    "a string is not its UTF-8 bytes",
+  );
+  const strangers = keys.map((key) => `${key}!`);
+  const hits = filter.hasMany(strangers);
+  assert.deepEqual(
+    [...hits],
+    strangers.map((key) => Number(filter.has(key))),
+  );
+  const rate = hits.reduce((sum, hit) => sum + hit, 0) / strangers.length;
+  assert.ok(Math.abs(rate - filter.estimatedFpr) < 4 * Math.sqrt(0.01 / strangers.length), `${rate}`);
+});
+
+test("strings of every length and alphabet are the bytes that TextEncoder makes of them, alone and in batches", async () => {
+  for (const entry of [await installed(), await forPages()]) {
+    const alphabets = ["a", "é", "語", "😀", "\ud800", "\udc00", "\0", "\x7f", "\x80"];
+    const lengths = [0, 1, 2, 31, 32, 33, 149, 150, 151, 1365, 1366, 3000, 4096, 4097, 65_535, 65_536, 100_000];
+    const keys = lengths.flatMap((length) =>
+      alphabets.flatMap((letter) => [letter.repeat(length), "a".repeat(length) + letter]),
+    );
+    // Halves of a pair must not come together between two keys, nor two keys become one.
+    keys.push("x\ud83d", "\ude00x", "ab", "a", "b");
+    const bytes = keys.map(encode);
+    const inWasm = entry.decode(RibbonFilter.from(bytes, { fpr: 1e-9 }).toBytes());
+    const strangers = keys.map((key) => `${key}!`);
+    for (const [list, answer] of [
+      [keys, 1],
+      [strangers, 0],
+      [bytes, 1],
+      [strangers.map(encode), 0],
+    ]) {
+      assert.ok(list.every((key) => inWasm.has(key) === (answer === 1)));
+      assert.ok(inWasm.hasMany(list).every((found) => found === answer));
+    }
+    const mixed = keys.flatMap((key, i) => [key, strangers[i], bytes[i], encode(strangers[i])]);
+    assert.deepEqual(
+      [...inWasm.hasMany(mixed)],
+      keys.flatMap(() => [1, 0, 1, 0]),
+    );
+    assert.ok(RibbonFilter.from(keys, { fpr: 1e-9 }).equals(RibbonFilter.from(bytes, { fpr: 1e-9 })));
+  }
+});
+
+test("lines around the border of a chunk", () => {
+  const line = (length, end) => "x".repeat(length) + end;
+  for (const first of [65_533, 65_534, 65_535, 65_536, 65_537, 131_072, 200_000]) {
+    for (const end of ["\n", "\r\n"]) {
+      const keys = ["a", line(first - 2 - end.length, ""), "b", "", line(70_000, ""), "c"];
+      const text = encode(keys.join(end));
+      const filter = BloomFilter.withCapacity(10, 1e-9);
+      assert.equal(filter.addLines(text), 5);
+      assert.deepEqual(
+        keys.map((key) => filter.has(key)),
+        [true, true, true, false, true, true],
+        `${first}`,
+      );
+      assert.deepEqual([...filter.hasLines(text)], [1, 1, 1, 0, 1, 1]);
+      assert.deepEqual([...filter.hasLines(encode(`${keys.join(end)}${end}`))], [1, 1, 1, 0, 1, 1]);
+    }
+  }
+  assert.deepEqual([...BloomFilter.from(["a"]).hasLines(encode("\n".repeat(200_000)))], new Array(200_000).fill(0));
+});
+
+test("a byte order mark is no part of the first line, wherever a text is read", async () => {
+  const marked = encode("\ufeffa\r\n\ufeffb\n");
+  const made = BloomFilter.withCapacity(10, 1e-9);
+  assert.equal(made.addLines(marked), 2);
+  const streamed = await BloomFilter.fromStream(new Blob([marked]).stream());
+  for (const filter of [made, streamed, decodeInNano(made.toBytes())]) {
+    assert.deepEqual(
+      ["a", "\ufeffa", "b", "\ufeffb"].map((key) => filter.has(key)),
+      [true, false, false, true],
+    );
+    assert.deepEqual([...filter.hasLines(marked)], [1, 1]);
+    assert.deepEqual([...filter.hasLines(encode("\ufeff"))], []);
+  }
+});
+
+test("the order and the number of times don't matter", () => {
+  const one = BloomFilter.from(["a", "b", "c"]);
+  const other = BloomFilter.from(["c", "a", "b", "a", "c"]);
+  assert.deepEqual(one.toBytes(), other.toBytes());
+  assert.ok(one.equals(other));
+});
+
+test("an empty line is no key, even where the empty key is a member", () => {
+  const filter = BloomFilter.from([""]);
+  assert.ok(filter.has(""));
+  assert.deepEqual([...filter.hasLines(encode("\n\r\n\n"))], [0, 0, 0]);
+});
+
+test("unusual keys are legal", () => {
+  const keys = [
+    "",
+    "\0",
+    "a\0b",
+    "🔑",
+    "\u{10ffff}",
+    "\ud800",
+    "x".repeat(1_000_000),
+    "é".repeat(1_000_000),
+    new Uint8Array(0),
+    new Uint8Array(1_000_000),
+  ];
+  for (const key of keys) {
+    const filter = BloomFilter.withCapacity(10, 1e-6);
+    assert.equal(filter.has(key), false);
+    filter.add(key);
+    assert.equal(filter.has(key), true);
+    assert.equal(filter.has("another"), false);
+  }
+  // A lone surrogate is hashed as U+FFFD, as TextEncoder writes it.
+  const filter = BloomFilter.from(["a\ud800b"]);
+  assert.ok(
+    filter.has("a\ufffdb") && filter.has(new Uint8Array([0x61, 0xef, 0xbf, 0xbd, 0x62])) && filter.has("a\udfffb"),
+  );
+  assert.ok(BloomFilter.from([Buffer.from("buffer")]).has("buffer"));
+});
+
+test("a buffer that an iterator fills anew for each key", () => {
+  function* keys() {
+    const buffer = new Uint8Array(1);
+    for (let i = 0; i < 200; i++) {
+      buffer[0] = i;
+      yield buffer;
+    }
+  }
+  const filter = BloomFilter.from(keys());
+  for (let i = 0; i < 200; i++) assert.ok(filter.has(new Uint8Array([i])), `${i}`);
+});
+
+// `KEYS` asks for more keys at once, and lets the memory grow by more.
+test("keys that are bytes, while the memory grows", async () => {
+  const count = Number(process.env.KEYS ?? 60_000);
+  for (const entry of [await installed(), await forPages()]) {
+    const filter = RibbonFilter.from(["a", ""]).toBytes();
+    const large = BloomFilter.withCapacity(33 * count, 0.01).toBytes();
+    const grow = () => entry.decode(large);
+    const asked = [() => [new Uint8Array(0)], () => [encode("a")], () => [Buffer.from("a")], () => ["", "a"]];
+    for (const keys of asked) {
+      const small = entry.decode(filter);
+      grow();
+      assert.ok(small.hasMany(keys()).every(Boolean));
+      grow();
+      assert.ok(keys().every((key) => small.has(key)));
+      grow();
+      assert.deepEqual([...small.hasMany([])], []);
+      assert.deepEqual([...small.hasLines(encode("a\n\na"))], [1, 0, 1]);
+    }
+  }
+  const many = Array.from({ length: count }, (_, i) => encode(`k${i}`));
+  const filter = BloomFilter.from(many);
+  assert.ok(filter.hasMany(many).every(Boolean));
+  assert.equal(filter.addMany(many), 0);
+});
+
+test("bytes whose buffer was transferred are no key, and no empty list", () => {
+  const gone = encode("a\nb");
+  structuredClone(gone.buffer, { transfer: [gone.buffer] });
+  const filter = BloomFilter.from(["", "a"]);
+  for (const use of [
+    () => filter.has(gone),
+    () => filter.hasMany([gone]),
+    () => filter.hasLines(gone),
+    () => filter.addLines(gone),
+    () => filter.addMany(["c", gone]),
+    () => RibbonFilter.from([gone]),
+  ]) {
+    fails("invalid_key", use);
+  }
+  assert.ok(!filter.has("c") && filter.has(new Uint8Array(0)));
+});
+
+test("an iterator that uses filters, and grows the memory, while it is read", () => {
+  const other = BloomFilter.from(["other"], { fpr: 1e-9 });
+  const held = [];
+  function* keys() {
+    for (let i = 0; i < 300; i++) {
+      assert.ok(other.has("other") && !other.has(`long ${"-".repeat(i * 100)}`));
+      if (i % 100 === 0) held.push(new BloomFilter(8 * 10_000_000, 1));
+      yield `key ${i}`;
+    }
+  }
+  const filter = BloomFilter.from(keys());
+  for (let i = 0; i < 300; i++) assert.ok(filter.has(`key ${i}`));
+  held.forEach((one) => one.free());
+});
+
+test("union, intersect, clear, clone, equals", () => {
+  const make = (...keys) => {
+    const filter = new BloomFilter(1000, 3, { seed: 5n });
+    filter.addMany(keys);
+    return filter;
+  };
+  const filter = make("a", "b");
+  const copy = filter.clone();
+  filter.union(make("c"));
+  assert.ok(filter.equals(make("a", "b", "c")) && copy.equals(make("a", "b")) && !copy.equals(filter));
+  filter.intersect(make("b", "c", "d"));
+  assert.deepEqual([...filter.hasMany(["b", "c"])], [1, 1]);
+  filter.union(filter);
+  filter.clear();
+  assert.ok(filter.equals(make()) && !copy.equals({}));
+  assert.equal(filter.estimatedFpr, 0);
+  for (const other of [
+    new BloomFilter(1001, 3, { seed: 5n }),
+    new BloomFilter(1000, 4, { seed: 5n }),
+    new BloomFilter(1000, 3),
+  ]) {
+    fails("incompatible", () => copy.union(other));
+    fails("incompatible", () => copy.intersect(other));
+  }
+  assert.ok(copy.equals(make("a", "b")));
+});
+
+test("info describes the blob", () => {
+  const filter = BloomFilter.from(["a", "b"], {
+    fpr: 0.01,
+    seed: 2n ** 64n - 1n,
+    name: "größer",
+    createdAt: new Date(1.7e12),
+  });
+  const bytes = filter.toBytes();
+  const { bitsPerKey, id, ...rest } = decode(bytes).info();
+  assert.deepEqual(rest, {
+    kind: "bloom",
+    profile: "raw",
+    lowercase: false,
+    sha1: false,
+    count: null,
+    capacity: 2,
+    fpr: 2 ** -7,
+    urlFpr: null,
+    maxUrlFpr: null,
+    bits: 21,
+    hashes: 7,
+    byteLength: bytes.length,
+    seed: "18446744073709551615",
+    keyed: false,
+    layers: 0,
+    foreign: null,
+    tags: null,
+    name: "größer",
+    createdAt: 1.7e12,
+  });
+  assert.equal(bitsPerKey, (8 * bytes.length) / filter.estimatedCount);
+  assert.equal(id, Buffer.from(bytes.slice(-8)).reverse().toString("hex"));
+  assert.deepEqual(JSON.parse(JSON.stringify(filter)), filter.info());
+  assert.equal(filter.kind, "bloom");
+  assert.equal(new BloomFilter(8, 1).info().name, null);
+});
+
+test("locations are the bits that are set", () => {
+  const filter = new BloomFilter(1000, 7);
+  filter.add("a");
+  const payload = filter.toBytes().slice(22, -8);
+  const set = [...payload].flatMap((byte, i) =>
+    [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (byte >> bit) & 1).map((bit) => 8 * i + bit),
+  );
+  const locations = filter.locations("a");
+  assert.equal(locations.length, 7);
+  assert.deepEqual(
+    [...new Set(locations)].sort((a, b) => a - b),
+    set,
+  );
+});
+
+test("the first error is the one that is told, whatever ending a stream comes to", async () => {
+  const first = new Error("the first");
+  const second = () => {
+    throw new Error("the second");
+  };
+  const later = () => Promise.reject(new Error("the second"));
+  for (const end of [second, later, () => undefined, () => 5]) {
+    const iterator = { next: async () => Promise.reject(first), return: end };
+    const keys = { [Symbol.asyncIterator]: () => iterator };
+    await assert.rejects(RibbonFilter.fromStream(keys), first);
+    const getter = {
+      next: () => ({ value: 5 }),
+      get return() {
+        return second();
+      },
+    };
+    await assert.rejects(RibbonFilter.fromStream({ [Symbol.iterator]: () => getter }), { code: "invalid_key" });
+    const reader = { read: async () => ({ value: 5 }), cancel: end, releaseLock: end };
+    const stream = { getReader: () => reader, cancel: end };
+    await assert.rejects(RibbonFilter.fromStream(stream), { code: "invalid_parameter", message: /chunk/ });
+    await assert.rejects(load({ stream: () => stream }), { code: "invalid_parameter", message: /chunk/ });
+    const broken = { getReader: () => ({ ...reader, read: () => Promise.reject(first) }), cancel: end };
+    for (const run of [() => RibbonFilter.fromStream(broken), () => load({ stream: () => broken })])
+      await assert.rejects(run(), { code: "network", cause: first });
+  }
+});
+
+test("locations are those of the key that the profile makes of what is given", () => {
+  for (const [profile, given, key] of [
+    ["url", "http://EVIL.example/a?b", "evil.example/a?b"],
+    ["url", "||evil.example^", "evil.example/"],
+    ["password", "Passwo\u0308rd", "Passw\u00f6rd"],
+  ]) {
+    const filter = BloomFilter.from([given], { profile });
+    const { bits, hashes } = filter.info();
+    assert.deepEqual(filter.locations(given), new BloomFilter(bits, hashes).locations(key));
+    const { length } = filter.toBytes();
+    const set = new Set(filter.locations(given));
+    assert.equal(Math.ceil(bits / 8), length - 8 - 22);
+    assert.ok(Math.abs(filter.estimatedFpr / (set.size / bits) ** hashes - 1) < 1e-9);
+  }
+  fails("invalid_key", () => BloomFilter.from([], { profile: "url" }).locations("mailto:a@b.c"));
+});
+
+test("a rate that is too low is told as the caller may give it", () => {
+  // The least that works, and a little less, by kind and profile.
+  // A key of a URL gets a tenth, but in a ribbon filter a twelfth or more, by the shapes that the list has.
+  for (const [made, least, share] of [
+    [RibbonFilter, 2 ** -32, 12],
+    [CuckooFilter, 2 ** -29, 10],
+  ]) {
+    for (const [profile, times] of [
+      ["raw", 1],
+      ["password", 1],
+      ["url", share],
+    ]) {
+      const fpr = least * times;
+      made.from([], { profile, fpr: fpr * 1.0001 });
+      assert.throws(
+        () => made.from([], { profile, fpr: fpr * 0.999 }),
+        ({ code, message }) => {
+          assert.equal(code, "invalid_parameter");
+          // The number that the message has for this profile is one that works.
+          const numbers = message.match(/\d\.\d+e-\d+/g).map(Number);
+          const said = profile === "url" ? numbers.at(-1) : numbers[0];
+          assert.ok(said >= fpr && said < fpr * 1.01, `${profile}: ${message}`);
+          made.from([], { profile, fpr: said });
+          return true;
+        },
+      );
+    }
+  }
+});
+
+test("optimal is what its documentation says", () => {
+  const documented = (count, fpr) => {
+    let bits = (-count * Math.log(fpr)) / Math.LN2 ** 2;
+    if (fpr > 2 ** -2.5) bits = (-2 * count) / Math.log(1 - Math.sqrt(fpr));
+    if (fpr > 2 ** -1.5) bits = -count / Math.log(1 - fpr);
+    bits = Math.ceil(bits);
+    return { bits, hashes: Math.max(1, Math.round((bits / count) * Math.LN2)) };
+  };
+  for (const count of [1000, 12_345, 1_000_000]) {
+    for (let permille = 1; permille < 1000; permille++) {
+      const { bits, hashes } = optimal(count, permille / 1000);
+      assert.deepEqual({ bits, hashes }, documented(count, permille / 1000), `${count} keys at ${permille} per mille`);
+    }
+  }
+});
+
+test("the formulas", () => {
+  assert.deepEqual(optimal(1_000_000, 0.01), { bits: 9_585_059, hashes: 7, bytes: 1_198_133 });
+  assert.equal(countFor(9_585_059, 0.01), 1_000_000);
+  assert.equal(fprFor(100, 200, 1).toFixed(4), "0.3942");
+  const filter = BloomFilter.withCapacity(1_000_000, 0.01);
+  assert.equal(filter.info().bits, 9_585_059);
+});
+
+test("a line of a text that is too long is skipped, and never held", async () => {
+  const expected = BloomFilter.from(["first", "last"]);
+  const skipped = [];
+  const onSkip = (skip) => skipped.push(skip);
+  const long = new Uint8Array(2 ** 20 + 1).fill(120);
+  async function* endless() {
+    yield encode("first\n");
+    for (let i = 0; i < 40; i++) yield long;
+    for (let i = 0; i < 1000; i++) yield encode("x");
+    yield encode("x\nlast");
+  }
+  const built = await BloomFilter.fromStream(ReadableStream.from(endless()), { onSkip });
+  assert.ok(built.equals(expected));
+  assert.deepEqual(
+    skipped.map(({ reason }) => reason),
+    ["too_long"],
+  );
+  assert.ok(skipped[0].key.length < 2 ** 20 + 100);
+  // To the byte, with all that may be around it.
+  const text = (...parts) => encode(parts.join(""));
+  const key = "x".repeat(2 ** 20);
+  const both = BloomFilter.from([key, "last"]);
+  for (const bytes of [
+    text(key, "\nlast"),
+    text("\ufeff", key, "\r\nlast"),
+    text("last\n", key),
+    text(key, "x\n", key, "\nlast\n", key, "x"),
+  ]) {
+    for (const size of [2 ** 16, 2 ** 20 + 8, 2 ** 23]) {
+      const chunks = [];
+      for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.slice(at, at + size));
+      assert.ok((await BloomFilter.fromStream(ReadableStream.from(chunks))).equals(both));
+    }
+  }
+  // Where nothing may be skipped, it is refused whole; and a key that comes as a key may be as long as it likes.
+  const filter = BloomFilter.from(["first", "last"]);
+  assert.throws(() => filter.addLines(text("new\n", key, "x\n")), { code: "invalid_key" });
+  assert.ok(filter.equals(expected));
+  assert.equal(filter.add(`${key}x`), true);
+  assert.ok(BloomFilter.from([`${key}x`]).has(`${key}x`));
+});
+
+test("streams of bytes and of keys", async () => {
+  const text = encode("alpha\nbeta\r\n\nключ\nlast");
+  const expected = BloomFilter.from(["alpha", "beta", "ключ", "last"]);
+  for (const size of [1, 2, 3, 7, 100]) {
+    const chunks = [];
+    for (let at = 0; at < text.length; at += size) chunks.push(text.slice(at, at + size));
+    const seen = [];
+    const filter = await BloomFilter.fromStream(ReadableStream.from(chunks), {
+      onProgress: ({ loaded }) => seen.push(loaded),
+    });
+    assert.ok(filter.equals(expected), `chunks of ${size}`);
+    assert.equal(seen.at(-1), text.length);
+  }
+  async function* keys() {
+    yield* ["alpha", encode("beta"), "ключ", "last"];
+  }
+  assert.ok((await BloomFilter.fromStream(keys())).equals(expected));
+
+  for (const size of [1, 5, 100]) {
+    const file = join(folder, "list.txt");
+    writeFileSync(file, text);
+    assert.ok(
+      (await BloomFilter.fromStream(createReadStream(file, { highWaterMark: size }))).equals(expected),
+      "Node's own stream",
+    );
+  }
+
+  const reason = new Error("enough");
+  const stop = new AbortController();
+  const endless = new ReadableStream({ pull: (controller) => controller.enqueue(encode("x\n")) });
+  const building = BloomFilter.fromStream(endless, { signal: stop.signal, onProgress: () => stop.abort(reason) });
+  await assert.rejects(building, reason);
+  const late = new AbortController();
+  const hanging = BloomFilter.fromStream(new ReadableStream({}), { signal: late.signal });
+  setImmediate(() => late.abort(reason));
+  await assert.rejects(hanging, reason);
+  await assert.rejects(BloomFilter.fromStream(ReadableStream.from([encode("a\n"), 5])), { code: "invalid_parameter" });
+  await assert.rejects(BloomFilter.fromStream(42), { code: "invalid_key" });
+});
+
+test("misuse throws a FilterError with its code, and the next call works", () => {
+  const filter = BloomFilter.from(["a"]);
+  const before = filter.toBytes();
+  for (const key of [
+    42,
+    undefined,
+    null,
+    true,
+    1n,
+    {},
+    [],
+    new ArrayBuffer(1),
+    [1],
+    Symbol("key"),
+    new Uint16Array(1),
+  ]) {
+    fails("invalid_key", () => filter.has(key));
+    fails("invalid_key", () => filter.add(key));
+    fails("invalid_key", () => filter.addMany(["new", key]));
+    fails("invalid_key", () => filter.hasMany([key]));
+    fails("invalid_key", () => filter.locations(key));
+    fails("invalid_key", () => BloomFilter.from([key]));
+  }
+  for (const keys of [undefined, null, 5, "a string", {}]) {
+    for (const method of ["hasMany", "hasAny", "hasAll", "addMany"]) fails("invalid_key", () => filter[method](keys));
+    fails("invalid_key", () => BloomFilter.from(keys));
+  }
+  for (const text of ["text", undefined, [1]]) fails("invalid_key", () => filter.addLines(text));
+  assert.throws(
+    () =>
+      filter.addMany(
+        (function* () {
+          yield "new";
+          throw new RangeError("mine");
+        })(),
+      ),
+    RangeError,
+  );
+  assert.deepEqual(filter.toBytes(), before, "a failed call changed the filter");
+
+  for (const [bits, hashes, seed] of [
+    [0, 0],
+    [0, 1],
+    [1, 0],
+    [1, 65],
+    [2 ** 32, 1],
+    [1.5, 1],
+    [-1, 1],
+    ["8", 1],
+    [NaN, 1],
+    [8, 1, 5],
+    [8, 1, -1n],
+    [8, 1, 2n ** 64n],
+    [8, 1, null],
+  ]) {
+    fails("invalid_parameter", () => new BloomFilter(bits, hashes, { seed }));
+  }
+  for (const [count, fpr] of [
+    [-1, 2],
+    [10, 0],
+    [10, 1],
+    [10, NaN],
+    [10, "0.1"],
+    [1.5, 0.1],
+    [2 ** 53, 0.1],
+    [undefined, 0.1],
+    [10, undefined],
+    [1e6, 1e-15],
+  ]) {
+    fails("invalid_parameter", () => BloomFilter.withCapacity(count, fpr));
+    fails("invalid_parameter", () => optimal(count, fpr));
+  }
+  fails("too_large", () => BloomFilter.withCapacity(1e12, 0.001));
+  fails("invalid_parameter", () => fprFor(1, 0, 1));
+  fails("invalid_parameter", () => countFor(1, 5));
+  fails("invalid_parameter", () => BloomFilter.from(["a"], { fpr: 3 }));
+  fails("invalid_parameter", () => BloomFilter.from(["a"], { name: 5 }));
+  fails("invalid_parameter", () => BloomFilter.from(["a"], { name: "é".repeat(128) }));
+  fails("invalid_parameter", () => BloomFilter.from(["a"], { createdAt: "yesterday" }));
+  fails("invalid_parameter", () => filter.union({}));
+  for (const bytes of ["text", undefined, null, 5, [1, 2], {}]) fails("invalid_parameter", () => decode(bytes));
+  fails("wrong_kind", () => RibbonFilter.decode(before));
+  assert.ok(filter.has("a") && BloomFilter.decode(before).has("a") && Filter.decode(before.buffer).has("a"));
+});
+
+test("a delta makes the filter that was published, and leaves its parent as it was", async () => {
+  const golden = (name) => new Uint8Array(readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url)));
+  const delta = golden("ribbon.delta");
+  for (const entry of [await installed(), await forPages()]) {
+    const parent = entry.decode(golden("ribbon.bloom"));
+    const before = parent.info();
+    for (const bytes of [delta, delta.slice().buffer]) {
+      const child = parent.apply(bytes);
+      assert.deepEqual(child.toBytes(), golden("ribbon-child.bloom"));
+      assert.ok(child.constructor === parent.constructor && child.info().name === "golden");
+      assert.ok(child.has("key-1049") && !child.has("key-7") && parent.has("key-7"));
+      const code = (code, run) =>
+        assert.throws(run, (error) => error instanceof entry.FilterError && error.code === code);
+      code("wrong_base", () => child.apply(delta));
+      parent.clone().free();
+      child.free();
+    }
+    assert.deepEqual(parent.info(), before);
+    const code = (code, run) =>
+      assert.throws(run, (error) => error instanceof entry.FilterError && error.code === code);
+    code("wrong_kind", () => entry.decode(delta));
+    code("wrong_kind", () => parent.apply(golden("ribbon.bloom")));
+    code("truncated", () => parent.apply(delta.subarray(0, 99)));
+    code("checksum_mismatch", () => parent.apply(delta.map((byte, i) => byte ^ (i === 60))));
+    code("invalid_parameter", () => parent.apply("ribbon.delta"));
+    code("wrong_base", () => entry.decode(golden("bloom.bloom")).apply(delta));
+  }
+});
+
+test("a freed filter says so, and only that one", () => {
+  const [filter, other] = [BloomFilter.from(["a"]), BloomFilter.from(["b"])];
+  filter.free();
+  filter.free();
+  const calls = {
+    has: ["a"],
+    add: ["a"],
+    addMany: [[]],
+    hasMany: [[]],
+    hasLines: [encode("a")],
+    addLines: [encode("a")],
+    info: [],
+    toBytes: [],
+    toJSON: [],
+    clone: [],
+    apply: [new Uint8Array(1)],
+    clear: [],
+    locations: ["a"],
+    union: [other],
+    intersect: [other],
+    equals: [other],
+  };
+  for (const [method, args] of Object.entries(calls)) fails("freed", () => filter[method](...args));
+  for (const getter of ["kind", "estimatedFpr", "estimatedCount"]) fails("freed", () => filter[getter]);
+  fails("freed", () => other.union(filter));
+  fails("freed", () => other.equals(filter));
+  const third = BloomFilter.from(["c"]); // takes the freed one's place
+  fails("freed", () => filter.has("c"));
+  assert.ok(other.has("b") && third.has("c"));
+  const scoped = BloomFilter.from(["d"]);
+  scoped[Symbol.dispose]();
+  fails("freed", () => scoped.has("d"));
+});
+
+test("a Proxy or a copy of a filter says that it is one, and never answers; a frozen filter works", () => {
+  const filter = BloomFilter.from(["a"]);
+  const copies = [
+    new Proxy(filter, {}),
+    Object.assign(Object.create(Object.getPrototypeOf(filter)), filter),
+    Object.create(filter),
+  ];
+  for (const copy of copies) {
+    for (const [method, args] of [
+      ["has", ["a"]],
+      ["hasMany", [["a"]]],
+      ["hasLines", [encode("a")]],
+      ["info", []],
+      ["toBytes", []],
+      ["clone", []],
+      ["apply", [new Uint8Array(1)]],
+      ["add", ["b"]],
+      ["addMany", [[]]],
+      ["free", []],
+      ["clear", []],
+    ]) {
+      fails("invalid_parameter", () => copy[method](...args));
+    }
+    fails("invalid_parameter", () => filter.union(copy));
+    fails("invalid_parameter", () => filter.equals(copy));
+    fails("invalid_parameter", () => copy.estimatedFpr);
+  }
+  assert.throws(() => structuredClone(filter).has("a"), TypeError); // a plain object
+  Object.freeze(filter);
+  assert.ok(filter.has("a") && filter.add("b") && !filter.has("c"));
+  filter.free();
+  fails("freed", () => filter.has("a"));
+});
+
+test("what only looks like a Date, a Uint8Array or a URL, and options that change while they are read", () => {
+  const filter = BloomFilter.from(["a"]);
+  class Bytes extends Uint8Array {
+    get length() {
+      return 2 ** 20;
+    }
+    get byteLength() {
+      return -1;
+    }
+  }
+  class Late extends Date {
+    getTime() {
+      throw new Error("mine");
+    }
+  }
+  const dates = [new Proxy(new Date(0), {}), Object.create(Date.prototype), new Date(NaN)];
+  for (const createdAt of dates) fails("invalid_parameter", () => RibbonFilter.from(["a"], { createdAt }));
+  const refused = (createdAt, message) =>
+    assert.throws(() => RibbonFilter.from(["a"], { createdAt }), { code: "invalid_parameter", message });
+  for (const late of [2 ** 53, 8.64e15 + 1, 1.5, Infinity]) refused(late, /whole milliseconds .* at most 8\.64e15/);
+  for (const early of [-1, new Date(-1), -8.64e15]) refused(early, /1970 or later/);
+  for (const createdAt of [0, 8.64e15])
+    assert.equal(RibbonFilter.from(["a"], { createdAt }).info().createdAt, createdAt);
+  assert.equal(RibbonFilter.from(["a"], { createdAt: new Late(5) }).info().createdAt, 5);
+  for (const [name, good, bad, made = RibbonFilter] of [
+    ["profile", "url", null],
+    ["name", "n", {}],
+    ["fpr", 0.1, Symbol()],
+    ["counterBits", 8, {}, CountingBloomFilter],
+    ["onSkip", () => {}, 5],
+    ["createdAt", 1, "x"],
+  ]) {
+    let reads = 0;
+    const options = {
+      get [name]() {
+        return reads++ ? bad : good;
+      },
+    };
+    assert.ok(made.from(["a.example", "*"], options) && reads === 1, name);
+  }
+  assert.ok(
+    filter.has(new Bytes([97])) && !filter.has(new Bytes([98])) && filter.hasLines(new Bytes([97, 10])).length === 1,
+  );
+  for (const key of [new Proxy(encode("a"), {}), Object.create(Uint8Array.prototype)])
+    fails("invalid_key", () => filter.has(key));
+  const urls = RibbonFilter.from(["evil.example"], { profile: "url" });
+  for (const url of [new Proxy(new URL("http://a.b"), {}), Object.create(URL.prototype)])
+    fails("invalid_key", () => urls.hasUrl(url));
+  for (const use of [
+    (options) => BloomFilter.from(["a"], options),
+    (options) => new BloomFilter(9, 1, options),
+    (options) => BloomFilter.withCapacity(9, 0.1, options),
+  ]) {
+    for (const options of [null, 5, "x"]) fails("invalid_parameter", () => use(options));
+  }
+  for (const method of ["has", "hasUrl", "free", "info"]) fails("invalid_parameter", () => (0, filter[method])("a"));
+  fails("invalid_parameter", () => (0, BloomFilter.decode)(filter.toBytes()));
+  if (ArrayBuffer.prototype.resize) {
+    const buffer = new ArrayBuffer(8, { maxByteLength: 16 });
+    const view = new Uint8Array(buffer, 4, 4);
+    buffer.resize(2);
+    for (const use of [() => filter.has(view), () => filter.hasLines(view), () => filter.hasMany([view])])
+      fails("invalid_key", use);
+    fails("invalid_parameter", () => decode(view));
+  }
+  assert.ok(filter.has("a") && urls.hasUrl("evil.example"));
+});
+
+test("a filter that is freed by the key it is asked for is freed", () => {
+  const freeing = (filter) =>
+    new (class extends URL {
+      get href() {
+        filter.free();
+        return "http://evil.example/";
+      }
+    })("http://a.b");
+  const urls = RibbonFilter.from(["evil.example"], { profile: "url" });
+  fails("freed", () => urls.hasUrl(freeing(urls)));
+  for (const method of ["hasAny", "hasAll"]) fails("freed", () => urls[method]([]));
+  fails("freed", () => urls.equals(5));
+  assert.ok(BloomFilter.from(["a"]).has("a"));
+});
+
+test("a filter of another entry can't be compared or merged, and says so", async () => {
+  const entries = [await installed("bloom-wasm/reader"), await installed("bloom-wasm/nano")];
+  for (const filter of [BloomFilter.from(["a"]), CountingBloomFilter.from(["a"])]) {
+    for (const { decode } of entries) {
+      const other = decode(BloomFilter.from(["a"]).toBytes());
+      for (const method of ["equals", "union", "intersect"]) fails("incompatible", () => filter[method](other));
+    }
+  }
+  const filter = BloomFilter.from(["a"]);
+  class Mine extends Filter {}
+  assert.ok(Mine.decode(filter.toBytes()) instanceof Mine);
+});
+
+test("a key of half a billion characters beside another", () => {
+  assert.deepEqual([...BloomFilter.from(["a"]).hasMany(["a", "x".repeat(2 ** 27), "a"])], [1, 0, 1]);
+});
+
+test("lines of a stream whose source fills one Buffer anew for each chunk", async () => {
+  const lines = Array.from({ length: 5000 }, (_, i) => `line ${i}`);
+  const text = Buffer.from(lines.join("\n"));
+  const buffer = Buffer.alloc(1000);
+  let at = 0;
+  const stream = new ReadableStream(
+    {
+      pull(controller) {
+        const length = text.subarray(at, (at += 1000)).copy(buffer);
+        return length ? controller.enqueue(buffer.subarray(0, length)) : controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const filter = await RibbonFilter.fromStream(stream, { fpr: 1e-6 });
+  assert.ok(lines.every((line) => filter.has(line)));
+});
+
+test("an abort is heard while keys hang, and after the last of them", async () => {
+  const reason = new Error("enough");
+  const stop = new AbortController();
+  let returned = false;
+  const keys = {
+    [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: async () => ((returned = true), {}) }),
+  };
+  const building = RibbonFilter.fromStream(keys, { signal: stop.signal });
+  setImmediate(() => stop.abort(reason));
+  await assert.rejects(building, reason);
+  assert.ok(returned);
+  const late = new AbortController();
+  async function* few() {
+    yield "a";
+    late.abort(reason);
+  }
+  await assert.rejects(RibbonFilter.fromStream(few(), { signal: late.signal }), reason);
+  const hanging = new Readable({ read() {} });
+  const stopped = new AbortController();
+  const reading = RibbonFilter.fromStream(hanging, { signal: stopped.signal });
+  setImmediate(() => stopped.abort(reason));
+  await assert.rejects(reading, reason);
+  assert.ok(hanging.destroyed);
+});
+
+test("a view of bytes is the part that it shows, and a long key counts to its last byte", async () => {
+  const bytes = encode("before|evil.example|after");
+  const filter = BloomFilter.from([bytes.subarray(7, 19)], { fpr: 1e-9 });
+  assert.deepEqual(
+    [filter.has("evil.example"), filter.has(bytes.subarray(7, 19)), filter.has(bytes)],
+    [true, true, false],
+  );
+  assert.deepEqual([...filter.hasLines(bytes.subarray(7, 19))], [1]);
+  for (const length of [65_535, 65_536, 70_000, 1_000_000]) {
+    const long = "x".repeat(length);
+    const long1 = BloomFilter.from([`${long}1`, encode(`${long}2`)], { fpr: 1e-9 });
+    assert.deepEqual([...long1.hasMany([`${long}1`, `${long}2`, `${long}3`, long])], [1, 1, 0, 0]);
+    assert.deepEqual([long1.has(encode(`${long}2`)), long1.has(`${long}3`)], [true, false]);
+  }
+});
+
+test("a byte order mark is dropped from a stream's start, and nowhere else", async () => {
+  const mark = "\uFEFF";
+  const chunks = [`${mark}first\n`, `${mark}second\n${mark}third\n`, `${mark}fourth`].map(encode);
+  const filter = await RibbonFilter.fromStream(ReadableStream.from(chunks), { fpr: 1e-9 });
+  const keys = ["first", "second", "third", "fourth"];
+  assert.deepEqual([...filter.hasMany(keys)], [1, 0, 0, 0]);
+  assert.deepEqual([...filter.hasMany(keys.map((key) => mark + key))], [0, 1, 1, 1]);
+});

@@ -1,0 +1,225 @@
+/** What runs out: WebAssembly's memory in every function that allocates, and JavaScript's stack at every depth. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Worker } from "node:worker_threads";
+import { folder, installed } from "../helpers/installed.mjs";
+
+const run = (source) =>
+  execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
+
+const golden = (name) => readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url), "base64");
+
+/** Calls that allocate, each with what it must come to when there is enough of everything. */
+const CALLS = `
+  const encode = (text) => new TextEncoder().encode(text);
+  const keys = Array.from({ length: 2000 }, (_, i) => "key " + i);
+  const hosts = Array.from({ length: 500 }, (_, i) => "host" + i + ".example");
+  const { BloomFilter, CountingBloomFilter, CuckooFilter, ForeignFilter, RibbonFilter, ScalableBloomFilter, FilterError } = api;
+  const urls = RibbonFilter.from(hosts, { profile: "url", fpr: 0.5, allow: ["good.example", "http://b\\u00fccher.example/\\u00e9"] });
+  const passwords = RibbonFilter.from(["Passw\\u00f6rd"], { profile: "password", lowercase: true, fpr: 1e-9 });
+  const counting = CountingBloomFilter.from(keys);
+  const bloom = BloomFilter.from(keys);
+  const blobs = [urls, passwords, counting, bloom, ScalableBloomFilter.from(keys), CuckooFilter.from(keys)].map((filter) => filter.toBytes());
+  const formats = ["go-bloom", "guava", "spark", "redis-bitmap", "redisbloom"];
+  const wide = { format: "guava", funnel: "unencoded-chars", capacity: 100_000 };
+  const foreign = ForeignFilter.from(["a", "\\ud800"], wide);
+  const theirs = foreign.toForeign();
+  const [parent, delta] = [api.decode(Buffer.from("${golden("ribbon.bloom")}", "base64")), Buffer.from("${golden("ribbon.delta")}", "base64")];
+  const long = "x".repeat(300_000);
+  const calls = {
+    has: () => bloom.has("key 1") && !bloom.has(long),
+    hasMany: () => bloom.hasMany([...keys, long]).lastIndexOf(1) === 1999,
+    hasLines: () => bloom.hasLines(encode(keys.join("\\n") + "\\n" + long)).lastIndexOf(1) === 1999,
+    hasUrl: () => urls.hasUrl("http://user@HOST1.example\\\\@good.example/\\u00e9") && !urls.hasUrl("good.example"),
+    matchUrl: () => urls.matchUrl("//www.host3.example") === "host3.example/",
+    hasPassword: () => passwords.hasPassword("PASSWO\\u0308RD"),
+    canonicalizeUrl: () => api.canonicalizeUrl("b\\u00fccher.example/" + "%25".repeat(3000)) !== null,
+    urlExpressions: () => api.urlExpressions("http://a.b.c/1/../2?3").length === 6,
+    info: () => urls.info().kind === "ribbon",
+    decode: () => blobs.every((blob) => api.decode(blob).kind),
+    clone: () => counting.clone().equals(counting),
+    cloneAndAdd: () => [bloom, counting].every((filter) => { const copy = filter.clone(); copy.add("new"); return copy.has("new") && !filter.has("new"); }),
+    apply: () => { const child = parent.apply(delta); return child.has("key-1049") && !child.has("key-7") && parent.has("key-7"); },
+    toBytes: () => counting.toBytes().length === blobs[2].length,
+    toBloom: () => counting.toBloom().has("key 1"),
+    locations: () => bloom.locations("a").length === 10,
+    optimal: () => api.optimal(1000, 0.01).hashes === 7,
+    from: () => [BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter].every((kind) => kind.from(keys).has("key 1")),
+    fromUrls: () => RibbonFilter.from([...hosts, "*.no"], { profile: "url", allow: [...hosts, "good.example"], onSkip() {}, onConflict() {} }).hasUrl("host1.example"),
+    addMany: () => bloom.clone().addMany(["a new one", "key 1"]) === 1,
+    add: () => ScalableBloomFilter.decode(blobs[4]).add("a new one") && CountingBloomFilter.decode(blobs[2]).add("a new one"),
+    empty: () => [new BloomFilter(800, 1), new ScalableBloomFilter(), CuckooFilter.withCapacity(100, 0.1)].length === 3,
+    foreign: () => foreign.hasAll(["a", "\\ud800"]) && foreign.clone().info().foreign.funnel === wide.funnel,
+    foreignFrom: () => formats.every((format) => ForeignFilter.from(keys, { format }).has("key 1")),
+    foreignDecode: () => api.decode(theirs, { from: "guava", funnel: wide.funnel }).equals(foreign),
+    toForeign: () => foreign.toForeign().length === theirs.length,
+    union: () => { const copy = bloom.clone(); copy.union(bloom); copy.union(copy); return copy.equals(bloom); },
+  };
+`;
+
+const { BloomFilter, FilterError } = await installed();
+const fails = (run) => assert.throws(run, (error) => error instanceof FilterError && error.code === "too_large");
+
+test("memory that runs out is an error, and every other filter still works", () => {
+  const filter = BloomFilter.from(["a"]);
+  const large = [];
+  fails(() => {
+    for (let i = 0; i < 20; i++) large.push(new BloomFilter(2 ** 32 - 1, 1));
+  });
+  assert.ok(large.length > 0);
+  // A clone shares the memory, until one of the two is changed.
+  const clone = large[0].clone();
+  for (const change of [() => clone.add("a"), () => clone.addMany(["a"]), () => clone.clear()]) fails(change);
+  assert.ok(clone.equals(large[0]) && !clone.has("a"));
+  clone.free();
+  fails(() => large[0].toBytes());
+  assert.ok(filter.has("a") && !filter.has("b") && BloomFilter.from(["b"]).has("b"));
+  large.forEach((one) => one.free());
+  new BloomFilter(2 ** 32 - 1, 1).free();
+});
+
+test("memory that runs out bit by bit is an error too", () => {
+  const filter = BloomFilter.from(["a"]);
+  for (const most of [1e9, 256e6, 4e6]) {
+    const kept = [];
+    for (let bits = most; bits >= 64; bits = Math.floor(bits / 2)) {
+      fails(() => {
+        for (;;) kept.push(new BloomFilter(bits, 1));
+      });
+      assert.ok(filter.has("a") && !filter.has("b"));
+    }
+    kept.forEach((one) => one.free());
+  }
+  assert.ok(BloomFilter.from(["b"]).has("b"));
+});
+
+test("memory that runs out, in every function that allocates, is too_large, and the next call works", {
+  timeout: 600_000,
+}, () => {
+  const out = run(`
+    const api = await import("bloom-wasm");
+    ${CALLS}
+    const met = new Set();
+    /** Every call either works or is too_large. */
+    const all = () => {
+      for (const [name, call] of Object.entries(calls)) {
+        try {
+          if (call() !== true) throw new Error(name + " is wrong");
+        } catch (error) {
+          if (!(error instanceof FilterError) || error.code !== "too_large") throw new Error(name + ": " + error?.stack, { cause: error });
+          met.add(name);
+        }
+      }
+    };
+    all();
+    if (met.size > 0) throw new Error("too little memory to begin with");
+    // All of it, down to what the smallest filter takes.
+    const kept = [];
+    for (let bits = 2 ** 32 - 1; bits >= 8; bits = Math.floor(bits / 2)) {
+      try {
+        for (;;) kept.push(new BloomFilter(bits, 1));
+      } catch (error) {
+        if (error.code !== "too_large") throw error;
+      }
+    }
+    all();
+    // And then a little more each time, so that it runs out later and later in each call.
+    for (let i = 0; kept.length > 0 && met.size > 0; i++) {
+      for (let freed = 0; freed <= i / 4; freed++) kept.pop()?.free();
+      all();
+      if (i > 400) break;
+    }
+    console.log([...met].join());
+    kept.forEach((filter) => filter.free());
+    met.clear();
+    all();
+    console.log(met.size);
+  `);
+  const [met, left] = out.split("\n");
+  for (const name of [
+    "decode",
+    "clone",
+    "from",
+    "fromUrls",
+    "toBytes",
+    "hasLines",
+    "addMany",
+    "empty",
+    "info",
+    "union",
+    "foreign",
+    "foreignFrom",
+    "foreignDecode",
+    "toForeign",
+    "cloneAndAdd",
+    "apply",
+  ]) {
+    assert.ok(met.split(",").includes(name), `memory never ran out in ${name}, only in ${met}`);
+  }
+  assert.equal(left, "0");
+});
+
+/**
+ * In a worker of its own, calls something ever deeper in the stack, by `step` frames at a time, until it fails; says
+ * whether the stack ran out in WebAssembly, how the call failed, and what all calls come to then.
+ */
+async function untilTheStackEnds(call, step) {
+  const source = `
+    import { parentPort } from "node:worker_threads";
+    import * as api from "bloom-wasm";
+    ${CALLS}
+    const call = calls[${JSON.stringify(call)}];
+    const descend = (depth, run) => (depth === 0 ? run() : descend(depth - 1, run));
+    let thrown;
+    const attempt = (run) => {
+      try {
+        return run() === true ? "right" : "WRONG";
+      } catch (error) {
+        thrown = error;
+        return error instanceof FilterError ? error.code : error.constructor.name;
+      }
+    };
+    let depth = ${step};
+    let first;
+    do first = attempt(() => descend((depth += ${step}), call));
+    while (first === "right");
+    // The topmost frame says whose the stack was that ran out.
+    const { cause } = thrown;
+    const inside = cause instanceof RangeError && /^ *at .*wasm-function/.test(cause.stack.split("\\n")[1]);
+    const then = Object.values(calls).map((run) => attempt(run));
+    parentPort.postMessage([inside, first, ...new Set(then)]);
+  `;
+  writeFileSync(join(folder, "stack.mjs"), source);
+  const worker = new Worker(join(folder, "stack.mjs"), { resourceLimits: { stackSizeMb: 0.5 } });
+  try {
+    return await new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
+  } finally {
+    await worker.terminate();
+  }
+}
+
+test("JavaScript's stack that runs out in a call, at every depth: no wrong answer, then or later", {
+  timeout: 800_000,
+}, async () => {
+  const met = {};
+  for (const call of ["has", "hasUrl", "hasPassword", "decode", "fromUrls", "info"]) {
+    // By steps of so many frames the first that is too deep is another each time.
+    for (let step = 20; step < 60; step++) {
+      const [inside, first, ...then] = await untilTheStackEnds(call, step);
+      // In JavaScript it is the engine's own error, and nothing has happened; or no handler could run.
+      assert.ok(["RangeError", "wasm_load"].includes(first), `${call}: ${first}`);
+      assert.ok(
+        then.length === 1 && (then[0] === "wasm_load" || (then[0] === "right" && first !== "wasm_load")),
+        `${call}: ${first}, then ${then}`,
+      );
+      const how = `${call} ${first}${inside ? " in WebAssembly" : ""}`;
+      met[how] = (met[how] ?? 0) + 1;
+    }
+  }
+  console.log(JSON.stringify(met));
+  const within = Object.keys(met).filter((how) => how.endsWith("wasm_load in WebAssembly"));
+  assert.ok(within.length >= 4, `the stack ran out within WebAssembly only in ${within}`);
+});

@@ -1,0 +1,205 @@
+/** Keyed filters: built, loaded, followed and asked with their secret, and refused at once without it. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, test } from "node:test";
+import { inspect } from "node:util";
+import { installed } from "../helpers/installed.mjs";
+import { memoryCache, Publisher, serve } from "../helpers/publisher.mjs";
+
+const full = await installed();
+const reader = await installed("bloom-wasm/reader");
+const { FilterError, ForeignFilter, RibbonFilter, decode, load, openFeed, openSharded } = full;
+const nano = await installed("bloom-wasm/nano");
+
+const secret = Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i);
+const other = new Uint8Array(16);
+const keys = Array.from({ length: 1000 }, (_, i) => `key-${i}`);
+const strangers = Array.from({ length: 10_000 }, (_, i) => `stranger-${i}`);
+
+/** That it throws or rejects with a FilterError of this code, which shows nothing of the secret. */
+async function fails(code, run) {
+  const error = await (async () => run())().then(
+    (value) => assert.fail(`${code}: it gave ${inspect(value)}`),
+    (error) => error,
+  );
+  assert.ok(error instanceof FilterError, error?.stack);
+  assert.equal(error.code, code, error.message);
+  const shown = inspect(error, { depth: 9 }) + JSON.stringify(error);
+  // The first bytes of the secret, in digits of either kind.
+  assert.ok(!/a0[\s,x0]*a1|160[\s,]*161/.test(shown), shown);
+}
+
+const makers = {
+  "BloomFilter.from": (options) => full.BloomFilter.from(keys, options),
+  "CountingBloomFilter.from": (options) => full.CountingBloomFilter.from(keys, options),
+  "ScalableBloomFilter.from": (options) => full.ScalableBloomFilter.from(keys, options),
+  "CuckooFilter.from": (options) => full.CuckooFilter.from(keys, options),
+  "RibbonFilter.from": (options) => RibbonFilter.from(keys, options),
+  "RibbonFilter.fromStream": (options) => RibbonFilter.fromStream(new Blob([keys.join("\n")]).stream(), options),
+  "new BloomFilter": (options) => filled(new full.BloomFilter(20_000, 7, options)),
+  "BloomFilter.withCapacity": (options) => filled(full.BloomFilter.withCapacity(1000, 0.001, options)),
+  "new CountingBloomFilter": (options) => filled(new full.CountingBloomFilter(20_000, 7, options)),
+  "CountingBloomFilter.withCapacity": (options) => filled(full.CountingBloomFilter.withCapacity(1000, 0.001, options)),
+  "new ScalableBloomFilter": (options) => filled(new full.ScalableBloomFilter(options)),
+  "CuckooFilter.withCapacity": (options) => filled(full.CuckooFilter.withCapacity(1000, 0.001, options)),
+};
+
+function filled(filter) {
+  filter.addMany(keys.slice(1));
+  filter.add(keys[0]);
+  return filter;
+}
+
+for (const [name, make] of Object.entries(makers)) {
+  test(`${name} with a secret`, async () => {
+    const filter = await make({ secret });
+    const bytes = filter.toBytes();
+    assert.equal(bytes[7], 32);
+    for (const { decode } of [full, reader]) {
+      const read = decode(bytes, { secret });
+      assert.ok(keys.every((key) => read.has(key)));
+      assert.ok(read.hasMany(keys).every((answer) => answer === 1));
+      assert.ok(strangers.filter((key) => read.has(key)).length < 100);
+      assert.ok(read.info().keyed && read.equals(read.clone()));
+      assert.ok(read.clone().has("key-1"));
+      await fails("secret_required", () => decode(bytes));
+      await fails("wrong_secret", () => decode(bytes, { secret: other }));
+    }
+    // Another seed each time, and the same bytes for the same.
+    assert.notEqual(filter.info().seed, (await make({ secret })).info().seed);
+    assert.deepEqual((await make({ secret, seed: 7n })).toBytes(), (await make({ secret, seed: 7n })).toBytes());
+    // An ordinary one is as it always was.
+    const plain = await make({});
+    assert.ok(plain.toBytes()[4] === 1 && !plain.info().keyed && plain.info().seed === "0");
+    await fails("wrong_secret", () => decode(plain.toBytes(), { secret }));
+  });
+}
+
+test("a secret that is none", async () => {
+  const bytes = RibbonFilter.from(keys, { secret }).toBytes();
+  const { proxy, revoke } = Proxy.revocable(secret, {});
+  revoke();
+  const hex = Buffer.from(secret).toString("hex");
+  for (const wrong of [hex, secret.slice(1), new Uint8Array(17), secret.buffer, null, 7, {}, [...secret], proxy]) {
+    for (const run of [
+      () => decode(bytes, { secret: wrong }),
+      () => reader.decode(bytes, { secret: wrong }),
+      () => RibbonFilter.decode(bytes, { secret: wrong }),
+      () => load(bytes, { secret: wrong }),
+      () => RibbonFilter.from(keys, { secret: wrong }),
+      () => full.CuckooFilter.withCapacity(9, 0.1, { secret: wrong }),
+      () => openFeed("https://a.example/feed.json", { publicKey: null, cache: null, secret: wrong }),
+      () => openSharded("https://a.example/shards.json", { publicKey: null, cache: null, secret: wrong }),
+    ]) {
+      await fails("invalid_parameter", run);
+    }
+  }
+  // An environment that lacks the secret builds nothing that everybody can ask.
+  for (const make of Object.values(makers)) await fails("invalid_parameter", () => make({ secret: undefined }));
+  // What calls it with more arguments than it asked for.
+  assert.ok([RibbonFilter.from(keys).toBytes()].map(decode)[0].has("key-1"));
+});
+
+test("a secret is copied, and may be a Buffer", async () => {
+  const own = Buffer.from(secret);
+  const loading = load(RibbonFilter.from(keys, { secret: own }).toBytes(), { secret: own });
+  own.fill(0);
+  assert.ok((await loading).has("key-1"));
+});
+
+test("a class decodes with a secret; other software knows none", async () => {
+  const bytes = RibbonFilter.from(keys, { secret }).toBytes();
+  assert.ok(RibbonFilter.decode(bytes, { secret }) instanceof RibbonFilter);
+  await fails("wrong_kind", () => full.BloomFilter.decode(bytes, { secret }));
+  const foreign = ForeignFilter.from(keys, { format: "go-bloom" });
+  await fails("invalid_parameter", () => ForeignFilter.from(keys, { format: "go-bloom", secret }));
+  await fails("invalid_parameter", () => decode(foreign.toForeign(), { from: "go-bloom", secret }));
+  await fails("wrong_secret", () => decode(foreign.toBytes(), { secret }));
+});
+
+test("load refuses a keyed blob after its first bytes", async () => {
+  const bytes = RibbonFilter.from(keys, { secret }).toBytes();
+  for (const [options, code] of [
+    [{}, "secret_required"],
+    [{ secret: other }, "wrong_secret"],
+  ]) {
+    let cancelled = false;
+    const stream = new ReadableStream({
+      start: (controller) => controller.enqueue(bytes.slice(0, 100)),
+      cancel: () => void (cancelled = true),
+    });
+    // The rest never comes.
+    await fails(code, () => load(new Response(stream), options));
+    assert.ok(cancelled);
+  }
+  for (const { load } of [full, reader]) assert.ok((await load(bytes, { secret })).has("key-1"));
+});
+
+const golden = (name) => new Uint8Array(readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url)));
+const goldenSecret = Uint8Array.from({ length: 16 }, (_, i) => i);
+
+test("a delta of the tool is applied without giving the secret again", async () => {
+  const parent = decode(golden("keyed-ribbon.bloom"), { secret: goldenSecret });
+  const child = parent.apply(golden("keyed.delta"));
+  assert.deepEqual(child.toBytes(), golden("keyed-child.bloom"));
+  assert.ok(!child.has("key-7") && child.has("key-1049"));
+  await fails("wrong_base", () => child.apply(golden("keyed.delta")));
+  await fails("wrong_base", () => RibbonFilter.from(keys, { secret, seed: 42n }).apply(golden("keyed.delta")));
+  await fails("wrong_base", () => decode(golden("ribbon.bloom")).apply(golden("keyed.delta")));
+  await fails("wrong_base", () => parent.apply(golden("ribbon.delta")));
+});
+
+test("filters of different secrets aren't merged", async () => {
+  const make = (options) => full.BloomFilter.from(keys, { seed: 1n, ...options });
+  const filter = make({ secret });
+  filter.union(make({ secret }));
+  await fails("incompatible", () => filter.union(make({ secret: other })));
+  await fails("incompatible", () => filter.union(make({})));
+  assert.ok(!filter.equals(make({})) && filter.equals(make({ secret })));
+});
+
+for (const [name, { openFeed }] of Object.entries({ "a keyed feed": full, "a keyed feed, by nano": nano })) {
+  test(name, async () => {
+    const publisher = new Publisher(RibbonFilter.from(keys, { secret }));
+    const site = await serve(publisher);
+    after(() => site.close());
+    const cache = memoryCache();
+    const open = (options) => openFeed(site.url, { publicKey: publisher.key.publicKey, cache, ...options });
+    await fails("secret_required", () => open());
+    await fails("wrong_secret", () => open({ secret: other }));
+    assert.equal(cache.entries.size, 0);
+    assert.deepEqual(site.asked(), ["feed.json", "feed.json"], "before any file");
+    const feed = await open({ secret });
+    assert.ok(feed.filter.has("key-1") && feed.filter.info().keyed);
+    // Under another secret it goes on with what it has.
+    publisher.base(RibbonFilter.from(["new"], { secret: other }));
+    await fails("wrong_secret", () => feed.update());
+    assert.ok(feed.filter.has("key-1"));
+    feed.close();
+    // From the cache; and with a cached generation of the old secret, a client of the new one begins anew.
+    const offline = await open({ secret, fetch: () => Promise.reject(new TypeError("offline")) });
+    assert.ok(offline.filter.has("key-1"));
+    offline.close();
+    const next = await open({ secret: other });
+    assert.ok(next.filter.has("new"));
+    next.close();
+  });
+}
+
+test("a keyed sharded filter", async () => {
+  const url = new URL("../../tests/golden/shards/keyed/shards.json", import.meta.url);
+  const open = (options) => openSharded(url, { publicKey: null, cache: null, ...options });
+  await fails("secret_required", () => open());
+  await fails("wrong_secret", () => open({ secret }));
+  const filter = await open({ secret: goldenSecret });
+  assert.ok(filter.info().keyed);
+  assert.ok((await filter.hasMany(keys)).every((answer) => answer === 1));
+  assert.equal(await filter.has("key-7"), true);
+  assert.ok((await filter.hasMany(strangers)).filter((answer) => answer === 1).length < 40);
+  filter.close();
+  const plain = new URL("../url/shards.json", url);
+  await fails("wrong_secret", () => openSharded(plain, { publicKey: null, cache: null, secret }));
+  const cache = memoryCache();
+  (await open({ secret: goldenSecret, cache })).close();
+  await fails("secret_required", () => open({ cache }));
+});

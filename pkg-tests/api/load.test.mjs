@@ -1,0 +1,580 @@
+/** Loading over HTTP and from files: progress, cancellation, limits, integrity, and the codes of failures. */
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { collectGarbage } from "../helpers/following.mjs";
+import { CATCH_MEMORY, folder, installed } from "../helpers/installed.mjs";
+
+const { BloomFilter, load } = await installed();
+
+const filter = BloomFilter.from(
+  Array.from({ length: 100_000 }, (_, i) => `key ${i}`),
+  { name: "served" },
+);
+const blob = filter.toBytes();
+
+const server = createServer((request, response) => {
+  const { pathname } = new URL(request.url, "http://localhost");
+  if (pathname === "/missing") return response.writeHead(404).end("no such filter");
+  if (pathname === "/gzip") {
+    const packed = gzipSync(blob);
+    return response.writeHead(200, { "content-encoding": "gzip", "content-length": packed.length }).end(packed);
+  }
+  if (pathname === "/unknown-length") {
+    response.writeHead(200).write(blob);
+    return response.end();
+  }
+  response.writeHead(200, { "content-length": blob.length });
+  if (pathname === "/broken") return response.write(blob.slice(0, 50_000), () => response.destroy());
+  if (pathname === "/hanging") return response.write(blob.slice(0, 50_000));
+  response.end(blob);
+}).listen(0, "127.0.0.1");
+await once(server, "listening");
+const address = `http://127.0.0.1:${server.address().port}`;
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+test("every kind of source", async () => {
+  writeFileSync(join(folder, "f.bloom"), blob);
+  const url = `${address}/blob`;
+  const sources = [
+    url,
+    new URL(url),
+    new Request(url),
+    fetch(url),
+    await fetch(url),
+    new Blob([blob]),
+    blob,
+    blob.buffer,
+    pathToFileURL(join(folder, "f.bloom")),
+    `${address}/gzip`,
+    `${address}/unknown-length`,
+  ];
+  for (const source of sources) assert.ok((await load(source)).equals(filter), String(source));
+  const calls = [];
+  await load("https://elsewhere.example/f", { fetch: (...args) => (calls.push(args), fetch(url)) });
+  assert.equal(calls[0][0], "https://elsewhere.example/f");
+});
+
+test("what a bundler has made of a small file is loaded without a request", async (t) => {
+  t.mock.method(globalThis, "fetch", () => assert.fail("a page's policy may forbid it"));
+  const inlined = `data:application/octet-stream;base64,${Buffer.from(blob).toString("base64")}`;
+  const { load: loadNano } = await installed("bloom-wasm/nano");
+  for (const source of [inlined, new URL(inlined), ` ${inlined}`]) assert.ok((await load(source)).equals(filter));
+  assert.deepEqual((await loadNano(inlined)).toBytes(), blob);
+  await assert.rejects(load(`${inlined}?`), { code: "network" });
+  await assert.rejects(load(inlined.slice(0, -400)), { code: "truncated" });
+});
+
+test("a data: URL that is written in another way is read by fetch", async () => {
+  const data = Buffer.from(blob).toString("base64");
+  const { load: loadNano } = await installed("bloom-wasm/nano");
+  for (const rest of [encodeURIComponent(data), `${data}#list`, data.replace(/.{76}/g, "$& ")]) {
+    const source = `data:application/octet-stream;base64,${rest}`;
+    assert.ok((await load(source)).equals(filter), rest.slice(-20));
+    assert.deepEqual((await loadNano(source)).toBytes(), blob);
+  }
+});
+
+test("the Content-Length of a compressed blob is not the blob's", async () => {
+  const totals = new Set();
+  const loaded = await load(`${address}/gzip`, { onProgress: ({ total }) => totals.add(total) });
+  assert.ok(loaded.equals(filter));
+  assert.deepEqual([...totals], [undefined]);
+});
+
+test("pieces of any length", async () => {
+  for (const length of [1, 7, 31, 33, 1000, 65_535, 65_537]) {
+    const bytes = length < 100 ? BloomFilter.from(["a", "b", "c"], { fpr: 1e-9 }).toBytes() : blob;
+    const pieces = function* () {
+      for (let at = 0; at < bytes.length; at += length) yield bytes.slice(at, at + length);
+      yield new Uint8Array(0);
+    };
+    const loaded = await load(new Response(ReadableStream.from(pieces())));
+    assert.deepEqual(loaded.toBytes(), bytes, `pieces of ${length}`);
+  }
+});
+
+test("progress is told, with the total where it is known", async () => {
+  const seen = [];
+  await load(`${address}/blob`, { onProgress: (progress) => seen.push(progress) });
+  assert.deepEqual(seen.at(-1), { loaded: blob.length, total: blob.length });
+  assert.ok(seen.every(({ loaded, total }, i) => total === blob.length && (i === 0 || loaded > seen[i - 1].loaded)));
+  for (const path of ["gzip", "unknown-length"]) {
+    await load(`${address}/${path}`, { onProgress: (progress) => seen.push(progress) });
+    assert.deepEqual(seen.at(-1), { loaded: blob.length, total: undefined });
+  }
+});
+
+test("failures have their codes", async () => {
+  await assert.rejects(load(`${address}/missing`), { code: "http", message: /404/ });
+  await assert.rejects(load(`${address}/broken`), { code: "network" });
+  await assert.rejects(load("http://127.0.0.1:1/"), { code: "network" });
+  const gone = createServer().listen(0, "127.0.0.1");
+  await once(gone, "listening");
+  const { port } = gone.address();
+  await new Promise((closed) => gone.close(closed));
+  await assert.rejects(load(`http://127.0.0.1:${port}/`), { code: "network", message: /\(ECONNREFUSED\)$/ });
+  await assert.rejects(load(pathToFileURL(join(folder, "none.bloom"))), { code: "network", message: /ENOENT/ });
+  await assert.rejects(load(Promise.reject(new TypeError("fetch failed"))), { code: "network" });
+  const used = await fetch(`${address}/blob`);
+  await used.arrayBuffer();
+  await assert.rejects(load(used), { code: "invalid_parameter" });
+  for (const [source, not] of [
+    [undefined, "undefined"],
+    [null, "null"],
+    [5, "number"],
+    [{}, "object"],
+  ]) {
+    const message = `load takes a URL, Request, Response, Blob or bytes, not ${not}`;
+    await assert.rejects(load(source), { code: "invalid_parameter", message });
+  }
+});
+
+test("what isn't a whole blob says where it came from", async () => {
+  const altered = blob.slice();
+  altered[1000] ^= 1;
+  const damaged = {
+    not_a_filter: "<!doctype html>",
+    truncated: blob.slice(0, -1),
+    trailing_bytes: Buffer.concat([blob, blob]),
+    checksum_mismatch: altered,
+    integrity: blob,
+    too_large: blob,
+  };
+  const { load: loadNano } = await installed("bloom-wasm/nano");
+  for (const [code, body] of Object.entries(damaged)) {
+    const bytes = Buffer.from(body);
+    const path = join(folder, `${code}.bloom`);
+    writeFileSync(path, bytes);
+    const url = `https://lists.example/${code}.bloom?token=secret`;
+    const shown = `https://lists.example/${code}.bloom?...`;
+    const data = `data:application/octet-stream;base64,${bytes.toString("base64")}`;
+    const response = new Response(bytes);
+    Object.defineProperty(response, "url", { value: "https://lists.example/after/a/redirect" });
+    const sources = [
+      [url, shown],
+      [new URL(url), shown],
+      [new Request(url), shown],
+      [pathToFileURL(path), pathToFileURL(path).href],
+      [response, "https://lists.example/after/a/redirect"],
+      [data, "the data: URL"],
+      [bytes, undefined],
+    ];
+    for (const [source, name] of sources) {
+      for (const its of [load, loadNano]) {
+        const options = {
+          fetch: async () => new Response(bytes),
+          ...(code === "integrity" && { integrity: `sha256-${"A".repeat(43)}=` }),
+          ...(code === "too_large" && { maxBytes: 1000 }),
+        };
+        const asked = source === response ? response.clone() : source;
+        if (source === response) Object.defineProperty(asked, "url", { value: response.url });
+        const error = await its(asked, options).then(assert.fail, (error) => error);
+        assert.equal(error.code, code);
+        assert.equal(error.message.startsWith(`${name}: `), name !== undefined, error.message);
+        assert.ok(!/base64|secret/.test(error.message) && error.message.length < 300, error.message);
+        // What it says without a name stays.
+        const plain = await its(bytes, options).then(assert.fail, (error) => error);
+        assert.ok(error.message.endsWith(plain.message), error.message);
+        if (name) assert.equal(error.cause.message, plain.message);
+      }
+    }
+  }
+  await assert.rejects(load(`${address}/broken`), (error) => {
+    assert.ok(error.message.startsWith(`${address}/broken: the transfer broke off`), error.message);
+    return error.code === "network" && error.cause instanceof TypeError;
+  });
+  const missing = () => Promise.resolve(new Response("", { status: 404 }));
+  await assert.rejects(load("data:,x", { fetch: missing }), { message: "the data: URL answered with status 404" });
+  await assert.rejects(load("data:,secret", { fetch: () => Promise.reject(new TypeError("no")) }), {
+    message: "the data: URL could not be fetched: no",
+  });
+});
+
+test("an abort rejects with the signal's reason, before, between and during reads", async () => {
+  const reason = new Error("enough");
+  await assert.rejects(load(`${address}/blob`, { signal: AbortSignal.abort(reason) }), reason);
+  for (const path of ["hanging", "blob"]) {
+    const stop = new AbortController();
+    const loading = load(`${address}/${path}`, { signal: stop.signal, onProgress: () => stop.abort(reason) });
+    await assert.rejects(loading, reason);
+  }
+  const stop = new AbortController();
+  const hanging = new Response(
+    new ReadableStream({ pull: () => setImmediate(() => stop.abort(reason)) }, { highWaterMark: 0 }),
+  );
+  await assert.rejects(load(hanging, { signal: stop.signal }), reason);
+});
+
+test("an abort is heard while something of the caller's own hangs, and what comes too late is closed", async () => {
+  const reason = new Error("enough");
+  const stop = new AbortController();
+  let respond;
+  const promise = new Promise((resolve) => (respond = resolve));
+  for (const source of [promise, `${address}/blob`]) {
+    const loading = load(source, { signal: stop.signal, fetch: () => promise });
+    setImmediate(() => stop.abort(reason));
+    await assert.rejects(loading, reason);
+  }
+  const stopped = new AbortController();
+  const loading = load(promise, { signal: stopped.signal });
+  stopped.abort(reason);
+  await assert.rejects(loading, reason);
+  const closed = new Promise((resolve) => respond(new Response(new ReadableStream({ cancel: resolve }))));
+  await closed;
+});
+
+test("an error of the caller's own comes through as it is", async () => {
+  const mine = new TypeError("mine");
+  await assert.rejects(
+    load(blob, {
+      onProgress: () => {
+        throw mine;
+      },
+    }),
+    mine,
+  );
+});
+
+/**
+ * What becomes of a blob that streams in, "loaded" or the code of a failure, and by how many bytes WebAssembly's memory
+ * grows beyond its length.
+ */
+function streamed(bytes, headers = {}) {
+  const path = join(folder, "streamed.bloom");
+  writeFileSync(path, bytes);
+  const source = `
+    ${CATCH_MEMORY}
+    const { readFileSync } = await import("node:fs");
+    const { load } = await import("./node_modules/bloom-wasm/dist/reader.inline.js");
+    const blob = new Uint8Array(readFileSync(${JSON.stringify(path)}));
+    const chunks = function* () { for (let i = 0; i < blob.length; i += 65536) yield blob.slice(i, i + 65536); };
+    const before = memory.buffer.byteLength;
+    const response = new Response(ReadableStream.from(chunks()), { headers: ${JSON.stringify(headers)} });
+    const code = await load(response).then(() => "loaded", ({ code }) => code);
+    console.log(code, memory.buffer.byteLength - before - blob.length);
+  `;
+  const out = execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
+  const [code, beyond] = out.split(" ");
+  return { code, beyond: Number(beyond) };
+}
+
+test("a body takes no more memory than the blob, and 256 KiB, also if it is damaged or there is a byte too many", () => {
+  // 13 MB: a sixteenth of it would be too much.
+  const whole = BloomFilter.withCapacity(5_400_000, 1e-4).toBytes();
+  const damaged = whole.with(-1, whole.at(-1) ^ 1);
+  const longer = new Uint8Array(whole.length + 1);
+  longer.set(whole);
+  for (const [bytes, headers, expected] of [
+    [whole, {}, "loaded"],
+    [whole, { "content-length": String(whole.length) }, "loaded"],
+    [damaged, {}, "checksum_mismatch"],
+    [longer, {}, "trailing_bytes"],
+  ]) {
+    const { code, beyond } = streamed(bytes, headers);
+    assert.equal(code, expected);
+    assert.ok(beyond <= 262_144, `${expected}: ${beyond} bytes more than the blob`);
+  }
+});
+
+test("maxBytes and integrity", async () => {
+  assert.ok(await load(blob, { maxBytes: blob.length }));
+  await assert.rejects(load(blob, { maxBytes: blob.length - 1 }), { code: "too_large" });
+  await assert.rejects(load(`${address}/unknown-length`, { maxBytes: 100 }), { code: "too_large" });
+  for (const bits of [256, 384, 512]) {
+    const integrity = `sha${bits}-${createHash(`sha${bits}`).update(blob).digest("base64")}`;
+    assert.ok(await load(`${address}/blob`, { integrity }));
+    const other = blob.slice();
+    other[other.length - 1] ^= 1;
+    await assert.rejects(load(other, { integrity }), { code: "integrity" });
+  }
+  await assert.rejects(load(blob, { integrity: "md5-abc" }), { code: "integrity" });
+});
+
+test("integrity goes by the strongest of its hashes, as in a script tag", async () => {
+  const hash = (bits, encoding = "base64") => `sha${bits}-${createHash(`sha${bits}`).update(blob).digest(encoding)}`;
+  const wrong = (bits) => `sha${bits}-${createHash(`sha${bits}`).update("another").digest("base64")}`;
+  const right = [
+    hash(256),
+    ` ${hash(256)}\n`,
+    `${hash(256)}?option ${wrong(256)}`,
+    `${wrong(256)}\t${hash(256)}`,
+    `${wrong(256)} ${hash(384)}`,
+    `${hash(512)} ${wrong(384)} ${wrong(256)}`,
+    `md5-abc ${hash(256)} sha999-abc`,
+    hash(256, "base64url"),
+    hash(512, "base64url"),
+    hash(384).replace(/=+$/, ""),
+    `sha512 ${hash(256)}`,
+  ];
+  for (const integrity of right) assert.ok(await load(blob, { integrity }), integrity);
+  const refused = [
+    `${hash(256)} ${wrong(512)}`,
+    `${wrong(384)} ${hash(256)}`,
+    wrong(256),
+    "",
+    " ",
+    "md5-abc",
+    "sha256-",
+    "sha256",
+    `x${hash(256)}`,
+    hash(256).slice(0, -4),
+    `SHA-256-${hash(256)}`,
+  ];
+  for (const integrity of refused)
+    await assert.rejects(load(blob, { integrity }), { name: "FilterError", code: "integrity" }, integrity);
+});
+
+test("maxBytes: refused at once by its own word, but not by that of a body that may be compressed", async () => {
+  /** A response, as fetch makes it, that says how long it is and is not read unless it must be. */
+  const saying = (length, type) => {
+    let read = 0;
+    const body = new ReadableStream(
+      { pull: (stream) => (read++ ? stream.close() : stream.enqueue(blob)) },
+      { highWaterMark: 0 },
+    );
+    const response = Object.defineProperty(new Response(body, { headers: { "content-length": length } }), "type", {
+      value: type,
+    });
+    return { response, read: () => read };
+  };
+  for (const type of ["basic", "default"]) {
+    const { response, read } = saying(blob.length + 1, type);
+    await assert.rejects(load(response, { maxBytes: blob.length }), { code: "too_large" });
+    assert.equal(read(), 0, type);
+  }
+  const seen = [];
+  const { response } = saying(blob.length + 20, "cors");
+  assert.ok(
+    (await load(response, { maxBytes: blob.length, onProgress: (progress) => seen.push(progress) })).equals(filter),
+  );
+  assert.equal(seen.at(-1).loaded, blob.length);
+  await assert.rejects(load(saying(10, "cors").response, { maxBytes: blob.length - 1 }), { code: "too_large" });
+  for (const [path, maxBytes, code] of [
+    ["gzip", blob.length, undefined],
+    ["gzip", blob.length - 1, "too_large"],
+    ["blob", blob.length - 1, "too_large"],
+  ]) {
+    assert.equal(
+      await load(`${address}/${path}`, { maxBytes }).then(
+        () => undefined,
+        (error) => error.code,
+      ),
+      code,
+      path,
+    );
+  }
+});
+
+/** The files that this process holds open; undefined where the system doesn't tell. */
+function openFiles() {
+  if (!existsSync("/proc/self/fd")) return undefined;
+  const target = (fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return "";
+    }
+  };
+  return readdirSync("/proc/self/fd")
+    .map(target)
+    .filter((path) => path.startsWith(folder));
+}
+
+test("a file is read as a stream: its size is known first, and it is closed whatever happens", {
+  timeout: 300_000,
+}, async () => {
+  const file = pathToFileURL(join(folder, "streamed.bloom"));
+  writeFileSync(file, blob);
+  const seen = [];
+  assert.ok((await load(file, { onProgress: (progress) => seen.push(progress) })).equals(filter));
+  assert.ok(seen.length > 1 && seen.every(({ total }) => total === blob.length));
+  assert.equal(seen.at(-1).loaded, blob.length);
+  const reason = new Error("enough");
+  const stop = new AbortController();
+  let chunks = 0;
+  await assert.rejects(load(file, { signal: stop.signal, onProgress: () => (chunks++, stop.abort(reason)) }), reason);
+  assert.equal(chunks, 1, "it goes on after an abort");
+  const own = new Error("mine");
+  await assert.rejects(
+    load(file, {
+      onProgress: () => {
+        throw own;
+      },
+    }),
+    own,
+  );
+  await assert.rejects(load(file, { maxBytes: blob.length - 1 }), { code: "too_large" });
+  await assert.rejects(load(file, { integrity: "sha256-" }), { code: "integrity" });
+  writeFileSync(join(folder, "text"), "x".repeat(200_000));
+  await assert.rejects(load(pathToFileURL(join(folder, "text"))), { code: "not_a_filter" });
+  if (openFiles() === undefined) return console.log("whether files are closed is not checked: there is no /proc");
+  while (openFiles().length > 0) await new Promise((resolve) => setImmediate(resolve));
+});
+
+test("a file of 600 MB takes no memory if maxBytes is less", () => {
+  const large = join(folder, "large.bloom");
+  writeFileSync(large, blob);
+  truncateSync(large, 600e6); // with a hole, which takes no room
+  const source = `
+    import { load } from "bloom-wasm/reader";
+    const url = ${JSON.stringify(pathToFileURL(large).href)};
+    const before = process.resourceUsage().maxRSS;
+    const codes = [];
+    for (const options of [{ maxBytes: 1000 }, {}]) codes.push(await load(url, options).catch(({ code }) => code));
+    console.log(codes.join(), Math.round((process.resourceUsage().maxRSS - before) / 1024));
+  `;
+  const [codes, taken] = execFileSync(process.execPath, ["--input-type=module", "-e", source], {
+    cwd: folder,
+    encoding: "utf8",
+  }).split(" ");
+  assert.equal(codes, "too_large,trailing_bytes");
+  assert.ok(Number(taken) < 100, `${taken} MiB`);
+});
+
+test("what is no plain file: a folder, devices, a pipe, files without a size", {
+  timeout: 300_000,
+  skip: process.platform !== "linux" && "only Linux has all of these",
+}, async () => {
+  await assert.rejects(load(pathToFileURL(folder)), { name: "FilterError", code: "network", message: /EISDIR/ });
+  await assert.rejects(load("file:///dev/zero"), { code: "not_a_filter" });
+  await assert.rejects(load("file:///dev/zero", { maxBytes: 3 }), { code: "too_large" });
+  await assert.rejects(load("file:///dev/null"), { code: "truncated" });
+  await assert.rejects(load("file:///proc/self/status"), { code: "not_a_filter" });
+  await assert.rejects(load("file:///proc/self/status", { maxBytes: 10 }), { code: "too_large" });
+  await assert.rejects(load("file:///none/here"), { code: "network", message: /ENOENT/ });
+  await assert.rejects(load(pathToFileURL(join(folder, "f.bloom", "below"))), { code: "network", message: /ENOTDIR/ });
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const totals = new Set();
+  const loading = load(pathToFileURL(pipe), { onProgress: ({ total }) => totals.add(total) });
+  spawn("dd", [`if=${join(folder, "f.bloom")}`, `of=${pipe}`, "bs=1000"], { stdio: "ignore" });
+  assert.ok((await loading).equals(filter));
+  assert.deepEqual([...totals], [undefined]);
+  // Nobody writes: an abort is heard all the same.
+  const writer = openSync(pipe, constants.O_RDWR);
+  const stop = new AbortController();
+  const reason = new Error("enough");
+  const hanging = load(pathToFileURL(pipe), { signal: stop.signal });
+  while (openFiles().length < 2) await new Promise((resolve) => setImmediate(resolve));
+  stop.abort(reason);
+  await assert.rejects(hanging, reason);
+  closeSync(writer);
+  while (openFiles().length > 0) await new Promise((resolve) => setImmediate(resolve));
+});
+
+test("options of a wrong type, and bodies that somebody else reads", async () => {
+  const rejected = (promise) => assert.rejects(promise, { name: "FilterError", code: "invalid_parameter" });
+  for (const options of [
+    null,
+    5,
+    { signal: {} },
+    { onProgress: 5 },
+    { integrity: 5 },
+    { integrity: null },
+    { maxBytes: 1n },
+    { fetch: 5 },
+  ]) {
+    await rejected(load(blob, options));
+  }
+  await rejected(load(Promise.resolve()));
+  const response = new Response(blob);
+  response.body.getReader();
+  await rejected(load(response));
+  await assert.rejects(load("file://host with space/"), { code: "network" });
+});
+
+test("maxBytes that is no number is no limit that anybody meant", async () => {
+  for (const maxBytes of ["5MB", NaN, -1])
+    await assert.rejects(load(new Uint8Array(1), { maxBytes }), { code: "invalid_parameter" });
+});
+
+test("a body that is too large by its own word is not left open", async () => {
+  let cancelled = false;
+  const body = new ReadableStream({ cancel: () => void (cancelled = true) });
+  await assert.rejects(load(new Response(body, { headers: { "content-length": "1000" } }), { maxBytes: 10 }), {
+    code: "too_large",
+  });
+  assert.ok(cancelled);
+});
+
+test("integrity holds while other filters grow the memory", async () => {
+  const bytes = BloomFilter.from(["a"]).toBytes();
+  const hash = Buffer.from(await crypto.subtle.digest("SHA-256", bytes)).toString("base64");
+  const loading = load(bytes, { integrity: `sha256-AAAA sha256-${hash}` });
+  const held = [];
+  for (let i = 0; i < 50; i++) {
+    held.push(new BloomFilter(8 * 1_000_000, 1));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.ok((await loading).has("a"));
+  held.forEach((one) => one.free());
+});
+
+test("a path that is no URL: the message says how to load a file", async () => {
+  for (const path of ["list.bloom", "./list.bloom", "/data/list.bloom", Buffer.from(blob).toString().repeat(1000)]) {
+    await assert.rejects(load(path), (error) => {
+      assert.equal(error.code, "invalid_parameter");
+      assert.match(error.message, /is no URL; for a file, pass a file: URL such as new URL\("list\.bloom", import/);
+      assert.ok(error.message.length < 400);
+      return true;
+    });
+  }
+  // Where a fetch of one's own knows what it means, it is no error.
+  const fetch = async (path) => (assert.equal(path, "list.bloom"), new Response(blob));
+  assert.ok((await load("list.bloom", { fetch })).equals(filter));
+});
+
+test("a source that hangs is left after the timeout, whatever is collected meanwhile", {
+  timeout: 60_000,
+}, async () => {
+  const hangs = createServer(({ url }, response) => {
+    if (url !== "/silent") response.writeHead(200, { "content-length": blob.length }).write(blob.subarray(0, 100));
+  }).listen(0, "127.0.0.1");
+  await once(hangs, "listening");
+  after(() => (hangs.closeAllConnections(), hangs.close()));
+  const address = `http://127.0.0.1:${hangs.address().port}`;
+  const entries = [await installed(), await installed("bloom-wasm/reader"), await installed("bloom-wasm/nano")];
+  let waiting = 0;
+  const loads = entries.flatMap(({ FilterError, load }) =>
+    [`${address}/silent`, `${address}/part`, new Promise(() => {})].flatMap((source) =>
+      [undefined, new AbortController().signal].map(async (signal) => {
+        waiting++;
+        const error = await load(source, { timeout: 100, signal }).catch((its) => its);
+        waiting--;
+        assert.ok(error instanceof FilterError, error?.stack);
+        assert.equal(error.code, "network");
+        assert.match(error.message, /longer than 100 ms/);
+      }),
+    ),
+  );
+  while (waiting > 0) {
+    collectGarbage();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await Promise.all(loads);
+  assert.equal((await load(blob, { timeout: 2 ** 40 })).equals(filter), true);
+  const reason = new Error("enough");
+  await assert.rejects(load(blob, { timeout: 1e6, signal: AbortSignal.abort(reason) }), reason);
+  for (const timeout of [0, -1, NaN, "1", null])
+    await assert.rejects(load(blob, { timeout }), { code: "invalid_parameter" });
+});

@@ -1,0 +1,44 @@
+/**
+ * "bloom-wasm/nano" takes linear time for long URLs. What sixteen times the length takes is compared with what the length
+ * takes, in processor time, and the least of several rounds: a quadratic step would take 256 times as long. It has a
+ * file of its own, since processor time is that of the whole process.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { installed } from "../helpers/installed.mjs";
+import { UNITS } from "../helpers/units.mjs";
+
+const { canonicalizeUrl, decode } = await installed("bloom-wasm/nano");
+const filter = decode(new Uint8Array(readFileSync(new URL("../../tests/golden/url.bloom", import.meta.url))));
+
+/** The least processor time that a run takes, in microseconds. */
+function least(rounds, run) {
+  let best = Infinity;
+  for (let round = 0; round < rounds; round++) {
+    const before = process.cpuUsage();
+    run();
+    const { user, system } = process.cpuUsage(before);
+    best = Math.min(best, user + system);
+  }
+  return best;
+}
+
+const SHORT = 125_000;
+const TIMES = 16;
+
+for (const [name, run] of Object.entries({
+  matchUrl: (url) => assert.equal(filter.matchUrl(url), null),
+  canonicalizeUrl,
+})) {
+  test(`${name} takes linear time`, () => {
+    for (const unit of UNITS) {
+      const url = (length) => `http://a.example/${unit.repeat(length / unit.length)}`;
+      const [short, long] = [url(SHORT), url(TIMES * SHORT)];
+      least(3, () => run(short)); // until it is compiled
+      // A millisecond more, which is what the clock and the garbage collector may make of a short run.
+      const [few, many] = [least(5, () => run(short)) + 1000, least(3, () => run(long))];
+      assert.ok(many < 4 * TIMES * few, `${JSON.stringify(unit)}: ${few} and ${many} microseconds`);
+    }
+  });
+}

@@ -1,0 +1,200 @@
+/** Odd arguments in Chromium: things of an iframe, of another origin, and filters in Vue's proxies. */
+import assert from "node:assert/strict";
+import { cpSync, existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { root } from "../../scripts/setup.mjs";
+import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
+import { app, folder, installed } from "../helpers/installed.mjs";
+
+const { RibbonFilter } = await installed();
+
+if (skip) console.log(`api/odd.long.test.mjs, in Chromium, skipped: ${skip}`);
+
+describe("in Chromium", { skip, timeout: 5 * PATIENCE }, () => {
+  const filter = RibbonFilter.from(Array.from({ length: 1000 }, (_, i) => `key ${i}`));
+  const blob = filter.toBytes();
+  const zipped = gzipSync(blob);
+  let pages;
+  let elsewhere; // another origin, with the filter
+  let browser;
+  let page;
+  const at = (server, path) => `http://localhost:${server.address().port}/${path}`;
+
+  before(async () => {
+    const here = app("odd");
+    cpSync(join(folder, "node_modules/bloom-wasm/dist"), join(here, "dist"), { recursive: true });
+    cpSync(join(root, "node_modules/vue/dist/vue.esm-browser.prod.js"), join(here, "vue.js"));
+    pages = createServer((request, response) => {
+      const file = join(here, new URL(request.url, "http://localhost").pathname);
+      if (request.url === "/")
+        return response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>odd</title>");
+      if (!existsSync(file) || ![".js", ".mjs"].includes(extname(file))) return response.writeHead(404).end();
+      response.writeHead(200, { "content-type": "text/javascript" }).end(readFileSync(file));
+    });
+    elsewhere = createServer((request, response) => {
+      const gzip = request.url === "/zipped" ? { "content-encoding": "gzip" } : {};
+      const body = request.url === "/zipped" ? zipped : blob;
+      response.writeHead(200, { "access-control-allow-origin": "*", "content-length": body.length, ...gzip }).end(body);
+    });
+    for (const server of [pages, elsewhere]) await new Promise((listening) => server.listen(0, "localhost", listening));
+    browser = await playwright();
+    page = await newPage(browser);
+    await page.goto(at(pages, ""));
+  });
+
+  after(async () => {
+    await browser?.close();
+    pages?.close();
+    elsewhere?.close();
+  });
+
+  test("odd values in every place, and things of an iframe", async () => {
+    const { count, wrong } = await page.evaluate(async () => {
+      const api = await import("/dist/bloom.inline.js");
+      const { sweep } = await import("/odd.mjs");
+      const frame = document.body.appendChild(document.createElement("iframe"));
+      return sweep(api, (source) => frame.contentWindow.eval(source));
+    });
+    assert.ok(count > 20_000);
+    assert.deepEqual(wrong, []);
+  });
+
+  test("what an iframe has made is taken as one's own", async () => {
+    const found = await page.evaluate(
+      async (numbers) => {
+        const { RibbonFilter, decode, load } = await import("/dist/bloom.inline.js");
+        const frame = document.body.appendChild(document.createElement("iframe")).contentWindow;
+        const text = () => frame.eval("new Blob(['a\\nb']).stream()");
+        const bytes = frame.eval(`new Uint8Array([${numbers}])`);
+        const expected = decode(new Uint8Array(numbers));
+        const sources = [
+          bytes,
+          bytes.buffer,
+          new frame.Blob([bytes]),
+          new frame.Response(bytes),
+          frame.Promise.resolve(new frame.Response(bytes)),
+        ];
+        const blobUrl = URL.createObjectURL(new Blob([bytes]));
+        sources.push(new frame.URL(blobUrl), new frame.Request(blobUrl));
+        const answers = [];
+        for (const source of sources)
+          answers.push((await load(source, { signal: new frame.AbortController().signal })).equals(expected));
+        const streamed = await RibbonFilter.fromStream(text(), { fpr: 1e-6 });
+        answers.push(
+          streamed.hasAll(["a", "b"]),
+          streamed.info().count === 2,
+          decode(bytes).equals(expected),
+          RibbonFilter.from([frame.eval("new Uint8Array([97])")]).has("a"),
+        );
+        return answers;
+      },
+      [...blob],
+    );
+    assert.deepEqual(
+      found,
+      found.map(() => true),
+    );
+  });
+
+  test("shared and resizable bytes", async () => {
+    const answers = await page.evaluate(
+      async (numbers) => {
+        const { decode, load } = await import("/dist/bloom.inline.js");
+        const shared = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer;
+        const answers = [];
+        for (const buffer of [shared, new ArrayBuffer(numbers.length, { maxByteLength: 2 ** 16 })]) {
+          const bytes = new Uint8Array(buffer, 0, numbers.length);
+          bytes.set(numbers);
+          for (const read of [decode(bytes), await load(bytes)]) answers.push(read.hasMany(["key 1", bytes]).join());
+        }
+        return answers;
+      },
+      [...blob],
+    );
+    assert.deepEqual(
+      answers,
+      answers.map(() => "1,0"),
+    );
+  });
+
+  test("across origins a Content-Length may be that of compressed bytes, and refuses nothing", async () => {
+    const codes = await page.evaluate(
+      async ({ urls, limits }) => {
+        const { load } = await import("/dist/bloom.inline.js");
+        const codes = [];
+        for (const url of urls) {
+          for (const maxBytes of limits)
+            codes.push(
+              await load(url, { maxBytes }).then(
+                () => "ok",
+                ({ code }) => code,
+              ),
+            );
+        }
+        return codes;
+      },
+      { urls: [at(elsewhere, "zipped"), at(elsewhere, "plain")], limits: [blob.length, blob.length - 1] },
+    );
+    assert.ok(zipped.length > blob.length, "nothing to test: it became shorter");
+    assert.deepEqual(codes, ["ok", "too_large", "ok", "too_large"]);
+  });
+
+  test("Vue: a filter in reactive, ref, readonly and their like is the filter itself, and frozen ones work", async () => {
+    const answers = await page.evaluate(async () => {
+      const { BloomFilter, FilterError } = await import("/dist/bloom.inline.js");
+      const vue = await import("/vue.js");
+      const answers = {};
+      const containers = {
+        reactive: (filter) => vue.reactive({ filter }).filter,
+        "reactive itself": (filter) => vue.reactive(filter),
+        "reactive array": (filter) => vue.reactive([filter])[0],
+        "reactive map": (filter) => vue.reactive(new Map([["f", filter]])).get("f"),
+        deep: (filter) => vue.reactive({ a: { b: [{ filter }] } }).a.b[0].filter,
+        ref: (filter) => vue.ref(filter).value,
+        "ref of an object": (filter) => vue.ref({ filter }).value.filter,
+        shallowRef: (filter) => vue.shallowRef(filter).value,
+        shallowReactive: (filter) => vue.shallowReactive({ filter }).filter,
+        readonly: (filter) => vue.readonly({ filter }).filter,
+        computed: (filter) => vue.computed(() => filter).value,
+        toRaw: (filter) => vue.toRaw(vue.reactive({ filter })).filter,
+        markRaw: (filter) => vue.reactive({ filter: vue.markRaw(filter) }).filter,
+        frozen: (filter) => vue.reactive({ filter: Object.freeze(filter) }).filter,
+        "frozen state": (filter) => vue.ref(Object.freeze({ filter })).value.filter,
+      };
+      for (const [name, contain] of Object.entries(containers)) {
+        const filter = BloomFilter.from(["a"]);
+        const held = contain(filter);
+        const works =
+          held === filter &&
+          held.has("a") &&
+          held.add("b") &&
+          !held.has("c") &&
+          held.hasMany(["b"])[0] === 1 &&
+          held.clone().equals(filter);
+        held.free();
+        let code;
+        try {
+          filter.has("a");
+        } catch (error) {
+          code = error instanceof FilterError && error.code;
+        }
+        answers[name] = works && code === "freed";
+      }
+      // A component that asks while it renders, and one whose filter is replaced.
+      const state = vue.reactive({ filter: BloomFilter.from(["a"]) });
+      const shown = { render: () => vue.h("p", `${state.filter.has("a")} ${state.filter.has("b")}`) };
+      const element = document.body.appendChild(document.createElement("div"));
+      vue.createApp(shown).mount(element);
+      answers.rendered = element.textContent === "true false";
+      state.filter = BloomFilter.from(["b"]);
+      await vue.nextTick();
+      answers["rendered again"] = element.textContent === "false true";
+      return answers;
+    });
+    assert.deepEqual(answers, Object.fromEntries(Object.keys(answers).map((name) => [name, true])));
+    assert.equal(Object.keys(answers).length, 17);
+  });
+});

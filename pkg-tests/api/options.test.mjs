@@ -1,0 +1,169 @@
+/** Options that nobody knows are refused by name, in every function that takes any. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import vm from "node:vm";
+import { forPages, installed } from "../helpers/installed.mjs";
+
+const api = await installed();
+const { BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, ForeignFilter } = api;
+const { RibbonFilter, ScalableBloomFilter, decode, load, openFeed, openSharded } = api;
+
+const blob = BloomFilter.from(["a"]).toBytes();
+const guava = ForeignFilter.from(["a"], { format: "guava" }).toForeign();
+const stream = () => new Blob(["a\nb"]).stream();
+const url = "https://example.org/feed.json";
+
+/** Each function that takes options: a call, and options that are right. */
+const makers = { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter };
+const functions = {
+  decode: [(options) => decode(blob, options), {}],
+  "decode, from": [(options) => decode(guava, options), { from: "guava" }],
+  "Filter.decode": [(options) => Filter.decode(blob, options), {}],
+  "ForeignFilter.decode": [(options) => ForeignFilter.decode(guava, options), { from: "guava" }],
+  load: [(options) => load(blob, options), {}],
+  "load, from": [(options) => load(guava, options), { from: "guava" }],
+  openFeed: [(options) => openFeed(url, options), { publicKey: null, cache: null }],
+  openSharded: [(options) => openSharded(url, options), { publicKey: null, cache: null }],
+  "ForeignFilter.from": [(options) => ForeignFilter.from(["a"], options), { format: "guava" }],
+  "new BloomFilter": [(options) => new BloomFilter(100, 3, options), {}],
+  "new CountingBloomFilter": [(options) => new CountingBloomFilter(100, 3, options), {}],
+  "new ScalableBloomFilter": [(options) => new ScalableBloomFilter(options), {}],
+};
+for (const [name, made] of Object.entries(makers)) {
+  functions[`${name}.from`] = [(options) => made.from(["a"], options), {}];
+  functions[`${name}.fromStream`] = [(options) => made.fromStream(stream(), options), {}];
+  functions[`${name}.decode`] = [(options) => made.decode(made.from(["a"]).toBytes(), options), {}];
+  if (made.withCapacity) functions[`${name}.withCapacity`] = [(options) => made.withCapacity(9, 0.1, options), {}];
+}
+
+/** The error of a call, thrown or rejected. */
+const errorOf = async (run) => {
+  try {
+    await run();
+  } catch (error) {
+    return error;
+  }
+};
+
+/** That a call is refused, with a message that says this. */
+async function refused(run, says) {
+  const error = await errorOf(run);
+  assert.ok(error instanceof FilterError && error.code === "invalid_parameter", `${says}: ${error?.stack ?? error}`);
+  assert.match(error.message, says);
+}
+
+test("no function takes an option that it hasn't got, whatever its value", async () => {
+  for (const [name, [run, right]] of Object.entries(functions)) {
+    for (const value of [undefined, 1, "sha256-AAAA"]) {
+      await refused(() => run({ ...right, integrety: value }), /has no option integrety; .*\bintegrity\b|it has /);
+      await refused(() => run({ ...right, somethingElse: value }), /has no option somethingElse; it has \w/);
+    }
+    // What is right stays right; of the network there is none here.
+    const error = await errorOf(() =>
+      run({
+        ...right,
+        ...(name.startsWith("open") && {
+          fetch: async () => {
+            throw new Error("no network");
+          },
+        }),
+      }),
+    );
+    assert.ok(error === undefined || (name.startsWith("open") && error.code === "network"), `${name}: ${error?.stack}`);
+  }
+});
+
+test("the message names what is meant, or whose option it is", async () => {
+  const hash = "sha256-AAAA";
+  await refused(() => load(blob, { integrety: hash }), /^load has no option integrety; did you mean integrity\?$/);
+  await refused(() => load(blob, { INTEGRITY: hash }), /did you mean integrity\?/);
+  await refused(() => load(blob, { max_bytes: 1 }), /did you mean maxBytes\?/);
+  await refused(
+    () => decode(blob, { integrity: hash }),
+    /^decode has no option integrity; integrity is an option of load$/,
+  );
+  await refused(() => decode(blob, { sekret: 1 }), /did you mean secret\?/);
+  await refused(
+    () => BloomFilter.from(["a"], { profil: "url" }),
+    /^from has no option profil; did you mean profile\?$/,
+  );
+  await refused(() => BloomFilter.from(["a"], { fprs: 0.1 }), /did you mean fpr\?/);
+  await refused(() => BloomFilter.withCapacity(9, 0.1, { fpr: 0.1 }), /fpr is an option of from$/);
+  await refused(() => new BloomFilter(9, 1, { name: "n" }), /name is an option of from$/);
+  await refused(() => new BloomFilter(1000, 0.01), /hashes .* there is withCapacity$/);
+  await refused(() => new CountingBloomFilter(1000, 0.01), /hashes .* there is withCapacity$/);
+  await refused(() => ["a"].map(RibbonFilter.from(["a"]).has), /no filter; call it as filter\.has\(key\)/);
+  await refused(() => BloomFilter.from(["a"], { signal: 1 }), /signal is an option of fromStream$/);
+  await refused(() => BloomFilter.from(["a"], { counterBits: 8 }), /counterBits is an option of CountingBloomFilter/);
+  await refused(() => CuckooFilter.from(["a"], { growth: 2 }), /growth is an option of ScalableBloomFilter$/);
+  await refused(() => load(guava, { funnel: "utf8" }), /has no option funnel; it has secret, from, /);
+  await refused(() => load(guava, { from: "guava", funel: "utf8" }), /did you mean funnel\?/);
+  await refused(() => ForeignFilter.from(["a"], { format: "guava", profile: "url" }), /has no option profile/);
+  await refused(() => load(url, { headers: {} }), /^load has no option headers; it has secret, .*\bfetch$/);
+  await refused(() => openFeed(url, { publickey: null }), /did you mean publicKey\?/);
+  await refused(() => openFeed(url, { publicKey: null, maxMemory: 1 }), /has no option maxMemory; it has publicKey, /);
+  // The format's own options are refused by name too.
+  await refused(() => decode(guava, { from: "guava", keys: "string" }), /\bkeys\b/);
+  await refused(() => decode(guava, { from: "guava", width: 8 }), /\bwidth\b/);
+  await refused(() => ForeignFilter.from(["a"], { format: "guava", expansion: 2 }), /\bexpansion\b/);
+  await refused(() => load(blob, { ["x".repeat(1e6)]: 1 }), /^load has no option x{40}; it has /);
+});
+
+test("the reader refuses them as the builders do", async () => {
+  const reader = await forPages();
+  const fails = async (run, says) => {
+    const error = await errorOf(run);
+    assert.equal(error?.code, "invalid_parameter");
+    assert.match(error.message, says);
+  };
+  await fails(() => reader.decode(blob, { integrity: "" }), /integrity is an option of load/);
+  await fails(() => reader.Filter.decode(blob, { maxBytes: 1 }), /maxBytes is an option of load/);
+  await fails(() => reader.load(blob, { integrety: "" }), /did you mean integrity/);
+  await fails(() => reader.load(blob, { from: "guava" }), /from is an option of/);
+  assert.ok((await reader.load(blob, { from: undefined, secret: undefined })).has("a"));
+});
+
+test("options may be inherited, and what isn't an object of options is none", async () => {
+  await refused(() => load(blob, Object.create({ integrety: 1 })), /has no option integrety/);
+  await assert.rejects(load(blob, Object.create({ maxBytes: 1 })), { code: "too_large" });
+  assert.ok((await load(blob, Object.create(null))).has("a"));
+  class Mine {
+    maxBytes = 1e6;
+    get integrity() {
+      return undefined;
+    }
+    method() {}
+  }
+  assert.ok((await load(blob, new Mine())).has("a"));
+  const symbol = { [Symbol("mine")]: 1, maxBytes: 1e6 };
+  assert.ok((await load(blob, symbol)).has("a") && decode(blob, vm.runInNewContext("({})")).has("a"));
+  for (const options of [
+    null,
+    "secret",
+    true,
+    5n,
+    [],
+    [1],
+    new Map([["integrity", 1]]),
+    new Uint8Array(16),
+    () => {},
+  ]) {
+    await refused(() => load(blob, options), /./);
+    await refused(() => decode(blob, options), /./);
+    await refused(() => RibbonFilter.from(["a"], options), /./);
+  }
+  await refused(() => load(blob, new AbortController().signal), /has no option/);
+  const traps = new Proxy({}, { ownKeys: () => assert.fail("a trap") });
+  await refused(() => load(blob, traps), /options must be an object/);
+  // As `map` calls it.
+  assert.ok([blob, blob].map(decode).every((filter) => filter.has("a")));
+});
+
+test("a property that a program gives every object is no option", async () => {
+  Object.prototype.polluted = 1;
+  try {
+    assert.ok((await load(blob, { maxBytes: 1e6 })).has("a") && RibbonFilter.from(["a"], {}).has("a"));
+  } finally {
+    delete Object.prototype.polluted;
+  }
+});

@@ -1,0 +1,326 @@
+/** Tags: on which lists a member is, in every entry. The oracle is a map from keys to the names of their lists. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import xxhash from "xxhash-wasm";
+import { installed } from "../helpers/installed.mjs";
+import { manifest, sha256 } from "../helpers/publisher.mjs";
+
+const full = await installed();
+const reader = await installed("bloom-wasm/reader");
+const nano = await installed("bloom-wasm/nano");
+const { RibbonFilter } = full;
+const entries = { full, reader, nano };
+
+const { h64Raw } = await xxhash();
+
+/** With a checksum that fits. */
+function sealed(bytes) {
+  new DataView(bytes.buffer).setBigUint64(bytes.length - 8, h64Raw(bytes.subarray(0, -8), 0n), true);
+  return bytes;
+}
+
+const file = (name) => new Uint8Array(readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url)));
+
+function fails(code, run, words = /./) {
+  assert.throws(run, (error) => {
+    assert.equal(error.constructor.name, "FilterError", String(error));
+    assert.equal(error.code, code, error.message);
+    assert.match(error.message, words);
+    return true;
+  });
+}
+
+/** Keys by list, and the names of each key, for lists of skewed sizes that overlap. */
+function made(count) {
+  const lists = { rare: [], common: [], odd: [] };
+  const names = new Map();
+  for (let i = 0; i < count; i++) {
+    const key = `key ${i}`;
+    const its = [i % 50 === 0 && "rare", i % 50 !== 1 && "common", i % 7 === 3 && "odd"].filter(Boolean);
+    for (const name of its) lists[name].push(key);
+    if (its.length > 0) names.set(key, its);
+  }
+  return { lists, names };
+}
+
+test("the tags of members are exact, and those of strangers are some that occur", () => {
+  for (const count of [0, 1, 5, 20_000]) {
+    const { lists, names } = made(count);
+    const filter = RibbonFilter.fromTagged(lists, { seed: 5n, fpr: 0.01 });
+    const sets = new Set([...names.values()].map(String));
+    for (const [entry, { decode }] of Object.entries(entries)) {
+      const read = decode(filter.toBytes());
+      for (const [key, expected] of names) assert.deepEqual(read.tags(key), expected, `${entry}: ${key}`);
+      let met = 0;
+      for (let i = 0; i < 5000; i++) {
+        const found = read.tags(`stranger ${i}`);
+        if (read.has(`stranger ${i}`)) met += assert.ok(sets.has(String(found)), `${entry}: ${found}`) ?? 1;
+        else assert.deepEqual(found, []);
+      }
+      if (count === 20_000) assert.ok(met > 20, `${entry}: ${met} strangers were there`);
+      const counts = Object.entries(lists).map(([name, { length }]) => ({ name, count: length }));
+      assert.deepEqual(read.info().tags, counts, entry);
+      assert.deepEqual(read.info(), filter.info(), entry);
+      // Nobody can change the answers of others.
+      if (count > 0 && entry !== "nano") assert.throws(() => read.tags("key 0").push("more"), TypeError);
+      if (count > 0) assert.deepEqual(read.tags("key 0"), names.get("key 0"));
+    }
+  }
+});
+
+test("a URL has the tags of all its keys, in every reading", () => {
+  const filter = RibbonFilter.fromTagged(
+    { hosts: ["evil.example", "xn--.a.b"], pages: ["https://www.evil.example/a/b?c"], others: ["||other.example^"] },
+    { profile: "url", fpr: 1e-6 },
+  );
+  for (const [entry, { decode }] of Object.entries(entries)) {
+    const read = decode(filter.toBytes());
+    assert.deepEqual(read.urlTags("http://www.evil.example/a/b?c"), ["hosts", "pages"], entry);
+    assert.deepEqual(read.urlTags("http://EVIL.example:80/x#y"), ["hosts"], entry);
+    assert.deepEqual(read.urlTags(new URL("https://a.other.example/")), ["others"], entry);
+    assert.deepEqual(read.urlTags("https://good.example/"), [], entry);
+    assert.deepEqual(read.urlTags("mailto:a@b.example"), [], entry);
+    // Its second reading has the host of the list.
+    assert.deepEqual(read.urlTags("http://xn--.a.b\\@c.d/"), read.hasUrl("http://xn--.a.b\\@c.d/") ? ["hosts"] : []);
+  }
+});
+
+test("an allowlist, a secret, and keys that are in both lists", () => {
+  const secret = crypto.getRandomValues(new Uint8Array(16));
+  const { lists, names } = made(500);
+  const conflicts = [];
+  const allow = ["key 3", ...Array.from({ length: 2000 }, (_, i) => `good ${i}`)];
+  const onConflict = (conflict) => conflicts.push(conflict);
+  const filter = RibbonFilter.fromTagged(lists, { fpr: 0.1, secret, allow, allowWins: true, onConflict });
+  assert.deepEqual(conflicts, [{ key: "key 3", removed: true }]);
+  names.delete("key 3");
+  for (const [entry, { decode }] of Object.entries(entries)) {
+    const read = decode(filter.toBytes(), { secret });
+    for (const [key, expected] of names) assert.deepEqual(read.tags(key), expected, `${entry}: ${key}`);
+    for (const key of allow) assert.deepEqual(read.tags(key), [], `${entry}: ${key}`);
+  }
+});
+
+test("a delta brings new tags", () => {
+  for (const [entry, { decode }] of Object.entries(entries)) {
+    // Nano applies those of feeds alone.
+    const child =
+      entry === "nano" ? decode(file("tags-child.bloom")) : decode(file("tags.bloom")).apply(file("tags.delta"));
+    assert.deepEqual(child.toBytes(), file("tags-child.bloom"), entry);
+    for (const read of [child, decode(child.toBytes())]) {
+      assert.deepEqual(read.tags("key-101"), ["phishing", "spam"], entry);
+      assert.deepEqual(read.tags("key-1009"), ["phishing", "malware", "spam"], entry);
+      assert.deepEqual(read.tags("key-200"), [], entry);
+      assert.equal(read.info().tags[2].count, 70, entry);
+      const strangers = readFileSync(new URL("../../tests/golden/tags-child.tags", import.meta.url), "utf8");
+      for (const line of strangers.trim().split("\n")) {
+        const [i, ...expected] = line.trim().split(" ");
+        assert.deepEqual(read.tags(`key-${i}`), expected, `${entry}: ${line}`);
+      }
+    }
+    // A delta with tags for a filter without them.
+    const untagged = RibbonFilter.from(["a"], { seed: 42n }).toBytes();
+    const delta = file("tags.delta");
+    delta.set(untagged.slice(-8), 17);
+    if (entry !== "nano") fails("incompatible", () => decode(untagged).apply(sealed(delta)));
+  }
+});
+
+test("a feed brings new tags, in every entry", async () => {
+  const blobs = [file("tags.bloom"), file("tags.delta")];
+  const files = blobs.map((bytes, i) => ({ kind: i ? "delta" : "base", bytes: bytes.length, sha256: sha256(bytes) }));
+  const now = Date.now();
+  const head = { version: 1, feedId: "0".repeat(32), createdAt: now, expires: now + 1e7, profile: "raw" };
+  const payload = (generation) =>
+    manifest({ ...head, fpr: 0.01, seed: "42", count: 1000, generation, files: files.slice(0, generation) });
+  for (const [entry, { openFeed }] of Object.entries(entries)) {
+    let generation = 1;
+    const fetch = async (url) => {
+      const name = String(url).split("/").pop();
+      const found =
+        name === "feed.json" ? payload(generation) : blobs[files.findIndex(({ sha256 }) => sha256 === name)];
+      return new Response(found);
+    };
+    const feed = await openFeed("https://host.example/feed.json", { publicKey: null, cache: null, fetch });
+    assert.deepEqual(feed.filter.tags("key-101"), ["phishing"], entry);
+    generation = 2;
+    assert.equal(await feed.update(), true);
+    assert.deepEqual(feed.filter.tags("key-101"), ["phishing", "spam"], entry);
+    assert.deepEqual(feed.filter.tags("key-1009"), ["phishing", "malware", "spam"], entry);
+    assert.deepEqual(feed.filter.toBytes(), file("tags-child.bloom"), entry);
+    assert.deepEqual(
+      feed.filter.info().tags.map(({ name }) => name),
+      ["phishing", "malware", "spam"],
+    );
+    feed.close();
+  }
+});
+
+test("a delta without layers says how many keys there are, in every entry", async () => {
+  // FORMAT.md 6.7: of ribbon.delta, whose name and creation time stay, a table without layers, and no payload.
+  const base = file("ribbon.bloom");
+  const whole = file("ribbon.delta");
+  const table = 17 + 8 + 1 + whole[25] + 8;
+  const delta = sealed(Uint8Array.of(...whole.subarray(0, table), 0, 1, 2, 0, 0, ...new Uint8Array(8)));
+  const blobs = [base, delta];
+  const files = blobs.map((bytes, i) => ({ kind: i ? "delta" : "base", bytes: bytes.length, sha256: sha256(bytes) }));
+  const now = Date.now();
+  const head = { version: 1, feedId: "0".repeat(32), createdAt: now, expires: now + 1e7, profile: "raw" };
+  const feedOf = manifest({ ...head, fpr: 0.01, seed: "42", count: 513, generation: 1, files });
+  // The parent without name and time, flags 1, 2 and 16, the delta's metadata and table, and the parent's payload.
+  const start = 17 + 14 + 4 * base[17 + 13];
+  const metadata = whole.subarray(25, table);
+  const parts = [base.subarray(0, start), metadata, [0, 1, 2, 0, 0], base.subarray(start, -8), new Uint8Array(8)];
+  const child = Uint8Array.from(parts.flatMap((part) => [...part]));
+  child[7] |= 1 | 2 | 16;
+  sealed(child);
+  for (const [entry, { decode, openFeed }] of Object.entries(entries)) {
+    const fetch = async (url) => {
+      const name = String(url).split("/").pop();
+      return new Response(name === "feed.json" ? feedOf : blobs[files.findIndex(({ sha256 }) => sha256 === name)]);
+    };
+    const feed = await openFeed("https://host.example/feed.json", { publicKey: null, cache: null, fetch });
+    for (const filter of [feed.filter, decode(child)]) {
+      const { count, layers, name } = filter.info();
+      assert.deepEqual([count, layers, name], [513, 0, "golden"], entry);
+      assert.deepEqual(filter.toBytes(), child, entry);
+      assert.equal(filter.has("key-7"), true);
+    }
+    feed.close();
+  }
+});
+
+test("keys without a tag have the empty set, exactly", () => {
+  const { lists, names } = made(3000);
+  const untagged = Array.from({ length: 500 }, (_, i) => `plain ${i}`);
+  // One that is on a list after all has that list's tag.
+  const filter = RibbonFilter.fromTagged(lists, { fpr: 0.01, untagged: new Set([...untagged, "key 0", ...untagged]) });
+  for (const [entry, { decode }] of Object.entries(entries)) {
+    const read = decode(filter.toBytes());
+    for (const key of untagged) assert.deepEqual([read.has(key), read.tags(key)], [true, []], `${entry}: ${key}`);
+    for (const [key, expected] of names) assert.deepEqual(read.tags(key), expected, `${entry}: ${key}`);
+    assert.equal(read.info().count, names.size + untagged.length);
+    assert.deepEqual(
+      read.info().tags.map(({ count }) => count),
+      Object.values(lists).map(({ length }) => length),
+    );
+  }
+  // Without any list there is no tag, but `tags` answers.
+  const none = RibbonFilter.fromTagged({}, { untagged });
+  assert.deepEqual([none.has("plain 7"), none.tags("plain 7"), none.info().tags], [true, [], []]);
+  fails("invalid_key", () => RibbonFilter.fromTagged({ a: ["key"] }, { untagged: "plain" }), /iterable/);
+  fails("invalid_key", () => RibbonFilter.fromTagged({ a: ["key"] }, { untagged: [7] }));
+  fails("invalid_parameter", () => RibbonFilter.from(["key"], { untagged }), /untagged/);
+});
+
+test("a Map keeps the order of its names, and an object puts whole numbers first", () => {
+  const order = (lists) => RibbonFilter.fromTagged(lists).tags("key");
+  const lists = ["b", "10", "9", "a"].map((name) => [name, ["key"]]);
+  assert.deepEqual(order(new Map(lists)), ["b", "10", "9", "a"]);
+  assert.deepEqual(order(Object.fromEntries(lists)), ["9", "10", "b", "a"]);
+  assert.deepEqual(
+    RibbonFilter.fromTagged(new Map(lists.slice(0, 1))).toBytes(),
+    RibbonFilter.fromTagged({ b: ["key"] }).toBytes(),
+  );
+  fails("invalid_parameter", () => order(new Map([[7, ["key"]]])), /string/);
+  fails("invalid_parameter", () => order(new Map([[undefined, ["key"]]])));
+  fails("invalid_parameter", () => order(new Set(["key"])), /Map/);
+});
+
+test("bad input", () => {
+  const from = (lists, options) => () => RibbonFilter.fromTagged(lists, options);
+  const many = (count) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`tag ${i}`, ["key"]]));
+  fails("invalid_parameter", from(many(256)), /255/);
+  assert.equal(from(many(255))().tags("key").length, 255);
+  fails("invalid_parameter", from({ "": ["key"] }));
+  fails("invalid_parameter", from({ ["x".repeat(256)]: ["key"] }));
+  fails("invalid_parameter", from({ "half a \ud83d": ["key"] }), /text/);
+  for (const c of ",\0\t\n\x1f\x7f\x9f\u061c\u200e\u200f\u2028\u202e\u2066\u2069") {
+    fails("invalid_parameter", from({ [`one${c}two`]: ["key"] }), /one.*two/s);
+    // In a blob, too, where a writer of another kind may have put it.
+    const blob = from({ "one   two": ["key"] })().toBytes();
+    const name = new TextEncoder().encode(`one${c}two__`);
+    const at = Buffer.from(blob).indexOf("one   two");
+    blob.set(name.subarray(0, 9), at);
+    for (const { decode } of Object.values(entries)) fails("invalid_parameter", () => decode(sealed(blob)));
+  }
+  assert.deepEqual(from({ "größe א\u200b": ["key"] })().tags("key"), ["größe א\u200b"]);
+  fails("invalid_parameter", from([["a"]]));
+  fails("invalid_parameter", from("a"));
+  fails("invalid_parameter", from(undefined));
+  fails("invalid_key", from({ a: 7 }), /iterable/);
+  fails("invalid_parameter", from({ a: ["key"] }, { fprr: 1 }), /fpr/);
+  fails("invalid_key", from({ a: [7] }));
+  assert.deepEqual(from({ empty: [], a: ["key"] })().info().tags[0], { name: "empty", count: 0 });
+  const [ribbon, bloom] = [full.RibbonFilter.from(["a"]), full.BloomFilter.from(["a"])].map((its) => its.toBytes());
+  const urls = full.RibbonFilter.from(["a.example"], { profile: "url" }).toBytes();
+  for (const { decode } of Object.values(entries)) {
+    for (const blob of [ribbon, bloom]) {
+      fails("wrong_kind", () => decode(blob).tags("a"));
+      fails("wrong_kind", () => decode(blob).tags("b"));
+      assert.equal(decode(blob).info().tags, null);
+    }
+    fails("wrong_kind", () => decode(urls).urlTags("https://a.example"));
+    fails("wrong_kind", () => decode(urls).urlTags("https://b.example"));
+    fails("wrong_profile", () => decode(file("tags.bloom")).urlTags("https://a.example"));
+    fails("invalid_key", () => decode(file("tags.bloom")).tags(7));
+    const freed = decode(file("tags.bloom"));
+    freed.free();
+    fails("freed", () => freed.tags("a"));
+  }
+});
+
+test("mutations: no trap, and every entry refuses the same", () => {
+  for (const name of ["tags", "tags-default", "tags-child", "tags-slots"]) {
+    const blob = file(`${name}.bloom`);
+    for (let at = 7; at < Math.min(blob.length - 8, 140); at++) {
+      for (const change of [1, 2, 128, 255]) {
+        const bytes = blob.slice();
+        bytes[at] ^= change;
+        // Under a checksum that fits.
+        const outcomes = Object.values(entries).map(({ decode }) => {
+          try {
+            decode(sealed(bytes)).tags("key-1");
+            return "ok";
+          } catch (error) {
+            assert.equal(error.constructor.name, "FilterError", `${name}, byte ${at}: ${error}`);
+            // FORMAT.md, section 8: a length that no memory could hold.
+            return error.code.replace("too_large", "truncated");
+          }
+        });
+        assert.equal(new Set(outcomes).size, 1, `${name}, byte ${at} xor ${change}: ${outcomes}`);
+      }
+    }
+  }
+});
+
+test("what no key of a filter of URLs can be has no tags, but an error", () => {
+  const bytes = RibbonFilter.fromTagged({ a: ["evil.example"] }, { profile: "url" }).toBytes();
+  for (const { decode } of Object.values(entries)) {
+    const filter = decode(bytes);
+    for (const key of ["evil.example", "https://evil.example/"])
+      fails("invalid_key", () => filter.tags(key), /urlTags|hasUrl/);
+    assert.deepEqual([filter.tags("evil.example/"), filter.urlTags("evil.example")], [["a"], ["a"]]);
+  }
+});
+
+test("urlTags finds what only a second reading of a URL finds", () => {
+  // U+1DF40 is newer than what parsers of this runtime know; browsers differ about the host.
+  const key = full.urlExpressions("http://\u{1df40}x.example/").at(0);
+  assert.ok(key, "no key");
+  for (const url of [
+    "http://\u{1df40}x.example/",
+    "http://evil.example\u200b/",
+    "http://ex\u00adample.evil.example/",
+  ]) {
+    for (const one of full.urlExpressions(url)) {
+      const bytes = RibbonFilter.fromTagged({ a: [one] }, { profile: "url", fpr: 1e-6 }).toBytes();
+      for (const { decode } of Object.values(entries)) {
+        const filter = decode(bytes);
+        assert.equal(filter.hasUrl(url), true, `${url}: ${one}`);
+        assert.deepEqual(filter.urlTags(url), ["a"], `${url}: ${one}`);
+      }
+    }
+  }
+});

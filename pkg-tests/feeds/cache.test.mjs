@@ -1,0 +1,514 @@
+/** Feeds with a cache: it starts at once and offline, and one that fails, forgets or hangs does no harm. */
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import {
+  answers,
+  bases,
+  FilterError,
+  floorOf,
+  gate,
+  keysOf,
+  older,
+  openFeed,
+  published,
+  RibbonFilter,
+  tab,
+} from "../helpers/feeds.mjs";
+import { fails, noNetwork, turns } from "../helpers/following.mjs";
+import { keyPair, memoryCache, Publisher, sha256, without } from "../helpers/publisher.mjs";
+
+test("with a cache it starts at once, offline too, and updates behind", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const cache = memoryCache();
+  await open({ cache });
+  for (const name of cache.entries.keys()) assert.match(name, /^[a-z0-9.-]+$/);
+  for (const { sha256: name } of publisher.listed) assert.equal(sha256(cache.entries.get(publisher.kept(name))), name);
+  assert.equal(cache.entries.size, 4);
+  site.asked();
+
+  publisher.delta("third");
+  const feed = await open({ cache });
+  answers(feed, 2, { name: "second" });
+  assert.equal(await feed.update(), true); // joins the one behind
+  answers(feed, 3, { name: "third" });
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed[2].sha256]);
+
+  publisher.base(bases.b);
+  assert.equal(await feed.update(), true);
+  // What no manifest names any more is gone.
+  assert.equal(cache.entries.size, 3);
+  site.fault = (_, response) => (response.destroy(), true);
+  const offline = await open({ cache });
+  answers(offline, 4, { name: "b", which: "b" });
+  await fails("network", offline.update());
+  answers(offline, 4, { name: "b", which: "b" });
+  assert.deepEqual(site.asked().slice(-1), ["feed.json"]);
+});
+
+test("what a cache remembers: the highest generation of a feed, and the feed of a URL", async () => {
+  const { publisher, site, open } = await published();
+  const first = older(publisher);
+  publisher.delta("second");
+  const cache = memoryCache();
+  await open({ cache });
+  publisher.manifest = first;
+  const restarted = await open({ cache });
+  await fails("rollback", restarted.update());
+  answers(restarted, 2, { name: "second" });
+  // At another URL too, and without the files.
+  for (const { sha256: name } of publisher.listed) assert.ok(cache.entries.delete(publisher.kept(name)));
+  await fails("rollback", open({ cache }));
+  const elsewhere = (options) =>
+    openFeed(`${site.url}?elsewhere`, { publicKey: publisher.key.publicKey, cache, ...options });
+  await fails("rollback", elsewhere());
+  // The hash of a URL belongs to nobody.
+  await fails("rollback", openFeed(`${site.url}#part`, { publicKey: publisher.key.publicKey, cache }));
+  // Without the cache nobody knows.
+  answers(await open(), 1);
+  const other = new Publisher(bases.b);
+  Object.assign(other, { key: publisher.key, signers: [publisher.key], generation: 9 });
+  other.publish();
+  site.publisher = other;
+  await fails("wrong_feed", open({ cache }));
+  answers(await elsewhere(), 10, { which: "b" });
+  await fails("wrong_feed", open({ cache }));
+  // For other keys it is another URL.
+  await open({ cache, publicKey: [publisher.key.publicKey, keyPair().publicKey] });
+});
+
+test("a cache that is full at any moment keeps its old generation, and says so", async () => {
+  const { publisher, open } = await published();
+  publisher.delta("second");
+  for (const start of ["empty", "filled"]) {
+    for (let full = 0; ; full++) {
+      const cache = memoryCache();
+      const errors = [];
+      let old;
+      if (start === "filled") {
+        old = await open({ cache });
+        await old.update();
+      }
+      const before = new Map(cache.entries);
+      publisher.base(bases[full % 2 ? "a" : "b"]).delta(`full ${full}`);
+      let puts = 0;
+      cache.fault = (method) => {
+        if (method === "put" && puts++ >= full) throw new DOMException("no room", "QuotaExceededError");
+      };
+      const feed = old ?? (await open({ cache }));
+      const stop = feed.watch({ every: 1e6, onError: (error) => errors.push(error) });
+      if (old) assert.equal(await feed.update(), true);
+      assert.equal(feed.generation, publisher.generation);
+      stop();
+      if (puts <= full) {
+        assert.equal(feed.cacheError, undefined);
+        assert.ok(full >= 3, "nothing was put");
+        break;
+      }
+      assert.ok(feed.cacheError instanceof FilterError);
+      assert.equal(feed.cacheError.code, "cache");
+      assert.equal(feed.cacheError.cause.name, "QuotaExceededError");
+      if (old) assert.deepEqual(errors, [feed.cacheError]);
+      // The name of the manifest is put back too.
+      assert.deepEqual(new Map([...cache.entries].sort()), new Map([...before].sort()), `${start}, full after ${full}`);
+      // There is room again: it is all put, also what was fetched before.
+      cache.fault = undefined;
+      publisher.delta(`room ${full}`);
+      assert.equal(await feed.update(), true);
+      assert.equal(feed.cacheError, undefined);
+      const offline = await open({ cache, fetch: noNetwork });
+      assert.equal(offline.filter.info().name, `room ${full}`);
+      await fails("network", offline.update());
+    }
+  }
+});
+
+test("a cache that is damaged, forgetful, slow to answer or of another kind is worth what it still has", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const good = memoryCache();
+  await open({ cache: good });
+  const flipped = (bytes) => bytes.map((byte, i) => (i === bytes.length >> 1 ? byte ^ 1 : byte));
+  const damages = {
+    flipped,
+    shorter: (bytes) => bytes.subarray(1),
+    longer: (bytes) => new Uint8Array([...bytes, 0]),
+    empty: () => new Uint8Array(0),
+    another: (_, name) => [...good.entries].find(([other]) => other !== name)[1],
+    missing: () => undefined,
+    null: () => null,
+    false: () => false,
+    text: () => "text",
+    array: () => [1, 2],
+    buffer: (bytes) => bytes.slice().buffer,
+    proxy: (bytes) => new Proxy(bytes, {}),
+    transferred(bytes) {
+      const copy = bytes.slice();
+      structuredClone(copy, { transfer: [copy.buffer] });
+      return copy;
+    },
+    throws() {
+      throw new Error("no");
+    },
+  };
+  for (const [what, damage] of Object.entries(damages)) {
+    for (const damaged of [...good.entries.keys(), ...[/^file-/, /./].map((names) => names)]) {
+      const hit = (name) => (typeof damaged === "string" ? name === damaged : damaged.test(name));
+      const cache = memoryCache();
+      for (const [name, bytes] of good.entries) cache.entries.set(name, bytes);
+      // Not even a promise.
+      const get = (name) =>
+        hit(name) ? damage(good.entries.get(name) ?? new Uint8Array(9), name) : cache.entries.get(name);
+      site.asked();
+      const feed = await open({
+        cache: { get, put: cache.put.bind(cache), delete: (name) => cache.entries.delete(name) },
+      });
+      await feed.update();
+      answers(feed, 2, { name: "second" });
+      const files = site.asked().filter((path) => path !== "feed.json");
+      const expected = publisher.listed.map(({ sha256 }) => sha256).filter((name) => hit(publisher.kept(name)));
+      assert.deepEqual(files, expected, `${what} ${damaged}`);
+    }
+  }
+});
+
+test("feeds that share a cache keep apart what they have", async () => {
+  const [one, two] = [await published(), await published()];
+  const cache = memoryCache();
+  const [first, second] = [await one.open({ cache }), await two.open({ cache })];
+  assert.deepEqual(one.publisher.listed, two.publisher.listed);
+  one.publisher.base(bases.b);
+  assert.equal(await first.update(), true);
+  two.publisher.delta("second");
+  assert.equal(await second.update(), true);
+  assert.equal(second.cacheError, undefined);
+  const offline = { cache, fetch: noNetwork };
+  answers(await two.open(offline), 2, { name: "second" });
+  answers(await one.open(offline), 2, { name: "b", which: "b" });
+});
+
+test("Cache Storage is the default where there is one that may be used", async () => {
+  const { publisher, site, open } = await published();
+  const stored = new Map();
+  const cache = {
+    match: async (url) => stored.get(url)?.clone(),
+    put: async (url, response) => void stored.set(url, response),
+    delete: async (url) => stored.delete(url),
+  };
+  const withCaches = async (value, run) => {
+    const before = Object.getOwnPropertyDescriptor(globalThis, "caches");
+    Object.defineProperty(globalThis, "caches", { ...value, configurable: true });
+    try {
+      return await run();
+    } finally {
+      if (before) Object.defineProperty(globalThis, "caches", before);
+      else delete globalThis.caches;
+    }
+  };
+  const opened = [];
+  const caches = { open: async (name) => (opened.push(name), cache) };
+  await withCaches({ value: caches }, async () => {
+    await open({ cache: undefined });
+    assert.deepEqual(opened, ["bloom-wasm"]);
+    assert.equal(stored.size, 3);
+    for (const [url, response] of stored) {
+      assert.match(url, /^https:\/\/bloom-wasm\.invalid\/[a-z0-9.-]+$/);
+      assert.equal(response.headers.get("cache-control"), "max-age=31536000");
+    }
+    publisher.base(bases.b);
+    const feed = await open({ cache: undefined });
+    answers(feed, 1);
+    await feed.update();
+    assert.equal(stored.size, 3);
+    await open({ cache: null });
+    assert.equal(opened.length, 2);
+  });
+  const forbidden = () => {
+    throw new DOMException("not here", "SecurityError");
+  };
+  for (const value of [{ get: forbidden }, { value: { open: forbidden } }, { value: undefined }]) {
+    await withCaches(value, async () => answers(await open({ cache: undefined }), 2, { which: "b" }));
+  }
+  assert.ok(site.asked().length > 0);
+});
+
+test("a put that hangs holds up nothing but the cache", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  await feed.update();
+  publisher.base(bases.b).delta("third");
+  let goOn;
+  const hung = new Promise((resolve) => {
+    cache.fault = (method) => {
+      if (method !== "put") return undefined;
+      resolve();
+      return new Promise((resolve) => (goOn = resolve));
+    };
+  });
+  const stop = new AbortController();
+  const reason = new Error("enough");
+  const isThird = new Promise((resolve) => feed.watch({ every: 1e6, onUpdate: resolve }));
+  const updating = feed.update({ signal: stop.signal });
+  await Promise.all([hung, isThird]);
+  stop.abort(reason);
+  await assert.rejects(updating, reason);
+  answers(feed, 3, { name: "third", which: "b" });
+
+  // It goes on when the filters that it writes are no longer in place.
+  cache.fault = undefined;
+  publisher.base(bases.a).delta("fifth");
+  const inPlace = new Promise((resolve) => feed.watch({ every: 1e6, onUpdate: resolve }));
+  const next = feed.update();
+  await inPlace;
+  answers(feed, 5, { name: "fifth" });
+  goOn();
+  assert.equal(await next, true);
+  assert.equal(feed.cacheError, undefined);
+  const offline = await open({ cache, fetch: noNetwork });
+  answers(offline, 5, { name: "fifth" });
+  feed.close();
+  assert.equal(cache.entries.size, 4);
+});
+
+test("a cache that never answers is left after ten seconds, and asked again once it does", async () => {
+  const { publisher, open } = await published();
+  for (const silent of ["put manifest-", "put file-", "put next-", "get manifest-", "delete file-"]) {
+    const cache = memoryCache();
+    const fetch = without(publisher);
+    const feed = await open({ cache, fetch });
+    await feed.update();
+    const before = floorOf(cache);
+    const errors = [];
+    feed.watch({ every: 1e6, onError: (error) => errors.push(error) });
+    const hung = gate();
+    const speaks = gate();
+    let asked = 0;
+    cache.fault = async (method, name) => {
+      asked++;
+      if (!`${method} ${name}`.startsWith(silent)) return;
+      hung.open();
+      await speaks.opened;
+    };
+    publisher.base(bases.a).delta(silent);
+    const generation = publisher.generation;
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const updating = feed.update();
+      await hung.opened;
+      mock.timers.tick(9999);
+      await turns();
+      assert.deepEqual(errors, [], silent);
+      // One that asks twice is waited for twice.
+      for (let i = 0; i < 4; i++) {
+        mock.timers.tick(10_000);
+        await turns();
+      }
+      assert.equal(await updating, true, silent);
+      answers(feed, generation, { name: silent });
+      if (silent !== "delete file-") {
+        assert.equal(feed.cacheError?.code, "cache", silent);
+        assert.equal(floorOf(cache), before, silent);
+      }
+      // Nothing piles up, and nobody is told again.
+      const told = errors.length;
+      for (let i = 0; i < 5; i++) {
+        const before = asked;
+        publisher.delta(`${silent} ${i}`);
+        const updating = feed.update();
+        for (let i = 0; i < 30 && (await turns()), i < 30; i++) mock.timers.tick(10_000);
+        assert.equal(await updating, true, silent);
+        assert.ok(asked - before < 8, `${silent}: ${asked - before} calls`);
+      }
+      if (silent.startsWith("put")) assert.equal(errors.length, told, silent);
+      // Neither does this wait for it.
+      const second = open({ cache, fetch: noNetwork }).catch(({ code }) => code);
+      for (let i = 0; i < 4; i++) {
+        await turns();
+        mock.timers.tick(10_000);
+      }
+      await second;
+    } finally {
+      mock.timers.reset();
+    }
+    // Once it answers, the newest generation is kept, and no older one instead.
+    cache.fault = undefined;
+    speaks.open();
+    for (let i = 0; i < 10; i++) {
+      await turns();
+      await feed.update();
+    }
+    assert.equal(feed.cacheError, undefined, silent);
+    assert.equal(floorOf(cache), publisher.generation, silent);
+    const offline = await open({ cache, fetch: noNetwork });
+    answers(offline, publisher.generation, { name: `${silent} 4` });
+    assert.equal(cache.entries.size, 2 + publisher.listed.length, [silent, ...cache.entries.keys()].join());
+    offline.close();
+    // forget, too, says so.
+    cache.fault = () => new Promise(() => {});
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const forgetting = fails("cache", feed.forget());
+      for (let i = 0; i < 3; i++) {
+        await turns();
+        mock.timers.tick(10_000);
+      }
+      await forgetting;
+    } finally {
+      mock.timers.reset();
+    }
+  }
+});
+
+test("a cache that can't be read isn't written over", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const broken = tab(cache);
+  const feed = await open({ cache: broken });
+  publisher.delta("second");
+  const other = await open({ cache });
+  await other.update();
+  publisher.delta("third");
+  const third = publisher.manifest;
+  publisher.delta("fourth");
+  assert.equal(await other.update(), true);
+  // An edge that is behind, and a store whose reads fail.
+  publisher.manifest = third;
+  broken.fault = (method) => {
+    if (method === "get") throw new Error("no");
+  };
+  await feed.update();
+  assert.equal(feed.generation, 3);
+  assert.equal(feed.cacheError.code, "cache");
+  assert.equal(floorOf(cache), 4);
+});
+
+test("the files of a generation that never came into place leave the cache", async () => {
+  const { publisher, site, open } = await published();
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  for (const which of ["b", "a"]) {
+    publisher.base(RibbonFilter.from(keysOf(which), { name: `lost ${which}` })).delta("lost");
+    const lost = publisher.listed[1].sha256;
+    site.fault = (path, response) => path === lost && (response.writeHead(404).end(), true);
+    await fails("http", feed.update());
+    // The base that is in place, and that which is on its way, but not the one before.
+    assert.equal([...cache.entries.keys()].filter((name) => name.startsWith("file-")).length, 2);
+    assert.ok(cache.entries.has(publisher.kept(publisher.listed[0].sha256)));
+  }
+  site.fault = undefined;
+  publisher.base(bases.b);
+  assert.equal(await feed.update(), true);
+  assert.equal(cache.entries.size, 3);
+  answers(await open({ cache }), publisher.generation, { which: "b" });
+});
+
+test("what a cache holds of a feed is forgotten, for its own keys or others", async () => {
+  const { publisher, site, open } = await published();
+  const [old, next] = [publisher.key, keyPair()];
+  publisher.signers = [old, next];
+  publisher.delta("second");
+  const other = await published("b");
+  const cache = memoryCache();
+  await other.open({ cache });
+  const others = new Map(cache.entries);
+  const before = await open({ cache });
+  // It has begun another generation too.
+  publisher.base(bases.b).delta("third");
+  site.fault = (path, response) => path === publisher.listed[1].sha256 && (response.writeHead(404).end(), true);
+  await fails("http", before.update());
+  before.close();
+  site.fault = undefined;
+  const feed = await open({ cache, publicKey: next.publicKey });
+  await feed.forget({ publicKey: old.publicKey });
+  const mine = [...cache.entries.keys()].filter((name) => !others.has(name));
+  assert.equal(mine.length, 4);
+  const offline = { cache, fetch: noNetwork };
+  await fails("network", open(offline));
+  answers(await open({ ...offline, publicKey: next.publicKey }), 4, { name: "third", which: "b" });
+  // It stays open.
+  publisher.delta("fifth");
+  assert.equal(await feed.update(), true);
+  assert.equal(feed.cacheError, undefined);
+  for (const publicKey of ["", [], 5, "A".repeat(42)]) {
+    const { message } = await fails("invalid_parameter", feed.forget({ publicKey }));
+    if (publicKey.length !== 0 || publicKey === "") assert.match(message, /^publicKey must be the 43 characters/);
+  }
+  cache.fault = (method) => {
+    if (method === "delete") throw new Error("no");
+  };
+  await fails("cache", feed.forget());
+  cache.fault = undefined;
+  await feed.forget();
+  assert.deepEqual(cache.entries, others);
+  await fails("freed", feed.update());
+  await feed.forget();
+  answers(feed, 5, { name: "fifth", which: "b" });
+  const none = await open({ cache: null, publicKey: next.publicKey });
+  await none.forget();
+});
+
+test("a cache that was emptied under a client has the whole generation again, or the client says that it hasn't", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  cache.entries.clear();
+  publisher.delta("third");
+  assert.equal(await feed.update(), true);
+  const whole = publisher.listed.every(({ sha256 }) => cache.entries.has(publisher.kept(sha256)));
+  assert.ok(whole || feed.cacheError?.code === "cache", `${[...cache.entries.keys()]}`);
+  // A new base is whole in any case.
+  publisher.base(bases.b);
+  assert.equal(await feed.update(), true);
+  assert.equal(feed.cacheError, undefined);
+  site.close();
+  assert.equal((await open({ cache })).generation, feed.generation);
+});
+
+test("a cache may change or transfer the bytes that it is given, and may read what it had before", async () => {
+  const flip = (bytes) => bytes.forEach((byte, i) => (bytes[i] = byte ^ 0x55));
+  const stores = {
+    "changes them": {
+      keep: (bytes) => (flip(bytes), bytes.slice()),
+      give: (bytes) => (flip((bytes = bytes.slice())), bytes),
+    },
+    "transfers them": {
+      keep: (bytes) => structuredClone(bytes, { transfer: [bytes.buffer] }),
+      give: (bytes) => bytes,
+    },
+  };
+  for (const [what, { keep, give }] of Object.entries(stores)) {
+    const { publisher, site, open } = await published();
+    publisher.delta("second");
+    const entries = new Map();
+    const cache = {
+      get: async (name) => entries.has(name) && give(entries.get(name)),
+      put: async (name, bytes) => void entries.set(name, keep(bytes)),
+      delete: async (name) => void entries.delete(name),
+    };
+    const feed = await open({ cache });
+    assert.equal(feed.cacheError, undefined, what);
+    publisher.delta("third");
+    await feed.update();
+    assert.equal(feed.cacheError, undefined, what);
+    site.close();
+    answers(await open({ cache }), 3, { name: "third" });
+  }
+  // As a distributed store of keys and values, each read gives what was there one write ago.
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const [now, before] = [new Map(), new Map()];
+  const cache = {
+    get: async (name) => before.get(name),
+    put: async (name, bytes) => {
+      if (now.has(name)) before.set(name, now.get(name));
+      now.set(name, bytes);
+    },
+    delete: async (name) => void (now.delete(name), before.delete(name)),
+  };
+  assert.equal((await open({ cache })).cacheError, undefined);
+  for (const [name, bytes] of now) before.set(name, bytes);
+  site.close();
+  answers(await open({ cache }), 2, { name: "second" });
+});

@@ -1,0 +1,71 @@
+/** The cache in a folder, `fileCache`: whole files or none, and what it refuses. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { answers, bases, fileCache, published } from "../helpers/feeds.mjs";
+import { folder } from "../helpers/installed.mjs";
+import { sha256 } from "../helpers/publisher.mjs";
+
+test("fileCache: files are whole or not there, and what fails is told", async () => {
+  const { publisher, site, open } = await published();
+  const home = join(folder, "kept", "here");
+  const cache = fileCache(home);
+  await open({ cache });
+  publisher.base(bases.b).delta("kept");
+  const feed = await open({ cache });
+  answers(feed, 1);
+  assert.equal(await feed.update(), true);
+  assert.equal(feed.cacheError, undefined);
+  site.fault = (_, response) => (response.destroy(), true);
+  for (const place of [home, pathToFileURL(home), pathToFileURL(home).href])
+    answers(await open({ cache: fileCache(place) }), 3, { name: "kept", which: "b" });
+  const names = publisher.listed.map(({ sha256 }) => sha256);
+  const kept = readdirSync(home);
+  assert.equal(kept.length, 4);
+  for (const name of kept) assert.match(name, /^(feed|manifest|file)-[0-9a-f]{64}$/);
+  for (const name of names) assert.equal(sha256(readFileSync(join(home, publisher.kept(name)))), name);
+  // A folder that is none.
+  site.fault = undefined;
+  const file = join(home, publisher.kept(names[0]));
+  const broken = await open({ cache: fileCache(file) });
+  answers(broken, 3, { name: "kept", which: "b" });
+  assert.equal(broken.cacheError.code, "cache");
+  assert.match(broken.cacheError.message, /^the cache could not be read: ENOTDIR: /);
+  // A file that can't be read is not one that is absent.
+  await assert.rejects(fileCache(file).get("a"), { code: "ENOTDIR" });
+  mkdirSync(join(home, "taken"));
+  await assert.rejects(cache.get("taken"), { code: "EISDIR" });
+  await assert.rejects(cache.put("taken", new Uint8Array(9)));
+  assert.deepEqual(readdirSync(home).sort(), [...kept, "taken"].sort(), "a half-written file is left");
+  assert.equal(await cache.get("absent"), undefined);
+  await cache.delete("absent");
+});
+
+test("fileCache: what killed runs left goes, and what another writes stays", async () => {
+  const home = join(folder, "left");
+  mkdirSync(home);
+  const [old, young] = ["a", "b"].map((name) => join(home, `${name}.${randomUUID()}.tmp`));
+  for (const file of [old, young, join(home, "c.tmp")]) writeFileSync(file, "half");
+  utimesSync(old, new Date(0), new Date(0));
+  utimesSync(join(home, "c.tmp"), new Date(0), new Date(0));
+  const caches = [fileCache(home), fileCache(home)];
+  const bytes = Array.from({ length: 20 }, (_, i) => new Uint8Array(100_000).fill(i));
+  await Promise.all(bytes.map((some, i) => caches[i % 2].put("same", some)));
+  assert.deepEqual(readdirSync(home).sort(), [basename(young), "c.tmp", "same"].sort());
+  const kept = await caches[0].get("same");
+  assert.ok(kept.length === 100_000 && kept.every((byte) => byte === kept[0]), "a mixture of two");
+});
+
+test("fileCache: names and folders that it refuses", async () => {
+  const cache = fileCache(join(folder, "refusing"));
+  for (const name of ["", ".", "..", "../a", "a/b", "a\\b", "A", "a..b", ".a", "a.", "a\0"]) {
+    await assert.rejects(cache.get(name), { code: "cache" }, JSON.stringify(name));
+    await assert.rejects(cache.put(name, new Uint8Array(1)), { code: "cache" }, JSON.stringify(name));
+    await assert.rejects(cache.delete(name), { code: "cache" }, JSON.stringify(name));
+  }
+  for (const wrong of ["", undefined, null, 5, {}, new URL("https://a.example/")])
+    assert.throws(() => fileCache(wrong), { code: "invalid_parameter" }, String(wrong));
+});

@@ -1,0 +1,233 @@
+/** Feeds: what a client fetches when it opens and when it updates, and what it then says of itself. */
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { answers, bases, decode, keysOf, openFeed, published, RibbonFilter } from "../helpers/feeds.mjs";
+import { fails, noNetwork, served } from "../helpers/following.mjs";
+import { folder, installed } from "../helpers/installed.mjs";
+import { base64url, keyPair, manifest, memoryCache, Publisher, sha256, signature } from "../helpers/publisher.mjs";
+
+test("a feed is opened, and then fetches only what is new", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const feed = await open();
+  answers(feed, 2, { name: "second" });
+  assert.deepEqual(site.asked(), ["feed.json", ...publisher.listed.map(({ sha256 }) => sha256)]);
+  // As Node says it.
+  assert.equal(site.headers[0]["cache-control"], "max-age=0");
+  assert.equal(site.headers[1]["cache-control"], undefined);
+  assert.equal(await feed.update(), false);
+  assert.deepEqual(site.asked(), ["feed.json"]);
+
+  const before = feed.filter;
+  publisher.delta("third");
+  assert.equal(await feed.update(), true);
+  answers(feed, 3, { name: "third" });
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed[2].sha256]);
+  assert.equal(before.info().name, "second", "a filter that is kept goes on as it is");
+
+  // The last two deltas become one: only that is fetched.
+  publisher.delta("merged", 2);
+  assert.equal(await feed.update(), true);
+  answers(feed, 4, { name: "merged" });
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed[1].sha256]);
+
+  // Only signed anew.
+  const same = feed.filter;
+  publisher.publish();
+  assert.equal(await feed.update(), true);
+  assert.equal(feed.generation, 5);
+  assert.equal(feed.filter, same);
+  assert.deepEqual(site.asked(), ["feed.json"]);
+
+  publisher.base(bases.b);
+  assert.equal(await feed.update(), true);
+  answers(feed, 6, { name: "b", which: "b" });
+  assert.equal(feed.filter.hasAny(keysOf("a").slice(0, 1)), false);
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed[0].sha256]);
+  before.free();
+  feed.filter.free(); // a user's mistake; the next generation doesn't mind
+  publisher.delta("seventh");
+  assert.equal(await feed.update(), true);
+  answers(feed, 7, { name: "seventh", which: "b" });
+  feed.close();
+});
+
+// nano.long.test.mjs asks nano all that this folder asks of WebAssembly. This, and generations.test.mjs, are the short form.
+test("nano, in short: deltas, a new base, a cache, and files that are damaged or break off", async () => {
+  const { openFeed } = await installed("bloom-wasm/nano");
+  const { publisher, site, open } = await served(new Publisher(bases.a), openFeed);
+  publisher.delta("second");
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  answers(feed, 2, { name: "second" });
+  publisher.delta("third");
+  assert.equal(await feed.update(), true);
+  answers(feed, 3, { name: "third" });
+  publisher.base(bases.b).delta("fifth");
+  const [base, delta] = publisher.listed.map(({ sha256 }) => sha256);
+  for (const spoiled of [base, delta]) {
+    for (const [code, answer] of [
+      ["integrity", (response, bytes) => response.end(bytes.map((byte, i) => (i === 30 ? byte ^ 1 : byte)))],
+      ["integrity", (response, bytes) => response.end(bytes.subarray(0, -1))],
+      ["http", (response) => response.writeHead(404).end()],
+      ["network", (response) => response.destroy()],
+    ]) {
+      site.fault = (path, response, bytes) => path === spoiled && (answer(response, bytes), true);
+      await fails(code, feed.update());
+      answers(feed, 3, { name: "third" });
+    }
+  }
+  site.fault = undefined;
+  assert.equal(await feed.update(), true);
+  answers(feed, 5, { name: "fifth", which: "b" });
+  answers(await open({ cache, fetch: noNetwork }), 5, { name: "fifth", which: "b" });
+});
+
+test("a delta of the tool changes the answers", async () => {
+  const golden = (name) => new Uint8Array(readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url)));
+  const { publisher, open } = await published();
+  publisher.base(decode(golden("ribbon.bloom")));
+  const feed = await open();
+  assert.ok(feed.filter.has("key-7") && !feed.filter.has("key-1049"));
+  const bytes = golden("ribbon.delta");
+  publisher.files.set(sha256(bytes), bytes);
+  publisher.listed.push({ kind: "delta", bytes: bytes.length, sha256: sha256(bytes) });
+  publisher.publish();
+  assert.equal(await feed.update(), true);
+  assert.ok(!feed.filter.has("key-7") && feed.filter.has("key-1049"));
+  assert.deepEqual(feed.filter.toBytes(), golden("ribbon-child.bloom"));
+});
+
+test("passwords are compared as the manifest says", async () => {
+  for (const options of [{}, { lowercase: true }, { sha1Hex: true }]) {
+    const { publisher, open } = await published();
+    const list = options.sha1Hex ? ["5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8"] : ["password"];
+    publisher.base(RibbonFilter.from(list, { profile: "password", ...options }));
+    const feed = await open();
+    assert.ok(feed.filter.hasPassword("password"));
+    const { lowercase, sha1 } = feed.filter.info();
+    assert.deepEqual([lowercase, sha1], [options.lowercase ?? false, options.sha1Hex ?? false]);
+    const { lowercase: saidLowercase, sha1: saidSha1 } = feed.info();
+    assert.deepEqual([saidLowercase, saidSha1], [lowercase, sha1]);
+    publisher.publish({ lowercase: !lowercase, sha1: false });
+    await fails("not_a_feed", feed.update());
+    assert.ok(feed.filter.hasPassword("password"));
+  }
+});
+
+test("the description, the progress, and limits", async () => {
+  const { publisher, open } = await published();
+  publisher.delta();
+  const seen = [];
+  const feed = await open({ onProgress: (progress) => seen.push(progress) });
+  const total = publisher.listed.reduce((sum, { bytes }) => sum + bytes, 0);
+  assert.ok(seen.every((progress, i) => progress.total === total && progress.loaded > (seen[i - 1]?.loaded ?? 0)));
+  assert.equal(seen.at(-1).loaded, total);
+  const { createdAt, expires } = JSON.parse(Buffer.from(JSON.parse(publisher.manifest).payload, "base64url"));
+  const { estimatedFpr, ...info } = feed.info();
+  assert.deepEqual(info, {
+    feedId: publisher.feedId,
+    name: "test",
+    generation: 2,
+    createdAt,
+    expires,
+    profile: "raw",
+    lowercase: false,
+    sha1: false,
+    fpr: 0.001,
+    count: 1000,
+    files: 2,
+    byteLength: total,
+  });
+  assert.equal(estimatedFpr, feed.filter.estimatedFpr);
+  assert.deepEqual(feed.createdAt, new Date(createdAt));
+  assert.equal(feed.stale, false);
+  assert.equal(feed.cacheError, undefined);
+  assert.equal(Object.prototype.toString.call(feed), "[object Feed]");
+  await open({ maxBytes: total });
+  await fails("too_large", open({ maxBytes: total - 1 }));
+  const mine = new Error("mine");
+  const onProgress = () => {
+    throw mine;
+  };
+  await assert.rejects(open({ onProgress }), mine);
+  publisher.publish({ name: undefined });
+  await feed.update();
+  assert.equal(feed.info().name, null);
+});
+
+test("what may be in a manifest: more members, several signatures, the largest numbers", async () => {
+  const { publisher, open } = await published();
+  const feed = await open();
+  const other = keyPair();
+  const payload = base64url(
+    JSON.stringify({ ...publisher.payload({ generation: 2 ** 53 - 1, count: 2 ** 53 - 1 }), more: [{}], signed: 5 }),
+  );
+  const fillers = Array.from({ length: 14 }, () => ({ protected: "e30", signature: "AA", header: {} }));
+  const signatures = [...fillers, signature(payload, other), signature(payload, publisher.key)];
+  publisher.manifest = Buffer.from(` ${JSON.stringify({ more: null, payload, signatures })}\n`);
+  assert.equal(await feed.update(), true);
+  answers(feed, 2 ** 53 - 1);
+  // As long as allowed, in chunks of any size.
+  publisher.feedId = "f".repeat(32);
+  const longest = JSON.stringify(publisher.publish().payload()).padEnd(2 ** 20);
+  publisher.manifest = manifest(longest, [publisher.key]);
+  publisher.manifest = Buffer.concat([publisher.manifest, Buffer.alloc(2 ** 21 - publisher.manifest.length, 32)]);
+  answers(await open(), 2);
+});
+
+test("64 files are taken", async () => {
+  const { publisher, open } = await published();
+  for (let i = 1; i < 64; i++) publisher.delta(`file ${i}`);
+  answers(await open(), 64, { name: "file 63" });
+});
+
+test("a runtime whose fetch refuses the option cache gets on without it", async () => {
+  const { publisher, site, open } = await published();
+  for (const message of [
+    "The 'cache' field on 'RequestInitializerDict' is not implemented.",
+    "Unsupported cache mode: no-cache",
+  ]) {
+    const fetch = (url, options) => {
+      if ("cache" in options) throw new TypeError(message);
+      return globalThis.fetch(url, options);
+    };
+    answers(await open({ fetch }), 1);
+    site.fault = (path, response) => path !== "feed.json" && (response.end("damaged"), true);
+    await fails("integrity", open({ fetch }));
+    site.fault = undefined;
+  }
+  site.asked();
+  const fetch = () => Promise.reject(new TypeError("fetch failed"));
+  await fails("network", open({ fetch }));
+  assert.ok(publisher);
+});
+
+test("a filter that was freed is made anew, even if the feed is only signed anew", async () => {
+  const { publisher, open } = await published();
+  const feed = await open();
+  feed.filter.free();
+  publisher.publish();
+  assert.equal(await feed.update(), true);
+  answers(feed, 2);
+});
+
+test("a feed in a folder, by a file: URL", async () => {
+  const publisher = new Publisher(bases.a).delta("second");
+  const home = join(folder, "feed folder");
+  mkdirSync(home, { recursive: true });
+  for (const [name, bytes] of publisher.files) writeFileSync(join(home, name), bytes);
+  const write = () => writeFileSync(join(home, "feed.json"), publisher.manifest);
+  write();
+  const { publicKey } = publisher.key;
+  const feed = await openFeed(pathToFileURL(join(home, "feed.json")), { publicKey });
+  answers(feed, 2, { name: "second" });
+  publisher.publish();
+  write();
+  assert.equal(await feed.update(), true);
+  writeFileSync(join(home, publisher.listed[1].sha256), "damaged");
+  await fails("integrity", openFeed(pathToFileURL(join(home, "feed.json")), { publicKey }));
+});

@@ -1,0 +1,578 @@
+/** What feeds and sharded filters have in common, each as a table of both: options, manifests, and a cache of theirs. */
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import { collectGarbage, fails, noNetwork, served, turns, workerRequests } from "../helpers/following.mjs";
+import { installed } from "../helpers/installed.mjs";
+import { refused, refusedShards } from "../helpers/manifests.mjs";
+import { manifest, memoryCache, Publisher, ShardsPublisher, without } from "../helpers/publisher.mjs";
+import { turn } from "../helpers/turn.mjs";
+
+const { Feed, RibbonFilter, ShardedFilter, openFeed, openSharded } = await installed();
+const nano = await installed("bloom-wasm/nano");
+
+const keysOf = (which) => Array.from({ length: 1000 }, (_, i) => `${which} key ${i}`);
+const feedOf = (which) => new Publisher(RibbonFilter.from(keysOf(which)));
+const shardsOf = (which) => new ShardsPublisher(RibbonFilter, 2, keysOf(which));
+
+const kinds = [
+  ...[
+    { noun: "feed", opening: openFeed, Class: Feed },
+    { noun: "feed of nano", opening: nano.openFeed, Class: nano.Feed },
+  ].map((its) => ({
+    ...its,
+    publisherOf: feedOf,
+    otherOf: shardsOf,
+    wrong: [{ onProgress: 5 }, { maxAge: "1" }, { maxAge: -1 }, { maxAge: NaN }, { maxBytes: 1n }, { maxBytes: -1 }],
+    refused,
+    hasAll: async (feed, keys) => feed.filter.hasAll(keys),
+  })),
+  {
+    noun: "sharded filter",
+    publisherOf: shardsOf,
+    otherOf: feedOf,
+    opening: openSharded,
+    Class: ShardedFilter,
+    wrong: [{ maxMemory: -1 }, { maxMemory: "1" }, { maxMemory: NaN }],
+    refused: refusedShards,
+    hasAll: async (filter, keys) => (await filter.hasMany(keys)).every((answer) => answer === 1),
+  },
+];
+
+for (const [index, { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll }] of kinds.entries()) {
+  const published = (which = "a") => served(publisherOf(which), opening);
+
+  /** That it answers from this generation, and from the whole of it. */
+  const answers = async (opened, generation, which = "a") => {
+    assert.equal(opened.generation, generation);
+    assert.ok(await hasAll(opened, keysOf(which)), "a false negative");
+  };
+
+  test(`a ${noun}: an update of another request of a Worker is not waited for, and given up after a minute`, async (context) => {
+    const { publisher, site, open } = await published();
+    const opened = await open();
+    const requests = workerRequests(context);
+    const hung = [];
+    site.fault = (_, response, bytes) => hung.push(() => response.end(bytes));
+    publisher.publish();
+    const lost = opened.update();
+    while (hung.length === 0) await turns();
+
+    requests.at = 2;
+    const refused = async () => {
+      const { message, cause } = await fails("network", opened.update());
+      assert.match(message, /ctx\.waitUntil/);
+      assert.match(cause.message, /different request/);
+    };
+    site.fault = undefined;
+    site.asked();
+    await refused();
+    mock.timers.enable({ apis: ["Date"], now: Date.now() + 59_000 });
+    context.after(() => mock.timers.reset());
+    await refused();
+    await answers(opened, 1);
+    assert.ok(!site.asked().includes(publisher.path));
+
+    mock.timers.tick(2000);
+    publisher.publish();
+    assert.equal(await opened.update(), true);
+    await answers(opened, 3);
+    assert.equal(await opened.update(), false);
+
+    // It goes on after all, and changes nothing.
+    requests.at = 1;
+    hung.pop()();
+    await fails("network", lost);
+    requests.at = 2;
+    await answers(opened, 3);
+    publisher.publish();
+    requests.at = 3;
+    assert.equal(await opened.update(), true, "one that has ended is in nobody's way");
+    await answers(opened, 4);
+    opened.close();
+  });
+
+  test(`a ${noun}: closes although another request of a Worker has begun an update`, async (context) => {
+    const { site, open } = await published();
+    const opened = await open();
+    const requests = workerRequests(context);
+    let hangs = false;
+    site.fault = () => (hangs = true);
+    opened.update().catch(() => {});
+    while (!hangs) await turns();
+    requests.at = 2;
+    opened.close();
+    await fails("freed", opened.update());
+  });
+
+  test(`a ${noun}: options of a wrong type`, async () => {
+    const { publisher, site } = await published();
+    const { publicKey } = publisher.key;
+    const keys = [undefined, "", "abc", [], [undefined], [publicKey, 5], 5];
+    const spelled = [`${publicKey}=`, `${publicKey}\n`, publicKey.slice(1)];
+    // The last bits are unused, and must be 0.
+    spelled.push(publicKey.slice(0, -1) + String.fromCharCode(publicKey.charCodeAt(42) + 1));
+    const calls = [
+      [site.url],
+      [site.url, null],
+      [site.url, {}],
+      ...[...keys, ...spelled].map((publicKey) => [site.url, { publicKey }]),
+      ...[publisher.path, "", undefined, null, 5].map((url) => [url, { publicKey }]),
+      ...[{ cache: {} }, { cache: 5 }, { fetch: 5 }, { signal: {} }, ...wrong].map((options) => [
+        site.url,
+        { publicKey, ...options },
+      ]),
+    ];
+    for (const args of calls) await fails("invalid_parameter", opening(...args), JSON.stringify(args.map(String)));
+    assert.deepEqual(site.asked(), []);
+    const opened = await opening(new URL(site.url), { publicKey, cache: null });
+    await fails("invalid_parameter", opened.update({ signal: {} }));
+    await fails("invalid_parameter", opened.update({ signal: null }));
+    assert.equal(await opened.update(null), false);
+    assert.throws(() => new Class(), { code: "invalid_parameter" });
+    if (Symbol.dispose) opened[Symbol.dispose]();
+    else opened.close();
+    await fails("freed", opened.update());
+  });
+
+  test(`a ${noun}: ${refused.length} manifests that are refused, each with its code, at the first time and later`, async () => {
+    const { publisher, site, open } = await published();
+    publisher.publish();
+    const cache = memoryCache();
+    const opened = await open({ cache });
+    await answers(opened, 2);
+    const kept = new Map(cache.entries);
+    const codes = new Set();
+    for (const [i, [code, make, what = make.toString()]] of refused.entries()) {
+      // Of each code the first one, and some of the others.
+      if (codes.has(code) && !turn(i + index, 3)) continue;
+      codes.add(code);
+      publisher.manifest = Buffer.from(make(publisher));
+      await fails(code, opened.update(), `${i}: ${what}`);
+      // Nobody who comes anew can know of another feed, or of a rollback.
+      if (!["wrong_feed", "rollback"].includes(code)) await fails(code, open(), `${i}, first: ${what}`);
+    }
+    await answers(opened, 2);
+    assert.deepEqual(cache.entries, kept, "the cache was changed");
+    // The other's, which nobody has signed.
+    publisher.manifest = manifest(otherOf("a").payload());
+    await fails("not_a_feed", open({ publicKey: null }));
+    site.fault = (_path, response) => (response.writeHead(500).end(), true);
+    await fails("http", open());
+    site.fault = undefined;
+    publisher.generation = 2;
+    publisher.publish();
+    assert.equal(await opened.update(), true);
+    await answers(opened, 3);
+  });
+
+  test(`a ${noun}: unsigned ones that claim one feedId keep apart what they have`, async () => {
+    const [one, two] = [await published("a"), await published("b")];
+    for (const { publisher } of [one, two]) publisher.signers = [];
+    one.publisher.publish();
+    Object.assign(two.publisher, { feedId: one.publisher.feedId, generation: 9 }).publish();
+    const unsigned = { cache: memoryCache(), publicKey: null };
+    const first = await one.open(unsigned);
+    await answers(first, 2);
+    await answers(await two.open(unsigned), 10, "b");
+    await answers(await one.open({ ...unsigned, fetch: noNetwork }), 2);
+    one.publisher.publish();
+    assert.equal(await first.update(), true);
+    assert.equal(first.cacheError, undefined);
+    await answers(await one.open({ ...unsigned, fetch: noNetwork }), 3);
+    await answers(await two.open({ ...unsigned, fetch: noNetwork }), 10, "b");
+    // The hash of a URL makes no other.
+    await answers(await opening(`${one.site.url}#part`, { ...unsigned, fetch: noNetwork }), 3);
+  });
+
+  test(`a ${noun}: what the cache couldn't keep is put again by the next update, newer or not, online or not`, async () => {
+    const { publisher, site, open } = await published();
+    const cache = memoryCache();
+    for (const end of ["false", "newer", "offline"]) {
+      cache.entries.clear();
+      cache.fault = (method) => {
+        if (method === "put") throw new DOMException("no room", "QuotaExceededError");
+      };
+      const opened = await open({ cache });
+      assert.equal(opened.cacheError.code, "cache");
+      await opened.update();
+      assert.equal(opened.cacheError.code, "cache");
+      cache.fault = undefined;
+      site.asked();
+      if (end === "newer") publisher.publish();
+      if (end === "offline") site.fault = (_, response) => (response.destroy(), true);
+      if (end === "offline") await fails("network", opened.update());
+      else assert.equal(await opened.update(), end === "newer");
+      site.fault = undefined;
+      assert.equal(opened.cacheError, undefined);
+      assert.deepEqual(site.asked(), [publisher.path]);
+      await answers(opened, publisher.generation);
+      const again = await open({ cache, fetch: noNetwork });
+      await answers(again, publisher.generation);
+      again.close();
+      opened.close();
+    }
+  });
+
+  /** A cache that has generation 3, and a host that has gone back to generation 2, which hasn't expired. */
+  const rolledBack = async () => {
+    const { publisher, site, open } = await published();
+    publisher.publish({ createdAt: Date.now() - 30 * 60_000 });
+    const first = publisher.manifest;
+    publisher.publish();
+    const [cache, fetch, third] = [memoryCache(), without(publisher), publisher.manifest];
+    const ahead = await open({ cache, fetch });
+    assert.equal(ahead.generation, 3);
+    ahead.close();
+    publisher.manifest = first;
+    return { publisher, site, cache, first, third, open: (options) => open({ cache, fetch, ...options }) };
+  };
+
+  /** Calls that never settle, of a test that holds the clock. */
+  const hanging = (context) => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    context.after(() => mock.timers.reset());
+    let hung = 0;
+    return {
+      hang: () => new Promise(() => hung++),
+      /** Lets ten seconds pass whenever another call hangs, until a promise has settled. */
+      async patiently(promise) {
+        let isSettled = false;
+        const settled = () => (isSettled = true);
+        promise.then(settled, settled);
+        while (!isSettled) {
+          await turns();
+          if (hung > 0) mock.timers.tick(10_000);
+          hung = 0;
+        }
+        return promise;
+      },
+    };
+  };
+
+  for (const how of ["throws", "never answers"])
+    test(`a ${noun}: a cache that ${how} is not taken for one that has no floor`, async (context) => {
+      const { hang, patiently } = hanging(context);
+      const fault = () => (how === "throws" ? assert.fail("the cache fails") : hang());
+      for (let failing = 1; failing <= 12; failing++) {
+        const { cache, open } = await rolledBack();
+        let left = failing;
+        cache.fault = (method) => method === "get" && left-- > 0 && fault();
+        const opened = await patiently(open());
+        const isTold = () => opened.generation === 3 || opened.cacheError?.code === "cache";
+        assert.ok(isTold(), `${failing}: generation ${opened.generation}, ${opened.cacheError}`);
+        await patiently(opened.update().catch(() => {}));
+        assert.ok(isTold(), `${failing}, updated: generation ${opened.generation}, ${opened.cacheError}`);
+        // Now it works, even if it still owes an answer.
+        left = 0;
+        await patiently(opened.update().catch(({ code }) => assert.equal(code, "rollback")));
+        await answers(opened, 3);
+        assert.equal(opened.cacheError, undefined, failing);
+        opened.close();
+        await answers(await open({ fetch: noNetwork }), 3);
+      }
+    });
+
+  test(`a ${noun}: a cache that answers late has its newer generation taken back`, async (context) => {
+    const { cache, open } = await rolledBack();
+    const late = [];
+    const { hang, patiently } = hanging(context);
+    cache.fault = (method) => method === "get" && Promise.race([hang(), new Promise((resolve) => late.push(resolve))]);
+    const opened = await patiently(open());
+    await answers(opened, 2);
+    assert.equal(opened.cacheError.code, "cache");
+    cache.fault = undefined;
+    for (const answer of late) answer();
+    await turns();
+    await opened.update().catch(({ code }) => assert.equal(code, "rollback"));
+    await answers(opened, 3);
+    assert.equal(opened.cacheError, undefined);
+  });
+
+  test(`a ${noun}: a host that is down doesn't keep the cache's newer generation from being taken back`, async () => {
+    const { cache, publisher, open } = await rolledBack();
+    cache.fault = (method) => method === "get" && assert.fail("the cache fails");
+    let isDown = false;
+    const opened = await open({ fetch: (url) => (isDown ? noNetwork() : without(publisher)(url)) });
+    await answers(opened, 2);
+    [isDown, cache.fault] = [true, undefined];
+    await fails("network", opened.update());
+    await answers(opened, 3);
+    assert.equal(opened.cacheError, undefined);
+  });
+
+  test(`a ${noun}: another feed than the one that an unreadable cache is bound to gives way to it`, async () => {
+    const { cache, publisher, third, open } = await rolledBack();
+    const { feedId } = publisher;
+    publisher.feedId = "0".repeat(32);
+    publisher.generation = 8;
+    publisher.publish();
+    cache.fault = (method) => method === "get" && assert.fail("the cache fails");
+    const opened = await open();
+    assert.equal(opened.info().feedId, "0".repeat(32));
+    assert.equal(opened.cacheError.code, "cache");
+    cache.fault = undefined;
+    await fails("wrong_feed", opened.update());
+    assert.equal(opened.info().feedId, feedId);
+    await answers(opened, 3);
+    publisher.manifest = third;
+    assert.equal(await opened.update(), false);
+    assert.equal(opened.cacheError, undefined);
+  });
+
+  test(`a ${noun}: what the cache said of the floor holds, even if it fails after that`, async () => {
+    for (const calls of [2, 3, 4]) {
+      const { cache, open } = await rolledBack();
+      let left = calls;
+      cache.fault = () => left-- > 0 || assert.fail("the cache fails");
+      // A feed needs its files, too. Of a sharded filter, the manifest is all.
+      const opened = await open().catch(({ code }) => assert.equal(code, "rollback"));
+      if (opened) await assert.doesNotReject(answers(opened, 3));
+    }
+  });
+
+  test(`a ${noun}: while the floor is open, a cached feed of another URL takes no other's place`, async () => {
+    const [one, two] = [await published("a"), await published("b")];
+    const { key, signers } = one.publisher;
+    Object.assign(two.publisher, { key, signers, feedId: "b".repeat(32), generation: 8 }).publish();
+    const cache = memoryCache();
+    await two.open({ cache });
+    cache.fault = (method) => method === "get" && assert.fail("the cache fails");
+    let host = one.publisher;
+    // The files of both are there all the time.
+    const fetch = async (url) => {
+      const response = await without(host)(url);
+      return response.ok ? response : without(one.publisher)(url);
+    };
+    const opened = await one.open({ cache, fetch });
+    host = two.publisher;
+    // It answers when the floor of what the host has is looked for.
+    let left = 1;
+    cache.fault = (method) => method === "get" && left-- > 0 && assert.fail("the cache fails");
+    await fails("wrong_feed", opened.update());
+    await answers(opened, 1);
+    await fails("wrong_feed", opened.update());
+    await answers(opened, 1);
+  });
+
+  test(`a ${noun}: one that was swapped while the cache failed is left for the right one, whatever the cache lacks`, async () => {
+    const [right, wrong] = [await published("a"), await published("b")];
+    const { key, signers } = right.publisher;
+    Object.assign(wrong.publisher, { key, signers, feedId: "b".repeat(32) }).publish();
+    const cache = memoryCache();
+    let host = right.publisher;
+    const open = () => right.open({ cache, fetch: (url) => without(host)(url) });
+    await open();
+    host = wrong.publisher;
+    cache.fault = (method) => method === "get" && assert.fail("the cache fails");
+    const opened = await open();
+    await answers(opened, 2, "b");
+    for (const name of cache.entries.keys()) if (/^(file|page|shard)-/.test(name)) cache.entries.delete(name);
+    cache.fault = undefined;
+    host = right.publisher;
+    right.publisher.publish();
+    await opened.update();
+    await answers(opened, 2);
+    await opened.update();
+    assert.equal(opened.cacheError, undefined);
+  });
+
+  test(`a ${noun}: the time that a cache takes isn't the host's`, async (context) => {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    const opened = await open({ cache, timeout: 8000, fetch: without(publisher) });
+    publisher.publish();
+    const { hang, patiently } = hanging(context);
+    cache.fault = (method) => method === "get" && hang();
+    assert.equal(await patiently(opened.update()), true);
+    await answers(opened, 2);
+    assert.equal(opened.cacheError.code, "cache");
+  });
+
+  test(`a ${noun}: forgets although the cache still owes an answer`, async (context) => {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    const opened = await open({ cache, fetch: without(publisher) });
+    await opened.update();
+    const { hang, patiently } = hanging(context);
+    let left = 1;
+    cache.fault = (method) => method === "get" && left-- > 0 && hang();
+    await patiently(opened.update());
+    await patiently(opened.forget());
+    assert.deepEqual([...cache.entries.keys()], []);
+  });
+
+  test(`a ${noun}: closing leaves cacheError as it is`, async () => {
+    const { cache, open } = await rolledBack();
+    cache.fault = () => assert.fail("the cache fails");
+    const opened = await open();
+    const held = [];
+    cache.fault = async (_, name) => {
+      if (name.startsWith("manifest-")) await new Promise((resolve) => held.push(resolve));
+      assert.fail("the cache fails");
+    };
+    opened.update().catch(() => {});
+    await turns();
+    opened.close();
+    for (const goOn of held) goOn();
+    await turns();
+    assert.equal(opened.cacheError.code, "cache");
+  });
+
+  test(`a ${noun}: a cache that reads what it had a while ago keeps its newest manifest`, async () => {
+    for (const stale of [
+      [0, 2],
+      [0, 1, 3],
+    ]) {
+      const { publisher, open } = await published();
+      const [cache, fetch] = [memoryCache(), without(publisher)];
+      const opened = await open({ cache, fetch });
+      await opened.update();
+      const [name, first] = [...cache.entries].find(([name]) => name.startsWith("manifest-"));
+      publisher.publish();
+      publisher.publish();
+      const third = publisher.manifest;
+      publisher.publish();
+      await (await open({ cache, fetch })).update();
+      const fourth = cache.entries.get(name);
+      publisher.manifest = third;
+      let reads = 0;
+      const get = cache.get.bind(cache);
+      cache.get = async (its) => (its === name && stale.includes(reads++) ? first : get(its));
+      await opened.update().catch(({ code }) => assert.equal(code, "rollback"));
+      assert.deepEqual(cache.entries.get(name), fourth);
+    }
+  });
+
+  test(`a ${noun}: a cache that can't be read once costs nothing if it has nothing newer`, async () => {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    await open({ cache });
+    let left = 1;
+    cache.fault = (method) => method === "get" && left-- > 0 && assert.fail("the cache fails");
+    const opened = await open({ cache });
+    await answers(opened, 1);
+    assert.equal(opened.cacheError, undefined);
+    publisher.publish();
+    assert.equal(await opened.update(), true);
+    await answers(opened, 2);
+  });
+
+  test(`a ${noun}: why a cached generation didn't open is told where the host doesn't answer`, async (context) => {
+    const { open } = await published();
+    const cache = memoryCache();
+    await open({ cache });
+    const offline = { cache, fetch: noNetwork };
+    const { message } = await fails("wrong_secret", open({ ...offline, secret: new Uint8Array(16) }));
+    assert.match(message, /offline/);
+    if (noun !== "sharded filter") await fails("too_large", open({ ...offline, maxBytes: 10 }));
+    cache.fault = () => assert.fail("the cache fails");
+    assert.match((await fails("network", open(offline))).message, /the cache could not be read: the cache fails/);
+    cache.fault = undefined;
+    const { verify } = crypto.subtle;
+    context.after(() => (crypto.subtle.verify = verify));
+    crypto.subtle.verify = () => Promise.reject(new TypeError("injected"));
+    await assert.rejects(open({ cache }), { name: "TypeError", message: "injected" });
+  });
+
+  test(`a ${noun}: a Cache Storage that fails to open once is opened again, and one that never opens is left`, async (context) => {
+    const { publisher, open } = await published();
+    const fetch = without(publisher);
+    const entries = new Map();
+    const cache = {
+      match: async (url) => entries.get(url)?.clone(),
+      put: async (url, response) => void entries.set(url, response),
+      delete: async (url) => entries.delete(url),
+    };
+    let opening;
+    context.after(() => delete globalThis.caches);
+    globalThis.caches = { open: () => opening() };
+    // The option `cache` is undefined: the default.
+    const started = (its = fetch) => open({ cache: undefined, fetch: its });
+    const isRestored = async () => {
+      const again = await started(noNetwork);
+      assert.equal(again.generation, 1);
+      again.close();
+    };
+
+    let left = 1;
+    opening = async () => (left-- > 0 ? assert.fail("not now") : cache);
+    const opened = await started();
+    await opened.update();
+    assert.equal(opened.cacheError, undefined);
+    assert.ok(entries.size > 0);
+    await isRestored();
+
+    opening = async () => assert.fail("never");
+    const lost = await started();
+    assert.match(lost.cacheError.message, /never/);
+    opening = async () => cache;
+    await lost.update();
+    assert.equal(lost.cacheError, undefined);
+
+    const { hang, patiently } = hanging(context);
+    opening = hang;
+    const hung = await patiently(started());
+    await answers(hung, 1);
+    assert.equal(hung.cacheError.code, "cache");
+    opening = async () => cache;
+    await patiently(hung.update());
+    assert.equal(hung.cacheError, undefined);
+
+    // A page that may have no storage has none.
+    mock.timers.reset();
+    const before = entries.size;
+    opening = async () => {
+      throw new DOMException("insecure", "SecurityError");
+    };
+    const forbidden = await started();
+    await forbidden.update();
+    assert.equal(forbidden.cacheError, undefined);
+    assert.equal(entries.size, before);
+    delete globalThis.caches;
+    Object.defineProperty(globalThis, "caches", {
+      get() {
+        throw new DOMException("sandboxed", "SecurityError");
+      },
+      configurable: true,
+    });
+    assert.equal((await started()).cacheError, undefined);
+  });
+
+  test(`a ${noun}: a host that hangs is left after the timeout, whatever is collected meanwhile`, {
+    timeout: 60_000,
+  }, async () => {
+    const { publisher, site, open } = await published();
+    for (const timeout of [0, -1, NaN, "1", null]) await fails("invalid_parameter", open({ timeout }), String(timeout));
+    const { signal } = new AbortController();
+    const late = async (promise) => {
+      let isSettled = false;
+      const settled = () => (isSettled = true);
+      promise.then(settled, settled);
+      while (!isSettled) {
+        collectGarbage();
+        await new Promise((resolve) => setTimeout(resolve, 40));
+      }
+      const { message } = await fails("network", promise);
+      assert.match(message, /longer than 100 ms/);
+    };
+    // From the cache, as the host of a busy machine may take longer.
+    const cache = memoryCache();
+    (await open({ cache })).close();
+    const opened = await open({ cache, timeout: 100 });
+    await opened.update().catch(({ code }) => assert.equal(code, "network")); // the one behind
+    site.fault = () => true;
+    await late(open({ timeout: 100, signal }));
+    await late(opened.update());
+    await late(opened.update({ signal }));
+    if (noun === "sharded filter") await late(opened.has("a key 1"));
+    site.fault = undefined;
+    publisher.publish();
+    // It gets through at last, however busy the machine is.
+    const got = async () => {
+      await opened.update();
+      await answers(opened, 2);
+      return true;
+    };
+    while (!(await got().catch(({ code, stack }) => assert.equal(code, "network", stack))));
+  });
+}

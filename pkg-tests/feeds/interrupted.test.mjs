@@ -1,0 +1,314 @@
+/** Feeds: aborts, closings, hosts that hang or lack a file, and clients that end and begin anew. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answers, bases, openFeed, published } from "../helpers/feeds.mjs";
+import { fails, noNetwork } from "../helpers/following.mjs";
+import { memoryCache } from "../helpers/publisher.mjs";
+
+test("updates at once are one; each caller's signal ends its own wait, and the last one's the transfer", async () => {
+  const { publisher, site, open } = await published();
+  const feed = await open();
+  publisher.delta("second");
+  site.asked();
+  assert.deepEqual(await Promise.all([feed.update(), feed.update(), feed.update()]), [true, true, true]);
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed[1].sha256]);
+
+  publisher.delta("third");
+  const reason = new Error("enough");
+  await assert.rejects(feed.update({ signal: AbortSignal.abort(reason) }), reason);
+  assert.deepEqual(site.asked(), []);
+  let closed;
+  const hang = () =>
+    new Promise((asked) => {
+      site.fault = (path, response) => {
+        if (path !== publisher.listed[2].sha256) return false;
+        closed = new Promise((done) => response.on("close", done));
+        response.writeHead(200).write("x", asked);
+        return true;
+      };
+    });
+  const stops = [new AbortController(), new AbortController()];
+  let asked = hang();
+  const both = stops.map(({ signal }) => feed.update({ signal }));
+  await asked;
+  stops[0].abort(reason);
+  await assert.rejects(both[0], reason);
+  let gone = false;
+  closed.then(() => (gone = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(gone, false, "the other one still waits");
+  stops[1].abort(reason);
+  await assert.rejects(both[1], reason);
+  await closed;
+  answers(feed, 2, { name: "second" });
+  // One who comes after that begins anew.
+  site.fault = undefined;
+  assert.equal(await feed.update(), true);
+  answers(feed, 3, { name: "third" });
+
+  publisher.delta("fourth");
+  asked = hang();
+  site.fault = (
+    (fault) =>
+    (path, ...rest) =>
+      path === publisher.listed[3].sha256 && fault(publisher.listed[2].sha256, ...rest)
+  )(site.fault);
+  const updating = feed.update();
+  await asked;
+  feed.close();
+  await fails("freed", updating);
+  await closed;
+  answers(feed, 3, { name: "third" });
+});
+
+/** A publisher for all that follow. */
+let stage;
+
+/**
+ * Opens or updates a feed of two new files, and calls `strike` at the n-th of all its steps: fetches, chunks, and calls
+ * of the cache. Returns whether there were so many.
+ */
+async function struck(n, { opening, strike }) {
+  stage ??= published();
+  const { publisher, site } = await stage;
+  publisher.base(bases.a).delta("before");
+  const cache = memoryCache();
+  let steps = -1;
+  let feed;
+  const stop = new AbortController();
+  const reason = new Error("enough");
+  const step = () => {
+    if (steps >= 0 && steps++ === n) strike({ feed, stop, reason });
+  };
+  cache.fault = step;
+  const fetch = async (url, options) => {
+    step();
+    const response = await globalThis.fetch(url, options);
+    step();
+    const through = new TransformStream({
+      transform(chunk, controller) {
+        step();
+        controller.enqueue(chunk);
+      },
+    });
+    return new Response(response.body.pipeThrough(through));
+  };
+  const { publicKey } = publisher.key;
+  const open = (signal) => openFeed(site.url, { publicKey, cache, fetch, signal });
+  if (!opening) {
+    feed = await open();
+    publisher.base(bases.b).delta("after");
+  }
+  steps = 0;
+  const result = await (opening ? open(stop.signal) : feed.update({ signal: stop.signal })).catch((error) => error);
+  const reached = steps > n;
+  steps = -1;
+  return { publisher, cache, feed: opening ? undefined : feed, result, reached, reason, open };
+}
+
+// At each of so many steps; and at all of them, if it is 1.
+const EVERY = Number(process.env.EVERY ?? 2);
+
+test("an abort at every step leaves one whole generation, and the next update gets through", async () => {
+  let ended = 0;
+  for (let n = 0; ; n += EVERY) {
+    const { publisher, cache, feed, result, reached, reason, open } = await struck(n, {
+      strike: ({ stop, reason }) => stop.abort(reason),
+    });
+    if (!reached) break;
+    assert.ok(result === reason, `step ${n}: ${result?.stack ?? result}`);
+    const { name } = feed.filter.info();
+    if (name === "before") answers(feed, publisher.generation - 2, { which: "a" });
+    else answers(feed, publisher.generation, { name: "after", which: "b" });
+    assert.equal(await feed.update(), name === "before");
+    answers(feed, publisher.generation, { name: "after", which: "b" });
+    assert.equal(cache.entries.size, 4);
+    assert.equal((await open()).filter.info().name, "after");
+    ended++;
+  }
+  assert.ok(ended > 15 / EVERY, `only ${ended} steps`);
+  ended = 0;
+  for (let n = EVERY - 1; ; n += EVERY) {
+    const { result, reached, reason, open } = await struck(n, {
+      opening: true,
+      strike: ({ stop, reason }) => stop.abort(reason),
+    });
+    if (!reached) break;
+    assert.ok(result === reason, `step ${n} of opening: ${result?.stack ?? result}`);
+    assert.equal((await open()).filter.info().name, "before");
+    ended++;
+  }
+  assert.ok(ended > 15 / EVERY, `only ${ended} steps`);
+});
+
+test("closing at every step: the filter answers on", async () => {
+  let freed = 0;
+  let whole = 0;
+  for (let n = EVERY - 1; ; n += EVERY) {
+    const { publisher, feed, result, reached, open } = await struck(n, { strike: ({ feed }) => feed.close() });
+    if (!reached) break;
+    const { name } = feed.filter.info();
+    if (result === true) answers(feed, publisher.generation, { name: "after", which: "b" });
+    else {
+      assert.equal(result.code, "freed", result.stack);
+      answers(feed, publisher.generation - 2, { name: "before", which: "a" });
+    }
+    if (result === true) whole++;
+    else freed++;
+    await fails("freed", feed.update());
+    assert.throws(() => feed.watch({ every: 1000 }), { code: "freed" });
+    feed.close();
+    answers(feed, feed.generation, { name, which: name === "after" ? "b" : "a" });
+    assert.equal(feed.info().generation, feed.generation);
+    const next = await open();
+    await next.update();
+    assert.equal(next.filter.info().name, "after");
+  }
+  assert.ok(freed > 10 / EVERY && whole > 3 / EVERY, `${freed} and ${whole}`);
+});
+
+test("a fetch or a cache that hangs is left behind", async () => {
+  const { open } = await published();
+  const reason = new Error("enough");
+  const never = () => new Promise(() => {});
+  const cache = memoryCache();
+  cache.fault = (method) => (method === "get" ? never() : undefined);
+  for (const options of [{ fetch: never }, { cache }]) {
+    const stop = new AbortController();
+    const opening = open({ ...options, signal: stop.signal });
+    setImmediate(() => stop.abort(reason));
+    await assert.rejects(opening, reason);
+  }
+  // The next update doesn't wait for what will never come.
+  for (const hanging of ["manifest-", /^[0-9a-f]{64}$/, "feed.json"]) {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    const hung = new Promise((resolve) => {
+      cache.hang = (name) => {
+        if (!name.match(hanging)) return undefined;
+        setImmediate(resolve);
+        return never();
+      };
+    });
+    let hangs = false;
+    cache.fault = (method, name) => (hangs && method === "get" ? cache.hang(name) : undefined);
+    const fetch = (url, options) =>
+      (hangs ? cache.hang(url.split("/").at(-1)) : undefined) ?? globalThis.fetch(url, options);
+    const feed = await open({ cache, fetch });
+    await feed.update();
+    publisher.delta("after");
+    hangs = true;
+    const stop = new AbortController();
+    const updating = feed.update({ signal: stop.signal });
+    await hung;
+    stop.abort(reason);
+    await assert.rejects(updating, reason);
+    hangs = false;
+    assert.equal(await feed.update(), true);
+    answers(feed, 2, { name: "after" });
+  }
+});
+
+test("one delta that can't be had: all other files are fetched once, with a cache or without, across restarts", async () => {
+  for (const kind of ["no cache", "cache", "restarts"]) {
+    const { publisher, site, open } = await published();
+    const cache = kind === "no cache" ? null : memoryCache();
+    let feed = await open({ cache });
+    publisher.base(bases.b).delta("second").delta("third");
+    const [base, second, third] = publisher.listed.map(({ sha256 }) => sha256);
+    site.fault = (path, response) => path === third && (response.writeHead(404).end(), true);
+    site.asked();
+    for (let i = 0; i < 3; i++) {
+      if (kind === "restarts") {
+        feed.close();
+        feed = await open({ cache });
+      }
+      await fails("http", feed.update());
+      answers(feed, 1);
+      const asked = site.asked();
+      assert.deepEqual(asked, i === 0 ? ["feed.json", base, second, third] : ["feed.json", third], kind);
+    }
+    // The host goes on.
+    site.fault = undefined;
+    publisher.delta("fourth", 1);
+    assert.equal(await feed.update(), true);
+    answers(feed, 5, { name: "fourth", which: "b" });
+    assert.deepEqual(site.asked(), ["feed.json", publisher.listed[2].sha256], kind);
+    assert.equal(feed.cacheError, undefined);
+    feed.close();
+    if (!cache) continue;
+    assert.equal(cache.entries.size, 5);
+    const offline = await open({ cache, fetch: noNetwork });
+    answers(offline, 5, { name: "fourth", which: "b" });
+  }
+});
+
+test("a client that comes anew and ends at each fault has all files at last", async () => {
+  const { publisher, site, open } = await published();
+  for (let i = 2; i < 6; i++) publisher.delta(`delta ${i}`);
+  const cache = memoryCache();
+  const had = new Set();
+  for (const { sha256: file } of publisher.listed) {
+    site.fault = (path, response) => path === file && (response.destroy(), true);
+    await fails("network", open({ cache }));
+    const asked = site.asked().slice(1);
+    assert.ok(!asked.some((path) => had.has(path)), "a file was fetched twice");
+    for (const path of asked) if (path !== file) had.add(path);
+  }
+  site.fault = undefined;
+  answers(await open({ cache }), 5);
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed.at(-1).sha256]);
+  assert.equal(cache.entries.size, 2 + 5);
+});
+
+test("a client whose time is up after each file has all of them at last", async () => {
+  for (const cache of [null, memoryCache()]) {
+    const { publisher, site, open } = await published();
+    let feed = await open({ cache });
+    publisher.base(bases.b).delta("second").delta("third");
+    for (const { sha256: file } of publisher.listed) {
+      const stop = new AbortController();
+      const reason = new Error("time is up");
+      site.fault = (path, response) => {
+        if (path !== file) return false;
+        response.writeHead(200).write("x", () => stop.abort(reason));
+        return true;
+      };
+      site.asked();
+      await assert.rejects(feed.update({ signal: stop.signal }), reason);
+      const before = publisher.listed[publisher.listed.findIndex(({ sha256 }) => sha256 === file) - 1];
+      assert.deepEqual(site.asked(), ["feed.json", ...(before ? [before.sha256] : []), file]);
+      answers(feed, 1);
+      if (!cache) continue;
+      feed.close();
+      // What had arrived is put all the same.
+      while (before && !cache.entries.has(publisher.kept(before.sha256))) await new Promise(setImmediate);
+      feed = await open({ cache });
+    }
+    site.fault = undefined;
+    assert.equal(await feed.update(), true);
+    answers(feed, 4, { name: "third", which: "b" });
+    assert.deepEqual(site.asked().slice(-2), ["feed.json", publisher.listed[2].sha256]);
+    feed.close();
+  }
+});
+
+test("those who give up are no failure of the host, and a key that is missing by mistake forgets nothing", async () => {
+  const { publisher, site, open } = await published();
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  publisher.delta("second");
+  site.fault = () => true;
+  const stop = new AbortController();
+  const update = feed.update({ signal: stop.signal });
+  stop.abort(new Error("left the page"));
+  await assert.rejects(update, /left the page/);
+  site.fault = undefined;
+  await assert.rejects(feed.update({ every: 3_600_000, signal: AbortSignal.abort(new Error("mine")) }), /mine/);
+  assert.equal(await feed.update({ every: 3_600_000 }), true);
+  answers(feed, 2, { name: "second" });
+  await fails("invalid_parameter", feed.forget({ publicKey: undefined }));
+  assert.equal(await feed.update(), false);
+  assert.ok(cache.entries.size > 0);
+  await fails("invalid_parameter", openFeed(site.url, Promise.resolve({ publicKey: null })));
+});

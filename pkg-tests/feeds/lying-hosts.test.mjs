@@ -1,0 +1,189 @@
+/** Feeds: files and manifests that break off, are damaged, swapped, too long or not what they claim to be. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answers, bases, FilterError, openFeed, published } from "../helpers/feeds.mjs";
+import { fails } from "../helpers/following.mjs";
+import { sha256 } from "../helpers/publisher.mjs";
+
+test("a manifest of 100 MB is not read", async () => {
+  const { site, open } = await published();
+  const chunk = Buffer.alloc(65_536, 32);
+  for (const headers of [{}, { "content-length": 1e8 }]) {
+    let sent = 0;
+    site.fault = (_, response) => {
+      response.writeHead(200, headers);
+      const more = () => {
+        while (sent < 1e8 && !response.destroyed) {
+          sent += chunk.length;
+          if (!response.write(chunk)) return void response.once("drain", more);
+        }
+      };
+      more();
+      return true;
+    };
+    await fails("too_large", open());
+    assert.ok(sent < 2e7, `${sent} bytes`);
+  }
+});
+
+/** The bytes of a response, of which `at` are sent before the connection breaks. */
+const cut = (response, bytes, at, length = bytes.length) => {
+  response.writeHead(200, length ? { "content-length": length } : {});
+  response.write(bytes.subarray(0, at), () => response.destroy());
+  return true;
+};
+
+test("files and manifests that break off, are damaged, swapped, longer or shorter", async () => {
+  const { publisher, site, open } = await published();
+  const feed = await open();
+  publisher.base(bases.b).delta("third");
+  const names = ["feed.json", ...publisher.listed.map(({ sha256 }) => sha256)];
+  const flipped = (bytes) => bytes.map((byte, i) => (i === bytes.length >> 1 ? byte ^ 1 : byte));
+  const send = (code, change, chunked) => [
+    code,
+    (response, bytes, path) => {
+      const changed = change(bytes, path);
+      response.writeHead(200, chunked ? {} : { "content-length": changed.length });
+      if (chunked) response.write(changed.subarray(0, 5));
+      response.end(chunked ? changed.subarray(5) : changed);
+      return true;
+    },
+  ];
+  const status = (code, number) => [code, (response) => (response.writeHead(number).end("no"), true)];
+  const faults = {
+    "cut in the middle": ["network", (response, bytes) => cut(response, bytes, bytes.length >> 1)],
+    "cut in the middle, of unknown length": ["network", (response, bytes) => cut(response, bytes, 40, null)],
+    "cut after the last byte": ["network", (response, bytes) => cut(response, bytes, bytes.length, null)],
+    "cut before the first byte": ["network", (response) => (response.destroy(), true)],
+    missing: status("http", 404),
+    "an error": status("http", 503),
+    damaged: send("integrity", flipped),
+    longer: send("integrity", (bytes) => Buffer.concat([bytes, Buffer.from(" ")])),
+    "longer, of unknown length": send("integrity", (bytes) => Buffer.concat([bytes, Buffer.from(" ")]), true),
+    shorter: send("integrity", (bytes) => bytes.subarray(0, -1)),
+    "shorter, of unknown length": send("integrity", (bytes) => bytes.subarray(0, -1), true),
+    empty: send("integrity", () => Buffer.alloc(0)),
+    "another file": send("integrity", (_, path) =>
+      publisher.files.get(names.find((name) => name.length > 9 && name !== path)),
+    ),
+    "a captive portal": send("integrity", () => Buffer.from("<title>Sign in</title>")),
+  };
+  for (const path of names) {
+    for (const [what, [expected, fault]] of Object.entries(faults)) {
+      site.fault = (asked, response, bytes) => asked === path && fault(response, Buffer.from(bytes), path);
+      const mended = path === "feed.json" && /^longer/.test(what);
+      if (mended) continue; // spaces after a manifest are no fault
+      const code =
+        path === "feed.json" && expected === "integrity" ? /signature|not_a_feed/ : new RegExp(`^${expected}$`);
+      for (const attempt of [() => feed.update(), () => open()]) {
+        const error = await attempt().then(
+          () => assert.fail(`${what} ${path}`),
+          (error) => error,
+        );
+        assert.ok(error instanceof FilterError && code.test(error.code), `${what} ${path}: ${error.stack}`);
+        assert.ok(error.message.includes(`${site.address}/${path}`), error.message);
+        answers(feed, 1, { name: "a" });
+      }
+    }
+  }
+  site.fault = undefined;
+  assert.equal(await feed.update(), true);
+  answers(feed, 3, { name: "third", which: "b" });
+  site.close();
+  await fails("network", feed.update());
+  answers(feed, 3, { name: "third", which: "b" });
+});
+
+test("a transport that tells the length and ends early is `truncated`", async () => {
+  const { publisher, open } = await published();
+  const feed = await open();
+  publisher.delta();
+  for (const short of ["feed.json", publisher.listed[1].sha256]) {
+    const fetch = async (url, options) => {
+      const response = await globalThis.fetch(url, options);
+      if (!url.endsWith(short)) return response;
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      return new Response(bytes.subarray(0, -1), { headers: { "content-length": bytes.length } });
+    };
+    await fails("truncated", open({ fetch }));
+  }
+  await feed.update();
+});
+
+test("a file that is longer than signed is read no further", async () => {
+  const { publisher, site, open } = await published();
+  const { sha256: name, bytes: length } = publisher.listed[0];
+  let sent = 0;
+  site.fault = (path, response, bytes) => {
+    if (path !== name) return false;
+    response.writeHead(200).write(bytes);
+    const more = () => {
+      while (sent < 1e8 && !response.destroyed) {
+        sent += 65_536;
+        if (!response.write(Buffer.alloc(65_536))) return void response.once("drain", more);
+      }
+    };
+    more();
+    return true;
+  };
+  await fails("integrity", open());
+  assert.ok(sent < 4e7 && length > 1000, `${sent} bytes`);
+});
+
+test("what an HTTP cache has damaged is fetched past it, once", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  for (const { sha256: path } of publisher.listed) {
+    const asked = [];
+    site.fault = (at, response, bytes, { headers }) => {
+      if (at !== path) return false;
+      asked.push(headers["cache-control"]);
+      if (headers["cache-control"] === "no-cache") return false;
+      response.writeHead(200).end(bytes.map((byte) => byte ^ 1));
+      return true;
+    };
+    answers(await open(), 2, { name: "second" });
+    assert.deepEqual(asked, [undefined, "no-cache"]);
+  }
+});
+
+test("files that aren't what the manifest says: a delta as base, a base as delta, a delta for another parent", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const feed = await open();
+  const [base, first] = publisher.listed;
+  publisher.delta("third");
+  const [, , second] = publisher.listed;
+  const cases = [
+    ["wrong_kind", [{ ...first, kind: "base" }]],
+    ["wrong_kind", [base, { ...base, kind: "delta" }]],
+    ["wrong_base", [base, second]],
+    ["wrong_base", [base, first, first]],
+    ["wrong_base", [base, first, second, first]],
+    // A length that was signed, and is wrong.
+    ["integrity", [base, { ...first, bytes: first.bytes + 1 }]],
+    ["integrity", [base, { ...first, bytes: first.bytes - 1 }]],
+  ];
+  for (const [code, files] of cases) {
+    publisher.publish({ files });
+    await fails(code, feed.update(), JSON.stringify(files));
+    await fails(code, open());
+    answers(feed, 2, { name: "second" });
+  }
+  const text = Buffer.from("no filter at all");
+  publisher.files.set(sha256(text), text);
+  publisher.publish({ files: [{ kind: "base", bytes: text.length, sha256: sha256(text) }] });
+  const { message } = await fails("not_a_filter", feed.update());
+  assert.ok(message.startsWith(`${site.address}/${sha256(text)}: `), message);
+  publisher.publish();
+  assert.equal(await feed.update(), true);
+  answers(feed, publisher.generation, { name: "third" });
+});
+
+test("a manifest beside which no file can lie is refused", async () => {
+  const { publisher } = await published();
+  const data = `data:application/json,${encodeURIComponent(publisher.manifest)}`;
+  for (const url of [data, "blob:https://lists.example/feed", "about:blank"]) {
+    await fails("invalid_parameter", openFeed(url, { publicKey: null, cache: null }), url);
+  }
+});

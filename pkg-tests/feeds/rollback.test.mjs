@@ -1,0 +1,127 @@
+/** Feeds: an older manifest, another feed's, or a second one of the same generation is refused. */
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import { answers, bases, FilterError, gate, older, published, tab } from "../helpers/feeds.mjs";
+import { fails } from "../helpers/following.mjs";
+import { keyPair, manifest, memoryCache, Publisher } from "../helpers/publisher.mjs";
+
+test("replayed and swapped manifests, another feed's, and one of a stolen key", async () => {
+  const { publisher, site, open } = await published();
+  const first = older(publisher);
+  publisher.delta("second");
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  publisher.manifest = first;
+  await fails("rollback", feed.update());
+  answers(feed, 2, { name: "second" });
+
+  // Another feed under the same key.
+  const other = new Publisher(bases.b);
+  Object.assign(other, { key: publisher.key, signers: [publisher.key], generation: 9 });
+  other.publish();
+  site.publisher = other;
+  await fails("wrong_feed", feed.update());
+  answers(feed, 2, { name: "second" });
+  site.publisher = publisher;
+
+  // Whoever stole the key signs the highest generation.
+  publisher.manifest = manifest(publisher.payload({ generation: 2 ** 53 - 1 }), [publisher.key]);
+  assert.equal(await feed.update(), true);
+  const next = keyPair();
+  publisher.signers = [next];
+  publisher.delta("honest");
+  await fails("signature", feed.update());
+  const both = [publisher.key.publicKey, next.publicKey];
+  await fails(
+    "rollback",
+    open({ cache, publicKey: publisher.key.publicKey })
+      .then((feed) => feed.update())
+      .catch((error) => {
+        // The old key's client has the thief's generation, and doesn't know the new key.
+        assert.equal(error.code, "signature");
+        throw new FilterError("rollback", "as expected");
+      }),
+  );
+  const moved = await open({ cache, publicKey: next.publicKey });
+  answers(moved, 3, { name: "honest" });
+  // With both keys it is a third set.
+  answers(await open({ cache, publicKey: both }), 3, { name: "honest" });
+});
+
+test("a place of a CDN that is a little behind another is no rollback", async () => {
+  const { publisher, open } = await published();
+  const [second, first, third] = [9, 11, -1].map((minutes) => older(publisher, minutes * 60_000));
+  const again = manifest(publisher.payload({ name: "again", generation: 2 }), [publisher.key]);
+  const over = manifest(publisher.payload({ createdAt: Date.now() - 9 * 60_000, expires: Date.now() - 1 }), [
+    publisher.key,
+  ]);
+  publisher.delta("second");
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  const errors = [];
+  feed.watch({ every: 1e6, onError: (error) => errors.push(error) });
+  publisher.manifest = second;
+  assert.equal(await feed.update(), false);
+  answers(feed, 2, { name: "second" });
+  assert.equal(feed.cacheError, undefined);
+  // An older one, one that is newer by its time, one that has expired, and another of the same generation.
+  for (const manifest of [first, third, over, again]) {
+    publisher.manifest = manifest;
+    await fails("rollback", feed.update());
+  }
+  // Nobody knows what the generation in place is worth that nobody has.
+  publisher.manifest = second;
+  for (const { sha256: name } of publisher.listed) cache.entries.delete(publisher.kept(name));
+  await fails("rollback", open({ cache }));
+  // The floor of another tab counts, too.
+  publisher.delta("third");
+  const behind = older(publisher, 60_000);
+  publisher.delta("fourth");
+  const tab = await open({ cache });
+  assert.equal(tab.generation, 4);
+  publisher.manifest = behind;
+  assert.equal(await feed.update(), false);
+  answers(feed, 2, { name: "second" });
+  // What has expired doesn't look as if all were well.
+  mock.timers.enable({ apis: ["Date"], now: Date.now() + 3_600_000 - 1000 });
+  try {
+    publisher.publish({ createdAt: Date.now() - 1000, expires: Date.now() + 60_000 });
+    const older = publisher.manifest;
+    publisher.publish({ createdAt: Date.now(), expires: Date.now() + 2000 });
+    assert.equal(await feed.update(), true);
+    publisher.manifest = older;
+    assert.equal(await feed.update(), false);
+    mock.timers.tick(2000);
+    assert.equal(feed.stale, true);
+    await fails("rollback", feed.update());
+  } finally {
+    mock.timers.reset();
+  }
+  assert.deepEqual(errors, []);
+  feed.close();
+});
+
+test("two payloads of one generation: what the cache has stays, and that is said", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const slow = tab(cache);
+  const [hung, goOn] = [gate(), gate()];
+  publisher.publish();
+  slow.fault = async (method) => {
+    if (method !== "put") return;
+    hung.open();
+    await goOn.opened;
+  };
+  const one = open({ cache: slow });
+  await hung.opened;
+  publisher.generation--;
+  publisher.base(bases.b);
+  await open({ cache });
+  const kept = new Map(cache.entries);
+  goOn.open();
+  const feed = await one;
+  answers(feed, 2);
+  assert.equal(feed.cacheError?.code, "cache");
+  assert.deepEqual(cache.entries, kept);
+  await fails("rollback", feed.update());
+});

@@ -1,0 +1,352 @@
+/** Feeds in every runtime; in a browser and in workerd with their own caches, and with those of docs/feeds.md. */
+import assert from "node:assert/strict";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { createPublicKey } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import * as setup from "../../scripts/setup.mjs";
+import { newPage, noChromium, PATIENCE, playwright } from "../helpers/browsers.mjs";
+import { folder, installed } from "../helpers/installed.mjs";
+import { refused } from "../helpers/manifests.mjs";
+import { adapter, manifest, Publisher, serve } from "../helpers/publisher.mjs";
+import { at } from "../helpers/site.mjs";
+import { commands } from "../runtimes/commands.mjs";
+import { skipped } from "../runtimes/table.mjs";
+
+const { RibbonFilter, openFeed } = await installed();
+const base = RibbonFilter.from(["evil.example"]);
+
+const home = join(folder, "feeds");
+mkdirSync(home, { recursive: true });
+for (const name of ["indexedDb", "kv"]) writeFileSync(join(home, `${name}.mjs`), adapter(name));
+
+/** What a client says of a feed: what it begins with, what its update comes to, and what it has then. */
+writeFileSync(
+  join(home, "ask.mjs"),
+  `
+  import { openFeed } from "bloom-wasm/reader";
+  export async function ask(url, publicKey, cache) {
+    const feed = await openFeed(url, { publicKey, cache }).catch(({ code }) => code);
+    if (typeof feed === "string") return feed;
+    const first = feed.generation;
+    const update = await feed.update().catch(({ code }) => code);
+    const { name } = feed.filter.info();
+    return [first, update, feed.generation, name, feed.filter.has("evil.example"), feed.cacheError?.cause.message].join();
+  }
+  `,
+);
+
+/** What clients say when the feed is there, has gone on, was damaged, set back, and is away. */
+async function told(ask) {
+  const publisher = new Publisher(base);
+  publisher.delta("second");
+  const site = await serve(publisher);
+  after(() => site.close());
+  const { publicKey } = publisher.key;
+  const say = () => ask(site.url, publicKey);
+  assert.equal(await say(), "2,false,2,second,true,", "at first");
+  publisher.delta("third");
+  assert.match(await say(), /^[23],(true|false),3,third,true,$/, "one more");
+  const { manifest } = publisher;
+  publisher.generation = 0;
+  publisher.publish();
+  assert.equal(await say(), "3,rollback,3,third,true,", "set back");
+  publisher.manifest = Buffer.from(String(manifest).replace("payload", "payloads"));
+  assert.equal(await say(), "3,not_a_feed,3,third,true,", "damaged");
+  site.fault = (_, response) => (response.destroy(), true);
+  assert.equal(await say(), "3,network,3,third,true,", "away");
+  const other = new Publisher(base);
+  site.publisher = other;
+  site.fault = undefined;
+  assert.equal(await say(), "3,signature,3,third,true,", "another's");
+}
+
+test("the tool publishes, and a client follows it to the key", async () => {
+  const work = join(folder, "publisher");
+  mkdirSync(work, { recursive: true });
+  const env = { ...process.env, PATH: join(setup.root, "target/release") + delimiter + process.env.PATH };
+  const tool = (...args) => execFileSync("bloom-wasm", ["feed", ...args], { cwd: work, env, encoding: "utf8" });
+  tool("keygen", "-o", "feed.key");
+  const [publicKey] = /[\w-]{43}/.exec(tool("keygen", "-o", "other.key") && tool("keygen", "-o", "third.key"));
+  const of = (key) => createPublicKey(readFileSync(join(work, key))).export({ format: "jwk" }).x;
+  assert.equal(publicKey, of("third.key"));
+  tool("init", "public", "--state", "state", "--fpr", "1e-6", "--name", "by the tool");
+  const hosts = Array.from({ length: 3000 }, (_, i) => `host-${i}.example`);
+  const publish = (list) => {
+    writeFileSync(join(work, "list"), list.join("\n"));
+    tool("publish", "public", "--state", "state", "list", "--sign", "feed.key", "--sign", "other.key");
+  };
+  /** The keys on the list in this round: some come and some go. */
+  const listed = (round) => hosts.slice(20 * round, 1000 + 25 * round);
+  publish(listed(0));
+  const url = pathToFileURL(join(work, "public/feed.json"));
+  const read = [];
+  const options = { cache: null, onProgress: ({ total }) => read.push(total) };
+  const feeds = [await openFeed(url, { ...options, publicKey: of("feed.key") })];
+  const whole = feeds[0].info().byteLength;
+  let fetched = 0;
+  for (let round = 1; round <= 40; round++) {
+    publish(listed(round));
+    read.length = 0;
+    for (const feed of feeds) assert.equal(await feed.update(), true);
+    fetched += read[0];
+    // One who comes anew has the same.
+    if (round % 10 === 0)
+      feeds.push(await openFeed(url, { ...options, publicKey: [of("third.key"), of("other.key")] }));
+    const members = new Set(listed(round));
+    for (const { filter, generation } of feeds) {
+      assert.equal(generation, feeds[0].generation);
+      const answers = filter.hasMany(hosts);
+      hosts.forEach((host, i) => assert.equal(answers[i], members.has(host) ? 1 : 0, `${host} in round ${round}`));
+    }
+  }
+  assert.ok(fetched < 40 * (whole / 2), `${fetched} bytes in 40 updates, of a feed of ${whole}`);
+  const info = feeds[0].info();
+  assert.deepEqual([info.name, info.count, info.profile], ["by the tool", listed(40).length, "raw"]);
+  await assert.rejects(openFeed(url, { ...options, publicKey }), { code: "signature" });
+});
+
+test(`\`feed verify\` refuses the ${refused.length} manifests that clients refuse`, () => {
+  const work = join(folder, "refused");
+  const publisher = new Publisher(base).delta("second");
+  mkdirSync(work, { recursive: true });
+  for (const [name, bytes] of publisher.files) writeFileSync(join(work, name), bytes);
+  const verify = (bytes) => {
+    writeFileSync(join(work, "feed.json"), bytes);
+    const args = ["feed", "verify", work, `--public-key=${publisher.key.publicKey}`];
+    return spawnSync(join(setup.root, "target/release/bloom-wasm"), args, { encoding: "utf8" });
+  };
+  assert.equal(verify(publisher.manifest).status, 0);
+  // What is as long as allowed.
+  const longest = JSON.stringify(publisher.payload()).padEnd(2 ** 20);
+  assert.equal(verify(manifest(longest, [publisher.key])).status, 0);
+  for (const [code, make, what = make.toString()] of refused) {
+    const { status, stderr } = verify(make(publisher));
+    // It has nothing to remember.
+    if (["wrong_feed", "rollback"].includes(code)) continue;
+    assert.equal(status, code === "expired" ? 1 : 2, `${what}: ${stderr}`);
+  }
+});
+
+const python = setup.pythonPackages("feeds", ["cryptography==50.0.2", "xxhash==4.1.0"]);
+test("a reader in Python, written from FEED-FORMAT.md alone, agrees on every answer", {
+  skip: !python && skipped("tests/readers/feed_reader.py", "pip could not install what it needs"),
+}, async () => {
+  const work = join(folder, "python");
+  mkdirSync(work, { recursive: true });
+  const tool = (...args) =>
+    execFileSync(join(setup.root, "target/release/bloom-wasm"), ["feed", ...args], { cwd: work });
+  tool("keygen", "-o", "key");
+  tool("init", "public", "--state", "state", "--fpr", "0.01");
+  const publicKey = createPublicKey(readFileSync(join(work, "key"))).export({ format: "jwk" }).x;
+  const keys = Array.from({ length: 70_000 }, (_, i) => (i < 20_000 ? `key-${i}` : `stranger-${i}`));
+  const input = Buffer.from(`${keys.join("\n")}\n`);
+  const reader = (...args) => {
+    const script = join(setup.root, "tests/readers/feed_reader.py");
+    const env = { ...process.env, PYTHONPATH: python };
+    const remember = ["--state", join(work, "memory")];
+    const run = spawnSync("python3", [script, ...remember, ...args], { cwd: work, env, input, maxBuffer: 2 ** 24 });
+    return run.status === 0
+      ? Uint8Array.from(String(run.stdout).trim().split("\n"), Number)
+      : String(run.stderr).trim();
+  };
+  const manifest = join(work, "public/feed.json");
+  const manifests = [];
+  let feed;
+  for (let generation = 1; generation <= 10; generation++) {
+    writeFileSync(join(work, "list"), keys.slice(generation * 300, 10_000 + generation * 400).join("\n"));
+    tool("publish", "public", "--state", "state", "list", "--sign", "key");
+    manifests.push(readFileSync(manifest));
+    if (feed) assert.equal(await feed.update(), true);
+    else feed = await openFeed(pathToFileURL(manifest), { publicKey, cache: null });
+    assert.equal(feed.generation, generation);
+    const answers = reader("--", "public", publicKey);
+    assert.deepEqual(answers, feed.filter.hasLines(input), `generation ${generation}`);
+    assert.ok(answers.slice(generation * 300, 10_000 + generation * 400).every((answer) => answer === 1));
+  }
+  assert.ok(feed.info().files > 2);
+  assert.equal(reader("--", "public", "A".repeat(43)), "signature");
+  assert.equal(reader("--now", String(feed.info().expires), "--", "public", publicKey), "expired");
+  writeFileSync(manifest, manifests[8]);
+  assert.equal(reader("--", "public", publicKey), "rollback");
+});
+
+writeFileSync(
+  join(home, "client.mjs"),
+  `
+  import { openFeed } from "bloom-wasm/reader";
+  const [url, publicKey] = globalThis.Deno?.args ?? process.argv.slice(2);
+  const feed = await openFeed(url, { publicKey, cache: null });
+  const wrong = await openFeed(url, { publicKey: "A".repeat(43), cache: null }).catch(({ code }) => code);
+  feed.watch({ every: 600_000 }); // which doesn't keep it running
+  console.log(feed.generation, await feed.update(), feed.filter.has("evil.example"), wrong);
+  `,
+);
+for (const { name, command, missing } of commands) {
+  test(name, { skip: missing && skipped(name, missing), timeout: 2 * PATIENCE }, async () => {
+    const publisher = new Publisher(base).delta("second");
+    const site = await serve(publisher);
+    const net = name.startsWith("Deno") ? ["--allow-net=127.0.0.1"] : [];
+    const args = [...command.slice(1), ...net, join(home, "client.mjs"), site.url, publisher.key.publicKey];
+    const { stdout } = await promisify(execFile)(command[0], args, { timeout: PATIENCE });
+    assert.equal(stdout, "2 false true signature\n");
+    site.close();
+  });
+}
+
+test("Chromium: Cache Storage and IndexedDB", { skip: noChromium, timeout: 10 * PATIENCE }, async () => {
+  writeFileSync(
+    join(home, "page.mjs"),
+    `
+    import { ask } from "./ask.mjs";
+    import { indexedDb } from "./indexedDb.mjs";
+    globalThis.ask = async (url, key, kind) => ask(url, key, kind === "IndexedDB" ? await indexedDb("feed") : undefined);
+    `,
+  );
+  writeFileSync(join(home, "page.html"), '<!doctype html><script type="module" src="page.js"></script>');
+  await build({
+    entryPoints: [join(home, "page.mjs")],
+    outfile: join(home, "page.js"),
+    bundle: true,
+    format: "esm",
+    conditions: ["browser"],
+  });
+  const browser = await playwright();
+  try {
+    const context = await browser.newContext();
+    for (const kind of ["Cache Storage", "IndexedDB"]) {
+      await told(async (url, key) => {
+        const page = await newPage(context);
+        await page.goto(at("feeds/page.html"));
+        await page.waitForFunction(() => globalThis.ask);
+        const answer = await page.evaluate((args) => globalThis.ask(...args), [url, key, kind]);
+        await page.close();
+        return answer;
+      });
+    }
+  } finally {
+    await browser.close();
+  }
+});
+
+test("Chromium: of two tabs, the one whose put is slow doesn't set the cache back", {
+  skip: noChromium,
+  timeout: 10 * PATIENCE,
+}, async () => {
+  writeFileSync(join(home, "tab.mjs"), 'export * from "bloom-wasm/reader";');
+  writeFileSync(
+    join(home, "tab.html"),
+    '<!doctype html><script type="module">import { openFeed } from "./tab.js"; globalThis.openFeed = openFeed;</script>',
+  );
+  const options = { bundle: true, format: "esm", conditions: ["browser"] };
+  await build({ ...options, entryPoints: [join(home, "tab.mjs")], outfile: join(home, "tab.js") });
+  const browser = await playwright();
+  try {
+    // A file is slow before the last look, and the manifest after it, under the lock.
+    for (const slow of ["file-", "manifest-"]) {
+      const publisher = new Publisher(base);
+      const site = await serve(publisher);
+      after(() => site.close());
+      const context = await browser.newContext();
+      const tab = async () => {
+        const page = await newPage(context);
+        await page.goto(at("feeds/tab.html"));
+        await page.waitForFunction(() => globalThis.openFeed);
+        await page.evaluate(
+          async ([url, publicKey]) => {
+            globalThis.feed = await globalThis.openFeed(url, { publicKey });
+          },
+          [site.url, publisher.key.publicKey],
+        );
+        return page;
+      };
+      const [one, two] = [await tab(), await tab()];
+      for (const page of [one, two]) assert.equal(await page.evaluate(() => globalThis.feed.update()), false);
+      publisher.delta("second");
+      await one.evaluate((slow) => {
+        const { put } = Cache.prototype;
+        return new Promise((hung) => {
+          Cache.prototype.put = async function (address, response) {
+            if (address.includes(`/${slow}`)) await new Promise((resolve) => hung((globalThis.goOn = resolve)));
+            return put.call(this, address, response);
+          };
+          globalThis.updating = globalThis.feed.update();
+        }).then(() => {});
+      }, slow);
+      publisher.delta("third");
+      await two.evaluate(() => {
+        globalThis.updating = globalThis.feed.update();
+      });
+      await two.waitForFunction(() => globalThis.feed.generation === 3);
+      if (slow === "file-") await two.evaluate(() => globalThis.updating);
+      await one.evaluate(() => globalThis.goOn());
+      for (const page of [one, two]) {
+        const told = await page.evaluate(async () => [await globalThis.updating, globalThis.feed.cacheError?.message]);
+        assert.deepEqual(told, [true, undefined]);
+      }
+      site.fault = (_, response) => (response.destroy(), true);
+      const kept = await (await tab()).evaluate(() => globalThis.feed.generation);
+      assert.equal(kept, 3, slow);
+      await context.close();
+    }
+  } finally {
+    await browser.close();
+  }
+});
+
+const packages = setup.installed("miniflare-4.20260426.0", ["miniflare@4.20260426.0"]);
+test("Cloudflare's workerd: Cache Storage and KV, before and after fetch knows the option cache", {
+  skip: !packages && setup.NOT_INSTALLED,
+  timeout: 600_000,
+}, async () => {
+  writeFileSync(
+    join(home, "worker.mjs"),
+    `
+    import { ask } from "./ask.mjs";
+    import { kv } from "./kv.mjs";
+    export default {
+      async fetch(request, env) {
+        const [url, key, kind] = await request.json();
+        return new Response(await ask(url, key, kind === "KV" ? kv(env.KV) : undefined));
+      },
+    };
+    `,
+  );
+  const out = join(home, "worker");
+  await build({
+    entryPoints: [join(home, "worker.mjs")],
+    outdir: out,
+    bundle: true,
+    format: "esm",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["*.wasm"],
+  });
+  writeFileSync(join(out, "reader.wasm"), readFileSync(join(folder, "node_modules/bloom-wasm/dist/reader.wasm")));
+  const { Miniflare } = createRequire(join(packages, "user.cjs"))("miniflare");
+  for (const compatibilityDate of ["2024-01-01", "2024-12-01", "2026-04-01"]) {
+    const miniflare = new Miniflare({
+      modules: true,
+      modulesRoot: out,
+      scriptPath: join(out, "worker.js"),
+      modulesRules: [{ type: "CompiledWasm", include: ["**/*.wasm"] }],
+      compatibilityDate,
+      kvNamespaces: ["KV"],
+      cf: false,
+    });
+    try {
+      for (const kind of ["Cache Storage", "KV"]) {
+        await told(async (...args) => {
+          const body = JSON.stringify([...args, kind]);
+          return (await miniflare.dispatchFetch("http://localhost", { method: "POST", body })).text();
+        });
+      }
+    } finally {
+      await miniflare.dispose();
+    }
+  }
+});

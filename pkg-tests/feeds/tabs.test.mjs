@@ -1,0 +1,212 @@
+/** Tabs that share a cache: the slower one never sets it back. */
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import { answers, bases, floorOf, gate, older, published, tab } from "../helpers/feeds.mjs";
+import { fails, noNetwork, turns } from "../helpers/following.mjs";
+import { memoryCache, webLocks, without } from "../helpers/publisher.mjs";
+
+test("another tab goes on: its generation is a floor here, and its cache is not set back", async () => {
+  const { publisher, site, open } = await published();
+  const cache = memoryCache();
+  const [one, two] = [await open({ cache }), await open({ cache })];
+  await two.update();
+  publisher.delta("second");
+  const second = older(publisher);
+  publisher.delta("third");
+  await one.update();
+  const newer = publisher.manifest;
+  publisher.manifest = second;
+  await fails("rollback", two.update());
+  answers(two, 1);
+  publisher.manifest = newer;
+  site.asked();
+  assert.equal(await two.update(), true);
+  answers(two, 3, { name: "third" });
+  assert.deepEqual(site.asked(), ["feed.json"]);
+});
+
+test("of two tabs that update at once, the slower one doesn't set the cache back", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  let goOn;
+  let hold;
+  const slow = async (url, options) => {
+    if (!url.endsWith("feed.json")) await hold?.();
+    return fetch(url, options);
+  };
+  const [one, two] = [await open({ cache, fetch: slow }), await open({ cache })];
+  await Promise.all([one.update(), two.update()]);
+  publisher.delta("second");
+  const held = new Promise((resolve) => {
+    hold = () => (resolve(), new Promise((resolve) => (goOn = resolve)));
+  });
+  const updating = one.update();
+  await held;
+  publisher.delta("third");
+  await two.update();
+  const after = new Map(cache.entries);
+  goOn();
+  assert.equal(await updating, true);
+  answers(one, 2, { name: "second" });
+  assert.deepEqual(cache.entries, after);
+});
+
+/** Runs with `navigator.locks` as given. */
+async function withLocks(locks, run) {
+  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true });
+  try {
+    return await run();
+  } finally {
+    if (before) Object.defineProperty(globalThis, "navigator", before);
+    else delete globalThis.navigator;
+  }
+}
+
+for (const fails of [false, true]) {
+  test(`a tab whose put is slow${fails ? " and fails" : ""} doesn't set back what another has kept meanwhile`, async () => {
+    for (const start of ["empty", "filled"]) {
+      for (let n = 0; ; n++) {
+        const { publisher, open } = await published();
+        const cache = memoryCache();
+        const slow = tab(cache);
+        if (start === "filled") await open({ cache: slow });
+        publisher.base(bases.b).delta("slow");
+        const [hung, goOn] = [gate(), gate()];
+        let puts = 0;
+        // While the manifest itself is being put, only a lock helps: that is the next test.
+        slow.fault = async (method, name) => {
+          if (method !== "put" || name.startsWith("manifest-") || puts++ !== n) return;
+          hung.open();
+          await goOn.opened;
+          if (fails) throw new DOMException("no room", "QuotaExceededError");
+        };
+        const one = open({ cache: slow }).then(async (feed) => {
+          if (start === "filled") await feed.update(); // the one behind
+          return feed;
+        });
+        const ended = Symbol();
+        if ((await Promise.race([hung.opened, one.then(() => ended)])) === ended) {
+          assert.ok(n >= 2, "nothing was put");
+          break;
+        }
+        publisher.base(bases.a).delta("ahead");
+        const two = await open({ cache });
+        await two.update();
+        assert.equal(floorOf(cache), publisher.generation);
+        goOn.open();
+        await one;
+        assert.equal(floorOf(cache), publisher.generation, `${start}, put ${n}`);
+        // It is whole, and nothing else is there.
+        const offline = await open({ cache, fetch: noNetwork });
+        answers(offline, publisher.generation, { name: "ahead" });
+        assert.equal(cache.entries.size, 4, [...cache.entries.keys()].join());
+        // The slow one has its own generation, and goes on from there.
+        assert.equal((await one).cacheError, undefined);
+        publisher.delta("after");
+        assert.equal(await (await one).update(), true);
+        assert.equal(floorOf(cache), publisher.generation);
+      }
+    }
+  });
+}
+
+test("the manifest is put under a lock, which is held for nothing else", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const locks = webLocks();
+  const under = [];
+  cache.fault = (method, name) => void (locks.held.size > 0 && under.push(`${method} ${name.split("-")[0]}`));
+  await withLocks(locks, async () => {
+    const fetched = (...args) => (assert.equal(locks.held.size, 0), fetch(...args));
+    const feed = await open({ cache, fetch: fetched });
+    publisher.base(bases.b).delta("second");
+    under.length = 0;
+    assert.equal(await feed.update(), true);
+    assert.equal(under.at(-1), "put manifest");
+    assert.ok(
+      under.slice(0, -1).every((call) => /^get (manifest|feed)$/.test(call)),
+      under.join(),
+    );
+    assert.equal(feed.cacheError, undefined);
+  });
+});
+
+test("while one tab puts a manifest, another waits with its own", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const slow = tab(cache);
+  await withLocks(webLocks(), async () => {
+    const [one, two] = [await open({ cache: slow }), await open({ cache })];
+    await Promise.all([one.update(), two.update()]);
+    publisher.delta("slow");
+    const [hung, goOn] = [gate(), gate()];
+    slow.fault = async (method, name) => {
+      if (method !== "put" || !name.startsWith("manifest-")) return;
+      hung.open();
+      await goOn.opened;
+    };
+    const updating = one.update();
+    await hung.opened;
+    publisher.delta("ahead");
+    const inPlace = new Promise((resolve) => two.watch({ every: 1e6, onUpdate: resolve }));
+    const going = two.update();
+    await inPlace;
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    goOn.open();
+    assert.deepEqual(await Promise.all([updating, going]), [true, true]);
+    assert.equal(floorOf(cache), 3);
+    assert.deepEqual([one.cacheError, two.cacheError], [undefined, undefined]);
+    two.close();
+  });
+});
+
+test("a lock that isn't free within five seconds is a cacheError, until the next update", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const locks = webLocks();
+  await withLocks(locks, async () => {
+    const feed = await open({ cache, fetch: without(publisher) });
+    publisher.delta("second");
+    const taken = gate();
+    const { request } = locks;
+    let name;
+    locks.request = (its, ...args) => ((name = its), request(its, ...args));
+    await feed.update();
+    publisher.delta("third");
+    const holding = request(name, { signal: new AbortController().signal }, () => taken.opened);
+    const waiting = new Promise((resolve) => {
+      locks.request = (...args) => (resolve(), request(...args));
+    });
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const updating = feed.update();
+      await waiting;
+      mock.timers.tick(4999);
+      await turns();
+      assert.equal(feed.cacheError, undefined);
+      mock.timers.tick(1);
+      assert.equal(await updating, true);
+    } finally {
+      mock.timers.reset();
+    }
+    answers(feed, 3, { name: "third" });
+    assert.equal(feed.cacheError.code, "cache");
+    assert.match(feed.cacheError.cause.message, /lock/);
+    assert.equal(floorOf(cache), 2);
+    taken.open();
+    await holding;
+    assert.equal(await feed.update(), false);
+    assert.equal(feed.cacheError, undefined);
+    assert.equal(floorOf(cache), 3);
+  });
+  // A page without an origin has locks that it may not use.
+  const request = () => Promise.reject(new DOMException("not here", "SecurityError"));
+  await withLocks({ request }, async () => {
+    const feed = await open({ cache });
+    publisher.delta("fourth");
+    assert.equal(await feed.update(), true);
+    assert.equal(feed.cacheError, undefined);
+    assert.equal(floorOf(cache), 4);
+  });
+});

@@ -1,0 +1,107 @@
+/** The browsers that tests drive, and other programs that they start: all end with the test's process, however that ends. */
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import * as setup from "../../scripts/setup.mjs";
+
+/** How many milliseconds one thing may take: a busy machine is slow to start a browser, and to show its first page. */
+export const PATIENCE = 90_000;
+
+// The drivers kill their browsers when this process exits, so a signal has to let it exit.
+for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+const options = { timeout: PATIENCE, handleSIGHUP: false, handleSIGINT: false, handleSIGTERM: false };
+
+const CHROMIUM = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
+
+/** Why there is no Chromium, or undefined. */
+export const noChromium = setup.chromium() ? undefined : "there is no Chromium: install one or set CHROMIUM_PATH";
+
+/** A Chromium that Playwright drives. */
+export async function playwright() {
+  const { chromium } = await import("playwright-core");
+  return chromium.launch({ ...options, executablePath: setup.chromium(), args: CHROMIUM });
+}
+
+/** Puppeteer drives a Firefox as it is installed, and puts extensions into both. */
+const puppeteers = {
+  Chromium: { find: setup.chromium, browser: "chrome", pipe: true, enableExtensions: true, args: CHROMIUM },
+  Firefox: { find: setup.firefox, browser: "firefox" },
+};
+
+const packages = () => setup.installed("puppeteer", ["puppeteer-core@24.43.1"]);
+
+/** Why Puppeteer can't drive a browser of this name, or undefined. */
+export function missing(name) {
+  if (!puppeteers[name].find()) return `there is no ${name}: install one or set ${name.toUpperCase()}_PATH`;
+  return packages() ? undefined : setup.NOT_INSTALLED;
+}
+
+/** A browser of this name that Puppeteer drives, with arguments and preferences of one's own. */
+export async function puppeteer(name, { args = [], ...its } = {}) {
+  const { find, ...known } = puppeteers[name];
+  const driver = createRequire(join(packages(), "user.cjs"))("puppeteer-core");
+  return driver.launch({
+    ...options,
+    ...known,
+    ...its,
+    executablePath: find(),
+    args: [...(known.args ?? []), ...args],
+  });
+}
+
+/** How the manifest of an extension names its background script to each browser. */
+export const backgrounds = (script) => ({
+  Chromium: { background: { service_worker: script, type: "module" } },
+  Firefox: {
+    background: { scripts: [script], type: "module" },
+    browser_specific_settings: { gecko: { id: "tested@example.com" } },
+  },
+});
+
+/** For the head of a script: its first fetch fails, such as that of its filter. */
+export const FAILS_ONCE = `
+  const whole = globalThis.fetch;
+  globalThis.fetch = async () => {
+    globalThis.fetch = whole;
+    throw new TypeError("fails once");
+  };
+`;
+
+/** A new page of a browser of either driver, which waits for what it is asked for. */
+export async function newPage(browser) {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(PATIENCE);
+  return page;
+}
+
+/** What a page says that is opened at a URL, by default the verdict. */
+export async function visit(browser, url, ask = () => globalThis.verdict) {
+  const page = await newPage(browser);
+  try {
+    await page.goto(url);
+    return await page.evaluate(ask);
+  } finally {
+    await page.close();
+  }
+}
+
+/** What a worker of the visited page says; this is run by the page. */
+export const ofWorker = () => globalThis.ofWorker();
+
+/** What a page without WebAssembly has to say, and what the reader says in it. */
+export const ofStrict = async () => [await globalThis.verdict, await globalThis.ofReader()];
+
+/** Starts another program. */
+export function start(...command) {
+  const child = spawn(...command);
+  process.once("exit", () => child.kill());
+  return child;
+}

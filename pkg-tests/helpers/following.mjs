@@ -1,0 +1,85 @@
+/** What the tests of feeds and of sharded filters share. */
+import assert from "node:assert/strict";
+import { webcrypto } from "node:crypto";
+import { after } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { installed } from "./installed.mjs";
+import { serve } from "./publisher.mjs";
+
+const { FilterError } = await installed();
+
+const sites = [];
+after(() => sites.forEach((site) => site.close()));
+
+/** A publisher on a server, and how to open what it publishes: with `openFeed` or `openSharded`. */
+export async function served(publisher, opening) {
+  const site = await serve(publisher);
+  sites.push(site);
+  const open = (options) => opening(site.url, { publicKey: publisher.key.publicKey, cache: null, ...options });
+  return { publisher, site, open };
+}
+
+/** That a promise rejects with a FilterError of this code. */
+export async function fails(code, promise, what) {
+  const error = await promise.then(
+    (value) => assert.fail(`${what ?? code}: it resolved with ${value}`),
+    (error) => error,
+  );
+  assert.ok(error instanceof FilterError, `${what ?? code}: ${error?.stack}`);
+  assert.equal(error.code, code, `${what ?? ""} ${error.message}`);
+  assert.ok(error.message.length > 0 && !/[{}]/.test(error.message), error.message);
+  return error;
+}
+
+// A test may take away `crypto.subtle`.
+const { subtle } = webcrypto;
+
+/**
+ * Lets everything go on that waits for no timer and no network. Signatures and hashes are made by other threads, so a
+ * hash is waited for now and then, which is made after those that were asked for before.
+ */
+export async function turns() {
+  for (let i = 0; i < 30; i++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (i % 6 === 5) await subtle.digest("SHA-256", new Uint8Array(1));
+  }
+}
+
+/** Collects garbage now. */
+export function collectGarbage() {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+}
+
+/** A `fetch` without a network. */
+export const noNetwork = () => Promise.reject(new TypeError("offline"));
+
+/** A Worker's requests: what one has made to abort throws in another, as it does in workerd. `at` is the one that runs. */
+export function workerRequests(context) {
+  const requests = { at: 1 };
+  const { AbortController } = globalThis;
+  context.after(() => (globalThis.AbortController = AbortController));
+  globalThis.AbortController = class extends AbortController {
+    #of = requests.at;
+    #own() {
+      if (requests.at !== this.#of) throw new Error("Cannot perform I/O on behalf of a different request.");
+    }
+    constructor() {
+      super();
+      const { get } = Object.getOwnPropertyDescriptor(AbortSignal.prototype, "aborted");
+      const aborted = () => (this.#own(), get.call(this.signal));
+      Object.defineProperty(this.signal, "aborted", { get: aborted });
+      Object.defineProperty(this.signal, "throwIfAborted", {
+        value: () => {
+          if (aborted()) throw this.signal.reason;
+        },
+      });
+    }
+    abort(reason) {
+      this.#own();
+      super.abort(reason);
+    }
+  };
+  return requests;
+}

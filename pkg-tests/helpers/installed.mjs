@@ -1,0 +1,74 @@
+/** The packed tarball, installed into a folder of its own for each file of tests. */
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { root } from "../../scripts/setup.mjs";
+import { golden } from "../runtimes/golden.mjs";
+import { install } from "./install.mjs";
+
+/** The folder into which the package is installed, as a user does that; it goes with this process. */
+export const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+
+// `npm test` has built and installed it once for all files.
+const { BLOOM_WASM_INSTALLED: done } = process.env;
+if (done) cpSync(done, folder, { recursive: true });
+else {
+  requireBuilt();
+  install(folder);
+}
+
+/** Fails if a source is newer than the build, so that no test passes for what was. */
+function requireBuilt() {
+  const changed = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const built = changed("dist/error.js");
+  for (const folder of ["js", "src"]) {
+    for (const file of readdirSync(join(root, folder), { recursive: true })) {
+      if (!/\.(js|rs|ts)$/.test(file) || changed(join(folder, file)) <= built) continue;
+      throw new Error(`${join(folder, file)} is newer than the build: run node scripts/build.mjs --no-tool`);
+    }
+  }
+}
+
+export const tarball = join(folder, "bloom-wasm.tgz");
+
+/** An entry of the installed package, imported from where a user's own file would import it. */
+export async function installed(entry = "bloom-wasm") {
+  const user = join(folder, `user-${entry.replaceAll("/", "-")}.mjs`);
+  writeFileSync(user, `export * from "${entry}";\n`);
+  return import(pathToFileURL(user).href);
+}
+
+/** What a page gets from an entry of the installed package, by the manifest. */
+export function forPages(entry = "./reader") {
+  const home = join(folder, "node_modules/bloom-wasm");
+  return import(pathToFileURL(join(home, fileForPages(home, entry))).href);
+}
+
+/** The file of an entry that a page gets, in the package's folder. */
+export function fileForPages(home, entry) {
+  const { exports } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
+  return exports[entry].browser ?? exports[entry].default;
+}
+
+/** A folder of that name beside the installed package, with the app of runtimes/ and the golden files inside of it. */
+export function app(name) {
+  const app = join(folder, name);
+  const filter = (path) => !path.endsWith(".test.mjs");
+  cpSync(fileURLToPath(new URL("../runtimes", import.meta.url)), app, { recursive: true, filter });
+  writeFileSync(join(app, "golden.mjs"), `export const golden = ${JSON.stringify(golden)};\n`);
+  return app;
+}
+
+/** For a script of its own process: `memory` becomes WebAssembly's, which the package keeps to itself. */
+export const CATCH_MEMORY = `
+  const { Instance } = WebAssembly;
+  let memory;
+  WebAssembly.Instance = class extends Instance {
+    constructor(...args) {
+      super(...args);
+      memory = this.exports.memory;
+    }
+  };
+`;

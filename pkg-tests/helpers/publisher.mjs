@@ -1,0 +1,353 @@
+/**
+ * Publishers of feeds and sharded filters for tests, by Node's own Ed25519 and SHA-256, and a server that can be told to
+ * misbehave. A feed's deltas add no keys: each only gives the filter another name, which tells the generations apart.
+ */
+import { execFileSync } from "node:child_process";
+import { createHash, generateKeyPairSync, sign } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import xxhash from "xxhash-wasm";
+import { root } from "../../scripts/setup.mjs";
+
+const { h64Raw } = await xxhash();
+
+export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
+export const base64url = (bytes) => Buffer.from(bytes).toString("base64url");
+
+/** A pair of keys: `publicKey` as clients are given it. */
+export function keyPair() {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  return { privateKey, publicKey: publicKey.export({ format: "jwk" }).x };
+}
+
+/** A signature as it stands in a manifest. */
+export function signature(payload, { privateKey }, header = { alg: "EdDSA", typ: "bloom-wasm-feed" }) {
+  const encoded = typeof header === "string" ? header : base64url(JSON.stringify(header));
+  const bytes = sign(null, Buffer.from(`${encoded}.${payload}`), privateKey);
+  return { protected: encoded, signature: base64url(bytes) };
+}
+
+/** A manifest of any payload. */
+export function manifest(payload, signers = [], header) {
+  const encoded = base64url(typeof payload === "string" ? payload : JSON.stringify(payload));
+  return Buffer.from(
+    JSON.stringify({ payload: encoded, signatures: signers.map((one) => signature(encoded, one, header)) }),
+  );
+}
+
+/** A delta that gives its parent another name. FORMAT.md section 6.7. */
+export function delta(parent, name) {
+  const { id, seed, profile } = parent.info();
+  const head = Buffer.from([0xb5, 66, 76, 77, 1, 7, ["raw", "url", "password"].indexOf(profile), 17, 0]);
+  const numbers = Buffer.alloc(16);
+  numbers.writeBigUInt64LE(BigInt(seed), 0);
+  numbers.writeBigUInt64LE(BigInt(`0x${id}`), 8);
+  const body = Buffer.concat([head, numbers, Buffer.from([name.length]), Buffer.from(name), Buffer.alloc(5)]);
+  const checksum = Buffer.alloc(8);
+  checksum.writeBigUInt64LE(h64Raw(body));
+  return new Uint8Array(Buffer.concat([body, checksum]));
+}
+
+const HOUR = 3_600_000;
+
+/** The snippet of docs/feeds.md that exports this, as a module. */
+export function adapter(name) {
+  const text = readFileSync(new URL("../../docs/feeds.md", import.meta.url), "utf8");
+  const snippets = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, snippet]) => snippet);
+  return snippets.find((snippet) => new RegExp(`^export .*\\b${name}\\b`, "m").test(snippet));
+}
+
+/** The workflow of docs/feeds.md, as it stands and with the step for S3 and R2. */
+export function workflows() {
+  const text = readFileSync(new URL("../../docs/feeds.md", import.meta.url), "utf8");
+  const [pages, step] = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml]) => yaml);
+  const last = pages.indexOf("          pages: true\n");
+  return { pages, s3: pages.slice(0, last) + step };
+}
+
+/** What publishers of feeds and of sharded filters have in common. */
+class AnyPublisher {
+  key = keyPair();
+  feedId = sha256(this.key.publicKey).slice(0, 32);
+  generation = 0;
+  /** All files that were ever published, by name. */
+  files = new Map();
+  signers = [this.key];
+
+  /** What every payload begins with. */
+  head(rest) {
+    const now = Date.now();
+    const { feedId, generation } = this;
+    const times = { createdAt: now, expires: now + HOUR };
+    return { version: 1, feedId, name: "test", generation, ...times, fpr: 0.001, ...rest };
+  }
+
+  /** A manifest of the newest generation with other members. */
+  changed(changes, signers = [this.key], header = this.header) {
+    return manifest(this.payload(changes), signers, header);
+  }
+
+  /** Signs a new generation. */
+  publish(changes) {
+    this.generation++;
+    this.manifest = this.changed(changes, this.signers);
+    return this;
+  }
+
+  /** Adds a file. Returns its name. */
+  add(bytes) {
+    const name = sha256(bytes);
+    this.files.set(name, bytes);
+    return name;
+  }
+}
+
+/** A feed of one publisher. */
+export class Publisher extends AnyPublisher {
+  header = { alg: "EdDSA", typ: "bloom-wasm-feed" };
+  path = "feed.json";
+  /** The files of the newest generation, as in a manifest. */
+  listed = [];
+
+  /** A filter to begin with. */
+  constructor(base) {
+    super();
+    this.base(base);
+  }
+
+  /** The name of a file in a client's cache. */
+  kept(name) {
+    return `file-${sha256(["file", this.feedId, name, this.key.publicKey].join("\n"))}`;
+  }
+
+  #add(kind, bytes) {
+    this.listed.push({ kind, bytes: bytes.length, sha256: this.add(bytes) });
+  }
+
+  /** A new base in place of all files. */
+  base(filter) {
+    this.filters = [filter];
+    this.listed = [];
+    this.#add("base", filter.toBytes());
+    return this.publish();
+  }
+
+  /** A new delta, in place of the last few files. */
+  delta(name = `generation ${this.generation + 1}`, replaced = 0) {
+    this.listed.length -= replaced;
+    this.filters.length -= replaced;
+    const parent = this.filters.at(-1);
+    const bytes = delta(parent, name);
+    this.filters.push(parent.apply(bytes));
+    this.#add("delta", bytes);
+    return this.publish();
+  }
+
+  /** The payload of the newest generation. */
+  payload(changes = {}) {
+    const { profile, lowercase, sha1, seed, keyed } = this.filters[0].info();
+    // FORMAT.md section 4.
+    const check = keyed && this.filters[0].toBytes().slice(17, 25).reverse();
+    return this.head({
+      profile,
+      ...(lowercase && { lowercase }),
+      ...(sha1 && { sha1 }),
+      seed,
+      ...(check && { check: Buffer.from(check).toString("hex") }),
+      count: 1000,
+      files: this.listed,
+      ...changes,
+    });
+  }
+}
+
+/**
+ * A sharded filter of raw keys, made by hand from FEED-FORMAT.md and FORMAT.md section 12. `RibbonFilter` is the package's:
+ * a shard is an ordinary blob.
+ */
+export class ShardsPublisher extends AnyPublisher {
+  header = { alg: "EdDSA", typ: "bloom-wasm-shards" };
+  path = "shards.json";
+
+  constructor(RibbonFilter, shards, keys, seed = 0n) {
+    super();
+    Object.assign(this, { RibbonFilter, shards, seed });
+    this.put(keys);
+  }
+
+  /** The shard of a key: the first bits of its XXH64. */
+  shardOf(key) {
+    return Number((h64Raw(Buffer.from(key), this.seed) * BigInt(this.shards)) >> 64n);
+  }
+
+  /** Publishes other keys, maybe in another number of shards. */
+  put(keys, shards = this.shards) {
+    this.shards = shards;
+    const members = Array.from({ length: shards }, () => []);
+    for (const key of keys) members[this.shardOf(key)].push(key);
+    this.blobs = members.map((its) => this.RibbonFilter.from(its, { fpr: 0.001, seed: this.seed }).toBytes());
+    this.counts = members.map((its) => its.length);
+    return this.publish();
+  }
+
+  /** Signs a new generation of the blobs as they are. */
+  publish(changes) {
+    const entry = (blob, i) => {
+      const numbers = Buffer.alloc(8);
+      numbers.writeUInt32LE(blob.length, 0);
+      numbers.writeUInt32LE(this.counts[i], 4);
+      return Buffer.concat([Buffer.from(this.add(blob), "hex"), numbers]);
+    };
+    const entries = this.blobs.map(entry);
+    this.pages = [];
+    for (let i = 0; i < entries.length; i += 256) this.pages.push(this.add(Buffer.concat(entries.slice(i, i + 256))));
+    return super.publish(changes);
+  }
+
+  /** The payload of the newest generation. */
+  payload(changes = {}) {
+    return this.head({
+      profile: "raw",
+      seed: String(this.seed),
+      count: this.counts.reduce((sum, count) => sum + count),
+      shards: this.shards,
+      bytes: this.blobs.reduce((sum, { length }) => sum + length, 0),
+      pages: this.pages,
+      ...changes,
+    });
+  }
+
+  /** The names of the page and the shard that a key needs. */
+  filesOf(key) {
+    const shard = this.shardOf(key);
+    return [this.pages[shard >> 8], sha256(this.blobs[shard])];
+  }
+}
+
+/** A `fetch` without a network, for tests that hold the clock: Node's own has timers too. */
+export const without = (publisher) => async (url) => {
+  const name = url.split("/").at(-1);
+  const bytes = name === (publisher.path ?? "feed.json") ? publisher.manifest : publisher.files.get(name);
+  return new Response(bytes, { status: bytes ? 200 : 404 });
+};
+
+/** A feed of URLs that the native tool publishes, in a folder of its own inside another. */
+export class ToolPublisher {
+  constructor(within) {
+    this.home = mkdtempSync(join(within, "feed-"));
+    const [publicKey] = /[\w-]{43}/.exec(this.#feed("keygen", "-o", "feed.key"));
+    this.key = { publicKey };
+    this.#feed("init", "public", "--state", "state", "--profile", "url", "--fpr", "1e-6");
+  }
+
+  #feed(...args) {
+    const options = { cwd: this.home, encoding: "utf8", input: this.list, stdio: ["pipe", "pipe", "ignore"] };
+    return execFileSync(join(root, "target/release/bloom-wasm"), ["feed", ...args], options);
+  }
+
+  /** Publishes a list. */
+  publish(...list) {
+    this.list = list.join("\n");
+    this.#feed("publish", "public", "--state", "state", "--sign", "feed.key");
+    return this;
+  }
+
+  /** Publishes lists that are tagged, by their tags. */
+  publishTagged(lists) {
+    const tags = Object.entries(lists).flatMap(([tag, list]) => {
+      writeFileSync(join(this.home, tag), list.join("\n"));
+      return ["--tag", `${tag}=${tag}`];
+    });
+    this.#feed("publish", "public", "--state", "state", ...tags, "--sign", "feed.key");
+    return this;
+  }
+
+  get manifest() {
+    return this.files.get("feed.json");
+  }
+
+  files = {
+    get: (name) => {
+      const path = join(this.home, "public", name);
+      return existsSync(path) ? readFileSync(path) : undefined;
+    },
+  };
+}
+
+/**
+ * Serves a publisher at `url`. `fault`, if it is set, is called with each request for a path, the response, and the
+ * bytes that belong there, and returns true if it has answered; `log` has the paths that were asked for.
+ */
+export async function serve(publisher) {
+  const site = { publisher, fault: undefined, log: [], headers: [] };
+  const { path: name = "feed.json" } = publisher;
+  const server = createServer((request, response) => {
+    const path = new URL(request.url, "http://localhost").pathname.slice(1);
+    site.log.push(path);
+    site.headers.push(request.headers);
+    const bytes = path === name ? site.publisher.manifest : site.publisher.files.get(path);
+    // For pages of another origin.
+    response.setHeader("access-control-allow-origin", "*");
+    if (site.fault?.(path, response, bytes, request)) return;
+    if (bytes === undefined) return response.writeHead(404).end();
+    response.writeHead(200, { "content-length": bytes.length }).end(bytes);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  site.address = `http://127.0.0.1:${server.address().port}`;
+  site.url = `${site.address}/${name}`;
+  /** The paths since the last time. */
+  site.asked = () => site.log.splice(0);
+  site.close = () => (server.closeAllConnections(), server.close());
+  return site;
+}
+
+/** A cache in memory. `fault`, if it is set, is called with each method and name, and may throw. */
+export function memoryCache() {
+  const entries = new Map();
+  return {
+    entries,
+    fault: undefined,
+    async get(name) {
+      await this.fault?.("get", name);
+      return entries.get(name);
+    },
+    async put(name, bytes) {
+      await this.fault?.("put", name);
+      entries.set(name, bytes.slice());
+    },
+    async delete(name) {
+      await this.fault?.("delete", name);
+      entries.delete(name);
+    },
+  };
+}
+
+/** Web Locks, in as much as one process needs them; `held` has the names of those that are held. */
+export function webLocks() {
+  const queues = new Map();
+  const held = new Set();
+  return {
+    held,
+    async request(name, { signal }, run) {
+      const last = queues.get(name);
+      let open;
+      const opened = new Promise((resolve) => (open = resolve));
+      queues.set(name, opened);
+      try {
+        signal.throwIfAborted();
+        await Promise.race([
+          last,
+          new Promise((_, fail) => signal.addEventListener("abort", () => fail(signal.reason))),
+        ]);
+        signal.throwIfAborted();
+        held.add(name);
+        return await run();
+      } finally {
+        held.delete(name);
+        Promise.resolve(last).then(open);
+      }
+    },
+  };
+}

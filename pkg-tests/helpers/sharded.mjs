@@ -1,0 +1,20 @@
+/** What the tests of sharded filters share: members, strangers, and a publisher of them. */
+import { served } from "./following.mjs";
+import { installed } from "./installed.mjs";
+import { ShardsPublisher } from "./publisher.mjs";
+
+export const { RibbonFilter, ShardedFilter, openSharded } = await installed();
+
+/** How many keys of each kind. */
+export const KEYS = Number(process.env.KEYS ?? 5000);
+
+export const members = Array.from({ length: KEYS }, (_, i) => `member ${i}`);
+export const strangers = Array.from({ length: KEYS }, (_, i) => `stranger ${i}`);
+
+/** A sharded filter on a server, and how to open it. */
+export const published = (shards = 512, keys = members) =>
+  served(new ShardsPublisher(RibbonFilter, shards, keys), openSharded);
+
+/** Another key in the shard of the first. */
+export const neighbour = (publisher, key, keys = members) =>
+  keys.find((other) => other !== key && publisher.shardOf(other) === publisher.shardOf(key));

@@ -1,0 +1,309 @@
+/** Spellings of a few hosts, as a phisher would try them, and where a browser really goes. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { newPage, puppeteer } from "./browsers.mjs";
+
+/** What a list holds. */
+export const LISTED = ["evil.example", "192.0.2.7", "[2001:db8::7]", "xn--bcher-kva.example", "xn--strae-oqa.example"];
+
+const BASE = "http://base.test/";
+
+/** Numbers from 0 to below 1, the same every time: mulberry32. */
+export function random(seed) {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let x = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x;
+    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Characters that nobody sees, of which some browsers drop more than others. */
+const INVISIBLE = [
+  ..."\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2061\u2062\u2063\u2064\u2065",
+  ..."\u2066\u2069\u206a\u206b\u206f\u3164\ufe00\ufe0f\ufeff\uffa0\ufff0\ufff8\u{1bca0}\u{1d173}\u{1d17a}\u{e0001}\u{e0020}\u{e007f}\u{e0100}\u{e01ef}",
+];
+
+/** Subdomains that a parser may refuse though a browser doesn't, or the other way round. */
+const SUBDOMAINS = [
+  "www.",
+  "a_b.",
+  "-a.",
+  "a-.",
+  "a--b.",
+  "xn--.",
+  "xn--a.",
+  "xn--abc-.",
+  "xn--4ca.",
+  "xn--zzzzzz99999.",
+  "XN--A.",
+  "xN--.",
+  "é.",
+  "\u05d0a.",
+  "a\u0300.",
+  "\u0300.",
+  "\u0661.",
+  "%20.",
+  " .",
+  "^.",
+  "|.",
+  "a%00b.",
+  "*.",
+  "!.",
+  "~.",
+  "'.",
+  "$.",
+  "(.",
+  "+.",
+  ",.",
+  ";.",
+  "=.",
+  "{.",
+  "`.",
+  '".',
+  "<.",
+  "%.",
+  "%zz.",
+  "%25.",
+  "%ff.",
+  "\ud800.",
+  "\u2100.",
+  "\u2488",
+  "\u2024",
+  "..",
+  ".",
+  "1.",
+  "0x1.",
+  `${"a".repeat(64)}.`,
+  "\u{1f4a9}.",
+  "ß.",
+  "ς.",
+  "\u1e9e.",
+  "\u0378.",
+  "\ufffd.",
+  "\u200d.",
+  "\u2260.",
+];
+
+/** A grammar's random texts that name one of the listed hosts, more or less. Each has `/NUMBER` in its path or query. */
+export function* spellings(count, seed = 1) {
+  const next = random(seed);
+  const one = (choices) => choices[Math.floor(next() * choices.length)];
+  const often = (share, usual, choices) => (next() < share ? usual : one(choices));
+
+  const escaped = (text) =>
+    [...new TextEncoder().encode(text)]
+      .map((byte) => `%${(next() < 0.5 ? byte.toString(16).toUpperCase() : byte.toString(16)).padStart(2, "0")}`)
+      .join("");
+  const fullwidth = (char) => (/[!-~]/.test(char) ? String.fromCharCode(char.charCodeAt(0) + 0xfee0) : char);
+  const fancy = (char) =>
+    /[a-z]/.test(char)
+      ? String.fromCodePoint(one([0x1d41a, 0x24d0, 0x1d4ea, 0x1ccd6]) + char.charCodeAt(0) - 97)
+      : fullwidth(char);
+  const letter = (char, odd) => {
+    if (next() > odd) return char;
+    switch (Math.floor(next() * 8)) {
+      case 0:
+        return char.toUpperCase();
+      case 1:
+        return escaped(char);
+      case 2:
+        return escaped(escaped(char));
+      case 3:
+        return fullwidth(char);
+      case 4:
+        return fancy(char);
+      case 5:
+        return char + one(INVISIBLE);
+      case 6:
+        return one(["\uff05", "\ufe6a", "%EF%BC%85"]) + escaped(char).slice(1);
+      default:
+        return escaped(next() < 0.5 ? fullwidth(char) : char + one(INVISIBLE));
+    }
+  };
+  const digit = (char) =>
+    one([
+      char,
+      fullwidth(char),
+      escaped(fullwidth(char)),
+      ...(/\d/.test(char) ? [String.fromCodePoint(0x1d7ce + Number(char))] : []),
+    ]);
+  const literal = (host, odd) =>
+    [...host].map((char) => (next() > odd || !/[\da-f]/.test(char) ? char : digit(char))).join("");
+  const dot = (odd) =>
+    next() > odd
+      ? "."
+      : one(["%2e", "%2E", "\u3002", "\uff0e", "\uff61", "%E3%80%82", "%ef%bd%a1", "..", ".\u00ad", "\t."]);
+  const named = (host, odd) => [...host].map((char) => (char === "." ? dot(odd) : letter(char, odd))).join("");
+  const addresses = [
+    "192.0.2.7",
+    "3221225991",
+    "0xC0000207",
+    "030000001007",
+    "192.519",
+    "192.0.519",
+    "0300.0.0x2.7",
+    "192.0.2.0x7",
+    "192.0.2.07",
+    "192.0.2.7.",
+  ];
+  const literals = ["[2001:db8::7]", "[2001:DB8:0:0:0:0:0:7]", "[2001:0db8::0.0.0.7]", "[2001:db8::7%25eth0]"];
+  const umlauts = [
+    "xn--bcher-kva.example",
+    "bücher.example",
+    "b\u0075\u0308cher.example",
+    "BÜCHER.example",
+    "XN--BCHER-KVA.example",
+    "straße.example",
+    "STRA\u1e9eE.example",
+    "XN--strae-OQA.example",
+  ];
+
+  for (let i = 0; i < count; i++) {
+    const odd = one([0, 0.05, 0.15, 0.3]);
+    const scheme = often(0.5, "http:", [
+      "HTTP:",
+      "hTtP:",
+      "ht\ttp:",
+      "http\n:",
+      "",
+      "",
+      "\x01http:",
+      " http:",
+      "http:\t",
+    ]);
+    const slashes = often(0.5, "//", [
+      "",
+      "/",
+      "\\\\",
+      "\\/",
+      "/\\",
+      "///",
+      "//\\",
+      "\\\\\\",
+      "/\t/",
+      "/\n\\",
+      "//\t",
+      "////",
+    ]);
+    const user = often(0.7, "", [
+      "good.example@",
+      "u:p@",
+      "good.example%2f@",
+      "a@b@",
+      "@",
+      ":@",
+      "good.example:80@",
+      "%40@",
+      "evil:evil@@",
+      "\u3002@",
+      "good.example#@",
+      "x%5C@",
+      "good.example\uff0f@",
+      "\uff20",
+      "x\uff1a80@",
+    ]);
+    const kind = next();
+    const plain = next() < 0.02 ? "xn--evil-.example" : "evil.example";
+    const host =
+      kind < 0.1
+        ? named(one(addresses), odd)
+        : kind < 0.15
+          ? literal(one(literals), odd)
+          : named(kind < 0.25 ? one(umlauts) : plain, odd);
+    const subdomain =
+      kind >= 0.15 && next() < 0.4
+        ? one(SUBDOMAINS) + (next() < 0.2 ? one(SUBDOMAINS) : "")
+        : next() < 0.05
+          ? one(INVISIBLE)
+          : "";
+    const end = often(0.85, "", [
+      ".",
+      "..",
+      one(INVISIBLE),
+      "%2e",
+      "\u3002",
+      "%",
+      "%20",
+      "-",
+      "\uff0f",
+      "\uff05",
+      "\uff1a80",
+      "%00",
+      "%2f",
+    ]);
+    const port = often(0.8, "", [":80", ":", ":8080", ":080", ":80\t", ":0"]);
+    const path = often(0.5, `/${i}`, [
+      `\\${i}`,
+      `\\@good.example/${i}`,
+      `/@good.example/${i}`,
+      `?/${i}`,
+      `?@good.example/${i}`,
+      `//${i}`,
+      `/%2e%2e/${i}`,
+      `/./a/../${i}`,
+      `/\t${i}`,
+      `/${i}#@good.example/`,
+      `\\..\\${i}`,
+    ]);
+    yield scheme + slashes + user + subdomain + host + end + port + path;
+  }
+}
+
+/**
+ * Opens texts as links of a page in a browser. Returns the host that it asked for of each, undefined where it asked for
+ * none, and whether the package says there that it is on the blob's list. A proxy serves the files.
+ */
+export async function opened(texts, browser, files) {
+  const hosts = new Array(texts.length);
+  const proxy = createServer((request, response) => {
+    const file = request.url.startsWith(BASE) && files[request.url.slice(BASE.length)];
+    if (file) return response.writeHead(200, { "Content-Type": file.type }).end(file.body);
+    const id = /^\w+:\/\/([^/?#]*).*?\/(\d+)(?:$|#)/.exec(request.url);
+    if (id) hosts[id[2]] = id[1].replace(/:\d*$/, "").toLowerCase();
+    response.writeHead(204).end();
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const { port } = proxy.address();
+  const launched = await puppeteer(browser, {
+    args: browser === "Chromium" ? [`--proxy-server=http://127.0.0.1:${port}`, "--proxy-bypass-list=<-loopback>"] : [],
+    extraPrefsFirefox: {
+      "network.proxy.type": 1,
+      "network.proxy.http": "127.0.0.1",
+      "network.proxy.http_port": port,
+    },
+  });
+  try {
+    const page = await newPage(launched);
+    await page.goto(BASE);
+    const answers = [];
+    for (let start = 0; start < texts.length; start += 1000) {
+      answers.push(...(await page.evaluate(openAll, texts.slice(start, start + 1000))));
+    }
+    return { hosts, answers };
+  } finally {
+    await launched.close();
+    proxy.closeAllConnections();
+    proxy.close();
+  }
+}
+
+/** Runs in the page. */
+async function openAll(texts) {
+  const { load } = await import("/reader.inline.js");
+  const filter = await load("/list.bloom");
+  const open = async (text) => {
+    // A link, as a page has it. Only a visit may carry a name and a password, so they are taken out.
+    const link = document.createElement("a");
+    link.href = text;
+    try {
+      if (link.username || link.password) link.username = link.password = "";
+      if (link.protocol === "http:") await fetch(link.href, { mode: "no-cors", cache: "no-store" });
+    } catch {
+      // There is no such place.
+    }
+  };
+  for (let i = 0; i < texts.length; i += 100) await Promise.all(texts.slice(i, i + 100).map(open));
+  return texts.map((text) => filter.hasUrl(text));
+}

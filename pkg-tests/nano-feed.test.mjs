@@ -1,3 +1,0 @@
-/** Feeds in plain JavaScript: all that feed.test.mjs asks of WebAssembly. */
-process.env.FOLLOWER = "bloom-wasm/nano";
-await import("./feed.test.mjs");

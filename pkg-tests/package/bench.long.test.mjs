@@ -1,0 +1,262 @@
+/**
+ * The benchmark runs on few keys, and what it prints and keeps is right but for the times: every row is there, filters
+ * answer as they must, ratios follow from the times beside them, and docs/benchmarks.md is made from the numbers that were
+ * kept. No time is judged.
+ */
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { before, describe, test } from "node:test";
+import { strangers, strings } from "../../bench/keys.mjs";
+import { loop, race } from "../../bench/race.mjs";
+import { table, withSummary } from "../../bench/table.mjs";
+import { chromium, NOT_INSTALLED, packages, root } from "../../scripts/setup.mjs";
+
+const skip = !packages("bench") && NOT_INSTALLED;
+if (skip) console.log(`package/bench.long.test.mjs skipped: ${skip}`);
+
+const OWN = ["BloomFilter", "RibbonFilter"];
+const THEIRS = ["bloomfilter", "plain JavaScript", "@ceramicnetwork/wasm-bloom-filter", "mnemonist", "bloom-filters"];
+const NANO = OWN.map((name) => `nano ${name}`);
+const ALL = [...OWN, ...NANO, ...THEIRS];
+/** What builds, too. */
+const BUILDERS = [...OWN, ...THEIRS];
+const READERS = ["RibbonFilter", "nano RibbonFilter", "bloomfilter", "plain JavaScript"];
+const URLS = ["JavaScript and bloomfilter", "new URL alone", ...OWN.flatMap((name) => [name, `nano ${name}`])];
+const MANY = ["bloomfilter", ...OWN.flatMap((name) => [`${name}.hasMany`, `${name}.hasLines`])];
+const STARTING = ["importing", "compiling", "decoding", "answering", "whole", "importing another, small module"];
+
+/** What tables there are, by how their titles begin and end, and the rows of each. */
+const TABLES = [
+  ...["0.01", "0.001"].flatMap((fpr) => [
+    ["has(string)", `fpr ${fpr}`, ALL],
+    ["making a filter", `fpr ${fpr}`, BUILDERS],
+    ["many keys", `fpr ${fpr}`, MANY],
+    ["adding many", `fpr ${fpr}`, ["bloomfilter", "BloomFilter.addMany", "BloomFilter.addLines"]],
+  ]),
+  ...["matchUrl", "hasUrl"].map((method) => [
+    method,
+    "fpr 0.001 a URL",
+    URLS.map((name) => name.replace(/Filter$/, `Filter.${method}`)),
+  ]),
+  ...OWN.map((name) => [`keyed ${name}`, "", [name, `${name}, keyed`]]),
+  // mnemonist can't be read from what was written.
+  ["from what was written", " keys, fpr 0.001", ALL.filter((name) => name !== "mnemonist")],
+  ["from what was written", " kB of ribbon", READERS],
+  ["from import to the first answer in a fresh process", " kB of ribbon", READERS],
+  ["the first decode", "", ["decode", "growing a memory and copying"]],
+  ["a later decode", "", ["decode", "growing a memory and copying"]],
+  ["from import to the first answer in a fresh process", " keys", STARTING],
+];
+const PAGE = [
+  [
+    "Chromium",
+    "fpr 0.001",
+    [
+      "characters",
+      ...OWN.flatMap((name) => [`${name}.has`, `nano ${name}.has`, `${name}.hasLines`]),
+      ...["bloomfilter", "plain JavaScript"],
+      ...["new URL", "RibbonFilter.hasUrl", "nano RibbonFilter.hasUrl", "JavaScript and bloomfilter"],
+    ],
+  ],
+  ["from import to the first answer in a new page", " keys", STARTING],
+  ["from import to the first answer in a new page", " kB of ribbon", READERS],
+  ["decoding in Chromium", " keys, fpr 0.001", READERS],
+  ["decoding in Chromium", " kB of ribbon", READERS],
+];
+
+const timeOf = ({ nanoseconds, milliseconds }) => nanoseconds ?? milliseconds;
+const close = (found, expected, what) =>
+  assert.ok(Math.abs(found / expected - 1) < 1e-9, `${what}: ${found}, ${expected}`);
+
+/** Between as many false positives as these rates give among so many strangers, and five standard deviations. */
+function checkRate({ fpr, share = 1 }, [least, most], count, what) {
+  const spread = (rate) => 5 * Math.sqrt(rate / (count * share)) + 3 / (count * share);
+  assert.ok(fpr >= least - spread(least) && fpr <= most + spread(most), `${what}: ${fpr} for ${least} to ${most}`);
+}
+
+/** Rates and sizes of the filters that a result tells of. */
+function checkFilters({ count, tables }) {
+  for (const { title, rows } of tables) {
+    const rate = Number(/fpr ([\d.]+)/.exec(title)?.[1]);
+    for (const row of rows.filter(({ fpr }) => fpr !== undefined)) {
+      const what = `${title}: ${row.name}`;
+      if (title.startsWith("has(")) {
+        // A peer may be larger, and err less.
+        checkRate(row, [[...OWN, ...NANO].includes(row.name) ? rate : rate / 2, rate], count, what);
+        assert.ok(Math.abs(row.overTarget - row.fpr / rate) < 1e-9, what);
+        // The least for any filter is log2(1/p) bits a key, and for a Bloom filter 1/ln 2 times that.
+        const size = row.bitsPerKey / -Math.log2(rate);
+        const [least, most] = { BloomFilter: [1.44, 1.446], RibbonFilter: [1, 1.03] }[
+          row.name.replace("nano ", "")
+        ] ?? [1.44, Infinity];
+        assert.ok(size >= least && size <= most, `${what}: ${row.bitsPerKey} bits`);
+      } else {
+        // Eight keys a URL, each at a tenth of its rate, or so; a quarter of the keys are asked for. These URLs aren't
+        // typical, so a filter that knows which keys its list of URLs has may take two and a half times the rate.
+        const most = /RibbonFilter\.matchUrl$/.test(row.name) ? 2.5 * rate : rate;
+        checkRate(row, [0.7 * rate, most], count / 4, what);
+      }
+    }
+  }
+}
+
+describe("the benchmark", { skip }, () => {
+  let printed;
+  let said;
+  let result;
+  before(() => {
+    const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
+    try {
+      const file = join(folder, "bench.json");
+      // With one round a median is the only number that there is.
+      const few = ["--quick", "--rounds", "1", "--only", "has,add,many,url,keyed,load,page"];
+      const args = ["--expose-gc", join(root, "bench/run.mjs"), ...few, "--json", file];
+      const ran = spawnSync(process.execPath, args, { encoding: "utf8", maxBuffer: 2 ** 28 });
+      assert.equal(ran.status, 0, ran.stderr);
+      printed = ran.stdout;
+      said = ran.stderr;
+      result = JSON.parse(readFileSync(file));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("has every table with every row, in print too", () => {
+    const expected = chromium() ? [...TABLES, ...PAGE] : TABLES;
+    assert.equal(result.tables.length, expected.length);
+    const lines = printed.split("\n");
+    for (const [begin, end, names] of expected) {
+      const found = result.tables.filter(({ title }) => title.startsWith(begin) && title.endsWith(end));
+      assert.equal(found.length, 1, `${begin} ... ${end}`);
+      const [{ title, rows }] = found;
+      // The size of what is decoded is told too.
+      assert.deepEqual(
+        rows.map(({ name }) => name.replace(/, [\d.]+ MB$/, "")),
+        names,
+        title,
+      );
+      const at = lines.indexOf(`**${title}**`);
+      assert.ok(at >= 0, title);
+      rows.forEach((row, i) => {
+        assert.ok(timeOf(row) > 0, `${title}: ${row.name}`);
+        const cells = lines[at + 4 + i].split(" | ");
+        assert.equal(cells[0], `| ${row.name}`);
+        assert.ok(
+          cells.some((cell) => Number.parseFloat(cell) === Number(timeOf(row).toFixed(row.nanoseconds ? 1 : 3))),
+          lines[at + 4 + i],
+        );
+      });
+    }
+  });
+
+  test("says all the while what it does", () => {
+    for (const name of ["has", "add", "many", "url", "keyed", "load"])
+      assert.match(said, new RegExp(`^bench: the case ${name}$`, "m"));
+    for (const name of MANY)
+      assert.ok(said.includes(`bench: warming up: ${name}\n`) && said.includes(`bench: round 1 of 1: ${name}\n`), name);
+    assert.match(said, /^bench: making members$/m);
+    assert.doesNotMatch(printed, /^bench: /m);
+  });
+
+  test("has filters of the rates and sizes that were asked for", () => checkFilters(result));
+
+  test("tells ratios of the times beside them", () => {
+    const { tables, claims } = result;
+    let ratios = 0;
+    for (const { title, rival, rows } of tables) {
+      const time = (name) => timeOf(rows.find((row) => row.name === name));
+      for (const { name, ratio } of rows) {
+        assert.equal(ratio !== undefined, rival !== undefined, title);
+        if (!ratio) continue;
+        close(ratio.median, time(rival) / time(name), `${title}: ${name}`);
+        ratios++;
+      }
+    }
+    assert.ok(ratios > 40);
+    let claimed = 0;
+    for (const { what, median, least, most } of claims) {
+      assert.ok(least <= median && median <= most, what);
+      const [, name, rival, fpr] = /^((?:nano )?\w+)\.has against (\w.*), fpr ([\d.]+)$/.exec(what) ?? [];
+      if (!name) continue;
+      const { rows } = tables.find(({ title }) => title === `has(string), fpr ${fpr}`);
+      const time = (name) => timeOf(rows.find((row) => row.name === name));
+      close(median, time(rival) / time(name), what);
+      claimed++;
+    }
+    assert.equal(claimed, 12);
+  });
+
+  test("fails for a filter that loses a key, and for one whose answers change", async () => {
+    const { bench } = await import("../../bench/cases.mjs");
+    const shared = bench({ count: 1000, rounds: 1 });
+    const set = { name: "set", create: () => new Set(), add: "filter.add(key)", has: "filter.has(key)" };
+    assert.equal(shared.built(set, 0.01).fpr, 0);
+    const forgetful = { ...set, name: "forgetful", add: "filter.size < 999 && filter.add(key)" };
+    assert.throws(() => shared.built(forgetful, 0.01), /^Error: forgetful misses 1 of its keys$/);
+    assert.equal(shared.built({ ...set, name: "all", has: "key.length > 0" }, 0.01).fpr, 1);
+    const answers = [0, 1];
+    const changing = { name: "changing", keys: 1, run: () => answers.shift() };
+    await assert.rejects(race([changing], 1), /changing answered 1, and before 0/);
+    assert.equal(loop("filter.has(key)")(new Set(["a", "b"]), ["a", "c", "b"]), 2);
+  });
+});
+
+test("a ratio is the median of the rounds' ratios, not the ratio of medians", () => {
+  const { rows } = table("", { rival: [10, 40, 90], own: [5, 10, 60] }, { rival: "rival" });
+  assert.deepEqual(rows, [
+    { name: "rival", nanoseconds: 40, ratio: { median: 1, least: 1, most: 1 } },
+    { name: "own", nanoseconds: 10, ratio: { median: 2, least: 1.5, most: 4 } },
+  ]);
+  const [, { ratio }] = table("", { rival: [10, 40], own: [5, 10] }, { rival: "rival" }).rows;
+  assert.deepEqual(ratio, { median: 3, least: 2, most: 4 });
+});
+
+test("the keys in Rust are those in JavaScript", () => {
+  const [key] = strings(strangers(1));
+  assert.ok(readFileSync(join(root, "bench/peers.rs"), "utf8").includes(key));
+});
+
+test("docs/benchmarks.md has the tables of docs/bench.json, whose filters are such as it promises", () => {
+  const page = readFileSync(join(root, "docs/benchmarks.md"), "utf8");
+  const kept = JSON.parse(readFileSync(join(root, "docs/bench.json")));
+  assert.equal(withSummary(page, kept), page);
+  const [, rows] = /<!-- npm run bench -- --docs -->\n([\s\S]*)<!-- -->/.exec(page);
+  for (const name of BUILDERS) assert.ok(rows.includes(`\n| ${name} | `), name);
+  checkFilters(kept);
+});
+
+test("what a feed costs: the docs have the tables that bench/feed.mjs prints, and each row adds up", () => {
+  const options = { cwd: root, encoding: "utf8" };
+  const args = ["bench/feed.mjs", "--keys", "2400", "--publishes", "2"];
+  const printed = execFileSync(process.execPath, args, options);
+  const number = (cell) => Number(cell.replace(/[$,]|\D+$/g, ""));
+  const near = (found, expected, what) =>
+    assert.ok(Math.abs(found - expected) <= 0.12 * expected + 0.5, `${what}: ${found}, ${expected}`);
+  for (const text of [printed, readFileSync(join(root, "docs/feeds.md"), "utf8")]) {
+    const tables = [...text.matchAll(/^\| (clients \|.*) \|\n.*\n((?:\|.*\n)+)/gm)];
+    assert.equal(tables.length, 4);
+    for (const [, head, body] of tables) {
+      assert.match(head, /^clients \| requests a second \| millions a month \| bytes a month \| GitHub Pages \| R2 \|/);
+      const rows = body.trim().split("\n");
+      assert.equal(rows.length, 5);
+      for (const [at, row] of rows.entries()) {
+        const [clients, aSecond, millions, bytes, pages, r2, cloudFront] = row.slice(2, -2).split(" | ");
+        assert.equal(number(clients), 10 ** (at + 3));
+        near(number(aSecond) * 3600 * 24 * 30, number(millions) * 1e6, row);
+        const unit = { MB: 1e-3, GB: 1, TB: 1e3, PB: 1e6 }[bytes.split(" ")[1]];
+        const gigabytes = number(bytes) * unit;
+        // Numbers have two digits, and so a hundred may be more.
+        if (Math.abs(gigabytes - 100) > 5) assert.equal(pages === "$0", gigabytes < 100, row);
+        near(number(r2), Math.max(0, number(millions) - 10) * 0.36, row);
+        // A gigabyte costs 2 to 8.5 cents, after a thousand, and a million requests one dollar, after ten.
+        const [least, most] = [0.02, 0.085].map((price) => Math.max(0, gigabytes - 1000) * price);
+        const asked = Math.max(0, number(millions) - 10);
+        assert.ok(number(cloudFront) >= 0.88 * (asked + least) - 0.5, row);
+        assert.ok(number(cloudFront) <= 1.12 * (asked + most) + 0.5, row);
+      }
+    }
+  }
+});

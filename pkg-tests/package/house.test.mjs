@@ -1,0 +1,153 @@
+/**
+ * Arrows run one way: no file of the crate, the tool or the package's JavaScript imports what imports it. And where the
+ * package's tests stand.
+ */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { test } from "node:test";
+import { LONGER } from "../../scripts/longer.mjs";
+import { root } from "../../scripts/setup.mjs";
+
+/** The files of a folder by their paths in it, with what they say. */
+function sources(folder, ending) {
+  const names = readdirSync(`${root}/${folder}`, { recursive: true }).map((name) => name.replaceAll("\\", "/"));
+  const files = names.filter((name) => name.endsWith(ending)).sort();
+  return new Map(files.map((name) => [name, readFileSync(`${root}/${folder}/${name}`, "utf8")]));
+}
+
+/** What each TypeScript file imports, types too. */
+function imports(files) {
+  const path = (from, to) => posix.join(posix.dirname(from), to).replace(/\.js$/, ".ts");
+  const found = ([name, text]) => [...text.matchAll(/\bfrom "(\.[^"]+)"/g)].map(([, to]) => path(name, to));
+  return new Map([...files].map((file) => [file[0], found(file).filter((to) => files.has(to))]));
+}
+
+/** The paths that a `use` names, one for each name in braces. */
+function paths(use) {
+  const open = use.indexOf("{");
+  if (open < 0) return [use.replace(/ as .*/, "")];
+  const items = [""];
+  let depth = 0;
+  for (const c of use.slice(open + 1, use.lastIndexOf("}"))) {
+    depth += { "{": 1, "}": -1 }[c] ?? 0;
+    if (c === "," && depth === 0) items.push("");
+    else items[items.length - 1] += c;
+  }
+  return items.filter((item) => item.trim()).flatMap((item) => paths(use.slice(0, open) + item.trim()));
+}
+
+/** What each Rust file names of other files. `mod` declares a file and names nothing of it. */
+function uses(files) {
+  const module = (name) =>
+    name
+      .replace(/(^|\/)(lib|mod)\.rs$|\.rs$/, "")
+      .split("/")
+      .filter(Boolean);
+  const byModule = new Map([...files.keys()].map((name) => [module(name).join("::"), name]));
+  const found = ([name, text]) => {
+    const own = module(name);
+    // Tests may use what they like.
+    const code = text.replace(/\/\/.*/g, "").replace(/\n#\[cfg\(test\)\]\nmod \w+ \{[\s\S]*/, "");
+    const named = [...code.matchAll(/\buse ([^;]+);/g)].flatMap(([, use]) => paths(use.replace(/\s+/g, " ")));
+    const spelled = [...code.matchAll(/(?<![\w:])\w+(?:::\w+)+/g)].map(([path]) => path);
+    return [...named, ...spelled].flatMap((path) => {
+      const parts = path.split("::").map((part) => part.trim());
+      const at = { crate: [], super: own.slice(0, -1), self: own }[parts[0]]?.slice() ?? own.slice();
+      if (["crate", "super", "self"].includes(parts[0])) parts.shift();
+      else if (!byModule.has([...own, parts[0]].join("::"))) return [];
+      for (; parts[0] === "super"; parts.shift()) at.pop();
+      while (byModule.has([...at, parts[0]].join("::"))) at.push(parts.shift());
+      const to = byModule.get(at.join("::"));
+      return to && to !== name ? [to] : [];
+    });
+  };
+  return new Map([...files].map((file) => [file[0], [...new Set(found(file))]]));
+}
+
+/** A row of files in which each imports the next, and the last one the first. */
+function cycle(graph) {
+  const done = new Set();
+  const search = (name, row) => {
+    if (row.includes(name)) return [...row.slice(row.indexOf(name)), name];
+    if (done.has(name)) return undefined;
+    for (const to of graph.get(name)) {
+      const found = search(to, [...row, name]);
+      if (found) return found;
+    }
+    done.add(name);
+  };
+  for (const name of graph.keys()) {
+    const found = search(name, []);
+    if (found) return found.join(" -> ");
+  }
+}
+
+for (const [folder, ending, read, least] of [
+  ["src", ".rs", uses, 150],
+  ["cli/src", ".rs", uses, 50],
+  ["js", ".ts", imports, 80],
+]) {
+  test(`no cycle among the files of ${folder}`, () => {
+    const graph = read(sources(folder, ending));
+    const arrows = [...graph.values()].flat().length;
+    assert.ok(arrows > least, `only ${arrows} imports were found`);
+    assert.equal(cycle(graph), undefined);
+  });
+}
+
+test("a cycle is found, however it is written", () => {
+  const rust = (...files) => cycle(uses(new Map(files)));
+  assert.equal(rust(["lib.rs", "mod a;\nmod b;"], ["a.rs", "use crate::b::B;"], ["b.rs", ""]), undefined);
+  for (const use of [
+    "use crate::{b::{self, B}, c};",
+    "use super::b;",
+    "fn f() { super::b::f() }",
+    "pub use crate::b::*;",
+  ])
+    assert.equal(
+      rust(["lib.rs", ""], ["a.rs", use], ["b.rs", "use crate::a::A;"], ["c.rs", ""]),
+      "a.rs -> b.rs -> a.rs",
+    );
+  assert.equal(rust(["lib.rs", "mod a;\npub use a::A;"], ["a.rs", "use super::B;"]), "lib.rs -> a.rs -> lib.rs");
+  assert.equal(
+    rust(["a/mod.rs", "fn f() { b::f() }"], ["a/b.rs", "use crate::a::A;"], ["lib.rs", ""]),
+    "a/mod.rs -> a/b.rs -> a/mod.rs",
+  );
+  const script = (...files) => cycle(imports(new Map(files)));
+  assert.equal(
+    script(["a.ts", 'import { b } from "./b.js";'], ["b.ts", 'import type { A } from "./a.js";']),
+    "a.ts -> b.ts -> a.ts",
+  );
+});
+
+test("a file of tests has at most 900 lines, and one of the package stands in the folder of its subject", () => {
+  const tests = sources("pkg-tests", ".mjs");
+  assert.ok(tests.size > 100);
+  const others = [sources("tests", ".rs"), sources("tests", ".py"), sources("cli/tests", ".rs")];
+  for (const [name, text] of [tests, ...others].flatMap((files) => [...files]))
+    assert.ok(text.split("\n").length <= 901, name);
+  const readme = readFileSync(`${root}/tests/README.md`, "utf8");
+  for (const name of tests.keys()) {
+    assert.ok(readme.includes(`${name.split("/")[0]}/`), `${name}: tests/README.md doesn't name its folder`);
+  }
+});
+
+test("each longer form names a test in each of its files, or it would run nothing", () => {
+  const tests = sources("pkg-tests", ".mjs");
+  for (const { folder, files, names } of LONGER) {
+    const texts = files.map((name) => tests.get(`${folder}/${name}.test.mjs`) ?? assert.fail(`${folder}/${name}`));
+    const titles = texts.map((text) => [...text.matchAll(/\btest\(\s*["`](.*?)["`],/gs)].map(([, title]) => title));
+    for (const name of names)
+      assert.ok(
+        titles.flat().some((title) => title.includes(name)),
+        name,
+      );
+    titles.forEach((own, at) => {
+      assert.ok(
+        names.some((name) => own.some((title) => title.includes(name))),
+        `${folder}/${files[at]}`,
+      );
+    });
+  }
+});

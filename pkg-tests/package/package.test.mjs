@@ -1,0 +1,393 @@
+/** The tarball as a package: how it is imported, and what its types promise. */
+import assert from "node:assert/strict";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { LIMITS } from "../../scripts/limits.mjs";
+import { weigh } from "../../scripts/weight.mjs";
+import { folder } from "../helpers/installed.mjs";
+import { turn } from "../helpers/turn.mjs";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const bin = (name) => join(root, "node_modules/.bin", name);
+const node = (file, source) => {
+  writeFileSync(join(folder, file), source);
+  return execFileSync(process.execPath, [file], { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+};
+
+const USE = `
+const filter = BloomFilter.from(["a", "b"]);
+console.log(filter.has("a"), filter.has("c"), decode(filter.toBytes()).has("b"));
+`;
+
+test("works from import", () => {
+  assert.equal(node("use.mjs", `import { BloomFilter, decode } from "bloom-wasm";${USE}`), "true false true\n");
+});
+
+test("works from require", () => {
+  assert.equal(node("use.cjs", `const { BloomFilter, decode } = require("bloom-wasm");${USE}`), "true false true\n");
+});
+
+test("the entries for browsers and bundlers work by themselves", () => {
+  const from = (entry) => `"./node_modules/bloom-wasm/dist/${entry}.inline.js"`;
+  for (const entry of ["bloom", "reader"]) {
+    const out = node(
+      `${entry}.mjs`,
+      `import { BloomFilter } from ${from("bloom")};import { decode } from ${from(entry)};${USE}`,
+    );
+    assert.equal(out, "true false true\n");
+  }
+});
+
+test("each link in the package's pages leads to a file of the package, or elsewhere, and to a heading there", () => {
+  const home = join(folder, "node_modules/bloom-wasm");
+  const pages = readdirSync(home, { recursive: true }).filter((name) => name.endsWith(".md"));
+  const prose = (page) => readFileSync(join(home, page), "utf8").replace(/^```[\s\S]*?^```$/gm, "");
+  // As GitHub and npm make them of headings.
+  const anchors = (page) =>
+    [...prose(page).matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+      title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-"),
+    );
+  let links = 0;
+  for (const page of pages) {
+    for (const [, href] of prose(page).matchAll(/\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$/gm)) {
+      if (href === undefined || /^https?:/.test(href)) continue;
+      const [path, anchor] = href.split("#");
+      const target = path === "" ? page : join(dirname(page), path);
+      assert.ok(existsSync(join(home, target)), `${page}: ${href}`);
+      const file = target.endsWith(".md") ? target : join(target, "README.md");
+      if (anchor) assert.ok(anchors(file).includes(anchor), `${page}: ${href}`);
+      links++;
+    }
+  }
+  assert.ok(pages.length > 15 && links > 100, `${pages.length} pages, ${links} links`);
+});
+
+test("no class was renamed", () => {
+  const out = node(
+    "names.mjs",
+    'import * as a from "bloom-wasm"; import * as b from "bloom-wasm/reader"; import * as c from "bloom-wasm/nano"; console.log([a, b, c].every((entry) => Object.entries(entry).every(([name, value]) => !/^[A-Z]/.test(name) || value.name === name)));',
+  );
+  assert.equal(out, "true\n");
+});
+
+test("the classes that wasm-pack makes work by themselves", () => {
+  for (const entry of ["bloom", "reader"]) {
+    const out = join(root, "target/npm", entry);
+    const source = `
+      import { readFileSync } from "node:fs";
+      const raw = await import(${JSON.stringify(pathToFileURL(join(out, "bloom_wasm.js")).href)});
+      raw.initSync({ module: readFileSync(${JSON.stringify(join(out, "bloom_wasm_bg.wasm"))}) });
+      const bytes = new Uint8Array(readFileSync(${JSON.stringify(join(root, "tests/golden/ribbon.bloom"))}));
+      const filter = raw.Filter.decode(bytes);
+      console.log(filter.has("key-1"), filter.has(new TextEncoder().encode("key-1")), filter.has("no key"), filter.kind, filter.info().profile);
+      for (const run of [() => raw.Filter.decode(bytes.subarray(1)), () => filter.has(5)]) {
+        try { run(); } catch (error) { console.log(error.name, error.code, error instanceof Error); }
+      }
+      filter.free();
+      const tagged = raw.Filter.decode(new Uint8Array(readFileSync(${JSON.stringify(join(root, "tests/golden/tags.bloom"))})));
+      console.log(tagged.tagNames([-1]).length);
+      for (const set of [9, 1e6]) try { console.log(tagged.tagNames([set])); } catch ({ code }) { console.log(code); }
+    `;
+    const expected =
+      "true true false ribbon raw\nFilterError not_a_filter true\nFilterError invalid_key true\n0\ninvalid_parameter\ninvalid_parameter\n";
+    assert.equal(node(`raw-${entry}.mjs`, source), expected);
+  }
+});
+
+test("bloom-wasm/slim starts when it is told, from the file beside it, a file, bytes or a module, and shares what has started", () => {
+  const use = (how, slim, wasm) => `
+    import { decode, init, initSync } from "bloom-wasm/${slim}";
+    import { readFileSync } from "node:fs";
+    const file = new URL(import.meta.resolve("bloom-wasm/${wasm}"));
+    const blob = readFileSync(${JSON.stringify(join(root, "tests/golden/ribbon.bloom"))});
+    const code = (run) => { try { run(); } catch (error) { return error.code; } };
+    console.log(code(() => decode(new Uint8Array(9))));
+    console.log(await init(new Uint8Array(9)).catch((error) => error.code));
+    ${how};
+    await init();
+    console.log(decode(blob).has("key-1"));
+  `;
+  const ways = [
+    "await init()",
+    "await init(file)",
+    "await init(file.href)",
+    "await init(readFileSync(file))",
+    "initSync(readFileSync(file))",
+    "initSync(new WebAssembly.Module(readFileSync(file)))",
+  ];
+  for (const [entry, [slim, wasm]] of [
+    ["slim", "bloom.wasm"],
+    ["reader/slim", "reader.wasm"],
+  ].entries()) {
+    for (const way of ways.filter((_, i) => turn(i + entry, 2)))
+      assert.equal(node("slim.mjs", use(way, slim, wasm)), "wasm_load\nwasm_load\ntrue\n", way);
+  }
+  const wrong = `
+    import { BloomFilter, init, initSync } from "bloom-wasm/slim";
+    import { readFileSync } from "node:fs";
+    const file = (name) => readFileSync(new URL(import.meta.resolve("bloom-wasm/" + name)));
+    for (const bytes of [new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]), file("reader.wasm")]) {
+      try { initSync(bytes); } catch ({ code, message }) { console.log(code, message.includes("this is not bloom.wasm")); }
+    }
+    initSync(file("bloom.wasm"));
+    console.log(BloomFilter.from(["a"]).has("a"));
+  `;
+  assert.equal(node("wrong.mjs", wrong), "wasm_load true\nwasm_load true\ntrue\n");
+  const shared =
+    'import { RibbonFilter } from "bloom-wasm"; import * as slim from "bloom-wasm/slim"; console.log(RibbonFilter === slim.RibbonFilter && slim.decode(RibbonFilter.from(["a"]).toBytes()).has("a"));';
+  assert.equal(node("shared.mjs", shared), "true\n");
+});
+
+test("tsc --strict accepts the types from import and from require", () => {
+  const source = `
+    const filter: BloomFilter = BloomFilter.from(["a", new Uint8Array(2)], { fpr: 0.01, seed: 1n, createdAt: new Date(0) });
+    const answers: Uint8Array = filter.hasMany(new Set(["a"]));
+    const copy: BloomFilter = filter.clone();
+    const next: BloomFilter = filter.apply(new Uint8Array(0));
+    const read: BloomFilter = BloomFilter.decode(filter.toBytes());
+    const ribbon: RibbonFilter = RibbonFilter.decode(filter.toBytes());
+    ribbon.has("a");
+    // @ts-expect-error: read-only
+    ribbon.add("a");
+    const counting: CountingBloomFilter = CountingBloomFilter.from(["a"], { counterBits: 8 });
+    // @ts-expect-error: 4 or 8
+    CountingBloomFilter.withCapacity(1, 0.1, { counterBits: 5 });
+    const bloom: BloomFilter = counting.toBloom();
+    const scalable: ScalableBloomFilter = new ScalableBloomFilter({ initialCapacity: 10, fpr: 0.1, tightening: 0.8 });
+    const cuckoo: Promise<CuckooFilter> = CuckooFilter.fromStream(new Blob(["a"]).stream());
+    const left: boolean = counting.remove("a") && scalable.add("b") && bloom.has("c");
+    // @ts-expect-error: withCapacity makes one
+    new CuckooFilter();
+    const some: Filter = decode(answers);
+    const blob: Blob = new Blob([filter.toBytes()]);
+    const info: FilterInfo = some.info();
+    const match: string | null = some.hasUrl("a.b") ? some.matchUrl(new URL("http://a.b")) : canonicalizeUrl("a.b");
+    const reasons: SkipReason[] = [];
+    const profile: ProfileOptions = { profile: "url", allow: ["a.b"], onSkip: ({ key, reason }) => { reasons.push(reason); }, onConflict: ({ key, removed }) => { if (removed) some.has(key); } };
+    const passwords: boolean = RibbonFilter.from(urlExpressions("a.b"), { ...profile, profile: "password", lowercase: true }).hasPassword(match ?? "");
+    // @ts-expect-error: no such profile
+    RibbonFilter.from([], { profile: "urls" });
+    // @ts-expect-error: a password is typed
+    some.hasPassword(new Uint8Array(1));
+    const count: number | null = info.count;
+    const loading: Promise<Filter> = load(new URL("https://example.com"), { onProgress: ({ loaded, total }) => void [loaded, total] });
+    const streaming: Promise<BloomFilter> = BloomFilter.fromStream(blob.stream(), { signal: AbortSignal.timeout(1) });
+    { using scoped = copy; scoped.add("b"); }
+    try { read.union(copy); } catch (error) {
+      if (error instanceof FilterError && error.code === "incompatible") throw new Error(String([count, loading, streaming, cuckoo, left, passwords]));
+      // @ts-expect-error: no such code
+      if (error instanceof FilterError && error.code === "no_such_code") throw error;
+    }
+    // @ts-expect-error: a number is no key
+    filter.has(42);
+    const number: boolean = some.has(42n) || some.hasAny([1, "a"]);
+    const foreign: ForeignFilter = ForeignFilter.from(["a", 5n], { format: "spark", keys: "long", layout: "v2", seed: 1, fpr: 0.01 });
+    const original: Uint8Array = foreign.clone().toForeign();
+    const wrapped: ForeignFilter = decode(original, { from: "guava", funnel: "int", profile: "url" });
+    const bitmap: Promise<ForeignFilter> = load("a", { from: "redis-bitmap", bits: 64, hashes: 3, maxBytes: 9 });
+    const others: ForeignFilter = ForeignFilter.decode(original, { from: "xor", width: 8 });
+    const parameters: string | number | undefined = others.info().foreign?.["width"];
+    const format: ForeignFormat | "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon" = others.kind;
+    const filters: Filter[] = [original].map(decode);
+    const source: ForeignSource = { from: "spark", keys: "bytes" };
+    const options: ForeignOptions = { format: "redisbloom", expansion: 0, capacity: 10 };
+    void [number, wrapped, bitmap, parameters, format, filters, decode(original, source), ForeignFilter.from([], options)];
+    // @ts-expect-error: no such format
+    decode(original, { from: "java" });
+    // @ts-expect-error: Guava's option is funnel
+    decode(original, { from: "guava", keys: "bytes" });
+    // @ts-expect-error: no such funnel
+    decode(original, { from: "guava", funnel: "string" });
+    // @ts-expect-error: a bitmap doesn't say how many bits it has
+    decode(original, { from: "redis-bitmap", hashes: 3 });
+    // @ts-expect-error: an option of no format
+    load("a", { from: "go-bloom", size: 5 });
+    // @ts-expect-error: nor without a format
+    load("a", { funnel: "utf8" });
+    // @ts-expect-error: a format that is only read
+    ForeignFilter.from(["a"], { format: "xor" });
+    // @ts-expect-error: an option of another format
+    ForeignFilter.from(["a"], { format: "guava", expansion: 2 });
+    // @ts-expect-error: it can't be changed
+    foreign.add("a");
+    // @ts-expect-error: the class has no public constructor
+    new Filter();
+    const cache: FeedCache = { get: async (name) => new Uint8Array(name.length), put: async () => {}, delete: async () => {} };
+    const opening: Promise<Feed> = openFeed(new URL("https://a.b/feed.json"), { publicKey: ["a"], cache, maxAge: 5, onProgress: ({ loaded, total }) => void (loaded < total) });
+    opening.then(async (feed) => {
+      const newer: boolean = await feed.update({ signal: AbortSignal.timeout(1) });
+      const stop: () => void = feed.watch({ every: 5000, onUpdate: ({ filter }) => void filter.hasUrl("a.b"), onError: console.error });
+      const its: [Filter, number, Date, boolean, FeedInfo, FilterError | undefined] = [feed.filter, feed.generation, feed.createdAt, feed.stale, feed.info(), feed.cacheError];
+      void [newer, its, stop(), feed.close()];
+      { using scoped = feed; void scoped; }
+      // @ts-expect-error: it is replaced, not set
+      feed.filter = some;
+    });
+    // @ts-expect-error: null says that it is unsigned
+    openFeed("a", {});
+    // @ts-expect-error: openFeed opens one
+    new Feed();
+    const sharded: Promise<ShardedFilter> = openSharded("https://a.b/shards.json", { publicKey: null, cache, maxMemory: 1e6 });
+    sharded.then(async (filter) => {
+      const { signal } = new AbortController();
+      const answers: [boolean, Uint8Array, boolean, string | null, boolean] = [
+        await filter.has(new Uint8Array(2), { signal }), await filter.hasMany(["a"]), await filter.hasUrl(new URL("https://a.b")),
+        await filter.matchUrl("a.b"), await filter.hasPassword("a", { signal }),
+      ];
+      const many: Uint8Array[] = [await filter.hasMany(["a"], { concurrency: 2 }), await filter.hasPasswords(new Set(["a"]), { signal, concurrency: 2 })];
+      // @ts-expect-error: passwords are strings
+      filter.hasPasswords([new Uint8Array(1)]);
+      const its: [boolean, ShardedInfo, number, Date, boolean, FilterError | undefined] =
+        [await filter.update(), filter.info(), filter.generation, filter.createdAt, filter.stale, filter.cacheError];
+      void [answers, many, its, filter.close()];
+      { using scoped = filter; void scoped; }
+      // @ts-expect-error: its keys are those of our own filters
+      filter.has(5n);
+    });
+    // @ts-expect-error: openSharded opens one
+    new ShardedFilter();
+  `;
+  const names =
+    "BloomFilter, CountingBloomFilter, CuckooFilter, Feed, Filter, FilterError, ForeignFilter, RibbonFilter, ScalableBloomFilter, ShardedFilter, canonicalizeUrl, decode, load, openFeed, openSharded, urlExpressions";
+  const imports = `
+    import { ${names}, type FeedCache, type FeedInfo, type FilterInfo, type ForeignFormat, type ForeignOptions, type ForeignSource, type ProfileOptions, type ShardedInfo, type SkipReason } from "bloom-wasm";
+    import * as reader from "bloom-wasm/reader";
+    import * as nano from "bloom-wasm/nano";
+    import { init, initSync, decode as slim, BloomFilter as SlimBloomFilter } from "bloom-wasm/slim";
+    import { init as initReader, decode as readerSlim } from "bloom-wasm/reader/slim";
+    const starting: Promise<void> = init(new URL("http://a.b"));
+    const same: [typeof decode, typeof FilterError, typeof initReader, typeof readerSlim] = [slim, reader.FilterError, init, reader.decode];
+    void [starting, initSync, same, SlimBloomFilter, () => answer];
+    const asked: reader.Filter = reader.decode(new Uint8Array(1));
+    // @ts-expect-error: the reader has no builders
+    reader.BloomFilter.from(["a"]);
+    // @ts-expect-error: and its filters can't be changed
+    asked.add("a");
+    // @ts-expect-error: it reads no bytes of other software
+    reader.decode(new Uint8Array(1), { from: "guava" });
+    // @ts-expect-error: neither does load
+    reader.load("a", { from: "guava" });
+    const answer: boolean = asked.has(42n) && asked.hasMany([1, "a"]).includes(1);
+    // @ts-expect-error: nor has it the formulas
+    reader.optimal(1, 0.1);
+    // A program that only asks takes the filter of any entry.
+    const ask = (its: nano.AskableFilter): boolean => its.has("a") && its.hasUrl("a.b") && its.info().keyed && its.estimatedFpr > 0;
+    const plain: nano.Filter = nano.decode(new Uint8Array(1), { secret: new Uint8Array(16) });
+    const asks: boolean[] = [plain, asked, BloomFilter.from(["a"]), decode(new Uint8Array(1))].map(ask);
+    const loaded: Promise<nano.Filter> = nano.load("a", { maxBytes: 5 });
+    const sameError: typeof FilterError = nano.FilterError;
+    nano.openFeed("a", { publicKey: null }).then((feed: nano.Feed) => {
+      const filter: nano.Filter = feed.filter;
+      const stop = feed.watch({ every: 5000, onUpdate: (its) => void (its.filter satisfies nano.Filter) });
+      { using scoped = feed; void [scoped, filter, stop]; }
+    });
+    { using scoped = plain; scoped.has("a"); }
+    void [asks, loaded, sameError, nano.canonicalizeUrl("a"), nano.urlExpressions("a")];
+    // @ts-expect-error: it is of another entry
+    const other: reader.Filter = plain;
+    // @ts-expect-error: it has no keys that are numbers
+    plain.has(42n);
+    // @ts-expect-error: it reads no other software's filters
+    nano.decode(new Uint8Array(1), { from: "guava" });
+    // @ts-expect-error: it makes none
+    new nano.Filter();
+    // @ts-expect-error: nor has it sharded filters
+    nano.openSharded("a", { publicKey: null });
+  `;
+  for (const file of ["types.mts", "types.cts"]) writeFileSync(join(folder, file), imports + source);
+  // By node16, which is Node 16's, CommonJS can't import ESM.
+  const ways = [
+    ["nodenext", "types.mts", "types.cts"],
+    ["node16", "types.mts"],
+    ["esnext", "types.mts"],
+  ];
+  for (const [module, ...files] of ways.filter((_, i) => turn(i, 3))) {
+    const resolution = module === "esnext" ? ["--moduleResolution", "bundler"] : [];
+    const args = [
+      "--strict",
+      "--noEmit",
+      "--target",
+      "es2022",
+      "--lib",
+      "es2022,dom",
+      "--types",
+      "",
+      "--module",
+      module,
+      ...resolution,
+      ...files,
+    ];
+    const { status, stdout } = spawnSync(bin("tsc"), args, { cwd: folder, encoding: "utf8" });
+    assert.equal(status, 0, `${module} ${files}: ${stdout}`);
+  }
+});
+
+test("what the terminal shows of an uncaught error fits a screen", () => {
+  for (const entry of ["bloom-wasm", "bloom-wasm/reader", "bloom-wasm/nano"]) {
+    const script = join(folder, "uncaught.mjs");
+    writeFileSync(script, `import { decode } from "${entry}"; decode(new Uint8Array(3));`);
+    const { status, stderr } = spawnSync(process.execPath, [script], { encoding: "utf8" });
+    assert.equal(status, 1);
+    assert.match(stderr, /^FilterError: this is (not a|no) bloom-wasm blob/m);
+    assert.ok(stderr.length < 2500, `${entry}: ${stderr.length} characters`);
+  }
+});
+
+test("an uncaught error of a missing URL, and of a wrong rate, takes at most 30 lines", async () => {
+  const server = createServer((_, response) => response.writeHead(404, { "x-one": "1" }).end("not here"));
+  await new Promise((listening) => server.listen(0, "localhost", listening));
+  const url = `http://localhost:${server.address().port}/list.bloom`;
+  const sources = [
+    ...["bloom-wasm", "bloom-wasm/reader", "bloom-wasm/nano"].map(
+      (entry) => `import { load } from "${entry}"; await load("${url}");`,
+    ),
+    ...['RibbonFilter.from(["a"], { fpr: 2 })', "BloomFilter.withCapacity(9, 2)", "decode(new Uint8Array(9))"].map(
+      (call) =>
+        `import * as all from "bloom-wasm"; function mine({ BloomFilter, RibbonFilter, decode }) { ${call}; }\nmine(all);`,
+    ),
+  ];
+  try {
+    // One entry that loads, and two calls; or all.
+    for (const source of sources.filter((_, i) => turn(i + 1, 2))) {
+      const script = join(folder, "uncaught-lines.mjs");
+      writeFileSync(script, source);
+      const child = spawn(process.execPath, [script], { stdio: ["ignore", "ignore", "pipe"] });
+      const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
+      assert.equal(code, 1);
+      assert.match(
+        stderr,
+        /^FilterError: (http:.* answered with status 404|fpr must be|this is not a bloom-wasm blob)/m,
+      );
+      assert.ok(stderr.split("\n").length <= 30, stderr);
+      // The user's own line is among the ten that a stack shows.
+      assert.match(stderr, /^ +at .*uncaught-lines\.mjs/m);
+      if (source.includes("mine")) assert.match(stderr, /^ +at mine /m);
+    }
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+test("a Vite build of a small app grows by what the pages say, and by no more than it imports", async () => {
+  const page = (name) => readFileSync(join(root, name), "utf8");
+  const said = (text, entry) => Number(new RegExp(`^\\| \`${entry}\` \\|.*?\\b([0-9]+) kB`, "m").exec(text)?.[1]);
+  for (const [entry, most] of Object.entries(LIMITS.vite)) {
+    const { grown, scripts } = await weigh(join(folder, "small"), entry);
+    console.log(`a Vite build grows by ${grown} bytes with ${entry}, gzipped, of ${most} allowed`);
+    assert.ok(grown <= most, `${entry}: ${grown} bytes`);
+    const pages = entry.endsWith("slim") ? ["docs/benchmarks.md"] : ["README.md", "docs/benchmarks.md"];
+    for (const name of pages) assert.ok(Math.abs(said(page(name), entry) - grown / 1000) < 1, `${entry} in ${name}`);
+    // Neither the formulas nor feeds nor sharded filters are imported.
+    assert.doesNotMatch(scripts, /countFor|openFeed|openSharded|EdDSA|signatures/);
+  }
+});

@@ -1,0 +1,255 @@
+/** README's samples in the runtimes that they are for, as they stand there; only addresses and keys are replaced. */
+import assert from "node:assert/strict";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { extname, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import * as esbuild from "esbuild";
+import * as vite from "vite";
+import { root, installed as tools } from "../../scripts/setup.mjs";
+import { backgrounds, missing, newPage, noChromium, PATIENCE, playwright, puppeteer } from "../helpers/browsers.mjs";
+import { folder, installed } from "../helpers/installed.mjs";
+import { serve as serveFeed, ToolPublisher } from "../helpers/publisher.mjs";
+import { skipped } from "../runtimes/table.mjs";
+
+const README = readFileSync(join(root, "README.md"), "utf8");
+
+/** The samples of a section, without those of the sections below it. */
+function sample(heading, index = 0) {
+  const [, section] = README.split(`\n### ${heading}\n`);
+  assert.ok(section, `README has no "${heading}"`);
+  const [body] = section.split(/^##/m);
+  return [...body.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)][index][1];
+}
+
+/** A text with one place replaced. */
+function replaced(text, from, to) {
+  assert.equal(text.split(from).length, 2, `${from} once in ${text}`);
+  return text.replace(from, () => to);
+}
+
+const { RibbonFilter } = await installed();
+const urls = RibbonFilter.from(["evil.localhost", "evil.example"], { profile: "url" }).toBytes();
+const work = (name) => mkdtempSync(join(folder, `readme-${name}-`));
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript" };
+
+/** A server of the files of a folder, by which anything else is a page without content. */
+async function serve(cwd) {
+  const server = createServer(({ url }, response) => {
+    const { pathname } = new URL(url, "http://localhost");
+    const file = join(cwd, pathname);
+    const known = pathname !== "/" && existsSync(file);
+    response.setHeader("content-type", TYPES[known ? extname(file) : ".html"] ?? "application/octet-stream");
+    response.end(known ? readFileSync(file) : "<!doctype html><title>A page</title>");
+  });
+  await new Promise((listening) => server.listen(0, listening));
+  return {
+    at: (host, path = "") => `http://${host}:${server.address().port}/${path}`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** Waits until something is as expected. */
+async function until(ask, expected) {
+  let found;
+  for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(25)) {
+    found = await ask().catch((error) => error);
+    if (found === expected) return;
+  }
+  assert.equal(found, expected);
+}
+
+for (const [name, own] of Object.entries(backgrounds("background.js"))) {
+  const none = missing(name);
+  const skip = none && skipped(`README's extensions, ${name}`, none);
+  describe(`an extension in ${name}`, { skip, timeout: 6 * PATIENCE }, () => {
+    let site;
+    let feed;
+    before(async () => {
+      site = await serve(work("site"));
+      feed = await serveFeed(new ToolPublisher(work("feed")).publish("evil.localhost"));
+    });
+    after(() => {
+      site?.close();
+      feed?.close();
+    });
+
+    /** A browser with the extension, in which a listed page and another are opened. */
+    async function blocks(background, more = []) {
+      const cwd = work(`extension-${name}`);
+      writeFileSync(join(cwd, "background.js"), background);
+      for (const file of ["nano.js", "error.js"])
+        copyFileSync(join(folder, "node_modules/bloom-wasm/dist", file), join(cwd, file));
+      writeFileSync(join(cwd, "list.bloom"), urls);
+      writeFileSync(join(cwd, "blocked.html"), "<!doctype html><title>Blocked</title>");
+      const manifest = JSON.parse(sample("In an extension"));
+      manifest.permissions.push(...more);
+      manifest.browser_specific_settings = own.browser_specific_settings; // Firefox wants an id to install it for a test
+      writeFileSync(join(cwd, "manifest.json"), JSON.stringify(manifest));
+      const browser = await puppeteer(name);
+      try {
+        await browser.installExtension(cwd);
+        const page = await newPage(browser);
+        const shown = () => page.title();
+        await page.goto(site.at("good.localhost"));
+        assert.equal(await shown(), "A page");
+        // Again and again, as the background may not listen yet. Leaving a page in the middle rejects.
+        const visit = () => page.goto(site.at("www.evil.localhost", "login")).catch((error) => String(error));
+        await until(async () => {
+          if ((await shown()) !== "Blocked") await visit();
+          await pause(250);
+          return shown();
+        }, "Blocked");
+        await page.goto(site.at("good.localhost"));
+        assert.equal(await shown(), "A page");
+      } finally {
+        await browser.close();
+      }
+    }
+
+    test("with the blob in it", () => blocks(sample("In an extension", 1)));
+
+    test("with a feed", () => {
+      const [, listener] = /\n(const check[\s\S]*)/.exec(sample("In an extension", 1));
+      const opening = replaced(sample("In an extension", 2), "https://lists.example/urls/feed.json", feed.url);
+      const background = replaced(opening, "...", feed.publisher.key.publicKey);
+      const code = `${background}\n${replaced(listener, "(await loading)", "(await open()).filter")}`;
+      return blocks(code, ["alarms"]);
+    });
+  });
+}
+
+const miniflare = tools("miniflare-4.20260426.0", ["miniflare@4.20260426.0"]); // as in runtimes/worker.long.test.mjs
+const noWorkerd = !miniflare && skipped("README's Worker", "Miniflare could not be installed");
+
+test("a Cloudflare Worker, which tries again after a failure", { skip: noWorkerd, timeout: 2 * PATIENCE }, async () => {
+  const cwd = work("worker");
+  writeFileSync(join(cwd, "source.js"), sample("In a Cloudflare Worker"));
+  await esbuild.build({
+    entryPoints: [join(cwd, "source.js")],
+    outfile: join(cwd, "out/worker.js"),
+    bundle: true,
+    format: "esm",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["*.wasm"],
+  });
+  copyFileSync(join(folder, "node_modules/bloom-wasm/dist/reader.wasm"), join(cwd, "out/reader.wasm"));
+  const { Log, LogLevel, Miniflare, Response } = createRequire(join(miniflare, "user.cjs"))("miniflare");
+  const answers = [new Response("", { status: 503 }), new Response(urls)];
+  const asked = [];
+  const worker = new Miniflare({
+    modules: true,
+    modulesRoot: join(cwd, "out"),
+    scriptPath: join(cwd, "out/worker.js"),
+    modulesRules: [{ type: "CompiledWasm", include: ["**/*.wasm"] }],
+    compatibilityDate: "2026-04-01",
+    outboundService: ({ url }) => (asked.push(url), answers.shift()),
+    log: new Log(LogLevel.NONE),
+    handleRuntimeStdio: (...streams) => streams.map((stream) => stream.resume()),
+  });
+  try {
+    const ask = (url) =>
+      worker.dispatchFetch("http://worker.example/", { method: "POST", body: JSON.stringify({ url }) });
+    const failed = await ask("https://evil.example/").then(
+      ({ status }) => status,
+      () => 500,
+    );
+    assert.equal(failed, 500);
+    assert.deepEqual(await (await ask("https://www.evil.example/x")).json(), { maybeListed: true });
+    assert.deepEqual(await (await ask("https://good.example/")).json(), { maybeListed: false });
+    assert.deepEqual(await (await ask("evil")).json(), { maybeListed: false });
+    // Browsers go there, though it has no canonical form.
+    assert.deepEqual(await (await ask("/\\www.evil.example/x")).json(), { maybeListed: true });
+    for (const none of ["", "javascript:void 0", "/login"])
+      assert.deepEqual(await (await ask(none)).json(), { maybeListed: null }, none);
+    assert.deepEqual(asked, Array(2).fill("https://lists.example/bad.bloom"));
+  } finally {
+    await worker.dispose();
+  }
+});
+
+const noPages = noChromium && skipped("README's pages", noChromium);
+
+describe("a page in Chromium", { skip: noPages, timeout: 3 * PATIENCE }, () => {
+  let browser;
+  before(async () => {
+    browser = await playwright();
+  });
+  after(() => browser?.close());
+
+  /** What a function returns in a page of a folder. */
+  async function visited(cwd, run, path = "index.html") {
+    const site = await serve(cwd);
+    const page = await newPage(browser);
+    const errors = [];
+    page.on("pageerror", (error) => errors.push(error));
+    try {
+      await page.goto(site.at("localhost", path));
+      const result = await run(page);
+      assert.deepEqual(errors, []);
+      return result;
+    } finally {
+      await page.close();
+      site.close();
+    }
+  }
+
+  test("without a bundler, with the two files that README names", async () => {
+    const cwd = work("page");
+    const [, ...files] = /Copy `dist\/(.*)` and `dist\/(.*)` of the package/.exec(README);
+    for (const file of files) copyFileSync(join(folder, "node_modules/bloom-wasm/dist", file), join(cwd, file));
+    writeFileSync(join(cwd, "passwords.bloom"), RibbonFilter.from(["password1"], { profile: "password" }).toBytes());
+    const code = sample("In a page without a bundler");
+    const [tag] = /<script type="module" src="check\.js">/.exec(README);
+    writeFileSync(join(cwd, "check.js"), code);
+    const policy = `<meta http-equiv="Content-Security-Policy" content="script-src 'self'">`;
+    writeFileSync(join(cwd, "index.html"), `<!doctype html>${policy}<input type="password">\n${tag}</script>`);
+    await visited(cwd, async (page) => {
+      const input = page.locator("input");
+      const refuses = (text) => async () => {
+        await input.fill(text);
+        return input.evaluate((input) => input.validationMessage);
+      };
+      await until(refuses("password1"), "This password is too common.");
+      await until(refuses("correct horse battery staple"), "");
+    });
+  });
+
+  // Vite puts files of up to 4 kB into the script, as data: URLs.
+  for (const [size, more] of [
+    ["small", 0],
+    ["large", 10_000],
+  ]) {
+    test(`by Vite, with a ${size} blob, and in Node`, async () => {
+      const cwd = work("vite");
+      const hosts = Array.from({ length: more }, (_, i) => `host-${i}.example`);
+      const blob = RibbonFilter.from(["evil.example", ...hosts], { profile: "url" }).toBytes();
+      writeFileSync(join(cwd, "list.bloom"), blob);
+      writeFileSync(join(cwd, "loading.js"), sample("With a bundler, and in Node"));
+      const ask =
+        'loading.then((filter) => [filter.hasUrl("http://evil.example/"), filter.hasUrl("http://a.example/")].join())';
+      writeFileSync(
+        join(cwd, "app.js"),
+        `import { loading } from "./loading.js"; ${ask}.then((text) => (document.title = text));`,
+      );
+      writeFileSync(join(cwd, "index.html"), '<!doctype html><script type="module" src="app.js"></script>');
+      await vite.build({ root: cwd, configFile: false, logLevel: "error" });
+      await visited(join(cwd, "dist"), (page) => until(() => page.title(), "true,false"));
+
+      const { loading } = await import(pathToFileURL(join(cwd, "loading.js")));
+      const filter = await loading;
+      assert.deepEqual([filter.hasUrl("http://evil.example/"), filter.hasUrl("http://a.example/")], [true, false]);
+    });
+  }
+});
+
+test("README is a door: at most 220 lines", () => {
+  assert.ok(README.trimEnd().split("\n").length <= 220, `${README.split("\n").length} lines`);
+});

@@ -1,0 +1,274 @@
+/**
+ * The example extension in real, headless browsers, under their default policy: blocks, goes back and on, learns, is
+ * stopped, and loses its host.
+ */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { root } from "../../scripts/setup.mjs";
+import { missing, newPage, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
+import { folder } from "../helpers/installed.mjs";
+import { serve as serveFeed, ToolPublisher } from "../helpers/publisher.mjs";
+import { skipped } from "./table.mjs";
+
+/** What each browser is started with, and how its background script is stopped. */
+const browsers = {
+  Chromium: {
+    async stop(browser, popup) {
+      const worker = () => browser.targets().find((target) => target.type() === "service_worker");
+      const devtools = await popup.createCDPSession();
+      await devtools.send("ServiceWorker.enable");
+      await devtools.send("ServiceWorker.stopAllWorkers");
+      await until("the service worker has stopped", () => !worker());
+      await devtools.detach();
+    },
+  },
+  Firefox: {
+    options: {
+      // Not 30 s; but more than any check waits for, as Firefox stops it all the same.
+      extraPrefsFirefox: { "extensions.background.idle.timeout": 3000 },
+    },
+    stop: (_, popup) =>
+      until("the event page has stopped", () => popup.evaluate(() => chrome.extension.getBackgroundPage() === null)),
+  },
+};
+
+/** Waits until a condition holds; while a page is being replaced, asking it fails. */
+async function until(what, holds) {
+  let last;
+  for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(25)) {
+    try {
+      last = await holds();
+      if (last) return;
+    } catch (error) {
+      last = error;
+    }
+  }
+  assert.fail(`never: ${what} (${last})`);
+}
+
+/** Starts a server on a free port. */
+async function serve(respond) {
+  const server = createServer(respond);
+  await new Promise((listening) => server.listen(0, listening));
+  return server;
+}
+
+async function stop(server) {
+  if (!server?.listening) return;
+  server.closeAllConnections();
+  await new Promise((closed) => server.close(closed));
+}
+
+for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)) {
+  const none = missing(name);
+  const skip = none && skipped(`example extension, ${name}`, none);
+
+  describe(`the extension in ${name}`, { skip, timeout: 6 * PATIENCE }, () => {
+    let copy;
+    let feed; // the host of the feed, and what the native tool publishes there
+    let publisher;
+    let pages; // the server of the pages
+    let browser;
+    let page; // of the tab that goes to pages
+    let tab; // the extension's id of it
+    let popup; // in a tab of its own, and what drives the other
+
+    const listed = ["listed.localhost", "other.localhost", "a.other.localhost", "fine.localhost/app/"];
+    const site = (host, path = "") => `http://${host}.localhost:${pages.address().port}/${path}`;
+    const text = (of, selector) =>
+      of.evaluate((selector) => document.querySelector(selector).textContent.trim(), selector);
+
+    /** Sends the tab to a URL, as the address bar does. */
+    const open = (url) => popup.evaluate((tab, url) => chrome.tabs.update(tab, { url }).then(() => {}), tab, url);
+
+    const shows = (url) =>
+      until(
+        `${url} is shown`,
+        async () => (await page.evaluate(() => location.href)) === url && (await text(page, "h1")) === "Welcome",
+      );
+
+    /** Waits for the blocking page of a URL, on account of a key. */
+    const blocks = (url, key) =>
+      until(`${url} is blocked for ${key}`, async () => {
+        assert.deepEqual([await text(page, "#url"), await text(page, "#key")], [url, key]);
+        return page.evaluate(() => document.readyState === "complete");
+      });
+
+    /** That the blocking page names these kinds of danger, or none. */
+    const names = async (kinds) => {
+      const shown = await page.evaluate(() => {
+        const element = document.querySelector("#kinds");
+        return element.checkVisibility() ? element.textContent : "";
+      });
+      assert.equal(shown, kinds);
+    };
+
+    /** Waits until the popup has these texts, by the ids of their elements. */
+    const popupSays = (texts) =>
+      until(`the popup says ${JSON.stringify(texts)}`, async () => {
+        for (const [id, expected] of Object.entries(texts))
+          assert.match(await text(popup, `#${id}`), RegExp(`^(${expected})$`));
+        return true;
+      });
+
+    const refresh = () => popup.evaluate(() => chrome.alarms.create("refresh", { when: Date.now() }));
+
+    before(async () => {
+      copy = mkdtempSync(join(folder, `extension-${name}-`));
+      publisher = new ToolPublisher(copy).publish(...listed);
+      feed = await serveFeed(publisher);
+      pages = await serve((request, response) => {
+        if (request.url.startsWith("/to/"))
+          return response.writeHead(302, { Location: decodeURIComponent(request.url.slice(4)) }).end();
+        response
+          .writeHead(200, { "Content-Type": "text/html" })
+          .end("<!doctype html><title>Welcome</title><h1>Welcome</h1>");
+      });
+      cpSync(join(root, "examples/extension"), copy, {
+        recursive: true,
+        filter: (path) => !path.endsWith("dist"),
+      });
+      execFileSync(process.execPath, ["build.mjs", "--feed", feed.url, `--public-key=${publisher.key.publicKey}`], {
+        cwd: copy,
+      });
+      const manifest = JSON.parse(readFileSync(join(copy, "dist", name.toLowerCase(), "manifest.json"), "utf8"));
+      assert.equal(manifest.content_security_policy, undefined);
+      browser = await puppeteer(name, options);
+    });
+
+    after(
+      async () => {
+        await browser?.close();
+        feed?.close();
+        await stop(pages);
+        if (copy) rmSync(copy, { recursive: true });
+      },
+      { timeout: PATIENCE },
+    );
+
+    // Each test goes on from where the one before it came to: after a failure the others would only wait in vain.
+    let failed;
+    beforeEach(() => assert.ok(!failed, `not tried, after the failure of "${failed}"`));
+    afterEach(({ name, passed }) => {
+      if (!passed) failed ??= name;
+    });
+
+    test("navigations before the feed is there wait for it; a page that was left by then isn't blocked", async () => {
+      page = await newPage(browser);
+      const asked = new Promise((resolve) => {
+        feed.fault = (path, response, bytes) => path !== "feed.json" && (resolve(() => response.end(bytes)), true);
+      });
+      await browser.installExtension(join(copy, "dist", name.toLowerCase()));
+      const release = await asked;
+      for (const url of [site("fine"), site("listed", "left"), site("fine"), site("listed", "a?b")])
+        await page.goto(url);
+      feed.fault = undefined;
+      release();
+      await blocks(site("listed", "a?b"), "listed.localhost/");
+      await names(""); // this list has no tags
+
+      // Firefox refuses to be sent to a page of an extension by anybody else, and its driver doesn't hear of the
+      // address.
+      const before = browser.targets();
+      tab = await page.evaluate(async () => {
+        await chrome.tabs.create({ url: "popup.html", active: false });
+        return (await chrome.tabs.getCurrent()).id;
+      });
+      popup = await (
+        await browser.waitForTarget((target) => target.type() === "page" && !before.includes(target), {
+          timeout: PATIENCE,
+        })
+      ).page();
+      await popupSays({ checks: 4, blocked: 1 });
+      await page.keyboard.press("Enter");
+      await shows(site("fine"));
+      await popupSays({ checks: 5, blocked: 1 });
+    });
+
+    test("a page that isn't on the list comes through; one that is doesn't, nor by a redirect, nor without being loaded", async () => {
+      await open(site("fine", "1"));
+      await shows(site("fine", "1"));
+      await open(site("listed"));
+      await blocks(site("listed"), "listed.localhost/");
+      await page.click("#back");
+      await shows(site("fine", "1"));
+      await open(site("fine", `to/${encodeURIComponent(site("b.other", "<b>"))}`));
+      await blocks(site("b.other", "%3Cb%3E"), "other.localhost/");
+      await page.click("#back");
+      await shows(site("fine", "1"));
+      // Not at once: Firefox ends the scripts of a page that is being replaced, also the one that drives it.
+      await page.evaluate(() => void setTimeout(() => history.pushState(null, "", "/app/2")));
+      await blocks(site("fine", "app/2"), "fine.localhost/app/");
+      await page.click("#back");
+      await shows(site("fine", "1"));
+    });
+
+    test("the popup tells keys, generation, age and checks", async () => {
+      const now = "this minute|1 minute ago|[2-9] minutes ago";
+      await popupSays({ keys: 4, generation: 1, published: now, updated: now, checks: 12, blocked: 4, problem: "" });
+    });
+
+    test("learns a newly published URL without a restart; what isn't signed or whole changes nothing", async () => {
+      await open(site("new"));
+      await shows(site("new"));
+      publisher.publishTagged({ phishing: [...listed.slice(0, 2), "new.localhost"], malware: [...listed.slice(1)] });
+      feed.fault = (path, response, bytes) => path !== "feed.json" && (response.end(Buffer.alloc(bytes.length)), true);
+      await refresh();
+      await popupSays({
+        generation: 1,
+        problem: "The last update failed: http.+: the file isn't the one that was signed",
+      });
+      feed.fault = undefined;
+      feed.publisher = new ToolPublisher(copy).publish("nobody.localhost");
+      await refresh();
+      await popupSays({ generation: 1, problem: "The last update failed: http.+: none of the public keys .+" });
+      await open(site("listed"));
+      await blocks(site("listed"), "listed.localhost/");
+      feed.publisher = publisher;
+      await refresh();
+      await popupSays({ keys: 5, generation: 2, problem: "" });
+      await open(site("new"));
+      await blocks(site("new"), "new.localhost/");
+      await names("phishing");
+    });
+
+    test("blocks what it has learned after it has been stopped, without the feed's host", async () => {
+      feed.close();
+      await open(site("fine", "3"));
+      await shows(site("fine", "3"));
+      await popupSays({ checks: 16, blocked: 6 });
+      await stopBackground(browser, popup);
+      await open(site("new", "stopped"));
+      await blocks(site("new", "stopped"), "new.localhost/");
+      await popupSays({ checks: 17, blocked: 7, generation: 2, problem: "The last update failed: .+" });
+      await page.click("#back");
+      await shows(site("fine", "3"));
+      await popupSays({ checks: 18, blocked: 7 });
+    });
+
+    test("continue anyway lets that key through, and no other, until the browser is closed", async () => {
+      await open(site("a.other", "1"));
+      await blocks(site("a.other", "1"), "a.other.localhost/");
+      await names("malware");
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await blocks(site("a.other", "1"), "other.localhost/");
+      await names("phishing, malware");
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await shows(site("a.other", "1"));
+      await popupSays({ checks: 21, blocked: 9 });
+      await stopBackground(browser, popup);
+      await open(site("other", "2"));
+      await shows(site("other", "2"));
+      await open(site("listed", "2"));
+      await blocks(site("listed", "2"), "listed.localhost/");
+      await popupSays({ checks: 23, blocked: 10 });
+    });
+  });
+}

@@ -1,0 +1,57 @@
+/** The cases in Chromium and Firefox: in a page, its worker and an extension. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { missing, ofStrict, ofWorker, PATIENCE, puppeteer, visit } from "../helpers/browsers.mjs";
+import { at, plain } from "../helpers/site.mjs";
+import { record, skipped } from "./table.mjs";
+
+/** The background of an extension in each browser. */
+const background = {
+  Chromium: { background: { service_worker: "extension.mjs", type: "module" } },
+  Firefox: {
+    background: { scripts: ["extension.mjs"], type: "module" },
+    browser_specific_settings: { gecko: { id: "cases@example.com" } },
+  },
+};
+
+for (const name of Object.keys(background)) {
+  describe(`in ${name}`, () => {
+    const none = missing(name);
+    const options = (target) => ({ timeout: 2 * PATIENCE, skip: none && skipped(target, none) });
+    const version = async () => (await browser.version()).replace(/^.*\//, "");
+    const page = at(`${name}/index.html`);
+    let extension;
+    let browser;
+
+    before(
+      async () => {
+        if (none) return;
+        extension = plain(name, background[name]);
+        browser = await puppeteer(name);
+      },
+      { timeout: PATIENCE },
+    );
+
+    after(() => browser?.close(), { timeout: PATIENCE });
+
+    test("an extension's background", options(`${name}, extension`), async () => {
+      await browser.installExtension(extension.path);
+      const [verdict] = await extension.verdict;
+      await record(`${name}, extension`, await version(), verdict);
+    });
+
+    test("a page", options(`${name}, page`), async () => {
+      await record(`${name}, page`, await version(), await visit(browser, page));
+    });
+
+    test("a page's module worker", options(`${name}, worker`), async () => {
+      await record(`${name}, worker`, await version(), await visit(browser, page, ofWorker));
+    });
+
+    test("a page that forbids WebAssembly", options(`${name}, script-src 'self'`), async () => {
+      const [verdict, refused] = await visit(browser, at(`${name}/strict.html`), ofStrict);
+      await record(`${name}, script-src 'self'`, await version(), verdict);
+      assert.match(refused, /^FilterError wasm_load: .*bloom-wasm\/nano needs no WebAssembly$/);
+    });
+  });
+}

@@ -1,0 +1,111 @@
+/** The cases in other versions of Node, in Deno, in Bun, and in Cloudflare's workerd. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import * as setup from "../../scripts/setup.mjs";
+import { app } from "../helpers/installed.mjs";
+import { commands } from "./commands.mjs";
+import { record, skipped } from "./table.mjs";
+
+const here = app("runtimes");
+const blob = readFileSync(new URL("../../tests/golden/ribbon.bloom", import.meta.url));
+writeFileSync(join(here, "golden.bloom"), blob);
+
+describe("on the command line", () => {
+  for (const { name, version, command, missing } of commands) {
+    test(name, { skip: missing && skipped(name, missing) }, async () => {
+      const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "cli.mjs")], {
+        timeout: 180_000,
+      });
+      const ran = JSON.parse(stdout);
+      assert.equal(ran.version, version);
+      assert.equal(ran.files, `true,${blob.length},too_large,not_a_filter,network,network,enough`);
+      await record(name, version, ran.verdict);
+    });
+  }
+});
+
+describe("Cloudflare's workerd", () => {
+  // The newest that runs on Node 20; it brings its miniflare and its workerd.
+  const wrangler = "4.86.0";
+  const modules = setup.installed("workerd", [`wrangler@${wrangler}`]);
+  // An old worker's: since May 2025 they have a FinalizationRegistry, since June they may compile bytes while they
+  // start.
+  const compatibilityDate = "2025-01-01";
+  const require = createRequire(join(modules ?? here, "user.cjs"));
+  /** A worker of the app's folder, bundled by esbuild with these conditions. */
+  async function miniflare(entry, conditions) {
+    const outdir = join(here, `${entry}-bundled`);
+    const entryPoints = [join(here, `${entry}.mjs`)];
+    await build({
+      entryPoints,
+      outdir,
+      bundle: true,
+      format: "esm",
+      target: "es2022",
+      conditions,
+      loader: { ".wasm": "copy" },
+      logLevel: "error",
+    });
+    const { Miniflare } = require("miniflare");
+    const modulesRules = [{ type: "CompiledWasm", include: ["**/*.wasm"] }];
+    const worker = new Miniflare({
+      modules: true,
+      modulesRoot: outdir,
+      scriptPath: join(outdir, `${entry}.js`),
+      modulesRules,
+      compatibilityDate,
+      cf: false,
+    });
+    return { fetch: () => worker.dispatchFetch("http://localhost"), dispose: () => worker.dispose() };
+  }
+
+  const targets = {
+    "workerd, esbuild and miniflare": () => miniflare("worker", ["workerd", "worker", "browser"]),
+    async "workerd, wrangler"() {
+      Object.assign(process.env, { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" });
+      const config = join(here, "wrangler.json");
+      writeFileSync(
+        config,
+        JSON.stringify({ name: "cases", main: "worker.mjs", compatibility_date: compatibilityDate }),
+      );
+      const dev = { server: { port: 0 }, inspector: false, watch: false, logLevel: "error" };
+      const worker = await require("wrangler").unstable_startWorker({ config, dev });
+      return { fetch: () => worker.fetch("http://localhost"), dispose: () => worker.dispose() };
+    },
+  };
+  for (const [target, start] of Object.entries(targets)) {
+    test(target, { timeout: 180_000, skip: !modules && skipped(target, setup.NOT_INSTALLED) }, async () => {
+      const worker = await start();
+      try {
+        const response = await worker.fetch();
+        await record(target, require("workerd/package.json").version, await response.json());
+      } finally {
+        await worker.dispose();
+      }
+    });
+  }
+
+  test("an entry that carries its wasm says which is the right one", {
+    timeout: 180_000,
+    skip: !modules && setup.NOT_INSTALLED,
+  }, async () => {
+    const told = 'import("bloom-wasm").then(() => "started", ({ code, message }) => `${code}: ${message}`)';
+    writeFileSync(join(here, "wrong.mjs"), `export default { fetch: async () => new Response(await ${told}) };\n`);
+    const worker = await miniflare("wrong", ["browser"]);
+    try {
+      const response = await worker.fetch();
+      assert.match(
+        await response.text(),
+        /^wasm_load: .*\(CompileError: .*disallowed by embedder\).* condition workerd or edge-light; bloom-wasm\/nano/,
+      );
+    } finally {
+      await worker.dispose();
+    }
+  });
+});

@@ -1,0 +1,228 @@
+/** The example worker, bundled with the installed package, in the real runtime of Cloudflare Workers. */
+import assert from "node:assert/strict";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { afterEach, before, beforeEach, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { build } from "esbuild";
+import { root, installed as tools } from "../../scripts/setup.mjs";
+import { PATIENCE } from "../helpers/browsers.mjs";
+import { folder } from "../helpers/installed.mjs";
+import { adapter, serve, ToolPublisher } from "../helpers/publisher.mjs";
+
+const example = join(root, "examples/worker");
+const config = JSON.parse(readFileSync(join(example, "wrangler.jsonc"), "utf8").replace(/^\s*\/\/.*/gm, ""));
+const packages = tools("miniflare-4.20260426.0", ["miniflare@4.20260426.0"]); // the newest for Node 20
+const skip = !packages && "Miniflare could not be installed";
+if (skip) console.log(`runtimes/worker.long.test.mjs skipped: ${skip}`);
+
+/** Changes a source in one place. */
+function replaced(source, from, to) {
+  assert.equal(source.split(from).length, 2, `${from} once`);
+  return source.replace(from, to);
+}
+
+describe("the example worker", { skip, timeout: 600_000 }, () => {
+  const work = join(folder, "worker");
+  let site;
+
+  /** The worker's files, with a change or without, bundled as wrangler does. */
+  async function bundled(name, change = (source) => source) {
+    const [source, out] = [join(work, name), join(work, `${name}-out`)];
+    cpSync(example, source, { recursive: true, filter: (path) => !/node_modules|\.wrangler/.test(path) });
+    const main = join(source, config.main);
+    writeFileSync(main, change(readFileSync(main, "utf8")));
+    await build({
+      entryPoints: [main],
+      outdir: out,
+      bundle: true,
+      format: "esm",
+      conditions: ["workerd", "worker", "browser"],
+      external: ["*.wasm"],
+      logLevel: "warning",
+    });
+    copyFileSync(join(folder, "node_modules/bloom-wasm/dist/reader.wasm"), join(out, "reader.wasm"));
+    return out;
+  }
+
+  before(async () => {
+    mkdirSync(work, { recursive: true });
+    await bundled("asis");
+    // Every request may begin an update.
+    await bundled("eager", (source) => replaced(source, "EVERY = 60_000", "EVERY = 0"));
+    await bundled("hasty", (source) =>
+      replaced(replaced(source, "EVERY = 60_000", "EVERY = 0"), "timeout: 20_000", "timeout: 2000"),
+    );
+    // As the README says, to keep the feed in KV.
+    const [snippet] = /^opening .*/m.exec(readFileSync(join(example, "README.md"), "utf8"));
+    await bundled("kv", (source) => {
+      const opening = replaced(source, /^ *opening \?\?= .*/m.exec(source)[0], snippet);
+      return `${adapter("kv")}\n${replaced(opening, "{ FEED_URL,", "{ KV, FEED_URL,")}`;
+    });
+  });
+  beforeEach(async () => {
+    site = await serve(new ToolPublisher(work).publish("evil.example", "bad.example/a/"));
+  });
+  afterEach(() => site.close());
+
+  /** Runs the worker, and hands over what sends requests to it. */
+  async function using(name, run, options) {
+    const { Log, LogLevel, Miniflare } = createRequire(join(packages, "user.cjs"))("miniflare");
+    const out = join(work, `${name}-out`);
+    const miniflare = new Miniflare({
+      modules: true,
+      modulesRoot: out,
+      scriptPath: join(out, config.main),
+      modulesRules: [{ type: "CompiledWasm", include: ["**/*.wasm"] }],
+      compatibilityDate: config.compatibility_date,
+      bindings: { FEED_URL: site.url, PUBLIC_KEY: site.publisher.key.publicKey },
+      cf: false,
+      log: new Log(LogLevel.NONE),
+      handleRuntimeStdio: (stdout, stderr) => [stdout, stderr].map((stream) => stream.resume()),
+      ...options,
+    });
+    const send = async (init) => {
+      const response = await miniflare.dispatchFetch("http://worker.example/", init);
+      return [response.status, await response.json()];
+    };
+    try {
+      await run(send);
+    } finally {
+      await miniflare.dispose();
+    }
+  }
+
+  /** Waits until an answer is the expected one. */
+  async function until(ask, expected) {
+    let answer;
+    for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(25)) {
+      answer = await ask();
+      if (isDeepStrictEqual(answer, expected)) return;
+    }
+    assert.deepEqual(answer, expected);
+  }
+
+  const post = (value) => ({ method: "POST", body: JSON.stringify(value) });
+  const from = (Referer) => ({ headers: { Referer } });
+  const maybe = (key) => ({ error: "maybe on the list", key });
+
+  test("screens bodies and referrers", () =>
+    using("asis", async (send) => {
+      const answers = [
+        [post({ url: "https://user@www.EVIL.example:8443/x?y#z" }), 403, maybe("evil.example/")],
+        [post({ url: "http://bad.example/%61/b" }), 403, maybe("bad.example/a/")],
+        [post({ url: "http://bad.example/b/" }), 200, { ok: true }],
+        [post({ url: "https://good.example/?evil.example" }), 200, { ok: true }],
+        [from("https://evil.example/"), 403, maybe("evil.example/")],
+        [from("https://good.example/"), 200, { ok: true }],
+        [
+          { ...post({ url: "https://good.example/" }), ...from("http://www.evil.example") },
+          403,
+          maybe("evil.example/"),
+        ],
+        [{}, 200, { ok: true }],
+      ];
+      for (const [init, status, body] of answers)
+        assert.deepEqual(await send(init), [status, { ...body, generation: 1 }], JSON.stringify(init));
+    }));
+
+  test("refuses what is no such JSON, and what is too long", () =>
+    using("asis", async (send) => {
+      for (const body of ["", "{", "null", "[]", "{}", '{ "url": 1 }', "\xff"]) {
+        const [status, { error }] = await send({ method: "POST", body });
+        assert.deepEqual(
+          [status, error],
+          [400, 'the body must be JSON such as { "url": "https://example.com/" }'],
+          body,
+        );
+      }
+      const longest = (bytes) => `{"url":"http://good.example/${"x".repeat(bytes - 30)}"}`;
+      assert.equal(longest(10_000).length, 10_000);
+      assert.equal((await send({ method: "POST", body: longest(10_000) }))[0], 200);
+      const streamed = new Blob([longest(10_001)]).stream(); // without a Content-Length
+      for (const body of [longest(10_001), "é".repeat(5_001), streamed]) {
+        const [status, { error }] = await send({ method: "POST", body, duplex: "half" });
+        assert.deepEqual([status, error], [413, "the body has more than 10000 bytes"]);
+      }
+    }));
+
+  test("answers 503 until there is a feed, and all first requests share one", () =>
+    using("asis", async (send) => {
+      const evil = post({ url: "https://evil.example/" });
+      site.fault = (_path, response) => response.writeHead(500).end();
+      assert.deepEqual(await send(evil), [503, { error: "the feed could not be opened" }]);
+      site.fault = undefined;
+      site.asked();
+      const answers = await Promise.all(Array.from({ length: 10 }, () => send(evil)));
+      for (const answer of answers) assert.deepEqual(answer, [403, { ...maybe("evil.example/"), generation: 1 }]);
+      // One fetches the feed, and asks once more what is new.
+      await until(() => site.log.filter((path) => path === "feed.json").length, 2);
+      assert.equal(site.asked().length, 3);
+      site.publisher.publish("evil.example", "new.example");
+      // Less than a minute later nobody asks.
+      for (let i = 0; i < 10; i++)
+        assert.deepEqual(await send(post({ url: "https://new.example" })), [200, { ok: true, generation: 1 }]);
+      assert.deepEqual(site.asked(), []);
+    }));
+
+  test("learns a URL while it runs, and answers while an update hangs", { timeout: 3 * PATIENCE }, () =>
+    using("eager", async (send) => {
+      const fresh = post({ url: "https://new.example/" });
+      assert.deepEqual(await send(fresh), [200, { ok: true, generation: 1 }]);
+      for (const held of ["feed.json", "file"]) {
+        const generation = held === "feed.json" ? 1 : 2;
+        // The next response to be asked for stays open.
+        const waiting = new Promise((resolve) => {
+          site.fault = (path, response, bytes) => {
+            if ((path === "feed.json") !== (held === "feed.json")) return false;
+            response.writeHead(200, { "content-length": bytes.length }).write(bytes.subarray(0, 10));
+            resolve(() => response.end(bytes.subarray(10)));
+            return true;
+          };
+        });
+        const more = held === "feed.json" ? ["new.example"] : ["new.example", "newer.example"];
+        site.publisher.publish("evil.example", ...more);
+        const newest = post({ url: `https://${more.at(-1)}/` });
+        assert.deepEqual(await send(newest), [200, { ok: true, generation }]);
+        const release = await waiting;
+        for (let i = 0; i < 3; i++) {
+          assert.deepEqual(await send(newest), [200, { ok: true, generation }], `${held} hangs`);
+          const evil = [403, { ...maybe("evil.example/"), generation }];
+          assert.deepEqual(await send(post({ url: "https://evil.example" })), evil);
+        }
+        site.fault = undefined;
+        release();
+        await until(() => send(newest), [403, { ...maybe(`${more.at(-1)}/`), generation: generation + 1 }]);
+      }
+    }),
+  );
+
+  test("gives up a transfer that hangs, and updates later", { timeout: 3 * PATIENCE }, () =>
+    using("hasty", async (send) => {
+      const fresh = post({ url: "https://new.example/" });
+      assert.deepEqual(await send(fresh), [200, { ok: true, generation: 1 }]);
+      const waiting = new Promise((resolve) => (site.fault = () => (resolve(), true)));
+      site.publisher.publish("evil.example", "new.example");
+      assert.deepEqual(await send(fresh), [200, { ok: true, generation: 1 }]);
+      await waiting;
+      site.fault = undefined;
+      await until(() => send(fresh), [403, { ...maybe("new.example/"), generation: 2 }]);
+    }),
+  );
+
+  for (const [name, store, options] of [
+    ["the Cache", "asis", { cachePersist: join(work, "cache") }],
+    ["KV", "kv", { kvNamespaces: ["KV"], kvPersist: join(work, "kv-store") }],
+  ]) {
+    test(`another isolate has the feed at once from ${name}, without its host`, async () => {
+      const evil = post({ url: "https://evil.example/" });
+      const expected = [403, { ...maybe("evil.example/"), generation: 1 }];
+      await using(store, async (send) => assert.deepEqual(await send(evil), expected), options);
+      site.close();
+      await using(store, async (send) => assert.deepEqual(await send(evil), expected), options);
+      await using(store, async (send) => assert.equal((await send(evil))[0], 503));
+    });
+  }
+});

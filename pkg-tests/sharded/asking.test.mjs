@@ -1,0 +1,248 @@
+/** Sharded filters: what a question fetches and answers, what stays in memory, and what is refused before a fetch. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fails, noNetwork } from "../helpers/following.mjs";
+import {
+  KEYS,
+  members,
+  neighbour,
+  openSharded,
+  published,
+  RibbonFilter,
+  ShardedFilter,
+  strangers,
+} from "../helpers/sharded.mjs";
+
+test("a question takes one page and one shard", async () => {
+  const { publisher, site, open } = await published();
+  const filter = await open();
+  assert.deepEqual(site.asked(), ["shards.json"]);
+  assert.equal(await filter.has(members[0]), true);
+  assert.deepEqual(site.asked(), publisher.filesOf(members[0]));
+  assert.equal(await filter.has(members[0]), true);
+  assert.equal(await filter.has(Buffer.from(neighbour(publisher, members[0]))), true);
+  assert.deepEqual(site.asked(), []);
+  // The same page, another shard.
+  const other = members.find((key) => publisher.filesOf(key)[0] === publisher.filesOf(members[0])[0]);
+  await filter.has(other);
+  assert.ok(!site.asked().includes(publisher.filesOf(members[0])[0]));
+  filter.close();
+});
+
+test("all answers are those of the shards", async () => {
+  for (const shards of [1, 2, 256, 512]) {
+    const { publisher, site, open } = await published(shards);
+    const filter = await open();
+    site.asked();
+    assert.ok((await filter.hasMany(members)).every((answer) => answer === 1));
+    const files = site.asked();
+    assert.equal(files.length, shards + Math.ceil(shards / 256), "each file once");
+    assert.equal(new Set(files).size, files.length);
+    const blobs = publisher.blobs.map((blob) => RibbonFilter.decode(blob));
+    const expected = strangers.map((key) => Number(blobs[publisher.shardOf(key)].has(key)));
+    const keys = strangers.map((key, i) => (i % 2 ? key : Buffer.from(key)));
+    assert.deepEqual([...(await filter.hasMany(keys))], expected);
+    const hits = expected.filter(Boolean).length;
+    assert.ok(hits > 0 && hits < KEYS / 400, `${hits} of ${KEYS} at 0.001`);
+    for (const key of strangers.slice(0, 100)) {
+      assert.equal(await filter.has(key), blobs[publisher.shardOf(key)].has(key));
+    }
+    assert.deepEqual(await filter.hasMany([]), new Uint8Array(0));
+    filter.close();
+  }
+});
+
+test("a thousand callers share one request", async () => {
+  const { publisher, site, open } = await published(2);
+  const filter = await open();
+  site.asked();
+  const shared = members.filter((key) => publisher.shardOf(key) === 1).slice(0, 1000);
+  assert.ok((await Promise.all(shared.map((key) => filter.has(key)))).every(Boolean));
+  assert.deepEqual(site.asked(), publisher.filesOf(shared[0]));
+});
+
+test("the description", async () => {
+  const { publisher, open } = await published();
+  const filter = await open();
+  const { createdAt, expires } = JSON.parse(Buffer.from(JSON.parse(publisher.manifest).payload, "base64url"));
+  assert.deepEqual(filter.info(), {
+    feedId: publisher.feedId,
+    name: "test",
+    generation: 1,
+    createdAt,
+    expires,
+    profile: "raw",
+    lowercase: false,
+    sha1: false,
+    keyed: false,
+    fpr: 0.001,
+    count: KEYS,
+    shards: 512,
+    byteLength: publisher.blobs.reduce((sum, { length }) => sum + length, 0),
+    tags: null,
+  });
+  assert.equal(filter.generation, 1);
+  assert.deepEqual(filter.createdAt, new Date(createdAt));
+  assert.equal(filter.stale, false);
+  assert.equal(filter.cacheError, undefined);
+  assert.equal(Object.prototype.toString.call(filter), "[object ShardedFilter]");
+  assert.throws(() => new ShardedFilter(), { code: "invalid_parameter" });
+  publisher.publish({ name: undefined, expires: Date.now() + 3 });
+  await filter.update().catch(({ code }) => assert.equal(code, "expired"));
+});
+
+test("folders of the tool, by their files", async () => {
+  const golden = new URL("../../tests/golden/shards/", import.meta.url);
+  const open = (name) => openSharded(new URL(`${name}/shards.json`, golden), { publicKey: null, cache: null });
+  const urls = await open("url");
+  assert.equal(urls.info().profile, "url");
+  for (const [url, expected] of [
+    ["https://user@www.EVIL.example:8443/x?y#z", "evil.example/"],
+    ["http://bad.example/%61/b", "bad.example/a/"],
+    ["http://bad.example/b/", null],
+    ["mailto:a@b.example", null],
+    ["http://10.0.1.5/login", "10.0.1.5/"],
+  ]) {
+    assert.equal(await urls.matchUrl(url), expected, url);
+    assert.equal(await urls.hasUrl(new URL(url)), expected !== null, url);
+  }
+  await fails("wrong_profile", urls.hasPassword("hunter2"));
+  for (const [name, password, expected] of [
+    ["password", "Hunter2", true],
+    ["password", "hUNTER2", true],
+    ["password", "stranger's", false],
+    ["sha1", "hunter2", true],
+    ["sha1", "Hunter2", false],
+    ["sha1", "gr\u00f6\u00dfer", true],
+    ["sha1", "gro\u0308\u00dfer", true],
+  ]) {
+    const filter = await open(name);
+    assert.equal(await filter.hasPassword(password), expected, `${name} ${password}`);
+    await fails("wrong_profile", filter.hasUrl("https://evil.example/"));
+  }
+});
+
+test("what a filter of URLs can't hold is refused before anything is fetched", async () => {
+  const golden = new URL("../../tests/golden/shards/", import.meta.url);
+  const urls = await openSharded(new URL("url/shards.json", golden), {
+    publicKey: null,
+    cache: null,
+    fetch: noNetwork,
+  });
+  const text = (key) => new TextEncoder().encode(key);
+  for (const key of ["evil.example", "https://evil.example/", "", "/a", text("evil.example")]) {
+    const shown = typeof key === "string" ? JSON.stringify(key) : "this Uint8Array";
+    for (const asked of [urls.has(key), urls.hasMany(["evil.example/", key])]) {
+      const { message } = await fails("invalid_key", asked);
+      assert.ok(message.startsWith(`${shown} is no key of a filter of URLs; ask hasUrl`), message);
+    }
+  }
+  await fails("invalid_key", urls.has(5));
+  assert.equal(await urls.has("evil.example/"), true);
+  assert.deepEqual([...(await urls.hasMany(["evil.example/", text("evil.example/"), "good.example/"]))], [1, 1, 0]);
+  urls.close();
+
+  const { publisher, site, open } = await published(1);
+  publisher.publish({ profile: "url" });
+  const filter = await open();
+  site.asked();
+  await fails("invalid_key", filter.has("evil.example"));
+  await fails("invalid_key", filter.hasMany(["evil.example/", "evil.example"]));
+  assert.deepEqual(site.asked(), []);
+  filter.close();
+});
+
+test("what a filter of passwords can't hold is refused before anything is fetched", async () => {
+  const golden = new URL("../../tests/golden/shards/", import.meta.url);
+  const options = { publicKey: null, cache: null, fetch: noNetwork };
+  const encode = (text) => new TextEncoder().encode(text);
+  const hash = Uint8Array.from(Buffer.from("f3bbbd66a63d4bf1747940578ec3d0103530e21d", "hex")); // of hunter2
+  for (const [name, held, ...refused] of [
+    ["password", "hunter2", "Hunter2", encode("Hunter2"), "gro\u0308\u00dfer"],
+    ["sha1", hash, "hunter2", encode("hunter2"), "x".repeat(20), Buffer.from(hash).toString("hex"), ""],
+  ]) {
+    const filter = await openSharded(new URL(`${name}/shards.json`, golden), options);
+    for (const key of refused) {
+      const what = typeof key === "string" ? "string" : "Uint8Array";
+      for (const asked of [filter.has(key), filter.hasMany([held, key])]) {
+        const { message } = await fails("invalid_key", asked);
+        assert.equal(message, `this ${what} is no key of a filter of passwords; ask hasPassword`);
+      }
+    }
+    assert.equal(await filter.has(held), true);
+    assert.deepEqual([...(await filter.hasMany([held, held]))], [1, 1]);
+    assert.equal(await filter.hasPassword("hunter2"), true);
+    filter.close();
+  }
+
+  const { publisher, site, open } = await published(1);
+  publisher.publish({ profile: "password", sha1: true });
+  const filter = await open();
+  site.asked();
+  await fails("invalid_key", filter.has("hunter2"));
+  await fails("invalid_key", filter.tags("hunter2"));
+  assert.deepEqual(site.asked(), []);
+  filter.close();
+});
+
+test("what was used longest ago leaves the memory", async () => {
+  const { publisher, site, open } = await published(16);
+  // A part takes 2 kB besides its bytes.
+  const room = (Math.max(...publisher.blobs.map(({ length }) => length)) + 2048) * 5;
+  const filter = await open({ maxMemory: room });
+  const one = (shard) => members.find((key) => publisher.shardOf(key) === shard);
+  for (const shard of [0, 1, 2]) assert.equal(await filter.has(one(shard)), true);
+  site.asked();
+  assert.equal(await filter.has(one(0)), true);
+  for (const shard of [3, 4, 5]) assert.equal(await filter.has(one(shard)), true);
+  assert.equal(site.asked().length, 3);
+  assert.equal(await filter.has(one(0)), true);
+  assert.deepEqual(site.asked(), [], "it was used lately");
+  assert.equal(await filter.has(one(1)), true);
+  assert.deepEqual(site.asked(), publisher.filesOf(one(1)).slice(1), "it had to go");
+
+  const none = await open({ maxMemory: 0 });
+  site.asked();
+  for (let i = 0; i < 3; i++) assert.ok((await none.hasMany(members)).every((answer) => answer === 1));
+  assert.ok(site.asked().length >= 3 * 16);
+});
+
+test("keys of a wrong type", async () => {
+  const { open } = await published(2);
+  const filter = await open();
+  for (const key of [undefined, null, 5, 5n, {}, [], new Uint16Array(2)]) {
+    await fails("invalid_key", filter.has(key), String(key));
+    await fails("invalid_key", filter.hasMany(["a", key]), String(key));
+  }
+  for (const keys of [undefined, "abc", 5, new Uint8Array(3)]) await fails("invalid_key", filter.hasMany(keys));
+  await fails("invalid_parameter", filter.has("a", { signal: {} }));
+  const { message } = await fails("wrong_profile", filter.hasUrl("https://evil.example/"));
+  assert.match(message, /raw, not url; build it with --profile url, or profile: "url"$/);
+  await fails("wrong_profile", filter.hasUrl("mailto:"));
+  await fails("wrong_profile", filter.hasPassword("x"));
+  await fails("invalid_key", filter.hasPassword(5));
+  await fails("invalid_key", filter.hasUrl(5));
+  // A key that its owner changes meanwhile.
+  const key = Buffer.from(members[0]);
+  const asked = filter.has(key);
+  const [askedToo, all] = [filter.hasMany([key]), filter.hasMany([Buffer.from(members[1]), key])];
+  key.fill(0);
+  assert.equal(await asked, true);
+  assert.deepEqual([...(await askedToo), ...(await all)], [1, 1, 1]);
+  assert.equal(await filter.has(""), await filter.has(new Uint8Array(0)));
+  assert.equal(await filter.has("\ud800"), await filter.has("\ufffd"));
+});
+
+test("questions that need no file end with the others", async () => {
+  const { open } = await published(2);
+  const filter = await open();
+  const reason = new Error("enough");
+  await assert.rejects(filter.hasMany([], { signal: AbortSignal.abort(reason) }), reason);
+  filter.close();
+  await fails("freed", filter.hasMany([]));
+  await fails("freed", filter.hasUrl("mailto:"));
+  await fails("freed", filter.hasPassword("x"));
+  const gone = new Uint8Array(4);
+  structuredClone(gone.buffer, { transfer: [gone.buffer] });
+  await fails("invalid_key", (await open()).has(gone));
+});

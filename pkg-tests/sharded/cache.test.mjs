@@ -1,0 +1,210 @@
+/** Sharded filters with a cache: it makes requests unnecessary, and one that fails or lags does no harm. */
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import { fails, noNetwork, turns } from "../helpers/following.mjs";
+import { keyPair, memoryCache, without } from "../helpers/publisher.mjs";
+import { members, published, strangers } from "../helpers/sharded.mjs";
+
+test("a cache makes requests unnecessary, and lasts", async () => {
+  const { publisher, site, open } = await published(16);
+  const cache = memoryCache();
+  const first = await open({ cache });
+  await first.hasMany(members);
+  first.close();
+  site.asked();
+  const again = await open({ cache });
+  assert.ok((await again.hasMany(members)).every((answer) => answer === 1));
+  assert.equal(await again.update(), false);
+  assert.ok(site.asked().every((path) => path === "shards.json"));
+  assert.equal(cache.entries.size, 2 + 1 + 16);
+  again.close();
+  // Without a network.
+  const offline = await open({ cache, fetch: noNetwork });
+  assert.equal(await offline.has(members[0]), true);
+  await fails("network", offline.update());
+  offline.close();
+  // The next generation takes the place of this one.
+  publisher.put(members.slice(0, 15_000));
+  const next = await open({ cache });
+  await next.update();
+  assert.ok((await next.hasMany(members.slice(0, 15_000))).every((answer) => answer === 1));
+  assert.equal(cache.entries.size, 2 + 1 + 16);
+  // Those who trust other keys begin anew.
+  await fails("signature", open({ cache, publicKey: keyPair().publicKey }));
+  // The floor.
+  next.close();
+  publisher.generation = 0;
+  publisher.publish();
+  await fails("rollback", (await open({ cache })).update());
+});
+
+test("a cache that is damaged, full, slow or mad", async () => {
+  const { publisher, site, open } = await published(4);
+  const cache = memoryCache();
+  const first = await open({ cache });
+  await first.hasMany(members);
+  first.close();
+  for (const spoil of [
+    (bytes) => bytes.map((byte) => byte ^ 255),
+    (bytes) => bytes.slice(1),
+    () => new Uint8Array(0),
+    () => undefined,
+    () => "text",
+  ]) {
+    for (const name of [...cache.entries.keys()].filter((name) => /^(page|shard)-/.test(name)))
+      cache.entries.set(name, spoil(cache.entries.get(name)));
+    const filter = await open({ cache });
+    assert.ok((await filter.hasMany(members)).every((answer) => answer === 1));
+    filter.close();
+  }
+  cache.entries.clear();
+  cache.fault = (method) => {
+    if (method === "put") throw new Error("full");
+  };
+  const full = await open({ cache });
+  assert.equal(full.cacheError?.code, "cache");
+  assert.ok((await full.hasMany(members)).every((answer) => answer === 1));
+  assert.equal(full.cacheError?.code, "cache");
+  cache.fault = undefined;
+  publisher.put(strangers);
+  assert.equal(await full.update(), true);
+  await full.has(strangers[0]);
+  assert.equal(full.cacheError, undefined);
+  // Parts that are put for ever hold nobody up.
+  cache.fault = (method, name) => method === "put" && /^(page|shard)-/.test(name) && new Promise(() => {});
+  const slow = await open({ cache });
+  assert.equal(await slow.has(strangers[0]), true);
+  assert.equal(await slow.has(members[0]), false);
+  assert.ok(site.asked().length > 0);
+});
+
+test("a manifest that is put slowly doesn't take the place of a newer one, and holds up no question", async () => {
+  const { publisher, site, open } = await published(4);
+  const cache = memoryCache();
+  const filter = await open({ cache });
+  let release;
+  const slow = new Promise((resolve) => (release = resolve));
+  cache.fault = (method, name) => method === "put" && name.startsWith("manifest-") && slow;
+  publisher.put(members.slice(1));
+  const stop = new AbortController();
+  const update = filter.update({ signal: stop.signal });
+  while (filter.generation < 2) await new Promise(setImmediate);
+  stop.abort();
+  await assert.rejects(update, { name: "AbortError" });
+  assert.equal(filter.generation, 2, "it is in place");
+  publisher.files.clear();
+  publisher.put(strangers);
+  assert.equal(await filter.has(strangers[0]), true);
+  assert.equal(filter.generation, 3);
+  release();
+  cache.fault = undefined;
+  assert.equal(await filter.update(), false);
+  const again = await open({ cache, fetch: () => new Promise(() => {}) });
+  assert.equal(again.generation, 3);
+  assert.ok(site.asked().length > 0);
+});
+
+test("what a cache holds of a sharded filter is forgotten, for its own keys or others", async () => {
+  const { publisher, open } = await published(16);
+  const [old, next] = [publisher.key, keyPair()];
+  publisher.signers = [old, next];
+  publisher.publish();
+  const other = await published(4);
+  const cache = memoryCache();
+  await (await other.open({ cache })).hasMany(members);
+  await new Promise((resolve) => setImmediate(resolve));
+  const others = new Map(cache.entries);
+  const before = await open({ cache });
+  await before.hasMany(members);
+  const filter = await open({ cache, publicKey: next.publicKey });
+  await before.forget();
+  assert.equal(cache.entries.size, others.size + 2);
+  await fails("freed", before.has(members[0]));
+  await (await open({ cache })).hasMany(members);
+  await filter.forget({ publicKey: old.publicKey });
+  assert.equal(cache.entries.size, others.size + 2);
+  assert.equal(await filter.has(members[0]), true);
+  await fails("invalid_parameter", filter.forget({ publicKey: 5 }));
+  // Also what is being put.
+  const asked = filter.hasMany(members).catch(() => {});
+  await Promise.all([asked, filter.forget()]);
+  assert.deepEqual(cache.entries, others);
+});
+
+test("parts that no generation has any more go, with the update or with all", async () => {
+  const { publisher, open } = await published(512);
+  const cache = memoryCache();
+  const filter = await open({ cache, fetch: without(publisher) });
+  await filter.hasMany(members);
+  await filter.hasMany([]); // what is being put has no other way to tell
+  publisher.put(members, 4);
+  assert.equal(await filter.update(), true);
+  await filter.hasMany(members);
+  assert.equal(filter.cacheError, undefined);
+  // The id, the manifest, a page and four shards.
+  assert.equal(cache.entries.size, 2 + 1 + 4);
+  // The manifest of more shards can't be kept, but what is asked can.
+  cache.fault = (method, name) => {
+    if (method === "put" && name.startsWith("manifest-")) throw new Error("full");
+  };
+  publisher.put(strangers, 512);
+  assert.equal(await filter.update(), true);
+  await filter.hasMany(strangers);
+  assert.equal(filter.cacheError?.code, "cache");
+  assert.equal(cache.entries.size, 2 + 2 + 512);
+  await filter.forget();
+  assert.deepEqual([...cache.entries.keys()], []);
+});
+
+test("parts that the cache doesn't put don't pile up", async () => {
+  const { publisher, open } = await published(512);
+  const cache = memoryCache();
+  const hung = [];
+  cache.fault = (method, name) => {
+    if (method === "put" && name.startsWith("shard-")) return new Promise((resolve) => hung.push(resolve));
+  };
+  const filter = await open({ cache, fetch: without(publisher) });
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    await filter.hasMany(members.slice(0, 10));
+    const before = hung.length;
+    mock.timers.tick(10_000);
+    await turns();
+    assert.equal(filter.cacheError.code, "cache");
+    assert.ok((await filter.hasMany(members.slice(10))).every((answer) => answer === 1));
+    assert.equal(hung.length, before);
+  } finally {
+    mock.timers.reset();
+  }
+  cache.fault = undefined;
+  for (const resolve of hung) resolve();
+  await turns();
+  publisher.put(strangers);
+  await filter.update();
+  await filter.hasMany(strangers);
+  assert.equal(filter.cacheError, undefined);
+  assert.equal(cache.entries.size, 2 + 2 + 512);
+});
+
+test("what can't be read in a cache isn't written over, and a part that can be read again is no error any more", async () => {
+  const { publisher, open } = await published(2);
+  const [cache, fetch] = [memoryCache(), without(publisher)];
+  await (await open({ cache, fetch })).hasMany(members);
+  await turns();
+  const whole = new Map(cache.entries);
+  cache.fault = (method) => method === "get" && assert.fail("the cache fails");
+  const filter = await open({ cache, fetch });
+  assert.ok((await filter.hasMany(members)).every((answer) => answer === 1));
+  await turns();
+  assert.equal(filter.cacheError.code, "cache");
+  assert.deepEqual(cache.entries, whole);
+
+  cache.fault = undefined;
+  const offline = await open({ cache, fetch: noNetwork });
+  cache.fault = (method, name) => method === "get" && name.startsWith("page-") && assert.fail("the cache fails");
+  await fails("network", offline.has(members[0]));
+  assert.equal(offline.cacheError.code, "cache");
+  cache.fault = undefined;
+  assert.equal(await offline.has(members[0]), true);
+  assert.equal(offline.cacheError, undefined);
+});

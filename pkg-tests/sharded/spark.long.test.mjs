@@ -1,0 +1,103 @@
+/** examples/spark, by spark-submit with two executors: the folder is that of the tool, to the byte. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { root } from "../../scripts/setup.mjs";
+import { folder } from "../helpers/installed.mjs";
+import * as systems from "../interop/systems.mjs";
+import { skipped } from "../runtimes/table.mjs";
+
+const ROWS = Number(process.env.ROWS ?? 100_000);
+const SHARDS = 64;
+const release = join(root, "target/release");
+const { missing } = systems.pyspark();
+const skip = missing && skipped("examples/spark", missing);
+
+process.env.PATH = `${release}${delimiter}${process.env.PATH}`;
+
+/** Runs the example in a folder, over the text files in `keys`. */
+function spark(master, cwd, ...args) {
+  const script = [join(root, "examples/spark/sharded.py"), "keys", "value", "spark", "--format", "text", ...args];
+  const settings = { "spark.executor.memory": "512m", "spark.sql.shuffle.partitions": 16 };
+  return systems.sparkSubmit(cwd, master, script, settings);
+}
+
+const tool = (cwd, ...args) => execFileSync(join(release, "bloom-wasm"), args, { cwd, encoding: "utf8" });
+
+/** The files of a sharded filter, and what its manifest says but for times and its id. */
+function contents(dir) {
+  const { feedId, createdAt, expires, ...payload } = JSON.parse(
+    Buffer.from(JSON.parse(readFileSync(join(dir, "shards.json"))).payload, "base64url"),
+  );
+  assert.ok(feedId && createdAt < expires);
+  const names = readdirSync(dir).filter((name) => name !== "shards.json");
+  return {
+    payload,
+    files: Object.fromEntries(names.sort().map((name) => [name, readFileSync(join(dir, name), "hex")])),
+  };
+}
+
+/** Kills one of the executors of the job in a folder, once there are some shards. */
+async function killOne(cwd) {
+  while (!readdirSync(join(cwd, "spark")).some((name) => name.startsWith("shard-"))) await pause(20);
+  const executor = readdirSync("/proc").find((pid) => {
+    try {
+      const [command, environment] = ["cmdline", "environ"].map((name) => readFileSync(`/proc/${pid}/${name}`, "utf8"));
+      return command.includes("CoarseGrainedExecutorBackend") && environment.includes(join(cwd, "spark-local"));
+    } catch {
+      return false; // no process, another user's, or gone
+    }
+  });
+  process.kill(Number(executor), "SIGKILL");
+}
+
+describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
+  const work = () => {
+    const cwd = mkdtempSync(join(folder, "spark-"));
+    for (const name of ["keys", "spark"]) mkdirSync(join(cwd, name));
+    return cwd;
+  };
+
+  test(`${ROWS} strings, with one executor killed in the middle`, async () => {
+    const cwd = work();
+    // Each key is in there about twice.
+    for (let part = 0; part < 8; part++) {
+      const keys = Array.from(
+        { length: ROWS / 8 },
+        (_, i) => `key-é-${((part * ROWS) / 8 + i) % Math.floor(ROWS / 2)}`,
+      );
+      writeFileSync(join(cwd, `keys/${part}.txt`), keys.map((key) => `${key}\n`).join(""));
+    }
+    const parts = Array.from({ length: 8 }, (_, part) => `keys/${part}.txt`);
+    tool(cwd, "build", ...parts, "--shards", SHARDS, "--seed", 42, "--fpr", 0.001, "-o", "alone");
+    const running = spark("local-cluster[2,1,512]", cwd, "--shards", SHARDS, "--fpr", 0.001);
+    await Promise.all([running, killOne(cwd)]);
+    assert.deepEqual(contents(join(cwd, "spark")), contents(join(cwd, "alone")));
+  });
+
+  test("SHA-1 hashes, with counts and without", async () => {
+    const cwd = work();
+    const hashes = Array.from({ length: 1000 }, (_, i) => {
+      const hash = i.toString(16).padStart(40, "9a");
+      return i % 2 ? hash : `${hash.toUpperCase()}:${i}`;
+    });
+    writeFileSync(join(cwd, "keys/1.txt"), hashes.map((hash) => `${hash}\n`).join(""));
+    const profile = ["--profile", "password", "--sha1-hex"];
+    tool(cwd, "build", "keys/1.txt", "--shards", 2, "--seed", 42, ...profile, "-o", "alone");
+    await spark("local[2]", cwd, "--shards", 2, "--sha1-hex");
+    assert.deepEqual(contents(join(cwd, "spark")), contents(join(cwd, "alone")));
+  });
+
+  test("what isn't a hash, and so a null, fails the job by name", async () => {
+    const cwd = work();
+    writeFileSync(join(cwd, "keys/1.txt"), `${"a".repeat(40)}\nno hash\n`);
+    await assert.rejects(
+      spark("local[2]", cwd, "--shards", 2, "--sha1-hex"),
+      /value has a null, or what isn't a SHA-1 hash/,
+    );
+    assert.ok(!existsSync(join(cwd, "spark/shards.json")));
+  });
+});

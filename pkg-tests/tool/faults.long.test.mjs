@@ -1,0 +1,177 @@
+/**
+ * `npx bloom-wasm` where the system fails: each of its calls in turn while a feed is published, the clock, and the
+ * current folder. The calls are those of node:fs, so a module that is loaded before the tool makes them fail.
+ */
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { root } from "../../scripts/setup.mjs";
+import { folder } from "../helpers/installed.mjs";
+
+const tool = join(folder, "node_modules/bloom-wasm/dist/tool.js");
+const here = mkdtempSync(join(tmpdir(), "bloom-wasm-faults-"));
+after(() => rmSync(here, { recursive: true }));
+const at = (...names) => join(here, ...names);
+
+/** Runs the tool after a module that changes what the system says. */
+function run(args, source = "", env = {}) {
+  const module = at("before.mjs");
+  writeFileSync(module, source);
+  const { status, stdout, stderr } = spawnSync(process.execPath, [`--import=${pathToFileURL(module)}`, tool, ...args], {
+    cwd: here,
+    encoding: "utf8",
+    env: { ...process.env, ...env },
+    timeout: 60_000,
+  });
+  return { status, stdout, stderr };
+}
+
+/** What the native tool does, which is faster. */
+const done = (...args) => execFileSync(join(root, "target/release/bloom-wasm"), args, { cwd: here, stdio: "pipe" });
+
+/** The names in a folder, and what they hold. */
+const files = (name) =>
+  Object.fromEntries(readdirSync(at(name)).map((file) => [file, readFileSync(at(name, file), "base64")]));
+
+/** What the manifest says. */
+const payload = () =>
+  JSON.parse(Buffer.from(JSON.parse(readFileSync(at("public/feed.json"), "utf8")).payload, "base64url"));
+
+/** The calls that change files. The one with the number of FAULT fails; on a FULL disk all that write, from that one on. */
+const faulty = `
+  import fs, { appendFileSync } from "node:fs";
+  import { syncBuiltinESMExports } from "node:module";
+  const { FAULT, FULL, LOG } = process.env;
+  const append = appendFileSync;
+  let calls = 0;
+  const { O_CREAT } = fs.constants;
+  const changes = {
+    openSync: (path, flags) => typeof flags === "number" && flags & O_CREAT,
+    writevSync: (fd) => fd > 2,
+    fsyncSync: () => true,
+    renameSync: () => true,
+    unlinkSync: () => true,
+  };
+  for (const [name, is] of Object.entries(changes)) {
+    const real = fs[name];
+    fs[name] = (...args) => {
+      if (is(...args) && (!FULL || name === "writevSync")) {
+        calls += 1;
+        if (FULL ? calls >= FAULT : calls === Number(FAULT)) {
+          append(LOG, name + "\\n");
+          throw Object.assign(new Error("full"), { code: "ENOSPC" });
+        }
+      }
+      return real(...args);
+    };
+  }
+  syncBuiltinESMExports();
+`;
+
+const publish = ["feed", "publish", "public", "list", "--state", "state", "--sign", "key"];
+const list = (to) => writeFileSync(at("list"), Array.from({ length: to }, (_, i) => `key-${i}\n`).join(""));
+
+test("a publication of which any call fails leaves the feed that there was, or the next", () => {
+  done("feed", "keygen", "-o", "key");
+  done("feed", "init", "public", "--state", "state");
+  list(3000);
+  done(...publish);
+  list(3010);
+  done(...publish);
+  for (const name of ["public", "state"]) cpSync(at(name), at("kept", name), { recursive: true });
+  const kept = files("public");
+  const isNamed = (name) =>
+    name === "feed.json" || JSON.parse(readFileSync(at("state/state.json"))).files.some((file) => file.sha256 === name);
+  const failed = new Set();
+  // Merges the delta, of which the digests go.
+  list(3030);
+  for (const full of ["", "1"]) {
+    let faults = 0;
+    for (let fault = 1; ; fault++) {
+      for (const name of ["public", "state"]) {
+        rmSync(at(name), { recursive: true });
+        cpSync(at("kept", name), at(name), { recursive: true });
+      }
+      rmSync(at("log"), { force: true });
+      const { status, stderr } = run(publish, faulty, { FAULT: `${fault}`, FULL: full, LOG: at("log") });
+      if (!existsSync(at("log"))) {
+        assert.equal(status, 0, stderr);
+        break;
+      }
+      faults += 1;
+      const call = readFileSync(at("log"), "utf8").split("\n")[0];
+      failed.add(call);
+      const what = `${call}, call ${fault}${full && " and all after it"}: ${stderr}`;
+      const { generation } = payload();
+      // A run whose manifest is there may fail after it, and one may do without what failed. Either says so, but for
+      // the lock: of that the next run tells.
+      assert.ok(status === 2 || generation === 3, what);
+      if (stderr === "") assert.ok(call === "unlinkSync" && existsSync(at("state/feed.lock")), what);
+      if (generation === 2) {
+        // Where not even the state can be taken back, the next run goes on from it.
+        const now = files("public");
+        for (const name of Object.keys(kept)) assert.equal(now[name], kept[name], what);
+        const added = Object.keys(now).filter((name) => !(name in kept));
+        assert.ok(added.every(isNamed), `${what}${added}`);
+        if (!full && call !== "unlinkSync") assert.deepEqual(added, [], what);
+      }
+      done("feed", "verify", "public");
+      // Else it would stay for a minute.
+      rmSync(at("state/feed.lock"), { force: true });
+      done(...publish, "--grace", "0s");
+      const next = payload();
+      assert.ok(next.generation > 2 && next.count === 3030, what);
+      const names = ["feed.json", ...next.files.map(({ sha256 }) => sha256)];
+      assert.deepEqual(Object.keys(files("public")).sort(), names.sort(), what);
+      const state = readFileSync(at("state/state.json"), "utf8");
+      const unknown = readdirSync(at("state")).filter((name) => name !== "state.json" && !state.includes(name));
+      assert.deepEqual(unknown, [], what);
+    }
+    assert.ok(faults > 5, `only ${faults} calls`);
+  }
+  assert.deepEqual([...failed].sort(), ["fsyncSync", "openSync", "renameSync", "unlinkSync", "writevSync"]);
+});
+
+test("a clock before 1970 is named, and nothing is signed", () => {
+  const clock = "Date.now = () => -1;";
+  const before = files("public");
+  list(3100);
+  for (const args of [
+    publish,
+    ["feed", "verify", "public"],
+    ["build", "list", "--shards", "2", "-o", "shards"],
+    ["feed", "init", "public", "--state", "other", "--sign", "key"],
+  ]) {
+    const { status, stdout, stderr } = run(args, clock);
+    const said = "bloom-wasm: the clock of this system is wrong: a time is before 1970\n";
+    assert.deepEqual([status, stdout, stderr], [2, "", said], args.join(" "));
+  }
+  assert.deepEqual(files("public"), before);
+  assert.ok(!existsSync(at("state/feed.lock")) && !existsSync(at("shards/shards.json")));
+  // What needs no clock works, and so does a publication that is told the time.
+  assert.equal(run(["check", "--help"], clock).status, 0);
+  const { status, stderr } = run([...publish, "--created-at", "2099-01-01T00:00:00Z"], clock);
+  assert.equal(status, 0, stderr);
+});
+
+test("a current folder that can't be entered is an error", () => {
+  mkdirSync(at("deep"), { recursive: true });
+  const denied = `
+    import fs from "node:fs";
+    import { syncBuiltinESMExports } from "node:module";
+    const real = fs.statSync;
+    fs.statSync = (path, ...rest) => {
+      if (\`\${path}\` === ".") throw Object.assign(new Error("denied"), { code: "EACCES" });
+      return real(path, ...rest);
+    };
+    syncBuiltinESMExports();
+  `;
+  const { status, stdout, stderr } = run(["build", "list", "-o", "out"], denied);
+  assert.deepEqual([status, stdout], [2, ""]);
+  assert.match(stderr, /^bloom-wasm: .*bloom-wasm-faults-.*: .*[Pp]ermission.*\n$/);
+  assert.ok(!existsSync(at("out")));
+});

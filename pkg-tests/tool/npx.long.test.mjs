@@ -1,0 +1,662 @@
+/**
+ * `npx bloom-wasm` against the native tool: on the same arguments both print the same, exit with the same code and
+ * leave the same files. `URLS=$PWD/urls.txt node --test pkg-tests/tool/npx.long.test.mjs` builds from a list of your own
+ * too, and prints what time and memory both take.
+ */
+import assert from "node:assert/strict";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { createPrivateKey } from "node:crypto";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { toHost, toWasi } from "../../bin/paths.js";
+import { folder } from "../helpers/installed.mjs";
+import { commands } from "../runtimes/commands.mjs";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const native = join(root, "target/release/bloom-wasm");
+const npx = join(folder, "node_modules/.bin/bloom-wasm");
+const windows = process.platform === "win32" && "the scripts below are for a POSIX shell";
+
+/** A place of its own for a test, and a PATH on which there is Node, and no Rust. */
+const here = fs.mkdtempSync(join(tmpdir(), "bloom-wasm-npx-"));
+after(() => fs.rmSync(here, { recursive: true }));
+const programs = join(here, "bin");
+fs.mkdirSync(programs);
+for (const name of "sh node env cat head printf ln mkdir mkfifo chmod echo rm sed true".split(" ")) {
+  const path =
+    name === "node" ? process.execPath : execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" });
+  fs.symlinkSync(path.trim().startsWith("/") ? path.trim() : `/bin/${name}`, join(programs, name));
+}
+const env = { ...process.env, PATH: programs };
+
+const urls = [
+  "http://evil.example/a?b",
+  "||bad.example^",
+  "0.0.0.0 worse.example worst.example # comment",
+  "# comment",
+  "",
+  "evil[.]com",
+  "10.0.0.0/8",
+  "co.uk",
+  "http://b\u00fccher.example/\u001b[2J\u202e",
+  "http://evil.example/a?b\r",
+  "ftp://evil2.example",
+];
+const latin1 = Buffer.from("http://m\xfcnchen.example/\xfc\nevil.example/\xff%ff\n", "latin1");
+
+/** Makes a folder anew, in which both tools find the same. */
+function fresh(name = "work") {
+  const work = join(here, name);
+  fs.rmSync(work, { recursive: true, force: true });
+  fs.mkdirSync(join(work, "folder/deep"), { recursive: true });
+  const write = (name, text) => fs.writeFileSync(join(work, name), text);
+  write("list", "\ufeffa\nb\r\n# comment\n\nb\nc");
+  write("many", Array.from({ length: 30_000 }, (_, i) => `key-${i}`).join("\n"));
+  write("urls", Buffer.concat([Buffer.from(`${urls.join("\n")}\n`), latin1]));
+  write("urls.gz", gzipSync(fs.readFileSync(join(work, "urls"))));
+  write("allow", "popular.example\nhttp://evil.example/a?b\nbad.example\n");
+  write("passwords", "Passwo\u0308rd\n#1\nshort\n a \n\xff\n");
+  write("hashes", "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:9\n0000000000000000000000000000000000000001:1\nno hash\n");
+  write("utf16", Buffer.from("\ufeffa\nb", "utf16le"));
+  write("damaged.gz", gzipSync("a\nb\n").subarray(0, 12));
+  write("old", "old");
+  for (const name of fs.readdirSync(join(root, "tests/golden")).filter((name) => /\.(bloom|delta)$/.test(name)))
+    fs.copyFileSync(join(root, "tests/golden", name), join(work, name));
+  fs.cpSync(join(root, "tests/golden/feed"), join(work, "feed"), { recursive: true });
+  // The key of RFC 8037, appendix A.1.
+  const der = "302e020100300506032b6570042204209d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
+  const key = createPrivateKey({ key: Buffer.from(der, "hex"), format: "der", type: "pkcs8" });
+  write("key", key.export({ format: "pem", type: "pkcs8" }));
+  write("cut.bloom", fs.readFileSync(join(work, "url.bloom")).subarray(0, 40));
+  fs.symlinkSync("nowhere", join(work, "dangling"));
+  fs.symlinkSync(join(work, "list"), join(work, "folder/absolute"));
+  fs.symlinkSync("../../list", join(work, "folder/deep/relative"));
+  fs.symlinkSync("loop", join(work, "loop"));
+  fs.symlinkSync("folder/deep", join(work, "deep"));
+  return work;
+}
+
+/** What is in a folder: of each its mode, and its bytes or where it links to. */
+function files(folder) {
+  return fs.readdirSync(folder, { withFileTypes: true, encoding: "buffer" }).map((entry) => {
+    const path = Buffer.concat([Buffer.from(`${folder}/`), entry.name]);
+    const { mode } = fs.lstatSync(path);
+    const what = entry.isDirectory()
+      ? files(path.toString())
+      : entry.isSymbolicLink()
+        ? fs.readlinkSync(path)
+        : entry.isFile() && fs.readFileSync(path).toString("base64");
+    return [entry.name.toString("latin1"), mode.toString(8), what];
+  });
+}
+
+/** Runs a script of the shell in which `tool` is the tool, in a fresh folder. */
+function run(script, command, input) {
+  const work = fresh();
+  const { status, signal, stdout, stderr } = spawnSync("/bin/sh", ["-c", `tool() { ${command} "$@"; }; ${script}`], {
+    cwd: work,
+    env,
+    input: input ?? "",
+    encoding: "latin1",
+    timeout: 60_000,
+  });
+  return { status, signal, stdout, stderr, files: files(work) };
+}
+
+const scripts = [
+  // Help and mistakes.
+  "tool",
+  "tool help",
+  "tool --version",
+  "tool help build",
+  "COLUMNS=60 tool merge --help",
+  "tool bild",
+  "tool build --fpr x list -o out",
+  "tool build list",
+  "tool build list -o out --fpr 2",
+  "tool build list -o out --allow-suffixes",
+  'tool check bloom.bloom "$(printf "\\377")"',
+  // Where there is no current folder any more.
+  'mkdir gone; cd gone; rm -r "$OLDPWD/gone"; tool --version; tool info x; tool check x key',
+  'mkdir gone; cd gone; rm -r "$OLDPWD/gone"; tool build "$OLDPWD/list" -o "$OLDPWD/out"; tool info "$OLDPWD/out"',
+  // What it reads: relative and absolute paths, links, gzip, standard input.
+  "tool build list -o out",
+  "tool build ./list folder/../list -o folder/out --json",
+  'tool build "$PWD/list" -o "$PWD/out"',
+  'cd folder/deep && tool build ../../list relative ../absolute -o ../../out --kind bloom --name "größer"',
+  "cd deep && tool build ../absolute -o ../out",
+  "cd / && tool build tmp/../proc/self/environ -o /dev/null >/dev/null",
+  "cat list | tool build -o out --seed 18446744073709551615 --created-at 2026-11-21T09:00:00.25Z",
+  "cat urls.gz | tool build - many -o out --profile url",
+  "tool build /dev/stdin -o out < list",
+  "tool build urls urls.gz -o out --profile url --fpr 0.01",
+  "tool build urls -o out --profile url --allow allow",
+  "tool build urls -o out --profile url --allow allow --allow-wins --allow-suffixes --json",
+  "tool build passwords -o out --profile password --lowercase --min-length 2",
+  "tool build hashes -o out --profile password --sha1-hex --min-count 3",
+  ...["bloom", "counting --counter-bits 8", "scalable", "cuckoo", "ribbon"].map(
+    (kind) => `tool build many -o out --kind ${kind} --fpr 1e-5`,
+  ),
+  "tool build many -o out --fpr 1e-300",
+  // Names that somebody thought up.
+  `n="$(printf 'new\\nline \\033[2J')"; cat list > "$n"; tool build "$n" nowhere -o out; tool build "$n" -o "out $n"`,
+  `n="$(printf '\\377\\376')"; cat urls > "$n"; tool build "$n" --profile url -o "$n.bloom"; tool info "$n.bloom"`,
+  `n="$(printf '\\377\\376')"; tool info "$n"; tool build list -o "$n/$n"`,
+  "cat list > ' a b '; cat list > -dash; tool build ' a b ' ./-dash -- -dash -o=; tool build -o ./-o -- -dash",
+  "cat list > 'a\\b'; tool build 'a\\b' -o 'folder\\out'; tool build 'C:\\x' -o out; tool build list -o 'C:\\out'",
+  "cat list > ':'; tool build : -o größer; tool info größer",
+  // What can't be read.
+  "tool build nowhere -o old",
+  "tool build folder -o old",
+  "tool build dangling list/x -o old",
+  "tool build utf16 -o old",
+  "tool build damaged.gz -o old",
+  "tool build url.bloom -o old",
+  "tool build - - -o old",
+  "tool build list -o nowhere/out",
+  "tool build list -o folder",
+  "tool build list -o folder/",
+  "tool build list -o loop/x 2>/dev/null",
+  "tool build list -o list/out",
+  // Where it writes.
+  "tool build list -o old; tool build list -o dangling; tool build list -o folder/absolute",
+  "chmod 640 old; tool build list -o old",
+  "chmod 444 old; tool build list -o old",
+  "umask 077; tool build list -o out; chmod 604 old; tool build list -o old",
+  "umask 000; tool build list -o out",
+  "tool build list -o -",
+  "tool build list -o /dev/stdout > out; echo . >> out",
+  "exec 3>>out; echo a >&3; tool build list -o /dev/fd/3; echo b >&3",
+  "ln -s /dev/fd fds; exec 3>>out; echo a >&3; tool build list -o fds/3; echo b >&3",
+  "mkdir proc; ln -s /proc link; cd folder; cat ../list > ../proc/x; tool build ../list -o ../proc/x",
+  "tool build list -o /dev/full",
+  "tool build -o old; tool build -o old --allow-empty",
+  "tool build list -o ./list",
+  "tool build list -o old > /dev/full",
+  "tool build list -o old >&-; echo $?",
+  "tool info url.bloom 2>&- >&-",
+  "mkfifo pipe; cat pipe > out & tool build list -o pipe; wait",
+  // Asking.
+  ...["ribbon", "url", "bloom", "counting", "scalable", "cuckoo", "layered"].flatMap((name) => [
+    `tool info ${name}.bloom`,
+    `tool info --json ${name}.bloom`,
+  ]),
+  "cat url.bloom | tool info -",
+  "tool info cut.bloom",
+  "tool info list",
+  "tool info folder",
+  "tool info nowhere",
+  "tool check bloom.bloom key-1 nokey",
+  "tool check bloom.bloom nokey",
+  "tool check url.bloom < urls",
+  "tool check ribbon.bloom < many; echo $?",
+  "cat many many many many | tool check ribbon.bloom | head -n 1",
+  "tool check ribbon.bloom < urls.gz",
+  "tool check url.bloom --invert < urls; tool check bloom.bloom --invert key-1; echo $?",
+  "cat urls | tool dedupe list - urls.gz many; tool dedupe < /dev/null; tool dedupe utf16; tool dedupe --fpr 2",
+  "cat many many | tool dedupe --fpr 1e-9",
+  "tool completions bash; tool completions zsh; tool completions fish; tool completions powershell; tool completions csh",
+  "cat bloom.bloom | tool check - key-1",
+  "tool check - < many",
+  "tool check ribbon.bloom < many > /dev/full",
+  "tool build many -o out >/dev/null; tool verify out --members many",
+  "tool build many -o out >/dev/null; tool verify out --members many --members urls --probes 10 --json",
+  "tool build urls -o out --profile url 2>&1; tool verify out --members urls --absent allow --json",
+  "cat list | tool verify ribbon.bloom --members -",
+  "tool merge bloom.bloom bloom.bloom -o out; tool merge bloom.bloom bloom.bloom -o - --json",
+  "tool merge bloom.bloom ribbon.bloom -o old",
+  "tool build list -o out; printf 'b\\nnew\\n' > new; tool diff list new --base out -o delta; tool apply out delta -o out",
+  "tool build list -o out; tool diff list - --base out -o - --json < many | tool apply out - -o old --json; tool info old",
+  "tool apply ribbon.bloom ribbon.delta -o old; tool info ribbon.delta; tool info ribbon.delta --json",
+  "tool build many -o out; tool diff many list --base out -o delta; tool diff many list --base out -o delta --max-removed 100%",
+  "tool apply ribbon.bloom ribbon.delta -o ribbon.delta; tool check ribbon.bloom - < many; tool check ribbon.bloom a -",
+  "tool apply bloom.bloom ribbon.delta -o old; tool apply ribbon.bloom cut.bloom -o old; tool check ribbon.delta a",
+  // Other software's.
+  "tool export foreign-guava.bloom --to guava -o out; tool import out --from guava -o back --json; tool info back",
+  "tool export bloom.bloom --to guava -o old; tool import list --from guava -o old",
+  // Feeds. WASI's folders have no modes.
+  "tool feed; tool feed --help; tool feed publish --help",
+  "tool feed verify feed --public-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify feed --json",
+  "tool feed verify feed --public-key 2qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify folder",
+  "tool feed pubkey key; tool feed pubkey list",
+  "tool feed keygen -o key; tool feed keygen -o new > out; head -c 27 new; printf '' > new; printf '' > out",
+  "tool feed init feed --state made/state; tool feed init feed --state made/state; chmod 755 made/state",
+  `tool feed init feed --state made/state --sign key > out; tool feed init feed --state made/state --sign key
+  rm -f made/state/state.json; chmod 755 made/state; printf '' > out`,
+  `tool feed init feed --state state --public-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo > /dev/null
+  sed -i 's/"generation": [0-9]*/"generation": 5/' state/state.json
+  tool feed publish feed list --state state --sign key --created-at 2026-12-01T00:00:00Z --allow allow
+  tool feed publish feed list --state state --sign key --created-at 2026-12-01T01:00:00Z --allow allow
+  printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-02T00:00:00Z --grace 0s
+  tool feed publish feed many --state state --created-at 2026-12-03T00:00:00Z --json
+  printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-09T00:00:00Z; echo $?
+  tool feed verify feed; cat feed/feed.json state/state.json; chmod 755 state`,
+  // Only the manifest has the time, and an id of its own.
+  `tool build many --shards 4 --allow allow -o sharded > out; tool check sharded < many | tail -n 3
+  tool verify sharded --members many --probes 1000; tool build list --shards 4 -o sharded; tool feed forget sharded --grace 1h > out
+  tool feed forget sharded --grace 0s | sed 1!d; rm sharded/shards.json; tool info sharded; tool feed forget sharded
+  printf '' > out`,
+  `mkdir parts; tool shard build --shards 1 --index 0 -o parts < /dev/null
+  tool shard index parts --shards 1 > out; tool check parts a; rm parts/shards.json; printf '' > out`,
+  "cat bloom.bloom | tool merge - bloom.bloom -o old --json",
+  "tool calc --count 1000000 --fpr 0.01",
+  "tool calc --count 1000000 --bytes 1000000 --json",
+  "tool calc --fpr 0.5 --bytes 4",
+  "tool calc --count 1",
+  "tool calc --count 1 --fpr 0.1 > /dev/full",
+];
+
+describe("as the native tool", { skip: windows }, () => {
+  for (const script of scripts) {
+    test(script, () => {
+      const expected = run(script, native);
+      assert.equal(expected.signal, null);
+      assert.deepEqual(run(script, npx), expected);
+    });
+  }
+});
+
+/** Starts a tool; `ended` resolves with how it has ended. */
+function started(command, work, args, stdout) {
+  const child = spawn(command, args, { cwd: work, env, stdio: ["ignore", stdout ?? "ignore", "pipe"] });
+  child.ended = new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal })));
+  return child;
+}
+
+const temporary = (work) => fs.readdirSync(work).filter((name) => name.startsWith(".bloom-wasm-"));
+
+describe("killed, the old file stays", { skip: windows }, () => {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"]) {
+    for (const [name, command] of Object.entries({ native, npx })) {
+      test(`${name}, ${signal} while it reads`, async () => {
+        const work = fresh("killed");
+        execFileSync("mkfifo", [join(work, "in")]);
+        const child = started(command, work, ["build", "in", "-o", "old"]);
+        // Comes to an end when the tool has opened the other one.
+        const writer = await fs.promises.open(join(work, "in"), "w");
+        await writer.write("key\n".repeat(200_000));
+        child.kill(signal);
+        assert.deepEqual(await child.ended, { code: null, signal });
+        await writer.close();
+        assert.equal(fs.readFileSync(join(work, "old"), "utf8"), "old");
+        assert.deepEqual(temporary(work), []);
+      });
+
+      test(`${name}, ${signal} when all is written but the report`, async () => {
+        const work = fresh("killed");
+        const pipe = join(work, "out");
+        execFileSync("mkfifo", [pipe]);
+        const both = fs.openSync(pipe, fs.constants.O_RDWR | fs.constants.O_NONBLOCK);
+        assert.throws(
+          () => {
+            for (;;) fs.writeSync(both, Buffer.alloc(1 << 12));
+          },
+          { code: "EAGAIN" },
+        );
+        const full = fs.openSync(pipe, fs.constants.O_WRONLY);
+        const child = started(command, work, ["build", "many", "-o", "old"], full);
+        while (temporary(work).length === 0 && child.exitCode === null) await new Promise(setImmediate);
+        child.kill(signal);
+        assert.deepEqual(await child.ended, { code: null, signal });
+        fs.closeSync(both);
+        fs.closeSync(full);
+        assert.equal(fs.readFileSync(join(work, "old"), "utf8"), "old");
+        if (signal !== "SIGKILL") assert.deepEqual(temporary(work), []);
+      });
+    }
+  }
+});
+
+describe("one lock for both tools", { skip: windows, concurrency: true }, () => {
+  const tools = { native, npx };
+  const publish = (list) => ["feed", "publish", "feed", list, "--state", "state", "--sign", "key", "--json"];
+
+  /** A folder with a feed of 200 keys, whose first generation the native tool has made. */
+  function begun(name) {
+    const work = fresh(name);
+    const tool = (...args) => execFileSync(native, args, { cwd: work, env });
+    fs.rmSync(join(work, "feed"), { recursive: true });
+    tool("feed", "init", "feed", "--state", "state");
+    write(work, "list", 0);
+    tool(...publish("list"));
+    return { work, lock: join(work, "state/feed.lock"), state: () => files(join(work, "state")) };
+  }
+
+  const write = (work, name, more) =>
+    fs.writeFileSync(join(work, name), Array.from({ length: 200 + more }, (_, i) => `key-${i}\n`).join(""));
+  const generation = (work) => {
+    const { payload } = JSON.parse(fs.readFileSync(join(work, "feed/feed.json"), "utf8"));
+    return JSON.parse(Buffer.from(payload, "base64url").toString()).generation;
+  };
+  const age = (lock, seconds) => fs.utimesSync(lock, new Date(), new Date(Date.now() - seconds * 1000));
+
+  function once(command, work, list) {
+    return spawnSync(command, publish(list), { cwd: work, env, encoding: "utf8" });
+  }
+
+  /** A run that has the lock and waits for its list, which comes by `writer`. */
+  async function waiting(command, work) {
+    const pipe = join(work, "pipe");
+    fs.rmSync(pipe, { force: true });
+    execFileSync("mkfifo", [pipe]);
+    const child = started(command, work, publish("pipe"));
+    let said = "";
+    child.stderr.on("data", (data) => {
+      said += data;
+    });
+    // Comes to an end when the tool has opened the other one.
+    const writer = await fs.promises.open(pipe, "w");
+    return { child, writer, said: () => said };
+  }
+
+  for (const [first, second] of [
+    ["native", "npx"],
+    ["npx", "native"],
+    ["npx", "npx"],
+  ]) {
+    test(`${first} has it, and ${second} comes`, async () => {
+      const { work, lock, state } = begun(`lock-${first}-${second}`);
+      const { child, writer, said } = await waiting(tools[first], work);
+      const before = state();
+      const refused = once(tools[second], work, "list");
+      assert.equal(refused.status, 2);
+      assert.match(refused.stderr, /^bloom-wasm: .*: another run writes here just now.*\n$/);
+      assert.deepEqual(state(), before);
+
+      // The first stands still for so long that the second takes its place.
+      child.kill("SIGSTOP");
+      age(lock, 61);
+      write(work, "list", 1);
+      assert.equal(once(tools[second], work, "list").status, 0);
+      child.kill("SIGCONT");
+      assert.ok(!fs.existsSync(lock));
+      const after = [state(), files(join(work, "feed"))];
+      await writer.writeFile(fs.readFileSync(join(work, "many")));
+      await writer.close();
+      assert.deepEqual(await child.ended, { code: 2, signal: null });
+      assert.match(said(), /another took its place\n$/);
+      assert.deepEqual([state(), files(join(work, "feed"))], after);
+      assert.equal(generation(work), 2);
+    });
+  }
+
+  for (const [name, command] of Object.entries(tools)) {
+    test(`${name} shows that it goes on`, { timeout: 180_000 }, async () => {
+      const { work, lock } = begun(`lock-beat-${name}`);
+      const { child, writer } = await waiting(command, work);
+      age(lock, 50);
+      // Every five seconds.
+      while (Date.now() - fs.statSync(lock).mtimeMs > 40_000) await new Promise((later) => setTimeout(later, 50));
+      await writer.writeFile(fs.readFileSync(join(work, "list")));
+      await writer.close();
+      assert.deepEqual(await child.ended, { code: 0, signal: null });
+      assert.ok(!fs.existsSync(lock));
+    });
+
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"]) {
+      test(`${name}, ${signal}`, async () => {
+        const { work, lock } = begun(`lock-${name}-${signal}`);
+        const { child, writer } = await waiting(command, work);
+        child.kill(signal);
+        assert.deepEqual(await child.ended, { code: null, signal });
+        await writer.close();
+        assert.equal(fs.existsSync(lock), signal === "SIGKILL");
+        if (signal !== "SIGKILL") return;
+        for (const other of [native, npx])
+          assert.match(once(other, work, "list").stderr, /if that was killed, the next can begin in \d+ seconds\n$/);
+        age(lock, 61);
+        assert.equal(once(name === "npx" ? native : npx, work, "list").status, 0);
+        assert.ok(!fs.existsSync(lock));
+      });
+    }
+  }
+
+  test("of those that begin at once, each that succeeds has signed a generation of its own", async () => {
+    const { work, lock } = begun("lock-at-once");
+    let expected = 1;
+    for (let round = 0; round < 8; round++) {
+      // Once it is free, and then the lock of a run that was killed lies there.
+      if (round % 2) {
+        fs.writeFileSync(lock, "0123456789abcdef0123456789abcdef");
+        age(lock, 61);
+      }
+      const runs = [npx, npx, native, npx, native].map((command, i) => {
+        write(work, `list-${i}`, 10 * round + i + 1);
+        return started(command, work, publish(`list-${i}`)).ended;
+      });
+      const codes = (await Promise.all(runs)).map(({ code }) => code);
+      assert.ok(
+        codes.every((code) => code === 0 || code === 2),
+        codes.join(),
+      );
+      const done = codes.filter((code) => code === 0).length;
+      assert.ok(done > 0);
+      expected += done;
+      assert.equal(generation(work), expected, codes.join());
+      assert.ok(!fs.existsSync(lock));
+    }
+  });
+});
+
+test("a signal ends it even as the first process of a container", { skip: windows, timeout: 180_000 }, async (t) => {
+  const contained = ["unshare", "--pid", "--fork", "--kill-child"];
+  if (spawnSync(contained[0], [...contained.slice(1), "true"]).status !== 0)
+    return t.skip("only Linux's root can make a namespace of processes");
+  for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143 })) {
+    const work = fresh("killed");
+    execFileSync("mkfifo", [join(work, "in")]);
+    const [command, ...args] = [...contained, npx, "build", "in", "-o", "old"];
+    const child = spawn(command, args, { cwd: work, stdio: "ignore" });
+    t.after(() => child.kill("SIGKILL"));
+    const ended = new Promise((resolve) => child.on("exit", resolve));
+    // Comes to an end when the tool has opened the other one.
+    const writer = await fs.promises.open(join(work, "in"), "w");
+    await writer.write("key\n");
+    process.kill(Number(fs.readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8")), signal);
+    // The list ends, and the tool would go on.
+    await writer.close();
+    assert.equal(await ended, code);
+    assert.equal(fs.readFileSync(join(work, "old"), "utf8"), "old");
+    assert.deepEqual(temporary(work), []);
+  }
+});
+
+test("a full disk leaves the old file", { skip: windows }, (t) => {
+  const disk = join(here, "disk");
+  fs.mkdirSync(disk);
+  if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", disk]).status !== 0)
+    return t.skip("only root can make a disk");
+  try {
+    const script = `printf old > ${disk}/out; chmod 600 ${disk}/out; tool build many --kind counting -o ${disk}/out`;
+    const [expected, got] = [native, npx].map((command) => ({ ...run(script, command), disk: files(disk) }));
+    assert.deepEqual(got, expected);
+    assert.equal(got.status, 2);
+    assert.match(got.stderr, /^bloom-wasm: .*: No space left on device\n$/);
+    assert.deepEqual(got.disk, [["out", "100600", Buffer.from("old").toString("base64")]]);
+  } finally {
+    execFileSync("umount", [disk]);
+  }
+});
+
+test("a list that is too long for its memory is an error, however far it gets", { skip: windows }, () => {
+  const work = fresh("memory");
+  const list = (from, to) => Array.from({ length: to - from }, (_, i) => `${from + i}\n`).join("");
+  fs.writeFileSync(join(work, "list"), list(0, 1_000_000));
+  fs.writeFileSync(join(work, "old"), list(1000, 1_000_000));
+  const tool = (...args) => execFileSync(native, args, { cwd: work, env });
+  tool("build", "old", "-o", "old.bloom");
+  tool("feed", "init", "public", "--state", "state");
+  const commands = [
+    "build list -o out",
+    "build list -o out --allow old",
+    "build list -o out --kind guava",
+    "build list -o out --shards 4",
+    "verify old.bloom --members list --absent old",
+    "diff old list --base old.bloom -o delta",
+    "feed publish public list --state state",
+  ];
+  for (const command of commands) {
+    let refused = 0;
+    // In pages of 64 KiB. The least is little more than what the tool itself takes.
+    for (const pages of [120, 250, 400, 500, 600]) {
+      const options = [`--wasm-max-mem-pages=${pages}`, join(folder, "node_modules/bloom-wasm/dist/tool.js")];
+      const { status, stderr } = spawnSync(process.execPath, [...options, ...command.split(" ")], {
+        cwd: work,
+        encoding: "utf8",
+      });
+      if (status === 2) {
+        assert.match(stderr, /^bloom-wasm: .*there is no room for \d+ bytes.*\n$/, `${command}: ${pages}`);
+        refused++;
+      } else assert.ok(status === 0 || command.startsWith("verify"), `${command}: ${pages}: ${stderr}`);
+      fs.rmSync(join(work, "out"), { recursive: true, force: true });
+    }
+    assert.ok(refused > 1, command);
+  }
+  assert.ok(!fs.existsSync(join(work, "state/feed.lock")));
+});
+
+test("npx finds it where there is no Rust", { skip: windows }, () => {
+  const npx = join(dirname(fs.realpathSync(process.execPath)), "npx");
+  const ran = (command, ...args) => spawnSync(command, args, { cwd: folder, env, encoding: "utf8" });
+  assert.notEqual(ran("sh", "-c", "command -v cargo || command -v rustup").status, 0);
+  const { status, stdout, stderr } = ran(npx, "--no", "bloom-wasm", "calc", "--count", "5", "--fpr", "0.1", "--json");
+  assert.equal(status, 0, stderr);
+  assert.equal(stdout, ran(native, "calc", "--count", "5", "--fpr", "0.1", "--json").stdout);
+});
+
+describe("in other runtimes", { skip: windows }, () => {
+  for (const { name, command, missing } of commands) {
+    test(name, { skip: missing }, () => {
+      const allowed = name === "Deno" ? [command[0], "run", "--allow-all", "--no-lock"] : command;
+      const script = "tool build urls many -o old --profile url; cat urls | tool check old; tool info nowhere";
+      const other = [...allowed, join(folder, "node_modules/bloom-wasm/dist/tool.js")].map((arg) => `'${arg}'`);
+      assert.deepEqual(run(script, other.join(" ")), run(script, native));
+    });
+  }
+});
+
+test("a terminal gets a progress bar and lines of its width", { skip: windows }, (t) => {
+  const size = "stty rows 20 cols 50";
+  const shown = [native, npx].map((command) => {
+    const work = fresh();
+    const tool = `tool() { ${command} "$@"; }`;
+    const script = `${size}; ${tool}; tool build many -o out; tool help merge; tool check layered.bloom < urls`;
+    const { status, stdout, error } = spawnSync("script", ["-qec", script, "/dev/null"], {
+      cwd: work,
+      encoding: "utf8",
+    });
+    return error ? undefined : { status, stdout };
+  });
+  if (shown.includes(undefined)) return t.skip("there is no program named script to make a terminal");
+  const bar = /\u2588.* (\d+\.\d+ KiB)\/\1/;
+  for (const { stdout } of shown) assert.match(stdout, bar);
+  // How often a bar is drawn is a matter of speed.
+  const rest = shown.map(({ status, stdout }) => ({ status, rest: stdout.slice(stdout.indexOf("read ")) }));
+  assert.deepEqual(rest[1], rest[0]);
+});
+
+test("a terminal of no width is no narrow one", { skip: windows }, (t) => {
+  const ran = spawnSync("script", ["-qec", `stty cols 0; ${npx} help merge`, "/dev/null"], { encoding: "utf8" });
+  if (ran.error) return t.skip("there is no program named script to make a terminal");
+  assert.match(ran.stdout, /Combine blobs into one that holds the keys of all/);
+});
+
+test("a title for the process takes no argument away", { skip: windows }, () => {
+  for (const title of ["x", "a longer one ".repeat(20)]) {
+    const options = `--title=${title.replaceAll(" ", "_")}`;
+    const args = ["calc", "--count", "5", "--fpr", "0.1", "--json"];
+    const [expected, got] = [native, npx].map((command) =>
+      spawnSync(command, args, { env: { ...env, NODE_OPTIONS: options }, encoding: "utf8" }),
+    );
+    assert.equal(got.stderr, "");
+    assert.equal(got.stdout, expected.stdout);
+  }
+});
+
+test("paths of Windows come through WASI as they are", () => {
+  for (const [path, cwd, expected] of [
+    ["C:/Users/me/list.txt", "C:\\Users\\me", "list.txt"],
+    ["C:/Users/me/D:\\lists\\bad.txt", "C:\\Users\\me", "D:\\lists\\bad.txt"],
+    ["C:/Users/me/..\\bad.txt", "C:\\Users\\me", "..\\bad.txt"],
+    ["C:/Users/me/\\\\server\\share/x", "C:\\Users\\me", "\\\\server\\share/x"],
+    ["C:/Users/me", "C:\\Users\\me", "."],
+    ["C:/Users/me2/x", "C:\\Users\\me", "C:/Users/me2/x"],
+    ["D:/x", "C:\\", "D:/x"],
+    ["C:/x", "C:\\", "x"],
+    ["temp/x", "C:\\Users\\me", "/temp/x"],
+  ])
+    assert.equal(toHost(path, toWasi(cwd, true), true), expected);
+  for (const [path, cwd, expected] of [
+    ["srv/app/list", "/srv/app", "list"],
+    ["srv/app", "/srv/app", "."],
+    ["srv/app//list", "/srv/app", "list"],
+    ["srv/application/list", "/srv/app", "/srv/application/list"],
+    ["srv/app/../list", "/srv/app", "../list"],
+    ["srv/app/C:\\x", "/srv/app", "C:\\x"],
+    ["C:/x", "/srv/app", "/C:/x"],
+    ["list", "/", "list"],
+  ])
+    assert.equal(toHost(path, toWasi(cwd, false), false), expected);
+  assert.equal(toWasi("..\\target", true), "../target");
+  assert.equal(toWasi("a\\b", false), "a\\b");
+});
+
+/** Runs a command; returns how long it took, in seconds, and the most memory that it had, in megabytes. */
+async function measured(command, args, cwd) {
+  const start = performance.now();
+  const child = started(command, cwd, args);
+  let peak = 0;
+  // Linux remembers the most that a process had.
+  const look = setInterval(() => {
+    try {
+      const [, kilobytes] = /VmHWM:\s*(\d+)/.exec(fs.readFileSync(`/proc/${child.pid}/status`, "utf8"));
+      peak = Math.max(peak, kilobytes / 1024);
+    } catch {}
+  }, 5);
+  const { code } = await child.ended;
+  clearInterval(look);
+  return { code, seconds: (performance.now() - start) / 1000, peak };
+}
+
+test("a list of your own, and what it takes", {
+  skip: windows || (!process.env.URLS && "URLS names no list"),
+}, async () => {
+  const list = process.env.URLS;
+  const options = ["--profile", "url", "--fpr", "0.001"];
+  for (const [name, args] of Object.entries({
+    build: ["build", list, "-o", "TOOL.bloom", ...options],
+    "build of raw keys": ["build", list, "-o", "TOOL.raw"],
+    "build of a Bloom filter": ["build", list, "-o", "TOOL.mergeable", "--kind", "bloom"],
+    verify: ["verify", "TOOL.bloom", "--members", list],
+    check: ["check", "TOOL.bloom", "http://evil.example/"],
+    info: ["info", "TOOL.bloom"],
+    merge: ["merge", "TOOL.mergeable", "TOOL.mergeable", "-o", "TOOL.merged"],
+    calc: ["calc", "--count", "1000000", "--fpr", "0.001"],
+  })) {
+    const taken = { native: [], npx: [] };
+    for (let round = 0; round < 5; round++)
+      for (const [tool, command] of Object.entries({ native, npx })) {
+        const work = join(here, "large");
+        fs.mkdirSync(work, { recursive: true });
+        taken[tool].push(
+          await measured(
+            command,
+            args.map((arg) => arg.replace("TOOL", tool)),
+            work,
+          ),
+        );
+      }
+    const median = (tool, what) => taken[tool].map((run) => run[what]).sort((a, b) => a - b)[2];
+    const words = (tool) => `${tool} ${median(tool, "seconds").toFixed(2)} s, ${median(tool, "peak").toFixed(0)} MB`;
+    console.log(`${name}: ${words("npx")}; ${words("native")}`);
+    for (const { code } of taken.npx) assert.equal(code, taken.native[0].code);
+  }
+  for (const what of ["bloom", "raw", "mergeable", "merged"]) {
+    const [expected, got] = ["native", "npx"].map((tool) => fs.readFileSync(join(here, "large", `${tool}.${what}`)));
+    assert.ok(got.equals(expected), what);
+  }
+});

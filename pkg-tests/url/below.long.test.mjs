@@ -1,0 +1,309 @@
+/**
+ * No false negative: every entry of lists, and what a browser opens below it, is found by both entries, by the tool, in
+ * Rust (tests/suite/below.rs) and in Python (tests/readers/url_reader.py), in one blob and in folders of shards. `PAIRS=10000000` asks
+ * for so many URLs below made-up entries, of which Python gets a hundredth; `EACH=20` for so many below each entry of the
+ * real lists, and `EVERY=1` takes each of these. `LISTS=FOLDER` has more of them, as .txt or .txt.gz. `SEED=N` makes
+ * others, and `WRITE=1` the files in tests/below/.
+ */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { pythonPackages, root } from "../../scripts/setup.mjs";
+import { below, entry, line, random, read } from "../helpers/below.mjs";
+import { folder, installed } from "../helpers/installed.mjs";
+import { skipped } from "../runtimes/table.mjs";
+
+const { RibbonFilter, urlExpressions } = await installed();
+const ENTRIES = {
+  "bloom-wasm": (await installed()).decode,
+  "bloom-wasm/reader": (await installed("bloom-wasm/reader")).decode,
+};
+const { openSharded } = await installed("bloom-wasm/reader");
+
+const PAIRS = Number(process.env.PAIRS ?? 100_000);
+const EACH = Number(process.env.EACH ?? 2);
+const EVERY = Number(process.env.EVERY ?? 20);
+const SEED = Number(process.env.SEED ?? 1);
+/** Of these so many are asked at once, and four times as many URLs below them. */
+const LIST = 25_000;
+
+/** What tests/suite/below.rs reads. */
+const home = mkdtempSync(join(folder, "below-"));
+const asked = join(home, "asked");
+mkdirSync(asked);
+after(() => rmSync(home, { recursive: true, force: true }));
+
+const ALL = Array.from({ length: 30 }, (_, slot) => slot);
+const HOSTS = [0, 6, 12, 18, 24];
+
+/** Lists of some shapes, by their number: of all, of hosts alone, of one, of two groups, and of some. */
+function shapes(i, next) {
+  const some = () => ALL.filter(() => next() < 0.2);
+  return [ALL, HOSTS, [ALL[i % 30]], [...Array(300).fill(0), 4, 10, 28], [...HOSTS, ...some()], [29, ...some()]][i % 6];
+}
+/** Nearly all are so low that no chance hides a miss. */
+const RATES = [1e-6, 1e-6, 1e-8, 1e-6, 1e-3];
+
+const text = (lines) => lines.map((line) => `${line}\n`).join("");
+const shown = (lines) => JSON.stringify(lines.slice(0, 10));
+
+/** Runs a program; returns its standard output. */
+function run(program, args, { status = [0], ...options } = {}) {
+  const said = spawnSync(program, args, { cwd: home, maxBuffer: 2 ** 31 - 1, ...options });
+  assert.ok(status.includes(said.status), `${program} ${args.join(" ")}: ${said.error ?? said.stderr}`);
+  return said.stdout.toString();
+}
+const tool = (...args) => run(join(root, "target/release/bloom-wasm"), args);
+
+/** The URLs that a blob or a folder misses when the tool is asked. */
+function missedByTool(blob, urls) {
+  const found = run(join(root, "target/release/bloom-wasm"), ["check", blob], { input: text(urls), status: [0, 1] });
+  if (found === text(urls)) return [];
+  const left = new Set(found.split("\n"));
+  return urls.filter((url) => !left.has(url));
+}
+
+let inTwoGroups = 0;
+
+/** Builds a blob, by the tool and here, and asks both entries and the tool; leaves it to be asked by others. */
+function ask(name, lines, urls, strangers, fpr) {
+  const at = (extension) => join(asked, `${name}.${extension}`);
+  const list = join(home, "list.txt");
+  writeFileSync(list, text(lines));
+  tool("build", list, "-o", at("bloom"), "--profile", "url", "--allow-suffixes", "--fpr", String(fpr));
+  const blob = readFileSync(at("bloom"));
+  assert.ok(blob.equals(RibbonFilter.from(lines, { profile: "url", fpr }).toBytes()), `${name}: the tool's blob`);
+  writeFileSync(at("urls"), text(urls));
+  if (strangers.length) writeFileSync(at("strangers"), text(strangers));
+  for (const [entry, decode] of Object.entries(ENTRIES)) {
+    const filter = decode(blob);
+    inTwoGroups += filter.info().layers;
+    const missed = urls.filter((url) => !filter.hasUrl(url));
+    assert.equal(missed.length, 0, `${name}, ${entry}: missed ${missed.length}: ${shown(missed)}`);
+    // The keys themselves, in the ways that know no URLs.
+    const keys = lines.filter((line) => !line.startsWith("||")).map((line) => urlExpressions(line)[0]);
+    assert.ok(filter.hasAll(keys), `${name}, ${entry}: keys`);
+    for (const answers of [filter.hasMany(keys), filter.hasLines(Buffer.from(text(keys)))])
+      assert.ok(answers.length === keys.length && answers.every((answer) => answer === 1), `${name}, ${entry}: keys`);
+    assert.ok(
+      urls.slice(0, 1000).every((url) => filter.matchUrl(url) !== null),
+      `${name}, ${entry}: matches`,
+    );
+    const present = strangers.filter((url) => filter.hasUrl(url)).length;
+    assert.ok(present <= 0.1 * strangers.length, `${name}: ${present} of ${strangers.length} strangers`);
+    filter.free();
+  }
+  const missed = missedByTool(at("bloom"), urls);
+  assert.equal(missed.length, 0, `${name}, the tool: missed ${missed.length}: ${shown(missed)}`);
+}
+
+/** A list of made-up entries, and URLs below them: its number says all of it. */
+function made(i, count) {
+  const next = random(SEED * 1_000_003 + i);
+  const slots = shapes(i, next);
+  const entries = Array.from({ length: count }, (_, j) => entry(j, slots, next));
+  return {
+    lines: entries.map((its) => line(its, next)),
+    urls: entries.flatMap((its) => [0, 1, 2, 3].map(() => below(its, next))),
+    strangers: Array.from({ length: 1000 }, (_, j) => below(entry(2 ** 24 + j, slots, next), next)),
+  };
+}
+
+const vectors = JSON.parse(readFileSync(join(root, "tests/url_vectors.json"), "utf8"));
+
+test("each key of the published vectors, listed alone", () => {
+  let [asked, impossible] = [0, 0];
+  for (const { input, expressions } of vectors) {
+    for (const key of expressions) {
+      const onSkip = () => impossible++;
+      const filter = RibbonFilter.from([`http://${key}`], { profile: "url", fpr: 1e-8, onSkip });
+      const blob = filter.toBytes();
+      if (filter.info().count === 0) continue;
+      for (const [entry, decode] of Object.entries(ENTRIES)) {
+        const filter = decode(blob);
+        assert.ok(filter.hasUrl(input), `${entry}: ${key} of ${input}`);
+        assert.equal(filter.matchUrl(input), key);
+        assert.ok(!filter.hasUrl("http://stranger.invalid/"));
+        filter.free();
+      }
+      asked++;
+    }
+  }
+  // Hosts that no browser opens aren't taken into a list.
+  console.log(`below: ${asked} keys of the vectors; ${impossible} are of hosts that can't be`);
+  assert.ok(asked > 200 && impossible < 20);
+});
+
+const lists = Math.ceil(PAIRS / (4 * LIST));
+
+test(`${PAIRS} URLs below entries`, { timeout: 4 * 3_600_000 }, () => {
+  for (let i = 0; i < Math.max(lists, 6); i++) {
+    const { lines, urls, strangers } = made(i, Math.min(LIST, Math.ceil(PAIRS / 24)));
+    ask(`made-${i}`, lines, urls, strangers, RATES[i % RATES.length]);
+  }
+  assert.ok(inTwoGroups >= 2, `${inTwoGroups}`);
+});
+
+const inPackage = (name) => join(root, "node_modules", name);
+const LISTS = {
+  "disposable-email-domains": () => JSON.parse(readFileSync(inPackage("disposable-email-domains/index.json"), "utf8")),
+  "eth-phishing-detect": () =>
+    JSON.parse(readFileSync(inPackage("eth-phishing-detect/src/config.json"), "utf8")).blacklist,
+};
+const more = process.env.LISTS ? readdirSync(process.env.LISTS).filter((name) => /\.txt(\.gz)?$/.test(name)) : [];
+for (const name of more) {
+  const bytes = () => readFileSync(join(process.env.LISTS, name));
+  LISTS[name] = () => (name.endsWith(".gz") ? gunzipSync(bytes()) : bytes()).toString().split("\n").filter(Boolean);
+}
+const noMore = !more.length && skipped("more real lists", "LISTS names no folder of them");
+test("more real lists are asked, too", { skip: noMore }, () => {});
+
+for (const [name, list] of Object.entries(LISTS)) {
+  test(`the list ${name}`, { timeout: 4 * 3_600_000 }, () => {
+    const next = random(SEED);
+    const skippedLines = new Set();
+    const all = [...new Set(list())].filter((_, i) => i % EVERY === 0);
+    RibbonFilter.from(all, { profile: "url", onSkip: ({ key }) => skippedLines.add(key) });
+    const lines = all.filter((line) => !skippedLines.has(line));
+    const entries = lines.map(read);
+    const known = entries.filter(Boolean);
+    console.log(
+      `below: ${name}: ${lines.length} lines and ${skippedLines.size} skipped; below ${known.length} of them`,
+    );
+    assert.ok(skippedLines.size <= 0.01 * all.length && known.length > 0.9 * lines.length);
+    // By parts, since strings take memory.
+    for (let from = 0; from < lines.length; from += 2 * LIST) {
+      const part = lines.slice(from, from + 2 * LIST);
+      const its = entries.slice(from, from + 2 * LIST).filter(Boolean);
+      const urls = its.flatMap((entry) => Array.from({ length: EACH }, () => below(entry, next)));
+      ask(`${name}-${from}`, part, [...part, ...urls], [], 1e-6);
+    }
+  });
+}
+
+test("in folders of 1 to 8,192 shards", { timeout: 3_600_000 }, async () => {
+  const { lines, urls, strangers } = made(0, Math.min(20_000, PAIRS / 20));
+  writeFileSync(join(home, "sharded.txt"), text(lines));
+  const options = ["--profile", "url", "--allow-suffixes", "--fpr", "1e-6"];
+  for (const shards of [1, 2, 64, 1024, 8192]) {
+    const dir = join(home, `shards-${shards}`);
+    tool("build", join(home, "sharded.txt"), "--shards", String(shards), "-o", dir, ...options);
+    const filter = await openSharded(pathToFileURL(join(dir, "shards.json")), { publicKey: null, cache: null });
+    const answers = async (urls) => {
+      const found = [];
+      for (let i = 0; i < urls.length; i += 1000)
+        found.push(...(await Promise.all(urls.slice(i, i + 1000).map((url) => filter.hasUrl(url)))));
+      return found;
+    };
+    const some = [...lines.filter((line) => !line.startsWith("||")), ...urls.filter((_, i) => i % 4 === 0)];
+    const found = await answers(some);
+    const missed = some.filter((_, i) => !found[i]);
+    assert.equal(missed.length, 0, `${shards} shards: missed ${missed.length}: ${shown(missed)}`);
+    assert.equal(missedByTool(dir, some).length, 0, `${shards} shards, the tool`);
+    const present = (await answers(strangers)).filter(Boolean).length;
+    assert.ok(present <= 0.1 * strangers.length, `${present} of ${strangers.length} strangers`);
+    filter.close();
+    rmSync(dir, { recursive: true });
+  }
+});
+
+/** What tests/suite/below.rs reads by itself. */
+const SMALL = { hosts: HOSTS, urls: ALL, groups: [...Array(300).fill(0), 4, 10, 28] };
+
+test("tests/below/ has what is made here; WRITE=1 writes it anew", () => {
+  for (const [name, slots] of Object.entries(SMALL)) {
+    const next = random(7);
+    const entries = Array.from({ length: name === "groups" ? 2000 : 500 }, (_, i) => entry(i, slots, next));
+    const lines = entries.map((its) => line(its, next));
+    const some = [...entries.filter(({ path }) => path !== "/"), ...entries].slice(0, 500);
+    const files = {
+      bloom: Buffer.from(RibbonFilter.from(lines, { profile: "url", fpr: 1e-6 }).toBytes()),
+      urls: Buffer.from(text(some.flatMap((its) => [below(its, next), below(its, next)]))),
+    };
+    for (const [extension, bytes] of Object.entries(files)) {
+      const file = join(root, `tests/below/${name}.${extension}`);
+      if (process.env.WRITE) writeFileSync(file, bytes);
+      assert.ok(bytes.equals(readFileSync(file)), file);
+    }
+  }
+});
+
+const noRust = spawnSync("cargo", ["--version"]).status !== 0 && skipped("tests/suite/below.rs", "there is no cargo");
+
+test("in Rust", { skip: noRust, timeout: 4 * 3_600_000 }, () => {
+  const env = { ...process.env, BELOW: asked };
+  const said = run("cargo", ["test", "--locked", "--test", "suite", "--", "below::", "--nocapture"], {
+    cwd: root,
+    env,
+  });
+  const [line, urls] = /^below: (\d+) URLs.*$/m.exec(said);
+  assert.ok(Number(urls) >= PAIRS, said);
+  console.log(line);
+});
+
+const python = pythonPackages("urls", ["ada-url==4.0.0", "xxhash==4.1.0"]);
+const noPython = !python && skipped("tests/readers/url_reader.py", "pip could not install what it needs");
+
+test("in Python, odd hosts", { skip: noPython }, () => {
+  const urls = [
+    // They look like an address, and are none.
+    "[1:2:3:4:5:6:1.2.3.4]x/a",
+    "[::1.2.3]/",
+    "[::1].a.b/",
+    "[a.b",
+    "999.999.999.999/",
+    "1.2.3.4.5/",
+    "0x.1.2.3/",
+    // The authority is found before what is in it is dropped.
+    "https%40//256.1.1.1",
+    "http://a%2540b%40//c.d/",
+    // Bytes that are no text, in brackets and elsewhere.
+    "http://[%ff%e4%b8]/a",
+    "http://[%c3%a9%ff%f0%9f%98]x.a/",
+    "http://é%ff.a/",
+    // Joiners, beside what can be in no label.
+    "http://é\u200d^.a/",
+    "http://é\u200c<.a.b/c",
+    "http://é\u200d.a/",
+    // What some parsers refuse, and others don't.
+    "http://bא.b/",
+    "http://١.shop/",
+    "http://xn--a％41xn--.com/",
+    "http://ｘn--aaxn--.com/",
+    "http://xn--.a.b\\@c.d/",
+    "http://a^b.c.d\\@e.f/",
+    "http://faẞ.de/",
+    "http://faẞא.de/",
+  ];
+  const args = [join(root, "tests/readers/url_reader.py"), join(root, "tests/below/hosts.bloom")];
+  const said = run("python3", args, { env: { ...process.env, PYTHONPATH: python }, input: text(urls) });
+  const keys = said.trimEnd().replace(/^.\t/gm, "");
+  assert.equal(keys, urls.map((url) => urlExpressions(url).sort().join(" ")).join("\n"));
+});
+
+test("in Python", { skip: noPython, timeout: 4 * 3_600_000 }, () => {
+  const each = Math.max(1000, Math.floor(PAIRS / 100 / Math.max(lists, 6)));
+  const env = { ...process.env, PYTHONPATH: python };
+  let count = 0;
+  for (let i = 0; i < Math.max(lists, 6); i++) {
+    const urls = readFileSync(join(asked, `made-${i}.urls`), "utf8")
+      .split("\n")
+      .slice(0, each);
+    const args = [join(root, "tests/readers/url_reader.py"), join(asked, `made-${i}.bloom`)];
+    const said = run("python3", args, { env, input: text(urls) })
+      .trimEnd()
+      .split("\n");
+    assert.equal(said.length, urls.length);
+    said.forEach((answer, j) => {
+      const [found, keys] = answer.split("\t");
+      assert.equal(found, "1", `made-${i}: ${shown(urls.slice(j, j + 1))}`);
+      assert.equal(urlExpressions(urls[j]).sort().join(" "), keys, shown(urls.slice(j, j + 1)));
+    });
+    count += urls.length;
+  }
+  console.log(`below: ${count} URLs in Python: none missed, and all have the same keys`);
+});

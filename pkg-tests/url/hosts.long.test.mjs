@@ -1,0 +1,202 @@
+/**
+ * The hosts of every character, asked in every way: whatever a browser makes of a URL is found in every runtime, by both
+ * entries and by the tool, and a list that is made in one of them is the list that the others make. `CASES=1000000` asks
+ * as often; then every character has its turn in each kind of host, and new releases of browsers are compared with the
+ * package's tables.
+ */
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { missing, newPage, puppeteer } from "../helpers/browsers.mjs";
+import { app, folder, installed } from "../helpers/installed.mjs";
+import { commands } from "../runtimes/commands.mjs";
+
+const { RibbonFilter, canonicalizeUrl, decode, urlExpressions } = await installed();
+const CASES = Number(process.env.CASES ?? 100_000);
+
+/** What a character stands in. */
+const HOSTS = [
+  (char) => `x${char}y.com`,
+  (char) => `${char}.example.com`,
+  (char) => `中${char}.com`,
+  (char) => `ა${char}A.example.com`,
+  (char) => `www.\u05d0${char}.com`,
+];
+
+/** How else the same URL may be written. */
+const WAYS = [
+  (host) => `http://${host}/`,
+  (host) => `https://${host}/a/b?c=d`,
+  (host) =>
+    `HTTP://${host.toUpperCase() === host ? host : host.replace(/[a-z]+/g, (letters) => letters.toUpperCase())}/`,
+  (host) => `http:\\\\${host}\\a`,
+  (host) => `http://user:pass@${host}:8080/?x#y`,
+  (host) =>
+    `http://${[...new TextEncoder().encode(host)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("")}/`,
+  (host) => ` ht\ttp://${host}./a b/../é`,
+  (host) => `http://${host}/${"long/".repeat(40)}#${"é".repeat(100)}`,
+];
+
+/** The characters that Node's parser doesn't know, though others may. */
+const all = [];
+for (let code = 0x80; code < 0x110000; code++) if (code < 0xd800 || code > 0xdfff) all.push(code);
+const odd = all.filter((code) => {
+  const char = String.fromCodePoint(code);
+  return /[^\p{Co}\p{Cn}]/u.test(char) && HOSTS.every((host) => !URL.canParse(`http://${host(char)}`));
+});
+
+/** Texts of `CASES` characters: the odd ones first, in each kind of host; then others. */
+function* cases() {
+  let count = 0;
+  for (const codes of [odd, all]) {
+    // Far apart, so that a part of them has some of each script.
+    const step = codes.length > 7919 ? 7919 : 1;
+    for (let round = 0; round < HOSTS.length; round++) {
+      for (let i = 0; i < codes.length; i++, count++) {
+        if (count === CASES) return;
+        const char = String.fromCodePoint(codes[(i * step + round) % codes.length]);
+        yield WAYS[(i + round) % WAYS.length](HOSTS[round](char));
+      }
+    }
+  }
+}
+
+const texts = [...cases()];
+// Megabytes of the same, which WebAssembly doesn't keep, in each way.
+for (const way of WAYS) texts.push(`${way("АРРӀЕ.com").replace(/#.*/s, "")}#${"a".repeat(5 << 20)}`);
+
+/** The hosts that browsers make of the texts, by the text's place. */
+const hosts = new Map();
+const browsers = Object.fromEntries(["Chromium", "Firefox"].map((name) => [name, missing(name)]));
+const skip = Object.values(browsers).every(Boolean) && "there is no browser to tell where they lead";
+
+before(async () => {
+  for (const [name, missing] of Object.entries(browsers)) {
+    if (missing) {
+      console.log(`hosts: not asked in ${name}: ${missing}`);
+      continue;
+    }
+    const browser = await puppeteer(name);
+    try {
+      const page = await newPage(browser);
+      let refused = 0;
+      for (let start = 0; start < texts.length; start += 20_000) {
+        const some = await page.evaluate(
+          hostsOf,
+          texts.slice(start, start + 20_000).map((text) => text.slice(0, 2000)),
+        );
+        some.forEach((host, i) => {
+          // One that ends in dots names no other. One with an escape can't be opened.
+          const named = host.replace(/\.+$/, "");
+          if (!named || named.includes("%")) refused++;
+          else hosts.set(start + i, (hosts.get(start + i) ?? new Set()).add(named));
+        });
+      }
+      console.log(`hosts: ${name} ${await browser.version()} opens ${texts.length - refused} of ${texts.length}`);
+    } finally {
+      await browser.close();
+    }
+  }
+});
+
+/** Runs in the page. */
+function hostsOf(texts) {
+  const link = document.createElement("a");
+  return texts.map((text) => {
+    link.href = text;
+    return link.protocol.startsWith("http") ? link.hostname : "";
+  });
+}
+
+const blobs = new Map();
+
+/** A filter of all hosts that a browser opens, as the browsers write them. */
+function list() {
+  if (!blobs.has("list")) {
+    const skipped = [];
+    const keys = new Set([...hosts.values()].flatMap((its) => [...its].map((host) => `http://${host}/`)));
+    const options = { profile: "url", fpr: 1e-8, onSkip: ({ key }) => skipped.push(key) };
+    blobs.set("list", RibbonFilter.from(keys, options).toBytes());
+    assert.deepEqual(skipped, []);
+    assert.ok(hosts.size > 0.1 * texts.length, `${hosts.size} hosts`);
+  }
+  return blobs.get("list");
+}
+
+function requireAll(answers) {
+  assert.equal(answers.length, texts.length);
+  const missed = [...hosts].filter(([i]) => !answers[i]).map(([i, host]) => `${shown(texts[i])} opens ${[...host]}`);
+  assert.equal(missed.length, 0, `${missed.length} missed: ${missed.slice(0, 10).join("; ")}`);
+}
+
+const shown = (text) =>
+  JSON.stringify(text.slice(0, 80)).replace(/[^ -~]/gu, (char) => `\\u{${char.codePointAt(0).toString(16)}}`);
+
+for (const entry of ["bloom-wasm", "bloom-wasm/reader"]) {
+  test(`in this Node, by ${entry}`, { skip }, async () => {
+    const { decode } = await installed(entry);
+    const filter = decode(list());
+    requireAll(texts.map((text) => filter.hasUrl(text)));
+  });
+}
+
+/** What the tool prints for all texts, as lines. */
+function tool(...args) {
+  const path = fileURLToPath(new URL("../../target/release/bloom-wasm", import.meta.url));
+  const { stdout, stderr, status } = spawnSync(path, args, {
+    input: lines.join("\n"),
+    encoding: "utf8",
+    maxBuffer: 2 ** 30,
+  });
+  assert.equal(status, 0, stderr);
+  return stdout;
+}
+const lines = texts.map((text) => text.replaceAll("\n", ""));
+
+test("in the tool", { skip }, () => {
+  const file = join(folder, "hosts.bloom");
+  writeFileSync(file, list());
+  const found = new Set(tool("check", file).split("\n"));
+  requireAll(lines.map((line) => found.has(line)));
+});
+
+const here = app("hosts");
+
+for (const { name, command, missing } of commands) {
+  test(`in ${name}`, { skip: skip || missing, timeout: 600_000 }, async () => {
+    writeFileSync(
+      join(here, "spellings.json"),
+      JSON.stringify({ texts, blob: Buffer.from(list()).toString("base64") }),
+    );
+    const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "spellings.mjs")], {
+      maxBuffer: 1 << 30,
+    });
+    requireAll(JSON.parse(stdout));
+  });
+}
+
+/** The key of a line of a list. */
+const own = (line) => urlExpressions(line)[0];
+
+// Of what nobody opens, the canonical form doesn't matter.
+test("a list of these URLs is the same, made by Node and by the tool", { skip }, () => {
+  // The tool skips longer lines.
+  const opened = lines.filter((line, i) => hosts.has(i) && line.length < 1 << 20);
+  const file = join(folder, "opened.txt");
+  writeFileSync(file, opened.join("\n"));
+  const made = join(folder, "opened.bloom");
+  tool("build", file, "-o", made, "--profile", "url", "--allow-suffixes");
+  const filter = RibbonFilter.from(opened, { profile: "url" });
+  assert.ok(filter.info().count > 0.3 * opened.length);
+  // Which line it is, if it is one; some others, by chance.
+  const theirs = decode(readFileSync(made));
+  const other = opened.filter(
+    (line) => canonicalizeUrl(line) !== null && filter.has(own(line)) !== theirs.has(own(line)),
+  );
+  assert.deepEqual(other.map(shown), []);
+  assert.deepEqual(Buffer.from(filter.toBytes()), readFileSync(made));
+});

@@ -1,0 +1,102 @@
+/**
+ * Spellings of listed hosts, opened in real browsers: whatever one of them asks for is on the list, wherever the list
+ * is asked. `SPELLINGS=100000` tries as many; `SEED` makes others.
+ */
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { missing } from "../helpers/browsers.mjs";
+import { app, folder, installed } from "../helpers/installed.mjs";
+import { LISTED, opened, spellings } from "../helpers/spellings.mjs";
+import { commands } from "../runtimes/commands.mjs";
+
+const { RibbonFilter } = await installed();
+const blob = RibbonFilter.from(LISTED, { profile: "url", fpr: 1e-8 }).toBytes();
+const texts = [...spellings(Number(process.env.SPELLINGS ?? 2000), Number(process.env.SEED ?? 1))];
+const dist = (name) => [
+  name,
+  { type: "text/javascript", body: readFileSync(join(folder, "node_modules/bloom-wasm/dist", name)) },
+];
+const files = {
+  "": { type: "text/html", body: "<title>spellings</title>" },
+  "list.bloom": { type: "application/octet-stream", body: blob },
+  ...Object.fromEntries(["reader.inline.js", "reader.js", "error.js"].map(dist)),
+};
+
+/** The texts, by their place, for which a browser asks a listed host, with that host. */
+const bad = new Map();
+/** What the package answers in each place. */
+const answers = new Map();
+
+/** The browsers, and why one can't be had. */
+const browsers = Object.fromEntries(["Chromium", "Firefox"].map((name) => [name, missing(name)]));
+
+const isListed = (host) => LISTED.some((listed) => host === listed || host.endsWith(`.${listed}`));
+
+before(async () => {
+  for (const [name, missing] of Object.entries(browsers)) {
+    if (missing) {
+      console.log(`spellings: not opened in ${name}: ${missing}`);
+      continue;
+    }
+    const { hosts, answers: its } = await opened(texts, name, files);
+    // Dots at an end, or in a row, name no other host.
+    const named = hosts.map((host) => host?.replace(/\.+$/, ""));
+    const found = named.flatMap((host, i) => (host && isListed(host) ? [i] : []));
+    console.log(
+      `spellings: ${name} opens ${hosts.filter(Boolean).length} of ${texts.length}, of which ${found.length} are listed`,
+    );
+    assert.ok(found.length > 0.3 * texts.length);
+    for (const i of found) bad.set(i, named[i]);
+    answers.set(name, its);
+  }
+});
+
+function requireAll(its) {
+  assert.equal(its.length, texts.length);
+  const missed = [...bad].filter(([i]) => !its[i]).map(([i, host]) => `${JSON.stringify(texts[i])} opens ${host}`);
+  assert.equal(missed.length, 0, `${missed.length} missed: ${missed.slice(0, 10).join("; ")}`);
+}
+
+const skip = Object.values(browsers).every(Boolean) && "there is no browser to open them";
+
+for (const name of Object.keys(browsers)) {
+  test(`in ${name}`, { skip: skip || browsers[name] }, () => requireAll(answers.get(name)));
+}
+
+test("in this Node", { skip }, async () => {
+  const { decode } = await installed("bloom-wasm/reader");
+  const filter = decode(blob);
+  requireAll(texts.map((text) => filter.hasUrl(text)));
+});
+
+test("in the tool", { skip }, () => {
+  const list = join(folder, "spellings.bloom");
+  writeFileSync(list, blob);
+  // Its lines have no line ends in them; a URL is read without them.
+  const lines = texts.map((text) => text.toWellFormed?.() ?? text).map((text) => text.replaceAll("\n", ""));
+  const tool = fileURLToPath(new URL("../../target/release/bloom-wasm", import.meta.url));
+  const { stdout, status } = spawnSync(tool, ["check", list], {
+    input: lines.join("\n"),
+    encoding: "utf8",
+    maxBuffer: 1 << 30,
+  });
+  assert.equal(status, 0);
+  const found = new Set(stdout.split("\n"));
+  requireAll(lines.map((line) => found.has(Buffer.from(line).toString())));
+});
+
+const here = app("spellings");
+writeFileSync(join(here, "spellings.json"), JSON.stringify({ texts, blob: Buffer.from(blob).toString("base64") }));
+for (const { name, command, missing } of commands) {
+  test(`in ${name}`, { skip: skip || missing }, async () => {
+    const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "spellings.mjs")], {
+      maxBuffer: 1 << 30,
+    });
+    requireAll(JSON.parse(stdout));
+  });
+}

@@ -1,0 +1,51 @@
+/**
+ * The tests of the first tier that have a longer form: files of a folder, words in the tests' names, and what makes them
+ * long. EVERY=1 takes each case where the first tier takes some.
+ */
+export const LONGER = [
+  {
+    folder: "api",
+    files: ["api", "hostile", "nano", "odd", "password"],
+    names: [
+      ...["keys that are bytes", "failures leave nothing", "mutations", "table of references", "long URLs take"],
+      ...["load: sources", "bytes of many megabytes", "odd values in every place", "no key of a list"],
+    ],
+    variables: {
+      ...{ CHUNK: 1, EVERY: 1, FAILURES: 100_000, KEYS: 300_000, LENGTH: 2_500_000, MUTATIONS: 100_000 },
+      ROUNDS: 2000,
+    },
+  },
+  {
+    folder: "url",
+    files: ["url"],
+    names: ["hostile URLs", "a URL of megabytes", "the rate of a ribbon", "a stream of lines", "no allowed URL"],
+    variables: { EVERY: 1, LENGTH: 200_000, LINES: 2000, URLS: 100_000 },
+  },
+  {
+    folder: "feeds",
+    files: ["generations", "interrupted", "memory"],
+    names: ["manifests that are refused", "at every step", "takes the memory"],
+    variables: { EVERY: 1, KEYS: 2_000_000 },
+  },
+  {
+    folder: "sharded",
+    files: ["asking", "cache", "many", "updates"],
+    names: [
+      ...["all answers", "used longest ago", "no generation has", "no more requests", "can't be had"],
+      "the host goes on",
+    ],
+    variables: { ASKED: 300, KEYS: 20_000 },
+  },
+  {
+    folder: "interop",
+    files: ["interop"],
+    names: ["recorded answer", "rates of new"],
+    variables: { EVERY: 1, PROBES: Infinity },
+  },
+  {
+    folder: "package",
+    files: ["package"],
+    names: ["slim starts", "tsc", "an uncaught error of a missing"],
+    variables: { EVERY: 1 },
+  },
+];
