@@ -103,6 +103,9 @@ export function packages(folder) {
   return attempt(what, () => failure("npm", ["ci", ...NPM], { cwd: join(root, folder) }));
 }
 
+/** A tool runs for seconds, so compiling it should take as little time as it can. */
+const QUICK = ["--debug", "--config", "profile.dev.debug=false"];
+
 /** What the build needs. */
 export function setup() {
   if (!packages(".")) throw new Error("npm could not install the packages of package-lock.json");
@@ -126,7 +129,7 @@ export function setup() {
       "--version",
       WASM_PACK,
       "--locked",
-      "--debug",
+      ...QUICK,
       "--quiet",
       "--root",
       join(tools[0], ".."),
@@ -141,7 +144,7 @@ export function setup() {
       "wasm-bindgen-cli",
       "--version",
       WASM_BINDGEN,
-      "--debug",
+      ...QUICK,
       "--quiet",
       "--root",
       join(tools[1], ".."),
@@ -165,7 +168,7 @@ export function fuzzer() {
       "--version",
       CARGO_FUZZ,
       "--locked",
-      "--debug",
+      ...QUICK,
       "--quiet",
       "--root",
       join(tools[2], ".."),

@@ -136,11 +136,11 @@ fn every_truncation() {
     }
 }
 
-#[test]
-fn every_byte_changed_to_every_value() {
+/// Changes each byte in each of these ways, also under a checksum that fits.
+fn change_every_byte(changes: impl Iterator<Item = u8> + Clone) {
     for blob in blobs() {
         for at in 0..blob.len() {
-            for change in 1..=255 {
+            for change in changes.clone() {
                 let mut bytes = blob.clone();
                 bytes[at] ^= change;
                 assert!(try_decode(&bytes).is_err(), "byte {at} xor {change} was not noticed");
@@ -151,6 +151,18 @@ fn every_byte_changed_to_every_value() {
             }
         }
     }
+}
+
+/// Each bit, all bits, and some values between.
+#[test]
+fn every_byte_changed() {
+    change_every_byte((0..8).map(|bit| 1 << bit).chain((3..=255).step_by(14)));
+}
+
+#[test]
+#[ignore = "long: npm run test:all"]
+fn every_byte_changed_to_every_value() {
+    change_every_byte(1..=255);
 }
 
 #[test]
@@ -365,7 +377,8 @@ fn dictionaries_that_lie() {
     let length = dictionary.len();
     let _ = code(&dictionary);
     let taken = start.elapsed();
-    assert!(taken.as_secs() < 5, "{length} bytes take {taken:?}");
+    // Comparing each set with each would take minutes.
+    assert!(taken.as_secs() < 60, "{length} bytes take {taken:?}");
 }
 
 #[test]

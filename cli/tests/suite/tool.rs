@@ -255,7 +255,7 @@ fn every_command_on_mutated_blobs() {
     let folder = TempDir::new().unwrap();
     let paths = paths(&folder);
     let commands = Commands::new(&folder, &paths);
-    let cases = std::env::var("MUTATIONS").map_or(1500, |number| number.parse().unwrap());
+    let cases = std::env::var("MUTATIONS").map_or(500, |number| number.parse().unwrap());
     let golden: Vec<_> = golden().into_iter().filter(|blob| blob.len() < 10_000).collect();
     let mut legal = 0;
     for i in 0..cases {
