@@ -502,6 +502,9 @@ function feed(title, publishing, following, ends) {
     const limit = context.mock.method(AbortSignal, "timeout");
     context.mock.method(console, "warn", () => {});
     limit.mock.mockImplementationOnce(() => timeout.call(AbortSignal, 1));
+    // A page stays; Node ends when it waits for nothing but such a limit.
+    const stays = setInterval(() => {}, 1000);
+    context.after(() => clearInterval(stays));
     for (const [value, sent] of [
       ["password1", 1], // the host didn't answer
       ["password1", 1],

@@ -42,7 +42,11 @@ function urlKey(i) {
 }
 
 /** A golden file as `golden.mjs` hands it over: its bytes, and the i for which key-i is maybe present, from..to. */
-const bytesOf = (file) => (file.bytes ??= ascii(atob(file.base64))).slice();
+const bytesOf = (file) => {
+  if (!decoded.has(file)) decoded.set(file, ascii(atob(file.base64)));
+  return decoded.get(file).slice();
+};
+const decoded = new Map();
 const secretOf = ({ secret }) => secret && { secret: Uint8Array.from(secret) };
 
 const hosts = (name) => Array.from({ length: 30 }, (_, i) => `${name}${i}.example`);

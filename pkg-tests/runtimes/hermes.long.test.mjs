@@ -39,7 +39,9 @@ describe("Hermes", { skip: missing && skipped("Hermes", missing), timeout: 9 * P
     writeFileSync(file, `globalThis.HOST = ${JSON.stringify({ golden, hrefs, lends })};\n${script}`);
     const hermes = join(modules, "hermes-engine-cli", folder, "hermes");
     const { stdout } = await promisify(execFile)(hermes, [file], { timeout: 3 * PATIENCE });
-    return JSON.parse(stdout);
+    const said = JSON.parse(stdout);
+    assert.equal(said.error, undefined);
+    return said;
   }
 
   /** What it prints in this Node, which has all that Hermes is lent. Its parser's answers are kept. */

@@ -101,5 +101,5 @@ async function all() {
 
 all().then(
   (found) => globalThis.print(JSON.stringify(found)),
-  (error) => globalThis.print(JSON.stringify({ error: `${error}` })),
+  (error) => globalThis.print(JSON.stringify({ error: `${error.stack}` })),
 );
