@@ -259,6 +259,21 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     return this.#isFreed || raw === undefined ? undefined : this.#engine.toBytes(raw);
   }
 
+  /** The bytes of a base are made of its filter, and those of deltas were dropped once the cache had them. */
+  protected override async refill(signal: AbortSignal): Promise<void> {
+    for (const file of this.place.files) {
+      if (file.kind !== "delta" || this.#deltas.has(file.sha256)) continue;
+      const read = async (read: Read) => {
+        const { whole, take } = collector(file.bytes);
+        await verified(this.#engine, file, read, take);
+        return whole;
+      };
+      const bytes = await this.fromHost(signal, (held) => this.#source.origin.file(file, held, read));
+      this.requireJob(signal);
+      this.#deltas.set(file.sha256, bytes);
+    }
+  }
+
   protected async keep(): Promise<Manifest<FeedPayload> | undefined> {
     // Its filters are freed.
     if (this.#isFreed) return undefined;

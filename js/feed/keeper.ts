@@ -32,6 +32,8 @@ export abstract class Keeper<P extends Head> {
   #openFloor: FilterError | undefined;
   /** What the cache had when it could be read last. */
   #known: Floor<P> | undefined;
+  /** Whether the cache has had the generation in place when it was read, so that it keeps what it is given. */
+  #hasKept = false;
   /** How long the host may still take for the update under way, in milliseconds. */
   #patience = Infinity;
   /** What others may join. */
@@ -59,6 +61,9 @@ export abstract class Keeper<P extends Head> {
 
   /** Has the cache keep the generation in place, unless it has a newer one, which this returns. */
   protected abstract keep(): Promise<Manifest<P> | undefined>;
+
+  /** Fetches again what the cache needs of the generation in place, and has lost. */
+  protected async refill(_signal: AbortSignal): Promise<void> {}
 
   /** Called when a generation has come into place. */
   protected placed(): void {}
@@ -162,7 +167,7 @@ export abstract class Keeper<P extends Head> {
   async forget(publicKey?: string | string[] | null): Promise<void> {
     const { origin, manifest } = this;
     const other = publicKey === undefined ? undefined : await origin.storeOf(publicKey);
-    if (other) return other.forget(manifest.feedId);
+    if (other) return patiently(other.forget(manifest.feedId));
     this.close();
     await this.#job?.ended;
     const late = await patiently(this.settled()).then(
@@ -208,6 +213,7 @@ export abstract class Keeper<P extends Head> {
   protected async renew(signal: AbortSignal): Promise<boolean> {
     this.#patience = this.origin.timeout;
     const before = this.manifest as Manifest<P> | undefined;
+    let isLost = false;
     try {
       // Whoever opens a feed has waited for the cache already.
       if (before) this.origin.store.askAgain();
@@ -216,6 +222,9 @@ export abstract class Keeper<P extends Head> {
       const found = await this.fromHost(signal, (held) => this.origin.found(held));
       this.requireJob(signal);
       const floor = await this.#floor(found.feedId, signal);
+      const hasKept = before && floor?.kept && isAtLeast(floor.kept, before);
+      if (hasKept) this.#hasKept = true;
+      isLost = this.#hasKept && !hasKept && floor !== undefined && before?.feedId === found.feedId;
       if (this.#openFloor && (!this.manifest || this.manifest.feedId === found.feedId))
         await this.#takeBack(floor, signal);
       const { first, kept } = floor ?? this.#known ?? {};
@@ -229,9 +238,10 @@ export abstract class Keeper<P extends Head> {
       });
       if (manifest.generation !== place?.generation || manifest.feedId !== place.feedId)
         await this.#place(manifest, signal, false);
+      if (isLost) await this.#refill(signal);
       return this.manifest !== before;
     } finally {
-      if (this.manifest !== before || this.cacheError) this.write(() => this.#keep());
+      if (this.manifest !== before || this.cacheError || isLost) this.write(() => this.#keep());
     }
   }
 
@@ -303,6 +313,16 @@ export abstract class Keeper<P extends Head> {
     this.placed();
   }
 
+  /** Keeping the generation tells what could not be fetched. */
+  async #refill(signal: AbortSignal): Promise<void> {
+    try {
+      await this.refill(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isA(error, FilterError)) throw error;
+    }
+  }
+
   /** Lets the cache keep the generation in place. If it can't, it still has the old one. */
   async #keep(): Promise<void> {
     const { manifest } = this;
@@ -336,7 +356,9 @@ export abstract class Keeper<P extends Head> {
     const cause = last?.foreign;
     if (last && !last.isOver) {
       if (cause === undefined) return last;
-      if (Date.now() - last.began < ABANDONED) throw new FilterError("network", FOREIGN, { cause });
+      const age = Date.now() - last.began;
+      // A clock that was set back holds nothing up.
+      if (age >= 0 && age < ABANDONED) throw new FilterError("network", FOREIGN, { cause });
     }
     this.#job = new SharedTask(async (stopped) => {
       // It may be over but not have ended.

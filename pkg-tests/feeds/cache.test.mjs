@@ -466,6 +466,44 @@ test("a cache that was emptied under a client has the whole generation again, or
   assert.equal((await open({ cache })).generation, feed.generation);
 });
 
+test("a cache that was emptied is filled again by the next update, deltas and all", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  const isWhole = async (generation, name) => {
+    assert.equal(feed.cacheError, undefined);
+    answers(await open({ cache, fetch: noNetwork }), generation, { name });
+  };
+  assert.equal(await feed.update(), false);
+  cache.entries.clear();
+  assert.equal(await feed.update(), false);
+  await isWhole(2, "second");
+
+  await feed.update();
+  cache.entries.clear();
+  publisher.delta("third");
+  assert.equal(await feed.update(), true);
+  await isWhole(3, "third");
+
+  // While the host has the manifest alone, the client says what is amiss.
+  await feed.update();
+  cache.entries.clear();
+  site.fault = (path, response) => path !== "feed.json" && (response.writeHead(503).end(), true);
+  assert.equal(await feed.update(), false);
+  assert.equal(feed.cacheError.code, "cache");
+  site.fault = undefined;
+  assert.equal(await feed.update(), false);
+  await isWhole(3, "third");
+
+  // A page that may have no cache fetches nothing again.
+  const none = await open({ cache: { get: async () => undefined, put: async () => {}, delete: async () => {} } });
+  await none.update();
+  site.asked();
+  await none.update();
+  assert.deepEqual(site.asked(), ["feed.json"]);
+});
+
 test("a cache may change or transfer the bytes that it is given, and may read what it had before", async () => {
   const flip = (bytes) => bytes.forEach((byte, i) => (bytes[i] = byte ^ 0x55));
   const stores = {

@@ -4,7 +4,7 @@ import { mock, test } from "node:test";
 import { collectGarbage, fails, noNetwork, served, turns, workerRequests } from "../helpers/following.mjs";
 import { installed } from "../helpers/installed.mjs";
 import { refused, refusedShards } from "../helpers/manifests.mjs";
-import { manifest, memoryCache, Publisher, ShardsPublisher, without } from "../helpers/publisher.mjs";
+import { keyPair, manifest, memoryCache, Publisher, ShardsPublisher, without } from "../helpers/publisher.mjs";
 import { turn } from "../helpers/turn.mjs";
 
 const { Feed, RibbonFilter, ShardedFilter, openFeed, openSharded } = await installed();
@@ -399,6 +399,53 @@ for (const [index, { noun, publisherOf, otherOf, opening, Class, wrong, refused,
     await patiently(opened.update());
     await patiently(opened.forget());
     assert.deepEqual([...cache.entries.keys()], []);
+  });
+
+  test(`a ${noun}: what the cache holds for other keys is forgotten within ten seconds, or that fails`, async (context) => {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    const opened = await open({ cache, fetch: without(publisher) });
+    const { hang, patiently } = hanging(context);
+    cache.fault = (method) => method === "delete" && hang();
+    await fails("cache", patiently(opened.forget({ publicKey: keyPair().publicKey })));
+    cache.fault = undefined;
+    await opened.forget({ publicKey: keyPair().publicKey });
+    opened.close();
+  });
+
+  test(`a ${noun}: a cache that was emptied has the floor again after the next update`, async () => {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    const opened = await open({ cache, fetch: without(publisher) });
+    const first = publisher.manifest;
+    publisher.publish();
+    assert.equal(await opened.update(), true);
+    assert.equal(await opened.update(), false);
+    cache.entries.clear();
+    assert.equal(await opened.update(), false);
+    assert.equal(opened.cacheError, undefined);
+    opened.close();
+    publisher.manifest = first;
+    const again = await open({ cache, fetch: without(publisher) });
+    assert.equal(again.generation, 2);
+    again.close();
+  });
+
+  test(`a ${noun}: a clock that was set back doesn't keep an abandoned update`, async (context) => {
+    const { site, open } = await published();
+    const opened = await open({ cache: null });
+    const requests = workerRequests(context);
+    let hangs = false;
+    site.fault = () => (hangs = true);
+    opened.update().catch(() => {});
+    while (!hangs) await turns();
+    site.fault = undefined;
+    requests.at = 2;
+    await fails("network", opened.update());
+    const now = Date.now();
+    context.mock.method(Date, "now", () => now - 86_400_000);
+    assert.equal(await opened.update(), false);
+    opened.close();
   });
 
   test(`a ${noun}: closing leaves cacheError as it is`, async () => {
