@@ -446,8 +446,7 @@ test("a signal ends it even as the first process of a container", { skip: window
   const contained = ["unshare", "--pid", "--fork", "--kill-child"];
   if (spawnSync(contained[0], [...contained.slice(1), "true"]).status !== 0)
     return t.skip("only Linux's root can make a namespace of processes");
-  for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143 })) {
-    const work = fresh("killed");
+  const killed = async (work, signal) => {
     execFileSync("mkfifo", [join(work, "in")]);
     const [command, ...args] = [...contained, npx, "build", "in", "-o", "old"];
     const child = spawn(command, args, { cwd: work, stdio: "ignore" });
@@ -459,7 +458,13 @@ test("a signal ends it even as the first process of a container", { skip: window
     process.kill(Number(fs.readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8")), signal);
     // The list ends, and the tool would go on.
     await writer.close();
-    assert.equal(await ended, code);
+    return ended;
+  };
+  for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143 })) {
+    let [work, status] = [undefined, 0];
+    // On a busy machine the tool may have ended before it sees the signal.
+    for (let i = 0; i < 10 && status === 0; i++) status = await killed((work = fresh("killed")), signal);
+    assert.equal(status, code);
     assert.equal(fs.readFileSync(join(work, "old"), "utf8"), "old");
     assert.deepEqual(temporary(work), []);
   }
