@@ -100,6 +100,8 @@ export class FeedStore<P extends Head> {
   #files = new Set<string>();
   /** Whether the cache owes an answer. It is asked nothing more until then, or until {@link askAgain}. */
   #isSilent = false;
+  /** Whether the cache has ever shown what it was given to keep. */
+  #hasShown = false;
 
   constructor(checks: Checks, cache: FeedCache | null, url: string, keys: TrustedKeys, kind: Kind<P>) {
     this.#checks = checks;
@@ -112,6 +114,11 @@ export class FeedStore<P extends Head> {
   /** Whether there is a cache. */
   get keeps(): boolean {
     return this.#cache !== null;
+  }
+
+  /** Whether the cache has ever shown a manifest after it was put. One of a page that may have none never does. */
+  get hasShown(): boolean {
+    return this.#hasShown;
   }
 
   /** Reads again what a cache that owes an answer has. What it owes may never come. */
@@ -346,6 +353,7 @@ export class FeedStore<P extends Head> {
   async #tidy(mine: Manifest<P>, old: Manifest<P> | undefined, put?: Manifest<P>): Promise<void> {
     const { feedId } = mine;
     const read = await this.#manifest("manifest", feedId);
+    if (put && read) this.#hasShown = true;
     // A store may read what it had a while ago.
     const kept = put && !(read && read.generation > put.generation) ? put : read;
     const next = await this.#manifest("next", feedId);

@@ -32,8 +32,6 @@ export abstract class Keeper<P extends Head> {
   #openFloor: FilterError | undefined;
   /** What the cache had when it could be read last. */
   #known: Floor<P> | undefined;
-  /** Whether the cache has had the generation in place when it was read, so that it keeps what it is given. */
-  #hasKept = false;
   /** How long the host may still take for the update under way, in milliseconds. */
   #patience = Infinity;
   /** What others may join. */
@@ -222,9 +220,8 @@ export abstract class Keeper<P extends Head> {
       const found = await this.fromHost(signal, (held) => this.origin.found(held));
       this.requireJob(signal);
       const floor = await this.#floor(found.feedId, signal);
-      const hasKept = before && floor?.kept && isAtLeast(floor.kept, before);
-      if (hasKept) this.#hasKept = true;
-      isLost = this.#hasKept && !hasKept && floor !== undefined && before?.feedId === found.feedId;
+      const isKept = before && floor?.kept && isAtLeast(floor.kept, before);
+      isLost = this.origin.store.hasShown && floor !== undefined && before?.feedId === found.feedId && !isKept;
       if (this.#openFloor && (!this.manifest || this.manifest.feedId === found.feedId))
         await this.#takeBack(floor, signal);
       const { first, kept } = floor ?? this.#known ?? {};

@@ -64,7 +64,19 @@ fn answers_are_those_of_one_by_one() {
     }
 }
 
-/// Filters of more than 4 MiB are read ahead.
+/// Filters of more than 4 MiB are read ahead: the first two bits of a Bloom filter, then the others.
+#[test]
+fn answers_of_a_large_filter() {
+    let mut filter = BloomFilter::new(40_000_000, 3, 7).unwrap();
+    for digest in digests(0..400_000) {
+        filter.add_digest(digest);
+    }
+    let stack = Stack::from(filter);
+    let keys = digests(300_000..500_000);
+    let expected: Vec<bool> = keys.iter().map(|&key| stack.has_digest(key)).collect();
+    assert_eq!(stack.has_many_digests(&keys).unwrap(), expected);
+}
+
 #[test]
 #[ignore = "long: npm run test:all"]
 fn answers_of_large_filters() {
