@@ -102,6 +102,8 @@ export class FeedStore<P extends Head> {
   #isSilent = false;
   /** Whether the cache has ever shown what it was given to keep. */
   #hasShown = false;
+  /** How often the cache has put or deleted something, but for pages and shards. */
+  #changes = 0;
 
   constructor(checks: Checks, cache: FeedCache | null, url: string, keys: TrustedKeys, kind: Kind<P>) {
     this.#checks = checks;
@@ -124,6 +126,41 @@ export class FeedStore<P extends Head> {
   /** Reads again what a cache that owes an answer has. What it owes may never come. */
   askAgain(): void {
     this.#isSilent = false;
+  }
+
+  /** Believes nothing any more of the files that were there: the cache has lost its manifest. */
+  lost(): void {
+    this.#files.clear();
+  }
+
+  /** What is done with the cache, unless that doesn't answer for too long: then throws `cache`. What is done goes on. */
+  async patiently<T>(done: Promise<T>): Promise<T> {
+    for (;;) {
+      const before = this.#changes;
+      const tooLong = late();
+      try {
+        return await within(ANSWER, done, () => tooLong);
+      } catch (error) {
+        // A slow cache isn't silent.
+        if (error !== tooLong || this.#changes === before) throw error;
+      }
+    }
+  }
+
+  async #put(name: string, bytes: Uint8Array): Promise<void> {
+    await this.#cache?.put(name, bytes);
+    this.#changes++;
+  }
+
+  /** Removes what has these names, a few at a time. */
+  async #delete(names: string[]): Promise<void> {
+    for (let i = 0; i < names.length; i += AT_ONCE) {
+      const remove = async (name: string) => {
+        await this.#cache?.delete(name);
+        this.#changes++;
+      };
+      await Promise.all(names.slice(i, i + AT_ONCE).map(remove));
+    }
   }
 
   /** A name that no other feed has, and nobody who trusts other keys. An unsigned feed may claim any id, but no URL. */
@@ -232,11 +269,9 @@ export class FeedStore<P extends Head> {
   /** Removes those files of a feed that none of some manifests names. */
   async #remove(feedId: string, files: Iterable<string>, manifests: (Manifest<P> | undefined)[]): Promise<void> {
     const named = new Set(manifests.flatMap((manifest) => this.#hashes(manifest)));
-    for (const sha256 of new Set(files)) {
-      if (named.has(sha256)) continue;
-      this.#files.delete(sha256);
-      await this.#cache?.delete(this.#name("file", feedId, sha256));
-    }
+    const gone = [...new Set(files)].filter((sha256) => !named.has(sha256));
+    for (const sha256 of gone) this.#files.delete(sha256);
+    await this.#delete(gone.map((sha256) => this.#name("file", feedId, sha256)));
   }
 
   /** Writes down whose files come next, so that they are found again even if nobody comes to an end with them. */
@@ -251,7 +286,7 @@ export class FeedStore<P extends Head> {
     await this.#remove(feedId, this.#hashes(next), [manifest, kept]);
     await this.#point(feedId);
     // A copy, since a cache may change or transfer what it is given.
-    await this.#cache?.put(this.#name("next", feedId), source.slice());
+    await this.#put(this.#name("next", feedId), source.slice());
   }
 
   /** Binds the URL to a feed. That holds once its manifest is kept. */
@@ -261,7 +296,7 @@ export class FeedStore<P extends Head> {
     if (present !== undefined && (await this.#manifest("manifest", present))) {
       throw new FilterError("wrong_feed", `another tab has found the feed ${present}`);
     }
-    await this.#cache?.put(this.#pointer, new TextEncoder().encode(feedId));
+    await this.#put(this.#pointer, new TextEncoder().encode(feedId));
   }
 
   /** Keeps a file of a generation that isn't whole yet. If it can't, {@link keep} will say so. */
@@ -271,13 +306,13 @@ export class FeedStore<P extends Head> {
       // Now, since its filter may be freed soon.
       const own = bytes();
       await this.#begin(manifest);
-      await this.#put(manifest, sha256, own);
+      await this.#putFile(manifest, sha256, own);
     });
   }
 
-  async #put({ feedId }: Head, sha256: string, bytes: Uint8Array | undefined): Promise<void> {
+  async #putFile({ feedId }: Head, sha256: string, bytes: Uint8Array | undefined): Promise<void> {
     if (bytes === undefined) throw new FilterError("cache", `the file ${sha256} is gone`);
-    await this.#cache?.put(this.#name("file", feedId, sha256), bytes);
+    await this.#put(this.#name("file", feedId, sha256), bytes);
     this.#files.add(sha256);
   }
 
@@ -290,8 +325,7 @@ export class FeedStore<P extends Head> {
     manifest: Manifest<P>,
     bytesOf: (sha256: string) => Uint8Array | undefined,
   ): Promise<Manifest<P> | undefined> {
-    const cache = this.#cache;
-    if (cache === null) return undefined;
+    if (this.#cache === null) return undefined;
     const { feedId, source, generation, signed } = manifest;
     const name = this.#name("manifest", feedId);
     try {
@@ -318,7 +352,7 @@ export class FeedStore<P extends Head> {
           }
           await this.#point(feedId);
           // At last, since nothing needs to be undone after it.
-          await cache.put(name, source.slice());
+          await this.#put(name, source.slice());
           put = manifest;
         } catch (cause) {
           await quietly(() => this.#tidy(manifest, old));
@@ -332,7 +366,7 @@ export class FeedStore<P extends Head> {
     }
   }
 
-  /** Puts the files that aren't there. */
+  /** Puts the files that aren't there. A cache may lose one and keep another. */
   async #putFiles(
     manifest: Manifest<P>,
     old: Manifest<P> | undefined,
@@ -340,12 +374,18 @@ export class FeedStore<P extends Head> {
   ): Promise<void> {
     if (old && old.generation > manifest.generation) return;
     const { feedId } = manifest;
-    // Another tab may have removed what neither of these names.
-    const named = new Set([...this.#hashes(old), ...this.#hashes(await this.#manifest("next", feedId))]);
-    for (const sha256 of new Set(this.#hashes(manifest))) {
-      if (this.#files.has(sha256) && named.has(sha256)) continue;
+    const arrived = new Set(this.#hashes(await this.#manifest("next", feedId)));
+    const kept = new Set(this.#hashes(old));
+    for (const file of this.#kind.files(manifest)) {
+      const { sha256 } = file;
+      // Another tab may have removed what neither of them names.
+      if (this.#files.has(sha256) && (arrived.has(sha256) || kept.has(sha256))) {
+        const mayBeLost = kept.has(sha256) && old?.signed !== manifest.signed;
+        if (!mayBeLost || (await this.file(manifest, file))?.length === file.bytes) continue;
+        this.#files.delete(sha256);
+      }
       await this.#begin(manifest);
-      await this.#put(manifest, sha256, bytesOf(sha256));
+      await this.#putFile(manifest, sha256, bytesOf(sha256));
     }
   }
 
@@ -362,15 +402,17 @@ export class FeedStore<P extends Head> {
     await this.#remove(feedId, [...this.#files, ...files], [kept, isAhead ? next : undefined]);
     await this.#removeParts(feedId, old, kept);
     if (isAhead) return;
-    if (next) await this.#cache?.delete(this.#name("next", feedId));
-    if (!kept && (await this.#feedId()) === feedId) await this.#cache?.delete(this.#pointer);
+    if (next) await this.#delete([this.#name("next", feedId)]);
+    if (!kept && (await this.#feedId()) === feedId) await this.#delete([this.#pointer]);
   }
 
   /** Removes the parts of one manifest beyond those of another, or of none. */
   async #removeParts(feedId: string, of: Manifest<P> | undefined, beyond?: Manifest<P>): Promise<void> {
     const left = new Map(beyond && this.#kind.parts(beyond));
+    const names = [];
     for (const [part, count] of of ? this.#kind.parts(of) : [])
-      for (let i = left.get(part) ?? 0; i < count; i++) await this.#cache?.delete(this.#name(part, feedId, String(i)));
+      for (let i = left.get(part) ?? 0; i < count; i++) names.push(this.#name(part, feedId, String(i)));
+    await this.#delete(names);
   }
 
   /**
@@ -381,7 +423,7 @@ export class FeedStore<P extends Head> {
     try {
       for (const id of new Set([feedId, await this.#feedId()]))
         if (id !== undefined) await this.#forget(id, present?.feedId === id ? present : undefined);
-      await this.#cache?.delete(this.#pointer);
+      await this.#delete([this.#pointer]);
     } catch (cause) {
       throw new FilterError("cache", "the cache could not remove it all", { cause });
     }
@@ -393,13 +435,16 @@ export class FeedStore<P extends Head> {
       const manifest = await this.#manifest(kind, feedId);
       await this.#remove(feedId, [...this.#files, ...this.#hashes(manifest)], []);
       await this.#removeParts(feedId, manifest, present);
-      await this.#cache?.delete(this.#name(kind, feedId));
+      await this.#delete([this.#name(kind, feedId)]);
     }
   }
 }
 
 /** The longest wait for a lock, and for a cache that doesn't answer, in milliseconds. */
 const [LOCK, ANSWER] = [5_000, 10_000];
+
+/** How many names are deleted at once. */
+const AT_ONCE = 16;
 
 function late(): FilterError {
   return new FilterError("cache", "the cache doesn't answer");

@@ -40,7 +40,7 @@ export function fileCache(folder: string | URL): FeedCache {
     }
   }
 
-  /** Removes what runs that were killed have left. */
+  /** Removes what runs that were killed have left. What can't be removed is tried again, and holds up nothing. */
   async function tidy(): Promise<void> {
     for (const name of await fs!.readdir(home)) {
       if (!/\.[0-9a-f-]{36}\.tmp$/.test(name)) continue;
@@ -60,9 +60,8 @@ export function fileCache(folder: string | URL): FeedCache {
     async put(name, bytes) {
       const whole = at(name);
       await fs.mkdir(home, { recursive: true });
-      await (tidying ??= tidy().catch((error) => {
+      await (tidying ??= tidy().catch(() => {
         tidying = undefined;
-        throw error;
       }));
       const half = `${whole}.${crypto.randomUUID()}.tmp`;
       try {

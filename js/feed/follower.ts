@@ -262,7 +262,7 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   /** The bytes of a base are made of its filter, and those of deltas were dropped once the cache had them. */
   protected override async refill(signal: AbortSignal): Promise<void> {
     for (const file of this.place.files) {
-      if (file.kind !== "delta" || this.#deltas.has(file.sha256)) continue;
+      if (file.kind !== "delta" || this.#deltas.has(file.sha256) || this.origin.store.holds(file.sha256)) continue;
       const read = async (read: Read) => {
         const { whole, take } = collector(file.bytes);
         await verified(this.#engine, file, read, take);

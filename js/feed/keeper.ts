@@ -5,7 +5,6 @@ import type { Names } from "../boundary/known.js";
 import { failed, limited, unlessAborted } from "../boundary/stream.js";
 import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
-import { patiently } from "./cache.js";
 import type { Head, Manifest } from "./manifest.js";
 import type { Origin } from "./origin.js";
 
@@ -165,15 +164,17 @@ export abstract class Keeper<P extends Head> {
   async forget(publicKey?: string | string[] | null): Promise<void> {
     const { origin, manifest } = this;
     const other = publicKey === undefined ? undefined : await origin.storeOf(publicKey);
-    if (other) return patiently(other.forget(manifest.feedId));
+    if (other) return other.patiently(other.forget(manifest.feedId));
+    const { store } = origin;
     this.close();
-    await this.#job?.ended;
-    const late = await patiently(this.settled()).then(
+    // Nobody can wait for that of another request.
+    if (!this.#job?.foreign) await this.#job?.ended;
+    const late = await store.patiently(this.settled()).then(
       () => undefined,
       (error: FilterError) => error,
     );
-    origin.store.askAgain();
-    await patiently(origin.store.forget(manifest.feedId, manifest));
+    store.askAgain();
+    await store.patiently(store.forget(manifest.feedId, manifest));
     // What is being written may still come.
     if (late) throw late;
   }
@@ -187,7 +188,11 @@ export abstract class Keeper<P extends Head> {
 
   /** Writes into the cache what it then is time for, after all else. */
   protected write(run: () => Promise<void>): void {
-    if (!this.#isSilent) this.#written = this.#written.then(run);
+    if (this.#isSilent) return;
+    this.#written = this.#written.then(async () => {
+      // One that was closed writes nothing.
+      if (!this.#isClosed) await run();
+    });
   }
 
   /** Settles once nothing is being written. */
@@ -199,7 +204,7 @@ export abstract class Keeper<P extends Head> {
   protected async wait(writing: Promise<void>): Promise<void> {
     if (this.#isSilent) return;
     try {
-      await patiently(writing);
+      await this.origin.store.patiently(writing);
     } catch (error) {
       this.#isSilent = true;
       writing.then(() => (this.#isSilent = false));
@@ -221,7 +226,10 @@ export abstract class Keeper<P extends Head> {
       this.requireJob(signal);
       const floor = await this.#floor(found.feedId, signal);
       const isKept = before && floor?.kept && isAtLeast(floor.kept, before);
-      isLost = this.origin.store.hasShown && floor !== undefined && before?.feedId === found.feedId && !isKept;
+      if (this.origin.store.hasShown && floor !== undefined && before?.feedId === found.feedId) {
+        if (!isKept) this.origin.store.lost();
+        isLost = !isKept || floor.first === undefined;
+      }
       if (this.#openFloor && (!this.manifest || this.manifest.feedId === found.feedId))
         await this.#takeBack(floor, signal);
       const { first, kept } = floor ?? this.#known ?? {};
@@ -235,7 +243,7 @@ export abstract class Keeper<P extends Head> {
       });
       if (manifest.generation !== place?.generation || manifest.feedId !== place.feedId)
         await this.#place(manifest, signal, false);
-      if (isLost) await this.#refill(signal);
+      if (isLost || this.#lack) await this.#refill(signal);
       return this.manifest !== before;
     } finally {
       if (this.manifest !== before || this.cacheError || isLost) this.write(() => this.#keep());

@@ -213,7 +213,8 @@ export class Shards extends Keeper<ShardsPayload> {
   }
 
   protected override settled(): Promise<unknown> {
-    const ended = Array.from(this.#parts.values(), ({ ended }) => ended);
+    // Nobody can wait for those of another request.
+    const ended = Array.from(this.#parts.values(), (job) => (job.foreign ? undefined : job.ended));
     return Promise.all(ended).then(() => Promise.all([super.settled(), this.#partsWritten]));
   }
 

@@ -504,6 +504,74 @@ test("a cache that was emptied is filled again by the next update, deltas and al
   assert.deepEqual(site.asked(), ["feed.json"]);
 });
 
+test("a cache that loses single entries, as an edge does, has them again with the next generation or update", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  const isWhole = async () => {
+    assert.equal(feed.cacheError, undefined);
+    const offline = await open({ cache, fetch: noNetwork });
+    answers(offline, publisher.generation, { name: `${publisher.generation}` });
+    offline.close();
+    assert.equal(cache.entries.size, 2 + publisher.listed.length);
+  };
+  await feed.update();
+  const kept = (i) => publisher.kept(publisher.listed[i].sha256);
+  // The base is made of its filter.
+  assert.ok(cache.entries.delete(kept(0)));
+  publisher.delta("3");
+  site.asked();
+  assert.equal(await feed.update(), true);
+  assert.deepEqual(site.asked(), ["feed.json", publisher.listed.at(-1).sha256]);
+  await isWhole();
+  // A delta must come again: until then, the client says what is amiss.
+  const { sha256 } = publisher.listed[1];
+  assert.ok(cache.entries.delete(publisher.kept(sha256)));
+  publisher.delta("4");
+  assert.equal(await feed.update(), true);
+  assert.equal(feed.cacheError.code, "cache");
+  assert.equal(await feed.update(), false);
+  assert.ok(site.asked().includes(sha256));
+  await isWhole();
+  // Without the id, nobody who starts finds the rest.
+  const id = [...cache.entries.keys()].find((name) => name.startsWith("feed-"));
+  assert.ok(cache.entries.delete(id));
+  assert.equal(await feed.update(), false);
+  await isWhole();
+  assert.deepEqual(site.asked(), ["feed.json"]);
+});
+
+test("a cache that is slow, but answers every call, is waited for", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const feed = await open({ cache, fetch: without(publisher) });
+  await feed.update();
+  publisher.base(bases.b).delta("third").delta("fourth");
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    cache.fault = (method) => method !== "get" && new Promise((resolve) => setTimeout(resolve, 9000));
+    let isOver = false;
+    const update = feed.update().finally(() => (isOver = true));
+    for (let i = 0; i < 100 && !isOver; i++) {
+      await turns();
+      mock.timers.tick(3000);
+    }
+    assert.equal(await update, true);
+    assert.equal(feed.cacheError, undefined);
+    isOver = false;
+    const forgetting = feed.forget().finally(() => (isOver = true));
+    for (let i = 0; i < 100 && !isOver; i++) {
+      await turns();
+      mock.timers.tick(3000);
+    }
+    await forgetting;
+    assert.equal(cache.entries.size, 0);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
 test("a cache may change or transfer the bytes that it is given, and may read what it had before", async () => {
   const flip = (bytes) => bytes.forEach((byte, i) => (bytes[i] = byte ^ 0x55));
   const stores = {

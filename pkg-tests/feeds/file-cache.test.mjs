@@ -44,6 +44,16 @@ test("fileCache: files are whole or not there, and what fails is told", async ()
   await cache.delete("absent");
 });
 
+test("fileCache: what can't be removed holds up nothing", async () => {
+  const home = join(folder, "stuck");
+  const stuck = join(home, `a.${randomUUID()}.tmp`);
+  mkdirSync(join(stuck, "below"), { recursive: true });
+  utimesSync(stuck, new Date(0), new Date(0));
+  const cache = fileCache(home);
+  for (const name of ["one", "two"]) await cache.put(name, new Uint8Array(9));
+  assert.deepEqual(readdirSync(home).sort(), [basename(stuck), "one", "two"].sort());
+});
+
 test("fileCache: what killed runs left goes, and what another writes stays", async () => {
   const home = join(folder, "left");
   mkdirSync(home);

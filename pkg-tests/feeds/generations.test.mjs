@@ -104,6 +104,22 @@ for (const [index, { noun, publisherOf, otherOf, opening, Class, wrong, refused,
     await fails("freed", opened.update());
   });
 
+  test(`a ${noun}: is forgotten although another request of a Worker has begun an update`, async (context) => {
+    const { site, open } = await published();
+    const cache = memoryCache();
+    const opened = await open({ cache });
+    await opened.update();
+    assert.ok(cache.entries.size > 0);
+    const requests = workerRequests(context);
+    let hangs = false;
+    site.fault = () => (hangs = true);
+    opened.update().catch(() => {});
+    while (!hangs) await turns();
+    requests.at = 2;
+    await opened.forget();
+    assert.equal(cache.entries.size, 0);
+  });
+
   test(`a ${noun}: options of a wrong type`, async () => {
     const { publisher, site } = await published();
     const { publicKey } = publisher.key;
