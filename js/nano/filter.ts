@@ -178,7 +178,7 @@ export class Filter implements AskableFilter {
     const blob = blobOf(this);
     requireProfile(profileOf(blob), "url");
     requireTags(blob);
-    const found = keys(text).flatMap((key) => this.tags(key));
+    const found = this.hasUrl(text) ? keys(text).flatMap((key) => this.tags(key)) : [];
     return blob.tagNames.filter((name) => found.includes(name));
   }
 

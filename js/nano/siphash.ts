@@ -3,65 +3,79 @@
 import { carry } from "./words.js";
 import { digest } from "./xxh64.js";
 
-/** The four numbers of the state, of each the low half first. */
-const v = /* @__PURE__ */ new Int32Array(8);
-
-/** Adds one number to another, rotates the other by `by`, below 32, and folds the sum into it. */
-function mix(to: number, other: number, by: number): void {
-  const low = v[other]!;
-  const high = v[other + 1]!;
-  v[to]! += low;
-  v[to + 1]! += high + carry(v[to]!, low);
-  v[other] = ((low << by) | (high >>> (32 - by))) ^ v[to]!;
-  v[other + 1] = ((high << by) | (low >>> (32 - by))) ^ v[to + 1]!;
-}
-
-/** Rotates a number by 32. */
-function swap(which: number): void {
-  const low = v[which]!;
-  v[which] = v[which + 1]!;
-  v[which + 1] = low;
-}
-
-function rounds(count: number): void {
-  while (count-- > 0) {
-    mix(0, 2, 13);
-    swap(0);
-    mix(4, 6, 16);
-    mix(0, 6, 21);
-    mix(4, 2, 17);
-    swap(4);
-  }
-}
-
-/** Puts the SipHash of the bytes from `at` to `end` under a key of 16 bytes, as four numbers, into {@link digest}. */
+/**
+ * Puts the SipHash of the bytes from `at` to `end` under a key of 16 bytes, as four numbers, into {@link digest}.
+ *
+ * The names are the paper's, of each number the high half and the low one. They are local variables, and the rotations
+ * are written out: a state in an array takes ten times as long.
+ */
 export function siphash(view: DataView, at: number, end: number, key: ArrayLike<number>): void {
   const length = end - at;
-  v.set([0x70736575, 0x736f6d65, 0x6e646f6d, 0x646f7261, 0x6e657261, 0x6c796765, 0x79746573, 0x74656462]);
-  for (let i = 0; i < 8; i++) v[i]! ^= key[i & 3]!;
-  for (let left = length; left >= 0; left -= 8, at += 8) {
+  let low0 = key[0]! ^ 0x70736575;
+  let high0 = key[1]! ^ 0x736f6d65;
+  let low1 = key[2]! ^ 0x6e646f6d;
+  let high1 = key[3]! ^ 0x646f7261;
+  let low2 = key[0]! ^ 0x6e657261;
+  let high2 = key[1]! ^ 0x6c796765;
+  let low3 = key[2]! ^ 0x79746573;
+  let high3 = key[3]! ^ 0x74656462;
+  let part: number;
+  // Whole words, then the bytes that are left and the length, then nothing more.
+  for (let left = length; left >= -8; left -= 8, at += 8) {
     let low = 0;
     let high = 0;
+    let rounds = 2;
     if (left > 7) {
       low = view.getInt32(at, true);
       high = view.getInt32(at + 4, true);
-    } else {
-      // The bytes that are left, and at last the length.
+    } else if (left >= 0) {
       high = length << 24;
       for (let i = 0; i < left; i++) {
         const byte = view.getUint8(at + i) << (8 * i);
         if (i < 4) low |= byte;
         else high |= byte;
       }
+    } else {
+      low2 ^= 0xff;
+      rounds = 4;
     }
-    v[6]! ^= low;
-    v[7]! ^= high;
-    rounds(2);
-    v[0]! ^= low;
-    v[1]! ^= high;
+    low3 ^= low;
+    high3 ^= high;
+    for (; rounds > 0; rounds--) {
+      // To v0 goes v1, which is rotated by 13. Then v0 is rotated by 32.
+      low0 = (low0 + low1) | 0;
+      high0 = (high0 + high1 + carry(low0, low1)) | 0;
+      part = ((low1 << 13) | (high1 >>> 19)) ^ low0;
+      high1 = ((high1 << 13) | (low1 >>> 19)) ^ high0;
+      low1 = part;
+      part = low0;
+      low0 = high0;
+      high0 = part;
+      // To v2 goes v3, by 16.
+      low2 = (low2 + low3) | 0;
+      high2 = (high2 + high3 + carry(low2, low3)) | 0;
+      part = ((low3 << 16) | (high3 >>> 16)) ^ low2;
+      high3 = ((high3 << 16) | (low3 >>> 16)) ^ high2;
+      low3 = part;
+      // To v0 goes v3, by 21.
+      low0 = (low0 + low3) | 0;
+      high0 = (high0 + high3 + carry(low0, low3)) | 0;
+      part = ((low3 << 21) | (high3 >>> 11)) ^ low0;
+      high3 = ((high3 << 21) | (low3 >>> 11)) ^ high0;
+      low3 = part;
+      // To v2 goes v1, by 17. Then v2 is rotated by 32.
+      low2 = (low2 + low1) | 0;
+      high2 = (high2 + high1 + carry(low2, low1)) | 0;
+      part = ((low1 << 17) | (high1 >>> 15)) ^ low2;
+      high1 = ((high1 << 17) | (low1 >>> 15)) ^ high2;
+      low1 = part;
+      part = low2;
+      low2 = high2;
+      high2 = part;
+    }
+    low0 ^= low;
+    high0 ^= high;
   }
-  v[4]! ^= 0xff;
-  rounds(4);
-  digest[0] = v[0]! ^ v[2]! ^ v[4]! ^ v[6]!;
-  digest[1] = v[1]! ^ v[3]! ^ v[5]! ^ v[7]!;
+  digest[0] = low0 ^ low1 ^ low2 ^ low3;
+  digest[1] = high0 ^ high1 ^ high2 ^ high3;
 }
