@@ -238,6 +238,15 @@ export class FeedStore<P extends Head> {
     return this.#get(this.#name("file", feedId, sha256), bytes);
   }
 
+  /** Looks again for the files of a generation that were there. A cache may lose one and keep another. */
+  async look(manifest: Manifest<P>): Promise<void> {
+    for (const file of this.#kind.files(manifest)) {
+      if (!this.#files.has(file.sha256)) continue;
+      const bytes = await this.file(manifest, file);
+      if (bytes?.length !== file.bytes) this.#files.delete(file.sha256);
+    }
+  }
+
   /** What may be a page or a shard. Throws `cache` if that can't be read. */
   part({ feedId }: Head, { kind, index, bytes }: PageOrShard): Promise<Uint8Array | undefined> {
     return this.#get(this.#name(kind, feedId, String(index)), bytes);
@@ -366,7 +375,7 @@ export class FeedStore<P extends Head> {
     }
   }
 
-  /** Puts the files that aren't there. A cache may lose one and keep another. */
+  /** Puts the files that aren't there. */
   async #putFiles(
     manifest: Manifest<P>,
     old: Manifest<P> | undefined,
@@ -374,16 +383,10 @@ export class FeedStore<P extends Head> {
   ): Promise<void> {
     if (old && old.generation > manifest.generation) return;
     const { feedId } = manifest;
-    const arrived = new Set(this.#hashes(await this.#manifest("next", feedId)));
-    const kept = new Set(this.#hashes(old));
-    for (const file of this.#kind.files(manifest)) {
-      const { sha256 } = file;
-      // Another tab may have removed what neither of them names.
-      if (this.#files.has(sha256) && (arrived.has(sha256) || kept.has(sha256))) {
-        const mayBeLost = kept.has(sha256) && old?.signed !== manifest.signed;
-        if (!mayBeLost || (await this.file(manifest, file))?.length === file.bytes) continue;
-        this.#files.delete(sha256);
-      }
+    // Another tab may have removed what neither of these names.
+    const named = new Set([...this.#hashes(old), ...this.#hashes(await this.#manifest("next", feedId))]);
+    for (const sha256 of new Set(this.#hashes(manifest))) {
+      if (this.#files.has(sha256) && named.has(sha256)) continue;
       await this.#begin(manifest);
       await this.#putFile(manifest, sha256, bytesOf(sha256));
     }

@@ -243,7 +243,7 @@ export abstract class Keeper<P extends Head> {
       });
       if (manifest.generation !== place?.generation || manifest.feedId !== place.feedId)
         await this.#place(manifest, signal, false);
-      if (isLost || this.#lack) await this.#refill(signal);
+      if (before && (isLost || this.#lack || this.manifest !== before)) await this.#refill(signal);
       return this.manifest !== before;
     } finally {
       if (this.manifest !== before || this.cacheError || isLost) this.write(() => this.#keep());
@@ -321,6 +321,7 @@ export abstract class Keeper<P extends Head> {
   /** Keeping the generation tells what could not be fetched. */
   async #refill(signal: AbortSignal): Promise<void> {
     try {
+      await unlessAborted(this.origin.store.look(this.manifest), signal);
       await this.refill(signal);
     } catch (error) {
       signal.throwIfAborted();

@@ -529,9 +529,16 @@ test("a cache that loses single entries, as an edge does, has them again with th
   const { sha256 } = publisher.listed[1];
   assert.ok(cache.entries.delete(publisher.kept(sha256)));
   publisher.delta("4");
+  site.fault = (path, response) => path === sha256 && (response.writeHead(503).end(), true);
   assert.equal(await feed.update(), true);
   assert.equal(feed.cacheError.code, "cache");
+  site.fault = undefined;
   assert.equal(await feed.update(), false);
+  assert.ok(site.asked().includes(sha256));
+  await isWhole();
+  assert.ok(cache.entries.delete(publisher.kept(sha256)));
+  publisher.delta("5");
+  assert.equal(await feed.update(), true);
   assert.ok(site.asked().includes(sha256));
   await isWhole();
   // Without the id, nobody who starts finds the rest.
