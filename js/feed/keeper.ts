@@ -243,7 +243,7 @@ export abstract class Keeper<P extends Head> {
       });
       if (manifest.generation !== place?.generation || manifest.feedId !== place.feedId)
         await this.#place(manifest, signal, false);
-      if (before && (isLost || this.#lack || this.manifest !== before)) await this.#refill(signal);
+      if (before && (isLost || this.cacheError || this.manifest !== before)) await this.#refill(signal);
       return this.manifest !== before;
     } finally {
       if (this.manifest !== before || this.cacheError || isLost) this.write(() => this.#keep());
