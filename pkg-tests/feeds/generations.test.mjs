@@ -154,7 +154,9 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, every, 
 
   test(`a ${noun}: ${refused.length} manifests that are refused, each with its code, at the first time and later`, async () => {
     const { publisher, site, open } = await published();
-    publisher.publish();
+    // Of a feed, a base and a delta.
+    if (publisher.delta) publisher.delta();
+    else publisher.publish();
     const cache = memoryCache();
     const opened = await open({ cache });
     await answers(opened, 2);

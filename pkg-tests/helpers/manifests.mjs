@@ -1,4 +1,5 @@
 /** Manifests that clients refuse, and so does the tool. */
+import assert from "node:assert/strict";
 import { base64url, keyPair, manifest, signature } from "./publisher.mjs";
 
 const JUNK = [undefined, null, {}, [], "", true, -1, 0.5, 1e300, Number.NaN];
@@ -44,7 +45,14 @@ const heads = {
   expired: [{ expires: 0 }, { expires: 1 }],
 };
 
-/** In members of a feed's. */
+/** What a publisher of feeds lists: without a delta, some of the changes below would change nothing. */
+function baseAndDelta({ listed }) {
+  const kinds = listed.map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["base", "delta"]);
+  return listed;
+}
+
+/** In members of a feed's that has a base and a delta. */
 const ofFeed = [
   ...JUNK.map((files) => ({ files })),
   { profile: "url" }, // the base's is raw
@@ -64,7 +72,7 @@ const ofFeed = [
       listed[0],
       { ...listed[1], sha256 },
     ]),
-  ].map((change) => ({ listed }) => ({ files: change(listed) })),
+  ].map((change) => (publisher) => ({ files: change(baseAndDelta(publisher)) })),
 ];
 
 const HASH = "0".repeat(64);
