@@ -2,8 +2,10 @@
 //! the bytes it was given.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use bloom_wasm::hash::{Hashing, Secret, digest};
+use bloom_wasm::interop::{Builder, Format, Options};
 use bloom_wasm::{
     Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, Filter, Kind, Profile, RibbonFilter,
     ScalableBloomFilter, Stack, Tagged, TaggedUpdate, Update,
@@ -198,6 +200,38 @@ fn the_checks_in_their_order() {
     filter[22 + 7] = 0b0000_0100;
     reseal(&mut filter);
     assert!(try_decode(&filter).is_ok());
+
+    // Other bytes in place of some, under a checksum that fits.
+    let code = |blob: &[u8], at: Range<usize>, bytes: &[u8]| {
+        let mut changed = [&blob[..at.start], bytes, &blob[at.end..]].concat();
+        reseal(&mut changed);
+        try_decode(&changed).map_or_else(|error| error.code(), |_| "ok")
+    };
+    let bad = "invalid_parameter";
+    // Options of passwords in a filter of URLs, before the secret.
+    assert_eq!(code(blob, 6..8, &[1, 0x20]), "wrong_secret");
+    assert_eq!(code(blob, 6..8, &[1, 0x24]), bad);
+    // Stages of 8 rows each: one more than there can be.
+    let stages = |count: u8| [&[count][..], &[8, 0, 0, 0].repeat(count.into())].concat();
+    let ribbon = &blobs()[8];
+    assert_eq!(code(ribbon, 30..39, &stages(4)), "trailing_bytes");
+    assert_eq!(code(ribbon, 30..39, &stages(5)), bad);
+    // A map without keys, and keys without a map.
+    let slots = Hashing::from(7).with_slots();
+    let empty = Stack::build(Kind::Ribbon.into(), &mut Vec::new(), None, 0.1, slots).unwrap();
+    let empty = Blob::new(Profile::Url, empty).encode().unwrap();
+    assert_eq!(code(&empty, 31..35, &[0; 4]), "ok");
+    assert_eq!(code(&empty, 31..35, &[1, 0, 0, 0]), bad);
+    let urls = &blobs()[12];
+    assert_eq!(code(urls, 35..39, &urls[35..39]), "ok");
+    assert_eq!(code(urls, 35..39, &[0; 4]), bad);
+    // A foreign filter with the secret's check value.
+    let foreign = Builder::new(Format::Guava, &Options::default(), 1, 0.1).unwrap().finish().unwrap();
+    let foreign = Blob::from(foreign).encode().unwrap();
+    let check = Hashing::keyed(&secret(), 0).check().unwrap().to_le_bytes();
+    let keyed = [&[0x20][..], &foreign[8..17], &check].concat();
+    assert_eq!(code(&foreign, 7..17, &foreign[7..17]), "ok");
+    assert_eq!(code(&foreign, 7..17, &keyed), bad);
 }
 
 /// How many mutations there are of each blob, and blobs of noise of each kind; `MUTATIONS` asks for another number.
