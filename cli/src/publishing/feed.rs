@@ -171,7 +171,18 @@ impl Publisher {
         }
         let before = self.state.clone();
         match self.write(next, made, expires_in) {
-            Ok(published) => self.clear(streams).map(|()| published),
+            Ok(published) => {
+                match self.clear(streams) {
+                    // The run has done what it was for.
+                    Err(why) if published => streams.warn(&format!(
+                        "generation {} is published, but what isn't needed may have stayed: {}",
+                        self.state.generation,
+                        in_words(&why)
+                    )),
+                    cleared => cleared?,
+                }
+                Ok(published)
+            }
             Err(error) => {
                 if let Err(why) = self.take_back(before, streams) {
                     streams.warn(&format!("what this run wrote may have stayed: {}", in_words(&why)));

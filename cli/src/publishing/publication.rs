@@ -9,7 +9,13 @@ use super::manifest::{self, Manifest, ManifestPayload};
 use super::state::State;
 use super::trust::{Live, Trust, require_signable};
 use crate::files::write::{self, Cleaner};
-use crate::streams::Streams;
+use crate::streams::{Streams, unless_closed};
+
+/// What becomes of printing the report. If that fails, the error says that the generation is there all the same.
+pub fn reported(printed: Result<()>, generation: u64, published: bool) -> Result<()> {
+    let printed = unless_closed(printed);
+    if published { printed.with_context(|| format!("generation {generation} is published")) } else { printed }
+}
 
 /// A folder that is published.
 pub struct Publication<P> {

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::guard::{Change, GuardArgs};
 use super::manifest::{self, Head, ManifestPayload, ShardsPayload, Tag, hex, sha256};
-use super::publication::Publication;
+use super::publication::{Publication, reported};
 use super::trust::{self, KeyArgs};
 use crate::args::number::{now, whole_milliseconds};
 use crate::args::tags::{TagArgs, WithoutArgs};
@@ -22,7 +22,7 @@ use crate::files::lock::Lock;
 use crate::files::read;
 use crate::files::write::{self, Cleaner};
 use crate::random;
-use crate::streams::{Answer, Streams, unless_closed};
+use crate::streams::{Answer, Streams};
 use crate::text::{Row, counted, grouped, time_in_words};
 
 /// How long a manifest lasts, unless told otherwise: 90 days.
@@ -383,7 +383,8 @@ impl Published {
             ));
         }
         rows.push(if self.published { ("published", generation) } else { ("unchanged", generation) });
-        unless_closed(if json { streams.print_json(self) } else { streams.print_rows(&rows) })?;
+        let printed = if json { streams.print_json(self) } else { streams.print_rows(&rows) };
+        reported(printed, head.generation, self.published)?;
         Ok(Answer::Yes)
     }
 }

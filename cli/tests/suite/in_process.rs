@@ -1,6 +1,7 @@
 //! Runs the tool in this process.
 
 use std::fs;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -24,11 +25,40 @@ pub fn arguments(folder: &TempDir, args: &str) -> Vec<String> {
     ["bloom-wasm".to_owned()].into_iter().chain(args.split_whitespace().map(path)).collect()
 }
 
+/// Returns the exit code.
+pub fn tool_on(
+    folder: &TempDir,
+    args: &str,
+    input: &mut (dyn Read + Send),
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
+    run(arguments(folder, args), &mut Streams { input, out, err, terminal: false })
+}
+
+/// Something else that happens when the tool writes here, or reads from here, where nothing is left.
+pub struct Hook<F>(pub F);
+
+impl<F: FnMut(&[u8]) -> io::Result<()>> Write for Hook<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.0)(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<F: FnMut(&[u8]) -> io::Result<()>> Read for Hook<F> {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        (self.0)(&[]).map(|()| 0)
+    }
+}
+
 /// Returns the exit code and what was printed.
 pub fn tool_with(folder: &TempDir, args: &str, mut input: &[u8]) -> (u8, String, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let streams = &mut Streams { input: &mut input, out: &mut out, err: &mut err, terminal: false };
-    let code = run(arguments(folder, args), streams);
+    let code = tool_on(folder, args, &mut input, &mut out, &mut err);
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (code, text(out), text(err))
 }

@@ -300,6 +300,35 @@ fn a_folder_that_cannot_be_written_to_is_told_by_the_outputs_name() {
     assert!(!error.contains(".bloom-wasm-") && !error.contains("os error"), "{error}");
 }
 
+/// A report of what is published already says so when it can't be printed.
+#[test]
+fn a_report_that_fails_says_what_is_published() {
+    if !Path::new("/dev/full").exists() {
+        eprintln!("not tested: there is no /dev/full");
+        return;
+    }
+    for json in ["", " --json"] {
+        with_list(|folder, _| {
+            succeeds(folder, "tool feed keygen -o key; tool feed init public --state state");
+            for command in [
+                "feed publish public list --state state --sign key",
+                "build list --shards 1 --sign key -o shards",
+                "shard index parts --shards 1 --sign key",
+            ] {
+                // The second time, nothing has changed.
+                for said in ["generation 1 is published: ", ""] {
+                    succeeds(folder, "tool shard build --shards 1 --index 0 -o parts < /dev/null");
+                    let output = sh(folder, &format!("tool {command}{json} > /dev/full"));
+                    let error = String::from_utf8(output.stderr).unwrap();
+                    let start = format!("bloom-wasm: {said}standard output: ");
+                    assert!(error.starts_with(&start) && error.lines().count() == 1, "{command}: {error}");
+                    assert_eq!(output.status.code(), Some(2));
+                }
+            }
+        });
+    }
+}
+
 /// The tool with its temporary file written, waiting for somebody to read its report. `before` is said to the shell.
 fn waiting(folder: &Path, before: &str) -> (Child, UnixStream) {
     fs::write(folder.join("out"), "old").unwrap();

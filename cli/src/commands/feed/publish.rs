@@ -20,9 +20,10 @@ use crate::lists::keys::List;
 use crate::publishing::feed::{Next, Publisher, Renewal};
 use crate::publishing::guard::GuardArgs;
 use crate::publishing::manifest::File;
+use crate::publishing::publication::reported;
 use crate::publishing::state::Lists;
 use crate::publishing::trust::KeyArgs;
-use crate::streams::{Answer, Streams, unless_closed};
+use crate::streams::{Answer, Streams};
 use crate::text::{Row, counted, grouped, in_words, time_in_words};
 
 /// Publish the next generation
@@ -138,7 +139,8 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         expires: publisher.expires(),
     };
     rows.extend(report.rows(made.and_then(|made| made.replaced), publisher.signers_in_words()));
-    unless_closed(if args.json { streams.print_json(&report) } else { streams.print_rows(&rows) })?;
+    let printed = if args.json { streams.print_json(&report) } else { streams.print_rows(&rows) };
+    reported(printed, report.generation, published)?;
     Ok(Answer::Yes)
 }
 

@@ -1,11 +1,12 @@
 //! What is of no use any more is deleted: old files, and those of runs that failed or were killed.
 
 use std::fs;
+use std::io::{self, Read};
 
 use serde_json::{Value, json};
 
 use super::{at, check, feed, files, names, publish, read, verify, write_list};
-use crate::in_process::{tool, write};
+use crate::in_process::{Hook, tool, tool_on, write};
 
 /// What could be deleted, and can't: a folder in the place of the file.
 fn put_folder(path: &std::path::Path) {
@@ -67,6 +68,42 @@ fn what_cannot_be_deleted_is_told_by_each_run() {
         assert_eq!(run(&folder, 31), (0, String::new()));
     }
     check(&read(&folder), 0..3050, 0..0, 1e-3);
+}
+
+/// The state can be written for the manifest, and not once more after it.
+#[test]
+fn a_generation_that_is_published_is_no_failure_if_cleaning_fails() {
+    let folder = feed("");
+    for (hours, keys) in [(0, 3000), (1, 3010)] {
+        write_list(&folder, 0..keys);
+        publish(&folder, hours, "");
+    }
+    write_list(&folder, 0..3030);
+    let path = |name: &str| folder.path().join(name);
+    let (state, kept, stuck) = (path("state/state.json"), path("kept"), path("state/members-77"));
+    let list = fs::read(path("list")).unwrap();
+    // Cleaning comes first, too, and each file that can't be deleted is told once.
+    let mut list = list.chain(Hook(|_: &[u8]| if stuck.exists() { Ok(()) } else { fs::create_dir(&stuck) }));
+    let mut said = String::new();
+    let mut err = Hook(|bytes: &[u8]| {
+        if said.is_empty() {
+            fs::rename(&state, &kept)?;
+            fs::create_dir(&state)?;
+        }
+        said += std::str::from_utf8(bytes).unwrap();
+        Ok(())
+    });
+    // Merges the delta before, which goes at once.
+    let args = format!("feed publish @public - --state @state --sign @key --grace 0s {}", at(2));
+    let code = tool_on(&folder, &args, &mut list, &mut io::sink(), &mut err);
+    assert!(code == 0 && said.lines().count() == 2, "{code} {said}");
+    let words = "generation 3 is published, but what isn't needed may have stayed: ";
+    assert!(said.contains(words) && said.contains("state.json: is a directory"), "{said}");
+    assert_eq!(verify(&folder)["generation"], 3);
+    [&state, &stuck].iter().for_each(|folder| fs::remove_dir(folder).unwrap());
+    fs::rename(&kept, &state).unwrap();
+    assert_eq!(publish(&folder, 3, "")["published"], false);
+    check(&read(&folder), 0..3030, 0..0, 1e-3);
 }
 
 /// As on a full disk, where each run would make it fuller.
