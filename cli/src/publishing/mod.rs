@@ -5,6 +5,7 @@ pub mod folder;
 pub mod guard;
 pub mod key;
 pub mod manifest;
+pub mod parts;
 pub mod publication;
 pub mod shards;
 pub mod state;

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::guard::{Change, GuardArgs};
 use super::manifest::{self, Head, ManifestPayload, ShardsPayload, Tag, hex, sha256};
+use super::parts::Spent;
 use super::publication::{Publication, reported};
 use super::trust::{self, KeyArgs};
 use crate::args::number::{now, whole_milliseconds};
@@ -92,11 +93,6 @@ fn has_files(dir: &Path) -> Result<bool> {
     has().with_context(|| dir.display().to_string())
 }
 
-/// What `shard build` calls the file of a shard, until `shard index` gives it its hash as its name.
-pub fn file_of_shard(shard: u32) -> String {
-    format!("shard-{shard:05}.bloom")
-}
-
 /// The number of different keys of a shard.
 pub fn count(blob: &Blob) -> Result<u32> {
     ribbon(blob)?;
@@ -163,6 +159,8 @@ pub struct Writer {
     pub entries: Vec<Entry>,
     /// The tags by their numbers; none in a filter without tags.
     tags: Vec<Tag>,
+    /// The files of `shard build` of which the generation is made, if it is.
+    pub spent: Option<Spent>,
     /// The files that this run has added to the folder.
     added: Vec<PathBuf>,
 }
@@ -212,7 +210,8 @@ impl Writer {
         );
         let tags = names.into_iter().map(|name| Tag { name, count: 0 }).collect();
         let (entries, added) = (Vec::new(), Vec::new());
-        Ok(Writer { dir: dir.to_owned(), lock, publication, expires_in, entries, tags, added })
+        let dir = dir.to_owned();
+        Ok(Writer { dir, lock, publication, expires_in, entries, tags, spent: None, added })
     }
 
     /// Refuses other keys than those of the filter that is there: its clients would find none of theirs.
@@ -278,10 +277,15 @@ impl Writer {
         Ok(())
     }
 
-    /// After a run that failed, deletes the files that it has added.
+    /// Deletes the files of `shard build` that were published.
+    pub fn delete_spent(&self) -> Result<()> {
+        Spent::delete(&self.dir, &self.lock)
+    }
+
+    /// After a run that failed, deletes the files that it has added, and first the marker of spent ones.
     pub fn take_back(&self, streams: &mut Streams) {
         let mut cleaner = Cleaner::default();
-        for path in &self.added {
+        for path in self.added.iter().rev() {
             // If another run has taken its place, all is that one's.
             if self.lock.check().is_err() {
                 break;
@@ -339,6 +343,10 @@ impl Writer {
         let text = self.publication.sign(&shards)?;
         for (name, page) in shards.pages.iter().zip(&pages) {
             self.write(name, page)?;
+        }
+        // Before the manifest: a run that is killed in between leaves shards that are missing, and not old ones.
+        if let Some(spent) = &self.spent {
+            self.added.push(spent.write(&self.dir, &self.lock)?);
         }
         let (dir, signers) = (self.dir.clone(), self.publication.signers_in_words());
         if let Some(live) = self.publication.live()

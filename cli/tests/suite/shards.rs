@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 
 use bloom_wasm::{Blob, Profile, RibbonFilter, Stack, hash};
@@ -10,7 +12,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::in_process::{age, done, refused, tool_with};
+use crate::in_process::{Hook, age, done, refused, tool_on, tool_with};
 
 fn write(folder: &TempDir, name: &str, lines: impl IntoIterator<Item = String>) {
     let text: String = lines.into_iter().map(|line| line + "\n").collect();
@@ -263,6 +265,108 @@ fn shards_that_were_built_elsewhere() {
     }
     done(&folder, "shard index @hashed-parts --shards 2");
     assert_eq!(shards(&folder.path().join("hashed")), shards(&folder.path().join("hashed-parts")));
+}
+
+/// Builds one of four shards.
+fn job(folder: &TempDir, shard: u64, range: std::ops::Range<u32>) {
+    let digests = keys(range).map(|key| hash::digest(0, key.as_bytes()));
+    let bytes: Vec<u8> = digests.filter(|digest| digest >> 62 == shard).flat_map(u64::to_le_bytes).collect();
+    let args = format!("shard build --shards 4 --index {shard} -o @out");
+    assert_eq!(tool_with(folder, &args, &bytes).0, 0);
+}
+
+/// Builds all four, a minute ago: clocks of files may not tell moments apart.
+fn jobs(folder: &TempDir, range: std::ops::Range<u32>) {
+    for shard in 0..4 {
+        job(folder, shard, range.clone());
+        age(&folder.path().join(format!("out/shard-{shard:05}.bloom")), 60);
+    }
+}
+
+/// A run is killed when the manifest is there, and the next job of a shard is lost.
+#[test]
+fn a_shard_that_was_published_is_not_taken_for_the_next_one() {
+    for deleted in [0, 2] {
+        let folder = TempDir::new().unwrap();
+        let dir = folder.path().join("out");
+        let part = |shard: u64| dir.join(format!("shard-{shard:05}.bloom"));
+        jobs(&folder, 0..1000);
+        // It says that nobody has signed this, and there it ends.
+        let mut killed = Hook(|_: &[u8]| -> io::Result<()> { resume_unwind(Box::new(())) });
+        let (index, out) = ("shard index @out --shards 4", &mut io::sink());
+        let run = AssertUnwindSafe(|| tool_on(&folder, index, &mut io::empty(), out, &mut killed));
+        assert!(catch_unwind(run).is_err());
+        assert_eq!(payload(&dir)["generation"], 1);
+        (0..deleted).for_each(|i| fs::remove_file(part(3 - i)).unwrap());
+        // Nobody else minds what it left.
+        write(&folder, "list", keys(0..1000));
+        for command in ["verify @out --members @list --probes 1000", "info @out", "feed verify @out"] {
+            done(&folder, command);
+        }
+        assert!(done(&folder, "feed forget @out").contains("0 files"));
+
+        (1..4).for_each(|shard| job(&folder, shard, 0..1100));
+        refused(&folder, index, "shard-00000.bloom: ");
+        assert_eq!(payload(&dir)["generation"], 1);
+        // What was built since has stayed.
+        assert!((1..4).all(|shard| part(shard).exists()));
+        job(&folder, 0, 0..1100);
+        done(&folder, index);
+        write(&folder, "list", keys(0..1100));
+        done(&folder, "verify @out --members @list --probes 1000");
+        assert_eq!(payload(&dir)["generation"], 2);
+        assert!(files(&dir).iter().all(|name| name.len() == 64 || name == "shards.json"));
+    }
+}
+
+/// There it is a folder.
+#[test]
+#[cfg(unix)]
+fn a_published_shard_that_cannot_be_deleted_is_told() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path().join("out");
+    let part = |shard: u64| dir.join(format!("shard-{shard:05}.bloom"));
+    jobs(&folder, 0..1000);
+    let mut said = String::new();
+    let mut err = Hook(|bytes: &[u8]| {
+        // The manifest is there.
+        if said.is_empty() {
+            fs::remove_file(part(1))?;
+            fs::create_dir(part(1))?;
+            fs::File::open(part(1))?.set_modified(fs::metadata(part(2))?.modified()?)?;
+        }
+        said += std::str::from_utf8(bytes).unwrap();
+        Ok(())
+    });
+    let index = "shard index @out --shards 4";
+    let code = tool_on(&folder, index, &mut io::empty(), &mut io::sink(), &mut err);
+    assert!(code == 0 && said.lines().count() == 2, "{code} {said}");
+    let stuck = "shard-00001.bloom: it is spent, and can't be deleted: ";
+    assert!(said.contains("generation 1 is in place; ") && said.contains(stuck), "{said}");
+    // From the last one on.
+    assert_eq!([0, 1, 2, 3].map(|shard| part(shard).exists()), [true, true, false, false]);
+    (2..4).for_each(|shard| job(&folder, shard, 0..1000));
+    refused(&folder, index, stuck);
+    fs::remove_dir(part(1)).unwrap();
+    refused(&folder, index, "shard-00000.bloom: ");
+    (0..2).for_each(|shard| job(&folder, shard, 0..1000));
+    assert!(done(&folder, index).contains("unchanged"));
+    assert!(files(&dir).iter().all(|name| name.len() == 64 || name == "shards.json"));
+}
+
+/// Whoever damages the marker gets an error, and nothing is deleted.
+#[test]
+fn a_damaged_marker_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let marker = folder.path().join("out/shards.spent");
+    jobs(&folder, 0..1000);
+    for text in ["", "{}", "{\"newest\":1}"] {
+        fs::write(&marker, text).unwrap();
+        refused(&folder, "shard index @out --shards 4", "shards.spent: ");
+        assert_eq!(files(&folder.path().join("out")).len(), 5);
+    }
+    fs::remove_file(&marker).unwrap();
+    done(&folder, "shard index @out --shards 4");
 }
 
 #[test]

@@ -12,7 +12,8 @@ use crate::args::profile::ProfileArg;
 use crate::args::secret::{SecretArgs, new_hashing};
 use crate::files::write;
 use crate::lists::spill;
-use crate::publishing::shards::{Shard, file_of_shard};
+use crate::publishing::parts::file_of_shard;
+use crate::publishing::shards::Shard;
 use crate::streams::{Answer, Streams, unless_closed};
 use crate::text::counted;
 

@@ -1,6 +1,5 @@
 //! `shard index`.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -15,9 +14,11 @@ use crate::files::blob::decode;
 use crate::files::read;
 use crate::publishing::guard::GuardArgs;
 use crate::publishing::manifest::hex;
-use crate::publishing::shards::{SigningArgs, Writer, count, entry_of, file_of_shard, ribbon};
+use crate::publishing::parts::{Spent, file_of_shard};
+use crate::publishing::shards::{SigningArgs, Writer, count, entry_of, ribbon};
 use crate::publishing::trust;
 use crate::streams::{Answer, Streams};
+use crate::text::in_words;
 
 /// Make a sharded filter of the shards that `shard build` wrote into a folder
 ///
@@ -54,6 +55,8 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     let known = args.signing.read(&args.dir, streams)?;
     let (name, secret) = (args.name.as_deref(), secret.as_ref());
     let mut writer = Writer::open(&args.dir, name, secret, &TagArgs::none(), &args.signing, known)?;
+    // What an earlier run left that was killed.
+    writer.delete_spent()?;
     Sharding::new(Profile::Raw, 0, args.shards)?;
     let mut others = (args.shards..MAX_SHARDS).map(|shard| args.dir.join(file_of_shard(shard)));
     if let Some(other) = others.find(|path| path.exists()) {
@@ -81,21 +84,27 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     let created_at = args.created_at.map(created_at).transpose()?;
     // Only now, so that a run that is refused leaves the folder as it was.
     let publish = |writer: &mut Writer, streams: &mut Streams| -> Result<_> {
+        let mut spent = Spent::none();
         for shard in 0..args.shards {
             let path = args.dir.join(file_of_shard(shard));
             let bytes = read::regular(&path, MAX_SHARD.into())?;
             let sha256 = writer.entries[shard as usize].sha256;
             ensure!(entry_of(&bytes)?.sha256 == sha256, "{}: it has changed meanwhile", path.display());
             writer.write(&hex(&sha256), &bytes)?;
+            spent.add(&path)?;
         }
+        writer.spent = Some(spent);
         writer.publish(&sharding, fpr, args.name.clone(), created_at, args.generation, streams)
     };
     let published = publish(&mut writer, streams);
     let report = published.inspect_err(|_| writer.take_back(streams))?;
     // At last, so that a run that failed can be repeated.
-    for shard in 0..args.shards {
-        let path = args.dir.join(file_of_shard(shard));
-        fs::remove_file(&path).with_context(|| path.display().to_string())?;
+    if let Err(why) = writer.delete_spent() {
+        let generation = report.shards.head.generation;
+        streams.warn(&format!(
+            "generation {generation} is in place; the next run deletes what it was made of: {}",
+            in_words(&why)
+        ));
     }
     report.print(Vec::new(), args.json, streams)
 }
