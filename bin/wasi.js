@@ -300,6 +300,10 @@ export function start(module, args, environment, temporary, lock) {
         temporary.letGo();
       }
     },
+    /** How a file gets its name where none may be replaced: another name for it, and then the first one goes. */
+    path_link(_from, _lookup, start, length, _to, newStart, newLength) {
+      fs.linkSync(path(start, length), path(newStart, newLength));
+    },
     path_unlink_file(_folder, start, length) {
       const name = path(start, length);
       temporary.hold();

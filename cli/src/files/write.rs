@@ -243,23 +243,18 @@ fn put(path: &Path, bytes: &[u8], kind: Kind, report: impl FnOnce() -> Result<()
     Ok(())
 }
 
-/// Writes a new file that nobody else may read.
+/// Writes a new file that nobody else may read: all of it or nothing.
 ///
 /// # Errors
 /// If there is a file already.
 pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<()> {
     let name = || path.display().to_string();
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path).with_context(name)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    if written.is_err() {
-        // Half a key is of no use.
-        let _ = fs::remove_file(path);
-    }
-    written.with_context(name)
+    let file = slashed(path);
+    let temporary = temporary(&file, bytes, None, Kind::Private).with_context(name)?;
+    let mut path = signals::temporary();
+    temporary.persist_noclobber(&file).map_err(|error| error.error).with_context(name)?;
+    *path = None;
+    Ok(())
 }
 
 /// Writes the bytes to a temporary file beside the final one, with the owner and the mode of the file it will replace.

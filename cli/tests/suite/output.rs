@@ -329,6 +329,29 @@ fn a_report_that_fails_says_what_is_published() {
     }
 }
 
+/// It may write no byte, for which the system ends it, or refuses to write if that signal is ignored.
+#[test]
+fn a_key_is_written_as_a_whole_or_not_at_all() {
+    with_list(|folder, _| {
+        let key = folder.join("key");
+        for ignored in ["", "trap '' XFSZ;"] {
+            let output = sh(folder, &format!("{ignored} ulimit -f 0; tool feed keygen -o key"));
+            assert!(!output.status.success() && output.stdout.is_empty());
+            assert!(!key.exists(), "{ignored}");
+        }
+        succeeds(folder, "umask 000; tool feed keygen -o key");
+        assert_eq!(mode(&key), 0o600);
+        let before = fs::read(&key).unwrap();
+        assert!(before.starts_with(b"-----BEGIN PRIVATE KEY-----\n"));
+        symlink("nowhere", folder.join("link")).unwrap();
+        for there in ["key", "link", "."] {
+            fails(folder, &format!("tool feed keygen -o {there}"));
+        }
+        assert_eq!(fs::read(&key).unwrap(), before);
+        assert!(!folder.join("nowhere").exists());
+    });
+}
+
 /// The tool with its temporary file written, waiting for somebody to read its report. `before` is said to the shell.
 fn waiting(folder: &Path, before: &str) -> (Child, UnixStream) {
     fs::write(folder.join("out"), "old").unwrap();
