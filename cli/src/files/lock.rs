@@ -44,7 +44,7 @@ impl Lock {
                 Ok(file) => break file,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     // If it is gone, the other run has just ended.
-                    let Some(id) = dead_id(&own).with_context(name)? else { continue };
+                    let Some(id) = dead_id(&own)? else { continue };
                     // No run leaves as many. Somebody else may put files there that lead in a circle.
                     ensure!(dead.len() < 16, "{}: there are too many locks; remove them", name());
                     let successor = successor(&path, &id);
@@ -82,8 +82,8 @@ impl Lock {
     /// Fails if another run has taken the place of this one. Called before anything that it might have changed is
     /// written.
     pub fn check(&self) -> Result<()> {
-        let is_held = read_id(&self.path)?.as_ref() == Some(&self.id)
-            && !successor(&self.path, &self.id).try_exists()?;
+        let is_held =
+            read_id(&self.path)?.as_ref() == Some(&self.id) && !exists(&successor(&self.path, &self.id))?;
         let (path, dead) = (self.path.display(), DEAD.as_secs());
         ensure!(is_held, "{path}: this run stood still for {dead} seconds, and another took its place");
         Ok(())
@@ -124,13 +124,18 @@ fn successor(path: &Path, id: &str) -> PathBuf {
 /// The id of the run whose file that is; none if there is no file. It is empty if that run was killed before it wrote
 /// the id.
 fn read_id(path: &Path) -> Result<Option<String>> {
-    open(path)?.map(|file| id_in(&file)).transpose()
+    let read = || open(path)?.map(|file| id_in(&file)).transpose();
+    read().with_context(|| path.display().to_string())
+}
+
+fn exists(path: &Path) -> Result<bool> {
+    path.try_exists().with_context(|| path.display().to_string())
 }
 
 fn open(path: &Path) -> Result<Option<File>> {
     // A pipe would wait for its writer.
     if fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
-        bail!("{}: this is not a file", path.display());
+        bail!("this is not a file");
     }
     match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -150,6 +155,10 @@ fn id_in(file: &File) -> Result<String> {
 /// # Errors
 /// If the run may be alive.
 fn dead_id(path: &Path) -> Result<Option<String>> {
+    dead_id_of(path).with_context(|| path.display().to_string())
+}
+
+fn dead_id_of(path: &Path) -> Result<Option<String>> {
     // Time and id of one file: meanwhile the path may lead to that of a run which lives.
     let Some(file) = open(path)? else { return Ok(None) };
     let renewed = file.metadata()?.modified()?;

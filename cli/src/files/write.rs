@@ -293,8 +293,14 @@ fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>, kind: Kind) -> 
 
 /// The error without the name of the temporary file, which tells nobody anything.
 fn plain(error: io::Error) -> io::Error {
-    // The named one keeps the kind, and hides the number.
-    if error.raw_os_error().is_some() { error } else { error.kind().into() }
+    if error.raw_os_error().is_some() {
+        return error;
+    }
+    // The named one hides the number, but its words begin with those of the system: many a kind has none of its own.
+    match error.to_string().split_once(" (os error ") {
+        Some((words, _)) => io::Error::new(error.kind(), words),
+        None => error.kind().into(),
+    }
 }
 
 #[cfg(test)]

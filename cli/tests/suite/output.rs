@@ -329,6 +329,26 @@ fn a_report_that_fails_says_what_is_published() {
     }
 }
 
+/// There is no more than one number for it, and Rust has no word of its own.
+#[test]
+fn what_the_system_says_is_told_in_its_words() {
+    if std::env::var_os("BLOOM_WASM_TOOL").is_some() {
+        eprintln!("not tested: too many open files; Node needs more of them to start");
+        return;
+    }
+    with_list(|folder, _| {
+        let mut said = String::new();
+        for files in 4..30 {
+            let mut command = shell(folder, &format!("ulimit -n {files}; tool build -o out"));
+            let output = command.stdin(File::open(folder.join("list")).unwrap()).output().unwrap();
+            said += std::str::from_utf8(&output.stderr).unwrap();
+        }
+        assert!(said.contains("bloom-wasm: out: Too many open files\n"), "{said}");
+        assert!(!said.contains("uncategorized") && !said.contains("bloom-wasm-"), "{said}");
+        assert!(folder.join("out").exists());
+    });
+}
+
 /// It may write no byte, for which the system ends it, or refuses to write if that signal is ignored.
 #[test]
 fn a_key_is_written_as_a_whole_or_not_at_all() {

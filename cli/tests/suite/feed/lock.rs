@@ -1,13 +1,14 @@
 //! One run at a time, and runs that are killed.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
 use super::{check, feed, key, names, publish, publish_refused, read, verify, write_list};
-use crate::in_process::{age, arguments, done};
+use crate::in_process::{Hook, age, arguments, done, tool_on};
 
 #[test]
 fn one_run_at_a_time() {
@@ -83,6 +84,25 @@ fn a_run_that_lost_its_lock_changes_nothing() {
     fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
     lost(child, list, (verify(&folder), state()));
     assert!(lock.exists());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_lock_that_cannot_be_read_is_named() {
+    let folder = feed("");
+    let state = folder.path().join("state");
+    let mut input = Hook(|_: &[u8]| {
+        if state.is_dir() {
+            fs::rename(&state, folder.path().join("moved"))?;
+            fs::write(&state, "")?;
+        }
+        Ok(())
+    });
+    let (args, mut err) = ("feed publish @public - --state @state --sign @key --allow-empty", Vec::new());
+    let code = tool_on(&folder, args, &mut input, &mut io::sink(), &mut err);
+    let err = String::from_utf8(err).unwrap();
+    let words = format!("may have stayed: {}: ", state.join("feed.lock").display());
+    assert!(code == 2 && err.contains(&words), "{code} {err}");
 }
 
 #[test]
