@@ -309,18 +309,19 @@ export class FeedStore<P extends Head> {
   }
 
   /** Keeps a file of a generation that isn't whole yet. If it can't, {@link keep} will say so. */
-  async keepFile(manifest: Manifest<P>, { sha256 }: SignedFile, bytes: () => Uint8Array | undefined): Promise<void> {
-    if (this.#cache === null || this.#files.has(sha256)) return;
+  async keepFile(manifest: Manifest<P>, file: SignedFile, bytes: () => Uint8Array | undefined): Promise<void> {
+    if (this.#cache === null || this.#files.has(file.sha256)) return;
     await quietly(async () => {
       // Now, since its filter may be freed soon.
       const own = bytes();
       await this.#begin(manifest);
-      await this.#putFile(manifest, sha256, own);
+      await this.#putFile(manifest, file, own);
     });
   }
 
-  async #putFile({ feedId }: Head, sha256: string, bytes: Uint8Array | undefined): Promise<void> {
-    if (bytes === undefined) throw new FilterError("cache", `the file ${sha256} is gone`);
+  async #putFile({ feedId }: Head, file: SignedFile, bytes: Uint8Array | undefined): Promise<void> {
+    const { sha256 } = file;
+    if (bytes?.length !== file.bytes) throw new FilterError("cache", `the file ${sha256} is gone`);
     await this.#put(this.#name("file", feedId, sha256), bytes);
     this.#files.add(sha256);
   }
@@ -385,10 +386,12 @@ export class FeedStore<P extends Head> {
     const { feedId } = manifest;
     // Another tab may have removed what neither of these names.
     const named = new Set([...this.#hashes(old), ...this.#hashes(await this.#manifest("next", feedId))]);
-    for (const sha256 of new Set(this.#hashes(manifest))) {
+    for (const file of this.#kind.files(manifest)) {
+      const { sha256 } = file;
       if (this.#files.has(sha256) && named.has(sha256)) continue;
       await this.#begin(manifest);
-      await this.#putFile(manifest, sha256, bytesOf(sha256));
+      // What this tab has no longer, another may have put.
+      await this.#putFile(manifest, file, bytesOf(sha256) ?? (await this.file(manifest, file)));
     }
   }
 

@@ -7,7 +7,7 @@ import type { AskableFilter } from "../filter/askable.js";
 import type { Engine } from "./engine.js";
 import { Keeper } from "./keeper.js";
 import { type FeedFile, type FeedPayload, type Head, lengthOf, type Manifest } from "./manifest.js";
-import { collector, isDamage, type Origin, type Read, verified } from "./origin.js";
+import { checked, collector, isDamage, type Origin, type Read, verified } from "./origin.js";
 
 /** @internal Who watches a feed. */
 export interface Watcher {
@@ -261,14 +261,20 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
 
   /** The bytes of a base are made of its filter, and those of deltas were dropped once the cache had them. */
   protected override async refill(signal: AbortSignal): Promise<void> {
-    for (const file of this.place.files) {
-      if (file.kind !== "delta" || this.#deltas.has(file.sha256) || this.origin.store.holds(file.sha256)) continue;
+    const { manifest, files } = this.place;
+    const { store } = this.origin;
+    for (const file of files) {
+      if (file.kind !== "delta" || this.#deltas.has(file.sha256) || store.holds(file.sha256)) continue;
+      const kept = await unlessAborted(store.file(manifest, file), signal);
       const read = async (read: Read) => {
         const { whole, take } = collector(file.bytes);
         await verified(this.#engine, file, read, take);
         return whole;
       };
-      const bytes = await this.fromHost(signal, (held) => this.#source.origin.file(file, held, read));
+      // Another tab may have put it.
+      const bytes =
+        (kept && (await checked(this.#engine, kept, file))) ??
+        (await this.fromHost(signal, (held) => this.origin.file(file, held, read)));
       this.requireJob(signal);
       this.#deltas.set(file.sha256, bytes);
     }

@@ -243,8 +243,11 @@ export abstract class Keeper<P extends Head> {
       });
       if (manifest.generation !== place?.generation || manifest.feedId !== place.feedId)
         await this.#place(manifest, signal, false);
-      if (before && (isLost || this.cacheError || this.manifest !== before)) await this.#refill(signal);
-      return this.manifest !== before;
+      const mayLack = isLost || this.cacheError || this.manifest !== before;
+      if (before && mayLack && this.origin.store.hasShown) await this.#refill(signal);
+      if (this.manifest !== before) return true;
+      signal.throwIfAborted();
+      return false;
     } finally {
       if (this.manifest !== before || this.cacheError || isLost) this.write(() => this.#keep());
     }
@@ -324,8 +327,7 @@ export abstract class Keeper<P extends Head> {
       await unlessAborted(this.origin.store.look(this.manifest), signal);
       await this.refill(signal);
     } catch (error) {
-      signal.throwIfAborted();
-      if (!isA(error, FilterError)) throw error;
+      if (!signal.aborted && !isA(error, FilterError)) throw error;
     }
   }
 

@@ -195,6 +195,22 @@ export async function verified(
   }
 }
 
+/** @internal A copy of bytes of the cache, if they are those that were signed. The cache may change its own meanwhile. */
+export async function checked(checks: Checks, bytes: Uint8Array, file: SignedFile): Promise<Uint8Array | undefined> {
+  const { whole, take } = collector(bytes.length);
+  take(bytes);
+  const isFile = await verified(
+    checks,
+    file,
+    async (take) => take(whole),
+    () => {},
+  ).then(
+    () => true,
+    () => false,
+  );
+  return isFile ? whole : undefined;
+}
+
 /** @internal An array into which chunks are put one after the other. */
 export function collector(bytes: number): { whole: Uint8Array; take: (chunk: Uint8Array) => void } {
   const whole = room(bytes);

@@ -9,10 +9,9 @@ import { limited, named, unlessAborted } from "../boundary/stream.js";
 import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
 import type { PageOrShard } from "./cache.js";
-import type { Checks } from "./engine.js";
 import { Keeper } from "./keeper.js";
 import { checkOf, entriesOf, type Manifest, type ShardsPayload } from "./manifest.js";
-import { collector, type Origin, verified } from "./origin.js";
+import { checked, collector, type Origin, verified } from "./origin.js";
 
 /** The bytes of a shard's entry in a page. */
 const ENTRY = 40;
@@ -232,18 +231,6 @@ function entryIn(page: Uint8Array, entries: number, number: number, url: string)
     if (!isA(error, FilterError) || error.code !== "invalid_parameter") throw error;
     throw new FilterError("not_a_feed", `${url}: ${error.message}`);
   }
-}
-
-/** A copy of bytes of the cache, if they are a part. The cache may change its own meanwhile. */
-async function checked(checks: Checks, bytes: Uint8Array, part: PageOrShard): Promise<Uint8Array | undefined> {
-  const { whole, take } = collector(bytes.length);
-  take(bytes);
-  const read = async (take: (chunk: Uint8Array) => void) => take(whole);
-  const isPart = await verified(checks, part, read, () => {}).then(
-    () => true,
-    () => false,
-  );
-  return isPart ? whole : undefined;
 }
 
 /** The names of all tags, by their numbers. */
