@@ -1,16 +1,15 @@
-//! Whether digests made of operations on 32 bits collide as often as chance has it, and what mixes make of them.
+//! Whether digests made of operations on 32 bits collide as often as chance has it, and what filters derive from them.
 //!
-//!     cargo run --release --manifest-path bench/Cargo.toml --bin quality -- [--keys 25] [--only WORD]
+//!     cargo run --release --manifest-path bench/Cargo.toml --bin quality -- [--keys 25] [--only WORD] [--hash WORD]
 //!
 //! It takes 2^25 different keys of each family, hashes them in each way, and counts equal pairs: of whole digests, and of
-//! windows of what each mix makes of a digest under one salt or two. By chance, a window of w bits of n keys has
-//! n^2 / 2^(w + 1) equal pairs, and the square root of that is the standard deviation. It prints by how many of these a
-//! count is above chance; of few keys, a single pair may be five. Candidates for the format are compared here; XXH64 and
-//! the mix `today` are the format's own.
+//! windows of two derived values each. A window is so wide that 32 equal pairs are expected of keys by chance, with a
+//! standard deviation of 5.7. It prints by how many of these a count is above chance, at most and wherever it is above 5.
+//! Candidates for the format are compared here.
 
 use std::time::Instant;
 
-use twox_hash::{XxHash32, XxHash64};
+use twox_hash::XxHash32;
 
 /// Different keys by number.
 struct Family {
@@ -241,58 +240,148 @@ fn murmur3_x86_128(key: &[u8], seed: u32) -> u64 {
 type Hash = (&'static str, fn(&[u8]) -> u64);
 
 const HASHES: &[Hash] = &[
-    ("XXH64", |key| XxHash64::oneshot(0, key)),
     ("pair", |key| u64::from(murmur3_32(key, 0)) << 32 | u64::from(XxHash32::oneshot(0, key))),
     ("x86_128", |key| murmur3_x86_128(key, 0)),
 ];
 
-/// A round of a Feistel network takes a half, times an odd number, its high bits on its low ones, to the other half. So
-/// it can be taken back.
-fn round(x: u32, by: u32) -> u32 {
-    let y = x.wrapping_mul(by);
-    y ^ y >> 15
+/// A round of a Feistel network: a half, times an odd number, its high bits on its low ones, goes to the other half. So it
+/// can be taken back.
+fn round((a, b): (u32, u32), by: u32) -> (u32, u32) {
+    let y = a.wrapping_mul(by);
+    (b ^ y ^ y >> 15, a)
 }
 
-const BY: [u32; 4] = [0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d, 0x27d4_eb2f];
+const BY: [u32; 6] = [0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d, 0x27d4_eb2f, 0x1656_67b1, 0x7f4a_7c15];
 
-fn feistel(rounds: usize, digest: u64, key: u32) -> u64 {
-    let (mut a, mut b) = ((digest >> 32) as u32 ^ key, digest as u32);
-    for by in &BY[..rounds] {
-        (a, b) = (b ^ round(a, *by), a);
-    }
-    u64::from(a) << 32 | u64::from(b)
+/// How a state becomes another: how many rounds, and whether all have one multiplier.
+#[derive(Clone, Copy)]
+struct Mix {
+    name: &'static str,
+    rounds: usize,
+    is_one: bool,
 }
-
-const G: u64 = 0x9e37_79b9_7f4a_7c15;
-const M: u64 = 0xf135_7aea_2e62_a9c5;
-
-type Mix = (&'static str, fn(u64, u32) -> u64);
 
 const MIXES: &[Mix] = &[
-    ("none", |d, _| d),
-    ("today", |d, key| {
-        let y = (d ^ u64::from(key).wrapping_mul(G)).wrapping_mul(M);
-        y ^ y >> 32
-    }),
-    ("F2", |d, key| feistel(2, d, key)),
-    ("F3", |d, key| feistel(3, d, key)),
-    ("F4", |d, key| feistel(4, d, key)),
+    Mix { name: "3 rounds", rounds: 3, is_one: true },
+    Mix { name: "4 rounds", rounds: 4, is_one: true },
+    Mix { name: "4 rounds, 4 multipliers", rounds: 4, is_one: false },
 ];
 
-/// Some bits of what two mixes make of a digest.
-type Window = (&'static str, fn(u64, u64) -> u64);
+impl Mix {
+    fn by(self, i: usize) -> u32 {
+        BY[if self.is_one { 0 } else { i % BY.len() }]
+    }
 
-/// The bits of each window.
-const WIDTH: i32 = 44;
+    /// The state that follows from a state and a key.
+    fn enter(self, (a, b): (u32, u32), key: u32) -> (u32, u32) {
+        (0..self.rounds).fold((a ^ key, b), |state, i| round(state, self.by(i)))
+    }
 
+    /// The coefficients of a ribbon's row: two rounds more.
+    fn coefficients(self, state: (u32, u32)) -> (u32, u32) {
+        round(round(state, self.by(4)), self.by(5))
+    }
+
+    /// The first half of the state after so many rounds more: the probes of a Bloom filter.
+    fn probe(self, state: (u32, u32), i: usize) -> u32 {
+        (0..i).fold(state, |state, _| round(state, self.by(0))).0
+    }
+}
+
+/// Two values that a filter derives from a digest. Of each, the lowest bits are in the window.
+type Window = (&'static str, fn(Mix, (u32, u32)) -> (u32, u32));
+
+/// A place among many is a value's high bits.
+fn place(value: u32) -> u32 {
+    value.reverse_bits()
+}
+
+/// A fingerprint, or coefficients, are a value's low bits.
+fn low(value: u32) -> u32 {
+    value
+}
+
+/// The names are those of FORMAT.md: a ribbon's start, fingerprint and coefficients; s0 and s1 are its stages.
 const WINDOWS: &[Window] = &[
-    ("high", |x, _| x >> 20),
-    ("low", |x, _| x & (1 << 44) - 1),
-    ("middle", |x, _| x >> 10 & (1 << 44) - 1),
-    ("both halves' high", |x, _| x >> 42 << 22 | (x as u32 >> 10) as u64),
-    ("high of two", |x, y| x >> 42 << 22 | y >> 42),
-    ("low of two", |x, y| (x & 0x3f_ffff) << 22 | y & 0x3f_ffff),
-    ("high and low of two", |x, y| x >> 42 << 22 | y & 0x3f_ffff),
+    ("start, fingerprint", |mix, d| {
+        let (a, b) = mix.enter(d, 0);
+        (place(a), low(b))
+    }),
+    ("start, low coefficients", |mix, d| {
+        let state = mix.enter(d, 0);
+        (place(state.0), low(mix.coefficients(state).1))
+    }),
+    ("start, high coefficients", |mix, d| {
+        let state = mix.enter(d, 0);
+        (place(state.0), place(mix.coefficients(state).0))
+    }),
+    ("fingerprint, coefficients", |mix, d| {
+        let state = mix.enter(d, 0);
+        (low(state.1), low(mix.coefficients(state).0))
+    }),
+    ("high fingerprint, coefficients", |mix, d| {
+        let state = mix.enter(d, 0);
+        (place(state.1), low(mix.coefficients(state).1))
+    }),
+    ("coefficients", |mix, d| {
+        let (a, b) = mix.coefficients(mix.enter(d, 0));
+        (low(a), low(b))
+    }),
+    ("starts of two stages", |mix, d| {
+        let state = mix.enter(d, 0);
+        (place(state.0), place(mix.enter(state, 256).0))
+    }),
+    ("fingerprints of two stages", |mix, d| {
+        let state = mix.enter(d, 0);
+        (low(state.1), low(mix.enter(state, 256).1))
+    }),
+    ("starts of two attempts", |mix, d| {
+        let state = mix.enter(d, 0);
+        (place(mix.enter(state, 256).0), place(mix.enter(state, 257).0))
+    }),
+    ("starts of two levels", |mix, d| {
+        let start = |salt| place(mix.enter(mix.enter(d, salt), 0).0);
+        (start(0), start(1))
+    }),
+    ("fingerprints of two levels", |mix, d| {
+        let fingerprint = |salt| low(mix.enter(mix.enter(d, salt), 0).1);
+        (fingerprint(0), fingerprint(1))
+    }),
+    ("fingerprints of levels and tags", |mix, d| {
+        let fingerprint = |salt| low(mix.enter(mix.enter(d, salt), 0).1);
+        (fingerprint(2), fingerprint(0xffff_ff02))
+    }),
+    ("fingerprints of base and layer", |mix, d| {
+        (low(mix.enter(d, 0).1), low(mix.enter(mix.enter(d, 0), 0).1))
+    }),
+    ("start of base, fingerprint of layer", |mix, d| {
+        (place(mix.enter(d, 0).0), low(mix.enter(mix.enter(d, 0), 0).1))
+    }),
+    ("probes 0 and 1", |mix, d| {
+        let state = mix.enter(d, 0);
+        (place(mix.probe(state, 0)), place(mix.probe(state, 1)))
+    }),
+    ("probes 0 and 2", |mix, d| {
+        let state = mix.enter(d, 0);
+        (place(mix.probe(state, 0)), place(mix.probe(state, 2)))
+    }),
+    ("probes 1 and 19", |mix, d| {
+        let state = mix.enter(d, 0);
+        (place(mix.probe(state, 1)), place(mix.probe(state, 19)))
+    }),
+    ("bucket and fingerprint of a cuckoo filter", |mix, d| {
+        let (a, b) = mix.enter(d, 0);
+        (place(a), place(b))
+    }),
+    ("start, fingerprint in a shard", |mix, (a, b)| {
+        // All keys of one of 65,536 have the same first bits.
+        let (a, b) = mix.enter((0xabcd_0000 | a & 0xffff, b), 0);
+        (place(a), low(b))
+    }),
+    ("start, coefficients in a slot", |mix, (a, b)| {
+        let (a, b) = mix.enter((7 << 27 | a & 0x7ff_ffff, b), 0);
+        (place(a), low(mix.coefficients((a, b)).1))
+    }),
 ];
 
 fn pairs(values: &mut [u64]) -> u64 {
@@ -305,11 +394,11 @@ fn main() {
     let option = |name: &str| args.iter().position(|arg| arg == name).map(|at| args[at + 1].clone());
     let bits: u32 = option("--keys").map_or(25, |bits| bits.parse().unwrap());
     let only = option("--only").unwrap_or_default();
-    println!("windows: {}", WINDOWS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "));
+    let hashed = option("--hash").unwrap_or_default();
     for family in FAMILIES.iter().filter(|family| family.name.contains(&only)) {
         let count = 1_u64 << bits.min(family.most);
         let begun = Instant::now();
-        for (name, hash) in HASHES {
+        for (name, hash) in HASHES.iter().filter(|(name, _)| name.contains(&hashed)) {
             let mut key = Vec::new();
             let digests: Vec<u64> = (0..count)
                 .map(|i| {
@@ -318,17 +407,30 @@ fn main() {
                     hash(&key)
                 })
                 .collect();
-            let mut line = format!("{:32} {name:8} equal {}", family.name, pairs(&mut digests.clone()));
-            for (mix, by) in MIXES {
-                line += &format!(" | {mix}:");
-                for (_, window) in WINDOWS {
-                    let mut values: Vec<u64> = digests.iter().map(|&d| window(by(d, 0), by(d, 1))).collect();
-                    let expected = (count as f64).powi(2) / 2_f64.powi(WIDTH + 1);
+            println!("{:32} {name:8} equal {}", family.name, pairs(&mut digests.clone()));
+            for mix in MIXES {
+                let mut worst = (f64::MIN, "");
+                let mut line = String::new();
+                for (window, values) in WINDOWS {
+                    let width = count.ilog2() - 3;
+                    let value = |d: &u64| {
+                        let (one, other) = values(*mix, ((d >> 32) as u32, *d as u32));
+                        let bits = |value: u32| u64::from(value) & ((1 << width) - 1);
+                        bits(one) << width | bits(other)
+                    };
+                    let mut values: Vec<u64> = digests.iter().map(value).collect();
+                    // n^2 / 2^(2 width + 1)
+                    let expected = 32.0;
                     let z = (pairs(&mut values) as f64 - expected) / expected.sqrt();
-                    line += &format!(" {z:.1}");
+                    if z > worst.0 {
+                        worst = (z, window);
+                    }
+                    if z > 5.0 {
+                        line += &format!("; {window}: {z:.0}");
+                    }
                 }
+                println!("    {:24} at most {:.1}, {}{line}", mix.name, worst.0, worst.1);
             }
-            println!("{line}");
         }
         eprintln!("{}: {:?}", family.name, begun.elapsed());
     }
