@@ -100,7 +100,7 @@ export class FeedStore<P extends Head> {
   #files = new Set<string>();
   /** Whether the cache owes an answer. It is asked nothing more until then, or until {@link askAgain}. */
   #isSilent = false;
-  /** Whether the cache has ever shown what it was given to keep. */
+  /** Whether the cache has ever shown a manifest that was kept. */
   #hasShown = false;
   /** How often the cache has put or deleted something, but for pages and shards. */
   #changes = 0;
@@ -118,7 +118,7 @@ export class FeedStore<P extends Head> {
     return this.#cache !== null;
   }
 
-  /** Whether the cache has ever shown a manifest after it was put. One of a page that may have none never does. */
+  /** Whether the cache has ever shown a manifest that was kept. One of a page that may have none never does. */
   get hasShown(): boolean {
     return this.#hasShown;
   }
@@ -219,7 +219,9 @@ export class FeedStore<P extends Head> {
       if (isA(error, FilterError)) return undefined;
       throw error;
     });
-    return manifest?.feedId === feedId ? manifest : undefined;
+    if (manifest?.feedId !== feedId) return undefined;
+    if (kind === "manifest") this.#hasShown = true;
+    return manifest;
   }
 
   /** The manifest of the feed that was first seen at the URL. Throws `cache` if that can't be read. */
@@ -238,13 +240,19 @@ export class FeedStore<P extends Head> {
     return this.#get(this.#name("file", feedId, sha256), bytes);
   }
 
-  /** Looks again for the files of a generation that were there. A cache may lose one and keep another. */
+  /**
+   * Looks again for the files of a generation that were there. A cache may lose one and keep another, and what can't be
+   * read is put again.
+   */
   async look(manifest: Manifest<P>): Promise<void> {
     for (const file of this.#kind.files(manifest)) {
       if (!this.#files.has(file.sha256)) continue;
-      const bytes = await this.file(manifest, file);
+      const bytes = await this.file(manifest, file).catch(() => undefined);
       if (bytes?.length !== file.bytes) this.#files.delete(file.sha256);
+      // A cache that took too long isn't waited for again. It may answer for something else.
+      if (this.#isSilent) break;
     }
+    this.askAgain();
   }
 
   /** What may be a page or a shard. Throws `cache` if that can't be read. */
@@ -279,8 +287,9 @@ export class FeedStore<P extends Head> {
   async #remove(feedId: string, files: Iterable<string>, manifests: (Manifest<P> | undefined)[]): Promise<void> {
     const named = new Set(manifests.flatMap((manifest) => this.#hashes(manifest)));
     const gone = [...new Set(files)].filter((sha256) => !named.has(sha256));
-    for (const sha256 of gone) this.#files.delete(sha256);
     await this.#delete(gone.map((sha256) => this.#name("file", feedId, sha256)));
+    // Only now: what couldn't be removed is tried again.
+    for (const sha256 of gone) this.#files.delete(sha256);
   }
 
   /** Writes down whose files come next, so that they are found again even if nobody comes to an end with them. */
@@ -314,14 +323,13 @@ export class FeedStore<P extends Head> {
     await quietly(async () => {
       // Now, since its filter may be freed soon.
       const own = bytes();
+      if (own === undefined) return;
       await this.#begin(manifest);
       await this.#putFile(manifest, file, own);
     });
   }
 
-  async #putFile({ feedId }: Head, file: SignedFile, bytes: Uint8Array | undefined): Promise<void> {
-    const { sha256 } = file;
-    if (bytes?.length !== file.bytes) throw new FilterError("cache", `the file ${sha256} is gone`);
+  async #putFile({ feedId }: Head, { sha256 }: SignedFile, bytes: Uint8Array): Promise<void> {
     await this.#put(this.#name("file", feedId, sha256), bytes);
     this.#files.add(sha256);
   }
@@ -345,6 +353,7 @@ export class FeedStore<P extends Head> {
         (cause: unknown) => ({ cause }),
       );
       let put: Manifest<P> | undefined;
+      let replaced: Manifest<P> | undefined;
       let newer: Manifest<P> | undefined;
       await alone(name, async () => {
         // Another tab may have gone on meanwhile.
@@ -353,6 +362,7 @@ export class FeedStore<P extends Head> {
           newer = kept;
           return;
         }
+        replaced = kept;
         try {
           if (files) throw files.cause;
           // Then no file was put. A store may read what it had a while ago.
@@ -365,11 +375,12 @@ export class FeedStore<P extends Head> {
           await this.#put(name, source.slice());
           put = manifest;
         } catch (cause) {
-          await quietly(() => this.#tidy(manifest, old));
+          await quietly(() => this.#tidy(manifest, [old]));
           throw cause;
         }
       });
-      await quietly(() => this.#tidy(manifest, old, put));
+      // Another tab may have kept one in between.
+      await quietly(() => this.#tidy(manifest, [old, replaced], put));
       return newer;
     } catch (cause) {
       throw failed("cache", "the cache could not keep the newest generation", cause);
@@ -386,27 +397,33 @@ export class FeedStore<P extends Head> {
     const { feedId } = manifest;
     // Another tab may have removed what neither of these names.
     const named = new Set([...this.#hashes(old), ...this.#hashes(await this.#manifest("next", feedId))]);
+    const missing: [SignedFile, Uint8Array][] = [];
     for (const file of this.#kind.files(manifest)) {
       const { sha256 } = file;
       if (this.#files.has(sha256) && named.has(sha256)) continue;
-      await this.#begin(manifest);
       // What this tab has no longer, another may have put.
-      await this.#putFile(manifest, file, bytesOf(sha256) ?? (await this.file(manifest, file)));
+      const bytes = bytesOf(sha256) ?? (await this.file(manifest, file));
+      // Before anything is put: where one is gone, the others are no use.
+      if (bytes?.length !== file.bytes) throw new FilterError("cache", `the file ${sha256} is gone`);
+      missing.push([file, bytes]);
+    }
+    for (const [file, bytes] of missing) {
+      await this.#begin(manifest);
+      await this.#putFile(manifest, file, bytes);
     }
   }
 
   /** Removes what the manifest that is kept doesn't name, unless another tab has begun a newer one. */
-  async #tidy(mine: Manifest<P>, old: Manifest<P> | undefined, put?: Manifest<P>): Promise<void> {
+  async #tidy(mine: Manifest<P>, olds: (Manifest<P> | undefined)[], put?: Manifest<P>): Promise<void> {
     const { feedId } = mine;
     const read = await this.#manifest("manifest", feedId);
-    if (put && read) this.#hasShown = true;
     // A store may read what it had a while ago.
     const kept = put && !(read && read.generation > put.generation) ? put : read;
     const next = await this.#manifest("next", feedId);
     const isAhead = next && next.generation > Math.max(mine.generation, kept?.generation ?? 0);
-    const files = [old, mine, next].flatMap((manifest) => this.#hashes(manifest));
+    const files = [...olds, mine, next].flatMap((manifest) => this.#hashes(manifest));
     await this.#remove(feedId, [...this.#files, ...files], [kept, isAhead ? next : undefined]);
-    await this.#removeParts(feedId, old, kept);
+    for (const old of olds) await this.#removeParts(feedId, old, kept);
     if (isAhead) return;
     if (next) await this.#delete([this.#name("next", feedId)]);
     if (!kept && (await this.#feedId()) === feedId) await this.#delete([this.#pointer]);
@@ -436,6 +453,7 @@ export class FeedStore<P extends Head> {
   }
 
   async #forget(feedId: string, present: Manifest<P> | undefined): Promise<void> {
+    await this.#remove(feedId, this.#hashes(present), []);
     await this.#removeParts(feedId, present);
     for (const kind of ["next", "manifest"] as const) {
       const manifest = await this.#manifest(kind, feedId);

@@ -50,6 +50,8 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   #begun: Beginning<B> = { files: [], raws: [] };
   /** The deltas that are in place or begun, until the cache has them and the manifest that names them. */
   #deltas = new Map<string, Uint8Array>();
+  /** Whether the cache has lost deltas. Then they stay in memory, so that none is fetched twice. */
+  #hasLost = false;
   /** The updates in a row that have failed: how many, and of the last one the error and when it began. */
   #failed: { count: number; error?: unknown; at: number } = { count: 0, at: 0 };
 
@@ -133,6 +135,7 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
 
   /** Forgets the bytes of those deltas that the cache has. */
   #trim({ files }: FeedPayload): void {
+    if (this.#hasLost) return;
     for (const { sha256 } of files) if (this.#source.origin.store.holds(sha256)) this.#deltas.delete(sha256);
   }
 
@@ -265,7 +268,11 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     const { store } = this.origin;
     for (const file of files) {
       if (file.kind !== "delta" || this.#deltas.has(file.sha256) || store.holds(file.sha256)) continue;
-      const kept = await unlessAborted(store.file(manifest, file), signal);
+      // What can't be read is as good as lost.
+      const kept = await unlessAborted(
+        store.file(manifest, file).catch(() => undefined),
+        signal,
+      );
       const read = async (read: Read) => {
         const { whole, take } = collector(file.bytes);
         await verified(this.#engine, file, read, take);
@@ -276,6 +283,7 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
         (kept && (await checked(this.#engine, kept, file))) ??
         (await this.fromHost(signal, (held) => this.origin.file(file, held, read)));
       this.requireJob(signal);
+      this.#hasLost = true;
       this.#deltas.set(file.sha256, bytes);
     }
   }

@@ -8,6 +8,9 @@ import { FilterError } from "../error.js";
 import type { Head, Manifest } from "./manifest.js";
 import type { Origin } from "./origin.js";
 
+/** How long the host may take for what the cache alone has lost, in milliseconds. */
+const REFILL = 30_000;
+
 /** When a job that another request of a Worker began counts as one that never ends, in milliseconds. */
 const ABANDONED = 60_000;
 
@@ -323,6 +326,8 @@ export abstract class Keeper<P extends Head> {
 
   /** Keeping the generation tells what could not be fetched. */
   async #refill(signal: AbortSignal): Promise<void> {
+    // The generation is in place, and others wait for this update.
+    this.#patience = Math.min(this.#patience, REFILL);
     try {
       await unlessAborted(this.origin.store.look(this.manifest), signal);
       await this.refill(signal);

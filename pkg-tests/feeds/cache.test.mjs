@@ -470,7 +470,7 @@ test("a cache that was emptied is filled again by the next update, deltas and al
   const { publisher, site, open } = await published();
   publisher.delta("second");
   const cache = memoryCache();
-  const feed = await open({ cache });
+  let feed = await open({ cache });
   const isWhole = async (generation, name) => {
     assert.equal(feed.cacheError, undefined);
     answers(await open({ cache, fetch: noNetwork }), generation, { name });
@@ -486,7 +486,9 @@ test("a cache that was emptied is filled again by the next update, deltas and al
   assert.equal(await feed.update(), true);
   await isWhole(3, "third");
 
-  // While the host has the manifest alone, the client says what is amiss.
+  // While the host has the manifest alone, a client that has no deltas in memory says what is amiss.
+  feed.close();
+  feed = await open({ cache });
   await feed.update();
   cache.entries.clear();
   site.fault = (path, response) => path !== "feed.json" && (response.writeHead(503).end(), true);
@@ -502,6 +504,130 @@ test("a cache that was emptied is filled again by the next update, deltas and al
   site.asked();
   await none.update();
   assert.deepEqual(site.asked(), ["feed.json"]);
+});
+
+test("a cache that has too little room: a delta is fetched again once, and then stays in memory", async () => {
+  const { publisher, site, open } = await published();
+  for (const name of ["2", "3", "4"]) publisher.delta(name);
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  await feed.update();
+  assert.equal(feed.cacheError, undefined);
+  for (let round = 0; round < 4; round++) {
+    cache.entries.clear();
+    site.asked();
+    await feed.update();
+    assert.equal(site.asked().length, round === 0 ? 4 : 1, `round ${round}`);
+    answers(await open({ cache, fetch: noNetwork }), 4, { name: "4" });
+  }
+});
+
+test("a cache that is emptied under a client that began from it is filled again, too", async () => {
+  const { publisher, open } = await published();
+  publisher.delta("second");
+  const cache = memoryCache();
+  (await open({ cache })).close();
+  const feed = await open({ cache, fetch: without(publisher) });
+  await feed.update();
+  cache.entries.clear();
+  assert.equal(await feed.update(), false);
+  assert.equal(feed.cacheError, undefined);
+  answers(await open({ cache, fetch: noNetwork }), 2, { name: "second" });
+});
+
+test("what the cache alone has lost holds up no update for longer than half a minute", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const cache = memoryCache();
+  const fetch = without(publisher);
+  const lost = publisher.listed[1].sha256;
+  const hung = gate();
+  const feed = await open({
+    cache,
+    fetch: (url, options) => {
+      if (!url.endsWith(lost) || !cache.isEmptied) return fetch(url, options);
+      hung.open();
+      return new Promise((_, reject) => options.signal.addEventListener("abort", () => reject(options.signal.reason)));
+    },
+  });
+  await feed.update();
+  cache.entries.clear();
+  cache.isEmptied = true;
+  publisher.delta("third");
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const updating = feed.update();
+    await hung.opened;
+    answers(feed, 3, { name: "third" });
+    mock.timers.tick(30_000);
+    assert.equal(await updating, true);
+    assert.equal(feed.cacheError.code, "cache");
+  } finally {
+    mock.timers.reset();
+  }
+  site.close();
+});
+
+test("an entry that can't be read, or hangs, is put again", async () => {
+  const { publisher, open } = await published();
+  publisher.delta("second");
+  const cache = memoryCache();
+  const feed = await open({ cache, fetch: without(publisher) });
+  await feed.update();
+  const bad = publisher.kept(publisher.listed[1].sha256);
+  for (const how of ["throws", "hangs"]) {
+    let isBad = true;
+    const hung = gate();
+    cache.fault = (method, name) => {
+      if (name !== bad) return undefined;
+      if (method === "put") isBad = false;
+      if (method !== "get" || !isBad) return undefined;
+      hung.open();
+      if (how === "throws") throw new Error("corrupt entry");
+      return new Promise(() => {});
+    };
+    publisher.delta(how);
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      let isOver = false;
+      const updating = feed.update().finally(() => (isOver = true));
+      await hung.opened;
+      while (!isOver) {
+        await turns();
+        mock.timers.tick(1000);
+      }
+      assert.equal(await updating, true);
+    } finally {
+      mock.timers.reset();
+    }
+    assert.equal(feed.cacheError, undefined, how);
+    cache.fault = undefined;
+    answers(await open({ cache, fetch: noNetwork }), publisher.generation, { name: how });
+  }
+});
+
+test("nothing stays in the cache that a delete once failed for, or that was lost sight of", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  await feed.update();
+  let failures = 0;
+  cache.fault = (method, name) => {
+    if (method === "delete" && name.startsWith("file-") && failures++ < 1) throw new Error("busy");
+  };
+  publisher.base(bases.b);
+  await feed.update();
+  cache.fault = undefined;
+  const files = () => [...cache.entries.keys()].filter((name) => name.startsWith("file-")).length;
+  assert.equal(files(), 2, "the old base is still there");
+  await feed.forget();
+  assert.deepEqual([...cache.entries.keys()], []);
+  // The manifest alone is gone, and what it names is not.
+  const again = await open({ cache });
+  await again.update();
+  for (const name of cache.entries.keys()) if (/^(manifest|feed)-/.test(name)) cache.entries.delete(name);
+  await again.forget();
+  assert.deepEqual([...cache.entries.keys()], []);
 });
 
 test("a cache that loses single entries, as an edge does, has them again with the next generation or update", async () => {
@@ -538,8 +664,9 @@ test("a cache that loses single entries, as an edge does, has them again with th
   await isWhole();
   assert.ok(cache.entries.delete(publisher.kept(sha256)));
   publisher.delta("5");
+  site.asked();
   assert.equal(await feed.update(), true);
-  assert.ok(site.asked().includes(sha256));
+  assert.ok(!site.asked().includes(sha256), "it stays in memory");
   await isWhole();
   // Without the id, nobody who starts finds the rest.
   const id = [...cache.entries.keys()].find((name) => name.startsWith("feed-"));

@@ -1,7 +1,7 @@
 /** Tabs that share a cache: the slower one never sets it back. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { answers, bases, floorOf, gate, older, published, tab } from "../helpers/feeds.mjs";
+import { answers, bases, floorOf, gate, older, published, RibbonFilter, tab } from "../helpers/feeds.mjs";
 import { fails, noNetwork, turns } from "../helpers/following.mjs";
 import { memoryCache, webLocks, without } from "../helpers/publisher.mjs";
 
@@ -23,6 +23,44 @@ test("another tab goes on: its generation is a floor here, and its cache is not 
   assert.equal(await two.update(), true);
   answers(two, 3, { name: "third" });
   assert.deepEqual(site.asked(), ["feed.json"]);
+});
+
+test("a generation that another tab keeps in between leaves nothing in the cache", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const views = [tab(cache), tab(cache)];
+  const fetch = without(publisher);
+  const [one, two] = await Promise.all(views.map((view) => open({ cache: view, fetch })));
+  await one.update();
+  await two.update();
+  /** Holds the first put of such a name. */
+  const held = (view, kind) => {
+    const [reached, goOn] = [gate(), gate()];
+    view.fault = (method, name) => {
+      if (method !== "put" || !name.startsWith(kind)) return undefined;
+      reached.open();
+      return goOn.opened;
+    };
+    return { reached: reached.opened, goOn };
+  };
+  publisher.base(RibbonFilter.from(["between"]));
+  const slow = held(views[1], "next-");
+  const second = two.update();
+  await slow.reached;
+  publisher.base(bases.b);
+  const slower = held(views[0], "file-");
+  const third = one.update();
+  await slower.reached;
+  slow.goOn.open();
+  await second;
+  two.close();
+  slower.goOn.open();
+  await third;
+  for (const view of views) view.fault = undefined;
+  answers(one, 3, { which: "b" });
+  assert.equal(cache.entries.size, 3);
+  await one.forget();
+  assert.equal(cache.entries.size, 0);
 });
 
 test("of two tabs that update at once, the slower one doesn't set the cache back", async () => {
