@@ -102,8 +102,8 @@ export class FeedStore<P extends Head> {
   #isSilent = false;
   /** Whether the cache has ever shown a manifest that was kept. */
   #hasShown = false;
-  /** How often the cache has put or deleted something, but for pages and shards. */
-  #changes = 0;
+  /** How often the cache has answered, or was given up, but for pages and shards. */
+  #steps = 0;
 
   constructor(checks: Checks, cache: FeedCache | null, url: string, keys: TrustedKeys, kind: Kind<P>) {
     this.#checks = checks;
@@ -136,20 +136,20 @@ export class FeedStore<P extends Head> {
   /** What is done with the cache, unless that doesn't answer for too long: then throws `cache`. What is done goes on. */
   async patiently<T>(done: Promise<T>): Promise<T> {
     for (;;) {
-      const before = this.#changes;
+      const before = this.#steps;
       const tooLong = late();
       try {
         return await within(ANSWER, done, () => tooLong);
       } catch (error) {
         // A slow cache isn't silent.
-        if (error !== tooLong || this.#changes === before) throw error;
+        if (error !== tooLong || this.#steps === before) throw error;
       }
     }
   }
 
   async #put(name: string, bytes: Uint8Array): Promise<void> {
     await this.#cache?.put(name, bytes);
-    this.#changes++;
+    this.#steps++;
   }
 
   /** Removes what has these names, a few at a time. */
@@ -157,7 +157,7 @@ export class FeedStore<P extends Head> {
     for (let i = 0; i < names.length; i += AT_ONCE) {
       const remove = async (name: string) => {
         await this.#cache?.delete(name);
-        this.#changes++;
+        this.#steps++;
       };
       await Promise.all(names.slice(i, i + AT_ONCE).map(remove));
     }
@@ -182,7 +182,7 @@ export class FeedStore<P extends Head> {
   }
 
   /** Bytes that may be anything. A cache that fails throws `cache`: it isn't one that has nothing. */
-  async #get(name: string, most: number): Promise<Uint8Array | undefined> {
+  async #get(name: string, most: number, isStep = true): Promise<Uint8Array | undefined> {
     const cache = this.#cache;
     if (cache === null) return undefined;
     if (this.#isSilent) throw late();
@@ -200,6 +200,8 @@ export class FeedStore<P extends Head> {
     } catch (cause) {
       if (!hasAnswered) this.#isSilent = true;
       throw failed("cache", "the cache could not be read", cause);
+    } finally {
+      if (isStep) this.#steps++;
     }
   }
 
@@ -257,7 +259,7 @@ export class FeedStore<P extends Head> {
 
   /** What may be a page or a shard. Throws `cache` if that can't be read. */
   part({ feedId }: Head, { kind, index, bytes }: PageOrShard): Promise<Uint8Array | undefined> {
-    return this.#get(this.#name(kind, feedId, String(index)), bytes);
+    return this.#get(this.#name(kind, feedId, String(index)), bytes, false);
   }
 
   /** Keeps a page or a shard in place of that of another generation. If that fails, throws `cache`. */
