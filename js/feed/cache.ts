@@ -102,8 +102,9 @@ export class FeedStore<P extends Head> {
   #isSilent = false;
   /** Whether the cache has ever shown a manifest that was kept. */
   #hasShown = false;
-  /** How often the cache has answered, or was given up, but for pages and shards. */
-  #steps = 0;
+  /** Settles when the cache answers next, or is given up, but for pages and shards. */
+  #step!: Promise<void>;
+  #endStep = () => {};
 
   constructor(checks: Checks, cache: FeedCache | null, url: string, keys: TrustedKeys, kind: Kind<P>) {
     this.#checks = checks;
@@ -111,6 +112,7 @@ export class FeedStore<P extends Head> {
     this.#url = url.replace(/#.*/s, "");
     this.#keys = keys;
     this.#kind = kind;
+    this.#stepped();
   }
 
   /** Whether there is a cache. */
@@ -135,21 +137,23 @@ export class FeedStore<P extends Head> {
 
   /** What is done with the cache, unless that doesn't answer for too long: then throws `cache`. What is done goes on. */
   async patiently<T>(done: Promise<T>): Promise<T> {
-    for (;;) {
-      const before = this.#steps;
-      const tooLong = late();
-      try {
-        return await within(ANSWER, done, () => tooLong);
-      } catch (error) {
-        // A slow cache isn't silent.
-        if (error !== tooLong || this.#steps === before) throw error;
-      }
-    }
+    let isOver = false;
+    const over = () => (isOver = true);
+    done.then(over, over);
+    // A slow cache isn't silent.
+    while (!isOver) await patiently(Promise.race([done, this.#step]));
+    return done;
+  }
+
+  /** Says that a call of the cache has ended. */
+  #stepped(): void {
+    this.#endStep();
+    this.#step = new Promise((resolve) => (this.#endStep = resolve));
   }
 
   async #put(name: string, bytes: Uint8Array): Promise<void> {
     await this.#cache?.put(name, bytes);
-    this.#steps++;
+    this.#stepped();
   }
 
   /** Removes what has these names, a few at a time. */
@@ -157,7 +161,7 @@ export class FeedStore<P extends Head> {
     for (let i = 0; i < names.length; i += AT_ONCE) {
       const remove = async (name: string) => {
         await this.#cache?.delete(name);
-        this.#steps++;
+        this.#stepped();
       };
       await Promise.all(names.slice(i, i + AT_ONCE).map(remove));
     }
@@ -201,7 +205,7 @@ export class FeedStore<P extends Head> {
       if (!hasAnswered) this.#isSilent = true;
       throw failed("cache", "the cache could not be read", cause);
     } finally {
-      if (isStep) this.#steps++;
+      if (isStep) this.#stepped();
     }
   }
 
