@@ -159,8 +159,8 @@ pub struct Writer {
     pub entries: Vec<Entry>,
     /// The tags by their numbers; none in a filter without tags.
     tags: Vec<Tag>,
-    /// The files of `shard build` of which the generation is made, if it is.
-    pub spent: Option<Spent>,
+    /// Whether the generation is made of files of `shard build`.
+    pub is_of_parts: bool,
     /// The files that this run has added to the folder.
     added: Vec<PathBuf>,
 }
@@ -210,8 +210,10 @@ impl Writer {
         );
         let tags = names.into_iter().map(|name| Tag { name, count: 0 }).collect();
         let (entries, added) = (Vec::new(), Vec::new());
+        // What an earlier run left that was killed: after another generation, nobody could tell.
+        Spent::delete(dir, &lock)?;
         let dir = dir.to_owned();
-        Ok(Writer { dir, lock, publication, expires_in, entries, tags, spent: None, added })
+        Ok(Writer { dir, lock, publication, expires_in, entries, tags, is_of_parts: false, added })
     }
 
     /// Refuses other keys than those of the filter that is there: its clients would find none of theirs.
@@ -294,6 +296,14 @@ impl Writer {
         }
     }
 
+    /// Says which files are spent once this manifest is there.
+    fn mark_spent(&mut self, manifest: &[u8]) -> Result<()> {
+        if self.is_of_parts {
+            self.added.push(Spent::write(&self.dir, manifest, &self.entries, &self.lock)?);
+        }
+        Ok(())
+    }
+
     /// Writes the pages and the manifest.
     pub fn publish(
         &mut self,
@@ -344,18 +354,19 @@ impl Writer {
         for (name, page) in shards.pages.iter().zip(&pages) {
             self.write(name, page)?;
         }
-        // Before the manifest: a run that is killed in between leaves shards that are missing, and not old ones.
-        if let Some(spent) = &self.spent {
-            self.added.push(spent.write(&self.dir, &self.lock)?);
-        }
         let (dir, signers) = (self.dir.clone(), self.publication.signers_in_words());
         if let Some(live) = self.publication.live()
             && !asked
             && shards.is_as(live)
             && self.publication.is_fresh(self.expires_in)?
         {
-            return Ok(Published { shards: live.clone(), published: false, dir, signers });
+            let live_text =
+                manifest::read_bytes::<ShardsPayload>(&self.dir)?.context("the manifest is gone")?;
+            let shards = live.clone();
+            self.mark_spent(&live_text)?;
+            return Ok(Published { shards, published: false, dir, signers });
         }
+        self.mark_spent(text.as_bytes())?;
         if let Err(error) = self.publication.put(text.clone(), shards.clone(), || self.lock.check()) {
             // Unless it is sure that the manifest isn't there, its files stay.
             if !matches!(self.publication.is_there(&text), Ok(false)) {

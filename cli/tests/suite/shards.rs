@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use bloom_wasm::{Blob, Profile, RibbonFilter, Stack, hash};
 use serde_json::Value;
@@ -275,12 +276,48 @@ fn job(folder: &TempDir, shard: u64, range: std::ops::Range<u32>) {
     assert_eq!(tool_with(folder, &args, &bytes).0, 0);
 }
 
-/// Builds all four, a minute ago: clocks of files may not tell moments apart.
+/// Builds all four.
 fn jobs(folder: &TempDir, range: std::ops::Range<u32>) {
-    for shard in 0..4 {
-        job(folder, shard, range.clone());
-        age(&folder.path().join(format!("out/shard-{shard:05}.bloom")), 60);
-    }
+    (0..4).for_each(|shard| job(folder, shard, range.clone()));
+}
+
+fn part(folder: &TempDir, shard: u64) -> PathBuf {
+    folder.path().join(format!("out/shard-{shard:05}.bloom"))
+}
+
+const INDEX: &str = "shard index @out --shards 4";
+
+/// Publishes the first generation, and is killed when its manifest is there.
+fn killed(folder: &TempDir) {
+    // It says that nobody has signed this, and there it ends.
+    let mut killed = Hook(|_: &[u8]| -> io::Result<()> { resume_unwind(Box::new(())) });
+    let run = AssertUnwindSafe(|| tool_on(folder, INDEX, &mut io::empty(), &mut io::sink(), &mut killed));
+    assert!(catch_unwind(run).is_err());
+    let dir = folder.path().join("out");
+    assert_eq!(payload(&dir)["generation"], 1);
+    assert!(dir.join("shards.spent").exists());
+}
+
+/// The next run, for which the job of the first shard is lost, doesn't take the old one; with a new one it publishes.
+fn only_the_first_is_missing(folder: &TempDir, generation: u64) {
+    let dir = folder.path().join("out");
+    let before = payload(&dir);
+    refused(folder, INDEX, "shard-00000.bloom: No such file");
+    assert_eq!(payload(&dir), before);
+    // What was built since has stayed.
+    assert!((1..4).all(|shard| part(folder, shard).exists()));
+    job(folder, 0, 0..1100);
+    is_published(folder, generation);
+}
+
+/// All shards are those of 1,100 keys, and nothing is left.
+fn is_published(folder: &TempDir, generation: u64) {
+    let dir = folder.path().join("out");
+    done(folder, INDEX);
+    write(folder, "list", keys(0..1100));
+    done(folder, "verify @out --members @list --probes 1000");
+    assert_eq!(payload(&dir)["generation"], generation);
+    assert!(files(&dir).iter().all(|name| name.len() == 64 || name == "shards.json"));
 }
 
 /// A run is killed when the manifest is there, and the next job of a shard is lost.
@@ -288,16 +325,9 @@ fn jobs(folder: &TempDir, range: std::ops::Range<u32>) {
 fn a_shard_that_was_published_is_not_taken_for_the_next_one() {
     for deleted in [0, 2] {
         let folder = TempDir::new().unwrap();
-        let dir = folder.path().join("out");
-        let part = |shard: u64| dir.join(format!("shard-{shard:05}.bloom"));
         jobs(&folder, 0..1000);
-        // It says that nobody has signed this, and there it ends.
-        let mut killed = Hook(|_: &[u8]| -> io::Result<()> { resume_unwind(Box::new(())) });
-        let (index, out) = ("shard index @out --shards 4", &mut io::sink());
-        let run = AssertUnwindSafe(|| tool_on(&folder, index, &mut io::empty(), out, &mut killed));
-        assert!(catch_unwind(run).is_err());
-        assert_eq!(payload(&dir)["generation"], 1);
-        (0..deleted).for_each(|i| fs::remove_file(part(3 - i)).unwrap());
+        killed(&folder);
+        (0..deleted).for_each(|i| fs::remove_file(part(&folder, 3 - i)).unwrap());
         // Nobody else minds what it left.
         write(&folder, "list", keys(0..1000));
         for command in ["verify @out --members @list --probes 1000", "info @out", "feed verify @out"] {
@@ -306,67 +336,164 @@ fn a_shard_that_was_published_is_not_taken_for_the_next_one() {
         assert!(done(&folder, "feed forget @out").contains("0 files"));
 
         (1..4).for_each(|shard| job(&folder, shard, 0..1100));
-        refused(&folder, index, "shard-00000.bloom: ");
-        assert_eq!(payload(&dir)["generation"], 1);
-        // What was built since has stayed.
-        assert!((1..4).all(|shard| part(shard).exists()));
-        job(&folder, 0, 0..1100);
-        done(&folder, index);
-        write(&folder, "list", keys(0..1100));
-        done(&folder, "verify @out --members @list --probes 1000");
-        assert_eq!(payload(&dir)["generation"], 2);
-        assert!(files(&dir).iter().all(|name| name.len() == 64 || name == "shards.json"));
+        only_the_first_is_missing(&folder, 2);
     }
 }
 
-/// There it is a folder.
+/// As in a copy of the folder.
 #[test]
-#[cfg(unix)]
-fn a_published_shard_that_cannot_be_deleted_is_told() {
+fn a_published_shard_with_a_new_time_is_spent() {
+    let folder = TempDir::new().unwrap();
+    jobs(&folder, 0..1000);
+    killed(&folder);
+    age(&part(&folder, 0), 0);
+    (1..4).for_each(|shard| job(&folder, shard, 0..1100));
+    only_the_first_is_missing(&folder, 2);
+}
+
+/// The machine that built one of them has a clock that is ahead.
+#[test]
+fn a_new_shard_with_an_old_time_is_not_spent() {
+    let folder = TempDir::new().unwrap();
+    jobs(&folder, 0..1000);
+    let ahead = SystemTime::now() + Duration::from_secs(3600);
+    fs::File::options().write(true).open(part(&folder, 2)).unwrap().set_modified(ahead).unwrap();
+    killed(&folder);
+    jobs(&folder, 0..1100);
+    is_published(&folder, 2);
+}
+
+/// The run was killed between the marker and the manifest.
+#[test]
+fn shards_of_a_manifest_that_never_came_are_not_spent() {
     let folder = TempDir::new().unwrap();
     let dir = folder.path().join("out");
-    let part = |shard: u64| dir.join(format!("shard-{shard:05}.bloom"));
+    jobs(&folder, 0..1100);
+    killed(&folder);
+    fs::remove_file(dir.join("shards.json")).unwrap();
+    done(&folder, &format!("{INDEX} --first"));
+    assert!(files(&dir).iter().all(|name| name.len() == 64 || name == "shards.json"));
+    // The same after another generation.
+    let first = fs::read(dir.join("shards.json")).unwrap();
+    fs::write(dir.join("shards.json"), "{}").unwrap();
+    fs::remove_file(dir.join("shards.json")).unwrap();
+    fs::write(dir.join("shards.json"), first).unwrap();
+    jobs(&folder, 0..1100);
+    is_published(&folder, 1);
+}
+
+/// A job is done again when the shard was read.
+#[test]
+fn a_shard_that_is_replaced_meanwhile_is_not_spent() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path().join("out");
     jobs(&folder, 0..1000);
     let mut said = String::new();
     let mut err = Hook(|bytes: &[u8]| {
         // The manifest is there.
         if said.is_empty() {
-            fs::remove_file(part(1))?;
-            fs::create_dir(part(1))?;
-            fs::File::open(part(1))?.set_modified(fs::metadata(part(2))?.modified()?)?;
+            job(&folder, 1, 0..1100);
+            age(&part(&folder, 1), 3600);
         }
         said += std::str::from_utf8(bytes).unwrap();
         Ok(())
     });
-    let index = "shard index @out --shards 4";
-    let code = tool_on(&folder, index, &mut io::empty(), &mut io::sink(), &mut err);
+    let code = tool_on(&folder, INDEX, &mut io::empty(), &mut io::sink(), &mut err);
+    assert!(code == 0 && said.starts_with("nobody has signed this") && said.lines().count() == 1, "{said}");
+    assert_eq!([0, 1, 2, 3].map(|shard| part(&folder, shard).exists()), [false, true, false, false]);
+    assert!(!dir.join("shards.spent").exists());
+    [0, 2, 3].into_iter().for_each(|shard| job(&folder, shard, 0..1100));
+    is_published(&folder, 2);
+}
+
+/// After a run that was killed, `build --shards` publishes the next generation.
+#[test]
+fn published_shards_are_spent_whoever_comes_next() {
+    let folder = TempDir::new().unwrap();
+    jobs(&folder, 0..1000);
+    killed(&folder);
+    write(&folder, "list", keys(0..1050));
+    done(&folder, "build @list --shards 4 -o @out");
+    (1..4).for_each(|shard| job(&folder, shard, 0..1100));
+    only_the_first_is_missing(&folder, 3);
+}
+
+/// That is a shard too few, which is told, and never an old one.
+#[test]
+fn a_shard_that_is_built_again_with_the_same_bytes_is_spent() {
+    let folder = TempDir::new().unwrap();
+    jobs(&folder, 0..1100);
+    killed(&folder);
+    jobs(&folder, 0..1100);
+    refused(&folder, INDEX, "shard-00000.bloom: No such file");
+    jobs(&folder, 0..1100);
+    is_published(&folder, 1);
+}
+
+/// The marker is of four shards, and the next run is of two.
+#[test]
+fn the_marker_says_how_many_are_spent() {
+    let folder = TempDir::new().unwrap();
+    jobs(&folder, 0..1000);
+    killed(&folder);
+    for shard in 0..2 {
+        let digests = keys(0..1000).map(|key| hash::digest(0, key.as_bytes()));
+        let bytes: Vec<u8> =
+            digests.filter(|digest| digest >> 63 == shard).flat_map(u64::to_le_bytes).collect();
+        let args = format!("shard build --shards 2 --index {shard} -o @out");
+        assert_eq!(tool_with(&folder, &args, &bytes).0, 0);
+    }
+    done(&folder, "shard index @out --shards 2");
+    assert_eq!(payload(&folder.path().join("out"))["shards"], 2);
+}
+
+/// There it is a folder.
+#[test]
+fn a_published_shard_that_cannot_be_deleted_is_told() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path().join("out");
+    jobs(&folder, 0..1000);
+    let mut said = String::new();
+    let mut err = Hook(|bytes: &[u8]| {
+        // The manifest is there.
+        if said.is_empty() {
+            fs::remove_file(part(&folder, 1))?;
+            fs::create_dir(part(&folder, 1))?;
+        }
+        said += std::str::from_utf8(bytes).unwrap();
+        Ok(())
+    });
+    let code = tool_on(&folder, INDEX, &mut io::empty(), &mut io::sink(), &mut err);
     assert!(code == 0 && said.lines().count() == 2, "{code} {said}");
-    let stuck = "shard-00001.bloom: it is spent, and can't be deleted: ";
+    let stuck = "shard-00001.bloom: this is not a file";
     assert!(said.contains("generation 1 is in place; ") && said.contains(stuck), "{said}");
     // From the last one on.
-    assert_eq!([0, 1, 2, 3].map(|shard| part(shard).exists()), [true, true, false, false]);
-    (2..4).for_each(|shard| job(&folder, shard, 0..1000));
-    refused(&folder, index, stuck);
-    fs::remove_dir(part(1)).unwrap();
-    refused(&folder, index, "shard-00000.bloom: ");
-    (0..2).for_each(|shard| job(&folder, shard, 0..1000));
-    assert!(done(&folder, index).contains("unchanged"));
-    assert!(files(&dir).iter().all(|name| name.len() == 64 || name == "shards.json"));
+    assert_eq!([0, 1, 2, 3].map(|shard| part(&folder, shard).exists()), [true, true, false, false]);
+    assert!(dir.join("shards.spent").exists());
+    (2..4).for_each(|shard| job(&folder, shard, 0..1100));
+    refused(&folder, INDEX, stuck);
+    fs::remove_dir(part(&folder, 1)).unwrap();
+    job(&folder, 1, 0..1100);
+    only_the_first_is_missing(&folder, 2);
 }
 
 /// Whoever damages the marker gets an error, and nothing is deleted.
 #[test]
 fn a_damaged_marker_is_refused() {
     let folder = TempDir::new().unwrap();
-    let marker = folder.path().join("out/shards.spent");
+    let dir = folder.path().join("out");
+    let marker = dir.join("shards.spent");
     jobs(&folder, 0..1000);
-    for text in ["", "{}", "{\"newest\":1}"] {
+    killed(&folder);
+    let there = files(&dir);
+    let good = fs::read_to_string(&marker).unwrap();
+    for text in ["", "{}", "{\"newest\":1}", "null", &good[1..], &good[..good.len() - 1]] {
         fs::write(&marker, text).unwrap();
-        refused(&folder, "shard index @out --shards 4", "shards.spent: ");
-        assert_eq!(files(&folder.path().join("out")).len(), 5);
+        refused(&folder, INDEX, "shards.spent: ");
+        assert_eq!(files(&dir), there, "{text}");
     }
-    fs::remove_file(&marker).unwrap();
-    done(&folder, "shard index @out --shards 4");
+    fs::write(&marker, good).unwrap();
+    refused(&folder, INDEX, "shard-00000.bloom: No such file");
 }
 
 #[test]

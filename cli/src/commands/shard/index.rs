@@ -14,7 +14,7 @@ use crate::files::blob::decode;
 use crate::files::read;
 use crate::publishing::guard::GuardArgs;
 use crate::publishing::manifest::hex;
-use crate::publishing::parts::{Spent, file_of_shard};
+use crate::publishing::parts::file_of_shard;
 use crate::publishing::shards::{SigningArgs, Writer, count, entry_of, ribbon};
 use crate::publishing::trust;
 use crate::streams::{Answer, Streams};
@@ -55,8 +55,6 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     let known = args.signing.read(&args.dir, streams)?;
     let (name, secret) = (args.name.as_deref(), secret.as_ref());
     let mut writer = Writer::open(&args.dir, name, secret, &TagArgs::none(), &args.signing, known)?;
-    // What an earlier run left that was killed.
-    writer.delete_spent()?;
     Sharding::new(Profile::Raw, 0, args.shards)?;
     let mut others = (args.shards..MAX_SHARDS).map(|shard| args.dir.join(file_of_shard(shard)));
     if let Some(other) = others.find(|path| path.exists()) {
@@ -84,16 +82,14 @@ pub fn run(args: IndexArgs, streams: &mut Streams) -> Result<Answer> {
     let created_at = args.created_at.map(created_at).transpose()?;
     // Only now, so that a run that is refused leaves the folder as it was.
     let publish = |writer: &mut Writer, streams: &mut Streams| -> Result<_> {
-        let mut spent = Spent::none();
         for shard in 0..args.shards {
             let path = args.dir.join(file_of_shard(shard));
             let bytes = read::regular(&path, MAX_SHARD.into())?;
             let sha256 = writer.entries[shard as usize].sha256;
             ensure!(entry_of(&bytes)?.sha256 == sha256, "{}: it has changed meanwhile", path.display());
             writer.write(&hex(&sha256), &bytes)?;
-            spent.add(&path)?;
         }
-        writer.spent = Some(spent);
+        writer.is_of_parts = true;
         writer.publish(&sharding, fpr, args.name.clone(), created_at, args.generation, streams)
     };
     let published = publish(&mut writer, streams);
