@@ -13,13 +13,13 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { collectGarbage } from "../helpers/following.mjs";
 import { CATCH_MEMORY, folder, installed } from "../helpers/installed.mjs";
+import { createServer } from "../helpers/server.mjs";
 
 const { BloomFilter, load } = await installed();
 

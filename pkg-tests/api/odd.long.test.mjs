@@ -1,13 +1,13 @@
 /** Odd arguments in Chromium: things of an iframe, of another origin, and filters in Vue's proxies. */
 import assert from "node:assert/strict";
 import { cpSync, existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { extname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { root } from "../../scripts/setup.mjs";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
 import { app, folder, installed } from "../helpers/installed.mjs";
+import { createServer } from "../helpers/server.mjs";
 
 const { RibbonFilter } = await installed();
 

@@ -7,7 +7,6 @@ import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -16,6 +15,7 @@ import { parse } from "yaml";
 import { root } from "../../scripts/setup.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
 import { memoryCache, workflows } from "../helpers/publisher.mjs";
+import { createServer } from "../helpers/server.mjs";
 
 const { decode, openFeed, openSharded } = await installed("bloom-wasm/reader");
 const tool = join(root, "target/release/bloom-wasm");

@@ -6,10 +6,10 @@ import { execFileSync } from "node:child_process";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import xxhash from "xxhash-wasm";
 import { root } from "../../scripts/setup.mjs";
+import { createServer } from "./server.mjs";
 
 const { h64Raw } = await xxhash();
 

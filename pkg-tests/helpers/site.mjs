@@ -1,10 +1,10 @@
 /** A server of the folder in which the package is installed, for pages and extensions that post their verdict to it. */
 import { EventEmitter, once } from "node:events";
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { basename, extname, join } from "node:path";
 import { json } from "node:stream/consumers";
 import { app, fileForPages, folder } from "./installed.mjs";
+import { createServer } from "./server.mjs";
 
 /** What the pages of a name may run: the strict one nothing but files of its server, so neither WebAssembly nor `eval`. */
 const POLICIES = { "strict.html": "script-src 'self'" };

@@ -1,7 +1,7 @@
 /** Spellings of a few hosts, as a phisher would try them, and where a browser really goes. */
 import { once } from "node:events";
-import { createServer } from "node:http";
 import { newPage, puppeteer } from "./browsers.mjs";
+import { createServer } from "./server.mjs";
 
 /** What a list holds. */
 export const LISTED = ["evil.example", "192.0.2.7", "[2001:db8::7]", "xn--bcher-kva.example", "xn--strae-oqa.example"];

@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { test } from "node:test";
@@ -14,6 +13,7 @@ import { build } from "esbuild";
 import { root, installed as tools } from "../../scripts/setup.mjs";
 import { FAILS_ONCE, missing as missingBrowser, newPage, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
+import { createServer } from "../helpers/server.mjs";
 import { skipped } from "../runtimes/table.mjs";
 import { page, prints, shell } from "./docs.mjs";
 import * as systems from "./systems.mjs";

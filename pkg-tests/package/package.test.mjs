@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
@@ -11,6 +10,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { LIMITS } from "../../scripts/limits.mjs";
 import { weigh } from "../../scripts/weight.mjs";
 import { folder } from "../helpers/installed.mjs";
+import { createServer } from "../helpers/server.mjs";
 import { turn } from "../helpers/turn.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

@@ -1,7 +1,6 @@
 /** README's samples in the runtimes that they are for, as they stand there; only addresses and keys are replaced. */
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -13,6 +12,7 @@ import { root, installed as tools } from "../../scripts/setup.mjs";
 import { backgrounds, missing, newPage, noChromium, PATIENCE, playwright, puppeteer } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
 import { serve as serveFeed, ToolPublisher } from "../helpers/publisher.mjs";
+import { createServer } from "../helpers/server.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
 const README = readFileSync(join(root, "README.md"), "utf8");

@@ -4,12 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { root } from "../../scripts/setup.mjs";
 import { missing, newPage, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
 import { fileForPages, folder, installed } from "../helpers/installed.mjs";
+import { createServer } from "../helpers/server.mjs";
 import { prints } from "../interop/docs.mjs";
 import { skipped } from "./table.mjs";
 

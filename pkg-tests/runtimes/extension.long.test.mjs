@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -13,6 +12,7 @@ import { root } from "../../scripts/setup.mjs";
 import { missing, newPage, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { serve as serveFeed, ToolPublisher } from "../helpers/publisher.mjs";
+import { createServer } from "../helpers/server.mjs";
 import { skipped } from "./table.mjs";
 
 /** What each browser is started with, and how its background script is stopped. */

@@ -1,7 +1,6 @@
 /** An extension with no policy of its own, which may not start WebAssembly, follows a signed feed by bloom-wasm/nano. */
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
@@ -9,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { backgrounds, missing, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { serve, ToolPublisher } from "../helpers/publisher.mjs";
+import { createServer } from "../helpers/server.mjs";
 import { skipped } from "./table.mjs";
 
 for (const [name, own] of Object.entries(backgrounds("follower.mjs"))) {

@@ -4,7 +4,6 @@
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -12,6 +11,7 @@ import * as esbuild from "esbuild";
 import { root } from "../../scripts/setup.mjs";
 import { backgrounds, FAILS_ONCE, missing, newPage, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
+import { createServer } from "../helpers/server.mjs";
 import { skipped } from "./table.mjs";
 
 const readme = readFileSync(join(root, "examples/extension/README.md"), "utf8");

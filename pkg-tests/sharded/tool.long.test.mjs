@@ -19,7 +19,6 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { buffer } from "node:stream/consumers";
@@ -29,6 +28,7 @@ import { build } from "esbuild";
 import * as setup from "../../scripts/setup.mjs";
 import { newPage, noChromium, playwright } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
+import { createServer } from "../helpers/server.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
 const LOOKUPS = Number(process.env.LOOKUPS ?? 1000);

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import xxhash from "xxhash-wasm";
 import { PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
 import { installed } from "../helpers/installed.mjs";
+import { createServer } from "../helpers/server.mjs";
 import { at, dist, downloaded, drop, gone, open as openSection, shows, temporary } from "../helpers/www.mjs";
 
 if (skip) console.log(`site/check.long.test.mjs skipped: ${skip}`);

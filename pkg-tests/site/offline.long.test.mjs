@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
+import { createServer } from "../helpers/server.mjs";
 import { dist, shows } from "../helpers/www.mjs";
 
 if (skip) console.log(`site/offline.long.test.mjs skipped: ${skip}`);

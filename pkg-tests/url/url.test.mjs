@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
 import { folder, forPages, installed } from "../helpers/installed.mjs";
+import { createServer } from "../helpers/server.mjs";
 import { turn } from "../helpers/turn.mjs";
 
 const node = await installed();
