@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BloomFilter, RibbonFilter, urlExpressions } from "../dist/bloom.node.js";
 import { decode as decodeNano } from "../dist/nano.js";
+import { askBoth, keysOf, SECRET, verdict } from "./engines.mjs";
 import { members, queries, strangers, strings } from "./keys.mjs";
 import { load } from "./loading.mjs";
 import { cli, large, native } from "./native.mjs";
@@ -43,6 +44,29 @@ export function bench({ count, rounds }) {
         const config = new URL("../node_modules/eth-phishing-detect/src/config.json", import.meta.url);
         return JSON.parse(readFileSync(config, "utf8")).blacklist;
       }),
+    /** As many keys as a page can be asked for. */
+    few: () => Math.ceil(count / 20),
+    /** The blobs that engines.mjs asks. */
+    engineBlobs() {
+      return once("blobs of engines.mjs", () => {
+        const [short, usual, long] = [25, 59, 295].map((length) => keysOf(this.few(), length)[0]);
+        const bytes = (Kind, keys, options) => {
+          const filter = Kind.from(keys, { fpr: 0.001, ...options });
+          const blob = filter.toBytes();
+          filter.free();
+          return blob;
+        };
+        return {
+          "ribbon 25": bytes(RibbonFilter, short),
+          "ribbon 59": bytes(RibbonFilter, usual),
+          "Bloom 59": bytes(BloomFilter, usual),
+          "keyed 59": bytes(RibbonFilter, usual, { secret: SECRET }),
+          "keyed 295": bytes(RibbonFilter, long, { secret: SECRET }),
+          urls: bytes(RibbonFilter, usual, { profile: "url" }),
+          hosts: bytes(RibbonFilter, this.hosts(), { profile: "url" }),
+        };
+      });
+    },
     /** A peer's filter of all members, and its false-positive rate. */
     built(peer, fpr) {
       return once(`${peer.name} ${fpr}`, () => {
@@ -303,4 +327,12 @@ async function keyed(bench) {
   return { tables, claims: [] };
 }
 
-export const cases = { has, add, many, url, keyed, load, native, page, cli, large };
+/** The same blobs in plain JavaScript and in WebAssembly. */
+async function engines(bench) {
+  const { rounds } = bench;
+  const blobs = bench.engineBlobs();
+  const results = await askBoth({ count: bench.few(), rounds, bytesOf: (name) => blobs[name] });
+  return verdict(`Node ${process.versions.node}`, results, 0.9);
+}
+
+export const cases = { has, add, many, url, keyed, engines, load, native, page, cli, large };

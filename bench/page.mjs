@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { chromium as playwright } from "playwright-core";
-import { RibbonFilter } from "../dist/bloom.node.js";
 import { chromium, root } from "../scripts/setup.mjs";
+import { verdict } from "./engines.mjs";
 import { short, sooner } from "./loading.mjs";
 import { peers, RIVAL } from "./peers.mjs";
 import { race } from "./race.mjs";
@@ -63,6 +63,13 @@ async function askingAll({ count, rounds, rival }) {
   contestants.push({ name: "nano RibbonFilter.hasUrl", keys: count, run: () => askingNano(nanoHosts, keys) });
   contestants.push({ name: `JavaScript and ${rival}`, keys: count, run: () => matching(matcher, keys) });
   return race(contestants, rounds);
+}
+
+/** Runs in the page: what engines.mjs asks. */
+async function both({ count, rounds }) {
+  const { askBoth } = await import("/bench/engines.mjs");
+  const bytesOf = async (name) => new Uint8Array(await (await fetch(`/${name}`)).arrayBuffer());
+  return askBoth({ count, rounds, bytesOf });
 }
 
 /** Runs in the page: opens what readers.mjs read, again and again. In nanoseconds. */
@@ -135,9 +142,9 @@ export async function page(bench) {
       .filter(({ own, name }) => own || names.includes(name))
       .map((peer) => [peer.name, peer.save(bench.built(peer, 0.001).filter)]),
   );
+  Object.assign(blobs, bench.engineBlobs());
   const list = short(bench);
   for (const name of names) blobs[`short ${name}`] = list.saved[name];
-  blobs.hosts = RibbonFilter.from(bench.hosts(), { profile: "url" }).toBytes();
   blobs["hosts by the rival"] = list.saved[RIVAL];
   const server = createServer(({ url }, response) => {
     // Isolated; otherwise the clock ticks in tenths of a millisecond.
@@ -167,9 +174,10 @@ export async function page(bench) {
     }
   };
   try {
-    const asked = { count: Math.ceil(bench.count / 20), rounds: 3 * bench.rounds, rival: RIVAL };
+    const asked = { count: bench.few(), rounds: 3 * bench.rounds, rival: RIVAL };
     const times = await visit(askingAll, asked);
     const { rounds } = bench;
+    const ofBoth = await visit(both, { count: bench.few(), rounds });
     const opened = await visit(opening, { names, folder: "", repeats: 10, rounds });
     const openedShort = await visit(opening, { names, folder: "short ", repeats: 200, rounds });
     const firsts = names.map((name) => {
@@ -216,7 +224,8 @@ export async function page(bench) {
     claims.push(claim("Chromium: hasUrl of a list of hosts against new URL", { atMost: 1 }, times, parsing));
     const answered = ({ decoding, answering }) => (decoding + answering) / 1e6;
     claims.push(claim("Chromium: from imported to the first answer", { atMost: 2, unit: "ms" }, parts, answered));
-    return { tables, claims };
+    const engines = verdict(`Chromium ${version}`, ofBoth, 0.35);
+    return { tables: [...tables, ...engines.tables], claims: [...claims, ...engines.claims] };
   } finally {
     await browser.close();
     server.close();

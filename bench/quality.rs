@@ -1,6 +1,6 @@
 //! Whether digests made of operations on 32 bits collide as often as chance has it, and what filters derive from them.
 //!
-//!     cargo run --release --manifest-path bench/Cargo.toml --bin quality -- [--keys 25] [--only WORD] [--hash WORD]
+//!     cargo run --release --manifest-path bench/Cargo.toml --bin quality -- [--keys 25] [--only WORD] [--hash WORD] [--mix WORD]
 //!
 //! It takes 2^25 different keys of each family, hashes them in each way, and counts equal pairs: of whole digests, and of
 //! windows of two derived values each. A window is so wide that 32 equal pairs are expected of keys by chance, with a
@@ -394,7 +394,7 @@ fn main() {
     let option = |name: &str| args.iter().position(|arg| arg == name).map(|at| args[at + 1].clone());
     let bits: u32 = option("--keys").map_or(25, |bits| bits.parse().unwrap());
     let only = option("--only").unwrap_or_default();
-    let hashed = option("--hash").unwrap_or_default();
+    let [hashed, mixed] = ["--hash", "--mix"].map(|name| option(name).unwrap_or_default());
     for family in FAMILIES.iter().filter(|family| family.name.contains(&only)) {
         let count = 1_u64 << bits.min(family.most);
         let begun = Instant::now();
@@ -408,7 +408,7 @@ fn main() {
                 })
                 .collect();
             println!("{:32} {name:8} equal {}", family.name, pairs(&mut digests.clone()));
-            for mix in MIXES {
+            for mix in MIXES.iter().filter(|mix| mix.name.contains(&mixed)) {
                 let mut worst = (f64::MIN, "");
                 let mut line = String::new();
                 for (window, values) in WINDOWS {

@@ -74,7 +74,7 @@ export const markdown = {
   },
 
   /** The tables of docs/benchmarks.md: the peers at the rate that is usual for URLs, and those in Rust. */
-  summary({ machine, count, rounds, tables }) {
+  summary({ machine, count, rounds, tables, claims }) {
     const fpr = 0.001;
     const [has, add, read] = [`has(string), fpr ${fpr}`, `making a filter`, "from what was written"].map((title) =>
       tables.find((table) => table.title.startsWith(title) && table.title.endsWith(`fpr ${fpr}`)),
@@ -114,6 +114,7 @@ export const markdown = {
       "to the same rules in JavaScript. The speeds are multiples of that.",
       "",
       rows(["", "list of URLs", "list of hosts"], ofUrls),
+      ...engines(claims),
       "The crate, next to two that are made for speed: fastbloom at the same rate, and BinaryFuse8 of xorf, which knows no",
       "rate but 1/256 and is asked for digests. The speeds are multiples of theirs.",
       "",
@@ -139,6 +140,28 @@ export const markdown = {
     ].join("\n");
   },
 };
+
+/** What engines.mjs has measured in Node and in Chromium. */
+function engines(claims) {
+  const all = new Map();
+  for (const { what, median } of claims) {
+    const [, where, asked] = /^(Node|Chromium) [\d.]+: (.*), JavaScript's time over/.exec(what) ?? [];
+    if (!asked) continue;
+    const name = what.endsWith("new URL's") ? `${asked}, next to \`new URL\`` : asked;
+    all.set(name, { ...all.get(name), [where]: show(median) });
+  }
+  // A result from before they were asked has none.
+  if (all.size === 0) return [];
+  return [
+    "How long plain JavaScript (`bloom-wasm/nano`) takes for a question, as a multiple of WebAssembly's time",
+    "(`bloom-wasm/reader`) for the same of the same blob, and of `new URL`.",
+    "",
+    rows(
+      ["", "Node", "Chromium"],
+      Array.from(all, ([name, { Node = "", Chromium = "" }]) => [name, Node, Chromium]),
+    ),
+  ];
+}
 
 /** docs/benchmarks.md with the summary of `docs/bench.json` in its place. */
 export function withSummary(page, result) {

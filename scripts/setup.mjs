@@ -256,14 +256,16 @@ export function installed(name, packages) {
   return existsSync(modules) ? modules : undefined;
 }
 
-/** Where python3 has the package xxhash, which is installed first if it is missing; undefined if it can't be had. */
+/** Where python3 has xxhash and mmh3, which are installed first if they are missing; undefined if they can't be had. */
 export function python() {
   const packages = join(cache, "python");
   const env = { ...process.env, PYTHONPATH: packages };
-  const has = () => spawnSync("python3", ["-c", "import xxhash"], { env, stdio: "ignore" }).status === 0;
+  const has = () => spawnSync("python3", ["-c", "import mmh3, xxhash"], { env, stdio: "ignore" }).status === 0;
   if (!has()) {
     const pip = ["-m", "pip", "install", "--quiet", "--timeout", "30", "--retries", "1"];
-    attempt("the Python package xxhash", () => failure("python3", [...pip, "--target", packages, "xxhash"]));
+    attempt("the Python packages xxhash and mmh3", () =>
+      failure("python3", [...pip, "--target", packages, "xxhash", "mmh3"]),
+    );
   }
   return has() ? env : undefined;
 }

@@ -88,7 +88,7 @@ async function longer() {
 function reader(command) {
   const { PYTHONPATH } = python() ?? {};
   if (PYTHONPATH) return step(command, { PYTHONPATH });
-  console.log("test: skipped tests/readers/check.py: there is no Python 3 with the package xxhash");
+  console.log("test: skipped tests/readers/check.py: there is no Python 3 with the packages xxhash and mmh3");
 }
 
 /** Builds the package, and installs it once for all tests of it. */

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::filters::RibbonFilter;
-use crate::format::Blob;
+use crate::format::{Blob, id};
 use crate::hash::{Access, Checksum, Hashing, Secret};
 use crate::layers::{Layer, Names, Stack, Tagging};
 use crate::profile::Profile;
@@ -62,13 +62,13 @@ impl Delta {
         self.parent
     }
 
-    /// The checksum of the delta itself, which tells deltas apart.
+    /// What tells deltas apart, as [`Blob::id`] of the delta itself.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory.
     pub fn id(&self) -> Result<u64> {
         let bytes = self.encode()?;
-        Ok(bytes.last_chunk().map_or(0, |id| u64::from_le_bytes(*id)))
+        Ok(id(bytes.len() as u64, bytes.last_chunk().map_or(0, |checksum| u32::from_le_bytes(*checksum))))
     }
 
     /// What the keys are.

@@ -60,7 +60,7 @@ pub enum Error {
         extra: u64,
     },
     /// The checksum at the end doesn't match the bytes before it.
-    #[error("the blob is damaged: its checksum is {stored:016x}, not {computed:016x}; fetch it again")]
+    #[error("the blob is damaged: its checksum is {stored:08x}, not {computed:08x}; fetch it again")]
     ChecksumMismatch {
         /// The checksum in the blob.
         stored: u64,

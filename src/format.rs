@@ -29,7 +29,7 @@
 //!               attempt (u8), stages (u8); rows (u32) of each; with flag 128 the tags of an include
 //!      …        payload: the filter's bytes and those of its tags' levels, then each layer's likewise; their length
 //!               follows from the parameters
-//!      …     8  XXH64, seed 0, of everything before
+//!      …     4  XXH32, seed 0, of everything before
 //! ```
 //!
 //! All numbers are little-endian. A decoder checks in this order: magic, version, kind, secret, parameters,
@@ -46,7 +46,7 @@ use crate::filters::{
     BloomFilter, CountingBloomFilter, CuckooFilter, Filter, ForeignFilter, Payload, RibbonFilter,
     ScalableBloomFilter,
 };
-use crate::hash::{Access, Checksum, Hashing, PartsDigest, Secret, digest};
+use crate::hash::{Access, Checksum, Hashing, Secret};
 use crate::kind::Kind;
 use crate::layers::{BASE_SALT, Names, Stack, Tagging};
 use crate::profile::Profile;
@@ -65,7 +65,12 @@ const HAS_SLOTS: u16 = 64;
 const HAS_TAGS: u16 = 128;
 const ALL_FLAGS: u16 =
     HAS_NAME | HAS_CREATED_AT | Profile::FLAGS | HAS_LAYERS | IS_KEYED | HAS_SLOTS | HAS_TAGS;
-const CHECKSUM: usize = 8;
+const CHECKSUM: usize = 4;
+
+/// A blob's id.
+pub(crate) fn id(length: u64, checksum: u32) -> u64 {
+    length << 32 | u64::from(checksum)
+}
 const PROFILE_RULE: &str = "the profile must be 0 (raw), 1 (url) or 2 (password)";
 const SLOTS_RULE: &str = "only the keys of URLs in ribbon filters have slots";
 const TAGS_RULE: &str = "only ribbon filters have tags";
@@ -84,7 +89,7 @@ pub struct Blob {
     name: Option<String>,
     created_at: Option<u64>,
     stack: Stack,
-    /// The checksum, for as long as it is known to be that of the blob.
+    /// As [`Blob::id`], for as long as it is known to be that of the blob.
     id: Option<u64>,
 }
 
@@ -216,9 +221,9 @@ impl Blob {
         else {
             return Err(Error::Truncated { needed, have: bytes.len() as u64 });
         };
-        let (stored, computed) = (u64::from_le_bytes(stored), checksum.finish(body));
+        let (stored, computed) = (u32::from_le_bytes(stored), checksum.finish(body));
         if stored != computed {
-            return Err(Error::ChecksumMismatch { stored, computed });
+            return Err(Error::ChecksumMismatch { stored: stored.into(), computed: computed.into() });
         }
         if !extra.is_empty() {
             return Err(Error::TrailingBytes { extra: extra.len() as u64 });
@@ -236,7 +241,7 @@ impl Blob {
         let payload =
             if is_layered { copied(within(&bytes, start..))?.into() } else { Payload::after(start, bytes) };
         base.set_bytes(payload)?;
-        blob.id = Some(stored);
+        blob.id = Some(id(needed, stored));
         Ok((blob, parent))
     }
 
@@ -319,7 +324,7 @@ impl Blob {
         let length = self.length(bytes.len());
         reserve(&mut bytes, length as usize)?;
         self.payload(&mut |part| append(&mut bytes, part))?;
-        let checksum = self.id.unwrap_or_else(|| digest(0, &bytes));
+        let checksum = self.id.map_or_else(|| Checksum::of(&bytes), |id| id as u32);
         append(&mut bytes, &checksum.to_le_bytes())?;
         Ok(bytes)
     }
@@ -332,7 +337,8 @@ impl Blob {
         Ok(self.length(self.header(true, None)?.len()))
     }
 
-    /// The checksum, which tells blobs apart. It is hashed anew if the blob was changed since it was read.
+    /// What tells blobs apart: the length in bytes, modulo 2^32, and the checksum, 32 bits each. It is hashed anew if the
+    /// blob was changed since it was read.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory for a header.
@@ -340,12 +346,14 @@ impl Blob {
         if let Some(id) = self.id {
             return Ok(id);
         }
-        let mut hash = PartsDigest::of(&self.header(true, None)?);
+        let header = self.header(true, None)?;
+        let mut checksum = Checksum::default();
+        checksum.add(&header);
         self.payload(&mut |part| {
-            hash.add(part);
+            checksum.add(part);
             Ok(())
         })?;
-        Ok(hash.finish())
+        Ok(id(self.length(header.len()), checksum.value()))
     }
 
     /// A copy, which unlike `clone` fails without the memory for it. The filter's bytes are shared, until one of the two

@@ -74,7 +74,7 @@ pub struct FilterInfo<'a> {
     /// The time that the builder gave, in milliseconds since 1970.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub created_at: Option<u64>,
-    /// The blob's checksum, which tells blobs apart. In JSON it has 16 hexadecimal digits.
+    /// The blob's length and checksum, which tell blobs apart. In JSON it has 16 hexadecimal digits.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::hexadecimal"))]
     pub id: u64,
 }

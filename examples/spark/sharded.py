@@ -2,8 +2,8 @@
 
     spark-submit sharded.py TABLE COLUMN FOLDER --shards 8192 --fpr 0.001 --sign feed.key
 
-FOLDER must be one that the driver and all executors see under this name, and `bloom-wasm` must be on their PATH. The
-keys stay with Spark: only their digests leave the query, 8 bytes each.
+FOLDER must be one that the driver and all executors see under this name. All of them need `bloom-wasm` on their PATH,
+and the Python packages mmh3 and xxhash. The tool never sees the keys, only their digests, 8 bytes each.
 """
 
 import argparse
@@ -13,10 +13,10 @@ from array import array
 from itertools import groupby
 from operator import attrgetter
 
+import mmh3
+import xxhash
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-
-SEED = 42  # that of Spark's xxhash64
 
 
 def run(*command: str, digests: bytes = b"") -> str:
@@ -27,6 +27,12 @@ def run(*command: str, digests: bytes = b"") -> str:
     return done.stdout.decode()
 
 
+def digest(key: bytes) -> int:
+    """The digest of a key under seed 0: MurmurHash3_x86_32 above XXH32, signed as Spark's long is."""
+    key = bytes(key)  # Spark before 4.1 gives a bytearray
+    return mmh3.hash(key, signed=True) << 32 | xxhash.xxh32_intdigest(key)
+
+
 def digests_of(table: DataFrame, column: str, sha1_hex: bool = False) -> DataFrame:
     """The digests of a column, as numbers. With `sha1_hex` it holds SHA-1 hashes in hexadecimal digits."""
     key = F.col(column)
@@ -35,10 +41,11 @@ def digests_of(table: DataFrame, column: str, sha1_hex: bool = False) -> DataFra
         key = F.when(F.length(key) == 20, key)
     name = table.select(key).schema[0].dataType.simpleString()
     if name not in ("string", "binary"):
-        raise TypeError(f"{column} must be a column of strings or bytes, not {name}: other types have other digests")
-    # The hash of nothing would be a key like any other.
+        raise TypeError(f"{column} must be a column of strings or bytes, not {name}: cast it to a string")
     wrong = f"{column} has a null" + (", or what isn't a SHA-1 hash" if sha1_hex else "")
-    return table.select(F.xxhash64(F.coalesce(key, F.raise_error(F.lit(wrong)))).alias("digest"))
+    key = F.coalesce(key.cast("binary"), F.raise_error(F.lit(wrong)))
+    # With Arrow, Spark would need pandas and pyarrow, too.
+    return table.select(F.udf(digest, "long", useArrow=False)(key).alias("digest"))
 
 
 def build_shards(digests: DataFrame, folder: str, shards: int, options: list[str]) -> None:
@@ -48,7 +55,7 @@ def build_shards(digests: DataFrame, folder: str, shards: int, options: list[str
     placed = digests.select(first_bits.alias("shard"), "digest")
     # A shard without keys is a file, too.
     empty = digests.sparkSession.range(shards).select(F.col("id").cast("int").alias("shard"), F.lit(None).alias("digest"))
-    common = ["--shards", str(shards), "--seed", str(SEED), *options, "-o", folder]
+    common = ["--shards", str(shards), *options, "-o", folder]
 
     def build(rows):
         for shard, its in groupby(rows, attrgetter("shard")):

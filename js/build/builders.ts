@@ -102,7 +102,7 @@ function empty(kind: string, options: AllOptions | undefined, make: (digests: Di
 /** A filter of our own kinds. */
 abstract class OwnFilter extends Filter<Key> {
   /**
-   * Throws `incompatible`: other software has other hashes than XXH64, and a filter doesn't know its keys. Make a
+   * Throws `incompatible`: other software has other hashes, and a filter doesn't know its keys. Make a
    * `ForeignFilter` from the keys.
    */
   toForeign(_format?: ForeignFormat): never {

@@ -3,6 +3,7 @@
 import { FilterError } from "../error.js";
 import { type Bloom, bloom, type Scalable, scalable } from "./bloom.js";
 import { type Cuckoo, cuckoo } from "./cuckoo.js";
+import { checksum, digest } from "./digest.js";
 import { type Hashing, hash, keyOf } from "./hashing.js";
 import { hit, type Layer } from "./layers.js";
 import { type Part, rule } from "./part.js";
@@ -10,7 +11,6 @@ import { type Ribbon, ribbon } from "./ribbon.js";
 import { fromUtf8 } from "./scratch.js";
 import { BASE_SALT, namesOf, readTags, type Tags } from "./tags.js";
 import type { U64 } from "./words.js";
-import { digest, xxh64 } from "./xxh64.js";
 
 /** A filter with what its blob says about it. */
 export interface Blob extends Hashing {
@@ -37,7 +37,7 @@ export interface Blob extends Hashing {
   readonly tagCounts: readonly number[];
   /** The number of members, with flag 16. */
   readonly members: number;
-  /** The checksum. */
+  /** The checksum, and the length. */
   readonly id: U64;
   /** The bytes before the checksum: up to the metadata, the metadata, the table of layers, the payloads. */
   readonly bytes: readonly Uint8Array[];
@@ -214,7 +214,7 @@ function text(bytes: Uint8Array): string {
 /** The length of the blob that begins with so many bytes, or 0 if more of it must be there first. */
 export function expectedLength(view: DataView, length: number, secret: Uint8Array | undefined): number {
   try {
-    return readHead(view, length, secret).marks[3]! + 8;
+    return readHead(view, length, secret).marks[3]! + 4;
   } catch (error) {
     if (Object(error).code === "truncated") return 0;
     throw error;
@@ -229,12 +229,10 @@ export function readBlob(bytes: Uint8Array, length: number, secret: Uint8Array |
   const view = new DataView(bytes.buffer);
   const { blob, parts, marks } = readHead(view, length, secret);
   const end = marks[3]!;
-  requireLength(end + 8, length);
-  xxh64(view, 0, end, 0, 0);
-  const id = digest.slice();
-  if (view.getInt32(end, true) !== id[0] || view.getInt32(end + 4, true) !== id[1])
+  requireLength(end + 4, length);
+  if (view.getInt32(end, true) !== checksum(view, end))
     throw new FilterError("checksum_mismatch", "the blob is damaged; fetch it again");
-  if (length > end + 8) throw new FilterError("trailing_bytes", "there are bytes after the blob's end");
+  if (length > end + 4) throw new FilterError("trailing_bytes", "there are bytes after the blob's end");
   let at = marks[2]!;
   for (const part of parts) {
     part.fill(view, at);
@@ -245,6 +243,7 @@ export function readBlob(bytes: Uint8Array, length: number, secret: Uint8Array |
       "wrong_kind",
       `the blob is a ${secret === null ? "filter, and no delta" : "delta, and no filter"}`,
     );
+  const id = [view.getInt32(end, true), length | 0];
   return { ...blob, id, bytes: marks.map((mark, i) => bytes.subarray(i > 0 ? marks[i - 1]! : 0, mark)) };
 }
 
@@ -268,10 +267,8 @@ export function room(bytes: number): Uint8Array<ArrayBuffer> {
 /** Whether the key in the bytes from `at` to `end` is maybe present. Its slot may be known. */
 export function hasKey(blob: Blob, view: DataView, at: number, end: number, slot?: number): boolean {
   hash(blob, view, at, end, slot);
-  const high = digest[1]!;
-  const low = digest[0]!;
   return (
-    hit(blob.layers, high, low)?.isInclude ?? (((blob.map >>> (high >>> 27)) & 1) === 1 && blob.base.has(high, low))
+    hit(blob.layers, digest)?.isInclude ?? (((blob.map >>> (digest[1]! >>> 27)) & 1) === 1 && blob.base.has(digest))
   );
 }
 
@@ -284,9 +281,7 @@ export function tagsOf(
   slot?: number,
 ): ArrayLike<number> | undefined {
   if (!hasKey(blob, view, at, end, slot)) return undefined;
-  const high = digest[1]!;
-  const low = digest[0]!;
-  return (hit(blob.layers, high, low) ?? blob).tags?.of(high, low);
+  return (hit(blob.layers, digest) ?? blob).tags?.of(digest);
 }
 
 export type { Bloom, Cuckoo, Ribbon, Scalable };

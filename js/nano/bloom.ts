@@ -1,7 +1,7 @@
 /** Bloom filters and their kin: bloom, counting and scalable. FORMAT.md sections 6.1 to 6.3. */
 
 import { type Part, type Places, requireEnd, rule } from "./part.js";
-import { product, spread } from "./words.js";
+import { spread, stirred } from "./words.js";
 
 /** A Bloom filter, a counting one, or a slice of a scalable one. */
 export interface Bloom extends Places {
@@ -27,11 +27,18 @@ export function bloom(places: number, hashes: number, width: number): Bloom {
       at = start;
       requireEnd(view, at, places * width);
     },
-    has(high, low) {
+    has(digest) {
+      let low = digest[0]!;
+      let high = digest[1]!;
+      low ^= stirred(high);
+      high ^= stirred(low);
+      low ^= stirred(high);
+      // After three rounds, the halves have changed places, as after each further one.
       for (let i = 0; i < hashes; i++) {
-        high = product(high, low, 0xf1357aea, 0x2e62a9c5);
-        low = Math.imul(low, 0x2e62a9c5);
-        if (value(spread(high, low, places)) === 0) return false;
+        if (value(spread(low, high, places)) === 0) return false;
+        const half = high ^ stirred(low);
+        high = low;
+        low = half;
       }
       return true;
     },
@@ -83,6 +90,9 @@ export function scalable(c: number, s: number, p: number, r: number, n: number):
         at += slice.size;
       }
     },
-    has: (high, low) => slices.some((slice) => slice.has(high, low)),
+    has(digest) {
+      for (const slice of slices) if (slice.has(digest)) return true;
+      return false;
+    },
   };
 }

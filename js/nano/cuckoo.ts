@@ -1,7 +1,7 @@
 /** Cuckoo filters. FORMAT.md section 6.4. */
 
 import { type Places, rule } from "./part.js";
-import { product, spread } from "./words.js";
+import { spread, stirred } from "./words.js";
 
 /** A cuckoo filter. Its places are those of fingerprints. */
 export interface Cuckoo extends Places {
@@ -31,12 +31,17 @@ export function cuckoo(buckets: number, width: number): Cuckoo {
       view = its;
       at = start;
     },
-    has(high, low) {
-      const fingerprint = 1 + spread(low, high, mask);
-      let bucket = spread(high, low, buckets);
-      const y = product(0, fingerprint, 0x9e3779b9, 0x7f4a7c15);
-      const folded = Math.imul(fingerprint, 0x7f4a7c15) ^ y;
-      const sum = spread(product(y, folded, 0x9e3779b9, 0x7f4a7c15), Math.imul(folded, 0x7f4a7c15), buckets);
+    has(digest) {
+      let low = digest[0]!;
+      let high = digest[1]!;
+      low ^= stirred(high);
+      high ^= stirred(low);
+      low ^= stirred(high);
+      const fingerprint = 1 + spread(high, 0, mask);
+      let bucket = spread(low, high, buckets);
+      // The state that follows from the fingerprint, whose high half is 0.
+      const half = stirred(fingerprint);
+      const sum = spread(fingerprint ^ stirred(half), half, buckets);
       for (let i = 0; i < 8; i++) {
         if (i === 4) {
           bucket = ((sum | 1) >>> 0) - bucket;

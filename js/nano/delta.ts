@@ -3,9 +3,9 @@
 import { concat, invalidParameter } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 import { type Blob, readFilter } from "./blob.js";
+import { checksum } from "./digest.js";
 import { namesOf } from "./tags.js";
 import { hex } from "./words.js";
-import { digest, xxh64 } from "./xxh64.js";
 
 /** What the two must have in common: the profile, what the flags say of keys, seed and check value. */
 function identity({ profile, flags, seed, check }: Blob): string {
@@ -37,6 +37,6 @@ export function apply(parent: Blob, delta: Uint8Array): Blob {
   const newTable = flags & 16 ? concat([count, table.subarray(5), more.subarray(5)]) : table;
   const bytes = [newHead, metadata.slice(), newTable, ...payload, ...newPayload];
   const whole = concat(bytes);
-  xxh64(new DataView(whole.buffer), 0, whole.length, 0, 0);
-  return { ...parent, flags, name, createdAt, tagNames, tagCounts, layers, members, id: digest.slice(), bytes };
+  const id = [checksum(new DataView(whole.buffer), whole.length), (whole.length + 4) | 0];
+  return { ...parent, flags, name, createdAt, tagNames, tagCounts, layers, members, id, bytes };
 }

@@ -20,7 +20,7 @@ import { FilterError } from "../error.js";
 import type { AskableFilter } from "../filter/askable.js";
 import { type DecodeOptions, decoding, refuseFrom } from "../filter/reading.js";
 import { type Blob, hasKey, readFilter, tagsOf } from "./blob.js";
-import { type Canonical, findKey, plain } from "./canonical.js";
+import { findKey, foundEnd, foundStart, take, takePlain } from "./expressions.js";
 import { describe, estimatedCount, estimatedFpr, kindOf, profileOf, slotsOf } from "./info.js";
 import { requireOptions } from "./options.js";
 import { isPasswordKey, passwordKey } from "./password.js";
@@ -120,7 +120,8 @@ export class Filter implements AskableFilter {
       const found = bytes.indexOf(10, at);
       const next = found < 0 ? bytes.length : found;
       const end = next > at && bytes[next - 1] === 13 ? next - 1 : next;
-      if (end > at) requireKey(blob, bytes.subarray(at, end), answers.length + 1);
+      // Keys of a raw filter are any bytes, and a part of the array for each line would be garbage.
+      if (end > at && blob.profile) requireKey(blob, bytes.subarray(at, end), answers.length + 1);
       answers.push(Number(end > at && hasKey(blob, view, at, end)));
       at = next + 1;
     }
@@ -129,7 +130,10 @@ export class Filter implements AskableFilter {
 
   /** Whether a URL, a host, or a host with a path is maybe on the list. See {@link matchUrl}. */
   hasUrl(url: string | URL): boolean {
-    return this.matchUrl(url) !== null;
+    const text = urlText(url);
+    const blob = blobOf(this);
+    requireProfile(profileOf(blob), "url");
+    return takePlain(text, this.#map) ? findKey(blob, this.#map) : this.#matchReadings(blob, text) !== null;
   }
 
   /**
@@ -141,15 +145,16 @@ export class Filter implements AskableFilter {
     const text = urlText(url);
     const blob = blobOf(this);
     requireProfile(profileOf(blob), "url");
-    const find = (its: Canonical) =>
-      findKey(its, this.#map, (slot, at, end) => hasKey(blob, scratch, at, end, slot)) ?? null;
-    const its = plain(text, this.#map);
-    if (its) return find(its);
-    for (const other of readings(text)) {
-      if (!other) continue;
-      put(other.text);
-      const key = find(other);
-      if (key !== null) return key;
+    if (!takePlain(text, this.#map)) return this.#matchReadings(blob, text);
+    return findKey(blob, this.#map) ? text.slice(foundStart, foundEnd) : null;
+  }
+
+  /** The same for a URL that isn't plain. */
+  #matchReadings(blob: Blob, text: string): string | null {
+    for (const its of readings(text)) {
+      if (!its) continue;
+      take(its);
+      if (findKey(blob, this.#map)) return its.text.slice(foundStart, foundEnd);
     }
     return null;
   }
@@ -254,7 +259,7 @@ function requireTags(blob: Blob): void {
 
 /** @internal The blob as bytes. */
 export function toBytes({ bytes, id }: Blob): Uint8Array<ArrayBuffer> {
-  return concat([...bytes, new Uint8Array(Int32Array.from(id).buffer)]);
+  return concat([...bytes, new Uint8Array(Int32Array.of(id[0]!).buffer)]);
 }
 
 /** Decodes a blob of any of our own kinds. The bytes are copied. */
@@ -279,7 +284,7 @@ export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filt
  */
 export function canonicalizeUrl(url: string | URL): string | null {
   const text = urlText(url);
-  return plain(text, -1) ? text : (readings(text)[0]?.text ?? null);
+  return takePlain(text, -1) ? text : (readings(text)[0]?.text ?? null);
 }
 
 /**

@@ -1,10 +1,10 @@
 /** From a key to its digest. FORMAT.md section 3. */
 
 import { FilterError } from "../error.js";
+import { digest, hashKey } from "./digest.js";
 import { siphash } from "./siphash.js";
 import { slotOf } from "./slots.js";
 import type { U64 } from "./words.js";
-import { digest, xxh64 } from "./xxh64.js";
 
 /** How the keys of a blob become digests. */
 export interface Hashing {
@@ -18,7 +18,7 @@ export interface Hashing {
 /** Puts the digest of the bytes from `at` to `end` into {@link digest}, with the slot, if it is known. */
 export function hash({ seed, key, flags }: Hashing, view: DataView, at: number, end: number, slot = -1): void {
   if (key) siphash(view, at, end, key);
-  else xxh64(view, at, end, seed[1]!, seed[0]!);
+  else hashKey(view, at, end, seed[1]!, seed[0]!);
   if (flags & 64) digest[1] = (digest[1]! & 0x7ffffff) | ((slot < 0 ? slotOf(view, at, end) : slot) << 27);
 }
 

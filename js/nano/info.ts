@@ -118,7 +118,7 @@ export function describe(blob: Blob): FilterInfo {
   const base = profile === 1 ? baseRate(blob) : 0;
   const perCheck = (weightOf: (slot: number) => number) =>
     profile === 1 ? Math.min(1, sumOfRates(blob, base, weightOf)) : null;
-  const byteLength = blob.bytes.reduce((sum, { length }) => sum + length, 8);
+  const byteLength = blob.bytes.reduce((sum, { length }) => sum + length, 4);
   const bitsPerKey = (8 * byteLength) / estimatedCount(blob);
   return {
     kind: kindOf(blob),

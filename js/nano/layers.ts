@@ -17,14 +17,14 @@ export interface Layer {
 }
 
 /** The newest layer that decides about a key, or undefined if the base must be asked. */
-export function hit(layers: readonly Layer[], high: number, low: number): Layer | undefined {
+export function hit(layers: readonly Layer[], digest: Int32Array): Layer | undefined {
   for (let i = layers.length - 1; i >= 0; i--) {
     const layer = layers[i]!;
     const { map, salt, levels } = layer;
     if (
-      (map >>> (high >>> 27)) & 1 &&
-      holds(levels[0]!, salt, high, low) &&
-      !(levels[1] && holds(levels[1], salt + 1, high, low))
+      (map >>> (digest[1]! >>> 27)) & 1 &&
+      holds(levels[0]!, salt, digest) &&
+      !(levels[1] && holds(levels[1], salt + 1, digest))
     )
       return layer;
   }

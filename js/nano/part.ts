@@ -11,8 +11,8 @@ export interface Part {
    * unless all of its unused bits are 0.
    */
   fill(view: DataView, at: number): void;
-  /** Whether the key with this digest is maybe present. */
-  has(high: number, low: number): boolean;
+  /** Whether the key with this digest, the low half first, is maybe present. Numbers as arguments would make garbage. */
+  has(digest: Int32Array): boolean;
 }
 
 /** A filter that is an array of numbers: bits, counters or fingerprints. */

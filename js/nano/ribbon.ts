@@ -1,7 +1,7 @@
 /** Ribbon filters: kind 5, and the levels of layers. FORMAT.md section 6.5. */
 
 import { type Part, requireEnd } from "./part.js";
-import { product, spread } from "./words.js";
+import { spread, stirred } from "./words.js";
 
 /** A ribbon filter of this rate. */
 export interface Ribbon extends Part {
@@ -10,6 +10,9 @@ export interface Ribbon extends Part {
   /** The chance that a key which it doesn't hold is maybe present. */
   readonly rate: number;
 }
+
+/** The state of a key that goes on to the next stage. */
+const bumped = /* @__PURE__ */ new Int32Array(2);
 
 /** Whether a word of 32 bits has an odd number of ones: the lowest bit. */
 function parity(word: number): number {
@@ -40,8 +43,6 @@ export function ribbon(fpr: number, keys: number, attempt: number, allRows: numb
     const wideStarts = Math.ceil((2 - 2 * scaled) * starts);
     const wideBlocks = wideStarts && Math.min(Math.ceil(wideStarts / 64) + 1, Math.ceil(rows / 64));
     const number = 256 * i + (isLast ? attempt : 0);
-    const keyHigh = product(0, number, 0x9e3779b9, 0x7f4a7c15);
-    const keyLow = Math.imul(number, 0x7f4a7c15);
     const bucketsAt = size;
     if (!isLast) {
       buckets.push([size, 2 * Math.ceil(starts / 128)]);
@@ -52,20 +53,30 @@ export function ribbon(fpr: number, keys: number, attempt: number, allRows: numb
     size = blocksAt + (rest * rows + Math.min(rows, 64 * wideBlocks)) / 8;
     rate ||= 0.5 ** columns * (1 - wideStarts / starts / 2);
 
-    return (high: number, low: number): boolean => {
-      low ^= keyLow;
-      high = product(high ^ keyHigh, low, 0xf1357aea, 0x2e62a9c5);
-      low = Math.imul(low, 0x2e62a9c5) ^ high;
-      const start = spread(high, low, starts);
+    return (state: Int32Array): boolean => {
+      let low = state[0]!;
+      let high = state[1]!;
+      // Three rounds. In each, the halves change places.
+      high ^= number;
+      low ^= stirred(high);
+      high ^= stirred(low);
+      low ^= stirred(high);
+      const start = spread(low, high, starts);
       if (!isLast) {
         const bucket = start >>> 7;
         const value = (view.getUint8(at + bucketsAt + (bucket >>> 2)) >> (2 * (bucket & 3))) & 3;
         // 0, 15, 44 or 128.
-        if ((start & 127) < ((0x802c0f00 >>> (8 * value)) & 255)) return stages[i + 1]!(high, low);
+        if ((start & 127) < ((0x802c0f00 >>> (8 * value)) & 255)) {
+          bumped[0] = high;
+          bumped[1] = low;
+          return stages[i + 1]!(bumped);
+        }
       }
-      let fingerprint = high ^ low;
-      high = product(high, low, 0x9e3779b9, 0x7f4a7c15);
-      low = (Math.imul(low, 0x7f4a7c15) ^ high) | 1;
+      let fingerprint = high;
+      // Two more.
+      const other = high ^ stirred(low);
+      high = low ^ stirred(other);
+      low = other | 1;
       // The coefficients. No more than there are rows.
       if (rows < 64) {
         high &= rows > 32 ? (1 << (rows - 32)) - 1 : 0;
@@ -92,17 +103,25 @@ export function ribbon(fpr: number, keys: number, attempt: number, allRows: numb
       const low1 = (high << by) | ((low >>> 1) >>> (31 - by));
       const low2 = (high >>> 1) >>> (31 - by);
       const which = start >>> 6;
-      const half = (start & 32) >> 3;
-      let here = at + blocksAt + 8 * (rest * which + Math.min(which, wideBlocks)) + half;
+      // Whether that is the second word of this block. It is arithmetic below, since a branch would be guessed wrong
+      // every other time.
+      const second = (start >>> 5) & 1;
+      let here = at + blocksAt + 8 * (rest * which + Math.min(which, wideBlocks)) + 4 * second;
       let next = here + 8 * (which < wideBlocks ? rest + 1 : rest);
+      // The word between these two is in this block or in the next.
+      let middle = here + 4 + ((next - here - 8) & -second);
       // The last block may have fewer than 64 rows.
       const step = Math.min(8, rows / 8 - 8 * which);
       const nextStep = Math.min(8, rows / 8 - 8 * which - 8);
-      for (let left = start < wideStarts ? rest + 1 : rest; left > 0; left--, here += step, next += nextStep) {
+      const middleStep = second ? nextStep : step;
+      for (let left = start < wideStarts ? rest + 1 : rest; left > 0; left--) {
         const sum =
           (view.getInt32(here, true) & low0) ^
-          (view.getInt32(half ? next - 4 : here + 4, true) & low1) ^
+          (view.getInt32(middle, true) & low1) ^
           (view.getInt32(next, true) & low2);
+        here += step;
+        middle += middleStep;
+        next += nextStep;
         if (((parity(sum) ^ fingerprint) & 1) !== 0) return false;
         fingerprint >>>= 1;
       }

@@ -1,7 +1,7 @@
 /** SipHash-2-4, the digest of a key of a keyed filter. FORMAT.md section 3. */
 
+import { digest } from "./digest.js";
 import { carry } from "./words.js";
-import { digest } from "./xxh64.js";
 
 /**
  * Puts the SipHash of the bytes from `at` to `end` under a key of 16 bytes, as four numbers, into {@link digest}.

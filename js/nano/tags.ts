@@ -12,7 +12,7 @@ export interface Tags {
   /** One more than the highest number of a name in its sets. */
   readonly known: number;
   /** The numbers of the names of a key. */
-  of(high: number, low: number): Uint8Array;
+  of(digest: Int32Array): Uint8Array;
 }
 
 /** What reads the fields of a blob. */
@@ -65,8 +65,8 @@ export function readTags({ u8, u16, rate, bytes, text, level }: Fields, salt: nu
   return {
     names,
     known,
-    of(high, low) {
-      if (filter && !holds(filter, salt + 2, high, low)) return usual;
+    of(digest) {
+      if (filter && !holds(filter, salt + 2, digest)) return usual;
       // The code so far, less the first code of its length; and the place of that one's set.
       let code = 0;
       let first = 0;
@@ -74,7 +74,7 @@ export function readTags({ u8, u16, rate, bytes, text, level }: Fields, salt: nu
         const count = counts[length]!;
         if (code < count) break;
         first += count;
-        code = 2 * (code - count) + Number(holds(codes!, salt + 3 + length, high, low));
+        code = 2 * (code - count) + Number(holds(codes!, salt + 3 + length, digest));
       }
       return sets[first + code]!;
     },

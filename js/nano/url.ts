@@ -1,8 +1,9 @@
 /** From a URL to its canonical form and its keys, with the second reading if there is one. FORMAT.md section 10. */
 
 import { type Key, plainBytes } from "../boundary/input.js";
-import { type Canonical, canonical, findKey } from "./canonical.js";
-import { put, requireShort, wellFormed } from "./scratch.js";
+import { type Canonical, canonical } from "./canonical.js";
+import { allKeys, take } from "./expressions.js";
+import { requireShort, wellFormed } from "./scratch.js";
 import { bothReadings, hasLongHost } from "./second.js";
 import { hasPort, parse, schemeLength, special, toBytes } from "./text.js";
 
@@ -57,11 +58,8 @@ export function keys(input: string): string[] {
   const found = new Set<string>();
   for (const url of readings(input)) {
     if (!url) continue;
-    put(url.text);
-    findKey(url, -1, (_, at, end) => {
-      found.add(url.text.slice(at, end));
-      return false;
-    });
+    take(url);
+    for (const key of allKeys(url.text)) found.add(key);
   }
   return [...found];
 }

@@ -11,7 +11,7 @@ import { installed } from "../helpers/installed.mjs";
 const full = await installed();
 const nano = await installed("bloom-wasm/nano");
 const { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter } = full;
-const { h64Raw } = await xxhash();
+const { h32Raw } = await xxhash();
 const CASES = Number(process.env.CASES ?? 100_000);
 
 let random = Number(process.env.SEED ?? 1);
@@ -274,8 +274,8 @@ test("damaged blobs: never accepted by one alone", () => {
         ? below(256)
         : one([0, 1, 2, 8, 255]);
     if (below(10) === 0) bytes = bytes.slice(0, below(bytes.length + 1));
-    if (i % 2 && bytes.length >= 8)
-      new DataView(bytes.buffer).setBigUint64(bytes.length - 8, h64Raw(bytes.subarray(0, -8)), true);
+    if (i % 2 && bytes.length >= 4)
+      new DataView(bytes.buffer).setUint32(bytes.length - 4, h32Raw(bytes.subarray(0, -4)), true);
     const [mine, theirs] = [full, nano].map(({ decode, FilterError }) => {
       try {
         return decode(bytes, options);

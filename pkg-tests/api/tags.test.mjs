@@ -12,12 +12,19 @@ const nano = await installed("bloom-wasm/nano");
 const { RibbonFilter } = full;
 const entries = { full, reader, nano };
 
-const { h64Raw } = await xxhash();
+const { h32Raw } = await xxhash();
 
 /** With a checksum that fits. */
 function sealed(bytes) {
-  new DataView(bytes.buffer).setBigUint64(bytes.length - 8, h64Raw(bytes.subarray(0, -8), 0n), true);
+  new DataView(bytes.buffer).setUint32(bytes.length - 4, h32Raw(bytes.subarray(0, -4)), true);
   return bytes;
+}
+
+/** The id of a blob, as it stands in a delta. FORMAT.md section 2. */
+function idOf(blob) {
+  const length = new Uint8Array(4);
+  new DataView(length.buffer).setUint32(0, blob.length, true);
+  return [...blob.slice(-4), ...length];
 }
 
 const file = (name) => new Uint8Array(readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url)));
@@ -122,7 +129,7 @@ test("a delta brings new tags", () => {
     // A delta with tags for a filter without them.
     const untagged = RibbonFilter.from(["a"], { seed: 42n }).toBytes();
     const delta = file("tags.delta");
-    delta.set(untagged.slice(-8), 17);
+    delta.set(idOf(untagged), 17);
     if (entry !== "nano") fails("incompatible", () => decode(untagged).apply(sealed(delta)));
   }
 });
@@ -162,7 +169,7 @@ test("a delta without layers says how many keys there are, in every entry", asyn
   const base = file("ribbon.bloom");
   const whole = file("ribbon.delta");
   const table = 17 + 8 + 1 + whole[25] + 8;
-  const delta = sealed(Uint8Array.of(...whole.subarray(0, table), 0, 1, 2, 0, 0, ...new Uint8Array(8)));
+  const delta = sealed(Uint8Array.of(...whole.subarray(0, table), 0, 1, 2, 0, 0, ...new Uint8Array(4)));
   const blobs = [base, delta];
   const files = blobs.map((bytes, i) => ({ kind: i ? "delta" : "base", bytes: bytes.length, sha256: sha256(bytes) }));
   const now = Date.now();
@@ -171,7 +178,7 @@ test("a delta without layers says how many keys there are, in every entry", asyn
   // The parent without name and time, flags 1, 2 and 16, the delta's metadata and table, and the parent's payload.
   const start = 17 + 14 + 4 * base[17 + 13];
   const metadata = whole.subarray(25, table);
-  const parts = [base.subarray(0, start), metadata, [0, 1, 2, 0, 0], base.subarray(start, -8), new Uint8Array(8)];
+  const parts = [base.subarray(0, start), metadata, [0, 1, 2, 0, 0], base.subarray(start, -4), new Uint8Array(4)];
   const child = Uint8Array.from(parts.flatMap((part) => [...part]));
   child[7] |= 1 | 2 | 16;
   sealed(child);
@@ -274,7 +281,7 @@ test("bad input", () => {
 test("mutations: no trap, and every entry refuses the same", () => {
   for (const name of ["tags", "tags-default", "tags-child", "tags-slots"]) {
     const blob = file(`${name}.bloom`);
-    for (let at = 7; at < Math.min(blob.length - 8, 140); at++) {
+    for (let at = 7; at < Math.min(blob.length - 4, 140); at++) {
       for (const change of [1, 2, 128, 255]) {
         const bytes = blob.slice();
         bytes[at] ^= change;

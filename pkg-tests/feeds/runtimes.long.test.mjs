@@ -133,7 +133,7 @@ test(`\`feed verify\` refuses the ${refused.length} manifests that clients refus
   }
 });
 
-const python = setup.pythonPackages("feeds", ["cryptography==50.0.2", "xxhash==4.1.0"]);
+const python = setup.pythonPackages("feeds", ["cryptography==50.0.2", "xxhash==4.1.0", "mmh3==5.3.1"]);
 test("a reader in Python, written from FEED-FORMAT.md alone, agrees on every answer", {
   skip: !python && skipped("tests/readers/feed_reader.py", "pip could not install what it needs"),
 }, async () => {

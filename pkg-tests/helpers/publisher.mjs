@@ -11,7 +11,7 @@ import xxhash from "xxhash-wasm";
 import { root } from "../../scripts/setup.mjs";
 import { createServer } from "./server.mjs";
 
-const { h64Raw } = await xxhash();
+const { h32Raw } = await xxhash();
 
 export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 export const base64url = (bytes) => Buffer.from(bytes).toString("base64url");
@@ -37,6 +37,27 @@ export function manifest(payload, signers = [], header) {
   );
 }
 
+/** MurmurHash3_x86_32, from https://github.com/aappleby/smhasher/blob/master/src/MurmurHash3.cpp. */
+function murmur3(bytes, seed) {
+  const turned = (x, by) => (x << by) | (x >>> (32 - by));
+  const word = (x) => Math.imul(turned(Math.imul(x, 0xcc9e2d51), 15), 0x1b873593);
+  let hash = seed;
+  const end = bytes.length - (bytes.length % 4);
+  for (let at = 0; at < end; at += 4) hash = Math.imul(turned(hash ^ word(bytes.readInt32LE(at)), 13), 5) + 0xe6546b64;
+  if (end < bytes.length) hash ^= word(bytes.readUIntLE(end, bytes.length - end));
+  hash ^= bytes.length;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** The digest of a key. FORMAT.md section 3. */
+function digest(key, seed) {
+  const high = murmur3(key, Number(seed >> 32n));
+  const low = h32Raw(key, Number(seed & 0xffffffffn));
+  return (BigInt(high) << 32n) | BigInt(low);
+}
+
 /** A delta that gives its parent another name. FORMAT.md section 6.7. */
 export function delta(parent, name) {
   const { id, seed, profile } = parent.info();
@@ -45,8 +66,8 @@ export function delta(parent, name) {
   numbers.writeBigUInt64LE(BigInt(seed), 0);
   numbers.writeBigUInt64LE(BigInt(`0x${id}`), 8);
   const body = Buffer.concat([head, numbers, Buffer.from([name.length]), Buffer.from(name), Buffer.alloc(5)]);
-  const checksum = Buffer.alloc(8);
-  checksum.writeBigUInt64LE(h64Raw(body));
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32LE(h32Raw(body));
   return new Uint8Array(Buffer.concat([body, checksum]));
 }
 
@@ -177,9 +198,9 @@ export class ShardsPublisher extends AnyPublisher {
     this.put(keys);
   }
 
-  /** The shard of a key: the first bits of its XXH64. */
+  /** The shard of a key: the first bits of its digest. */
   shardOf(key) {
-    return Number((h64Raw(Buffer.from(key), this.seed) * BigInt(this.shards)) >> 64n);
+    return Number((digest(Buffer.from(key), this.seed) * BigInt(this.shards)) >> 64n);
   }
 
   /** Publishes other keys, maybe in another number of shards. */

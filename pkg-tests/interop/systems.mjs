@@ -103,6 +103,7 @@ export function guavaSystem() {
 }
 
 const PYSPARK = "pyspark==4.3.0";
+const HASHES = ["mmh3==5.3.1", "xxhash==4.1.0"];
 
 /** The folder of PySpark for PYTHONPATH, which has all of Spark inside; or why there is none. */
 export function pyspark() {
@@ -111,8 +112,17 @@ export function pyspark() {
   return path ? { path } : missing(`PySpark (PyPI: ${PYSPARK})`);
 }
 
-/** Runs a Python script, maybe with arguments, by spark-submit in a folder, with some settings, on loopback only. */
-export async function sparkSubmit(cwd, master, script, settings = {}) {
+/** The folder of the Python packages that examples/spark hashes with; or why there is none. */
+export function sparkHashes() {
+  const path = pythonPackages("spark-hashes", HASHES);
+  return path ? { path } : missing(`Python with packages of PyPI: ${HASHES.join(", ")}`);
+}
+
+/**
+ * Runs a Python script, maybe with arguments, by spark-submit in a folder, with some settings, on loopback only. It can
+ * import what is in the folder `packages`.
+ */
+export async function sparkSubmit(cwd, master, script, settings = {}, packages = "") {
   const { path } = pyspark();
   const quick = "-XX:TieredStopAtLevel=1"; // it ends before better code would pay
   const defaults = {
@@ -124,7 +134,7 @@ export async function sparkSubmit(cwd, master, script, settings = {}) {
   const conf = Object.entries({ ...defaults, ...settings }).flatMap(([name, value]) => ["--conf", `${name}=${value}`]);
   const env = {
     ...process.env,
-    PYTHONPATH: path,
+    PYTHONPATH: [path, packages].filter(Boolean).join(delimiter),
     SPARK_HOME: join(path, "pyspark"),
     PYSPARK_PYTHON: "python3",
     SPARK_LOCAL_IP: "127.0.0.1",

@@ -29,7 +29,23 @@ const MANY = ["bloomfilter", ...OWN.flatMap((name) => [`${name}.hasMany`, `${nam
 const STARTING = ["importing", "compiling", "decoding", "answering", "whole", "importing another, small module"];
 
 /** What tables there are, by how their titles begin and end, and the rows of each. */
+/** What engines.mjs asks of both. */
+const ASKED = [
+  ...["59 characters, ribbon", "59 characters, Bloom", "25 characters, ribbon"].map((what) => `has, ${what}`),
+  ...[
+    "has, 59 characters, keyed",
+    "has, 295 characters, keyed",
+    "hasUrl, a list of hosts",
+    "hasUrl, a list with paths",
+  ],
+  "hasLines, 59 bytes a line",
+].flatMap((what) => {
+  const who = /hosts|hasLines/.test(what) ? ["strangers"] : ["members", "strangers"];
+  const engines = ["WebAssembly", "JavaScript", ...(what.endsWith("hosts") ? ["new URL"] : [])];
+  return who.flatMap((who) => engines.map((engine) => `${what}, ${who}: ${engine}`));
+});
 const TABLES = [
+  ["JavaScript and WebAssembly, Node", "fpr 0.001", ASKED],
   ...["0.01", "0.001"].flatMap((fpr) => [
     ["has(string)", `fpr ${fpr}`, ALL],
     ["making a filter", `fpr ${fpr}`, BUILDERS],
@@ -51,6 +67,7 @@ const TABLES = [
   ["from import to the first answer in a fresh process", " keys", STARTING],
 ];
 const PAGE = [
+  ["JavaScript and WebAssembly, Chromium", "fpr 0.001", ASKED],
   [
     "Chromium",
     "fpr 0.001",
@@ -112,7 +129,7 @@ describe("the benchmark", { skip }, () => {
     try {
       const file = join(folder, "bench.json");
       // With one round a median is the only number that there is.
-      const few = ["--quick", "--rounds", "1", "--only", "has,add,many,url,keyed,load,page"];
+      const few = ["--quick", "--rounds", "1", "--only", "has,add,many,url,keyed,engines,load,page"];
       const args = ["--expose-gc", join(root, "bench/run.mjs"), ...few, "--json", file];
       const ran = spawnSync(process.execPath, args, { encoding: "utf8", maxBuffer: 2 ** 28 });
       assert.equal(ran.status, 0, ran.stderr);

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 
 const folder = new URL("../../tests/golden/", import.meta.url);
 
-/** Which i the list of a file is of, where FORMAT.md section 11 says that; 1000 to 2999 where it doesn't. */
-const format = readFileSync(new URL("../../FORMAT.md", import.meta.url), "utf8");
-const rows = format.matchAll(/^\| `([\w-]+)\.bloom`.*`\.txt` lists \*i\* from (\d+) to (\d+)/gm);
+/** Which i the list of a file is of, where their README says that; 1000 to 2999 where it doesn't. */
+const readme = readFileSync(new URL("../../tests/golden/README.md", import.meta.url), "utf8");
+const rows = readme.matchAll(/^\| `([\w-]+)\.bloom`.*`\.txt` lists \*i\* from (\d+) to (\d+)/gm);
 const ranges = Object.fromEntries(Array.from(rows, ([, name, from, to]) => [name, [Number(from), Number(to) + 1]]));
 
 export const golden = readdirSync(folder)
@@ -17,7 +17,7 @@ export const golden = readdirSync(folder)
       .split("\n")
       .filter(Boolean)
       .map(Number);
-    // FORMAT.md section 11: the secret of all keyed ones.
+    // The secret of all keyed ones.
     const secret = name.startsWith("keyed-") ? Array.from({ length: 16 }, (_, i) => i) : undefined;
     return { name, from, to, hits, secret, base64: readFileSync(new URL(file, folder)).toString("base64") };
   });

@@ -100,22 +100,22 @@ function host(payload, files) {
 
 /** An unsigned feed of one file. */
 function feed() {
-  const sha256 = "e666eab48b25568967afff68ab021fd8f8708fc6e6e1ea9aea49eb122ca980f5";
-  const bytes = bytesOf("tUJMTQEBAAAAAAAAAAAAAAARAAAACibVAW1NeIgrFc9w");
+  const sha256 = "8933652fb4ed8b461005a29ced79aad50628f1274ba8c3a5e2c74059d78f2871";
+  const bytes = bytesOf("tUJMTQEBAAAAAAAAAAAAAAARAAAACvCIAAIJYGI=");
   return host({ files: [{ kind: "base", bytes: bytes.length, sha256 }] }, { [sha256]: bytes });
 }
 
 /** An unsigned sharded filter of one shard. */
 function shards() {
   const [page, shard] = [
-    "ed34a17b11dc0b60572c3d07dea28a6758bd88e72d2fef98892d8cfe46c043e0",
-    "c58301674d856ba41a0be7e1aded732dd00d181c42bd4d63e9bb5def6f5abc9a",
+    "05a8a16b5fefa45d27c8ef7baec9515c10bb47ae8fdaf873c7f51eef4639b3cc",
+    "4314d516edc55e43b5c4d89bef90df6fc787e1cd027c190172a07d1155be8c43",
   ];
   return host(
-    { shards: 1, bytes: 50, pages: [page] },
+    { shards: 1, bytes: 46, pages: [page] },
     {
-      [page]: bytesOf("xYMBZ02Fa6QaC+fhre1zLdANGBxCvU1j6btd729avJoyAAAAAQAAAA=="),
-      [shard]: bytesOf("tUJMTQEFAAAAAAAAAAAAAAABAAAAexSuR+F6hD8AAQgAAAABAQEAAAAAisLkgmzwLFw="),
+      [page]: bytesOf("QxTVFu3FXkO1xNib75Dfb8eH4c0CfBkBcqB9EVW+jEMuAAAAAQAAAA=="),
+      [shard]: bytesOf("tUJMTQEFAAAAAAAAAAAAAAABAAAAexSuR+F6hD8AAQgAAAAAAAAAAAEAKxspBw=="),
     },
   );
 }

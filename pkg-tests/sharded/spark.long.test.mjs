@@ -13,7 +13,8 @@ import { skipped } from "../runtimes/table.mjs";
 const ROWS = Number(process.env.ROWS ?? 100_000);
 const SHARDS = 64;
 const release = join(root, "target/release");
-const { missing } = systems.pyspark();
+const packages = systems.sparkHashes();
+const missing = systems.pyspark().missing ?? packages.missing;
 const skip = missing && skipped("examples/spark", missing);
 
 process.env.PATH = `${release}${delimiter}${process.env.PATH}`;
@@ -22,7 +23,7 @@ process.env.PATH = `${release}${delimiter}${process.env.PATH}`;
 function spark(master, cwd, ...args) {
   const script = [join(root, "examples/spark/sharded.py"), "keys", "value", "spark", "--format", "text", ...args];
   const settings = { "spark.executor.memory": "512m", "spark.sql.shuffle.partitions": 16 };
-  return systems.sparkSubmit(cwd, master, script, settings);
+  return systems.sparkSubmit(cwd, master, script, settings, packages.path);
 }
 
 const tool = (cwd, ...args) => execFileSync(join(release, "bloom-wasm"), args, { cwd, encoding: "utf8" });
@@ -63,16 +64,17 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
 
   test(`${ROWS} strings, with one executor killed in the middle`, async () => {
     const cwd = work();
-    // Each key is in there about twice.
+    // Each key is in there about twice. They have all lengths modulo 4 and 16, which the hashes treat differently.
     for (let part = 0; part < 8; part++) {
-      const keys = Array.from(
-        { length: ROWS / 8 },
-        (_, i) => `key-é-${((part * ROWS) / 8 + i) % Math.floor(ROWS / 2)}`,
-      );
+      const keys = Array.from({ length: ROWS / 8 }, (_, i) => {
+        const n = ((part * ROWS) / 8 + i) % Math.floor(ROWS / 2);
+        return `${"é".repeat(n % 3)}${"k".repeat(n % 41)}${n}`;
+      });
       writeFileSync(join(cwd, `keys/${part}.txt`), keys.map((key) => `${key}\n`).join(""));
     }
-    const parts = Array.from({ length: 8 }, (_, part) => `keys/${part}.txt`);
-    tool(cwd, "build", ...parts, "--shards", SHARDS, "--seed", 42, "--fpr", 0.001, "-o", "alone");
+    writeFileSync(join(cwd, "keys/8.txt"), Buffer.from("ff6bfe800a", "hex")); // no UTF-8
+    const parts = Array.from({ length: 9 }, (_, part) => `keys/${part}.txt`);
+    tool(cwd, "build", ...parts, "--shards", SHARDS, "--fpr", 0.001, "-o", "alone");
     const running = spark("local-cluster[2,1,512]", cwd, "--shards", SHARDS, "--fpr", 0.001);
     await Promise.all([running, killOne(cwd)]);
     assert.deepEqual(contents(join(cwd, "spark")), contents(join(cwd, "alone")));
@@ -86,9 +88,21 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
     });
     writeFileSync(join(cwd, "keys/1.txt"), hashes.map((hash) => `${hash}\n`).join(""));
     const profile = ["--profile", "password", "--sha1-hex"];
-    tool(cwd, "build", "keys/1.txt", "--shards", 2, "--seed", 42, ...profile, "-o", "alone");
+    tool(cwd, "build", "keys/1.txt", "--shards", 2, ...profile, "-o", "alone");
     await spark("local[2]", cwd, "--shards", 2, "--sha1-hex");
     assert.deepEqual(contents(join(cwd, "spark")), contents(join(cwd, "alone")));
+  });
+
+  test("the digests in docs/feeds.md", () => {
+    const [, section] = readFileSync(join(root, "docs/feeds.md"), "utf8").split("\n### Built elsewhere\n");
+    const rows = [...section.matchAll(/^\| (?:the empty key|`(\w+)`) \| `([0-9a-f]{16})` \|$/gm)];
+    assert.equal(rows.length, 2);
+    const path = [join(root, "examples/spark"), systems.pyspark().path, packages.path].join(delimiter);
+    for (const [, key = "", digest] of rows) {
+      const code = `import sharded; print("%016x" % (sharded.digest(b"${key}") & (1 << 64) - 1))`;
+      const env = { ...process.env, PYTHONPATH: path, PYTHONDONTWRITEBYTECODE: "1" };
+      assert.equal(execFileSync("python3", ["-c", code], { env, encoding: "utf8" }).trim(), digest);
+    }
   });
 
   test("what isn't a hash, and so a null, fails the job by name", async () => {
@@ -98,6 +112,13 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
       spark("local[2]", cwd, "--shards", 2, "--sha1-hex"),
       /value has a null, or what isn't a SHA-1 hash/,
     );
+    assert.ok(!existsSync(join(cwd, "spark/shards.json")));
+  });
+
+  test("a null among strings fails the job by name", async () => {
+    const cwd = work();
+    writeFileSync(join(cwd, "keys/1.json"), '{"value":"a"}\n{"value":null}\n');
+    await assert.rejects(spark("local[2]", cwd, "--shards", 2, "--format", "json"), /value has a null/);
     assert.ok(!existsSync(join(cwd, "spark/shards.json")));
   });
 });

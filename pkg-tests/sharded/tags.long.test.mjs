@@ -95,7 +95,7 @@ test("JavaScript", async () => {
   filter.close();
 });
 
-const python = setup.pythonPackages("feeds", ["cryptography==50.0.2", "xxhash==4.1.0"]);
+const python = setup.pythonPackages("feeds", ["cryptography==50.0.2", "xxhash==4.1.0", "mmh3==5.3.1"]);
 const noPython = !python && skipped("tests/readers/shards_reader.py", "pip could not install what it needs");
 
 test("the reader in Python", { skip: noPython }, () => {

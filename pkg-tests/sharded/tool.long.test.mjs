@@ -218,7 +218,7 @@ const lookups = test("lookups", { timeout: 3_600_000 }, async (context) => {
   });
 });
 
-const python = setup.pythonPackages("feeds", ["cryptography==50.0.2", "xxhash==4.1.0"]);
+const python = setup.pythonPackages("feeds", ["cryptography==50.0.2", "xxhash==4.1.0", "mmh3==5.3.1"]);
 const noPython = !python && skipped("tests/readers/shards_reader.py", "pip could not install what it needs");
 
 test("a reader in Python, written from the pages alone, agrees on the golden folders", { skip: noPython }, async () => {

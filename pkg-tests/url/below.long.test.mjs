@@ -245,7 +245,7 @@ test("in Rust", { skip: noRust, timeout: 4 * 3_600_000 }, () => {
   console.log(line);
 });
 
-const python = pythonPackages("urls", ["ada-url==4.0.0", "xxhash==4.1.0"]);
+const python = pythonPackages("urls", ["ada-url==4.0.0", "xxhash==4.1.0", "mmh3==5.3.1"]);
 const noPython = !python && skipped("tests/readers/url_reader.py", "pip could not install what it needs");
 
 test("in Python, odd hosts", { skip: noPython }, () => {

@@ -1,14 +1,14 @@
 //! The classic Bloom filter. Each key sets k of m bits, and a key whose k bits are all set is maybe present. Bloom
 //! 1970, "Space/time trade-offs in hash coding with allowable errors". FORMAT.md section 6.1.
 //!
-//! Probe i of a digest d is floor(x_i m / 2^64) with x_i = d M^(i+1) mod 2^64, where M is [`MULTIPLIER`]. Each probe
-//! has its own multiplier, so the k probes aren't in line as in double hashing, which misses its rate by 20 % at 2^-16.
+//! Each probe is a place of a state of its own, one [round] after that of the probe before. So the k probes aren't in
+//! line as in double hashing, which misses its rate by 20 % at 2^-16.
 
 use crate::batch::{BATCH, Places, fetch};
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::payload::Payload;
-use crate::hash::{Hashing, MULTIPLIER, spread};
+use crate::hash::{Hashing, halves, joined, mix, round, spread};
 use crate::params::{optimal, power, require_shape};
 use crate::vectors::zeroed;
 
@@ -134,12 +134,11 @@ impl BloomFilter {
         let bytes = self.as_bytes();
         let probed = |digest| probes(digest, self.bits, self.hashes).map(|bit| (bit / 8) as usize);
         fetch(bytes, digests.iter().flat_map(|&digest| probed(digest).take(2)));
-        // With a single hash, the first probe twice.
-        let second = if self.hashes > 1 { MULTIPLIER } else { 1 };
         let left = Places::filter(digests, |_, digest| {
-            let x = digest.wrapping_mul(MULTIPLIER);
-            let y = x.wrapping_mul(second);
-            is_set(bytes, spread(x, self.bits)) & is_set(bytes, spread(y, self.bits))
+            let mut two = probes(digest, self.bits, 2);
+            // With a single hash, the second is no probe.
+            two.next().is_some_and(|bit| is_set(bytes, bit))
+                & two.next().is_some_and(|bit| self.hashes == 1 || is_set(bytes, bit))
         });
         fetch(bytes, left.iter().flat_map(|place| probed(digests[place]).skip(2)));
         let mut answers = [false; BATCH];
@@ -209,10 +208,11 @@ impl BloomFilter {
 /// The positions of a digest among `bits` bits. A counting filter uses them too.
 #[inline]
 pub(super) fn probes(digest: u64, bits: u32, hashes: u32) -> impl Iterator<Item = u32> {
-    let mut x = digest;
+    let (mut high, mut low) = halves(mix(digest, 0));
     (0..hashes).map(move |_| {
-        x = x.wrapping_mul(MULTIPLIER);
-        spread(x, bits)
+        let probe = spread(joined(high, low), bits);
+        (high, low) = round(high, low);
+        probe
     })
 }
 

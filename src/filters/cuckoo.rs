@@ -17,7 +17,7 @@
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::payload::Payload;
-use crate::hash::{GOLDEN, Hashing, spread};
+use crate::hash::{Hashing, mix, spread};
 use crate::params::{any_of, require_rate};
 use crate::vectors::zeroed;
 
@@ -291,8 +291,9 @@ impl CuckooFilter {
     /// A key's fingerprint and its two buckets.
     #[inline]
     fn place(&self, digest: u64) -> (u32, [u32; 2]) {
-        let fingerprint = 1 + spread(digest.rotate_left(32), self.mask());
-        let first = spread(digest, self.buckets);
+        let state = mix(digest, 0);
+        let fingerprint = 1 + spread(state << 32, self.mask());
+        let first = spread(state, self.buckets);
         (fingerprint, [first, self.other(first, fingerprint)])
     }
 
@@ -306,7 +307,7 @@ impl CuckooFilter {
     /// The other bucket of a fingerprint.
     #[inline]
     fn other(&self, bucket: u32, fingerprint: u32) -> u32 {
-        let sum = spread(mix(fingerprint.into()), self.buckets) | 1;
+        let sum = spread(mix(fingerprint.into(), 0), self.buckets) | 1;
         if bucket <= sum { sum - bucket } else { sum + (self.buckets - bucket) }
     }
 
@@ -357,7 +358,7 @@ impl CuckooFilter {
 /// The slot of a full bucket into which a kick goes.
 #[inline]
 fn way(digest: u64, kick: u64) -> u64 {
-    mix(digest ^ kick) >> 62
+    mix(digest ^ kick, 0) >> 62
 }
 
 #[inline]
@@ -384,11 +385,4 @@ fn size(count: u64, fpr: f64) -> Result<(u32, u32)> {
     let bytes = pairs * u64::from(bits);
     let buckets = u32::try_from(2 * pairs).map_err(|_| Error::TooLarge { bytes })?;
     Ok((buckets, bits))
-}
-
-/// Two rounds of multiplicative hashing. After a single round the sums of two buckets are in line, and 5-bit
-/// fingerprints fill only 92 % of the slots.
-fn mix(x: u64) -> u64 {
-    let x = x.wrapping_mul(GOLDEN);
-    (x ^ x >> 32).wrapping_mul(GOLDEN)
 }

@@ -13,14 +13,17 @@ mod scheme;
 pub use keys::KeyType;
 pub use scheme::{Format, Scheme};
 
+#[cfg(test)]
+pub(crate) use hashes::murmur3_x86_32 as murmur3;
+
 use hashes::{
     FNV32_PRIME, FNV64, finish64, fnv1, fnv32, fnv32_mix, fnv64, murmur2, murmur3_x64_128, murmur3_x86_32,
-    murmur64a, number,
+    murmur64a, number, xxh64,
 };
 
 use super::payload::Payload;
 use crate::error::{Error, Result};
-use crate::hash::{Hashing, digest, spread};
+use crate::hash::{Hashing, high_product};
 use crate::params::power;
 use crate::vectors::{halves, within};
 
@@ -250,7 +253,7 @@ impl ForeignFilter {
                     let bit = (x as u32).wrapping_mul(SALT[i as usize % 8]) >> 27;
                     block * 256 + i * 32 + u64::from(bit)
                 }
-                Scheme::Bloom12 => u64::from(spread(x, (m / 64) as u32)) * 64 + (x & 63),
+                Scheme::Bloom12 => u64::from(high_product(x, (m / 64) as u32)) * 64 + (x & 63),
                 Scheme::Seeds => {
                     let seed =
                         self.note.as_chunks().0.get(i as usize).map_or(0, |&seed| u32::from_le_bytes(seed));
@@ -342,11 +345,11 @@ impl ForeignFilter {
                     // The seed is a number of JavaScript's. 0 counts as none given, and of others 32 bits do.
                     let seed = self.seed() as i64 as f64 + add;
                     let seed = if seed == 0.0 { 0x12_3456_7890 } else { seed as i64 };
-                    digest(u64::from(seed as u32), key) & 0xffff_ffff
+                    xxh64(u64::from(seed as u32), key) & 0xffff_ffff
                 };
                 [half(1.0), half(2.0), 1, 1]
             }
-            Scheme::Sbbf => [digest(0, key), 0, 0, 0],
+            Scheme::Sbbf => [xxh64(0, key), 0, 0, 0],
             Scheme::Mersenne => mersenne::hashes(key, if self.keys == KeyType::Utf32 { 4 } else { 1 }),
             Scheme::Fnv1Prime => [fnv1(key) % FLOR_M, 0, 0, 0],
             Scheme::Bloom12 => {
@@ -366,7 +369,7 @@ impl ForeignFilter {
         let h = self.mixed(key);
         let (_, segment) = part.fingerprints();
         let (mask, width) = (segment.wrapping_sub(1), usize::from(part.hashes / 8));
-        let start = u64::from(spread(h, part.bits as u32));
+        let start = u64::from(high_product(h, part.bits as u32));
         let mut sum = (h ^ h >> 32) & (u64::MAX >> (64 - part.hashes));
         for j in 0..3 {
             let place = if self.scheme == Scheme::Xor {
@@ -420,7 +423,7 @@ impl ForeignFilter {
         for i in 0..asked {
             // Texts are ASCII.
             let ascii = if self.keys.width().is_some() { 0 } else { 0x4040_4040_4040_4040 };
-            let key = digest(0, &i.to_le_bytes()) & !(ascii << 1) | ascii;
+            let key = xxh64(0, &i.to_le_bytes()) & !(ascii << 1) | ascii;
             let key = key.to_le_bytes();
             hits += u32::from(self.has(&key[..self.keys.width().unwrap_or(key.len())]));
         }

@@ -24,7 +24,7 @@ use crate::batch::{BATCH, Places, fetch};
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::payload::Payload;
-use crate::hash::{GOLDEN, Hashing};
+use crate::hash::Hashing;
 use crate::params::{power, require_rate};
 use crate::slots::{self, Slots};
 use crate::vectors::push;
@@ -125,12 +125,11 @@ impl RibbonFilter {
     }
 
     /// The number that turns a key's state into its state in the next stage. It differs for each stage and attempt.
-    fn next_key(&self, attempt: u8) -> u64 {
-        let number = (self.stages.len() as u64) << 8 | u64::from(attempt);
-        number.wrapping_mul(GOLDEN)
+    fn next_key(&self, attempt: u8) -> u32 {
+        (self.stages.len() as u32) << 8 | u32::from(attempt)
     }
 
-    fn next_stage(&self, rows: u32, last: bool, key: u64) -> Result<Stage> {
+    fn next_stage(&self, rows: u32, last: bool, key: u32) -> Result<Stage> {
         Stage::new(rows, last, self.fpr, key, self.stages.last().map_or(0, |stage| stage.end))
     }
 

@@ -14,7 +14,8 @@ use crate::params::require_rate;
 use crate::slots::{self, Group, SLOTS, Slots};
 use crate::vectors::{append, copied, push, shared};
 
-/// How far the salts of two layers are apart. Each level takes one.
+/// The first layer's salt, and how far the salts of two layers are apart. Each level takes one. Under the salt 0, a
+/// level's states would be those of the base a few rounds later.
 const SALTS: u32 = 256;
 const TOO_MANY_KEYS: Error = Error::rule("a filter with layers holds fewer than 2^32 keys");
 
@@ -342,7 +343,7 @@ impl Stack {
 
     /// A salt above those of all levels here.
     fn next_salt(&self) -> Result<u32> {
-        let Some(highest) = self.layers.iter().map(|layer| layer.salt()).max() else { return Ok(0) };
+        let highest = self.layers.iter().map(|layer| layer.salt()).max().unwrap_or(0);
         let rule = "there is no salt left for another layer; build a new base";
         let next = highest.checked_add(SALTS);
         // The last ones are those of the base's tags.
@@ -392,7 +393,7 @@ mod tests {
         let mut stack = Stack::from(RibbonFilter::from_digests(&mut old.clone(), 0.01, 7).unwrap());
         old.truncate(500);
         stack.update(Update { live: &new, removed: &old, allowed: &[], fpr: 0.01 }).unwrap();
-        assert_eq!(stack.layers.iter().map(|layer| layer.salt()).collect::<Vec<_>>(), [0, 256]);
+        assert_eq!(stack.layers.iter().map(|layer| layer.salt()).collect::<Vec<_>>(), [256, 512]);
 
         let include = &stack.layers[1];
         let levels = include.levels().to_vec();

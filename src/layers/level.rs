@@ -2,21 +2,12 @@
 
 use crate::error::Result;
 use crate::filters::RibbonFilter;
-use crate::hash::{GOLDEN, Hashing, MULTIPLIER};
+use crate::hash::{Hashing, mix};
 
 /// The rate of a level in a layer of this rate.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(crate) fn level_fpr(fpr: f64, level: usize) -> f64 {
     if level == 0 { fpr } else { 0.5 }
-}
-
-/// The digest that a level with this salt uses. FORMAT.md section 7.
-pub(super) fn mix(digest: u64, salt: u32) -> u64 {
-    let mut x = digest ^ u64::from(salt).wrapping_mul(GOLDEN);
-    for multiplier in [MULTIPLIER, GOLDEN] {
-        x = (x ^ x >> 32).wrapping_mul(multiplier);
-    }
-    x ^ x >> 32
 }
 
 pub(super) fn passes(level: &RibbonFilter, digest: u64, salt: u32) -> bool {

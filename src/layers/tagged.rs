@@ -3,14 +3,14 @@
 use std::cmp::Ordering;
 use std::f64::consts::LN_2;
 
-use super::level::{level, mix, passes};
+use super::level::{level, passes};
 use super::tags::{
     CODE_FPR, CODE_SALT, Dictionary, FILTER_SALT, LONGEST, MAX_SETS, MAX_TAGS, Names, Sets, Tags,
 };
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::RibbonFilter;
-use crate::hash::Hashing;
+use crate::hash::{Hashing, mix};
 use crate::vectors::{append, copied, halves, push, reserve, resize, zeroed};
 
 const TOO_MANY_SETS: Error = Error::rule(

@@ -39,8 +39,8 @@ impl Incoming {
         reserve(&mut self.bytes, room)?;
         for (start, end) in pieces(bytes.length()) {
             extend(&mut self.bytes, &bytes.subarray(start, end))?;
-            // The last 8 bytes may be the checksum to compare with.
-            self.checksum.advance(self.bytes.split_last_chunk::<8>().map_or(&[], |(body, _)| body));
+            // The last 4 bytes may be the checksum to compare with.
+            self.checksum.advance(self.bytes.split_last_chunk::<4>().map_or(&[], |(body, _)| body));
         }
         Ok(())
     }

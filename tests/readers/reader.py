@@ -1,24 +1,29 @@
 """A reader for the blobs of FORMAT.md, all kinds. The numbers of sections are that page's.
 
 It was written from FORMAT.md alone, by somebody who had not seen the implementation, and is kept as a proof that the
-page is complete. `check.py` asks it about the golden files and the rules of the page. It needs the package xxhash.
+page is complete. `check.py` asks it about the golden files and the rules of the page. It needs the packages xxhash and
+mmh3.
 """
 
 import functools
+import hashlib
 import math
 import re
 import struct
+import unicodedata
+from fractions import Fraction
 
+import mmh3
 import xxhash
 
-from hashes import (KEYS, SALT, W32, W64, flip, fmix64, fnv1, fnv32, fnv64, i32, i64, mix, murmur128, murmur2,
-                    murmur32, murmur64a, rotl, siphash)
+import hashes
 
+M32 = 0xFFFFFFFF
 MAGIC = b"\xb5BLM"
-NAME, CREATED, LAYERS, KEYED, SLOTS, TAGS = 1, 2, 16, 32, 64, 128  # flags, section 4; 4 and 8 are options of profile 2
+NAME, CREATED, OPTIONS, LAYERS, KEYED, SLOTS, TAGS = 1, 2, 12, 16, 32, 64, 128  # flags, section 4
 RAW, URL, PASSWORD = 0, 1, 2
+BLOOM, COUNTING, SCALABLE, CUCKOO, RIBBON, FOREIGN, DELTA = range(1, 8)
 INCLUDE, EXCLUDE = 1, 2
-G, M = 0x9E3779B97F4A7C15, 0xF1357AEA2E62A9C5  # sections 6.4 and 6.1
 
 
 class Error(Exception):
@@ -32,745 +37,744 @@ def need(true, why, code="invalid_parameter"):
         raise Error(code, why)
 
 
-def ceil_div(a, b):
-    return -(-a // b)
+# Section 3: from a key to its digest, and the states.
 
 
-def rounded(x):
-    return math.floor(x + 0.5)
+def text_key(s):
+    """The key of a text: each lone surrogate is U+FFFD."""
+    return s.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
-
-def high(x, m):
-    """floor(x · m / 2^64)"""
-    return x * m >> 64
-
-
-class Cursor:
-    """Reads fields; one that isn't all there is `truncated`."""
-
-    def __init__(self, blob):
-        self.blob, self.at = blob, 0
-
-    def take(self, n):
-        need(len(self.blob) - self.at >= n, f"{n} bytes from {self.at}", "truncated")
-        self.at += n
-        return self.blob[self.at - n:self.at]
-
-    def get(self, form):
-        values = struct.unpack("<" + form, self.take(struct.calcsize("<" + form)))
-        return values if len(form) > 1 else values[0]
-
-
-# Section 3: from a key to its digest.
 
 @functools.lru_cache
-def derived(secret, seed):
+def secret_values(secret, seed):
     """The check value, k0 and k1."""
-    key = struct.unpack("<2Q", secret)
-    return tuple(siphash(*key, struct.pack("<QB", seed, i)) for i in range(3))
+    s = struct.pack("<Q", seed)
+    return tuple(hashes.siphash(secret, s + bytes([i])) for i in range(3))
+
+
+def digest_plain(key, seed):
+    return mmh3.hash(key, seed >> 32, signed=False) << 32 | xxhash.xxh32_intdigest(key, seed & M32)
+
+
+def digest_keyed(key, k0, k1):
+    return hashes.siphash(struct.pack("<QQ", k0, k1), key)
 
 
 def digest(key, seed, secret=None):
     """The digest of a key, without its slot."""
-    return xxhash.xxh64_intdigest(key, seed) if secret is None else siphash(*derived(secret, seed)[1:], key)
+    return digest_plain(key, seed) if secret is None else digest_keyed(key, *secret_values(secret, seed)[1:])
 
 
-def is_address(host):
+def is_ip(host):
     """Section 12: an IP address."""
     return host.startswith(b"[") or re.fullmatch(rb"[0-9]{1,3}(\.[0-9]{1,3}){3}", host) is not None
 
 
-def slot(key):
+def slot_of(key):
     host, slash, rest = key.partition(b"/")
     rest = slash + rest
-    dots, slashes = host.count(b"."), rest.count(b"/")
-    h = dots - 1 if 1 <= dots <= 4 and not is_address(host) else 4
-    p = 5 if b"?" in rest else slashes - 1 if rest.endswith(b"/") and slashes <= 4 else 4
+    dots = host.count(b".")
+    h = dots - 1 if 1 <= dots <= 4 and not is_ip(host) else 4
+    if b"?" in rest:
+        p = 5
+    else:
+        n = rest.count(b"/")
+        p = n - 1 if rest.endswith(b"/") and 1 <= n <= 4 else 4
     return 6 * h + p
 
 
-# Sections 2, 4, 5 and 8: the blob.
-
-def decode(blob, secret=None, names=()):
-    """`names` are those of the tags of a sharded filter, for its shards (section 13)."""
-    blob = bytes(blob)
-    at = Cursor(blob)
-    need(blob[:4] == MAGIC[:len(blob)], "magic", "not_a_filter")  # steps 1 to 3
-    at.take(4)
-    need(at.get("B") == 1, "version", "unsupported_version")
-    kind = at.get("B")
-    need(kind in KINDS, "kind", "unsupported_kind")
-    return KINDS[kind](kind, at, secret, names)
+def with_slot(d, slot):
+    return d & ((1 << 59) - 1) | slot << 59
 
 
-class Filter:
-    """A blob. A kind has `parameters`, which also sets `size`, `fill`, which takes the payload, and `holds`."""
-
-    count = None
-
-    tags = None
-
-    def __init__(self, kind, at, secret, names):
-        self.kind, self.secret = kind, secret
-        self.header(at)
-        self.parameters(at)
-        if self.flags & TAGS and self.kind != 7:
-            self.tags = Tags(at, 2**32 - 256)
-        self.metadata = at.at  # section 5
-        self.name = self.created = None
-        if self.flags & NAME:
-            try:
-                self.name = at.take(at.get("B")).decode()
-            except UnicodeDecodeError:
-                raise Error("invalid_parameter", "name") from None
-        if self.flags & CREATED:
-            self.created = at.get("Q")
-        self.counts = [at.get("I") for _ in range(at.get("B"))] if self.flags & TAGS else []
-        self.table = at.at
-        self.layers = []
-        if self.flags & LAYERS:
-            self.read_layers(at)
-        self.start = at.at
-        self.tag_names = list(names)
-        if self.tags:
-            self.check_names(elsewhere=len(names))
-        parts = [self] + (self.tags.levels if self.tags else [])
-        parts += [level for layer in self.layers for level in layer.levels + (layer.tags.levels if layer.tags else [])]
-        end = self.start + sum(part.size for part in parts)
-        need(len(at.blob) >= end + 8, "payload", "truncated")  # step 5
-        payloads = [at.take(part.size) for part in parts]
-        self.checksum = at.get("Q")
-        need(self.checksum == xxhash.xxh64_intdigest(at.blob[:end]), "checksum", "checksum_mismatch")
-        need(len(at.blob) == at.at, "bytes after the checksum", "trailing_bytes")
-        for part, payload in zip(parts, payloads):  # step 8
-            part.fill(payload)
-
-    def header(self, at):
-        """Section 4, from the profile on."""
-        self.profile = at.get("B")
-        need(self.profile in (RAW, URL, PASSWORD), "profile")
-        self.flags = at.get("H")
-        self.options = self.flags & 12
-        need(self.flags < 256, "flags")
-        need(not self.options or self.profile == PASSWORD, "options of passwords")
-        need(not self.flags & SLOTS or self.profile == URL and self.kind in (5, 7), "slots")
-        need(not self.flags & TAGS or self.kind in (5, 7), "tags")
-        self.seed = at.get("Q")
-        if self.flags & KEYED:
-            check = at.get("Q")
-            need(self.secret is not None, "keyed", "secret_required")
-            need(check == derived(self.secret, self.seed)[0], "check value", "wrong_secret")
-        else:
-            need(self.secret is None, "not keyed", "wrong_secret")
-
-    def read_layers(self, at):
-        """Section 7"""
-        n, self.count = at.get("BI")
-        self.layers = [Layer(at, self.flags & SLOTS, self.flags & TAGS) for _ in range(n)]
-
-    def check_names(self, elsewhere=0):
-        """Section 13: what takes the names of all parts. Those that stand elsewhere come first."""
-        for tags in [self.tags] + [layer.tags for layer in self.layers if layer.tags]:
-            self.tag_names += tags.names
-            need(all(number < len(self.tag_names) for tags in tags.sets for number in tags), "a number without a name")
-        own = self.tag_names[elsewhere:]
-        need(len(own) <= 255 and len(set(own)) == len(own), "names of tags")
-        need(len(self.counts) <= len(self.tag_names), "numbers of members")
-
-    def digest(self, key):
-        d = digest(key, self.seed, self.secret)
-        return slot(key) << 59 | d & (1 << 59) - 1 if self.flags & SLOTS else d
-
-    def has(self, key):
-        """Whether a key is maybe present."""
-        return self.part(self.digest(key)) is not None
-
-    def part(self, d):
-        """What answers *maybe present*: an include, or the filter itself; None if the key is absent."""
-        for layer in reversed(self.layers):
-            answer = layer.answer(d)
-            if answer is not None:
-                return layer if answer else None
-        return self if self.holds(d) else None
-
-    def tags_of(self, key):
-        """The tags of a key, in the order of their numbers."""
-        d = self.digest(key)
-        part = self.part(d)
-        return [self.tag_names[number] for number in part.tags.of(d)] if part else []
+def site_of(key):
+    """Section 12: the part of a host that says in which shard its keys are."""
+    host = key.partition(b"/")[0]
+    if b"." not in host or is_ip(host):
+        return host
+    return b".".join(host.split(b".")[-2:])
 
 
-# Section 6.1
+def f(a):
+    """That of a round."""
+    y = a * 0x9E3779B1 & M32
+    return y ^ y >> 15
+
+
+def round_(state):
+    a, b = state >> 32, state & M32
+    return (b ^ f(a)) << 32 | a
+
+
+def mix(x, n):
+    x ^= n << 32
+    return round_(round_(round_(x)))
+
+
+def place(state, m):
+    return (state >> 32) * m >> 32 if m <= 1 << 28 else state * m >> 64
+
+
+def shard_of(d, n):
+    """Section 12"""
+    return d * n >> 64
+
 
 def positions(d, m, k):
+    s, out = mix(d, 0), []
     for _ in range(k):
-        d = d * M & W64
-        yield high(d, m)
+        out.append(place(s, m))
+        s = round_(s)
+    return out
 
 
-def bit(data, i):
-    return data[i >> 3] >> (i & 7) & 1
+def buckets(d, n, f):
+    """Section 6.4: the fingerprint and both buckets."""
+    t = mix(d, 0)
+    p = 1 + ((t & M32) * ((1 << f) - 1) >> 32)
+    b1 = place(t, n)
+    s = place(mix(p, 0), n) | 1
+    return p, b1, (s - b1) % n
 
 
-def unused(data, bits):
-    need(not bits % 8 or data[-1] >> bits % 8 == 0, "unused bits")
+# What a blob is read by.
 
 
-class Bloom(Filter):
-    def parameters(self, at):
-        self.m, self.k = at.get("IB")
-        need(self.m >= 1, "bits")
-        need(1 <= self.k <= 64, "hashes")
-        self.size = ceil_div(self.m, 8)
-
-    def fill(self, payload):
-        self.payload = payload
-        unused(payload, self.m)
-
-    def holds(self, d):
-        return all(bit(self.payload, i) for i in positions(d, self.m, self.k))
+def text(raw, what):
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise Error("invalid_parameter", what) from None
 
 
-class Counting(Filter):
-    """Section 6.2"""
+class In:
+    """Reads fields; one that isn't all there is `truncated`."""
 
-    def parameters(self, at):
-        self.m, self.k, self.width = at.get("IBB")
-        need(self.m >= 1, "counters")
-        need(1 <= self.k <= 64, "hashes")
-        need(self.width in (4, 8), "bits of a counter")
-        self.size = ceil_div(self.m * self.width, 8)
+    def __init__(self, data):
+        self.d, self.o = data, 0
 
-    def fill(self, payload):
-        self.payload = payload
-        unused(payload, self.m * self.width)
+    def take(self, n):
+        if self.o + n > len(self.d):
+            raise Error("truncated", f"{n} bytes from {self.o}")
+        v = self.d[self.o : self.o + n]
+        self.o += n
+        return v
 
-    def counter(self, i):
-        return self.payload[i] if self.width == 8 else self.payload[i >> 1] >> 4 * (i & 1) & 15
+    def u8(self):
+        return self.take(1)[0]
 
-    def holds(self, d):
-        return all(self.counter(i) for i in positions(d, self.m, self.k))
+    def u16(self):
+        return struct.unpack("<H", self.take(2))[0]
 
+    def u32(self):
+        return struct.unpack("<I", self.take(4))[0]
 
-class Scalable(Filter):
-    """Section 6.3"""
+    def u64(self):
+        return struct.unpack("<Q", self.take(8))[0]
 
-    def parameters(self, at):
-        c, s, p, r, n = at.get("IBddQ")
-        need(c >= 1, "initial capacity")
-        need(1 <= s <= 16, "growth")
-        need(0 < p < 1 and p >= 100 * c / 2**64, "fpr")
-        need(0 < r < 1, "tightening")
-        need(n <= sum(c * s**i for i in range(255)), "keys")
-        self.count, self.slices, capacity, power = n, [], 0, 1.0
-        while not self.slices or capacity < n:
-            self.slices.append(self.slice(c * s ** len(self.slices), 0.9 * p * (1 - r) * power))
-            capacity += c * s ** (len(self.slices) - 1)
-            power *= r
-        self.size = sum(ceil_div(m, 8) for m, k in self.slices)
-
-    @staticmethod
-    def slice(c, q):
-        """The bits and hashes of a slice with a capacity of `c` at a rate of `q`."""
-        need(q >= 100 * c / 2**64, "rate of a slice")
-        b = -math.log(q) / (math.log(2) * math.log(2))
-        h = rounded(b * math.log(2))
-        b = -1 / math.log(1 - q) if h <= 1 else -2 / math.log(1 - math.sqrt(q)) if h == 2 else b
-        t = max(c, 100)
-        m = math.ceil(t * (math.ceil(1024 * b) / 1024))
-        need(m < 2**32, "bits of a slice")
-        return m, max(1, rounded(m / t * math.log(2)))
-
-    def fill(self, payload):
-        self.payloads, at = [], Cursor(payload)
-        for m, _ in self.slices:
-            self.payloads.append(at.take(ceil_div(m, 8)))
-            unused(self.payloads[-1], m)
-
-    def holds(self, d):
-        return any(all(bit(payload, i) for i in positions(d, m, k))
-                   for (m, k), payload in zip(self.slices, self.payloads))
+    def f64(self):
+        return struct.unpack("<d", self.take(8))[0]
 
 
-class Cuckoo(Filter):
-    """Section 6.4"""
-
-    def parameters(self, at):
-        self.n, self.f = at.get("IB")
-        need(self.n >= 2 and self.n % 2 == 0, "buckets")
-        need(1 <= self.f <= 32, "bits of a fingerprint")
-        self.size = self.n * self.f // 2
-        need(self.size < 2**31, "payload")
-
-    def fill(self, payload):
-        self.payload = payload
-
-    def places(self, d):
-        """The fingerprint and both buckets."""
-        p = 1 + high(d >> 32 | (d & W32) << 32, (1 << self.f) - 1)
-        y = p * G & W64
-        b1 = high(d, self.n)
-        return p, b1, ((high((y ^ y >> 32) * G & W64, self.n) | 1) - b1) % self.n
-
-    def holds(self, d):
-        p, *buckets = self.places(d)
-        for bucket in buckets:
-            first, bits = 4 * self.f * bucket, 4 * self.f
-            four = int.from_bytes(self.payload[first // 8:ceil_div(first + bits, 8)], "little") >> first % 8
-            if any(four >> j * self.f & (1 << self.f) - 1 == p for j in range(4)):
-                return True
-        return False
+# Section 6.5.
 
 
-# Section 6.5
-
-def rows(at, n):
-    found = [at.get("I") for _ in range(n)]
-    need(all(r >= 8 and r % 8 == 0 for r in found), "rows")
-    return found
-
-
-def rate(fpr):
-    need(2**-32 <= fpr < 1, "fpr")
-    return fpr
-
-
-def step(state, i, t, starts):
-    """The state after entering stage i, and the start row there."""
-    y = (state ^ (i * 256 + t) * G & W64) * M & W64
-    state = y ^ y >> 32
-    return state, high(state, starts)
-
-
-def equation(state, r):
-    """The coefficients and the fingerprint."""
-    z = state * G & W64
-    coefficients = (z ^ z >> 32) | 1
-    return coefficients & (1 << r) - 1 if r < 64 else coefficients, (state ^ state >> 32) & W32
-
-
-class Stage:
-    BELOW = 0, 15, 44, 128
-
-    def __init__(self, fpr, r, last):
-        fraction, exponent = math.frexp(fpr)  # fpr = fraction · 2^exponent, fraction from 1/2 to below 1
-        self.c = 1 - exponent if fraction == 0.5 else -exponent
-        v = 2 - 2 * fpr * 2.0**self.c
-        self.r, self.last = r, last
-        self.s = max(1, r - 63)
-        self.v = math.ceil(v * self.s)
-        self.wide = min(ceil_div(self.v, 64) + 1, ceil_div(r, 64)) if self.v else 0
-        self.buckets = 0 if last else ceil_div(self.s, 128)
-        self.planes = ceil_div(self.buckets, 4)  # where they start
-        self.blocks = self.planes + self.c // 8 * r
-        q = ceil_div(r, 64)
-        self.size = self.place(q - 1, self.c % 8 + (q <= self.wide))
-
-    def place(self, block, column):
-        """Where a column of a block starts. Columns count from 8 (c div 8)."""
-        height = min(8, self.r // 8 - 8 * block)
-        return self.blocks + 8 * (self.c % 8 * block + min(block, self.wide)) + column * height
-
-    def fill(self, payload):
-        self.payload = payload
-        unused(payload[:self.planes], 2 * self.buckets)
-
-    def decides(self, start):
-        bucket = start // 128
-        return self.last or start % 128 >= self.BELOW[self.payload[bucket // 4] >> bucket % 4 * 2 & 3]
-
-    def holds(self, state, start):
-        coefficients, fingerprint = equation(state, self.r)
-        for i in range(self.c // 8):
-            first, total = self.planes + i * self.r + start, 0
-            for j, byte in enumerate(self.payload[first:first + coefficients.bit_length()]):
-                total ^= byte * (coefficients >> j & 1)
-            if total != fingerprint >> 8 * i & 255:
-                return False
-        block, shift = divmod(start, 64)
-        for i in range(self.c // 8 * 8, self.c + (start < self.v)):
-            words = 0
-            for b in range(block, min(block + 2, ceil_div(self.r, 64))):
-                first = self.place(b, i % 8 if i < self.c else self.c % 8)
-                word = self.payload[first:first + min(8, self.r // 8 - 8 * b)]
-                # A block that isn't wide lacks column c; no coefficient of a key with that column reaches it.
-                if i < self.c or b < self.wide:
-                    words |= int.from_bytes(word, "little") << 64 * (b - block)
-            if (words >> shift & coefficients).bit_count() & 1 != fingerprint >> i & 1:
-                return False
-        return True
-
-
-class Stages:
+class Ribbon:
     """A ribbon filter: that of kind 5, or a level of a layer."""
 
-    def __init__(self, fpr, attempt, rows):
-        self.attempt = attempt
-        self.stages = [Stage(fpr, r, i == len(rows) - 1) for i, r in enumerate(rows)]
-        self.size = sum(stage.size for stage in self.stages)
+    def __init__(self, p, attempt, rows):
+        self.p, self.attempt, self.rows = p, attempt, rows
+        # 2^-(c+1) < p <= 2^-c
+        m, e = math.frexp(p)  # p = m 2^e, 1/2 <= m < 1
+        self.c = c = -e + (1 if m == 0.5 else 0)
+        assert 2.0 ** -(c + 1) < p <= 2.0**-c
+        self.v = v = 2 - 2 * p * 2.0**c
+        self.geo = []
+        for i, R in enumerate(rows):
+            S = max(1, R - 63)
+            V = math.ceil(v * S)
+            W = 0 if V == 0 else min(-(-V // 64) + 1, -(-R // 64))
+            last = i == len(rows) - 1
+            nb = 0 if last else -(-S // 128)
+            size = -(-2 * nb // 8) + (c // 8) * R + (c % 8) * R // 8 + min(64 * W, R) // 8
+            self.geo.append((R, S, V, W, nb, size))
+        self.size = sum(g[5] for g in self.geo)
 
-    def fill(self, payload):
-        at = Cursor(payload)
-        for stage in self.stages:
-            stage.fill(at.take(stage.size))
+    def load(self, data):
+        c, o = self.c, 0
+        self.stages = []
+        for R, S, V, W, nb, size in self.geo:
+            st = data[o : o + size]
+            o += size
+            q = -(-2 * nb // 8)
+            bk = st[:q]
+            buckets = [bk[i // 4] >> (i % 4 * 2) & 3 for i in range(nb)]
+            if nb % 4:
+                need(bk[-1] >> (nb % 4 * 2) == 0, "unused bits of buckets")
+            cols = {}
+            for pl in range(c // 8):
+                part = st[q : q + R]
+                q += R
+                for j in range(8):
+                    bits = "".join("1" if b >> j & 1 else "0" for b in reversed(part))
+                    cols[8 * pl + j] = int(bits, 2)
+            nblocks = -(-R // 64)
+            names = list(range(8 * (c // 8), c))
+            for n in names + [c]:
+                cols.setdefault(n, 0)
+            chunks = {n: [] for n in names + [c]}
+            for b in range(nblocks):
+                w = min(64, R - 64 * b) // 8
+                for n in names + ([c] if b < W else []):
+                    chunks[n].append(st[q : q + w])
+                    q += w
+            for n, ch in chunks.items():
+                cols[n] = int.from_bytes(b"".join(ch), "little")
+            assert q == size
+            blocks = []
+            for n in range(c + 1):
+                raw = cols[n].to_bytes(8 * nblocks, "little")
+                blocks.append(list(struct.unpack(f"<{nblocks}Q", raw)) + [0])
+            self.stages.append((R, S, V, buckets, blocks))
 
-    def holds(self, state):
-        for i, stage in enumerate(self.stages):
-            state, start = step(state, i, self.attempt if stage.last else 0, stage.s)
-            if stage.decides(start):
-                return stage.holds(state, start)
+    def has(self, d):
+        state = d
+        for i, (R, S, V, buckets, blocks) in enumerate(self.stages):
+            t = self.attempt if i == len(self.stages) - 1 else 0
+            state = mix(state, i * 256 + t)
+            start = place(state, S)
+            if buckets and start % 128 < (0, 15, 44, 128)[buckets[start // 128]]:
+                continue
+            co = round_(round_(state)) | 1
+            if R < 64:
+                co &= (1 << R) - 1
+            fp = state & M32
+            qb, r = divmod(start, 64)
+            for n in range(self.c + 1 if start < V else self.c):
+                w = blocks[n][qb] >> r | (blocks[n][qb + 1] << (64 - r) if r else 0)
+                if bin(w & co).count("1") & 1 != fp >> n & 1:
+                    return False
+            return True
         return False
 
 
-def read_map(at):
-    bits = at.get("I")
-    need(bits < 1 << 30, "map")
-    return bits
+def read_rate(i, what):
+    p = i.f64()
+    need(p >= 2.0**-32 and p < 1, what)
+    return p
 
 
-class Ribbon(Filter):
-    def parameters(self, at):
-        self.count, fpr, attempt, stages = at.get("IdBB")
-        rate(fpr)
-        need(stages <= 4, "stages")
-        need((self.count == 0) == (stages == 0), "keys and stages")
-        self.filter = Stages(fpr, attempt, rows(at, stages))
-        self.map = read_map(at) if self.flags & SLOTS else None
-        need(self.map is None or (self.map == 0) == (self.count == 0), "map")
-        self.size, self.fill = self.filter.size, self.filter.fill
-
-    def holds(self, d):
-        return (self.map is None or self.map >> (d >> 59) & 1 == 1) and self.filter.holds(d)
+def read_rows(i, lo):
+    L = i.u8()
+    need(lo <= L <= 4, "stages")
+    rows = []
+    for _ in range(L):
+        r = i.u32()
+        need(r % 8 == 0 and r >= 8, "rows")
+        rows.append(r)
+    return rows
 
 
-# Section 7
-
-def salted(d, salt, i):
-    """The digest d_i that level i uses."""
-    x = d ^ (salt + i & W32) * G & W64
-    y = (x ^ x >> 32) * M & W64
-    z = (y ^ y >> 32) * G & W64
-    return z ^ z >> 32
+class Level:
+    def __init__(self, i, p):
+        self.n = i.u32()
+        need(self.n >= 1, "keys of a level")
+        self.attempt = i.u8()
+        self.ribbon = Ribbon(p, self.attempt, read_rows(i, 1))
 
 
-# Section 13
+def read_map(i):
+    m = i.u32()
+    need(m >> 30 == 0, "bits 30 and 31 of a map")
+    return m
+
+
+# Section 13.
+
+FORBIDDEN = re.compile("[\u0000-\u001f,\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
 
 def is_tag_name(name):
-    return 1 <= len(name.encode()) <= 255 and not re.search(
-        "[\0-\x1f,\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", name)
+    return 1 <= len(name.encode()) <= 255 and not FORBIDDEN.search(name)
 
 
 class Tags:
-    """The tags of a base or an include."""
+    """The tags of a base or an include. `own` are the names of the parts below it in this blob. `elsewhere` is how many
+    names come before these: those of a shard's manifest; None in a delta, where they aren't known."""
 
-    def __init__(self, at, salt):
+    def __init__(self, i, elsewhere, own, salt):
+        n = i.u8()
+        need(len(own) + n <= 255, "too many names")
+        self.names = []
+        for _ in range(n):
+            raw = i.take(i.u8())
+            t = text(raw, "a name must be UTF-8")
+            need(is_tag_name(t), "name")
+            need(t not in own and t not in self.names, "name twice")
+            self.names.append(t)
+        total_names = None if elsewhere is None else elsewhere + len(own) + n
+        K = i.u8()
+        need(K <= 32, "longest code")
+        self.K = K
+        counts = [i.u16() for _ in range(K + 1)]
+        need(sum(Fraction(c, 1 << l) for l, c in enumerate(counts)) == 1, "code lengths")
+        need(counts[K] != 0 and sum(counts) <= 65535, "code lengths")
+        self.sets, self.codes, code = [], {}, 0
+        self.max_number = -1
+        for l, c in enumerate(counts):
+            if l:
+                code <<= 1
+            prev = None
+            for _ in range(c):
+                s = tuple(i.take(i.u8()))
+                need(all(x < y for x, y in zip(s, s[1:])), "numbers ascend")
+                if s:
+                    self.max_number = max(self.max_number, s[-1])
+                if total_names is not None and s:
+                    need(s[-1] < total_names, "number of a name")
+                need(prev is None or prev < s, "sets ascend")
+                prev = s
+                self.codes[l, code] = s
+                self.sets.append(s)
+                code += 1
+        dflt = i.u16()
+        need(dflt < len(self.sets), "default set")
+        self.default = self.sets[dflt]
+        has = i.u8()
+        need(has in (0, 1) and not (has and K == 0), "default filter")
+        self.filter = self.code = None
+        if has:
+            self.filter = Level(i, read_rate(i, "fpr of the default filter"))
+        if K:
+            self.code = Level(i, 0.5)
         self.salt = salt
-        try:
-            self.names = [at.take(at.get("B")).decode() for _ in range(at.get("B"))]
-        except UnicodeDecodeError:
-            raise Error("invalid_parameter", "name of a tag") from None
-        need(all(map(is_tag_name, self.names)), "the name of a tag")
-        longest = at.get("B")
-        need(longest <= 32, "longest code")
-        counts = [at.get("H") for _ in range(longest + 1)]
-        need(sum(c << 32 - n for n, c in enumerate(counts)) == 2**32 and counts[-1], "codes")
-        need(sum(counts) <= 65535, "sets")
-        self.sets = [tuple(at.take(at.get("B"))) for _ in range(sum(counts))]
-        need(all(list(numbers) == sorted(set(numbers)) for numbers in self.sets), "a set")
-        self.codes, code, done = {}, 0, 0
-        for length, count in enumerate(counts):
-            code *= 2
-            for i in range(count):
-                self.codes[length, code + i] = self.sets[done + i]
-                need(i == 0 or self.sets[done + i - 1] < self.sets[done + i], "the order of sets")
-            code, done = code + count, done + count
-        default = at.get("H")
-        need(default < len(self.sets), "default set")
-        self.default = self.sets[default]
-        has_filter = at.get("B")
-        need(has_filter <= (longest > 0), "default filter")
-        self.filter = level(at, rate(at.get("d"))) if has_filter else None
-        self.code = level(at, 0.5) if longest else None
-        self.levels = [level for level in (self.filter, self.code) if level]
+
+    def levels(self):
+        return [x for x in (self.filter, self.code) if x]
 
     def of(self, d):
-        if self.filter and not self.filter.holds(salted(d, self.salt, 2)):
+        if self.filter and not self.filter.ribbon.has(mix(d, (self.salt + 2) & M32)):
             return self.default
         code = 0
-        for j in range(33):
-            if (j, code) in self.codes:
-                return self.codes[j, code]
-            code = 2 * code + self.code.holds(salted(d, self.salt, 3 + j))
-        raise AssertionError("codes that aren't complete")
-
-
-def level(at, fpr):
-    keys, attempt, stages = at.get("IBB")
-    need(keys >= 1, "keys of a level")
-    need(1 <= stages <= 4, "stages of a level")
-    return Stages(fpr, attempt, rows(at, stages))
+        for l in range(self.K + 1):
+            if (l, code) in self.codes:
+                return self.codes[l, code]
+            code = code << 1 | self.code.ribbon.has(mix(d, (self.salt + 3 + l) & M32))
+        raise AssertionError("the codes are complete")
 
 
 class Layer:
-    def __init__(self, at, slots, tagged):
-        self.type, self.salt, self.fpr = at.get("BId")
+    def __init__(self, i, blob):
+        self.type = i.u8()
         need(self.type in (INCLUDE, EXCLUDE), "type of a layer")
-        rate(self.fpr)
-        self.map = read_map(at) if slots else None
-        need(self.map != 0, "map of a layer")
-        levels = at.get("B")
-        need(levels == 1 or levels == 2 and self.type == EXCLUDE, "levels")
-        self.levels = [level(at, self.fpr if i == 0 else 0.5) for i in range(levels)]
-        self.tags = Tags(at, self.salt) if tagged and self.type == INCLUDE else None
+        self.salt = i.u32()
+        self.p = read_rate(i, "fpr of a layer")
+        self.map = None
+        if blob.flags & SLOTS:
+            self.map = read_map(i)
+            need(self.map != 0, "map of a layer")
+        n = i.u8()
+        need(1 <= n <= self.type, "levels")
+        self.levels = [Level(i, self.p if j == 0 else 0.5) for j in range(n)]
+        self.tags = None
+        if self.type == INCLUDE and blob.flags & TAGS:
+            self.tags = Tags(i, blob.elsewhere, blob.own, self.salt)
+            blob.own = blob.own + self.tags.names
 
-    def answer(self, d):
-        """Present, absent, or None: the next layer below is asked."""
-        if self.map is not None and not self.map >> (d >> 59) & 1:
-            return None
-        if not self.levels[0].holds(salted(d, self.salt, 0)):
-            return None
-        if self.type == INCLUDE:
-            return True
-        return None if len(self.levels) == 2 and self.levels[1].holds(salted(d, self.salt, 1)) else False
+    def has(self, j, d):
+        return self.levels[j].ribbon.has(mix(d, (self.salt + j) & M32))
 
 
-# Section 6.7
+# Sections 6.1 and 6.3: sizes.
 
-class Delta(Filter):
-    size = 0
 
-    def parameters(self, at):
-        self.parent = at.get("Q")
+def bits_per_key(p):
+    b = -math.log(p) / (math.log(2) * math.log(2))
+    h = math.floor(b * math.log(2) + 0.5)
+    if h <= 1:
+        return -1 / math.log(1 - p)
+    if h == 2:
+        return -2 / math.log(1 - math.sqrt(p))
+    return b
 
-    def fill(self, payload):
-        pass
+
+def scalable_slices(c, s, p, r, n):
+    """The bits and hashes of each slice for `n` keys, and how many keys they can hold."""
+    q0, rate, cap, total, out = 0.9 * p * (1 - r), 1.0, c, 0, []
+    while True:
+        need(len(out) < 255, "keys: more than 255 slices")
+        q = q0 * rate
+        need(q > 0 and Fraction(q) >= Fraction(100 * cap, 1 << 64), "rate of a slice")
+        t = max(cap, 100)
+        B = math.ceil(1024 * bits_per_key(q)) / 1024
+        m = math.ceil(t * B)
+        need(m < 1 << 32, "too many bits")
+        k = max(1, math.floor(m / t * math.log(2) + 0.5))
+        out.append((m, k))
+        total += cap
+        if total >= n:
+            return out, total
+        cap *= s
+        rate *= r
+
+
+def size_of_bloom(n, p):
+    """The bits and hashes that a writer takes for 1,000 keys or more."""
+    n = max(n, 1)
+    m = math.ceil(n * bits_per_key(p))
+    return m, max(1, math.floor(m / n * math.log(2) + 0.5))
+
+
+# Sections 2 and 4 to 8: the blob.
+
+
+class Blob:
+    """A filter or a delta. `names` are those of the tags of a sharded filter, for its shards (section 13)."""
+
+    def __init__(self, data, secret=None, names=()):
+        i = In(data)
+        need(data[:4] == MAGIC[: len(data)], "magic", "not_a_filter")
+        i.take(4)
+        need(i.u8() == 1, "version", "unsupported_version")
+        self.kind = i.u8()
+        need(BLOOM <= self.kind <= DELTA, "kind", "unsupported_kind")
+        self.profile = i.u8()
+        need(self.profile in (RAW, URL, PASSWORD), "profile")
+        self.flags = fl = i.u16()
+        need(fl >> 8 == 0, "flags")
+        need(self.profile == PASSWORD or not fl & OPTIONS, "flags 4 and 8")
+        need(not fl & SLOTS or self.profile == URL and self.kind in (RIBBON, DELTA), "flag 64")
+        need(not fl & TAGS or self.kind in (RIBBON, DELTA), "flag 128")
+        self.seed = i.u64()
+        self.check = None
+        if fl & KEYED:
+            self.check = i.u64()
+            need(secret is not None, "keyed", "secret_required")
+            c, self.k0, self.k1 = secret_values(secret, self.seed)
+            need(c == self.check, "check value", "wrong_secret")
+        else:
+            need(secret is None, "not keyed", "wrong_secret")
+        # The names of tags that stand elsewhere, and those of this blob.
+        self.known = list(names)
+        self.elsewhere = None if self.kind == DELTA else len(self.known)
+        self.own, self.tags, self.map, self.n = [], None, None, None
+        self.in_params = i.o
+        self.parts = []  # (bytes, loader) of the payload
+        of_kinds = [
+            self.params_bloom,
+            self.params_counting,
+            self.params_scalable,
+            self.params_cuckoo,
+            self.params_ribbon,
+            self.params_foreign,
+            self.params_delta,
+        ]
+        of_kinds[self.kind - 1](i)
+        # Section 5.
+        self.meta_at = i.o
+        self.name = self.created = None
+        self.tag_counts = None
+        if fl & NAME:
+            self.name = text(i.take(i.u8()), "name")
+        if fl & CREATED:
+            self.created = i.u64()
+        if fl & TAGS:
+            self.tag_counts = [i.u32() for _ in range(i.u8())]
+        self.meta_end = i.o
+        # Section 7.
+        self.layers, self.members = [], None
+        if fl & LAYERS:
+            n = i.u8()
+            self.members = i.u32()
+            self.layers_at = i.o
+            for _ in range(n):
+                self.layers.append(Layer(i, self))
+        self.table_end = i.o
+        if fl & TAGS and self.kind != DELTA:
+            need(len(self.tag_counts) <= len(self.all_names), "numbers of members of tags")
+        ribbons = []
+        if self.tags:
+            ribbons += [l.ribbon for l in self.tags.levels()]
+        for L in self.layers:
+            ribbons += [l.ribbon for l in L.levels]
+            if L.tags:
+                ribbons += [l.ribbon for l in L.tags.levels()]
+        size = sum(s for s, _ in self.parts) + sum(r.size for r in ribbons)
+        end = i.o + size
+        need(end + 4 <= len(data), "payload", "truncated")
+        checksum = struct.unpack_from("<I", data, end)[0]
+        need(xxhash.xxh32_intdigest(data[:end], 0) == checksum, "checksum", "checksum_mismatch")
+        need(end + 4 == len(data), "bytes after the checksum", "trailing_bytes")
+        self.payload_end = end
+        o = i.o
+        for s, load in self.parts:
+            load(data[o : o + s])
+            o += s
+        for r in ribbons:
+            r.load(data[o : o + r.size])
+            o += r.size
+        assert o == end
+        self.id = (len(data) & M32) << 32 | checksum
+
+    @property
+    def all_names(self):
+        return self.known + self.own
+
+    # Section 6: the parameters of each kind.
+
+    def params_bloom(self, i):
+        m = i.u32()
+        need(m >= 1, "bits")
+        k = i.u8()
+        need(1 <= k <= 64, "hashes")
+        self.slices = []
+        self.add_bits(m, k)
+
+    def add_bits(self, m, k):
+        def load(d):
+            if m % 8:
+                need(d[-1] >> m % 8 == 0, "unused bits")
+            self.slices.append((m, k, d))
+
+        self.parts.append((-(-m // 8), load))
+
+    def params_counting(self, i):
+        m = i.u32()
+        need(m >= 1, "counters")
+        k = i.u8()
+        need(1 <= k <= 64, "hashes")
+        w = i.u8()
+        need(w in (4, 8), "bits of a counter")
+        self.m, self.k, self.width = m, k, w
+
+        def load(d):
+            if w == 4 and m % 2:
+                need(d[-1] >> 4 == 0, "unused half")
+            self.counters = [d[j // 2] >> 4 * (j & 1) & 15 for j in range(m)] if w == 4 else list(d)
+
+        self.parts.append((m if w == 8 else -(-m // 2), load))
+
+    def params_scalable(self, i):
+        c = i.u32()
+        need(c >= 1, "initial capacity")
+        s = i.u8()
+        need(1 <= s <= 16, "growth")
+        p = i.f64()
+        need(0 < p < 1 and p >= 100 * c / 2.0**64, "fpr")
+        r = i.f64()
+        need(0 < r < 1, "tightening")
+        self.n = n = i.u64()
+        sl, _ = scalable_slices(c, s, p, r, n)
+        self.slices = []
+        for m, k in sl:
+            self.add_bits(m, k)
+
+    def params_cuckoo(self, i):
+        n = i.u32()
+        need(n % 2 == 0 and n >= 2, "buckets")
+        fb = i.u8()
+        need(1 <= fb <= 32 and n * fb // 2 < 1 << 31, "bits of a fingerprint")
+        self.buckets, self.f = n, fb
+
+        def load(d):
+            self.table = d
+
+        self.parts.append((n * fb // 2, load))
+
+    def params_ribbon(self, i):
+        n = i.u32()
+        p = read_rate(i, "fpr")
+        attempt = i.u8()
+        rows = read_rows(i, 0)
+        need((n == 0) == (not rows), "keys and stages")
+        if self.flags & SLOTS:
+            self.map = read_map(i)
+            need((self.map == 0) == (n == 0), "map")
+        self.n = n
+        self.ribbon = Ribbon(p, attempt, rows)
+        self.parts.append((self.ribbon.size, self.ribbon.load))
+        if self.flags & TAGS:
+            self.tags = Tags(i, self.elsewhere, [], (1 << 32) - 256)
+            self.own = list(self.tags.names)
+
+    def params_foreign(self, i):
+        sc, ky = i.u8(), i.u8()
+        known = 1 <= sc <= 25 and ky <= 12 and sc in hashes.SCHEMES_OF_KEYS[ky]
+        need(known, "scheme or keys", "unsupported_kind")
+        self.scheme, self.keys = sc, ky
+        self.layout, P, e = i.u8(), i.u8(), i.u16()
+        parts = [(i.u64(), i.u32(), i.u16()) for _ in range(P)]
+        self.note = note = i.take(e)
+        need(self.seed == 0 or sc in (5, 15, 17, 18, 19, 24), "seed")
+        need(not self.flags & (LAYERS | KEYED), "flags")
+        need(ky not in (6, 7, 8, 9, 10, 11) or self.profile == RAW, "profile")
+        need(self.layout <= (7 if sc == 1 else 0), "layout")
+        need(P >= 1 if sc in (7, 8, 24) else P == 1, "parts")
+        for m, b, k in parts:
+            need(1 <= m <= 1 << 40 and 1 <= k <= 1024, "bits, hashes")
+        need(sum(b for _, b, _ in parts) < 1 << 32, "bytes")
+        if sc == 1:
+            m, b, k = parts[0]
+            need(e in (0, 8), "note")
+            length = struct.unpack("<Q", note)[0] if e else m
+            need(not e or length != m, "note")
+            need(b == -(-length // 64) * 8, "bytes")
+        else:
+            need(e == {7: 8 + 33 * P, 8: 8 + 33 * P, 20: 4 * parts[0][2]}.get(sc, 0), "note")
+        for m, b, k in parts:
+            if 2 <= sc <= 5:
+                need(m == 8 * b and b % 8 == 0, "bits")
+            if sc in (2, 3):
+                need(k <= 255, "hashes")
+            if sc in (16, 19):
+                need(m == 8 * b and k == 8 and b % (32 if sc == 16 else 8) == 0, "bits")
+            if sc == 24:
+                need(m % k == 0 and b == k * -(-m // (8 * k)), "bytes")
+            if sc in (17, 18):
+                need(k in (8, 16, 32), "fingerprint")
+                w = k // 8
+                if sc == 17:
+                    need(b == 3 * m * w, "fingerprints")
+                else:
+                    L2 = b // w - m
+                    need(b % w == 0 and L2 >= 2 and L2 % 2 == 0, "fingerprints")
+                    L = L2 // 2
+                    need(L & (L - 1) == 0 and m % L == 0, "fingerprints")
+        self.fparts = []
+
+        def loader(m, k):
+            return lambda d: self.fparts.append((m, k, d))
+
+        for m, b, k in parts:
+            self.parts.append((b, loader(m, k)))
+
+    def params_delta(self, i):
+        self.parent = i.u64()
+
+    # Questions.
+
+    @property
+    def options(self):
+        return self.flags & OPTIONS
+
+    @property
+    def count(self):
+        """How many different members there are, as far as the blob tells."""
+        return self.n if self.members is None else self.members
+
+    def digest(self, key):
+        d = digest_keyed(key, self.k0, self.k1) if self.check is not None else digest_plain(key, self.seed)
+        return with_slot(d, slot_of(key)) if self.flags & SLOTS else d
+
+    def base_has(self, key, d, slot):
+        if self.kind in (BLOOM, SCALABLE):
+            for m, k, bits in self.slices:
+                if all(bits[p >> 3] >> (p & 7) & 1 for p in positions(d, m, k)):
+                    return True
+            return False
+        if self.kind == COUNTING:
+            return all(self.counters[p] for p in positions(d, self.m, self.k))
+        if self.kind == CUCKOO:
+            fb = self.f
+            p, b1, b2 = buckets(d, self.buckets, fb)
+            for b in (b1, b2):
+                w = int.from_bytes(self.table[b * fb // 2 : (4 * (b + 1) * fb + 7) // 8], "little") >> (4 * b * fb % 8)
+                if any(w >> j * fb & ((1 << fb) - 1) == p for j in range(4)):
+                    return True
+            return False
+        if self.map is not None and not self.map >> slot & 1:
+            return False
+        return self.ribbon.has(d)
+
+    def part(self, key):
+        """What answers *maybe present*: an include, or the blob itself, or None; and the digest."""
+        if isinstance(key, str):
+            key = text_key(key)
+        slot = slot_of(key) if self.flags & SLOTS else None
+        if slot is not None and not any((L.map >> slot & 1) for L in self.layers) and not self.map >> slot & 1:
+            return None, 0
+        d = self.digest(key)
+        for L in reversed(self.layers):
+            if slot is not None and not L.map >> slot & 1:
+                continue
+            if L.type == INCLUDE:
+                if L.has(0, d):
+                    return L, d
+            elif L.has(0, d) and (len(L.levels) == 1 or not L.has(1, d)):
+                return None, d
+        return (self, d) if self.base_has(key, d, slot) else (None, d)
 
     def has(self, key):
-        raise Error("wrong_kind", "a delta is no filter")
+        if self.kind == FOREIGN:
+            x = hashes.key_input(self.keys, key if isinstance(key, bytes) else self.foreign_text(key))
+            return x is not None and any(
+                hashes.in_part(self.scheme, self.keys, self.seed, x, m, k, self.note, d) for m, k, d in self.fparts
+            )
+        return self.part(key)[0] is not None
+
+    def foreign_text(self, s):
+        return s.encode("utf-8", "surrogatepass") if 2 <= self.keys <= 5 else text_key(s)
+
+    def tags_of(self, key):
+        part, d = self.part(key)
+        return None if part is None else [self.all_names[n] for n in part.tags.of(d)]
+
+    def password_key(self, pw):
+        """Section 4: the key of a password, which is a str, or bytes that aren't Unicode text."""
+        if isinstance(pw, str):
+            t = unicodedata.normalize("NFC", pw)
+            if self.flags & 4:
+                t = unicodedata.normalize("NFC", t.lower())
+            pw = text_key(t)
+        return hashlib.sha1(pw).digest() if self.flags & 8 else pw
+
+
+def decode(data, secret=None, names=()):
+    b = Blob(data, secret, names)
+    need(b.kind != DELTA, "a delta", "wrong_kind")
+    return b
+
+
+def decode_delta(data, secret=None):
+    b = Blob(data, secret)
+    need(b.kind == DELTA, "no delta", "wrong_kind")
+    return b
 
 
 def seal(body):
-    return body + struct.pack("<Q", xxhash.xxh64_intdigest(body))
+    """A blob of all that is before its checksum."""
+    return body + struct.pack("<I", xxhash.xxh32_intdigest(body, 0))
 
 
-def apply(blob, delta, secret=None):
-    """The child's blob."""
-    parent, child = decode(blob, secret), decode(delta, secret)
-    need(not isinstance(parent, Delta) and isinstance(child, Delta), "a filter and a delta", "wrong_kind")
-    need(parent.checksum == child.parent, "parent", "wrong_base")
-    shared = 4 | 8 | KEYED | SLOTS | TAGS
-    need(parent.profile == child.profile, "profile", "incompatible")
-    need((parent.flags ^ child.flags) & shared == 0, "flags", "incompatible")
-    need(parent.seed == child.seed, "seed", "incompatible")  # the check value is the secret's, so the same
-    need(not child.flags & LAYERS or not isinstance(parent, Foreign), "a table over kind 6", "wrong_kind")
-    layers = len(parent.layers) + len(child.layers)
-    need(layers <= 255, "layers")
-    flags = parent.flags & ~(NAME | CREATED) | child.flags & (NAME | CREATED | LAYERS)
-    table = b""
+def apply(parent_data, delta_data, secret=None):
+    """Section 6.7: the child's blob."""
+    p = Blob(parent_data, secret)
+    d = Blob(delta_data, secret)
+    need(p.kind != DELTA and d.kind == DELTA, "a filter and a delta", "wrong_kind")
+    need(d.parent == p.id, "parent", "wrong_base")
+    need(p.profile == d.profile, "profile", "incompatible")
+    need(not (p.flags ^ d.flags) & (OPTIONS | KEYED | SLOTS | TAGS), "flags", "incompatible")
+    need(p.seed == d.seed and p.check == d.check, "seed or check value", "incompatible")
+    need(not d.flags & LAYERS or p.kind != FOREIGN, "layers over kind 6", "wrong_kind")
+    need(len(p.layers) + len(d.layers) <= 255, "layers")
+    if p.flags & TAGS:
+        names = p.all_names
+        for L in d.layers:
+            if L.tags:
+                need(len(names) + len(L.tags.names) <= 255, "too many names")
+                need(not set(names) & set(L.tags.names), "name twice")
+                names = names + L.tags.names
+                need(L.tags.max_number < len(names), "number of a name")
+        need(len(d.tag_counts) <= len(names), "numbers of members of tags")
+    flags = p.flags & ~(NAME | CREATED) | d.flags & (NAME | CREATED | LAYERS)
+    pd, dd = parent_data, delta_data
+    out = pd[:7] + struct.pack("<H", flags) + pd[9 : p.meta_at] + dd[d.meta_at : d.meta_end]
     if flags & LAYERS:
-        count = child.count if child.flags & LAYERS else parent.count
-        table = struct.pack("<BI", layers, count) + blob[parent.table + 5:parent.start]
-        table += delta[child.table + 5:child.start]
-    head = blob[:7] + struct.pack("<H", flags) + blob[9:parent.metadata] + delta[child.metadata:child.table]
-    if parent.flags & TAGS:
-        parent.layers, parent.counts, parent.tag_names = parent.layers + child.layers, child.counts, []
-        parent.check_names()
-    return seal(head + table + blob[parent.start:-8] + delta[child.start:-8])
-
-
-class Foreign(Filter):
-    def parameters(self, at):
-        self.scheme, self.keys = at.get("BB")
-        known = 1 <= self.scheme <= 25 and self.keys <= 12 and self.scheme in KEYS[self.keys][0]
-        need(known, "scheme or keys", "unsupported_kind")
-        self.layout, parts, note = at.get("BBH")
-        self.parts = [at.get("QIH") for _ in range(parts)]
-        self.note = at.take(note)
-        self.size = sum(b for m, b, k in self.parts)
-        self.rules(parts, note)
-
-    def rules(self, parts, note):
-        scheme = self.scheme
-        need(not self.flags & (LAYERS | KEYED), "layers or a secret")
-        need(self.seed == 0 or scheme in (5, 15, 17, 18, 19, 24), "seed")
-        need(self.profile == RAW or not 6 <= self.keys <= 11, "profile of numbers")
-        need(self.layout <= (7 if scheme == 1 else 0), "layout")
-        need(parts >= 1 if scheme in (7, 8, 24) else parts == 1, "parts")
-        need(all(1 <= m <= 2**40 and 1 <= k <= 1024 for m, b, k in self.parts) and self.size < 2**32, "a part")
-        m, b, k = self.parts[0]
-        need(note in {1: (0, 8), 7: (8 + 33 * parts,), 8: (8 + 33 * parts,), 20: (4 * k,)}.get(scheme, (0,)), "note")
-        if scheme == 1:
-            length = struct.unpack("<Q", self.note)[0] if note else m
-            need(not note or length != m, "a length that is m")
-            need(b == 8 * ceil_div(length, 64), "bytes of a bit set")
-        if 2 <= scheme <= 5:
-            need(m == 8 * b and b % 8 == 0 and (k <= 255 or scheme > 3), "words")
-        if scheme in (16, 19):
-            need(m == 8 * b and k == 8 and b % (32 if scheme == 16 else 8) == 0, "blocks")
-        if scheme in (17, 18):
-            need(k in (8, 16, 32) and 8 * b % k == 0, "fingerprints")
-            n = 8 * b // k
-            self.l = (n - m) // 2
-            need(n == 3 * m if scheme == 17 else
-                 n > m and (n - m) % 2 == 0 and self.l.bit_count() == 1 and m % self.l == 0, "fingerprints")
-
-        if scheme == 24:
-            need(all(m % k == 0 and b == k * ceil_div(m, 8 * k) for m, b, k in self.parts), "slices")
-
-    def fill(self, payload):
-        at = Cursor(payload)
-        self.payloads = [at.take(b) for m, b, k in self.parts]
-
-    def has(self, key):
-        _, length, x = KEYS[self.keys]
-        if length not in (None, len(key)):
-            return False
-        x = x(key)
-        return any(self.part_has(x, m, k, data) for (m, b, k), data in zip(self.parts, self.payloads))
-
-    def part_has(self, x, m, k, data):
-        if self.scheme in (17, 18):
-            return self.fingerprints(x, m, k, data)
-        return all(i >> 3 < len(data) and bit(data, i) for i in getattr(self, f"scheme{self.scheme}")(x, m, k))
-
-    def key64(self, x):
-        return fmix64(int.from_bytes(x, "little") + self.seed & W64)
-
-    def fingerprints(self, x, m, k, data):
-        h, l = self.key64(x), self.l
-        if self.scheme == 17:
-            places = [j * m + ((rotl(h, 21 * j) if j else h) & W32) * m // 2**32 for j in range(3)]
-        else:
-            p0 = high(h, m)
-            places = [p0, p0 + l ^ (h >> 18) % l, p0 + 2 * l ^ h % l]
-        f = 0
-        for p in places:
-            f ^= int.from_bytes(data[p * k // 8:(p + 1) * k // 8], "little")
-        return f == (h ^ h >> 32) & (1 << k) - 1
-
-    # The positions of x.
-
-    def scheme1(self, x, m, k):
-        h = *murmur128(x, 0), *murmur128(x + b"\1", 0)
-        return ((h[i % 2] + i * h[2 if i % 4 in (0, 3) else 3] & W64) % m for i in range(k))
-
-    def scheme2(self, x, m, k):
-        a, b = murmur128(x, 0)
-        return ((a + i * b & W64 >> 1) % m for i in range(k))
-
-    def scheme3(self, x, m, k):
-        h = murmur128(x, 0)[0]
-        return (flip(i32(h + (i + 1) * (h >> 32))) % m for i in range(k))
-
-    def scheme4(self, x, m, k):
-        a = murmur32(x, 0, True)
-        b = murmur32(x, a, True)
-        return (flip(i32(a + (i + 1) * b)) % m for i in range(k))
-
-    def scheme5(self, x, m, k):
-        a = murmur32(x, self.seed & W32, True)
-        b = murmur32(x, a, True)
-        return (flip(i64(i32(a) * 0x7FFFFFFF + (i + 1) * i32(b))) % m for i in range(k))
-
-    def scheme6(self, x, m, k):
-        return (i32(murmur32(x, i)) % m for i in range(k))
-
-    def scheme7(self, x, m, k):
-        a = murmur64a(x, 0xC6A4A7935BD1E995)
-        b = murmur64a(x, a)
-        return ((a + i * b & W64) % m for i in range(k))
-
-    def scheme8(self, x, m, k):
-        a = murmur2(x, 0x9747B28C)
-        b = murmur2(x, a)
-        return ((a + i * b) % m for i in range(k))
-
-    def scheme9(self, x, m, k):
-        h = fnv64(units(x))
-        a, b = i32(h >> 32) % m, i32(h) % m | (self.scheme == 10)
-        return ((a + i * b + (i**3 - i) // 6) % m for i in range(k))
-
-    scheme10 = scheme9
-
-    def scheme11(self, x, m, k):
-        a = fnv32(units(x), 0x811C9DC5)
-        b = mix(a * 0x1000193 & W32)
-        c = mix(b * 0x1000193 & W32)
-        a, b, c = ((h & W32 >> 1) % m for h in (a, b, c))
-        return ((a + i * (b | 1) + c * i * (i - 1) // 2) % m for i in range(k))
-
-    def scheme12(self, x, m, k):
-        a, b = fnv32(units(x), 0x811C9DC5), fnv32(units(x), 0x811C9DC5 ^ 0x5DF43149)
-        return ((i32(a) + i * i32(b)) % m for i in range(k))
-
-    def scheme13(self, x, m, k):
-        a = fnv32(units(x), 0x811C9DC5, self.scheme == 14)
-        b = mix(a * 0x1000193 & W32, self.scheme == 14)
-        return ((i32(a) + i * i32(b)) % m for i in range(k))
-
-    scheme14 = scheme13
-
-    def scheme15(self, x, m, k):
-        a, b = self.halves(x)
-        return ((a + i * b + (i**3 - i) // 6) % m for i in range(k))
-
-    def scheme24(self, x, m, k):
-        a, b = self.halves(x)
-        s = m // k
-        return (8 * ceil_div(s, 8) * i + (a + i * b + (i**3 - i) // 6) % s for i in range(k))
-
-    def halves(self, x):
-        return (xxhash.xxh64_intdigest(x, int(float(i64(self.seed)) + n or 1234567890) & W32) & W32 for n in (1, 2))
-
-    def scheme16(self, x, m, k):
-        h = xxhash.xxh64_intdigest(x, 0)
-        block = 256 * ((h >> 32) * (m // 256) >> 32)
-        return (block + 32 * i + ((h & W32) * SALT[i] >> 27 & 31) for i in range(k))
-
-    def scheme19(self, x, m, k):
-        h = self.key64(x)
-        ys = (rotl(h, 32) + i * h & W64 for i in range(k))
-        return (64 * high(y, m // 64) + y % 64 for y in ys)
-
-    def scheme20(self, x, m, k):
-        for seed in struct.unpack(f"<{k}I", self.note):
-            a, b = murmur128(x, seed)
-            yield (a ^ b) % m
-
-    def scheme21(self, x, m, k):
-        points = struct.unpack(f"<{len(x) // 4}I", x)
-        return (fnv64(points, 0xCBF29CE484222325 + 31 * i) % m for i in range(k))
-
-    def scheme22(self, x, m, k):
-        a, b = murmur128(x, 0)
-        s = a + (b << 64)
-        for _ in range(k):
-            s = s * 47026247687942121848144207491837418733 + 1 & 2**128 - 1
-            yield (s >> 32 & W64) % m
-
-    def scheme23(self, x, m, k):
-        p, h = 2**64 - 59, fnv1(x) % (2**64 - 59)
-        for _ in range(k):
-            h = (h * (2**64 - 1469) & W64) % p
-            yield h % m
-
-    def scheme25(self, x, m, k):
-        def sums(s, t, u):
-            r = 0
-            for c in struct.unpack(f"<{len(x) // 4}I", x) if self.keys == 4 else x:
-                r += (r + c + s) * t % u
-            return r
-
-        p = 2**127 - 1
-        a, b = sums(2**17 - 1, 2**31 - 1, p), sums(2**19 - 1, 2**67 - 1, 2**257 - 1)
-        y = a
-        for _ in range(k):
-            y = (y * a + b) % p
-            yield y % m
-
-
-def units(x):
-    return struct.unpack(f"<{len(x) // 2}H", x)
-
-
-KINDS = {1: Bloom, 2: Counting, 3: Scalable, 4: Cuckoo, 5: Ribbon, 6: Foreign, 7: Delta}
+        n = len(p.layers) + len(d.layers)
+        out += struct.pack("<BI", n, d.members if d.flags & LAYERS else p.members)
+        if p.flags & LAYERS:
+            out += pd[p.layers_at : p.table_end]
+        if d.flags & LAYERS:
+            out += dd[d.layers_at : d.table_end]
+    out += pd[p.table_end : p.payload_end] + dd[d.table_end : d.payload_end]
+    return seal(out)

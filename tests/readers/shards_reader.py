@@ -16,7 +16,7 @@ import struct
 
 from feed_reader import (answer, arguments, check, check_now, described, fits, is_hash, is_text, is_whole, payload_of,
                          run)
-from reader import Ribbon, ceil_div, decode, digest, high, is_address, is_tag_name
+from reader import RIBBON, Blob, digest, is_tag_name, shard_of, site_of
 
 
 def described_shards(data):
@@ -25,7 +25,7 @@ def described_shards(data):
     shards, pages = payload.get("shards"), payload.get("pages")
     check(is_whole(shards, 1, 2**16) and shards.bit_count() == 1, "shards")
     check(is_whole(payload.get("bytes")), "bytes")
-    check(isinstance(pages, list) and len(pages) == ceil_div(shards, 256) and all(map(is_hash, pages)), "pages")
+    check(isinstance(pages, list) and len(pages) == (shards + 255) // 256 and all(map(is_hash, pages)), "pages")
     if "tags" in payload:
         tags = payload["tags"]
         check(isinstance(tags, list) and 1 <= len(tags) <= 255, "tags")
@@ -33,12 +33,6 @@ def described_shards(data):
             check(isinstance(tag, dict) and is_text(tag.get("name"), r"[^\ud800-\udfff]+") and is_tag_name(tag["name"]) and is_whole(tag.get("count")), "a tag")
         check(len({tag["name"] for tag in tags}) == len(tags), "a tag twice")
     return payload
-
-
-def site(key):
-    """FORMAT.md, section 12: the part of a host that says in which shard its keys are."""
-    host = key.partition(b"/")[0]
-    return host if is_address(host) else b".".join(host.split(b".")[-2:])
 
 
 class Shards:
@@ -56,22 +50,22 @@ class Shards:
         """Steps 2 to 4"""
         sha256, length, count = struct.unpack_from("<32sII", self.page(i // 256), i % 256 * 40)
         check(1 <= length <= 2**24, "length of a shard")  # 2
-        filter = decode(self.folder.file(sha256.hex(), length), self.secret, self.names)  # 3, 4
-        check(isinstance(filter, Ribbon) and fits(filter, self.payload) and filter.count == count, "a shard")
+        filter = Blob(self.folder.file(sha256.hex(), length), self.secret, self.names)  # 3, 4
+        check(filter.kind == RIBBON and fits(filter, self.payload) and filter.count == count, "a shard")
         check((filter.tags is not None) == ("tags" in self.payload), "tags of a shard")
-        check(filter.tags is None or filter.tag_names == self.names, "names of a shard")
+        check(filter.tags is None or filter.all_names == self.names, "names of a shard")
         return filter
 
     def of(self, key):
         """The shard of a key."""
-        hashed = site(key) if self.payload["profile"] == "url" else key
+        hashed = site_of(key) if self.payload["profile"] == "url" else key
         d = digest(hashed, int(self.payload["seed"]), self.secret)
-        return self.shard(high(d, self.payload["shards"]))
+        return self.shard(shard_of(d, self.payload["shards"]))
 
     def answer(self, key):
         """Whether a key is maybe present and, if it is, its tags."""
         shard = self.of(key)
-        tags = shard.tags_of(key) if shard.tags else []
+        tags = shard.tags_of(key) or [] if shard.tags else []
         return "\t".join([str(int(shard.has(key)))] + [",".join(tags)] * (tags != []))
 
 

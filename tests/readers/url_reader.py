@@ -4,7 +4,7 @@
     python3 url_reader.py BLOB < URLS
 
 For each line of the standard input it prints 1 if the URL is maybe on the list, and 0 if not, then a tab, and the keys
-with spaces between them, sorted. It takes the parser of the URL Standard from the package ada-url, and needs xxhash.
+with spaces between them, sorted. It takes the parser of the URL Standard from the package ada-url, and needs xxhash and mmh3.
 
 What Unicode 18 brought is read from scripts/unicode.txt, which the page names. A host isn't taken for a long one.
 """

@@ -7,6 +7,8 @@ use bloom_wasm::hash::digest;
 use bloom_wasm::params::{fpr_for, optimal};
 use proptest::prelude::*;
 
+use crate::naive;
+
 /// The filter as FORMAT.md words it, with wide arithmetic and a set of positions.
 struct Naive {
     seed: u64,
@@ -17,13 +19,7 @@ struct Naive {
 
 impl Naive {
     fn positions(&self, key: &[u8]) -> Vec<u128> {
-        let multiplier = 0xf135_7aea_2e62_a9c5_u128;
-        let mut x = u128::from(digest(self.seed, key));
-        let mut next = || {
-            x = x * multiplier % (1 << 64);
-            x * self.bits >> 64
-        };
-        (0..self.hashes).map(|_| next()).collect()
+        naive::positions(digest(self.seed, key), self.bits, self.hashes)
     }
 }
 

@@ -8,6 +8,8 @@ use bloom_wasm::hash::digest;
 use bloom_wasm::{Blob, Error, FilterInfo};
 use proptest::prelude::*;
 
+use crate::naive;
+
 /// A fingerprint with its two buckets, the even one first. Keys of the same place are the same key to the filter.
 type Place = (u32, [u32; 2]);
 
@@ -29,10 +31,7 @@ impl Naive {
 
     /// The place of a fingerprint that is in this bucket.
     fn place(&self, fingerprint: u128, bucket: u128) -> Place {
-        let multiplier = 0x9e37_79b9_7f4a_7c15_u128;
-        let x = fingerprint * multiplier % (1 << 64);
-        let mixed = (x ^ x / (1 << 32)) * multiplier % (1 << 64);
-        let sum = mixed * self.buckets / (1 << 64);
+        let sum = naive::place(naive::mix(fingerprint as u64, 0), self.buckets);
         let sum = if sum.is_multiple_of(2) { sum + 1 } else { sum };
         let other = (self.buckets + sum - bucket) % self.buckets;
         let (even, odd) = if bucket.is_multiple_of(2) { (bucket, other) } else { (other, bucket) };
@@ -41,10 +40,9 @@ impl Naive {
     }
 
     fn place_of(&self, digest: u64) -> Place {
-        let digest = u128::from(digest);
-        let swapped = digest % (1 << 32) * (1 << 32) + digest / (1 << 32);
-        let fingerprint = 1 + swapped * ((1 << self.bits) - 1) / (1 << 64);
-        self.place(fingerprint, digest * self.buckets / (1 << 64))
+        let state = naive::mix(digest, 0);
+        let fingerprint = 1 + state % (1 << 32) * ((1 << self.bits) - 1) / (1 << 32);
+        self.place(fingerprint, naive::place(state, self.buckets))
     }
 
     /// What a filter's bytes hold, read bit by bit: the fingerprints in each bucket.
@@ -170,16 +168,16 @@ fn fill(mut filter: CuckooFilter, count: u64) -> CuckooFilter {
 fn the_example_of_the_specification() {
     let mut filter = CuckooFilter::new(1000, 12, 0).unwrap();
     assert_eq!(filter.add(b"abc"), Ok(true));
-    // Fingerprint ad7 in slot 0 of bucket 268, that is in the bits from 268 · 4 · 12 = 1608 · 8 on.
+    // Fingerprint 706 in slot 0 of bucket 727, that is in the bits from 727 · 4 · 12 = 4362 · 8 on.
     let mut bytes = vec![0; 6000];
-    bytes[1608..1610].copy_from_slice(&[0xd7, 0x0a]);
+    bytes[4362..4364].copy_from_slice(&[0x06, 0x07]);
     assert_eq!(filter.as_bytes(), bytes);
-    // The first four copies fill the first bucket, the fifth goes to bucket 853.
+    // The first four copies fill the first bucket, the fifth goes to bucket 438.
     for _ in 0..4 {
         filter.add(b"abc").unwrap();
     }
-    bytes[1608..1614].copy_from_slice(&[0xd7, 0x7a, 0xad, 0xd7, 0x7a, 0xad]);
-    bytes[853 * 6..853 * 6 + 2].copy_from_slice(&[0xd7, 0x0a]);
+    bytes[4362..4368].copy_from_slice(&[0x06, 0x67, 0x70, 0x06, 0x67, 0x70]);
+    bytes[438 * 6..438 * 6 + 2].copy_from_slice(&[0x06, 0x07]);
     assert_eq!(filter.as_bytes(), bytes);
 }
 
@@ -426,10 +424,11 @@ fn from_digests_makes_room() {
     let fpr = 0.01;
     let first = CuckooFilter::with_capacity(9, fpr, 0).unwrap();
     let naive = Naive::of(&first);
-    // The digests of one bucket, from the first to the last; the low half, and with it the fingerprint, stays.
+    // The states of one bucket, from the first to the last; the low half, and with it the fingerprint, stays.
     let width = (1 << 32) / u64::from(first.buckets());
     let start = width * 3 + 3;
-    let mut digests: Vec<u64> = (0..9).map(|i| (start + i * (width / 9)) << 32 | 0x1234_5678).collect();
+    let state = |i: u64| (start + i * (width / 9)) << 32 | 0x1234_5678;
+    let mut digests: Vec<u64> = (0..9).map(|i| naive::unmix(state(i))).collect();
     assert!(digests.iter().all(|&digest| naive.place_of(digest) == naive.place_of(digests[0])));
     let filter = CuckooFilter::from_digests(&mut digests, fpr, 0).unwrap();
     assert!(filter.buckets() > first.buckets());
@@ -438,7 +437,7 @@ fn from_digests_makes_room() {
     assert!(digests.iter().all(|&digest| filter.has_digest(digest)));
 
     // Digests that never part.
-    let mut same: Vec<u64> = (0..9).map(|i| 0x1234_5678_9abc_0000 + i).collect();
+    let mut same: Vec<u64> = (0..9).map(|i| naive::unmix(0x1234_5678_9abc_0000 + i)).collect();
     assert_eq!(CuckooFilter::from_digests(&mut same, fpr, 0), Err(Error::FilterFull { count: 8 }));
     same.truncate(8);
     assert_eq!(CuckooFilter::from_digests(&mut same, fpr, 0).map(|filter| filter.count()), Ok(8));

@@ -1,7 +1,7 @@
 //! Golden files, both ways: what a release wrote is read for ever, and the same keys still give the same bytes.
 //!
 //! If a test here fails, released readers and writers disagree with this one: undo the change, or make a new format
-//! version. FORMAT.md section 11 says what made each file, and `tests/readers/reader.py` answers from that page alone. A new
+//! version. Its README says what made each file, and `tests/readers/reader.py`, written from FORMAT.md alone, answers alike. A new
 //! file is written by `GOLDEN=write cargo test --test suite -- golden`, which never touches one that exists.
 
 use std::fs;
@@ -436,13 +436,13 @@ fn foreign() {
     // Without a file, as no filter of `key-0` and so on is in tests/interop: of the first two the keys are numbers, and
     // those of the last are `password-0` and so on.
     let none = [Format::Xor, Format::BinaryFuse, Format::FilterPassword];
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("FORMAT.md")).unwrap();
+    let page = fs::read_to_string(path("README.md")).unwrap();
     for format in Format::ALL.iter().filter(|format| !none.contains(format)) {
         let name = format!("foreign-{}.bloom", format.name());
         assert!(
             path(&name).exists(),
             "tests/golden has no {name}; `foreign` in tests/suite/golden.rs is to make it"
         );
-        assert!(page.contains(&format!("`{name}`")), "FORMAT.md, section 11, has no row of {name}");
+        assert!(page.contains(&format!("`{name}`")), "tests/golden/README.md has no row of {name}");
     }
 }

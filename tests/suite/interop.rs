@@ -11,7 +11,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bloom_wasm::hash::digest;
 use bloom_wasm::interop::{self, Builder, Format, KeyType, Options};
 use bloom_wasm::{Blob, Error, Filter, FilterInfo, ForeignFilter};
 use proptest::prelude::*;

@@ -13,6 +13,7 @@ mod hostile;
 mod interop;
 mod keyed;
 mod layers;
+mod naive;
 mod password;
 mod ribbon;
 mod scalable;

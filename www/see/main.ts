@@ -40,11 +40,11 @@ const acting = (act: () => void) => async () => {
 };
 
 /**
- * The bits of the filter. The payload is the end of the blob, before the checksum of 8 bytes: FORMAT.md, section 6.1.
+ * The bits of the filter. The payload is the end of the blob, before the checksum of 4 bytes: FORMAT.md, section 6.1.
  */
 function bitsOf(filter: BloomFilter): boolean[] {
   const { bits } = filter.info();
-  const payload = filter.toBytes().subarray(-8 - Math.ceil(bits / 8), -8);
+  const payload = filter.toBytes().subarray(-4 - Math.ceil(bits / 8), -4);
   return Array.from({ length: bits }, (_, i) => ((payload[i >> 3]! >> (i & 7)) & 1) === 1);
 }
 

@@ -103,7 +103,7 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
             let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
             format!("{} bytes{per_key}", grouped(info.byte_length))
         }),
-        ("id", format!("{:016x}, the checksum", info.id)),
+        ("id", format!("{:016x}, of length and checksum", info.id)),
     ];
     if info.tags.is_some() {
         let keys = rows.iter().position(|(name, _)| *name == "keys").map_or(rows.len(), |at| at + 1);

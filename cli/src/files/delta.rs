@@ -22,7 +22,7 @@ pub struct DeltaInfo<'a> {
     layers: usize,
     name: Option<&'a str>,
     created_at: Option<u64>,
-    /// The delta's own checksum.
+    /// The delta's own id.
     id: String,
 }
 
@@ -55,7 +55,7 @@ impl<'a> DeltaInfo<'a> {
             ("keyed", keyed_in_words(self.keyed)),
             ("layers", self.layers.to_string()),
             ("size", format!("{} bytes", grouped(self.byte_length as u64))),
-            ("id", format!("{}, the checksum", self.id)),
+            ("id", format!("{}, of length and checksum", self.id)),
         ]
     }
 }

@@ -92,7 +92,7 @@ pub struct Unlisted {
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct DigestFile {
     name: String,
-    /// The XXH64 of the file, in hexadecimal digits.
+    /// The digest of the file under seed 0 (FORMAT.md section 3), in hexadecimal digits.
     checksum: String,
 }
 

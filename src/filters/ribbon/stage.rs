@@ -3,7 +3,7 @@
 use std::array::from_fn;
 
 use crate::error::{Error, Result};
-use crate::hash::{GOLDEN, MULTIPLIER, spread};
+use crate::hash::{halves, joined, mix, round, spread, unmix};
 use crate::vectors::{within, zeroed};
 
 /// Rows in a bucket.
@@ -13,8 +13,6 @@ pub(super) const BUCKET: u32 = 128;
 pub(super) const THRESHOLDS: [u8; 4] = [0, 15, 44, 128];
 /// The number of rows that one key's coefficients cover.
 pub(super) const WIDTH: u32 = 64;
-/// The inverse of [`MULTIPLIER`] mod 2^64.
-pub(super) const INVERSE: u64 = 0x7814_94a5_5daa_ed0d;
 
 /// The place and the shape of a stage. Everything follows from the rows, the fpr and the stage's index.
 #[derive(Debug, Clone)]
@@ -30,8 +28,8 @@ pub(super) struct Stage {
     pub(super) columns: u32,
     /// The coefficients that have rows: all of them, except in a stage of fewer than 64 rows.
     mask: u64,
-    /// Turns a key's state from the stage before into its state here.
-    pub(super) key: u64,
+    /// What turns a key's state from the stage before into its state here.
+    pub(super) key: u32,
     /// Where the buckets begin, two bits each. The last stage has none.
     pub(super) buckets: usize,
     /// The same buckets unpacked to one threshold each.
@@ -44,7 +42,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) fn new(rows: u32, last: bool, fpr: f64, key: u64, at: usize) -> Result<Self> {
+    pub(super) fn new(rows: u32, last: bool, fpr: f64, key: u32, at: usize) -> Result<Self> {
         let starts = rows.saturating_sub(WIDTH - 1).max(1);
         // fpr = s 2^-columns with 1/2 < s <= 1. A share v of the keys with one column more gives a rate of
         // 2^-columns (1 - v/2), so v = 2 - 2s. All of this is exact in floating point.
@@ -91,8 +89,10 @@ impl Stage {
 
     /// The coefficients of the rows from the start on, the first in bit 0, which is always set.
     pub(super) fn coefficients(&self, state: u64) -> u64 {
-        let product = state.wrapping_mul(GOLDEN);
-        ((product ^ product >> 32) | 1) & self.mask
+        let (a, b) = halves(state);
+        let (a, b) = round(a, b);
+        let (a, b) = round(a, b);
+        (joined(a, b) | 1) & self.mask
     }
 
     /// Unpacks the thresholds, and up to three more that fill the last byte and must be 0.
@@ -321,18 +321,18 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// A key's state in a stage, from its state in the stage before or, at first, its digest.
-pub(super) fn enter(state: u64, key: u64) -> u64 {
-    let state = (state ^ key).wrapping_mul(MULTIPLIER);
-    state ^ state >> 32
+pub(super) fn enter(state: u64, key: u32) -> u64 {
+    mix(state, key)
 }
 
 /// The inverse of [`enter`].
-pub(super) fn leave(state: u64, key: u64) -> u64 {
-    (state ^ state >> 32).wrapping_mul(INVERSE) ^ key
+pub(super) fn leave(state: u64, key: u32) -> u64 {
+    unmix(state, key)
 }
 
+/// The low half of a state. The high half gives the start, so two keys of one start have different ones.
 pub(super) fn fingerprint(state: u64) -> u32 {
-    (state ^ state >> 32) as u32
+    state as u32
 }
 
 #[cfg(test)]
@@ -355,7 +355,7 @@ mod tests {
         let mut state = 1;
         for _ in 0..1000 {
             let rows = from_fn(|_| {
-                state = enter(state, GOLDEN);
+                state = enter(state, 5);
                 state as u8
             });
             let one_by_one = |coefficients: u64| {

@@ -1,6 +1,7 @@
 //! Files of other software, and blobs that wrap them, cut, lengthened and changed.
 
 use super::*;
+use crate::naive;
 
 /// The smallest file of each format and scheme, to be damaged.
 fn small_files() -> Vec<File> {
@@ -114,9 +115,8 @@ fn every_byte_of_a_file_changed() {
 
 /// The checksum made to fit, so that what comes after it is tested as well.
 fn reseal(bytes: &mut [u8]) {
-    if let Some(end) = bytes.len().checked_sub(8) {
-        let checksum = digest(0, &bytes[..end]);
-        bytes[end..].copy_from_slice(&checksum.to_le_bytes());
+    if bytes.len() >= 4 {
+        naive::seal(bytes);
     }
 }
 
@@ -139,7 +139,7 @@ fn wrapped_blobs_changed_and_sealed_again() {
                 let mut bytes = blob.clone();
                 bytes[at] ^= change;
                 assert!(Blob::decode(bytes.clone()).is_err(), "byte {at} xor {change} was not noticed");
-                if at < blob.len() - 8 {
+                if at < blob.len() - 4 {
                     reseal(&mut bytes);
                     try_decode(&bytes);
                 }
@@ -201,7 +201,7 @@ fn rules_of_wrapped_blobs() {
         &[64_u64, 1, 64, 7].map(u64::to_be_bytes).concat(),
     );
     let blob = Blob::from(filter.unwrap()).encode().unwrap();
-    assert_eq!(blob.len(), 17 + 6 + 14 + 8 + 8);
+    assert_eq!(blob.len(), 17 + 6 + 14 + 8 + 4);
     let with = |at: usize, field: &[u8]| {
         let mut bytes = blob.clone();
         bytes[at..at + field.len()].copy_from_slice(field);

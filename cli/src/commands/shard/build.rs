@@ -19,8 +19,9 @@ use crate::text::counted;
 
 /// Build one shard from digests on standard input, 8 bytes each, little-endian
 ///
-/// A digest is the XXH64 of a key under the seed; Spark's xxhash64 is that with seed 42. With a secret it is the SipHash
-/// that FORMAT.md describes. Their first bits must be those of the shard. `shard index` takes the files of all shards.
+/// A digest has two halves: the MurmurHash3_x86_32 of a key under the high half of the seed is its high one, and the XXH32
+/// under the low half its low one. With a secret it is the SipHash of the key. FORMAT.md describes both in section 3. The
+/// first bits of the digests must be those of the shard. `shard index` takes the files of all shards.
 #[derive(clap::Args)]
 pub struct BuildArgs {
     /// How many shards there are, a power of two up to 65536
