@@ -68,7 +68,9 @@ impl Delta {
     /// [`Error::TooLarge`] without the memory.
     pub fn id(&self) -> Result<u64> {
         let bytes = self.encode()?;
-        Ok(id(bytes.len() as u64, bytes.last_chunk().map_or(0, |checksum| u32::from_le_bytes(*checksum))))
+        let have = bytes.len() as u64;
+        let checksum = bytes.last_chunk().ok_or(Error::Truncated { needed: have.max(4), have })?;
+        Ok(id(have, u32::from_le_bytes(*checksum)))
     }
 
     /// What the keys are.

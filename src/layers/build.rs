@@ -343,9 +343,11 @@ impl Stack {
 
     /// A salt above those of all levels here.
     fn next_salt(&self) -> Result<u32> {
-        let highest = self.layers.iter().map(|layer| layer.salt()).max().unwrap_or(0);
         let rule = "there is no salt left for another layer; build a new base";
-        let next = highest.checked_add(SALTS);
+        let next = match self.layers.iter().map(|layer| layer.salt()).max() {
+            None => Some(SALTS),
+            Some(highest) => highest.checked_add(SALTS),
+        };
         // The last ones are those of the base's tags.
         next.filter(|&salt| !self.is_tagged() || salt <= BASE_SALT - SALTS).ok_or(Error::rule(rule))
     }
