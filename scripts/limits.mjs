@@ -6,7 +6,7 @@
 export const LIMITS = {
   bloom: { wasm: 140_400, javascript: 27_900 },
   reader: { wasm: 77_350, javascript: 23_800 },
-  nano: { "raw keys alone": 6_360, "everything but feeds": 17_280, openFeed: 26_620 },
+  nano: { "raw keys alone": 6_400, "everything but feeds": 17_320, openFeed: 26_670 },
   vite: {
     "bloom-wasm": 197_500,
     "bloom-wasm/reader": 111_900,
