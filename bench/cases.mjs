@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BloomFilter, RibbonFilter, urlExpressions } from "../dist/bloom.node.js";
-import { decode as decodeNano } from "../dist/nano.js";
+import { decode as decodeInReader } from "../dist/reader.js";
 import { askBoth, keysOf, SECRET, verdict } from "./engines.mjs";
 import { members, queries, strangers, strings } from "./keys.mjs";
 import { load } from "./loading.mjs";
@@ -102,7 +102,7 @@ async function has(bench) {
       return { share: peer.share, fpr: measured, overTarget: measured / fpr, bitsPerKey };
     };
     tables.push(table(`has(string), fpr ${fpr}`, times, { rival: RIVAL, more }));
-    for (const { name } of peers.filter(({ nano }) => nano)) {
+    for (const { name } of peers.filter(({ reader }) => reader)) {
       const what = `${name}.has`;
       claims.push(
         claim(`${what} against ${RIVAL}, fpr ${fpr}`, { atLeast: 1 }, times, (time) => time[RIVAL] / time[name]),
@@ -132,7 +132,7 @@ async function add(bench) {
   const claims = [];
   for (const fpr of FPRS) {
     const probe = bench.members().slice(0, 1000 * Math.min(...peers.map(({ share = 1 }) => share)));
-    const makers = peers.filter(({ nano }) => !nano);
+    const makers = peers.filter(({ reader }) => !reader);
     const contestants = makers.map((peer) => {
       const keys = share(peer, bench.members());
       const [fill, ask] = [peer.add && loop(peer.add), loop(peer.has)];
@@ -293,9 +293,9 @@ async function urlRace(bench, urls, listed, what, question, atLeast) {
     const ask = loop(`filter.${question}`);
     assert.equal(ask(filter, listed), listed.length);
     contestants.push({ name: `${name}.${method}`, keys: urls.length, run: () => ask(filter, urls) });
-    const [read, askNano] = [decodeNano(filter.toBytes()), loop(`filter.${question}`)];
-    assert.equal(askNano(read, urls), ask(filter, urls));
-    contestants.push({ name: `nano ${name}.${method}`, keys: urls.length, run: () => askNano(read, urls) });
+    const [read, askReader] = [decodeInReader(filter.toBytes()), loop(`filter.${question}`)];
+    assert.equal(askReader(read, urls), ask(filter, urls));
+    contestants.push({ name: `reader ${name}.${method}`, keys: urls.length, run: () => askReader(read, urls) });
   }
   const times = await race(contestants, bench.rounds);
   const more = (name) =>

@@ -1,5 +1,5 @@
 /**
- * Plain JavaScript next to WebAssembly: `bloom-wasm/nano` and `bloom-wasm/reader` are asked the same questions of the same
+ * Plain JavaScript next to WebAssembly: `bloom-wasm/reader` and `bloom-wasm` are asked the same questions of the same
  * blobs. This runs in Node and in pages.
  */
 import { members, strangers, strings } from "./keys.mjs";
@@ -9,8 +9,8 @@ import { claim, table } from "./table.mjs";
 const inNode = globalThis.process !== undefined;
 
 const ENGINES = {
-  WebAssembly: inNode ? "../dist/reader.node.js" : "../dist/reader.inline.js",
-  JavaScript: "../dist/nano.js",
+  WebAssembly: inNode ? "../dist/bloom.node.js" : "../dist/bloom.inline.js",
+  JavaScript: "../dist/reader.js",
 };
 
 export const SECRET = new Uint8Array(16).fill(7);

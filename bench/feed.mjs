@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
-import { openFeed } from "../dist/reader.node.js";
+import { openFeed } from "../dist/reader.js";
 import { root, run } from "../scripts/setup.mjs";
 import { rows } from "./table.mjs";
 

@@ -1,6 +1,6 @@
 /**
  * `node bench/lists.mjs [LIST...]`: real lists as blobs. Builds and verifies them with the command line tool, and prints
- * two tables of the README: the lists, and what a page downloads. Then it prints from how many hosts on each entry pays,
+ * two tables of the README: the lists, and what a page downloads. Then it prints from how many hosts on each import pays,
  * and what slots save on each list of URLs. More lists of hosts or URLs can be given, packed or not. The package must
  * have been built.
  */
@@ -48,12 +48,12 @@ const inBytes = (bytes) => `${number(bytes)} bytes`;
 const inShort = (bytes) =>
   bytes < 999_500 ? `${(bytes / 1e3).toPrecision(3)} kB` : `${(bytes / 1e6).toPrecision(3)} MB`;
 
-const ENTRIES = ["nano", "reader"];
+const ENTRIES = ["bloom-wasm/reader", "bloom-wasm"];
 
-/** What each entry adds to a page, in bytes. */
+/** What each import adds to a page, in bytes. */
 async function weights() {
   const all = [];
-  for (const entry of ENTRIES) all.push((await weigh(inRoot("target/weight"), `bloom-wasm/${entry}`)).grown);
+  for (const entry of ENTRIES) all.push((await weigh(inRoot("target/weight"), entry)).grown);
   return all;
 }
 
@@ -90,7 +90,7 @@ function sample(keys, count) {
   return { gzipped: gzipSync(text, { level: 9 }).length, blob: statSync(blob).size };
 }
 
-/** From how many keys of a list on a blob and an entry are lighter than the list, to a hundred keys. */
+/** From how many keys of a list on a blob and an import are lighter than the list, to a hundred keys. */
 function paysFrom(keys, weight) {
   const pays = (count) => {
     const { gzipped, blob } = sample(keys, count);

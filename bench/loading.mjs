@@ -86,10 +86,10 @@ async function readingShort(bench) {
 /** The claim that plain JavaScript has an answer in half the time of WebAssembly. */
 export const sooner = (where, times) =>
   claim(
-    `${where}: from import to the first answer, nano against the reader`,
+    `${where}: from import to the first answer, bloom-wasm/reader against bloom-wasm`,
     { atMost: 0.5 },
     times,
-    (time) => time["nano RibbonFilter"] / time.RibbonFilter,
+    (time) => time["reader RibbonFilter"] / time.RibbonFilter,
   );
 
 export async function load(bench) {

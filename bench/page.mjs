@@ -13,8 +13,8 @@ import { claim, table } from "./table.mjs";
 
 /** The scripts that a page fetches before it imports one of readers.mjs. */
 const SCRIPTS = {
-  RibbonFilter: ["dist/reader.inline.js", "dist/reader.js", "dist/error.js"],
-  "nano RibbonFilter": ["dist/nano.js", "dist/error.js"],
+  RibbonFilter: ["dist/bloom.inline.js", "dist/bloom.js", "dist/core.js"],
+  "reader RibbonFilter": ["dist/reader.js", "dist/core.js"],
   bloomfilter: ["bench/node_modules/bloomfilter/bloomfilter.js"],
   "plain JavaScript": ["bench/plain.mjs"],
 };
@@ -27,7 +27,7 @@ async function askingAll({ count, rounds, rival }) {
   const { matchUrl } = await import("/bench/urls.mjs");
   const bytesOf = async (name) => new Uint8Array(await (await fetch(`/${name}`)).arrayBuffer());
   const decode = await opener("RibbonFilter");
-  const decodeNano = await opener("nano RibbonFilter");
+  const decodeInReader = await opener("reader RibbonFilter");
   const openRival = await opener(rival);
   const text = queries(count);
   const keys = strings(text);
@@ -40,10 +40,10 @@ async function askingAll({ count, rounds, rival }) {
   const contestants = [{ name: "characters", keys: count, run: () => copying(copy, keys) }];
   for (const name of ["BloomFilter", "RibbonFilter"]) {
     const filter = decode(await bytesOf(name));
-    const nano = decodeNano(await bytesOf(name));
-    const [ask, askNano] = [loop("filter.has(key)"), loop("filter.has(key)")];
+    const read = decodeInReader(await bytesOf(name));
+    const [ask, askReader] = [loop("filter.has(key)"), loop("filter.has(key)")];
     contestants.push({ name: `${name}.has`, keys: count, run: () => ask(filter, keys) });
-    contestants.push({ name: `nano ${name}.has`, keys: count, run: () => askNano(nano, keys) });
+    contestants.push({ name: `reader ${name}.has`, keys: count, run: () => askReader(read, keys) });
     const check = (answers) => answers.reduce((sum, answer) => sum + answer, 0);
     contestants.push({ name: `${name}.hasLines`, keys: count, run: () => filter.hasLines(text), check });
   }
@@ -53,14 +53,14 @@ async function askingAll({ count, rounds, rival }) {
   contestants.push({ name: rival, keys: count, run: () => askTheirs(theirs, keys) });
   contestants.push({ name: "plain JavaScript", keys: count, run: () => askPlain(plain, keys) });
 
-  const [hosts, nanoHosts] = [decode(await bytesOf("hosts")), decodeNano(await bytesOf("hosts"))];
+  const [hosts, hostsInReader] = [decode(await bytesOf("hosts")), decodeInReader(await bytesOf("hosts"))];
   const theirHosts = openRival(await bytesOf("hosts by the rival"));
   const matcher = { match: (url) => matchUrl(theirHosts, url) };
-  const [asking, askingNano] = [loop("filter.hasUrl(key)"), loop("filter.hasUrl(key)")];
+  const [asking, askingReader] = [loop("filter.hasUrl(key)"), loop("filter.hasUrl(key)")];
   const [parsing, matching] = [loop("new URL(key).href.length > 0"), loop("filter.match(key) !== null")];
   contestants.push({ name: "new URL", keys: count, run: () => parsing(null, keys) });
   contestants.push({ name: "RibbonFilter.hasUrl", keys: count, run: () => asking(hosts, keys) });
-  contestants.push({ name: "nano RibbonFilter.hasUrl", keys: count, run: () => askingNano(nanoHosts, keys) });
+  contestants.push({ name: "reader RibbonFilter.hasUrl", keys: count, run: () => askingReader(hostsInReader, keys) });
   contestants.push({ name: `JavaScript and ${rival}`, keys: count, run: () => matching(matcher, keys) });
   return race(contestants, rounds);
 }
@@ -109,7 +109,7 @@ async function start(key) {
   };
   WebAssembly.Module.prototype = Module.prototype;
   const begun = performance.now();
-  const { decode } = await import("/dist/reader.inline.js");
+  const { decode } = await import("/dist/bloom.inline.js");
   const imported = performance.now();
   const filter = decode(bytes);
   const decoded = performance.now();
@@ -208,7 +208,7 @@ export async function page(bench) {
       const ratio = (time) => time[`${name}.has`] / (time.characters + time[`${name}.hasLines`]);
       return claim(`Chromium: ${name}.has against its characters, and hasLines`, { atMost: 1.3 }, times, ratio);
     });
-    for (const name of ["nano BloomFilter", "nano RibbonFilter"]) {
+    for (const name of ["reader BloomFilter", "reader RibbonFilter"]) {
       claims.push(
         claim(`Chromium: ${name}.has`, { atMost: 600, unit: "ns" }, times, (time) => time[`${name}.has`]),
         claim(

@@ -1,10 +1,11 @@
 /**
  * The filters that are compared: how each is made, filled, asked, written and read. Slow ones go through only a `share`
- * of the keys in a round; their filters hold all keys like the others. Those of `nano` are made by WebAssembly.
+ * of the keys in a round; their filters hold all keys like the others. Those of `reader` are made by
+ * `bloom-wasm`, and asked in plain JavaScript.
  */
 import { createRequire } from "node:module";
 import { BloomFilter, decode, RibbonFilter } from "../dist/bloom.node.js";
-import { decode as decodeNano } from "../dist/nano.js";
+import { decode as decodeInReader } from "../dist/reader.js";
 import { PlainBloom } from "./plain.mjs";
 import { loop } from "./race.mjs";
 
@@ -36,12 +37,12 @@ export const peers = [
     open: decode,
   },
   ...Object.entries({ BloomFilter, RibbonFilter }).map(([name, kind]) => ({
-    name: `nano ${name}`,
-    nano: true,
-    from: (keys, fpr) => decodeNano(kind.from(keys, { fpr }).toBytes()),
+    name: `reader ${name}`,
+    reader: true,
+    from: (keys, fpr) => decodeInReader(kind.from(keys, { fpr }).toBytes()),
     has: "filter.has(key)",
     save: (filter) => filter.toBytes(),
-    open: decodeNano,
+    open: decodeInReader,
   })),
   {
     name: RIVAL,

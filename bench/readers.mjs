@@ -5,8 +5,8 @@
 const inNode = globalThis.process !== undefined;
 
 const READERS = {
-  RibbonFilter: [inNode ? "../dist/reader.node.js" : "../dist/reader.inline.js", ({ decode }) => decode],
-  "nano RibbonFilter": ["../dist/nano.js", ({ decode }) => decode],
+  RibbonFilter: [inNode ? "../dist/bloom.node.js" : "../dist/bloom.inline.js", ({ decode }) => decode],
+  "reader RibbonFilter": ["../dist/reader.js", ({ decode }) => decode],
   bloomfilter: [
     "./node_modules/bloomfilter/bloomfilter.js",
     ({ BloomFilter }) =>

@@ -153,8 +153,8 @@ function engines(claims) {
   // A result from before they were asked has none.
   if (all.size === 0) return [];
   return [
-    "How long plain JavaScript (`bloom-wasm/nano`) takes for a question, as a multiple of WebAssembly's time",
-    "(`bloom-wasm/reader`) for the same of the same blob, and of `new URL`.",
+    "How long plain JavaScript (`bloom-wasm/reader`) takes for a question, as a multiple of WebAssembly's time",
+    "(`bloom-wasm`) for the same of the same blob, and of `new URL`.",
     "",
     rows(
       ["", "Node", "Chromium"],

@@ -1,20 +1,22 @@
-/** What "bloom-wasm/reader" exports: loading and asking filters of every kind. */
+/** What "bloom-wasm/reader" exports: loading and asking filters of our own kinds, in plain JavaScript. */
 
-export type { FilterInfo, ForeignFormat } from "./boundary/info.js";
-export type { AnyKey, Key } from "./boundary/input.js";
+export type { FilterInfo } from "./boundary/info.js";
+export type { Key } from "./boundary/input.js";
 export type { ErrorCode } from "./error.js";
 export { FilterError } from "./error.js";
 export type { FeedCache } from "./feed/cache.js";
-export type { FeedInfo, FeedOptions, UpdateOptions, WatchOptions } from "./feed/feed.js";
-export { Feed } from "./feed/feed.js";
+export { Feed, type FeedInfo, type FeedOptions, openFeed, type UpdateOptions, type WatchOptions } from "./feed/feed.js";
 export { fileCache } from "./feed/file-cache.js";
-export type { GenerationInfo, Generations, OpeningOptions } from "./feed/generations.js";
-export type { AskOptions, ManyOptions, ShardedInfo, ShardedOptions } from "./feed/sharded.js";
-export { openSharded, ShardedFilter } from "./feed/sharded.js";
-export { openFeed } from "./feed/wasm.js";
-export type { AskableFilter } from "./filter/askable.js";
-export { decode, Filter } from "./filter/filter.js";
-export { load } from "./filter/load.js";
+export {
+  type AskOptions,
+  type ManyOptions,
+  openSharded,
+  ShardedFilter,
+  type ShardedInfo,
+  type ShardedOptions,
+} from "./feed/sharded.js";
+export { Filter } from "./filter/filter.js";
 export type { DecodeOptions, LoadOptions } from "./filter/reading.js";
 export type { Source } from "./filter/receive.js";
-export { canonicalizeUrl, urlExpressions } from "./filter/url.js";
+export { decode, load } from "./plain/load.js";
+export { canonicalizeUrl, urlExpressions } from "./plain/url.js";

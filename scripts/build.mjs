@@ -13,46 +13,31 @@ import {
   writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { LIMITS } from "./limits.mjs";
 import { root, run, setup, shell } from "./setup.mjs";
 
 /**
- * The entries of the package: "bloom-wasm" and "bloom-wasm/reader". For each: the cargo feature of its wasm and an
- * export that this must have, and the module with what the entry exports.
- */
-const ENTRIES = {
-  bloom: {
-    feature: "builder",
-    export: "digestlist_build",
-    exports: "index",
-  },
-  reader: {
-    feature: "reader",
-    export: "filter_decode",
-    exports: "reader",
-  },
-};
-
-/**
- * Programs that import some of "bloom-wasm/nano", to be bundled and minified. The first asks for keys alone: by the
+ * Programs that import some of "bloom-wasm/reader", to be bundled and minified. The first asks for keys alone: by the
  * modules that do that, since no bundler drops methods of a class.
  */
-const NANO = {
+const PROGRAMS = {
   "raw keys alone":
-    'export { hasKey, readFilter } from "./nano/blob.js"; export { put, scratch } from "./nano/scratch.js";',
-  "everything but feeds":
-    'export { FilterError, canonicalizeUrl, decode, Filter, load, urlExpressions } from "./nano.js";',
-  openFeed: 'export { openFeed } from "./nano.js";',
+    'export { hasKey, readFilter } from "./plain/blob.js"; export { put, scratch } from "./plain/scratch.js";',
+  "without feeds": 'export { FilterError, canonicalizeUrl, decode, Filter, load, urlExpressions } from "./reader.js";',
+  "with feeds":
+    'export { FilterError, canonicalizeUrl, decode, Filter, load, openFeed, urlExpressions } from "./reader.js";',
+  "with feeds and shards": 'export * from "./reader.js";',
 };
 
-/** The ways to start an entry, each a module of js/start/. */
+/** The ways to start "bloom-wasm", each a module of js/start/. */
 const STARTS = ["node", "inline", "workerd", "edge", "slim"];
 
 const dist = join(root, "dist");
 const work = join(root, "target/npm");
+const glue = join(work, "bloom");
 
 /** The paths of this machine don't belong in a file that others download. */
 const NO_PATHS = [process.env.CARGO_HOME ?? join(homedir(), ".cargo"), root].map(
@@ -68,7 +53,7 @@ function compiling(flags, level, ...command) {
   delete process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL;
 }
 
-/** Everything that an entry's wasm is made of, as a hash. */
+/** Everything that the wasm is made of, as a hash. */
 function ingredients() {
   const hash = createHash("sha256");
   const sources = readdirSync(join(root, "src"), { recursive: true }).map((name) => join("src", name));
@@ -80,12 +65,12 @@ function ingredients() {
   return hash.digest("hex");
 }
 
-/** Compiles the crate for an entry into target/npm/ENTRY, the wasm and its glue, unless that is there already. */
-function compile(entry) {
-  const stamp = join(work, entry, "ingredients");
+/** Compiles the crate into target/npm/bloom, the wasm and its glue, unless that is there already. */
+function compile() {
+  const stamp = join(glue, "ingredients");
   const current = ingredients();
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === current) return;
-  rmSync(join(work, entry), { recursive: true, force: true });
+  rmSync(glue, { recursive: true, force: true });
   const flags = [
     // A call is smaller than a copy of the called function, and one instruction is smaller than a row of stores. Code
     // that must be fast is marked #[inline]. Together these save 6 % of the wasm.
@@ -97,7 +82,7 @@ function compile(entry) {
     // Talc adds lengths to addresses, and the sums must not wrap around.
     "-Clink-arg=--max-memory=2147483648",
   ];
-  const crate = ["--package", "bloom-wasm", "--features", ENTRIES[entry].feature, "--locked"];
+  const crate = ["--package", "bloom-wasm", "--features", "npm", "--locked"];
   compiling(
     flags,
     // Level 3 unrolls too much for a download. Levels s and z are larger, and slower too.
@@ -110,7 +95,7 @@ function compile(entry) {
     "--release",
     "--no-pack",
     "--out-dir",
-    `target/npm/${entry}`,
+    "target/npm/bloom",
     "--out-name",
     "bloom_wasm",
     ".",
@@ -121,8 +106,9 @@ function compile(entry) {
 }
 
 /**
- * What entries have in common for esbuild. Their lines stay as they are, because an uncaught error shows its line in a
- * terminal, and bundlers minify anyway. All share one error class, which js/ imports and the glue has a copy of.
+ * What all bundles have in common. Pages may have them without a bundler, so they have no blanks, and an uncaught error
+ * shows its line in a terminal, so their lines are short. Shorter names would hide classes in the console, and a bundler
+ * drops less of what keeps its name.
  */
 const COMMON = {
   outdir: dist,
@@ -130,6 +116,8 @@ const COMMON = {
   format: "esm",
   target: "es2022",
   minifySyntax: true,
+  minifyWhitespace: true,
+  lineLimit: 160,
   external: ["node:*"],
   logLevel: "error",
 };
@@ -165,81 +153,73 @@ async function tool() {
   return size > LIMITS.tarball ? [`the tarball is ${size - LIMITS.tarball} bytes over its limit`] : [];
 }
 
-/** An entry's script for one way to start: it starts that way, and exports what the entry exports. */
-function script(entry, start) {
-  const starting =
-    start === "slim" ? 'export { init, initSync } from "./start/slim.js";' : `import "./start/${start}.js";`;
-  return `${starting}\nexport * from "./${ENTRIES[entry].exports}.js";\n`;
-}
-
 const gzipped = (bytes) => gzipSync(bytes, { level: 9 }).length;
 
-/** Bundles an entry's scripts, by default into dist/: one for each way to start, and one that they share. */
-async function bundle(entry, starts, options) {
+/** What resolves the modules of js/ that the build makes, or that lie elsewhere. */
+const entries = {
+  name: "entries",
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^start:/ }, ({ path }) => ({ path: path.slice(6), namespace: "start" }));
+    // Starts one way, and exports everything.
+    onLoad({ filter: /./, namespace: "start" }, ({ path }) => {
+      const starting =
+        path === "slim" ? 'export { init, initSync } from "./start/slim.js";' : `import "./start/${path}.js";`;
+      return { contents: `${starting}\nexport * from "./index.js";\n`, resolveDir: join(work, "js") };
+    });
+    // According to package.json, only files in dist/ have side effects.
+    onResolve({ filter: /^\.\/start\// }, ({ path }) => ({ path: join(work, "js", path), sideEffects: true }));
+    onResolve({ filter: /bloom_wasm\.js$/ }, () => ({ path: join(glue, "bloom_wasm.js") }));
+    onResolve({ filter: /^wasm:base64$/ }, () => ({ path: join(glue, "bloom_wasm_bg.wasm") }));
+    onResolve({ filter: /^wasm:module/ }, ({ path }) => ({
+      path: path.replace("wasm:module", "./bloom.wasm"),
+      external: true,
+    }));
+    // The glue has a copy, and there is one class.
+    onResolve({ filter: /\/error\.js$/ }, () => ({ path: join(work, "js/error.js") }));
+  },
+};
+
+/**
+ * Bundles the package's scripts into dist/: `reader.js`, one of "bloom-wasm" for each way to start, and what they share,
+ * so that a filter is the same class wherever it comes from. `bloom.js` is what the latter share, and `core.js` what all do.
+ */
+async function bundle() {
   const { build } = await import("esbuild");
-  const wasm = join(work, entry, "bloom_wasm_bg.wasm");
-  return build({
+  const { outputFiles } = await build({
     ...COMMON,
-    entryPoints: starts.map((start) => ({ in: `${entry}:${start}`, out: `${entry}.${start}` })),
-    splitting: true,
-    chunkNames: entry,
-    loader: { ".wasm": "base64" },
-    define: { WASM_FILE: JSON.stringify(`${entry}.wasm`), WASM_EXPORT: JSON.stringify(ENTRIES[entry].export) },
-    plugins: [
-      {
-        name: "entry",
-        setup({ onLoad, onResolve }) {
-          onResolve({ filter: /^\w+:\w+$/, namespace: "" }, ({ path, kind }) => {
-            if (kind === "entry-point") return { path, namespace: "script" };
-          });
-          onLoad({ filter: /./, namespace: "script" }, ({ path }) => {
-            return { contents: script(...path.split(":")), resolveDir: join(work, "js") };
-          });
-          // According to package.json, only files in dist/ have side effects.
-          onResolve({ filter: /^\.\/start\// }, ({ path }) => ({ path: join(work, "js", path), sideEffects: true }));
-          onResolve({ filter: /bloom_wasm\.js$/ }, () => ({ path: join(work, entry, "bloom_wasm.js") }));
-          onResolve({ filter: /^wasm:base64$/ }, () => ({ path: wasm }));
-          onResolve({ filter: /^wasm:module/ }, ({ path }) => ({
-            path: path.replace("wasm:module", `./${entry}.wasm`),
-            external: true,
-          }));
-          // One class for all entries: js/ imports it, and the glue imports its copy.
-          onResolve({ filter: /\/error\.js$/ }, () => ({ path: "./error.js", external: true }));
-        },
-      },
+    entryPoints: [
+      { in: join(work, "js/reader.js"), out: "reader" },
+      ...STARTS.map((start) => ({ in: `start:${start}`, out: `bloom.${start}` })),
     ],
-    ...options,
+    splitting: true,
+    write: false,
+    loader: { ".wasm": "base64" },
+    plugins: [entries],
   });
+  const shared = outputFiles.map(({ path }) => basename(path)).filter((name) => name.startsWith("chunk-"));
+  const importing = (name) => outputFiles.find(({ path }) => basename(path) === name).text;
+  // The reader knows nothing of WebAssembly.
+  const core = shared.find((name) => importing("reader.js").includes(`./${name}`));
+  if (shared.length !== 2 || core === undefined) throw new Error(`esbuild has made the chunks ${shared.join(", ")}`);
+  const renamed = (text) =>
+    shared.reduce((its, name) => its.replaceAll(name, name === core ? "core.js" : "bloom.js"), text);
+  for (const { path, text } of outputFiles) writeFileSync(join(dist, renamed(basename(path))), renamed(text));
 }
 
-/** What a page downloads of an entry's JavaScript, minified. */
-async function javascript(entry) {
-  const { outputFiles } = await bundle(entry, ["inline"], { splitting: false, minify: true, write: false });
-  const wasm = readFileSync(join(dist, `${entry}.wasm`)).toString("base64");
-  return outputFiles[0].text.replace(wasm, "") + readFileSync(join(dist, "error.js"), "utf8");
-}
-
-/** Bundles "bloom-wasm/nano", which is one file for every runtime. Returns what is over its limit. */
-async function nano() {
+/** The length of what a page downloads of some program, minified and gzipped. */
+async function weigh(contents) {
   const { build } = await import("esbuild");
-  const sharedError = {
-    name: "error",
-    setup: ({ onResolve }) => onResolve({ filter: /\/error\.js$/ }, () => ({ path: "./error.js", external: true })),
+  const stdin = { contents, resolveDir: join(work, "js") };
+  const options = {
+    ...COMMON,
+    minify: true,
+    lineLimit: 0,
+    write: false,
+    loader: { ".wasm": "empty" },
+    plugins: [entries],
   };
-  // Pages may have it without a bundler, so it has no blanks, and its lines are short. Shorter names would hide classes
-  // in the console, and a bundler drops less of what keeps its name.
-  const short = { minifyWhitespace: true, lineLimit: 160 };
-  await build({ ...COMMON, ...short, entryPoints: [join(work, "js/nano.js")], plugins: [sharedError] });
-  const over = [];
-  for (const [name, contents] of Object.entries(NANO)) {
-    const limit = LIMITS.nano[name];
-    const stdin = { contents, resolveDir: join(work, "js") };
-    const { outputFiles } = await build({ ...COMMON, stdin, minify: true, write: false });
-    const size = gzipped(outputFiles[0].contents);
-    console.log(`build: nano, ${name}: ${size} bytes gzipped, of ${limit} allowed`);
-    if (size > limit) over.push(`nano, ${name}, is ${size - limit} bytes over its limit`);
-  }
-  return over;
+  const { outputFiles } = await build({ ...options, stdin });
+  return gzipped(outputFiles[0].contents);
 }
 
 /** Builds the package, with the tool or, in half the time, without it. */
@@ -247,27 +227,24 @@ export async function build(withTool = true) {
   setup();
   for (const folder of [dist, join(work, "js")]) rmSync(folder, { recursive: true, force: true });
   mkdirSync(dist);
-  for (const entry of Object.keys(ENTRIES)) compile(entry);
+  compile();
   run("tsc", "-p", ".");
-  copyFileSync(join(work, "js/error.js"), join(dist, "error.js"));
+  const wasm = join(dist, "bloom.wasm");
+  copyFileSync(join(glue, "bloom_wasm_bg.wasm"), wasm);
+  await bundle();
+  writeFileSync(
+    join(dist, "bloom.slim.d.ts"),
+    'export { init, initSync } from "./start/slim.js";\nexport * from "./index.js";\n',
+  );
 
   const over = [];
-  for (const [entry, { exports }] of Object.entries(ENTRIES)) {
-    const limits = LIMITS[entry];
-    const wasm = join(dist, `${entry}.wasm`);
-    copyFileSync(join(work, entry, "bloom_wasm_bg.wasm"), wasm);
-    await bundle(entry, STARTS);
-    writeFileSync(
-      join(dist, `${entry}.slim.d.ts`),
-      `export { init, initSync } from "./start/slim.js";\nexport * from "./${exports}.js";\n`,
-    );
-    const sizes = { wasm: gzipped(readFileSync(wasm)), javascript: gzipped(await javascript(entry)) };
-    for (const [part, size] of Object.entries(sizes)) {
-      console.log(`build: ${entry}, ${part}: ${size} bytes gzipped, of ${limits[part]} allowed`);
-      if (size > limits[part]) over.push(`the ${part} of ${entry} is ${size - limits[part]} bytes over its limit`);
-    }
+  const sizes = { wasm: gzipped(readFileSync(wasm)), JavaScript: await weigh('export * from "start:inline"') };
+  for (const [name, contents] of Object.entries(PROGRAMS)) sizes[`the reader, ${name}`] = await weigh(contents);
+  for (const [what, size] of Object.entries(sizes)) {
+    const limit = LIMITS.gzipped[what];
+    console.log(`build: ${what}: ${size} bytes gzipped, of ${limit} allowed`);
+    if (!(size <= limit)) over.push(`${what}: ${size - limit} bytes over its limit`);
   }
-  over.push(...(await nano()));
   if (withTool) over.push(...(await tool()));
   if (over.length > 0) throw new Error(over.join("; "));
 }

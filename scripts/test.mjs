@@ -131,7 +131,7 @@ const tiers = {
   all: [
     async () => {
       await step("cargo doc --no-deps --lib --locked --quiet", { RUSTDOCFLAGS: "-D warnings" });
-      const npm = "--package bloom-wasm --features builder --target wasm32-unknown-unknown --lib";
+      const npm = "--package bloom-wasm --features npm --target wasm32-unknown-unknown --lib";
       await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
       // Compiles both from their packages, as those who install them do.
       await step(`cargo package --workspace --allow-dirty --locked --quiet --target-dir ${join(folder, "packages")}`);
@@ -163,7 +163,7 @@ const tiers = {
       await step(`${NODE}=${8 * QUARTER} pkg-tests/url/hosts.long.test.mjs`, { CASES: 1_000_000 });
       const all = { PAIRS: 10_000_000, EACH: 20, EVERY: 1 };
       await step(`${NODE}=${24 * QUARTER} pkg-tests/url/below.long.test.mjs`, all);
-      await step(`${NODE}=${8 * QUARTER} pkg-tests/api/nano.long.test.mjs`, { CASES: 1_000_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/api/engines.long.test.mjs`, { CASES: 1_000_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/feeds/months.long.test.mjs`, { KEYS: 1_000_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/feeds/chaos.long.test.mjs`, { ROUNDS: 10_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/sharded/tool.long.test.mjs`, { KEYS: 200_000_000, LOOKUPS: 10_000 });

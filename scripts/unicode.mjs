@@ -1,6 +1,6 @@
 /**
  * Writes the tables of Unicode that both Rust and JavaScript need, from scripts/unicode.txt: src/keys/url/unicode/tables.rs
- * and js/nano/unicode.ts. `pkg-tests/url/unicode.test.mjs` fails if somebody has forgotten to.
+ * and js/plain/unicode.ts. `pkg-tests/url/unicode.test.mjs` fails if somebody has forgotten to.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -96,7 +96,7 @@ function packed() {
 
 function typescript() {
   return `/**
- * What Unicode 18 brought to hosts, as a string that js/nano/characters.ts reads. Written by scripts/unicode.mjs from
+ * What Unicode 18 brought to hosts, as a string that js/plain/characters.ts reads. Written by scripts/unicode.mjs from
  * scripts/unicode.txt. FORMAT.md section 10, the second reading.
  */
 export const CHARACTERS =
@@ -107,7 +107,7 @@ export const CHARACTERS =
 /** The files that are written, with what is to be in each. */
 export const files = {
   "src/keys/url/unicode/tables.rs": rust(),
-  "js/nano/unicode.ts": typescript(),
+  "js/plain/unicode.ts": typescript(),
 };
 
 if (process.argv[1] === fileURLToPath(import.meta.url))

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
-const gzipped = (files) => files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0);
+const gzipped = (files) => files.reduce((sum, { file }) => sum + gzipSync(file, { level: 9 }).length, 0);
 
 async function built(app, script) {
   const { build } = await import("vite");
@@ -11,12 +11,12 @@ async function built(app, script) {
   writeFileSync(join(app, "index.html"), '<!doctype html><script type="module" src="app.js"></script>');
   writeFileSync(join(app, "app.js"), script);
   const { output } = await build({ root: app, configFile: false, logLevel: "error", build: { write: false } });
-  return output.map(({ code, source }) => code ?? Buffer.from(source));
+  return output.map(({ code, source, fileName }) => ({ fileName, file: code ?? Buffer.from(source) }));
 }
 
 /**
  * Builds the app in a folder from which the package can be imported, for an entry such as "bloom-wasm/reader". Returns by how
- * many bytes the app grows, gzipped, and its scripts.
+ * many bytes the app grows, gzipped, its scripts, and how many files of WebAssembly it has.
  */
 export async function weigh(app, entry) {
   const empty = await built(app, 'document.title = "yes";');
@@ -24,6 +24,7 @@ export async function weigh(app, entry) {
   const ask =
     'const filter = await load("phishing.bloom"); document.title = filter.hasUrl(location.href) ? "no" : "yes";';
   const files = await built(app, `import { ${names} } from "${entry}"; (async () => { ${start}${ask} })();`);
-  const scripts = files.filter((file) => typeof file === "string").join("");
-  return { grown: gzipped(files) - gzipped(empty), scripts };
+  const scripts = files.flatMap(({ file }) => (typeof file === "string" ? [file] : [])).join("");
+  const wasm = files.filter(({ fileName }) => fileName.endsWith(".wasm")).length;
+  return { grown: gzipped(files) - gzipped(empty), scripts, wasm };
 }

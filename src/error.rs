@@ -143,7 +143,7 @@ impl Error {
     }
 
     /// The message, written without memory of its own; one that is longer than the room ends in three full stops.
-    #[cfg_attr(not(all(feature = "reader", target_arch = "wasm32")), allow(dead_code))]
+    #[cfg_attr(not(all(feature = "npm", target_arch = "wasm32")), allow(dead_code))]
     pub(crate) fn message_in<'a, const ROOM: usize>(&self, room: &'a mut [u8; ROOM]) -> &'a str {
         use std::io::Write;
         let mut rest = &mut room[..];

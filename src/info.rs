@@ -56,16 +56,16 @@ pub struct FilterInfo<'a> {
     /// The names of the tags that members may have, by their numbers, and how many have each; none for a filter without
     /// tags. A name may be there without a member.
     // As `foreign`.
-    #[cfg_attr(all(feature = "reader", target_arch = "wasm32"), serde(skip))]
+    #[cfg_attr(all(feature = "npm", target_arch = "wasm32"), serde(skip))]
     pub tags: Option<Vec<TagInfo<'a>>>,
     /// The number of layers over the base filter: those of updates and allowlists, and one if a list of URLs was built in
     /// two groups.
     pub layers: u32,
     /// The parameters of a foreign filter, by name: an object in JSON; none for our own kinds.
     // The wasm makes the object by hand, which saves a kilobyte.
-    #[cfg_attr(all(feature = "reader", target_arch = "wasm32"), serde(skip))]
+    #[cfg_attr(all(feature = "npm", target_arch = "wasm32"), serde(skip))]
     #[cfg_attr(
-        all(feature = "serde", not(all(feature = "reader", target_arch = "wasm32"))),
+        all(feature = "serde", not(all(feature = "npm", target_arch = "wasm32"))),
         serde(serialize_with = "serialized::object")
     )]
     pub foreign: Option<Vec<(&'static str, Parameter)>>,
@@ -82,7 +82,7 @@ pub struct FilterInfo<'a> {
 /// A tag, and how many members have it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(
-    all(feature = "serde", not(all(feature = "reader", target_arch = "wasm32"))),
+    all(feature = "serde", not(all(feature = "npm", target_arch = "wasm32"))),
     derive(serde::Serialize)
 )]
 pub struct TagInfo<'a> {
@@ -107,7 +107,7 @@ fn tags(stack: &Stack) -> Result<Option<Vec<TagInfo<'_>>>> {
 /// A parameter of a foreign filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(
-    all(feature = "serde", not(all(feature = "reader", target_arch = "wasm32"))),
+    all(feature = "serde", not(all(feature = "npm", target_arch = "wasm32"))),
     derive(serde::Serialize),
     serde(untagged)
 )]
@@ -151,7 +151,7 @@ fn parameters(filter: &ForeignFilter) -> Result<Vec<(&'static str, Parameter)>> 
 mod serialized {
     use serde::Serializer;
 
-    #[cfg(not(all(feature = "reader", target_arch = "wasm32")))]
+    #[cfg(not(all(feature = "npm", target_arch = "wasm32")))]
     use crate::info::Parameter;
 
     /// A number as JavaScript holds it: exact below 2^53, and the nearest such number above.
@@ -163,7 +163,7 @@ mod serialized {
         }
     }
 
-    #[cfg(not(all(feature = "reader", target_arch = "wasm32")))]
+    #[cfg(not(all(feature = "npm", target_arch = "wasm32")))]
     pub fn object<S: Serializer>(
         parameters: &Option<Vec<(&'static str, Parameter)>>,
         serializer: S,
@@ -248,7 +248,7 @@ impl<'a> FilterInfo<'a> {
             seed: filter.seed(),
             keyed: filter.hashing().is_keyed(),
             // As `foreign`.
-            tags: if cfg!(all(feature = "reader", target_arch = "wasm32")) { None } else { tags(stack)? },
+            tags: if cfg!(all(feature = "npm", target_arch = "wasm32")) { None } else { tags(stack)? },
             layers: stack.layers().len() as u32,
             foreign: match filter {
                 Filter::Foreign(foreign) => Some(parameters(foreign)?),

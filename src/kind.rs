@@ -50,7 +50,7 @@ impl Kind {
 
 /// The options for building a filter, besides keys, rate and seed. Each kind ignores the options of the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Recipe {
+pub struct KindOptions {
     /// The kind.
     pub kind: Kind,
     /// Bloom and counting: as many keys as the filter is sized for, however many it is built from. None = those.
@@ -65,9 +65,16 @@ pub struct Recipe {
     pub tightening: f64,
 }
 
-impl From<Kind> for Recipe {
+impl From<Kind> for KindOptions {
     /// The defaults, in the package and in the tool.
     fn from(kind: Kind) -> Self {
-        Recipe { kind, capacity: None, counter_bits: 4, initial_capacity: 1000, growth: 2, tightening: 0.5 }
+        KindOptions {
+            kind,
+            capacity: None,
+            counter_bits: 4,
+            initial_capacity: 1000,
+            growth: 2,
+            tightening: 0.5,
+        }
     }
 }

@@ -57,7 +57,7 @@ pub mod shards;
 pub mod slots;
 #[doc(hidden)]
 pub mod vectors;
-#[cfg(all(feature = "reader", target_arch = "wasm32"))]
+#[cfg(all(feature = "npm", target_arch = "wasm32"))]
 mod wasm;
 
 pub use delta::Delta;
@@ -67,7 +67,7 @@ pub use filters::{
 };
 pub use format::Blob;
 pub use info::FilterInfo;
-pub use kind::{Kind, Recipe};
+pub use kind::{Kind, KindOptions};
 pub use layers::{Layer, LayerKind, Stack, Tagged, TaggedUpdate, Tags, Update};
 pub use profile::Profile;
 

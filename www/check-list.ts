@@ -1,5 +1,5 @@
 /** Checks a whole list, line by line, without making the page wait. */
-import type { Filter } from "bloom-wasm/reader/slim";
+import type { Filter } from "bloom-wasm/reader";
 import { linesOf } from "./lists.ts";
 import { breathe, download, find, keepFocus, onChoose, onDrop } from "./page.ts";
 import { inWords, number, percent, plural } from "./words.ts";

@@ -1,5 +1,5 @@
 /** Check: loads a filter, a demo or the visitor's own, and answers for each key. check-list.ts does lists. */
-import { type Filter, init, load, urlExpressions } from "bloom-wasm/reader/slim";
+import { type Filter, type LoadOptions, load, urlExpressions } from "bloom-wasm/reader";
 import { listChecker } from "./check-list.ts";
 import { find, keepFocus, onChoose, onDrop, onForm } from "./page.ts";
 import { duration, inWords, keysOf, number, oneIn, plural, size } from "./words.ts";
@@ -96,11 +96,7 @@ async function open(source: string | File, cache: RequestCache = "default", demo
   );
   let status = 0; // 0 = no answer
   try {
-    await init().catch((cause) => {
-      throw cause.code === "network" ? new Error("the page could not load all of itself. Are you online?") : cause;
-    });
-    signal.throwIfAborted();
-    const loaded = await load(source, {
+    const loaded = await loadAny(source, {
       signal,
       async fetch(input, init) {
         const response = await fetch(input, { ...init, cache });
@@ -124,6 +120,20 @@ async function open(source: string | File, cache: RequestCache = "default", demo
     () => (loading.hidden = true),
     () => (filter ? key : again),
   );
+}
+
+/** Loads a filter. Those of other software take the whole package, which is much larger than this page. */
+async function loadAny(source: string | File, options: LoadOptions): Promise<Filter> {
+  try {
+    return await load(source, options);
+  } catch (cause) {
+    if ((cause as { code?: string }).code !== "unsupported_kind") throw cause;
+  }
+  const all = await import("bloom-wasm/slim");
+  await all.init().catch((cause) => {
+    throw cause.code === "network" ? new Error("the page could not load all of itself. Are you online?") : cause;
+  });
+  return all.load(source, options);
 }
 
 /** Takes the present filter away. */

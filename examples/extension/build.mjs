@@ -7,7 +7,7 @@ const options = { feed: { type: "string" }, "public-key": { type: "string" } };
 const { feed, "public-key": key } = parseArgs({ options }).values;
 if (!feed !== !key) throw new Error("--feed and --public-key go together");
 const here = new URL("./", import.meta.url);
-const bloom = new URL("./", import.meta.resolve("bloom-wasm/nano"));
+const bloom = new URL("./", import.meta.resolve("bloom-wasm/reader"));
 const manifest = JSON.parse(readFileSync(new URL("manifest.json", here), "utf8"));
 
 /** What only one of the browsers understands. */
@@ -38,8 +38,8 @@ for (const [browser, own] of Object.entries(manifests)) {
   const lines = Object.entries(config).map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};\n`);
   if (feed) writeFileSync(new URL("config.js", out), lines.join(""));
 
-  // The package's reader in plain JavaScript, and the file that it imports.
+  // The package's reader, and the file that it imports.
   mkdirSync(new URL("bloom-wasm/", out));
-  for (const file of ["nano.js", "error.js"]) cpSync(new URL(file, bloom), new URL(`bloom-wasm/${file}`, out));
+  for (const file of ["reader.js", "core.js"]) cpSync(new URL(file, bloom), new URL(`bloom-wasm/${file}`, out));
   console.log(`built ${fileURLToPath(out)}`);
 }

@@ -5,7 +5,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = new URL("./", import.meta.url);
-const dist = new URL("./", import.meta.resolve("bloom-wasm/nano"));
+const dist = new URL("./", import.meta.resolve("bloom-wasm/reader"));
 const types = {
   ".html": "text/html; charset=utf-8",
   ".css": "text/css",

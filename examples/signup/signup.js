@@ -1,5 +1,5 @@
 /** Refuses common passwords while the user types. The password stays in the page until the form is submitted. */
-import { load } from "bloom-wasm/nano";
+import { load } from "bloom-wasm/reader";
 
 const COMMON = "This password is on every attacker's list. Please choose another one.";
 const PAUSE = 500; // ms without typing before a verdict is shown, and read aloud

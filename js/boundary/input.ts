@@ -1,4 +1,4 @@
-/** Checks the types of arguments before anything crosses into WebAssembly. The ranges are checked there. */
+/** Checks the types of arguments. */
 
 import { type ErrorCode, FilterError } from "../error.js";
 
@@ -138,6 +138,12 @@ export function urlText(url: string | URL): string {
   throw new FilterError("invalid_key", `a URL must be a string or a URL, not ${typeName(url)}`);
 }
 
+/** Throws `invalid_key` for a password that is no string. */
+export function requirePassword(password: string): string {
+  if (typeof password === "string") return password;
+  throw new FilterError("invalid_key", `a password must be a string, not ${typeName(password)}`);
+}
+
 /** A copy of the secret in some options, if there is one. No message shows any of it. */
 export function secretIn(options: unknown): Uint8Array | undefined {
   const secret: unknown = attempt("options must be an object", () => Object(options).secret);
@@ -172,9 +178,25 @@ export function requireProfile(found: string, wanted: string): void {
   throw new FilterError("wrong_profile", `the filter was built with the profile ${found}, not ${wanted}; ${how}`);
 }
 
-/** Several arrays joined into one. */
+/** An array of so many bytes. Throws `too_large` if there is no room for it. */
+export function room(bytes: number): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(bytes);
+  } catch (cause) {
+    throw new FilterError("too_large", `there is no room for ${bytes} bytes`, { cause });
+  }
+}
+
+/** A copy. Throws as {@link room}. */
+export function copied(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const copy = room(bytes.length);
+  copy.set(bytes);
+  return copy;
+}
+
+/** Several arrays joined into one. Throws as {@link room}. */
 export function concat(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  const whole = room(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
   for (const part of parts) {
     whole.set(part, at);

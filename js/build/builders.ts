@@ -1,8 +1,6 @@
-/** Filters that can be built and changed: classes on top of the reader's. */
+/** Filters that can be built and changed. */
 
 import type { DigestList, Filter as RawFilter } from "../bloom_wasm.js";
-import { ask, call, release } from "../boundary/call.js";
-import type { ForeignFormat } from "../boundary/info.js";
 import {
   asText,
   invalidParameter,
@@ -13,9 +11,12 @@ import {
   TAG_NAME,
   typeName,
 } from "../boundary/input.js";
-import { put } from "../boundary/scratch.js";
-import { FilterError } from "../error.js";
-import { classes, Filter, hold, isFilter, rawOf } from "../filter/filter.js";
+import { Filter, type FilterClass, isFilter } from "../filter/filter.js";
+import type { DecodeOptions } from "../filter/reading.js";
+import { ask, call, release } from "../wasm/call.js";
+import { classes, hold, holdAs, rawOf, WasmEngine } from "../wasm/engine.js";
+import { decodeRaw } from "../wasm/load.js";
+import { put } from "../wasm/scratch.js";
 import { type KeyStream, pushSource } from "./keystream.js";
 import { List } from "./lists.js";
 import {
@@ -38,7 +39,7 @@ function notNew(maker: string): never {
 }
 
 /** Combines two filters into the first. Rust refuses those that differ. */
-function combine(filter: Filter, other: Filter, how: "union" | "intersect"): void {
+function combine(filter: OwnFilter, other: OwnFilter, how: "union" | "intersect"): void {
   const raw = rawOf(filter);
   if (!isFilter(other)) throw invalidParameter(`the other filter must be a filter, not ${typeName(other)}`);
   // A filter may be combined with itself: a counting filter then holds every key twice as often. Clone it, because
@@ -100,17 +101,24 @@ function empty(kind: string, options: AllOptions | undefined, make: (digests: Di
 }
 
 /** A filter of our own kinds. */
-abstract class OwnFilter extends Filter<Key> {
+abstract class OwnFilter extends Filter {
   /**
-   * Throws `incompatible`: other software has other hashes, and a filter doesn't know its keys. Make a
-   * `ForeignFilter` from the keys.
+   * Like the function `decode`, but throws `wrong_kind` unless the blob is of this class's kind. Called on your own
+   * subclass, it returns an instance of that.
    */
-  toForeign(_format?: ForeignFormat): never {
-    const raw = rawOf(this);
-    const kind = call(() => raw.kind);
-    const message = `a ${kind} filter can't become another software's; make a ForeignFilter from its keys`;
-    throw new FilterError("incompatible", message);
+  static decode<F extends Filter>(
+    this: { readonly prototype: F },
+    bytes: Uint8Array | ArrayBuffer,
+    options?: DecodeOptions,
+  ): F {
+    requireClass(this);
+    return holdAs(decodeRaw(bytes, options), this) as unknown as F;
   }
+}
+
+/** Throws unless `decode` was called on a class. */
+function requireClass(its: unknown): asserts its is FilterClass {
+  if (typeof its !== "function" || !Object(its).prototype) throw invalidParameter("decode must be called on a class");
 }
 
 const addKey = (raw: RawFilter, length: number) => raw.addKey(length) ?? raw.add(length);
@@ -169,7 +177,7 @@ export class BloomFilter extends GrowingFilter {
    */
   constructor(bits: number, hashes: number, options?: SeedOptions) {
     requireShape(bits, hashes);
-    super(empty("bloom", options, (digests) => digests.empty(bits, hashes)));
+    super(new WasmEngine(empty("bloom", options, (digests) => digests.empty(bits, hashes))));
   }
 
   /** An empty filter that `count` keys fill to a false-positive rate of `fpr`. */
@@ -221,7 +229,7 @@ export class CountingBloomFilter extends GrowingFilter {
    */
   constructor(bits: number, hashes: number, options?: SeedOptions & CountingOptions) {
     requireShape(bits, hashes);
-    super(empty("counting", options, (digests) => digests.empty(bits, hashes)));
+    super(new WasmEngine(empty("counting", options, (digests) => digests.empty(bits, hashes))));
   }
 
   /** An empty filter that `count` keys fill to a false-positive rate of `fpr`. */
@@ -286,7 +294,7 @@ export class CountingBloomFilter extends GrowingFilter {
 export class ScalableBloomFilter extends GrowingFilter {
   /** An empty filter. */
   constructor(options?: ScalableOptions) {
-    super(empty("scalable", options, (digests) => digests.build()));
+    super(new WasmEngine(empty("scalable", options, (digests) => digests.build())));
   }
 
   /** Builds a filter from keys. It starts at the initial capacity, however many keys there are. */

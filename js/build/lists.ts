@@ -1,10 +1,10 @@
 /** Lists on their way into filters. Rust decides which keys are in a line: `src/keys/list.rs`. */
 
 import { DigestList, type Filter as RawFilter } from "../bloom_wasm.js";
-import { call, release } from "../boundary/call.js";
 import { iterable, type Key } from "../boundary/input.js";
-import { Batch } from "../boundary/scratch.js";
 import { FilterError } from "../error.js";
+import { call, release } from "../wasm/call.js";
+import { Batch } from "../wasm/scratch.js";
 import type { Options, SkipReason } from "./options.js";
 
 /** A line that gives no key, as Rust reports it. */
@@ -38,9 +38,9 @@ export class List {
 
   /** For building a filter of this kind with these options. */
   static forKind(kind: string, options: Options): List {
-    const { profile = "raw", lowercase = false, sha1Hex = false, numbers, name, seed, secret, createdAt } = options;
+    const { profile = "raw", lowercase = false, sha1 = false, numbers, name, seed, secret, createdAt } = options;
     const list = new List(
-      call(() => new DigestList(kind, profile, lowercase, sha1Hex, seed, secret)),
+      call(() => new DigestList(kind, profile, lowercase, sha1, seed, secret)),
       options,
     );
     try {

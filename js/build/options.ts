@@ -19,8 +19,18 @@ export type SkipReason =
   | "too_short"
   | "too_rare";
 
-/** What the keys are, and which keys must be absent. */
-export interface ProfileOptions {
+/** The options of every builder. */
+export interface BuildOptions extends SeedOptions {
+  /**
+   * The false-positive rate, above 0 and below 1. With profile `url` it is the rate of a whole check: a single key gets a
+   * tenth of it or, in a ribbon filter, what the shapes of the list's keys allow, such as a third for hosts. Otherwise it
+   * is the rate of a key. Default 0.001, or 0.0001 with profile `password`.
+   */
+  fpr?: number;
+  /** A name for people, kept in the blob: at most 255 bytes of UTF-8. */
+  name?: string;
+  /** When the list was made, kept in the blob: a date, or milliseconds since 1970. */
+  createdAt?: Date | number;
   /**
    * What the keys are. `raw`, the default: bytes as given. `url`: URLs, hosts, adblock's `||host^` and entries of hosts
    * files; ask with `hasUrl` and `matchUrl`. `password`: passwords; ask with `hasPassword`.
@@ -29,7 +39,7 @@ export interface ProfileOptions {
   /** Ignore the case of passwords, also when asking. Default false. */
   lowercase?: boolean;
   /** The list holds SHA-1 hashes of passwords in hexadecimal, as `HASH` or `HASH:COUNT`. Default false. */
-  sha1Hex?: boolean;
+  sha1?: boolean;
   /** Leave out passwords with fewer characters. Default 0. */
   minLength?: number;
   /** Leave out hashes with a lower count. Default 0. */
@@ -48,20 +58,6 @@ export interface ProfileOptions {
   onSkip?: (skipped: { key: Key; reason: SkipReason }) => void;
   /** Called with each key that is in both lists. */
   onConflict?: (conflict: { key: Key; removed: boolean }) => void;
-}
-
-/** The options of every builder. */
-export interface BuildOptions extends ProfileOptions, SeedOptions {
-  /**
-   * The false-positive rate, above 0 and below 1. With profile `url` it is the rate of a whole check: a single key gets a
-   * tenth of it or, in a ribbon filter, what the shapes of the list's keys allow, such as a third for hosts. Otherwise it
-   * is the rate of a key. Default 0.001, or 0.0001 with profile `password`.
-   */
-  fpr?: number;
-  /** A name for people, kept in the blob: at most 255 bytes of UTF-8. */
-  name?: string;
-  /** When the list was made, kept in the blob: a date, or milliseconds since 1970. */
-  createdAt?: Date | number;
 }
 
 /** The options of every empty filter. */
@@ -127,7 +123,7 @@ const building = {
   createdAt: 1,
   profile: 1,
   lowercase: 1,
-  sha1Hex: 1,
+  sha1: 1,
   minLength: 1,
   minCount: 1,
   allow: 1,
@@ -138,11 +134,7 @@ const building = {
 const tagging = { untagged: 1 } satisfies Every<TaggedOptions>;
 const streaming = { signal: 1, onProgress: 1 } satisfies Every<StreamOptions>;
 
-const ofKinds: { [kind: string]: { [name: string]: { [option: string]: 1 } } } = {
-  counting: { CountingBloomFilter: counting },
-  scalable: { ScalableBloomFilter: growing },
-};
-const others = { from: building, fromStream: streaming, ...ofKinds.counting, ...ofKinds.scalable };
+const ofKinds: { [kind: string]: { [option: string]: 1 } } = { counting, scalable: growing };
 
 /** Refuses options that nobody knows, of a kind's `from`, `fromStream` or empty filter. */
 export function requireKnown(
@@ -156,7 +148,7 @@ export function requireKnown(
     fromStream: { ...building, ...streaming },
     "an empty filter": kind === "scalable" ? { ...seeding, fpr: 1 as const } : seeding,
   };
-  known(options, { [maker]: makers[maker], ...ofKinds[kind] }, others);
+  known(options, maker, makers[maker], ofKinds[kind] ?? {});
 }
 
 /**
@@ -164,16 +156,16 @@ export function requireKnown(
  * type, before a builder reads any key.
  */
 export function readOptions(options: AllOptions = {}) {
-  const { profile, lowercase, sha1Hex, minLength, minCount, allow, allowWins, onSkip, onConflict } = options;
+  const { profile, lowercase, sha1, minLength, minCount, allow, allowWins, onSkip, onConflict } = options;
   const { fpr, seed, name, createdAt, counterBits, initialCapacity, growth, tightening } = options;
   const numbers = { fpr, counterBits, initialCapacity, growth, tightening, minLength, minCount };
   requireType("number", numbers);
-  requireType("boolean", { lowercase, sha1Hex, allowWins });
+  requireType("boolean", { lowercase, sha1, allowWins });
   requireType("string", { profile, name });
   requireType("function", { onSkip, onConflict });
   if (allow !== undefined) iterable(allow);
   else if (allowWins) throw invalidParameter("allowWins needs allow");
-  const list = { profile, lowercase, sha1Hex, allow, allowWins, onSkip, onConflict };
+  const list = { profile, lowercase, sha1, allow, allowWins, onSkip, onConflict };
   const secret = secretIn(options);
   // More often an environment that lacks it than a wish for a filter that everybody can ask.
   if (secret === undefined && "secret" in options) throw invalidParameter("secret is undefined; leave it out for none");

@@ -1,8 +1,8 @@
 /** The formulas for a Bloom filter's count of keys, false-positive rate, bits and hashes. */
 
 import * as wasm from "../bloom_wasm.js";
-import { call } from "../boundary/call.js";
 import { requireType } from "../boundary/input.js";
+import { call } from "../wasm/call.js";
 
 /** The size of a Bloom filter. */
 export interface Optimal {

@@ -3,7 +3,7 @@
 import { attempt, invalidParameter, isA, isBytes, plainBytes } from "../boundary/input.js";
 import { failed } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
-import type { Checks } from "./engine.js";
+import { sha256 as newSha256 } from "../plain/sha256.js";
 import {
   type Head,
   type Kind,
@@ -91,7 +91,6 @@ export interface PageOrShard extends SignedFile {
 
 /** @internal What a cache keeps of the feed or sharded filter at a URL, for those who trust these keys. */
 export class FeedStore<P extends Head> {
-  #checks: Checks;
   #cache: FeedCache | null;
   #url: string;
   #keys: TrustedKeys;
@@ -106,8 +105,7 @@ export class FeedStore<P extends Head> {
   #step!: Promise<void>;
   #endStep = () => {};
 
-  constructor(checks: Checks, cache: FeedCache | null, url: string, keys: TrustedKeys, kind: Kind<P>) {
-    this.#checks = checks;
+  constructor(cache: FeedCache | null, url: string, keys: TrustedKeys, kind: Kind<P>) {
     this.#cache = cache;
     this.#url = url.replace(/#.*/s, "");
     this.#keys = keys;
@@ -170,14 +168,9 @@ export class FeedStore<P extends Head> {
   /** A name that no other feed has, and nobody who trusts other keys. An unsigned feed may claim any id, but no URL. */
   #name(kind: "feed" | "manifest" | "next" | "file" | PageOrShard["kind"], ...of: string[]): string {
     const { names } = this.#keys;
-    const hash = this.#checks.sha256();
-    try {
-      const text = new TextEncoder().encode([kind, ...of, ...(names.length > 0 ? names : [this.#url])].join("\n"));
-      hash.update(text);
-      return `${kind}-${hash.finish()}`;
-    } finally {
-      this.#checks.release(hash);
-    }
+    const hash = newSha256();
+    hash.update(new TextEncoder().encode([kind, ...of, ...(names.length > 0 ? names : [this.#url])].join("\n")));
+    return `${kind}-${hash.finish()}`;
   }
 
   /** The name of the feed's id. */

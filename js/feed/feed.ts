@@ -2,17 +2,15 @@
 /** Filters that stay up to date. */
 
 import { invalidParameter, isA, requireLimit, requireType } from "../boundary/input.js";
-import type { Every } from "../boundary/known.js";
+import { type Every, known } from "../boundary/known.js";
 import { requireSignal } from "../boundary/stream.js";
-import type { AskableFilter } from "../filter/askable.js";
 import type { Filter } from "../filter/filter.js";
-import type { Engine } from "./engine.js";
 import { Follower, type Watcher } from "./follower.js";
 import { type GenerationInfo, Generations, generationInfo, type OpeningOptions, opening } from "./generations.js";
 import { feedKind, lengthOf } from "./manifest.js";
 import { Origin } from "./origin.js";
 
-/** The options of `openFeed`. */
+/** The options of {@link openFeed}. */
 export interface FeedOptions extends OpeningOptions {
   /** Called after each chunk of the files that an update needs, with their bytes so far and in all. */
   onProgress?: (progress: { loaded: number; total: number }) => void;
@@ -23,11 +21,11 @@ export interface FeedOptions extends OpeningOptions {
 }
 
 /** The options of {@link Feed.watch}. */
-export interface WatchOptions<F extends AskableFilter = Filter> {
+export interface WatchOptions {
   /** Milliseconds between two updates, at least 1000. Each wait is up to a tenth longer or shorter. */
   every: number;
   /** Called whenever a newer generation is in place. */
-  onUpdate?: (feed: Feed<F>) => void;
+  onUpdate?: (feed: Feed) => void;
   /** Called with the error of an update that failed, and with each new `cacheError`. */
   onError?: (error: unknown) => void;
 }
@@ -60,28 +58,36 @@ export interface FeedInfo extends GenerationInfo {
   byteLength: number;
 }
 
-/** @internal What `openFeed` of each entry does, by its engine. */
-export async function openWith<B, F extends AskableFilter>(
-  engine: Engine<B, F>,
-  url: string | URL,
-  options: FeedOptions,
-): Promise<Feed<F>> {
-  engine.known(options, { openFeed: openingFeed });
+/**
+ * Opens a feed: a filter that stays up to date. The URL is that of its manifest, usually `feed.json`; the files lie
+ * beside it. In Node, Deno and Bun, it may be a `file:` URL.
+ *
+ * If the cache has a generation, this resolves with it at once, even without a network, and updates behind; `stale`
+ * tells whether it has expired. Otherwise this fetches the feed.
+ *
+ * Throws a {@link FilterError}: `not_a_feed`, `signature`, `wrong_feed`, `rollback`, `expired`, `integrity`,
+ * `too_large`, and the codes of `load` and `apply`. An abort rejects with the signal's reason.
+ *
+ * An update takes the memory of the new filter beside the old one; the two share what their files have in common. Each
+ * delta takes the length of the whole once more while it is applied, and each new file its length while it is put into
+ * the cache. After an update that failed, what it had made of whole files stays for the next one.
+ */
+export async function openFeed(url: string | URL, options: FeedOptions): Promise<Feed> {
+  known(options, "openFeed", openingFeed);
   const { signal, onProgress, maxBytes = Infinity } = Object(options) as FeedOptions;
   requireType("function", { onProgress });
   requireLimit({ maxBytes });
-  const origin = await Origin.of(feedKind, url, options, engine);
-  const follower = new Follower(engine, { origin, onProgress, maxBytes });
+  const follower = new Follower({ origin: await Origin.of(feedKind, url, options), onProgress, maxBytes });
   await follower.open(signal);
-  return Reflect.construct(Feed, [follower]) as Feed<F>;
+  return Reflect.construct(Feed, [follower]) as Feed;
 }
 
-/** A filter that stays up to date. `openFeed` opens one. */
+/** A filter that stays up to date. {@link openFeed} opens one. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
-export class Feed<F extends AskableFilter = Filter> extends Generations {
-  #follower: Follower<unknown, F>;
+export class Feed extends Generations {
+  #follower: Follower;
 
-  private constructor(follower: Follower<unknown, F>) {
+  private constructor(follower: Follower) {
     if (!isA(follower, Follower)) throw invalidParameter("open feeds with openFeed");
     super(follower);
     this.#follower = follower;
@@ -91,7 +97,7 @@ export class Feed<F extends AskableFilter = Filter> extends Generations {
    * The filter of the newest generation. It is always complete. An update doesn't change it but puts another in its
    * place, so ask `feed.filter` each time. One that you keep goes on as it is.
    */
-  get filter(): F {
+  get filter(): Filter {
     return this.#follower.place.filter;
   }
 
@@ -115,7 +121,7 @@ export class Feed<F extends AskableFilter = Filter> extends Generations {
    * joined. The signal ends only this wait, and the transfer too if nobody else waits for it.
    */
   async update(options?: UpdateOptions): Promise<boolean> {
-    this.#follower.known(options ?? undefined, { update: updating });
+    known(options ?? undefined, "update", updating);
     const { signal, every } = Object(options) as UpdateOptions;
     requireSignal(signal);
     if (every === undefined) return this.#follower.update(signal);
@@ -129,9 +135,9 @@ export class Feed<F extends AskableFilter = Filter> extends Generations {
    *
    * What your callbacks throw is thrown on to the runtime as an uncaught error; the watching goes on.
    */
-  watch(options: WatchOptions<F>): () => void {
-    this.#follower.known(options, { watch: watching });
-    const { every, onUpdate, onError } = Object(options) as WatchOptions<F>;
+  watch(options: WatchOptions): () => void {
+    known(options, "watch", watching);
+    const { every, onUpdate, onError } = Object(options) as WatchOptions;
     requireType("function", { onUpdate, onError });
     requireEvery(every);
     const follower = this.#follower;
@@ -177,8 +183,7 @@ export class Feed<F extends AskableFilter = Filter> extends Generations {
 }
 
 /** `using feed = ...` closes it at the end of the block, where the runtime knows `Symbol.dispose`. */
-// biome-ignore lint/correctness/noUnusedVariables: the class has it
-export interface Feed<F extends AskableFilter = Filter> extends Disposable {}
+export interface Feed extends Disposable {}
 
 function requireEvery(every: number): void {
   if (typeof every === "number" && every >= 1000 && every < Infinity) return;

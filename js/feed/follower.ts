@@ -1,11 +1,15 @@
 /** How a feed is followed. FEED-FORMAT.md says what a client must do, and in which order. */
 
-import { isA } from "../boundary/input.js";
+import { copied, isA } from "../boundary/input.js";
 import { unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
-import type { AskableFilter } from "../filter/askable.js";
-import type { Engine } from "./engine.js";
-import { Keeper } from "./keeper.js";
+import { type Filter, hold, isFreed } from "../filter/filter.js";
+import type { Blob } from "../plain/blob.js";
+import { apply } from "../plain/delta.js";
+import { PlainEngine, toBytes } from "../plain/engine.js";
+import { describe, estimatedFpr } from "../plain/info.js";
+import { Incoming } from "../plain/load.js";
+import { Client } from "./client.js";
 import { type FeedFile, type FeedPayload, type Head, lengthOf, type Manifest } from "./manifest.js";
 import { checked, collector, isDamage, type Origin, type Read, verified } from "./origin.js";
 
@@ -24,30 +28,28 @@ export interface Source {
 }
 
 /** The first files of a generation. */
-interface Beginning<B> {
+interface Beginning {
   files: FeedFile[];
   /** The filter after each file. The next generation goes on from one of them. */
-  raws: B[];
+  blobs: Blob[];
 }
 
 /** A generation that is whole. */
-interface Place<B, F> extends Beginning<B> {
+interface Place extends Beginning {
   manifest: Manifest<FeedPayload>;
-  filter: F;
+  filter: Filter;
   estimatedFpr: number;
 }
 
 /** @internal Follows a feed: has a generation in place, and puts newer ones there. */
-export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
+export class Follower extends Client<FeedPayload> {
   protected readonly noun = "feed";
   /** There is one as soon as anybody else has the follower. */
-  place!: Place<B, F>;
+  place!: Place;
   readonly watchers = new Set<Watcher>();
-  readonly #engine: Engine<B, F>;
   #source: Source;
-  #isFreed = false;
   /** What there is of a generation that isn't whole: if an update fails, the next one goes on from there. */
-  #begun: Beginning<B> = { files: [], raws: [] };
+  #begun: Beginning = { files: [], blobs: [] };
   /** The deltas that are in place or begun, until the cache has them and the manifest that names them. */
   #deltas = new Map<string, Uint8Array>();
   /** Whether the cache has lost deltas. Then they stay in memory, so that none is fetched twice. */
@@ -55,9 +57,8 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   /** The updates in a row that have failed: how many, and of the last one the error and when it began. */
   #failed: { count: number; error?: unknown; at: number } = { count: 0, at: 0 };
 
-  constructor(engine: Engine<B, F>, source: Source) {
+  constructor(source: Source) {
     super(source.origin);
-    this.#engine = engine;
     this.#source = source;
   }
 
@@ -81,13 +82,10 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     return every * 2 ** Math.min(this.#failed.count, 3);
   }
 
-  protected free(ended: Promise<unknown>): void {
+  protected free(): void {
     for (const watcher of this.watchers) watcher.stop();
-    // An update under way still uses them.
-    ended.then(() => {
-      this.#isFreed = true;
-      new Set([...(this.place?.raws ?? []), ...this.#begun.raws]).forEach((raw) => this.#engine.release(raw));
-    });
+    this.#begun = { files: [], blobs: [] };
+    this.#deltas.clear();
   }
 
   protected override placed(): void {
@@ -115,10 +113,8 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
     const total = lengthOf(manifest);
     const { maxBytes } = this.#source;
     if (total > maxBytes) throw new FilterError("too_large", `the feed has ${total} bytes, more than ${maxBytes}`);
-    const old = this.place?.raws ?? [];
     try {
       this.place = await (isRestored ? this.#restored(manifest, signal) : this.#renewed(manifest, signal));
-      for (const raw of old) if (!this.place.raws.includes(raw)) this.#engine.release(raw);
     } finally {
       // An older one, whose files are of no use any more.
       const names = new Set([this.place, this.#begun].flatMap((its) => its?.files.map(({ sha256 }) => sha256) ?? []));
@@ -127,7 +123,7 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   }
 
   /** The generation that the cache has. */
-  async #restored(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<Place<B, F>> {
+  async #restored(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<Place> {
     const place = await this.#build(manifest, signal, (file, parent) => this.#kept(manifest, file, parent, signal));
     this.#trim(manifest);
     return place;
@@ -140,7 +136,7 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   }
 
   /** A generation of files that the cache has, or else the host. */
-  #renewed(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<Place<B, F>> {
+  #renewed(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<Place> {
     const { onProgress } = this.#source;
     const total = lengthOf({ files: manifest.files.slice(this.#present(manifest).length) });
     let before = 0;
@@ -151,15 +147,15 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
         if (isA(error, FilterError) && error.code === "cache") return undefined;
         throw error;
       });
-      const raw = kept ?? (await this.#fetched(file, parent, signal, onLoaded));
+      const blob = kept ?? (await this.#fetched(file, parent, signal, onLoaded));
       before += file.bytes;
-      return raw;
+      return blob;
     });
   }
 
   /** The filters of the first files of a generation, as many as there are. */
-  #present({ files }: FeedPayload): B[] {
-    const [placed, begun] = [this.place, this.#begun].map((its) => its?.raws.slice(0, common(files, its.files)) ?? []);
+  #present({ files }: FeedPayload): Blob[] {
+    const [placed, begun] = [this.place, this.#begun].map((its) => its?.blobs.slice(0, common(files, its.files)) ?? []);
     return begun!.length > placed!.length ? begun! : placed!;
   }
 
@@ -167,32 +163,30 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   async #build(
     manifest: Manifest<FeedPayload>,
     signal: AbortSignal,
-    make: (file: FeedFile, parent: B | undefined) => Promise<B | undefined>,
-  ): Promise<Place<B, F>> {
+    make: (file: FeedFile, parent: Blob | undefined) => Promise<Blob | undefined>,
+  ): Promise<Place> {
     const { files } = manifest;
-    const raws = this.#present(manifest);
-    const useful = new Set([...raws, ...(this.place?.raws ?? [])]);
-    for (const raw of this.#begun.raws) if (!useful.has(raw)) this.#engine.release(raw);
-    this.#begun = { files, raws };
-    for (const file of files.slice(raws.length)) {
-      const raw = await make(file, raws.at(-1));
-      if (raw === undefined) throw new FilterError("cache", "the cache lacks a file");
-      raws.push(raw);
+    const blobs = this.#present(manifest);
+    this.#begun = { files, blobs };
+    for (const file of files.slice(blobs.length)) {
+      const blob = await make(file, blobs.at(-1));
+      if (blob === undefined) throw new FilterError("cache", "the cache lacks a file");
+      blobs.push(blob);
       const { store } = this.#source.origin;
       if (!store.holds(file.sha256)) this.write(() => store.keepFile(manifest, file, () => this.#bytesOf(file)));
     }
     this.requireJob(signal);
-    const raw = raws.at(-1)!;
-    const info = this.#engine.info(raw);
+    const blob = blobs.at(-1)!;
+    const info = describe(blob);
     for (const name of ["profile", "lowercase", "sha1", "seed"] as const) {
       if (info[name] === manifest[name]) continue;
       throw new FilterError("not_a_feed", `the files have another ${name} than the manifest`);
     }
-    const unchanged = raw === this.place?.raws.at(-1);
-    const isThere = unchanged && !this.#engine.isFreed(this.place.filter);
-    const filter = isThere ? this.place.filter : this.#engine.hold(this.#engine.copy(raw));
-    const place = { manifest, files, raws, filter, estimatedFpr: this.#engine.estimatedFpr(raw) };
-    this.#begun = { files: [], raws: [] };
+    const unchanged = blob === this.place?.blobs.at(-1);
+    const isThere = unchanged && !isFreed(this.place.filter);
+    const filter = isThere ? this.place.filter : hold(new PlainEngine(blob));
+    const place = { manifest, files, blobs, filter, estimatedFpr: estimatedFpr(blob) };
+    this.#begun = { files: [], blobs: [] };
     return place;
   }
 
@@ -200,20 +194,20 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   async #kept(
     manifest: Manifest<FeedPayload>,
     file: FeedFile,
-    parent: B | undefined,
+    parent: Blob | undefined,
     signal: AbortSignal,
     onLoaded?: (loaded: number) => void,
-  ): Promise<B | undefined> {
+  ): Promise<Blob | undefined> {
     const { store } = this.#source.origin;
     const bytes = await unlessAborted(store.file(manifest, file), signal);
     if (bytes?.length !== file.bytes) return undefined;
     try {
-      const raw = await this.#verified(file, parent, signal, async (take) => {
+      const blob = await this.#verified(file, parent, signal, async (take) => {
         take(bytes);
         onLoaded?.(bytes.length);
       });
       store.has(file.sha256);
-      return raw;
+      return blob;
     } catch (error) {
       if (isDamage(error)) return undefined;
       throw error;
@@ -221,7 +215,12 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   }
 
   /** The filter that a fetched file makes. */
-  #fetched(file: FeedFile, parent: B | undefined, signal: AbortSignal, onLoaded: (loaded: number) => void): Promise<B> {
+  #fetched(
+    file: FeedFile,
+    parent: Blob | undefined,
+    signal: AbortSignal,
+    onLoaded: (loaded: number) => void,
+  ): Promise<Blob> {
     const make = (read: Read) => {
       let loaded = 0;
       return this.#verified(file, parent, signal, (take) =>
@@ -236,30 +235,26 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   }
 
   /** The filter that a file makes. Nothing is made of other bytes. */
-  async #verified(file: FeedFile, parent: B | undefined, signal: AbortSignal, read: Read): Promise<B> {
+  async #verified(file: FeedFile, parent: Blob | undefined, signal: AbortSignal, read: Read): Promise<Blob> {
     const { kind, bytes, sha256 } = file;
     if (kind === "delta") {
       const { whole, take } = collector(bytes);
-      await verified(this.#engine, file, read, take);
-      this.requireJob(signal); // else the parent may be freed
-      const raw = this.#engine.apply(parent!, whole);
+      await verified(file, read, take);
+      this.requireJob(signal);
+      const blob = apply(parent!, whole);
       if (this.#source.origin.store.keeps) this.#deltas.set(sha256, whole);
-      return raw;
+      return blob;
     }
-    const base = this.#engine.arriving(bytes, this.#source.origin.secret);
-    try {
-      await verified(this.#engine, file, read, (chunk) => base.push(chunk, bytes));
-      return base.decode();
-    } finally {
-      this.#engine.release(base);
-    }
+    const base = new Incoming(bytes, this.#source.origin.secret);
+    await verified(file, read, (chunk) => base.push(chunk, bytes));
+    return base.decode();
   }
 
   /** The bytes of a file that is in place or begun. The blob of a filter has one form only. */
   #bytesOf({ kind, sha256 }: FeedFile): Uint8Array | undefined {
-    if (kind === "delta") return this.#deltas.get(sha256)?.slice();
-    const raw = [this.place, this.#begun].find((its) => its?.files[0]?.sha256 === sha256)?.raws[0];
-    return this.#isFreed || raw === undefined ? undefined : this.#engine.toBytes(raw);
+    if (kind === "delta") return copyOf(this.#deltas, sha256);
+    const blob = [this.place, this.#begun].find((its) => its?.files[0]?.sha256 === sha256)?.blobs[0];
+    return blob && toBytes(blob);
   }
 
   /** The bytes of a base are made of its filter, and those of deltas were dropped once the cache had them. */
@@ -275,12 +270,12 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
       );
       const read = async (read: Read) => {
         const { whole, take } = collector(file.bytes);
-        await verified(this.#engine, file, read, take);
+        await verified(file, read, take);
         return whole;
       };
       // Another tab may have put it.
       const bytes =
-        (kept && (await checked(this.#engine, kept, file))) ??
+        (kept && (await checked(kept, file))) ??
         (await this.fromHost(signal, (held) => this.origin.file(file, held, read)));
       this.requireJob(signal);
       this.#hasLost = true;
@@ -289,23 +284,19 @@ export class Follower<B, F extends AskableFilter> extends Keeper<FeedPayload> {
   }
 
   protected async keep(): Promise<Manifest<FeedPayload> | undefined> {
-    // Its filters are freed.
-    if (this.#isFreed) return undefined;
-    const { manifest, files, raws } = this.place;
-    const { store } = this.#source.origin;
+    const { manifest, files, blobs } = this.place;
     const deltas = new Map(this.#deltas);
-    // The next update may release its own.
-    const base = this.#engine.copy(raws[0]!);
-    try {
-      const bytesOf = (sha256: string) =>
-        sha256 === files[0]!.sha256 ? this.#engine.toBytes(base) : deltas.get(sha256)?.slice();
-      const newer = await store.keep(manifest, bytesOf);
-      this.#trim(manifest);
-      return newer;
-    } finally {
-      this.#engine.release(base);
-    }
+    const bytesOf = (sha256: string) => (sha256 === files[0]!.sha256 ? toBytes(blobs[0]!) : copyOf(deltas, sha256));
+    const newer = await this.#source.origin.store.keep(manifest, bytesOf);
+    this.#trim(manifest);
+    return newer;
   }
+}
+
+/** A copy of a delta, if it is there: a cache may change what it is given. */
+function copyOf(deltas: Map<string, Uint8Array>, sha256: string): Uint8Array | undefined {
+  const delta = deltas.get(sha256);
+  return delta && copied(delta);
 }
 
 /** How many files at the beginning are the same. */

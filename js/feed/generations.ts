@@ -1,10 +1,11 @@
 /** What feeds and sharded filters have in common for those who use them: options, a description, and a class. */
 
 import { invalidParameter } from "../boundary/input.js";
+import { known } from "../boundary/known.js";
 import type { FilterError } from "../error.js";
 import type { LoadOptions } from "../filter/reading.js";
 import type { FeedCache } from "./cache.js";
-import type { Keeper } from "./keeper.js";
+import type { Client } from "./client.js";
 import type { Head } from "./manifest.js";
 
 /** The options of both `openFeed` and `openSharded`. */
@@ -63,28 +64,28 @@ export function generationInfo(head: Head): GenerationInfo {
 
 /** What a feed and a sharded filter can both be asked. */
 export abstract class Generations {
-  #keeper: Keeper<Head>;
+  #client: Client<Head>;
 
   /** @internal */
-  protected constructor(keeper: Keeper<Head>) {
-    this.#keeper = keeper;
+  protected constructor(client: Client<Head>) {
+    this.#client = client;
     // Not in the class, which a bundler would then keep even if nobody opens anything.
     if (Symbol.dispose) Object.defineProperty(this, Symbol.dispose, { value: this.close });
   }
 
   /** The number of the generation in place. */
   get generation(): number {
-    return this.#keeper.present.generation;
+    return this.#client.present.generation;
   }
 
   /** When its list was published. */
   get createdAt(): Date {
-    return new Date(this.#keeper.present.createdAt);
+    return new Date(this.#client.present.createdAt);
   }
 
   /** Whether it has expired, or is older than a feed's `maxAge`. It answers all the same. */
   get stale(): boolean {
-    return this.#keeper.isStale;
+    return this.#client.isStale;
   }
 
   /**
@@ -93,7 +94,7 @@ export abstract class Generations {
    * before. Each update reads it again, and takes that generation back. Undefined if all is well.
    */
   get cacheError(): FilterError | undefined {
-    return this.#keeper.cacheError;
+    return this.#client.cacheError;
   }
 
   /**
@@ -102,11 +103,11 @@ export abstract class Generations {
    * against a rollback. Rejects with `cache` if the cache can't remove it all.
    */
   async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
-    this.#keeper.known(options ?? undefined, { forget: { publicKey: 1 } });
+    known(options ?? undefined, "forget", { publicKey: 1 });
     const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
     // Else a key that is missing by mistake would remove what these keys have.
     if (publicKey === undefined && "publicKey" in Object(options)) throw invalidParameter("publicKey is undefined");
-    return this.#keeper.forget(publicKey);
+    return this.#client.forget(publicKey);
   }
 
   /**
@@ -114,6 +115,6 @@ export abstract class Generations {
    * sharded filter's questions reject with `freed`, and so does `update`.
    */
   close(): void {
-    this.#keeper.close();
+    this.#client.close();
   }
 }

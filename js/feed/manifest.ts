@@ -3,6 +3,8 @@
 import { invalidParameter, isA, TAG_NAME, typeName } from "../boundary/input.js";
 import { named } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
+import { type Hashing, keyOf } from "../plain/hashing.js";
+import type { U64 } from "../plain/words.js";
 
 /** @internal The longest manifest, in bytes. */
 export const LONGEST = 2 ** 21;
@@ -261,9 +263,19 @@ function tagsIn(listed: unknown): ShardsPayload["tags"] {
   return tags;
 }
 
-/** @internal The check value of a keyed filter, as WebAssembly has it. */
-export function checkOf({ check }: Head): bigint | undefined {
-  return check === undefined ? undefined : BigInt(`0x${check}`);
+/** The low half and the high half of a number of 64 bits. */
+function halves(number: bigint): U64 {
+  return [number, number >> 32n].map((half) => Number(BigInt.asIntN(32, half)));
+}
+
+/**
+ * @internal How the keys of a generation become digests, without slots. Throws `secret_required` or `wrong_secret` unless
+ * the secret is that of its check value, or there is neither.
+ */
+export function hashingOf({ seed, check }: Head, secret: Uint8Array | undefined): Hashing {
+  const own = halves(BigInt(seed));
+  const its = check === undefined ? undefined : halves(BigInt(`0x${check}`));
+  return { seed: own, key: keyOf(secret, own, its), flags: 0 };
 }
 
 /** @internal How many shards a page lists. */

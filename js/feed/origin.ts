@@ -3,7 +3,7 @@
  * FEED-FORMAT.md says what a client must do, and in which order.
  */
 
-import { concat, invalidParameter, isA, requireLimit, requireType, secretIn } from "../boundary/input.js";
+import { concat, invalidParameter, isA, requireLimit, requireType, room, secretIn } from "../boundary/input.js";
 import {
   named,
   networkError,
@@ -16,11 +16,11 @@ import {
 import { FilterError } from "../error.js";
 import type { LoadOptions } from "../filter/reading.js";
 import { type OpenOptions, open } from "../filter/receive.js";
+import { sha256 as newSha256 } from "../plain/sha256.js";
 import { cacheStorage, type FeedCache, FeedStore, requireCache } from "./cache.js";
-import type { Checks } from "./engine.js";
 import {
-  checkOf,
   type Head,
+  hashingOf,
   importKeys,
   type Kind,
   LONGEST,
@@ -51,7 +51,6 @@ export type Read = (take: (chunk: Uint8Array) => void) => Promise<void>;
 
 /** @internal Where a feed or a sharded filter comes from. */
 export class Origin<P extends Head> {
-  readonly checks: Checks;
   readonly store: FeedStore<P>;
   readonly secret: Uint8Array | undefined;
   /** How long the host may take, in milliseconds. */
@@ -64,12 +63,7 @@ export class Origin<P extends Head> {
   #maxAge: number;
 
   /** Throws `invalid_parameter` for wrong options, and `signature` where signatures can't be checked. */
-  static async of<P extends Head>(
-    kind: Kind<P>,
-    url: string | URL,
-    options: OriginOptions,
-    checks: Checks,
-  ): Promise<Origin<P>> {
+  static async of<P extends Head>(kind: Kind<P>, url: string | URL, options: OriginOptions): Promise<Origin<P>> {
     if (typeof options !== "object" || options === null)
       throw invalidParameter("options must have publicKey, or null for a feed that isn't signed");
     const { publicKey, cache = cacheStorage(), signal, timeout = Infinity, fetch, maxAge = Infinity } = options;
@@ -82,11 +76,10 @@ export class Origin<P extends Head> {
     const address = absolute(url);
     signal?.throwIfAborted();
     const keys = await unlessAborted(importKeys(publicKey), signal);
-    return new Origin(checks, kind, address, keys, cache, secret, fetch, { timeout, maxAge });
+    return new Origin(kind, address, keys, cache, secret, fetch, { timeout, maxAge });
   }
 
   private constructor(
-    checks: Checks,
     kind: Kind<P>,
     url: string,
     keys: TrustedKeys,
@@ -95,8 +88,7 @@ export class Origin<P extends Head> {
     fetch: typeof globalThis.fetch | undefined,
     { timeout, maxAge }: { timeout: number; maxAge: number },
   ) {
-    this.checks = checks;
-    this.store = new FeedStore(checks, cache, url, keys, kind);
+    this.store = new FeedStore(cache, url, keys, kind);
     this.secret = secret;
     this.#url = url;
     this.#keys = keys;
@@ -119,14 +111,14 @@ export class Origin<P extends Head> {
 
   /** Throws `secret_required` or `wrong_secret` unless the secret is that of a generation. */
   requireSecret(head: Head): void {
-    this.checks.requireSecret(BigInt(head.seed), checkOf(head), this.secret);
+    hashingOf(head, this.secret);
   }
 
   /** What the cache keeps for other keys. Undefined if they are the same. */
   async storeOf(publicKey: string | string[] | null): Promise<FeedStore<P> | undefined> {
     const keys = await importKeys(publicKey);
     const isSame = keys.names.join() === this.#keys.names.join();
-    return isSame ? undefined : new FeedStore(this.checks, this.#cache, this.#url, keys, this.#kind);
+    return isSame ? undefined : new FeedStore(this.#cache, this.#url, keys, this.#kind);
   }
 
   /** What to go on with: a manifest that was found, or the present one if there is nothing new. */
@@ -174,33 +166,26 @@ export class Origin<P extends Head> {
 
 /** @internal Hands the bytes of a file on to `take`. Throws `integrity` unless they are those that were signed. */
 export async function verified(
-  checks: Checks,
   { sha256, bytes }: SignedFile,
   read: Read,
   take: (chunk: Uint8Array) => void,
 ): Promise<void> {
-  const hash = checks.sha256();
-  try {
-    let loaded = 0;
-    await read((chunk) => {
-      hash.update(chunk);
-      take(chunk);
-      loaded += chunk.length;
-    });
-    if (loaded !== bytes || hash.finish() !== sha256) {
-      throw new FilterError("integrity", "the file isn't the one that was signed");
-    }
-  } finally {
-    checks.release(hash);
-  }
+  const hash = newSha256();
+  let loaded = 0;
+  await read((chunk) => {
+    hash.update(chunk);
+    take(chunk);
+    loaded += chunk.length;
+  });
+  if (loaded !== bytes || hash.finish() !== sha256)
+    throw new FilterError("integrity", "the file isn't the one that was signed");
 }
 
 /** @internal A copy of bytes of the cache, if they are those that were signed. The cache may change its own meanwhile. */
-export async function checked(checks: Checks, bytes: Uint8Array, file: SignedFile): Promise<Uint8Array | undefined> {
+export async function checked(bytes: Uint8Array, file: SignedFile): Promise<Uint8Array | undefined> {
   const { whole, take } = collector(bytes.length);
   take(bytes);
   const isFile = await verified(
-    checks,
     file,
     async (take) => take(whole),
     () => {},
@@ -220,14 +205,6 @@ export function collector(bytes: number): { whole: Uint8Array; take: (chunk: Uin
     loaded += chunk.length;
   };
   return { whole, take };
-}
-
-function room(bytes: number): Uint8Array {
-  try {
-    return new Uint8Array(bytes);
-  } catch (cause) {
-    throw new FilterError("too_large", `there is no room for ${bytes} bytes`, { cause });
-  }
 }
 
 /** @internal Whether an error says that a file isn't the one that was signed. */

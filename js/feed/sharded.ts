@@ -1,8 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** Filters that are too large to download. */
 
-import { isKey, passwordKey, urlExpressions as urlKeys } from "../bloom_wasm.js";
-import { call } from "../boundary/call.js";
 import {
   invalidParameter,
   isA,
@@ -11,19 +9,20 @@ import {
   noKey,
   plainBytes,
   requireLimit,
+  requirePassword,
   requireProfile,
-  typeName,
 } from "../boundary/input.js";
 import { type Every, known, type Names } from "../boundary/known.js";
-import { Batch, put } from "../boundary/scratch.js";
 import { requireSignal, unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
-import { putUrl } from "../filter/url.js";
+import { isKey } from "../plain/engine.js";
+import { PROFILES } from "../plain/info.js";
+import { passwordKey } from "../plain/password.js";
+import { urlExpressions } from "../plain/url.js";
 import { type GenerationInfo, Generations, generationInfo, type OpeningOptions, opening } from "./generations.js";
 import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
 import { Origin } from "./origin.js";
 import { Shards } from "./shards.js";
-import { checks } from "./wasm.js";
 
 /** The options of {@link openSharded}. */
 export interface ShardedOptions extends OpeningOptions {
@@ -72,10 +71,10 @@ export interface ShardedInfo extends GenerationInfo {
  * `signature`, `wrong_feed`, `rollback`, `expired`, `secret_required`, `wrong_secret`. An abort rejects with the signal's reason.
  */
 export async function openSharded(url: string | URL, options: ShardedOptions): Promise<ShardedFilter> {
-  known(options, { openSharded: openingSharded });
+  known(options, "openSharded", openingSharded);
   const { signal, maxMemory = 2 ** 25 } = Object(options) as ShardedOptions;
   requireLimit({ maxMemory });
-  const shards = new Shards(await Origin.of(shardsKind, url, options, checks), maxMemory);
+  const shards = new Shards(await Origin.of(shardsKind, url, options), maxMemory);
   await shards.open(signal);
   return Reflect.construct(ShardedFilter, [shards]) as ShardedFilter;
 }
@@ -136,8 +135,7 @@ export class ShardedFilter extends Generations {
    * profile `url`.
    */
   async matchUrl(url: string | URL, options?: AskOptions): Promise<string | null> {
-    const length = putUrl(url);
-    const keys = call(() => urlKeys(length) as string[]);
+    const keys = urlExpressions(url);
     return this.#asked(options, async (manifest, signal) => {
       requireProfile(manifest.profile, "url");
       return (await this.#first(manifest, keys, signal)) ?? null;
@@ -164,8 +162,7 @@ export class ShardedFilter extends Generations {
    * `wrong_profile` unless the filter was built with the profile `url`, and with `wrong_kind` if it has no tags.
    */
   async urlTags(url: string | URL, options?: AskOptions): Promise<string[]> {
-    const length = putUrl(url);
-    const keys = call(() => urlKeys(length) as string[]);
+    const keys = urlExpressions(url);
     return this.#asked(options, (manifest, signal) => {
       requireProfile(manifest.profile, "url");
       return this.#tagsOf(manifest, keys, signal);
@@ -235,7 +232,7 @@ export class ShardedFilter extends Generations {
     options: ManyOptions | undefined,
     keysOf: (manifest: Manifest<ShardsPayload>) => Key[],
   ): Promise<Uint8Array<ArrayBuffer>> {
-    const signal = signalOf(options, { "many questions": { signal: 1, concurrency: 1 } satisfies Every<ManyOptions> });
+    const signal = signalOf(options, "many questions", { signal: 1, concurrency: 1 } satisfies Every<ManyOptions>);
     const { concurrency = 8 } = Object(options) as ManyOptions;
     if (!Number.isInteger(concurrency) || concurrency < 1) {
       throw invalidParameter("concurrency must be a whole number of 1 or more");
@@ -249,12 +246,8 @@ export class ShardedFilter extends Generations {
     if (tags === undefined) throw new FilterError("wrong_kind", "this sharded filter has no tags");
     const found = new Set<string>();
     for (const [shard, its] of this.#placed(keys, manifest)) {
-      await this.#shards.use(manifest, shard, signal, (raw) => {
-        for (const key of its) {
-          const length = put(key);
-          const set = call(() => raw.tagSet(length, typeof key === "string"));
-          for (const name of call(() => raw.tagNames(Float64Array.of(set)) as string[])) found.add(name);
-        }
+      await this.#shards.use(manifest, shard, signal, (filter) => {
+        for (const name of its.flatMap((key) => filter.tags(key))) found.add(name);
       });
     }
     return tags.flatMap(({ name }) => (found.has(name) ? name : []));
@@ -263,8 +256,9 @@ export class ShardedFilter extends Generations {
   /** Keys by their shards, in the order of the first of each. */
   #placed<K extends Key>(keys: K[], manifest: Manifest<ShardsPayload>): Map<number, K[]> {
     const placed = new Map<number, K[]>();
+    const shardOf = this.#shards.sharding(manifest);
     for (const key of keys) {
-      const shard = this.#shards.of(key, manifest);
+      const shard = shardOf(key);
       placed.get(shard)?.push(key) ?? placed.set(shard, [key]);
     }
     return placed;
@@ -277,14 +271,7 @@ export class ShardedFilter extends Generations {
     signal: AbortSignal | undefined,
   ): Promise<K | undefined> {
     for (const [shard, its] of this.#placed(keys, manifest)) {
-      const found = await this.#shards.use(manifest, shard, signal, (raw) =>
-        its.find((key) => {
-          const length = put(key);
-          const answer = call(() => raw.hasKey(length, typeof key === "string"));
-          if (answer === undefined) throw noKey(manifest.profile, key);
-          return answer;
-        }),
-      );
+      const found = await this.#shards.use(manifest, shard, signal, (filter) => its.find((key) => filter.has(key)));
       if (found !== undefined) return found;
     }
     return undefined;
@@ -297,8 +284,9 @@ export class ShardedFilter extends Generations {
     signal: AbortSignal | undefined,
   ): Promise<Uint8Array<ArrayBuffer>> {
     const numbers = new Map<number, number[]>();
+    const shardOf = this.#shards.sharding(manifest);
     keys.forEach((key, i) => {
-      const shard = this.#shards.of(key, manifest);
+      const shard = shardOf(key);
       numbers.get(shard)?.push(i) ?? numbers.set(shard, [i]);
     });
     const answers = new Uint8Array(keys.length);
@@ -308,17 +296,8 @@ export class ShardedFilter extends Generations {
     const ask = async (stop: AbortController) => {
       // Each takes the next one from the same iterator.
       for (const [shard, its] of groups) {
-        await this.#shards.use(manifest, shard, stop.signal, (raw) => {
-          let at = 0;
-          const batch = new Batch((sent, length) => {
-            const found = call(() => raw.hasKeys(sent.length, length, typeof sent[0] === "string"));
-            for (const [i, answer] of found.entries()) {
-              if (answer > 1) throw noKey(manifest.profile, sent[i]!);
-              answers[its[at++]!] = answer;
-            }
-          });
-          for (const i of its) batch.push(keys[i]!);
-          batch.flush();
+        await this.#shards.use(manifest, shard, stop.signal, (filter) => {
+          for (const i of its) answers[i] = Number(filter.has(keys[i]!));
         });
       }
     };
@@ -338,11 +317,12 @@ export interface ShardedFilter extends Disposable {}
 /** The signal of a question's options, which has only those named. */
 function signalOf(
   options: AskOptions | undefined,
-  names: { [what: string]: Names } = { "a question": { signal: 1 } satisfies Every<AskOptions> },
+  what = "a question",
+  names: Names = { signal: 1 } satisfies Every<AskOptions>,
 ): AbortSignal | undefined {
   // A number is what `map(filter.has, filter)` gives.
   if (typeof options === "number") return undefined;
-  known(options ?? undefined, names);
+  known(options ?? undefined, what, names);
   const { signal } = Object(options) as AskOptions;
   requireSignal(signal);
   return signal;
@@ -353,22 +333,20 @@ function own(key: Key): Key {
   return typeof key === "string" ? key : plainBytes(key, "a key must be a string or a", "invalid_key").slice();
 }
 
-function requirePassword(password: string): string {
-  if (typeof password === "string") return password;
-  throw new FilterError("invalid_key", `a password must be a string, not ${typeName(password)}`);
+/** Those flags of a blob that say how passwords are compared. */
+function flagsOf({ lowercase, sha1 }: ShardsPayload): number {
+  return (lowercase ? 4 : 0) | (sha1 ? 8 : 0);
 }
 
 /** The keys of passwords. Throws `wrong_profile` unless the filter has passwords. */
-function passwordKeys(manifest: ShardsPayload, passwords: string[]): Uint8Array[] {
+function passwordKeys(manifest: ShardsPayload, passwords: string[]): Key[] {
   requireProfile(manifest.profile, "password");
-  return passwords.map((password) => call(() => passwordKey(password, manifest.lowercase, manifest.sha1)));
+  return passwords.map((password) => passwordKey(password, flagsOf(manifest)));
 }
 
 /** Throws for keys that a filter of URLs or passwords can't hold, before anything is fetched. */
-function requireKeys({ profile, lowercase, sha1 }: ShardsPayload, keys: Key[]): void {
-  for (const key of profile === "raw" ? [] : keys) {
-    const length = put(key);
-    if (!call(() => isKey(length, typeof key === "string", profile === "url", lowercase, sha1)))
-      throw noKey(profile, key);
-  }
+function requireKeys(manifest: ShardsPayload, keys: Key[]): void {
+  const { profile } = manifest;
+  for (const key of keys)
+    if (!isKey(PROFILES.indexOf(profile), flagsOf(manifest), key, typeof key === "string")) throw noKey(profile, key);
 }

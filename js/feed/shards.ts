@@ -1,23 +1,29 @@
 /** How a sharded filter is asked: a key needs the manifest, one page and one shard. FEED-FORMAT.md has the format. */
 
-import { pageEntry, Filter as RawFilter, shardOf } from "../bloom_wasm.js";
-import { call, release } from "../boundary/call.js";
 import type { FilterInfo } from "../boundary/info.js";
-import { isA, type Key } from "../boundary/input.js";
-import { put } from "../boundary/scratch.js";
+import { copied, isA, type Key } from "../boundary/input.js";
 import { limited, named, unlessAborted } from "../boundary/stream.js";
 import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
+import { readFilter } from "../plain/blob.js";
+import { digest } from "../plain/digest.js";
+import { PlainEngine } from "../plain/engine.js";
+import { hash } from "../plain/hashing.js";
+import { put, scratch } from "../plain/scratch.js";
+import { siteOf } from "../plain/slots.js";
 import type { PageOrShard } from "./cache.js";
-import { Keeper } from "./keeper.js";
-import { checkOf, entriesOf, type Manifest, type ShardsPayload } from "./manifest.js";
+import { Client } from "./client.js";
+import { entriesOf, hashingOf, type Manifest, type ShardsPayload } from "./manifest.js";
 import { checked, collector, type Origin, verified } from "./origin.js";
 
 /** The bytes of a shard's entry in a page. */
 const ENTRY = 40;
 
-/** About how much memory a part takes besides its bytes. */
-const OVERHEAD = 2048;
+/** The most bytes of a shard. */
+const MOST = 2 ** 24;
+
+/** About how much memory a part takes besides its bytes, and what tags add to that. */
+const [OVERHEAD, OF_TAGS] = [5000, 3000];
 
 /** What a page says of a shard: its file, and how many keys it has. */
 interface PageEntry {
@@ -29,14 +35,15 @@ interface PageEntry {
 /** A page or a shard in memory. */
 interface LoadedPart {
   page?: Uint8Array;
-  raw?: RawFilter;
-  info?: FilterInfo;
+  shard?: PlainEngine;
+  /** What it says of itself. */
+  shape?: ReturnType<typeof shapeOf>;
   /** How much memory it takes, once that is counted. */
   counted?: number;
 }
 
 /** @internal A sharded filter at its origin, with the parts of it that are in memory. */
-export class Shards extends Keeper<ShardsPayload> {
+export class Shards extends Client<ShardsPayload> {
   protected readonly noun = "sharded filter";
   #maxMemory: number;
   /** Those that were used last at the end. */
@@ -45,6 +52,8 @@ export class Shards extends Keeper<ShardsPayload> {
   #memory = 0;
   /** Settles once no part is being written into the cache. */
   #partsWritten: Promise<unknown> = Promise.resolve();
+  /** The names of tags of the generation that was asked last. */
+  #names: { names: readonly string[]; version: number } = { names: [], version: 0 };
   /** Why the cache lacks the last part. */
   #lack: FilterError | undefined;
   /** Why the last part couldn't be read there. */
@@ -99,30 +108,44 @@ export class Shards extends Keeper<ShardsPayload> {
     }
   }
 
-  /** The shard of a key. */
-  of(key: Key, manifest: ShardsPayload): number {
-    const { profile, seed, shards } = manifest;
-    const length = put(key);
-    return call(() => shardOf(length, profile === "url", BigInt(seed), shards, checkOf(manifest), this.origin.secret));
+  /** The names of all tags, by their numbers, which shards share; and a number that changes with them. */
+  #namesOf({ tags = [] }: ShardsPayload): { names: readonly string[]; version: number } {
+    const names = tags.map(({ name }) => name);
+    const { version } = this.#names;
+    if (names.join() !== this.#names.names.join()) this.#names = { names, version: version + 1 };
+    return this.#names;
+  }
+
+  /** What tells the shard of a key. */
+  sharding(manifest: ShardsPayload): (key: Key) => number {
+    const { profile, shards } = manifest;
+    const hashing = hashingOf(manifest, this.origin.secret);
+    return (key) => {
+      const length = put(key);
+      const [start, end] = profile === "url" ? siteOf(scratch, length) : [0, length];
+      hash(hashing, scratch, start, end);
+      // The first bits. All 32 of a half can't be shifted out.
+      return shards > 1 ? digest[1]! >>> (32 - Math.log2(shards)) : 0;
+    };
   }
 
   /** Hands a shard to `use`, which uses it at once. */
   async use<T>(
     manifest: Manifest<ShardsPayload>,
-    shard: number,
+    number: number,
     signal: AbortSignal | undefined,
-    use: (raw: RawFilter) => T,
+    use: (shard: PlainEngine) => T,
   ): Promise<T> {
     const entries = entriesOf(manifest);
-    const index = Math.floor(shard / entries);
+    const index = Math.floor(number / entries);
     const page: PageOrShard = { kind: "page", index, bytes: entries * ENTRY, sha256: manifest.pages[index]! };
     const { count, ...file } = await this.#use(manifest, page, signal, (its) =>
-      entryIn(its.page!, entries, shard % entries, this.origin.at(page)),
+      entryIn(its.page!, number % entries, this.origin.at(page)),
     );
-    const part: PageOrShard = { kind: "shard", index: shard, ...file };
-    return this.#use(manifest, part, signal, ({ raw, info }) => {
-      requireShard(info!, manifest, count, this.origin.at(part));
-      return use(raw!);
+    const part: PageOrShard = { kind: "shard", index: number, ...file };
+    return this.#use(manifest, part, signal, ({ shard, shape }) => {
+      requireShard(shape!, manifest, count, this.origin.at(part));
+      return use(shard!);
     });
   }
 
@@ -136,7 +159,8 @@ export class Shards extends Keeper<ShardsPayload> {
     signal?.throwIfAborted();
     this.requireOpen();
     // All that its bytes are checked against, and read with.
-    const name = JSON.stringify([part.kind, part.bytes, part.sha256, part.kind === "shard" && namesOf(manifest)]);
+    const names = part.kind === "shard" ? this.#namesOf(manifest).version : undefined;
+    const name = [part.kind, part.bytes, part.sha256, names].join();
     const known = this.#parts.get(name);
     const has = known !== undefined && (known.value !== undefined || !(known.isOver || known.foreign));
     const job = has ? known : new SharedTask((stopped) => this.#made(manifest, part, stopped));
@@ -145,7 +169,7 @@ export class Shards extends Keeper<ShardsPayload> {
     try {
       return await job.wait(signal, (held) => {
         if (held.counted === undefined && this.#parts.get(name) === job)
-          this.#memory += held.counted = part.bytes + OVERHEAD;
+          this.#memory += held.counted = part.bytes + OVERHEAD + (manifest.tags ? OF_TAGS : 0);
         return use(held);
       });
     } finally {
@@ -157,14 +181,14 @@ export class Shards extends Keeper<ShardsPayload> {
   async #made(manifest: Manifest<ShardsPayload>, part: PageOrShard, signal: AbortSignal): Promise<LoadedPart> {
     const { store } = this.origin;
     const found = await unlessAborted(this.#found(manifest, part), signal);
-    const kept = found && (await checked(this.origin.checks, found, part));
+    const kept = found && (await checked(found, part));
     const { late, timeout } = this.origin;
     const bytes = kept ?? (await limited(late, timeout, signal, (held) => this.#fetched(part, held)));
     signal.throwIfAborted();
     const held = part.kind === "page" ? { page: bytes } : this.#decoded(bytes, manifest, part);
     // Nobody waits for it: a cache may be slow, or hang.
     if (!kept && !this.isSilent && !this.isFloorOpen && !this.#unread) {
-      const keeping = this.#told(store.keepPart(manifest, part, bytes.slice()));
+      const keeping = this.#told(store.keepPart(manifest, part, copied(bytes)));
       this.#partsWritten = Promise.all([this.#partsWritten, keeping]);
       this.wait(keeping);
     }
@@ -185,8 +209,8 @@ export class Shards extends Keeper<ShardsPayload> {
 
   #decoded(bytes: Uint8Array, manifest: Manifest<ShardsPayload>, part: PageOrShard): LoadedPart {
     try {
-      const raw = call(() => RawFilter.decode(bytes, this.origin.secret, namesOf(manifest)));
-      return { raw, info: call(() => raw.info()) };
+      const shard = new PlainEngine(readFilter(bytes, this.origin.secret, this.#namesOf(manifest).names));
+      return { shard, shape: shapeOf(shard.info()) };
     } catch (error) {
       throw named(error, this.origin.at(part));
     }
@@ -195,7 +219,7 @@ export class Shards extends Keeper<ShardsPayload> {
   #fetched(part: PageOrShard, signal: AbortSignal): Promise<Uint8Array> {
     return this.origin.file(part, signal, async (read) => {
       const { whole, take } = collector(part.bytes);
-      await verified(this.origin.checks, part, read, take);
+      await verified(part, read, take);
       return whole;
     });
   }
@@ -207,7 +231,6 @@ export class Shards extends Keeper<ShardsPayload> {
       if (value === undefined || waiting > 0) continue;
       this.#parts.delete(name);
       this.#memory -= value.counted ?? 0;
-      release(value.raw);
     }
   }
 
@@ -223,27 +246,27 @@ export class Shards extends Keeper<ShardsPayload> {
   }
 }
 
-function entryIn(page: Uint8Array, entries: number, number: number, url: string): PageEntry {
-  try {
-    const [sha256, bytes, count] = call(() => pageEntry(page, entries, number) as [string, number, number]);
-    return { sha256, bytes, count };
-  } catch (error) {
-    if (!isA(error, FilterError) || error.code !== "invalid_parameter") throw error;
-    throw new FilterError("not_a_feed", `${url}: ${error.message}`);
-  }
+/** The entry of this number in a page. */
+function entryIn(page: Uint8Array, number: number, url: string): PageEntry {
+  const entry = page.subarray(ENTRY * number, ENTRY * (number + 1));
+  const view = new DataView(entry.buffer, entry.byteOffset, ENTRY);
+  const bytes = view.getUint32(32, true);
+  if (bytes < 1 || bytes > MOST) throw new FilterError("not_a_feed", `${url}: a shard must have 1 byte to 16 MiB`);
+  const sha256 = Array.from(entry.subarray(0, 32), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return { sha256, bytes, count: view.getUint32(36, true) };
 }
 
-/** The names of all tags, by their numbers. */
-function namesOf({ tags = [] }: ShardsPayload): string[] {
-  return tags.map(({ name }) => name);
+/** Of a description of a shard what {@link requireShard} looks at: there may be thousands, with hundreds of tags each. */
+function shapeOf({ kind, count, keyed, profile, seed, lowercase, sha1, tags }: FilterInfo) {
+  return { kind, count, keyed, profile, seed, lowercase, sha1, tags: tags?.length };
 }
 
 /** Throws unless a filter is the shard that the manifest and its page say. */
-function requireShard(info: FilterInfo, manifest: ShardsPayload, count: number, url: string): void {
+function requireShard(shape: ReturnType<typeof shapeOf>, manifest: ShardsPayload, count: number, url: string): void {
   const names = ["profile", "seed", "lowercase", "sha1"] as const;
-  const isShard = info.kind === "ribbon" && info.count === count && info.keyed === (manifest.check !== undefined);
+  const isShard = shape.kind === "ribbon" && shape.count === count && shape.keyed === (manifest.check !== undefined);
   // All names stand in the manifest.
-  const isTagged = info.tags?.length === manifest.tags?.length;
-  if (isShard && isTagged && names.every((name) => info[name] === manifest[name])) return;
+  const isTagged = shape.tags === manifest.tags?.length;
+  if (isShard && isTagged && names.every((name) => shape[name] === manifest[name])) return;
   throw new FilterError("not_a_feed", `${url} isn't the shard that the manifest and its page say`);
 }

@@ -1,6 +1,5 @@
 /** The options of those who read blobs. */
 
-import { attempt, invalidParameter } from "../boundary/input.js";
 import type { Every } from "../boundary/known.js";
 
 /** The options of {@link decode}. */
@@ -34,8 +33,7 @@ export interface LoadOptions extends DecodeOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-/** `from` is refused elsewhere, by what it would take. */
-export const decoding = { secret: 1, from: 1 } satisfies Every<DecodeOptions | { from: string }>;
+export const decoding = { secret: 1 } satisfies Every<DecodeOptions>;
 
 export const loading = {
   ...decoding,
@@ -45,10 +43,4 @@ export const loading = {
   maxBytes: 1,
   integrity: 1,
   fetch: 1,
-} satisfies Every<LoadOptions | { from: string }>;
-
-/** @internal Throws if the options ask for the bytes of other software, where only our own blobs are read. */
-export function refuseFrom(options: unknown): void {
-  if (attempt("options must be an object", () => Object(options).from) !== undefined)
-    throw invalidParameter('from is an option of "bloom-wasm" only');
-}
+} satisfies Every<LoadOptions>;

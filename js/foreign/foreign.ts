@@ -1,8 +1,6 @@
-/** Filters of other software: reading their bytes, making them, and giving them back. The reader lacks this file. */
+/** Filters of other software: reading their bytes, making them, and giving them back. */
 
-import { Foreign } from "../bloom_wasm.js";
-import { call, release } from "../boundary/call.js";
-import type { ForeignFormat } from "../boundary/info.js";
+import { Foreign, type Filter as RawFilter } from "../bloom_wasm.js";
 import {
   type AnyKey,
   asBytes,
@@ -15,21 +13,13 @@ import {
   secretIn,
 } from "../boundary/input.js";
 import { type Every, known } from "../boundary/known.js";
-import { Batch } from "../boundary/scratch.js";
-import { FilterError } from "../error.js";
-import {
-  classes,
-  decode as decodeBlob,
-  Filter,
-  hold,
-  holdAs,
-  rawOf,
-  requireClass,
-  WrappedFilter,
-} from "../filter/filter.js";
-import { load as loadBlob, loadInto } from "../filter/load.js";
+import { Filter } from "../filter/filter.js";
 import { type DecodeOptions, decoding, type LoadOptions, loading } from "../filter/reading.js";
 import type { Source } from "../filter/receive.js";
+import { call, release } from "../wasm/call.js";
+import { classes, hold, holdAs, rawOf } from "../wasm/engine.js";
+import { decodeRaw, loadInto, loadOwn } from "../wasm/load.js";
+import { Batch } from "../wasm/scratch.js";
 import { foreignKey } from "./keys.js";
 
 /** What the keys of a Guava filter are: the funnel that it was made with. */
@@ -40,26 +30,26 @@ type SparkKeys = "string" | "bytes" | "long";
 
 /** A format of other software, and what its bytes don't say. */
 type Reading =
-  | { from: "go-bloom" | "redisbloom" | "npm-bloom-filters" | "filterpassword" | "pyprobables" | "rbloom" | "flor" }
+  | { format: "go-bloom" | "redisbloom" | "npm-bloom-filters" | "filterpassword" | "pyprobables" | "rbloom" | "flor" }
   | {
-      from: "guava";
+      format: "guava";
       /** The funnel that the filter was made with. Default `utf8`. */
       funnel?: Funnel;
     }
   | {
-      from: "spark";
+      format: "spark";
       /** What the keys are. Default `string`. */
       keys?: SparkKeys;
     }
   | {
-      from: "redis-bitmap";
+      format: "redis-bitmap";
       /** The positions that the hashes are taken modulo. */
       bits: number;
       /** The hashes for each key. */
       hashes: number;
     }
   | {
-      from: "bloom-filter2";
+      format: "bloom-filter2";
       /** What the keys are. Default `string`. */
       keys?: "string" | "bytes";
       /** The filter's `num_bits_m`. */
@@ -68,7 +58,7 @@ type Reading =
       hashes: number;
     }
   | {
-      from: "npm-bloomfilter";
+      format: "npm-bloomfilter";
       /** The hashes for each key. Needed where the JSON is an array of buckets alone. */
       hashes?: number;
       /**
@@ -78,19 +68,19 @@ type Reading =
       generation?: "fnv64" | "fnv64-odd" | "fnv32-triple" | "fnv32-seeded" | "fnv32-b" | "fnv32-b-signedmix";
     }
   | {
-      from: "parquet-sbbf";
+      format: "parquet-sbbf";
       /** What the column's values are. Default `string`. */
       keys?: "string" | "bytes" | "int32" | "int64" | "float" | "double";
     }
   | {
-      from: "xor" | "binary-fuse";
+      format: "xor" | "binary-fuse";
       /** Who wrote the bytes: xor_singleheader in C (default), or xorf in Rust by one of its three ways. */
       layout?: "c" | "xorf-dma" | "xorf-json" | "xorf-bincode";
       /** The bits of a fingerprint, where the bytes don't say. */
       width?: 8 | 16 | 32;
     }
   | {
-      from: "pybloomfiltermmap3";
+      format: "pybloomfiltermmap3";
       /** What the keys are. Default `string`. */
       keys?: "string" | "bytes" | "int";
     };
@@ -154,7 +144,7 @@ export type ForeignOptions =
     });
 
 const reading = {
-  from: 1,
+  format: 1,
   profile: 1,
   funnel: 1,
   keys: 1,
@@ -182,13 +172,14 @@ const TEXTS = ["funnel", "keys", "generation", "layout", "profile"];
 const NUMBERS = ["bits", "hashes", "width", "expansion", "seed"];
 
 /** One of a format, with its options. Throws for one that the format hasn't got. Whoever makes one frees it. */
-function foreign(name: "from" | "format", options: object): Foreign {
+function foreign(options: object): Foreign {
   const chosen: Record<string, unknown> = {};
   attempt("options must be an object", () => {
-    for (const option of [name, ...TEXTS, ...NUMBERS]) chosen[option] = (options as Record<string, unknown>)[option];
+    for (const option of ["format", ...TEXTS, ...NUMBERS])
+      chosen[option] = (options as Record<string, unknown>)[option];
   });
-  const { [name]: format, ...others } = chosen;
-  if (typeof format !== "string") throw invalidParameter(`${name} must be the name of a format`);
+  const { format, ...others } = chosen;
+  if (typeof format !== "string") throw invalidParameter("format must be the name of a format");
   const [texts, numbers] = [TEXTS, NUMBERS].map((names) =>
     Object.fromEntries(names.map((option) => [option, others[option]])),
   );
@@ -209,26 +200,34 @@ function foreign(name: "from" | "format", options: object): Foreign {
 
 /** Whether the options ask for the bytes of other software. A callback of `map` gets an index in their place. */
 function isForeign(options: unknown): options is ForeignSource {
-  return attempt("options must be an object", () => Object(options).from) !== undefined;
+  return attempt("options must be an object", () => Object(options).format) !== undefined;
 }
 
 /**
- * Like {@link load} of our own blobs; with the option `from` it reads the bytes of other software. Throws
- * `unsupported_format` for an unknown format or variant, and else the codes of our own blobs.
+ * Loads a blob and decodes it. A URL is fetched. In Node, Deno and Bun, a `file:` URL is read as a stream. With the option
+ * `format` this loads the bytes of other software.
+ *
+ * Throws a {@link FilterError}: `http` for an error status, `network` for a failed transfer, `truncated` for a short
+ * one, `unsupported_format` for an unknown format or variant, and the codes of `decode`. Bytes after the blob's end throw
+ * `trailing_bytes` at once, before the checksum is checked. An abort rejects with the signal's reason.
+ *
+ * If the blob's length is known, or at most 16 MiB, this takes the memory of the blob and at most 256 KiB. Otherwise it
+ * takes up to twice the blob's length in addition. WebAssembly's memory contains all this, and grows by at least a
+ * sixteenth.
  *
  * A foreign filter may have up to 1,024 hashes, and the formats that SECURITY.md names hash the whole key for each: a key
  * of a megabyte can take seconds. Limit the length of keys that strangers send.
  */
-export function load(source: Source, options?: LoadOptions & { from?: undefined }): Promise<Filter>;
+export function load(source: Source, options?: LoadOptions & { format?: undefined }): Promise<Filter<AnyKey>>;
 export function load(source: Source, options: LoadOptions & ForeignSource): Promise<ForeignFilter>;
-export async function load(source: Source, options?: LoadOptions): Promise<Filter> {
-  if (!isForeign(options)) return loadBlob(source, options);
-  known(options, { load: loading, from: reading });
-  return loadInto(source, options, foreign("from", options));
+export async function load(source: Source, options: LoadOptions = {}): Promise<Filter<AnyKey>> {
+  if (!isForeign(options)) return loadOwn(source, options);
+  known(options, "load", loading, reading);
+  return loadInto(source, options, foreign(options));
 }
 
 /** A format whose bytes are JSON, so that a program may have its text or the object. */
-type JsonSource = ForeignSource & { from: "npm-bloom-filters" | "npm-bloomfilter" };
+type JsonSource = ForeignSource & { format: "npm-bloom-filters" | "npm-bloomfilter" };
 
 /**
  * Like {@link load}, for bytes that are there. They are copied. Where the format is JSON, its text or the object will do:
@@ -236,17 +235,19 @@ type JsonSource = ForeignSource & { from: "npm-bloom-filters" | "npm-bloomfilter
  */
 export function decode(json: string | object, options: JsonSource): ForeignFilter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options: ForeignSource): ForeignFilter;
-export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions & { from?: undefined }): Filter;
+export function decode(
+  bytes: Uint8Array | ArrayBuffer,
+  options: DecodeOptions & { format?: undefined },
+): Filter<AnyKey>;
 // The last, which is what `map(decode)` gives.
-export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
-export function decode(source: string | object, options?: unknown): Filter {
-  if (isForeign(options)) return hold(decodeRaw(source, options));
-  return decodeBlob(source as Uint8Array, options as DecodeOptions);
+export function decode(bytes: Uint8Array | ArrayBuffer): Filter<AnyKey>;
+export function decode(source: string | object, options?: unknown): Filter<AnyKey> {
+  return hold(isForeign(options) ? decodeForeign(source, options) : decodeRaw(source as Uint8Array, options));
 }
 
 /** The bytes of other software, which may be a text or an object where they are JSON. */
-function bytesOf(source: string | object, { from }: ForeignSource): Uint8Array {
-  const isJson = from === "npm-bloom-filters" || from === "npm-bloomfilter";
+function bytesOf(source: string | object, { format }: ForeignSource): Uint8Array {
+  const isJson = format === "npm-bloom-filters" || format === "npm-bloomfilter";
   if (!isJson || isBytes(source) || isA(source, ArrayBuffer)) return asBytes(source as Uint8Array);
   const text = attempt("what is decoded must be JSON, as bytes, a text or an object", () =>
     typeof source === "string" ? source : JSON.stringify(source),
@@ -254,10 +255,10 @@ function bytesOf(source: string | object, { from }: ForeignSource): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-function decodeRaw(source: string | object, options: ForeignSource) {
-  known(options, { decode: decoding, from: reading }, { load: loading });
+function decodeForeign(source: string | object, options: ForeignSource): RawFilter {
+  known(options, "decode", decoding, reading);
   const plain = bytesOf(source, options);
-  const made = foreign("from", options);
+  const made = foreign(options);
   try {
     return call(() => {
       made.push(plain, plain.length);
@@ -272,7 +273,7 @@ function decodeRaw(source: string | object, options: ForeignSource) {
  * A filter of other software. It answers as that software does for every key, false positives included, and can't be
  * changed. Its kind is the format's name.
  */
-export class ForeignFilter extends WrappedFilter {
+export class ForeignFilter extends Filter<AnyKey> {
   private constructor() {
     super(notNew());
   }
@@ -283,10 +284,10 @@ export class ForeignFilter extends WrappedFilter {
    */
   static from(keys: Iterable<AnyKey>, options: ForeignOptions): ForeignFilter {
     const all = iterable(keys);
-    known(options, { "ForeignFilter.from": making });
+    known(options, "ForeignFilter.from", making);
     const { fpr = 0.001, capacity } = Object(options) as Sizing;
     requireType("number", { fpr, capacity });
-    const made = foreign("format", options);
+    const made = foreign(options);
     try {
       const kind = call(() => made.foreignKeys(fpr));
       const batch = new Batch(({ length: count }, length) => call(() => made.pushKeys(count, length)));
@@ -298,15 +299,10 @@ export class ForeignFilter extends WrappedFilter {
     }
   }
 
-  /** Like `Filter.decode`; with the option `from` it reads the bytes of other software. */
-  static override decode<F extends Filter>(
-    this: { readonly prototype: F },
-    bytes: Uint8Array | ArrayBuffer,
-    options?: ForeignSource | DecodeOptions,
-  ): F {
-    if (!isForeign(options)) return Filter.decode.call(this as never, bytes, options) as F;
-    requireClass(this);
-    return holdAs(decodeRaw(bytes, options), this) as F;
+  /** Like the function {@link decode}, but throws `wrong_kind` for a filter of our own kinds. */
+  static decode(source: string | object, options?: ForeignSource | DecodeOptions): ForeignFilter {
+    const raw = isForeign(options) ? decodeForeign(source, options) : decodeRaw(source as Uint8Array, options);
+    return held(raw);
   }
 
   /**
@@ -314,12 +310,15 @@ export class ForeignFilter extends WrappedFilter {
    * that were read, except that RedisBloom's are always in its current layout. Throws `unsupported_format` for a format
    * that is only read.
    */
-  toForeign(format?: ForeignFormat): Uint8Array<ArrayBuffer> {
+  toForeign(): Uint8Array<ArrayBuffer> {
     const raw = rawOf(this);
-    if (format !== undefined && format !== this.kind)
-      throw new FilterError("incompatible", `a ${this.kind} filter can't become another's; build that from its keys`);
     return call(() => raw.toForeign() as Uint8Array<ArrayBuffer>);
   }
+}
+
+/** The filter, or throws `wrong_kind`. Outside the class: a bundler would rename a class that names itself. */
+function held(raw: RawFilter): ForeignFilter {
+  return holdAs(raw, ForeignFilter) as ForeignFilter;
 }
 
 function notNew(): never {

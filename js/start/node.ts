@@ -7,4 +7,4 @@ import { start } from "./start.js";
 // An import would take 1 ms more, because Node then inspects everything in the module.
 const { readFileSync } = process.getBuiltinModule("node:fs");
 
-start(() => readFileSync(join(dirname(fileURLToPath(import.meta.url)), WASM_FILE)), 32);
+start(() => readFileSync(join(dirname(fileURLToPath(import.meta.url)), "bloom.wasm")), 32);

@@ -1,18 +1,18 @@
 /** Keeps the wasm in a separate file, which can be served, cached or compiled by itself. {@link init} starts it. */
 
-import { isStarted } from "../boundary/call.js";
 import { concat, isA } from "../boundary/input.js";
 import { readAll } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import { open, type Source } from "../filter/receive.js";
+import { isStarted } from "../wasm/call.js";
 import { start } from "./start.js";
 
 /**
  * Compiles and starts the WebAssembly. By default that is the file beside this one. Otherwise pass the place where you
- * serve `bloom-wasm/bloom.wasm` or `bloom-wasm/reader.wasm`. Once it has started, this does nothing.
+ * serve `bloom-wasm/bloom.wasm`. Once it has started, this does nothing.
  */
 export async function init(
-  source: Source | WebAssembly.Module = new URL(`./${WASM_FILE}`, import.meta.url),
+  source: Source | WebAssembly.Module = new URL("./bloom.wasm", import.meta.url),
 ): Promise<void> {
   if (isStarted()) return;
   if (isA(source, WebAssembly.Module)) return initSync(source);
@@ -30,7 +30,7 @@ export function initSync(module: BufferSource | WebAssembly.Module): void {
   start(() => {
     const compiled = module instanceof WebAssembly.Module ? module : new WebAssembly.Module(module);
     // Only one module can be started, so make sure that it is the right one.
-    if (WebAssembly.Module.exports(compiled).some(({ name }) => name === WASM_EXPORT)) return compiled;
-    throw new Error(`this is not ${WASM_FILE}`);
+    if (WebAssembly.Module.exports(compiled).some(({ name }) => name === "digestlist_build")) return compiled;
+    throw new Error("this is not bloom.wasm");
   });
 }

@@ -1,9 +1,9 @@
 /** Starts WebAssembly, for the entry points. */
 
 import { initSync } from "../bloom_wasm.js";
-import { isStarted, setStarted } from "../boundary/call.js";
-import { useMemory } from "../boundary/scratch.js";
 import { FilterError } from "../error.js";
+import { isStarted, setStarted } from "../wasm/call.js";
+import { useMemory } from "../wasm/scratch.js";
 
 /**
  * Compiles and starts the module synchronously, unless one has been started: extension service workers have no
@@ -16,7 +16,7 @@ export function start(module: () => BufferSource | WebAssembly.Module, short = 1
     setStarted();
   } catch (cause) {
     const hint =
-      "a Content-Security-Policy needs 'wasm-unsafe-eval', worker bundlers the condition workerd or edge-light; bloom-wasm/nano needs no WebAssembly";
+      "a Content-Security-Policy needs 'wasm-unsafe-eval', worker bundlers the condition workerd or edge-light; bloom-wasm/reader needs no WebAssembly";
     throw new FilterError("wasm_load", `bloom-wasm could not start its WebAssembly (${cause}); ${hint}`, { cause });
   }
 }

@@ -11,7 +11,3 @@ declare module "wasm:module*" {
   const module: WebAssembly.Module;
   export default module;
 }
-
-/** The name of the wasm file, and of an export that only this file has. */
-declare const WASM_FILE: string;
-declare const WASM_EXPORT: string;

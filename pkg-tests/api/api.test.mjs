@@ -4,37 +4,13 @@ import { createReadStream, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
-import { folder, forPages, installed } from "../helpers/installed.mjs";
+import { errorCodes } from "../../js/error.js";
+import { fails, full } from "../helpers/engines.mjs";
+import { folder } from "../helpers/installed.mjs";
 
-const {
-  BloomFilter,
-  CountingBloomFilter,
-  CuckooFilter,
-  Filter,
-  FilterError,
-  RibbonFilter,
-  countFor,
-  decode,
-  errorCodes,
-  fprFor,
-  load,
-  optimal,
-} = await installed();
-const { decode: decodeInNano } = await installed("bloom-wasm/nano");
+const { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, countFor, decode, fprFor, load, optimal } = full;
 
 const encode = (text) => new TextEncoder().encode(text);
-
-/** That `run` throws a FilterError with this code. */
-function fails(code, run) {
-  assert.throws(run, (error) => {
-    assert.ok(error instanceof FilterError, `${error} is no FilterError`);
-    assert.ok(error instanceof Error);
-    assert.equal(error.code, code, error.message);
-    assert.equal(error.name, "FilterError");
-    assert.ok(error.message.length > 0 && !/[{}]/.test(error.message), error.message);
-    return true;
-  });
-}
 
 test("docs/errors.md has a row for each code", () => {
   const page = readFileSync(new URL("../../docs/errors.md", import.meta.url), "utf8");
@@ -58,18 +34,6 @@ test("add tells what was new", () => {
   assert.equal(filter.addLines(encode("c\nd\r\n\ne")), 2);
   assert.deepEqual([...filter.hasMany(["a", "b", "c", "d", "e", "f", "d\r", ""])], [1, 1, 1, 1, 1, 0, 0, 0]);
   assert.equal(filter.estimatedCount, 5);
-});
-
-test("hasAny, hasAll, hasMany and hasLines agree with has", () => {
-  const filter = BloomFilter.from(["a", "b"]);
-  assert.equal(filter.hasAny(["x", "a"]), true);
-  assert.equal(filter.hasAny([]), false);
-  assert.equal(filter.hasAll(["a", "b"]), true);
-  assert.equal(filter.hasAll(["a", "x"]), false);
-  assert.equal(filter.hasAll([]), true);
-  assert.deepEqual([...filter.hasLines(encode("a\n\nx\r\nb\r\n"))], [1, 0, 0, 1]);
-  assert.deepEqual([...filter.hasLines(encode(""))], []);
-  assert.deepEqual([...filter.hasMany(new Set())], []);
 });
 
 test("many keys, of every length, one by one and in batches", () => {
@@ -97,82 +61,11 @@ test("many keys, of every length, one by one and in batches", () => {
   assert.ok(Math.abs(rate - filter.estimatedFpr) < 4 * Math.sqrt(0.01 / strangers.length), `${rate}`);
 });
 
-test("strings of every length and alphabet are the bytes that TextEncoder makes of them, alone and in batches", async () => {
-  for (const entry of [await installed(), await forPages()]) {
-    const alphabets = ["a", "é", "語", "😀", "\ud800", "\udc00", "\0", "\x7f", "\x80"];
-    const lengths = [0, 1, 2, 31, 32, 33, 149, 150, 151, 1365, 1366, 3000, 4096, 4097, 65_535, 65_536, 100_000];
-    const keys = lengths.flatMap((length) =>
-      alphabets.flatMap((letter) => [letter.repeat(length), "a".repeat(length) + letter]),
-    );
-    // Halves of a pair must not come together between two keys, nor two keys become one.
-    keys.push("x\ud83d", "\ude00x", "ab", "a", "b");
-    const bytes = keys.map(encode);
-    const inWasm = entry.decode(RibbonFilter.from(bytes, { fpr: 1e-9 }).toBytes());
-    const strangers = keys.map((key) => `${key}!`);
-    for (const [list, answer] of [
-      [keys, 1],
-      [strangers, 0],
-      [bytes, 1],
-      [strangers.map(encode), 0],
-    ]) {
-      assert.ok(list.every((key) => inWasm.has(key) === (answer === 1)));
-      assert.ok(inWasm.hasMany(list).every((found) => found === answer));
-    }
-    const mixed = keys.flatMap((key, i) => [key, strangers[i], bytes[i], encode(strangers[i])]);
-    assert.deepEqual(
-      [...inWasm.hasMany(mixed)],
-      keys.flatMap(() => [1, 0, 1, 0]),
-    );
-    assert.ok(RibbonFilter.from(keys, { fpr: 1e-9 }).equals(RibbonFilter.from(bytes, { fpr: 1e-9 })));
-  }
-});
-
-test("lines around the border of a chunk", () => {
-  const line = (length, end) => "x".repeat(length) + end;
-  for (const first of [65_533, 65_534, 65_535, 65_536, 65_537, 131_072, 200_000]) {
-    for (const end of ["\n", "\r\n"]) {
-      const keys = ["a", line(first - 2 - end.length, ""), "b", "", line(70_000, ""), "c"];
-      const text = encode(keys.join(end));
-      const filter = BloomFilter.withCapacity(10, 1e-9);
-      assert.equal(filter.addLines(text), 5);
-      assert.deepEqual(
-        keys.map((key) => filter.has(key)),
-        [true, true, true, false, true, true],
-        `${first}`,
-      );
-      assert.deepEqual([...filter.hasLines(text)], [1, 1, 1, 0, 1, 1]);
-      assert.deepEqual([...filter.hasLines(encode(`${keys.join(end)}${end}`))], [1, 1, 1, 0, 1, 1]);
-    }
-  }
-  assert.deepEqual([...BloomFilter.from(["a"]).hasLines(encode("\n".repeat(200_000)))], new Array(200_000).fill(0));
-});
-
-test("a byte order mark is no part of the first line, wherever a text is read", async () => {
-  const marked = encode("\ufeffa\r\n\ufeffb\n");
-  const made = BloomFilter.withCapacity(10, 1e-9);
-  assert.equal(made.addLines(marked), 2);
-  const streamed = await BloomFilter.fromStream(new Blob([marked]).stream());
-  for (const filter of [made, streamed, decodeInNano(made.toBytes())]) {
-    assert.deepEqual(
-      ["a", "\ufeffa", "b", "\ufeffb"].map((key) => filter.has(key)),
-      [true, false, false, true],
-    );
-    assert.deepEqual([...filter.hasLines(marked)], [1, 1]);
-    assert.deepEqual([...filter.hasLines(encode("\ufeff"))], []);
-  }
-});
-
 test("the order and the number of times don't matter", () => {
   const one = BloomFilter.from(["a", "b", "c"]);
   const other = BloomFilter.from(["c", "a", "b", "a", "c"]);
   assert.deepEqual(one.toBytes(), other.toBytes());
   assert.ok(one.equals(other));
-});
-
-test("an empty line is no key, even where the empty key is a member", () => {
-  const filter = BloomFilter.from([""]);
-  assert.ok(filter.has(""));
-  assert.deepEqual([...filter.hasLines(encode("\n\r\n\n"))], [0, 0, 0]);
 });
 
 test("unusual keys are legal", () => {
@@ -218,21 +111,18 @@ test("a buffer that an iterator fills anew for each key", () => {
 // `KEYS` asks for more keys at once, and lets the memory grow by more.
 test("keys that are bytes, while the memory grows", async () => {
   const count = Number(process.env.KEYS ?? 60_000);
-  for (const entry of [await installed(), await forPages()]) {
-    const filter = RibbonFilter.from(["a", ""]).toBytes();
-    const large = BloomFilter.withCapacity(33 * count, 0.01).toBytes();
-    const grow = () => entry.decode(large);
-    const asked = [() => [new Uint8Array(0)], () => [encode("a")], () => [Buffer.from("a")], () => ["", "a"]];
-    for (const keys of asked) {
-      const small = entry.decode(filter);
-      grow();
-      assert.ok(small.hasMany(keys()).every(Boolean));
-      grow();
-      assert.ok(keys().every((key) => small.has(key)));
-      grow();
-      assert.deepEqual([...small.hasMany([])], []);
-      assert.deepEqual([...small.hasLines(encode("a\n\na"))], [1, 0, 1]);
-    }
+  const bytes = RibbonFilter.from(["a", ""]).toBytes();
+  const large = BloomFilter.withCapacity(33 * count, 0.01).toBytes();
+  const grow = () => decode(large);
+  for (const keys of [() => [new Uint8Array(0)], () => [encode("a")], () => [Buffer.from("a")], () => ["", "a"]]) {
+    const small = decode(bytes);
+    grow();
+    assert.ok(small.hasMany(keys()).every(Boolean));
+    grow();
+    assert.ok(keys().every((key) => small.has(key)));
+    grow();
+    assert.deepEqual([...small.hasMany([])], []);
+    assert.deepEqual([...small.hasLines(encode("a\n\na"))], [1, 0, 1]);
   }
   const many = Array.from({ length: count }, (_, i) => encode(`k${i}`));
   const filter = BloomFilter.from(many);
@@ -245,11 +135,10 @@ test("bytes whose buffer was transferred are no key, and no empty list", () => {
   structuredClone(gone.buffer, { transfer: [gone.buffer] });
   const filter = BloomFilter.from(["", "a"]);
   for (const use of [
-    () => filter.has(gone),
-    () => filter.hasMany([gone]),
-    () => filter.hasLines(gone),
+    () => filter.add(gone),
     () => filter.addLines(gone),
     () => filter.addMany(["c", gone]),
+    () => filter.locations(gone),
     () => RibbonFilter.from([gone]),
   ]) {
     fails("invalid_key", use);
@@ -297,44 +186,6 @@ test("union, intersect, clear, clone, equals", () => {
     fails("incompatible", () => copy.intersect(other));
   }
   assert.ok(copy.equals(make("a", "b")));
-});
-
-test("info describes the blob", () => {
-  const filter = BloomFilter.from(["a", "b"], {
-    fpr: 0.01,
-    seed: 2n ** 64n - 1n,
-    name: "größer",
-    createdAt: new Date(1.7e12),
-  });
-  const bytes = filter.toBytes();
-  const { bitsPerKey, id, ...rest } = decode(bytes).info();
-  assert.deepEqual(rest, {
-    kind: "bloom",
-    profile: "raw",
-    lowercase: false,
-    sha1: false,
-    count: null,
-    capacity: 2,
-    fpr: 2 ** -7,
-    urlFpr: null,
-    maxUrlFpr: null,
-    bits: 21,
-    hashes: 7,
-    byteLength: bytes.length,
-    seed: "18446744073709551615",
-    keyed: false,
-    layers: 0,
-    foreign: null,
-    tags: null,
-    name: "größer",
-    createdAt: 1.7e12,
-  });
-  assert.equal(bitsPerKey, (8 * bytes.length) / filter.estimatedCount);
-  const end = Buffer.from(bytes.slice(-4)).reverse();
-  assert.equal(id, bytes.length.toString(16).padStart(8, "0") + end.toString("hex"));
-  assert.deepEqual(JSON.parse(JSON.stringify(filter)), filter.info());
-  assert.equal(filter.kind, "bloom");
-  assert.equal(new BloomFilter(8, 1).info().name, null);
 });
 
 test("locations are the bits that are set", () => {
@@ -548,15 +399,13 @@ test("misuse throws a FilterError with its code, and the next call works", () =>
     Symbol("key"),
     new Uint16Array(1),
   ]) {
-    fails("invalid_key", () => filter.has(key));
     fails("invalid_key", () => filter.add(key));
     fails("invalid_key", () => filter.addMany(["new", key]));
-    fails("invalid_key", () => filter.hasMany([key]));
     fails("invalid_key", () => filter.locations(key));
     fails("invalid_key", () => BloomFilter.from([key]));
   }
   for (const keys of [undefined, null, 5, "a string", {}]) {
-    for (const method of ["hasMany", "hasAny", "hasAll", "addMany"]) fails("invalid_key", () => filter[method](keys));
+    fails("invalid_key", () => filter.addMany(keys));
     fails("invalid_key", () => BloomFilter.from(keys));
   }
   for (const text of ["text", undefined, [1]]) fails("invalid_key", () => filter.addLines(text));
@@ -612,75 +461,31 @@ test("misuse throws a FilterError with its code, and the next call works", () =>
   fails("invalid_parameter", () => BloomFilter.from(["a"], { name: "é".repeat(128) }));
   fails("invalid_parameter", () => BloomFilter.from(["a"], { createdAt: "yesterday" }));
   fails("invalid_parameter", () => filter.union({}));
-  for (const bytes of ["text", undefined, null, 5, [1, 2], {}]) fails("invalid_parameter", () => decode(bytes));
+  for (const bytes of ["text", undefined, {}]) fails("invalid_parameter", () => BloomFilter.decode(bytes));
   fails("wrong_kind", () => RibbonFilter.decode(before));
-  assert.ok(filter.has("a") && BloomFilter.decode(before).has("a") && Filter.decode(before.buffer).has("a"));
+  assert.ok(filter.has("a") && BloomFilter.decode(before).has("a") && BloomFilter.decode(before.buffer).has("a"));
 });
 
-test("a delta makes the filter that was published, and leaves its parent as it was", async () => {
-  const golden = (name) => new Uint8Array(readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url)));
-  const delta = golden("ribbon.delta");
-  for (const entry of [await installed(), await forPages()]) {
-    const parent = entry.decode(golden("ribbon.bloom"));
-    const before = parent.info();
-    for (const bytes of [delta, delta.slice().buffer]) {
-      const child = parent.apply(bytes);
-      assert.deepEqual(child.toBytes(), golden("ribbon-child.bloom"));
-      assert.ok(child.constructor === parent.constructor && child.info().name === "golden");
-      assert.ok(child.has("key-1049") && !child.has("key-7") && parent.has("key-7"));
-      const code = (code, run) =>
-        assert.throws(run, (error) => error instanceof entry.FilterError && error.code === code);
-      code("wrong_base", () => child.apply(delta));
-      parent.clone().free();
-      child.free();
-    }
-    assert.deepEqual(parent.info(), before);
-    const code = (code, run) =>
-      assert.throws(run, (error) => error instanceof entry.FilterError && error.code === code);
-    code("wrong_kind", () => entry.decode(delta));
-    code("wrong_kind", () => parent.apply(golden("ribbon.bloom")));
-    code("truncated", () => parent.apply(delta.subarray(0, 99)));
-    code("checksum_mismatch", () => parent.apply(delta.map((byte, i) => byte ^ (i === 60))));
-    code("invalid_parameter", () => parent.apply("ribbon.delta"));
-    code("wrong_base", () => entry.decode(golden("bloom.bloom")).apply(delta));
-  }
-});
-
-test("a freed filter says so, and only that one", () => {
+test("a freed filter can't be changed, and another that takes its place can", () => {
   const [filter, other] = [BloomFilter.from(["a"]), BloomFilter.from(["b"])];
   filter.free();
-  filter.free();
+  const third = BloomFilter.from(["c"]); // takes the freed one's place
   const calls = {
-    has: ["a"],
     add: ["a"],
     addMany: [[]],
-    hasMany: [[]],
-    hasLines: [encode("a")],
     addLines: [encode("a")],
-    info: [],
-    toBytes: [],
-    toJSON: [],
-    clone: [],
-    apply: [new Uint8Array(1)],
     clear: [],
     locations: ["a"],
     union: [other],
     intersect: [other],
-    equals: [other],
   };
   for (const [method, args] of Object.entries(calls)) fails("freed", () => filter[method](...args));
-  for (const getter of ["kind", "estimatedFpr", "estimatedCount"]) fails("freed", () => filter[getter]);
-  fails("freed", () => other.union(filter));
-  fails("freed", () => other.equals(filter));
-  const third = BloomFilter.from(["c"]); // takes the freed one's place
+  for (const method of ["union", "intersect", "equals"]) fails("freed", () => other[method](filter));
   fails("freed", () => filter.has("c"));
-  assert.ok(other.has("b") && third.has("c"));
-  const scoped = BloomFilter.from(["d"]);
-  scoped[Symbol.dispose]();
-  fails("freed", () => scoped.has("d"));
+  assert.ok(other.has("b") && third.has("c") && third.add("d"));
 });
 
-test("a Proxy or a copy of a filter says that it is one, and never answers; a frozen filter works", () => {
+test("a Proxy or a copy of a filter isn't changed; a frozen filter can be", () => {
   const filter = BloomFilter.from(["a"]);
   const copies = [
     new Proxy(filter, {}),
@@ -689,41 +494,23 @@ test("a Proxy or a copy of a filter says that it is one, and never answers; a fr
   ];
   for (const copy of copies) {
     for (const [method, args] of [
-      ["has", ["a"]],
-      ["hasMany", [["a"]]],
-      ["hasLines", [encode("a")]],
-      ["info", []],
-      ["toBytes", []],
-      ["clone", []],
-      ["apply", [new Uint8Array(1)]],
       ["add", ["b"]],
       ["addMany", [[]]],
-      ["free", []],
+      ["addLines", [encode("b")]],
       ["clear", []],
+      ["union", [filter]],
     ]) {
       fails("invalid_parameter", () => copy[method](...args));
     }
     fails("invalid_parameter", () => filter.union(copy));
-    fails("invalid_parameter", () => filter.equals(copy));
-    fails("invalid_parameter", () => copy.estimatedFpr);
   }
-  assert.throws(() => structuredClone(filter).has("a"), TypeError); // a plain object
   Object.freeze(filter);
   assert.ok(filter.has("a") && filter.add("b") && !filter.has("c"));
   filter.free();
-  fails("freed", () => filter.has("a"));
+  fails("freed", () => filter.add("a"));
 });
 
-test("what only looks like a Date, a Uint8Array or a URL, and options that change while they are read", () => {
-  const filter = BloomFilter.from(["a"]);
-  class Bytes extends Uint8Array {
-    get length() {
-      return 2 ** 20;
-    }
-    get byteLength() {
-      return -1;
-    }
-  }
+test("what only looks like a Date, and options that change while they are read", () => {
   class Late extends Date {
     getTime() {
       throw new Error("mine");
@@ -754,14 +541,6 @@ test("what only looks like a Date, a Uint8Array or a URL, and options that chang
     };
     assert.ok(made.from(["a.example", "*"], options) && reads === 1, name);
   }
-  assert.ok(
-    filter.has(new Bytes([97])) && !filter.has(new Bytes([98])) && filter.hasLines(new Bytes([97, 10])).length === 1,
-  );
-  for (const key of [new Proxy(encode("a"), {}), Object.create(Uint8Array.prototype)])
-    fails("invalid_key", () => filter.has(key));
-  const urls = RibbonFilter.from(["evil.example"], { profile: "url" });
-  for (const url of [new Proxy(new URL("http://a.b"), {}), Object.create(URL.prototype)])
-    fails("invalid_key", () => urls.hasUrl(url));
   for (const use of [
     (options) => BloomFilter.from(["a"], options),
     (options) => new BloomFilter(9, 1, options),
@@ -769,49 +548,10 @@ test("what only looks like a Date, a Uint8Array or a URL, and options that chang
   ]) {
     for (const options of [null, 5, "x"]) fails("invalid_parameter", () => use(options));
   }
-  for (const method of ["has", "hasUrl", "free", "info"]) fails("invalid_parameter", () => (0, filter[method])("a"));
-  fails("invalid_parameter", () => (0, BloomFilter.decode)(filter.toBytes()));
-  if (ArrayBuffer.prototype.resize) {
-    const buffer = new ArrayBuffer(8, { maxByteLength: 16 });
-    const view = new Uint8Array(buffer, 4, 4);
-    buffer.resize(2);
-    for (const use of [() => filter.has(view), () => filter.hasLines(view), () => filter.hasMany([view])])
-      fails("invalid_key", use);
-    fails("invalid_parameter", () => decode(view));
-  }
-  assert.ok(filter.has("a") && urls.hasUrl("evil.example"));
-});
-
-test("a filter that is freed by the key it is asked for is freed", () => {
-  const freeing = (filter) =>
-    new (class extends URL {
-      get href() {
-        filter.free();
-        return "http://evil.example/";
-      }
-    })("http://a.b");
-  const urls = RibbonFilter.from(["evil.example"], { profile: "url" });
-  fails("freed", () => urls.hasUrl(freeing(urls)));
-  for (const method of ["hasAny", "hasAll"]) fails("freed", () => urls[method]([]));
-  fails("freed", () => urls.equals(5));
-  assert.ok(BloomFilter.from(["a"]).has("a"));
-});
-
-test("a filter of another entry can't be compared or merged, and says so", async () => {
-  const entries = [await installed("bloom-wasm/reader"), await installed("bloom-wasm/nano")];
-  for (const filter of [BloomFilter.from(["a"]), CountingBloomFilter.from(["a"])]) {
-    for (const { decode } of entries) {
-      const other = decode(BloomFilter.from(["a"]).toBytes());
-      for (const method of ["equals", "union", "intersect"]) fails("incompatible", () => filter[method](other));
-    }
-  }
   const filter = BloomFilter.from(["a"]);
-  class Mine extends Filter {}
-  assert.ok(Mine.decode(filter.toBytes()) instanceof Mine);
-});
-
-test("a key of half a billion characters beside another", () => {
-  assert.deepEqual([...BloomFilter.from(["a"]).hasMany(["a", "x".repeat(2 ** 27), "a"])], [1, 0, 1]);
+  fails("invalid_parameter", () => (0, filter.add)("a"));
+  fails("invalid_parameter", () => (0, BloomFilter.decode)(filter.toBytes()));
+  assert.ok(filter.has("a"));
 });
 
 test("lines of a stream whose source fills one Buffer anew for each chunk", async () => {
@@ -855,22 +595,6 @@ test("an abort is heard while keys hang, and after the last of them", async () =
   setImmediate(() => stopped.abort(reason));
   await assert.rejects(reading, reason);
   assert.ok(hanging.destroyed);
-});
-
-test("a view of bytes is the part that it shows, and a long key counts to its last byte", async () => {
-  const bytes = encode("before|evil.example|after");
-  const filter = BloomFilter.from([bytes.subarray(7, 19)], { fpr: 1e-9 });
-  assert.deepEqual(
-    [filter.has("evil.example"), filter.has(bytes.subarray(7, 19)), filter.has(bytes)],
-    [true, true, false],
-  );
-  assert.deepEqual([...filter.hasLines(bytes.subarray(7, 19))], [1]);
-  for (const length of [65_535, 65_536, 70_000, 1_000_000]) {
-    const long = "x".repeat(length);
-    const long1 = BloomFilter.from([`${long}1`, encode(`${long}2`)], { fpr: 1e-9 });
-    assert.deepEqual([...long1.hasMany([`${long}1`, `${long}2`, `${long}3`, long])], [1, 1, 0, 0]);
-    assert.deepEqual([long1.has(encode(`${long}2`)), long1.has(`${long}3`)], [true, false]);
-  }
 });
 
 test("a byte order mark is dropped from a stream's start, and nowhere else", async () => {

@@ -10,6 +10,7 @@ import {
   openSync,
   readdirSync,
   readlinkSync,
+  rmSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -17,17 +18,20 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
+import { engines, full, testEach } from "../helpers/engines.mjs";
 import { collectGarbage } from "../helpers/following.mjs";
-import { CATCH_MEMORY, folder, installed } from "../helpers/installed.mjs";
+import { CATCH_MEMORY, folder } from "../helpers/installed.mjs";
 import { createServer } from "../helpers/server.mjs";
 
-const { BloomFilter, load } = await installed();
+const { BloomFilter } = full;
 
-const filter = BloomFilter.from(
+const blob = BloomFilter.from(
   Array.from({ length: 100_000 }, (_, i) => `key ${i}`),
   { name: "served" },
-);
-const blob = filter.toBytes();
+).toBytes();
+
+/** That a filter is the one which is served. */
+const isServed = (filter) => Buffer.compare(filter.toBytes(), blob) === 0 && filter.has("key 1");
 
 const server = createServer((request, response) => {
   const { pathname } = new URL(request.url, "http://localhost");
@@ -52,7 +56,7 @@ after(() => {
   server.close();
 });
 
-test("every kind of source", async () => {
+testEach("every kind of source", async ({ load }) => {
   writeFileSync(join(folder, "f.bloom"), blob);
   const url = `${address}/blob`;
   const sources = [
@@ -68,40 +72,36 @@ test("every kind of source", async () => {
     `${address}/gzip`,
     `${address}/unknown-length`,
   ];
-  for (const source of sources) assert.ok((await load(source)).equals(filter), String(source));
+  for (const source of sources) assert.ok(isServed(await load(source)), String(source));
   const calls = [];
   await load("https://elsewhere.example/f", { fetch: (...args) => (calls.push(args), fetch(url)) });
   assert.equal(calls[0][0], "https://elsewhere.example/f");
 });
 
-test("what a bundler has made of a small file is loaded without a request", async (t) => {
+testEach("what a bundler has made of a small file is loaded without a request", async ({ load }, _, t) => {
   t.mock.method(globalThis, "fetch", () => assert.fail("a page's policy may forbid it"));
   const inlined = `data:application/octet-stream;base64,${Buffer.from(blob).toString("base64")}`;
-  const { load: loadNano } = await installed("bloom-wasm/nano");
-  for (const source of [inlined, new URL(inlined), ` ${inlined}`]) assert.ok((await load(source)).equals(filter));
-  assert.deepEqual((await loadNano(inlined)).toBytes(), blob);
+  for (const source of [inlined, new URL(inlined), ` ${inlined}`]) assert.ok(isServed(await load(source)));
   await assert.rejects(load(`${inlined}?`), { code: "network" });
   await assert.rejects(load(inlined.slice(0, -400)), { code: "truncated" });
 });
 
-test("a data: URL that is written in another way is read by fetch", async () => {
+testEach("a data: URL that is written in another way is read by fetch", async ({ load }) => {
   const data = Buffer.from(blob).toString("base64");
-  const { load: loadNano } = await installed("bloom-wasm/nano");
   for (const rest of [encodeURIComponent(data), `${data}#list`, data.replace(/.{76}/g, "$& ")]) {
     const source = `data:application/octet-stream;base64,${rest}`;
-    assert.ok((await load(source)).equals(filter), rest.slice(-20));
-    assert.deepEqual((await loadNano(source)).toBytes(), blob);
+    assert.ok(isServed(await load(source)), rest.slice(-20));
   }
 });
 
-test("the Content-Length of a compressed blob is not the blob's", async () => {
+testEach("the Content-Length of a compressed blob is not the blob's", async ({ load }) => {
   const totals = new Set();
   const loaded = await load(`${address}/gzip`, { onProgress: ({ total }) => totals.add(total) });
-  assert.ok(loaded.equals(filter));
+  assert.ok(isServed(loaded));
   assert.deepEqual([...totals], [undefined]);
 });
 
-test("pieces of any length", async () => {
+testEach("pieces of any length", async ({ load }) => {
   for (const length of [1, 7, 31, 33, 1000, 65_535, 65_537]) {
     const bytes = length < 100 ? BloomFilter.from(["a", "b", "c"], { fpr: 1e-9 }).toBytes() : blob;
     const pieces = function* () {
@@ -113,7 +113,7 @@ test("pieces of any length", async () => {
   }
 });
 
-test("progress is told, with the total where it is known", async () => {
+testEach("progress is told, with the total where it is known", async ({ load }) => {
   const seen = [];
   await load(`${address}/blob`, { onProgress: (progress) => seen.push(progress) });
   assert.deepEqual(seen.at(-1), { loaded: blob.length, total: blob.length });
@@ -124,7 +124,7 @@ test("progress is told, with the total where it is known", async () => {
   }
 });
 
-test("failures have their codes", async () => {
+testEach("failures have their codes", async ({ load }) => {
   await assert.rejects(load(`${address}/missing`), { code: "http", message: /404/ });
   await assert.rejects(load(`${address}/broken`), { code: "network" });
   await assert.rejects(load("http://127.0.0.1:1/"), { code: "network" });
@@ -149,7 +149,7 @@ test("failures have their codes", async () => {
   }
 });
 
-test("what isn't a whole blob says where it came from", async () => {
+testEach("what isn't a whole blob says where it came from", async ({ load }) => {
   const altered = blob.slice();
   altered[1000] ^= 1;
   const damaged = {
@@ -160,7 +160,6 @@ test("what isn't a whole blob says where it came from", async () => {
     integrity: blob,
     too_large: blob,
   };
-  const { load: loadNano } = await installed("bloom-wasm/nano");
   for (const [code, body] of Object.entries(damaged)) {
     const bytes = Buffer.from(body);
     const path = join(folder, `${code}.bloom`);
@@ -180,23 +179,21 @@ test("what isn't a whole blob says where it came from", async () => {
       [bytes, undefined],
     ];
     for (const [source, name] of sources) {
-      for (const its of [load, loadNano]) {
-        const options = {
-          fetch: async () => new Response(bytes),
-          ...(code === "integrity" && { integrity: `sha256-${"A".repeat(43)}=` }),
-          ...(code === "too_large" && { maxBytes: 1000 }),
-        };
-        const asked = source === response ? response.clone() : source;
-        if (source === response) Object.defineProperty(asked, "url", { value: response.url });
-        const error = await its(asked, options).then(assert.fail, (error) => error);
-        assert.equal(error.code, code);
-        assert.equal(error.message.startsWith(`${name}: `), name !== undefined, error.message);
-        assert.ok(!/base64|secret/.test(error.message) && error.message.length < 300, error.message);
-        // What it says without a name stays.
-        const plain = await its(bytes, options).then(assert.fail, (error) => error);
-        assert.ok(error.message.endsWith(plain.message), error.message);
-        if (name) assert.equal(error.cause.message, plain.message);
-      }
+      const options = {
+        fetch: async () => new Response(bytes),
+        ...(code === "integrity" && { integrity: `sha256-${"A".repeat(43)}=` }),
+        ...(code === "too_large" && { maxBytes: 1000 }),
+      };
+      const asked = source === response ? response.clone() : source;
+      if (source === response) Object.defineProperty(asked, "url", { value: response.url });
+      const error = await load(asked, options).then(assert.fail, (error) => error);
+      assert.equal(error.code, code);
+      assert.equal(error.message.startsWith(`${name}: `), name !== undefined, error.message);
+      assert.ok(!/base64|secret/.test(error.message) && error.message.length < 300, error.message);
+      // What it says without a name stays.
+      const plain = await load(bytes, options).then(assert.fail, (error) => error);
+      assert.ok(error.message.endsWith(plain.message), error.message);
+      if (name) assert.equal(error.cause.message, plain.message);
     }
   }
   await assert.rejects(load(`${address}/broken`), (error) => {
@@ -210,7 +207,7 @@ test("what isn't a whole blob says where it came from", async () => {
   });
 });
 
-test("an abort rejects with the signal's reason, before, between and during reads", async () => {
+testEach("an abort rejects with the signal's reason, before, between and during reads", async ({ load }) => {
   const reason = new Error("enough");
   await assert.rejects(load(`${address}/blob`, { signal: AbortSignal.abort(reason) }), reason);
   for (const path of ["hanging", "blob"]) {
@@ -225,25 +222,28 @@ test("an abort rejects with the signal's reason, before, between and during read
   await assert.rejects(load(hanging, { signal: stop.signal }), reason);
 });
 
-test("an abort is heard while something of the caller's own hangs, and what comes too late is closed", async () => {
-  const reason = new Error("enough");
-  const stop = new AbortController();
-  let respond;
-  const promise = new Promise((resolve) => (respond = resolve));
-  for (const source of [promise, `${address}/blob`]) {
-    const loading = load(source, { signal: stop.signal, fetch: () => promise });
-    setImmediate(() => stop.abort(reason));
+testEach(
+  "an abort is heard while something of the caller's own hangs, and what comes too late is closed",
+  async ({ load }) => {
+    const reason = new Error("enough");
+    const stop = new AbortController();
+    let respond;
+    const promise = new Promise((resolve) => (respond = resolve));
+    for (const source of [promise, `${address}/blob`]) {
+      const loading = load(source, { signal: stop.signal, fetch: () => promise });
+      setImmediate(() => stop.abort(reason));
+      await assert.rejects(loading, reason);
+    }
+    const stopped = new AbortController();
+    const loading = load(promise, { signal: stopped.signal });
+    stopped.abort(reason);
     await assert.rejects(loading, reason);
-  }
-  const stopped = new AbortController();
-  const loading = load(promise, { signal: stopped.signal });
-  stopped.abort(reason);
-  await assert.rejects(loading, reason);
-  const closed = new Promise((resolve) => respond(new Response(new ReadableStream({ cancel: resolve }))));
-  await closed;
-});
+    const closed = new Promise((resolve) => respond(new Response(new ReadableStream({ cancel: resolve }))));
+    await closed;
+  },
+);
 
-test("an error of the caller's own comes through as it is", async () => {
+testEach("an error of the caller's own comes through as it is", async ({ load }) => {
   const mine = new TypeError("mine");
   await assert.rejects(
     load(blob, {
@@ -265,7 +265,7 @@ function streamed(bytes, headers = {}) {
   const source = `
     ${CATCH_MEMORY}
     const { readFileSync } = await import("node:fs");
-    const { load } = await import("./node_modules/bloom-wasm/dist/reader.inline.js");
+    const { load } = await import("./node_modules/bloom-wasm/dist/bloom.inline.js");
     const blob = new Uint8Array(readFileSync(${JSON.stringify(path)}));
     const chunks = function* () { for (let i = 0; i < blob.length; i += 65536) yield blob.slice(i, i + 65536); };
     const before = memory.buffer.byteLength;
@@ -296,7 +296,7 @@ test("a body takes no more memory than the blob, and 256 KiB, also if it is dama
   }
 });
 
-test("maxBytes and integrity", async () => {
+testEach("maxBytes and integrity", async ({ load }) => {
   assert.ok(await load(blob, { maxBytes: blob.length }));
   await assert.rejects(load(blob, { maxBytes: blob.length - 1 }), { code: "too_large" });
   await assert.rejects(load(`${address}/unknown-length`, { maxBytes: 100 }), { code: "too_large" });
@@ -310,7 +310,7 @@ test("maxBytes and integrity", async () => {
   await assert.rejects(load(blob, { integrity: "md5-abc" }), { code: "integrity" });
 });
 
-test("integrity goes by the strongest of its hashes, as in a script tag", async () => {
+testEach("integrity goes by the strongest of its hashes, as in a script tag", async ({ load }) => {
   const hash = (bits, encoding = "base64") => `sha${bits}-${createHash(`sha${bits}`).update(blob).digest(encoding)}`;
   const wrong = (bits) => `sha${bits}-${createHash(`sha${bits}`).update("another").digest("base64")}`;
   const right = [
@@ -344,46 +344,47 @@ test("integrity goes by the strongest of its hashes, as in a script tag", async 
     await assert.rejects(load(blob, { integrity }), { name: "FilterError", code: "integrity" }, integrity);
 });
 
-test("maxBytes: refused at once by its own word, but not by that of a body that may be compressed", async () => {
-  /** A response, as fetch makes it, that says how long it is and is not read unless it must be. */
-  const saying = (length, type) => {
-    let read = 0;
-    const body = new ReadableStream(
-      { pull: (stream) => (read++ ? stream.close() : stream.enqueue(blob)) },
-      { highWaterMark: 0 },
-    );
-    const response = Object.defineProperty(new Response(body, { headers: { "content-length": length } }), "type", {
-      value: type,
-    });
-    return { response, read: () => read };
-  };
-  for (const type of ["basic", "default"]) {
-    const { response, read } = saying(blob.length + 1, type);
-    await assert.rejects(load(response, { maxBytes: blob.length }), { code: "too_large" });
-    assert.equal(read(), 0, type);
-  }
-  const seen = [];
-  const { response } = saying(blob.length + 20, "cors");
-  assert.ok(
-    (await load(response, { maxBytes: blob.length, onProgress: (progress) => seen.push(progress) })).equals(filter),
-  );
-  assert.equal(seen.at(-1).loaded, blob.length);
-  await assert.rejects(load(saying(10, "cors").response, { maxBytes: blob.length - 1 }), { code: "too_large" });
-  for (const [path, maxBytes, code] of [
-    ["gzip", blob.length, undefined],
-    ["gzip", blob.length - 1, "too_large"],
-    ["blob", blob.length - 1, "too_large"],
-  ]) {
-    assert.equal(
-      await load(`${address}/${path}`, { maxBytes }).then(
-        () => undefined,
-        (error) => error.code,
-      ),
-      code,
-      path,
-    );
-  }
-});
+testEach(
+  "maxBytes: refused at once by its own word, but not by that of a body that may be compressed",
+  async ({ load }) => {
+    /** A response, as fetch makes it, that says how long it is and is not read unless it must be. */
+    const saying = (length, type) => {
+      let read = 0;
+      const body = new ReadableStream(
+        { pull: (stream) => (read++ ? stream.close() : stream.enqueue(blob)) },
+        { highWaterMark: 0 },
+      );
+      const response = Object.defineProperty(new Response(body, { headers: { "content-length": length } }), "type", {
+        value: type,
+      });
+      return { response, read: () => read };
+    };
+    for (const type of ["basic", "default"]) {
+      const { response, read } = saying(blob.length + 1, type);
+      await assert.rejects(load(response, { maxBytes: blob.length }), { code: "too_large" });
+      assert.equal(read(), 0, type);
+    }
+    const seen = [];
+    const { response } = saying(blob.length + 20, "cors");
+    assert.ok(isServed(await load(response, { maxBytes: blob.length, onProgress: (progress) => seen.push(progress) })));
+    assert.equal(seen.at(-1).loaded, blob.length);
+    await assert.rejects(load(saying(10, "cors").response, { maxBytes: blob.length - 1 }), { code: "too_large" });
+    for (const [path, maxBytes, code] of [
+      ["gzip", blob.length, undefined],
+      ["gzip", blob.length - 1, "too_large"],
+      ["blob", blob.length - 1, "too_large"],
+    ]) {
+      assert.equal(
+        await load(`${address}/${path}`, { maxBytes }).then(
+          () => undefined,
+          (error) => error.code,
+        ),
+        code,
+        path,
+      );
+    }
+  },
+);
 
 /** The files that this process holds open; undefined where the system doesn't tell. */
 function openFiles() {
@@ -400,89 +401,101 @@ function openFiles() {
     .filter((path) => path.startsWith(folder));
 }
 
-test("a file is read as a stream: its size is known first, and it is closed whatever happens", {
-  timeout: 300_000,
-}, async () => {
-  const file = pathToFileURL(join(folder, "streamed.bloom"));
-  writeFileSync(file, blob);
-  const seen = [];
-  assert.ok((await load(file, { onProgress: (progress) => seen.push(progress) })).equals(filter));
-  assert.ok(seen.length > 1 && seen.every(({ total }) => total === blob.length));
-  assert.equal(seen.at(-1).loaded, blob.length);
-  const reason = new Error("enough");
-  const stop = new AbortController();
-  let chunks = 0;
-  await assert.rejects(load(file, { signal: stop.signal, onProgress: () => (chunks++, stop.abort(reason)) }), reason);
-  assert.equal(chunks, 1, "it goes on after an abort");
-  const own = new Error("mine");
-  await assert.rejects(
-    load(file, {
-      onProgress: () => {
-        throw own;
-      },
-    }),
-    own,
-  );
-  await assert.rejects(load(file, { maxBytes: blob.length - 1 }), { code: "too_large" });
-  await assert.rejects(load(file, { integrity: "sha256-" }), { code: "integrity" });
-  writeFileSync(join(folder, "text"), "x".repeat(200_000));
-  await assert.rejects(load(pathToFileURL(join(folder, "text"))), { code: "not_a_filter" });
-  if (openFiles() === undefined) return console.log("whether files are closed is not checked: there is no /proc");
-  while (openFiles().length > 0) await new Promise((resolve) => setImmediate(resolve));
-});
+testEach(
+  "a file is read as a stream: its size is known first, and it is closed whatever happens",
+  {
+    timeout: 300_000,
+  },
+  async ({ load }) => {
+    const file = pathToFileURL(join(folder, "streamed.bloom"));
+    writeFileSync(file, blob);
+    const seen = [];
+    assert.ok(isServed(await load(file, { onProgress: (progress) => seen.push(progress) })));
+    assert.ok(seen.length > 1 && seen.every(({ total }) => total === blob.length));
+    assert.equal(seen.at(-1).loaded, blob.length);
+    const reason = new Error("enough");
+    const stop = new AbortController();
+    let chunks = 0;
+    await assert.rejects(load(file, { signal: stop.signal, onProgress: () => (chunks++, stop.abort(reason)) }), reason);
+    assert.equal(chunks, 1, "it goes on after an abort");
+    const own = new Error("mine");
+    await assert.rejects(
+      load(file, {
+        onProgress: () => {
+          throw own;
+        },
+      }),
+      own,
+    );
+    await assert.rejects(load(file, { maxBytes: blob.length - 1 }), { code: "too_large" });
+    await assert.rejects(load(file, { integrity: "sha256-" }), { code: "integrity" });
+    writeFileSync(join(folder, "text"), "x".repeat(200_000));
+    await assert.rejects(load(pathToFileURL(join(folder, "text"))), { code: "not_a_filter" });
+    if (openFiles() === undefined) return console.log("whether files are closed is not checked: there is no /proc");
+    while (openFiles().length > 0) await new Promise((resolve) => setImmediate(resolve));
+  },
+);
 
 test("a file of 600 MB takes no memory if maxBytes is less", () => {
   const large = join(folder, "large.bloom");
   writeFileSync(large, blob);
   truncateSync(large, 600e6); // with a hole, which takes no room
-  const source = `
-    import { load } from "bloom-wasm/reader";
-    const url = ${JSON.stringify(pathToFileURL(large).href)};
-    const before = process.resourceUsage().maxRSS;
-    const codes = [];
-    for (const options of [{ maxBytes: 1000 }, {}]) codes.push(await load(url, options).catch(({ code }) => code));
-    console.log(codes.join(), Math.round((process.resourceUsage().maxRSS - before) / 1024));
-  `;
-  const [codes, taken] = execFileSync(process.execPath, ["--input-type=module", "-e", source], {
-    cwd: folder,
-    encoding: "utf8",
-  }).split(" ");
-  assert.equal(codes, "too_large,trailing_bytes");
-  assert.ok(Number(taken) < 100, `${taken} MiB`);
+  for (const entry of Object.keys(engines)) {
+    const source = `
+      import { load } from "${entry}";
+      const url = ${JSON.stringify(pathToFileURL(large).href)};
+      const before = process.resourceUsage().maxRSS;
+      const codes = [];
+      for (const options of [{ maxBytes: 1000 }, {}]) codes.push(await load(url, options).catch(({ code }) => code));
+      console.log(codes.join(), Math.round((process.resourceUsage().maxRSS - before) / 1024));
+    `;
+    const args = ["--input-type=module", "-e", source];
+    const [codes, taken] = execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" }).split(" ");
+    assert.equal(codes, "too_large,trailing_bytes");
+    assert.ok(Number(taken) < 100, `${entry}: ${taken} MiB`);
+  }
 });
 
-test("what is no plain file: a folder, devices, a pipe, files without a size", {
-  timeout: 300_000,
-  skip: process.platform !== "linux" && "only Linux has all of these",
-}, async () => {
-  await assert.rejects(load(pathToFileURL(folder)), { name: "FilterError", code: "network", message: /EISDIR/ });
-  await assert.rejects(load("file:///dev/zero"), { code: "not_a_filter" });
-  await assert.rejects(load("file:///dev/zero", { maxBytes: 3 }), { code: "too_large" });
-  await assert.rejects(load("file:///dev/null"), { code: "truncated" });
-  await assert.rejects(load("file:///proc/self/status"), { code: "not_a_filter" });
-  await assert.rejects(load("file:///proc/self/status", { maxBytes: 10 }), { code: "too_large" });
-  await assert.rejects(load("file:///none/here"), { code: "network", message: /ENOENT/ });
-  await assert.rejects(load(pathToFileURL(join(folder, "f.bloom", "below"))), { code: "network", message: /ENOTDIR/ });
-  const pipe = join(folder, "pipe");
-  execFileSync("mkfifo", [pipe]);
-  const totals = new Set();
-  const loading = load(pathToFileURL(pipe), { onProgress: ({ total }) => totals.add(total) });
-  spawn("dd", [`if=${join(folder, "f.bloom")}`, `of=${pipe}`, "bs=1000"], { stdio: "ignore" });
-  assert.ok((await loading).equals(filter));
-  assert.deepEqual([...totals], [undefined]);
-  // Nobody writes: an abort is heard all the same.
-  const writer = openSync(pipe, constants.O_RDWR);
-  const stop = new AbortController();
-  const reason = new Error("enough");
-  const hanging = load(pathToFileURL(pipe), { signal: stop.signal });
-  while (openFiles().length < 2) await new Promise((resolve) => setImmediate(resolve));
-  stop.abort(reason);
-  await assert.rejects(hanging, reason);
-  closeSync(writer);
-  while (openFiles().length > 0) await new Promise((resolve) => setImmediate(resolve));
-});
+testEach(
+  "what is no plain file: a folder, devices, a pipe, files without a size",
+  {
+    timeout: 300_000,
+    skip: process.platform !== "linux" && "only Linux has all of these",
+  },
+  async ({ load }) => {
+    await assert.rejects(load(pathToFileURL(folder)), { name: "FilterError", code: "network", message: /EISDIR/ });
+    await assert.rejects(load("file:///dev/zero"), { code: "not_a_filter" });
+    await assert.rejects(load("file:///dev/zero", { maxBytes: 3 }), { code: "too_large" });
+    await assert.rejects(load("file:///dev/null"), { code: "truncated" });
+    await assert.rejects(load("file:///proc/self/status"), { code: "not_a_filter" });
+    await assert.rejects(load("file:///proc/self/status", { maxBytes: 10 }), { code: "too_large" });
+    await assert.rejects(load("file:///none/here"), { code: "network", message: /ENOENT/ });
+    await assert.rejects(load(pathToFileURL(join(folder, "f.bloom", "below"))), {
+      code: "network",
+      message: /ENOTDIR/,
+    });
+    const pipe = join(folder, "pipe");
+    rmSync(pipe, { force: true });
+    execFileSync("mkfifo", [pipe]);
+    const totals = new Set();
+    const loading = load(pathToFileURL(pipe), { onProgress: ({ total }) => totals.add(total) });
+    spawn("dd", [`if=${join(folder, "f.bloom")}`, `of=${pipe}`, "bs=1000"], { stdio: "ignore" });
+    assert.ok(isServed(await loading));
+    assert.deepEqual([...totals], [undefined]);
+    // Nobody writes: an abort is heard all the same.
+    const writer = openSync(pipe, constants.O_RDWR);
+    const stop = new AbortController();
+    const reason = new Error("enough");
+    const hanging = load(pathToFileURL(pipe), { signal: stop.signal });
+    while (openFiles().length < 2) await new Promise((resolve) => setImmediate(resolve));
+    stop.abort(reason);
+    await assert.rejects(hanging, reason);
+    closeSync(writer);
+    while (openFiles().length > 0) await new Promise((resolve) => setImmediate(resolve));
+  },
+);
 
-test("options of a wrong type, and bodies that somebody else reads", async () => {
+testEach("options of a wrong type, and bodies that somebody else reads", async ({ load }) => {
   const rejected = (promise) => assert.rejects(promise, { name: "FilterError", code: "invalid_parameter" });
   for (const options of [
     null,
@@ -503,12 +516,12 @@ test("options of a wrong type, and bodies that somebody else reads", async () =>
   await assert.rejects(load("file://host with space/"), { code: "network" });
 });
 
-test("maxBytes that is no number is no limit that anybody meant", async () => {
+testEach("maxBytes that is no number is no limit that anybody meant", async ({ load }) => {
   for (const maxBytes of ["5MB", NaN, -1])
     await assert.rejects(load(new Uint8Array(1), { maxBytes }), { code: "invalid_parameter" });
 });
 
-test("a body that is too large by its own word is not left open", async () => {
+testEach("a body that is too large by its own word is not left open", async ({ load }) => {
   let cancelled = false;
   const body = new ReadableStream({ cancel: () => void (cancelled = true) });
   await assert.rejects(load(new Response(body, { headers: { "content-length": "1000" } }), { maxBytes: 10 }), {
@@ -518,6 +531,7 @@ test("a body that is too large by its own word is not left open", async () => {
 });
 
 test("integrity holds while other filters grow the memory", async () => {
+  const { load } = full;
   const bytes = BloomFilter.from(["a"]).toBytes();
   const hash = Buffer.from(await crypto.subtle.digest("SHA-256", bytes)).toString("base64");
   const loading = load(bytes, { integrity: `sha256-AAAA sha256-${hash}` });
@@ -530,7 +544,7 @@ test("integrity holds while other filters grow the memory", async () => {
   held.forEach((one) => one.free());
 });
 
-test("a path that is no URL: the message says how to load a file", async () => {
+testEach("a path that is no URL: the message says how to load a file", async ({ load }) => {
   for (const path of ["list.bloom", "./list.bloom", "/data/list.bloom", Buffer.from(blob).toString().repeat(1000)]) {
     await assert.rejects(load(path), (error) => {
       assert.equal(error.code, "invalid_parameter");
@@ -541,21 +555,18 @@ test("a path that is no URL: the message says how to load a file", async () => {
   }
   // Where a fetch of one's own knows what it means, it is no error.
   const fetch = async (path) => (assert.equal(path, "list.bloom"), new Response(blob));
-  assert.ok((await load("list.bloom", { fetch })).equals(filter));
+  assert.ok(isServed(await load("list.bloom", { fetch })));
 });
 
-test("a timeout longer than a timer can be isn't over at once", async () => {
-  for (const entry of ["bloom-wasm", "bloom-wasm/reader", "bloom-wasm/nano"]) {
-    const { load } = await installed(entry);
-    // The shortest timer, which begins after that of `load` and so ends after it, if that is no longer.
-    const pull = async (controller) => {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      controller.enqueue(blob);
-      controller.close();
-    };
-    const late = new Response(new ReadableStream({ pull }, { highWaterMark: 0 }));
-    assert.equal((await load(late, { timeout: 2 ** 40 })).info().id, filter.info().id);
-  }
+testEach("a timeout longer than a timer can be isn't over at once", async ({ load }) => {
+  // The shortest timer, which begins after that of `load` and so ends after it, if that is no longer.
+  const pull = async (controller) => {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    controller.enqueue(blob);
+    controller.close();
+  };
+  const late = new Response(new ReadableStream({ pull }, { highWaterMark: 0 }));
+  assert.ok(isServed(await load(late, { timeout: 2 ** 40 })));
 });
 
 test("a source that hangs is left after the timeout, whatever is collected meanwhile", {
@@ -567,9 +578,8 @@ test("a source that hangs is left after the timeout, whatever is collected meanw
   await once(hangs, "listening");
   after(() => (hangs.closeAllConnections(), hangs.close()));
   const address = `http://127.0.0.1:${hangs.address().port}`;
-  const entries = [await installed(), await installed("bloom-wasm/reader"), await installed("bloom-wasm/nano")];
   let waiting = 0;
-  const loads = entries.flatMap(({ FilterError, load }) =>
+  const loads = Object.values(engines).flatMap(({ FilterError, load }) =>
     [`${address}/silent`, `${address}/part`, new Promise(() => {})].flatMap((source) =>
       [undefined, new AbortController().signal].map(async (signal) => {
         waiting++;
@@ -587,7 +597,9 @@ test("a source that hangs is left after the timeout, whatever is collected meanw
   }
   await Promise.all(loads);
   const reason = new Error("enough");
-  await assert.rejects(load(blob, { timeout: 1e6, signal: AbortSignal.abort(reason) }), reason);
-  for (const timeout of [0, -1, NaN, "1", null])
-    await assert.rejects(load(blob, { timeout }), { code: "invalid_parameter" });
+  for (const { load } of Object.values(engines)) {
+    await assert.rejects(load(blob, { timeout: 1e6, signal: AbortSignal.abort(reason) }), reason);
+    for (const timeout of [0, -1, NaN, "1", null])
+      await assert.rejects(load(blob, { timeout }), { code: "invalid_parameter" });
+  }
 });

@@ -54,9 +54,10 @@ describe("in Chromium", { skip, timeout: 5 * PATIENCE }, () => {
   test("odd values in every place, and things of an iframe", async () => {
     const { count, wrong } = await page.evaluate(async () => {
       const api = await import("/dist/bloom.inline.js");
+      const reader = await import("/dist/reader.js");
       const { sweep } = await import("/odd.mjs");
       const frame = document.body.appendChild(document.createElement("iframe"));
-      return sweep(api, (source) => frame.contentWindow.eval(source));
+      return sweep(api, (source) => frame.contentWindow.eval(source), 1, reader);
     });
     assert.ok(count > 20_000);
     assert.deepEqual(wrong, []);
@@ -102,13 +103,14 @@ describe("in Chromium", { skip, timeout: 5 * PATIENCE }, () => {
   test("shared and resizable bytes", async () => {
     const answers = await page.evaluate(
       async (numbers) => {
-        const { decode, load } = await import("/dist/bloom.inline.js");
+        const engines = await Promise.all(["/dist/bloom.inline.js", "/dist/reader.js"].map((its) => import(its)));
         const shared = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer;
         const answers = [];
         for (const buffer of [shared, new ArrayBuffer(numbers.length, { maxByteLength: 2 ** 16 })]) {
           const bytes = new Uint8Array(buffer, 0, numbers.length);
           bytes.set(numbers);
-          for (const read of [decode(bytes), await load(bytes)]) answers.push(read.hasMany(["key 1", bytes]).join());
+          for (const { decode, load } of engines)
+            for (const read of [decode(bytes), await load(bytes)]) answers.push(read.hasMany(["key 1", bytes]).join());
         }
         return answers;
       },

@@ -1,34 +1,37 @@
-/** Passwords, plain and hashed, in Node and in what a page gets. */
+/** Passwords, plain and hashed. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { forPages, installed } from "../helpers/installed.mjs";
+import { engines, fails, full, golden, reader, seal, testEach } from "../helpers/engines.mjs";
 
-const node = await installed();
-const page = await forPages();
-const nano = await installed("bloom-wasm/nano");
-const { BloomFilter, CountingBloomFilter, FilterError, RibbonFilter } = node;
+const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter } = full;
 
 const sha1 = (password) => createHash("sha1").update(password).digest("hex");
 const profile = "password";
 
-function fails(code, run) {
-  assert.throws(run, (error) => error instanceof FilterError && error.code === code);
-}
-
-test("SHA-1 is that of Node's own, at every length around a block's", () => {
+testEach("SHA-1 is that of Node's own, at every length around a block's", ({ decode }) => {
   const odd = Array.from({ length: 300 }, (_, i) => "ü".repeat(i % 3) + "x".repeat(i));
-  const filter = RibbonFilter.from(odd.map(sha1), { profile, sha1Hex: true, fpr: 1e-8 });
+  const filter = decode(RibbonFilter.from(odd.map(sha1), { profile, sha1: true, fpr: 1e-8 }).toBytes());
   for (const password of odd) assert.ok(filter.hasPassword(password), `length ${password.length}`);
-  const other = RibbonFilter.from([], { profile, sha1Hex: true });
+  const other = decode(RibbonFilter.from([], { profile, sha1: true }).toBytes());
   for (const password of odd) assert.ok(!other.hasPassword(password));
+  // A Bloom filter of one key, whose profile says that it is a hash.
+  for (const length of [0, 1, 54, 55, 56, 57, 63, 64, 65, 119, 120, 1000]) {
+    const password = "ab".repeat(length).slice(0, length);
+    const bytes = BloomFilter.from([new Uint8Array(Buffer.from(sha1(password), "hex"))], { fpr: 1e-9 }).toBytes();
+    bytes[6] = 2;
+    bytes[7] = 8;
+    const one = decode(seal(bytes));
+    assert.ok(one.hasPassword(password) && one.info().sha1, `${length}`);
+    assert.ok(!one.hasPassword(`${password}c`));
+  }
 });
 
-test("composed or not is the same; upper and lower case are, if the builder says so", () => {
+testEach("composed or not is the same; upper and lower case are, if the builder says so", ({ decode }) => {
+  const listing = (keys, options) => decode(RibbonFilter.from(keys, { profile, fpr: 1e-8, ...options }).toBytes());
   const [composed, apart] = ["Passw\u00f6rd1", "Passwo\u0308rd1"];
   for (const entry of [composed, apart, new TextEncoder().encode(apart)]) {
-    const exact = RibbonFilter.from([entry], { profile, fpr: 1e-8 });
-    const lower = page.decode(RibbonFilter.from([entry], { profile, lowercase: true, fpr: 1e-8 }).toBytes());
+    const [exact, lower] = [listing([entry]), listing([entry], { lowercase: true })];
     for (const asked of [composed, apart]) {
       assert.deepEqual([exact.hasPassword(asked), lower.hasPassword(asked)], [true, true]);
       assert.deepEqual([exact.hasPassword(asked.toUpperCase()), lower.hasPassword(asked.toUpperCase())], [false, true]);
@@ -39,12 +42,30 @@ test("composed or not is the same; upper and lower case are, if the builder says
         assert.equal(filter.hasPassword(other), false, other);
     }
   }
+  const [exact, lower] = [listing(["Password1"]), listing(["Password1"], { lowercase: true })];
   for (const password of ["Password1", "PASSWORD1", "password1"]) {
-    assert.ok(RibbonFilter.from(["Password1"], { profile, lowercase: true, fpr: 1e-8 }).hasPassword(password));
-    assert.equal(
-      RibbonFilter.from(["Password1"], { profile, fpr: 1e-8 }).hasPassword(password),
-      password === "Password1",
-    );
+    assert.ok(lower.hasPassword(password));
+    assert.equal(exact.hasPassword(password), password === "Password1");
+  }
+});
+
+test("passwords in all options: the same answers in both imports", () => {
+  const list = ["hunter2", "Größer", "A\u030angstro\u0308m", "ΑΣ", "İstanbul", "\ud800\u0301a", " spaces ", "", "😀"];
+  const others = ["Hunter2", "größer", "Ångström", "ας", "i\u0307stanbul", "\ufffd\u0301a", "spaces"];
+  for (const lowercase of [false, true]) {
+    const filter = BloomFilter.from(list, { profile, lowercase, fpr: 1e-9 });
+    const read = reader.decode(filter.toBytes());
+    for (const password of [...list, ...others])
+      assert.equal(read.hasPassword(password), filter.hasPassword(password), JSON.stringify(password));
+    for (const its of [filter, read]) assert.ok(list.every((password) => its.hasPassword(password)));
+  }
+  // Its keys are hashes, which the builders of JavaScript don't make of passwords.
+  const keys = Array.from({ length: 3000 }, (_, i) => `key ${i}`);
+  const long = [55, 56, 64, 1000].map((length) => "x".repeat(length));
+  for (const name of ["password-sha1-layers.bloom", "password-lowercase.bloom"]) {
+    const [inWasm, inJavaScript] = Object.values(engines).map(({ decode }) => decode(golden(name)));
+    for (const password of [...list, ...others, ...keys, ...long])
+      assert.equal(inJavaScript.hasPassword(password), inWasm.hasPassword(password), password);
   }
 });
 
@@ -76,7 +97,7 @@ test("what is left out comes back", () => {
     `${sha1("f")} 5`,
     "g",
   ];
-  const hashed = RibbonFilter.from(lines, { profile, sha1Hex: true, minCount: 10, fpr: 1e-8, onSkip });
+  const hashed = RibbonFilter.from(lines, { profile, sha1: true, minCount: 10, fpr: 1e-8, onSkip });
   assert.deepEqual(
     ["a", "b", "c", "d", "e", "f", "g"].map((password) => hashed.hasPassword(password)),
     [false, true, true, false, false, false, false],
@@ -94,7 +115,7 @@ test("what is too short or too rare for the list is allowed all the same", () =>
   const plain = RibbonFilter.from(long, { ...options, minLength: 8, allow: short });
   const hashed = RibbonFilter.from(
     long.map((key) => `${sha1(key)}:10`),
-    { ...options, sha1Hex: true, minCount: 10, allow: short.map((key) => `${sha1(key)}:1`) },
+    { ...options, sha1: true, minCount: 10, allow: short.map((key) => `${sha1(key)}:1`) },
   );
   for (const filter of [plain, hashed]) {
     assert.ok(filter.info().layers === 1 && long.every((key) => filter.hasPassword(key)));
@@ -112,7 +133,7 @@ test("what is added later is read as the list was", () => {
   assert.equal(filter.addLines(new TextEncoder().encode("Dragon\r\n\n#1fan")), 2);
   for (const password of ["password1", "SECRET", "Passw\u00f6rd", "DRAGON", "#1FAN"])
     assert.ok(filter.hasPassword(password));
-  const hashed = CountingBloomFilter.from(["a", ...some].map(sha1), { profile, sha1Hex: true, fpr: 1e-8 });
+  const hashed = CountingBloomFilter.from(["a", ...some].map(sha1), { profile, sha1: true, fpr: 1e-8 });
   assert.equal(hashed.add(`${sha1("b")}:7`), true);
   assert.equal(hashed.remove(sha1("a")), true);
   assert.deepEqual(
@@ -159,11 +180,11 @@ test("bytes that aren't UTF-8 are kept as they are, and a list may hold any pass
 const encode = (text) => new TextEncoder().encode(text);
 
 test("what a filter of passwords can't hold is refused, and not called absent", () => {
-  const kinds = [BloomFilter, CountingBloomFilter, RibbonFilter, node.CuckooFilter, node.ScalableBloomFilter];
+  const kinds = [BloomFilter, CountingBloomFilter, RibbonFilter, CuckooFilter, ScalableBloomFilter];
   const filters = (keys, options) =>
     kinds.flatMap((kind) => {
       const bytes = kind.from(keys, { profile, fpr: 1e-8, ...options }).toBytes();
-      return [node, page, nano].map(({ decode }) => decode(bytes));
+      return Object.values(engines).map(({ decode }) => decode(bytes));
     });
   const refuses = (filter, key, what) => {
     const invalid = (message) => (error) => {
@@ -186,7 +207,7 @@ test("what a filter of passwords can't hold is refused, and not called absent", 
   };
   const hash = (password) => createHash("sha1").update(password).digest();
   const listed = ["hunter2", "Hunter2", "Gr\u00f6\u00dfer", "exactly 20 bytes, as"];
-  for (const filter of filters(listed.map(sha1), { sha1Hex: true })) {
+  for (const filter of filters(listed.map(sha1), { sha1: true })) {
     for (const password of listed) {
       for (const key of [password, encode(password)]) {
         // These bytes may be a hash.
@@ -244,7 +265,7 @@ test("no key of a list of passwords is refused, whatever its characters", () => 
       return lowercase ? composed.toLowerCase().normalize("NFC") : composed;
     };
     const keys = passwords.map(form);
-    for (const { decode } of [node, nano]) {
+    for (const { decode } of Object.values(engines)) {
       const filter = decode(bytes);
       assert.ok(filter.hasMany(keys).every((answer) => answer === 1));
       assert.ok(filter.hasMany(keys.map(encode)).every((answer) => answer === 1));
@@ -256,36 +277,38 @@ test("no key of a list of passwords is refused, whatever its characters", () => 
 
 test("a filter of passwords with tags refuses for them, too", () => {
   const tagged = (lists, options) => RibbonFilter.fromTagged(lists, { profile, fpr: 1e-9, ...options }).toBytes();
-  for (const { decode } of [node, page, nano]) {
+  for (const { decode } of Object.values(engines)) {
     const lower = decode(tagged({ common: ["Gr\u00f6\u00dfer"] }, { lowercase: true }));
     assert.deepEqual(lower.tags("gr\u00f6\u00dfer"), ["common"]);
     for (const key of ["Gr\u00f6\u00dfer", encode("Gr\u00f6\u00dfer")]) fails("invalid_key", () => lower.tags(key));
-    const hashed = decode(tagged({ leaked: [sha1("hunter2")] }, { sha1Hex: true }));
+    const hashed = decode(tagged({ leaked: [sha1("hunter2")] }, { sha1: true }));
     assert.deepEqual(hashed.tags(createHash("sha1").update("hunter2").digest()), ["leaked"]);
     for (const key of ["hunter2", "x".repeat(20)]) fails("invalid_key", () => hashed.tags(key));
   }
 });
 
-test("misuse throws a FilterError with its code", () => {
-  const filter = BloomFilter.from(["password1"], { profile });
+testEach("a question that no filter of passwords is for, or no password", ({ decode }) => {
+  const filter = decode(BloomFilter.from(["password1"], { profile }).toBytes());
   for (const password of [undefined, null, 1, new Uint8Array(3), new String("password1")]) {
     fails("invalid_key", () => filter.hasPassword(password));
   }
-  for (const other of [BloomFilter.from(["password1"]), BloomFilter.from(["a.b"], { profile: "url" })]) {
-    fails("wrong_profile", () => other.hasPassword("password1"));
-  }
+  for (const other of [BloomFilter.from(["password1"]), BloomFilter.from(["a.b"], { profile: "url" })])
+    fails("wrong_profile", () => decode(other.toBytes()).hasPassword("password1"));
   fails("wrong_profile", () => filter.matchUrl("a.b"));
+  assert.ok(filter.hasPassword("password1"));
+});
+
+test("options that don't go together, or are none", () => {
   const build = (options) => () => RibbonFilter.from(["a"], options);
-  fails("invalid_parameter", build({ profile, sha1Hex: true, lowercase: true }));
-  fails("invalid_parameter", build({ profile, sha1Hex: true, minLength: 8 }));
+  fails("invalid_parameter", build({ profile, sha1: true, lowercase: true }));
+  fails("invalid_parameter", build({ profile, sha1: true, minLength: 8 }));
   fails("invalid_parameter", build({ profile, minCount: 8 }));
   for (const minLength of [-1, 0.5, "8", NaN]) fails("invalid_parameter", build({ profile, minLength }));
   fails("invalid_parameter", build({ minLength: 8 }));
   fails("invalid_parameter", build({ name: "ü".repeat(128) }));
   for (const createdAt of [null, [], true, "2026"]) fails("invalid_parameter", build({ createdAt }));
   fails("invalid_key", () => RibbonFilter.from([1], { profile }));
-  assert.ok(filter.hasPassword("password1"));
-  for (const name of ["lowercase", "sha1Hex"]) fails("invalid_parameter", build({ profile, [name]: "false" }));
+  for (const name of ["lowercase", "sha1"]) fails("invalid_parameter", build({ profile, [name]: "false" }));
   for (const name of ["onSkip", "onConflict"]) fails("invalid_parameter", build({ [name]: 5 }));
   fails("invalid_parameter", build({ allowWins: true }));
 });

@@ -1,41 +1,17 @@
-/** Tags: on which lists a member is, in every entry. The oracle is a map from keys to the names of their lists. */
+/** Tags: on which lists a member is, in both imports. The oracle is a map from keys to the names of their lists. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import xxhash from "xxhash-wasm";
-import { installed } from "../helpers/installed.mjs";
+import { engines, fails, golden as file, full, reader, seal } from "../helpers/engines.mjs";
 import { manifest, sha256 } from "../helpers/publisher.mjs";
 
-const full = await installed();
-const reader = await installed("bloom-wasm/reader");
-const nano = await installed("bloom-wasm/nano");
-const { RibbonFilter } = full;
-const entries = { full, reader, nano };
-
-const { h32Raw } = await xxhash();
-
-/** With a checksum that fits. */
-function sealed(bytes) {
-  new DataView(bytes.buffer).setUint32(bytes.length - 4, h32Raw(bytes.subarray(0, -4)), true);
-  return bytes;
-}
+const { RibbonFilter, openFeed } = full;
 
 /** The id of a blob, as it stands in a delta. FORMAT.md section 2. */
 function idOf(blob) {
   const length = new Uint8Array(4);
   new DataView(length.buffer).setUint32(0, blob.length, true);
   return [...blob.slice(-4), ...length];
-}
-
-const file = (name) => new Uint8Array(readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url)));
-
-function fails(code, run, words = /./) {
-  assert.throws(run, (error) => {
-    assert.equal(error.constructor.name, "FilterError", String(error));
-    assert.equal(error.code, code, error.message);
-    assert.match(error.message, words);
-    return true;
-  });
 }
 
 /** Keys by list, and the names of each key, for lists of skewed sizes that overlap. */
@@ -56,7 +32,7 @@ test("the tags of members are exact, and those of strangers are some that occur"
     const { lists, names } = made(count);
     const filter = RibbonFilter.fromTagged(lists, { seed: 5n, fpr: 0.01 });
     const sets = new Set([...names.values()].map(String));
-    for (const [entry, { decode }] of Object.entries(entries)) {
+    for (const [entry, { decode }] of Object.entries(engines)) {
       const read = decode(filter.toBytes());
       for (const [key, expected] of names) assert.deepEqual(read.tags(key), expected, `${entry}: ${key}`);
       let met = 0;
@@ -69,9 +45,12 @@ test("the tags of members are exact, and those of strangers are some that occur"
       const counts = Object.entries(lists).map(([name, { length }]) => ({ name, count: length }));
       assert.deepEqual(read.info().tags, counts, entry);
       assert.deepEqual(read.info(), filter.info(), entry);
+      if (count === 0) continue;
       // Nobody can change the answers of others.
-      if (count > 0 && entry !== "nano") assert.throws(() => read.tags("key 0").push("more"), TypeError);
-      if (count > 0) assert.deepEqual(read.tags("key 0"), names.get("key 0"));
+      const found = read.tags("key 0");
+      if (Object.isFrozen(found)) assert.throws(() => found.push("more"), TypeError);
+      else found.push("more");
+      assert.deepEqual(read.tags("key 0"), names.get("key 0"));
     }
   }
 });
@@ -81,7 +60,7 @@ test("a URL has the tags of all its keys, in every reading", () => {
     { hosts: ["evil.example", "xn--.a.b"], pages: ["https://www.evil.example/a/b?c"], others: ["||other.example^"] },
     { profile: "url", fpr: 1e-6 },
   );
-  for (const [entry, { decode }] of Object.entries(entries)) {
+  for (const [entry, { decode }] of Object.entries(engines)) {
     const read = decode(filter.toBytes());
     assert.deepEqual(read.urlTags("http://www.evil.example/a/b?c"), ["hosts", "pages"], entry);
     assert.deepEqual(read.urlTags("http://EVIL.example:80/x#y"), ["hosts"], entry);
@@ -102,7 +81,7 @@ test("an allowlist, a secret, and keys that are in both lists", () => {
   const filter = RibbonFilter.fromTagged(lists, { fpr: 0.1, secret, allow, allowWins: true, onConflict });
   assert.deepEqual(conflicts, [{ key: "key 3", removed: true }]);
   names.delete("key 3");
-  for (const [entry, { decode }] of Object.entries(entries)) {
+  for (const [entry, { decode }] of Object.entries(engines)) {
     const read = decode(filter.toBytes(), { secret });
     for (const [key, expected] of names) assert.deepEqual(read.tags(key), expected, `${entry}: ${key}`);
     for (const key of allow) assert.deepEqual(read.tags(key), [], `${entry}: ${key}`);
@@ -110,10 +89,8 @@ test("an allowlist, a secret, and keys that are in both lists", () => {
 });
 
 test("a delta brings new tags", () => {
-  for (const [entry, { decode }] of Object.entries(entries)) {
-    // Nano applies those of feeds alone.
-    const child =
-      entry === "nano" ? decode(file("tags-child.bloom")) : decode(file("tags.bloom")).apply(file("tags.delta"));
+  for (const [entry, { decode }] of Object.entries(engines)) {
+    const child = decode(file("tags.bloom")).apply(file("tags.delta"));
     assert.deepEqual(child.toBytes(), file("tags-child.bloom"), entry);
     for (const read of [child, decode(child.toBytes())]) {
       assert.deepEqual(read.tags("key-101"), ["phishing", "spam"], entry);
@@ -130,46 +107,43 @@ test("a delta brings new tags", () => {
     const untagged = RibbonFilter.from(["a"], { seed: 42n }).toBytes();
     const delta = file("tags.delta");
     delta.set(idOf(untagged), 17);
-    if (entry !== "nano") fails("incompatible", () => decode(untagged).apply(sealed(delta)));
+    fails("incompatible", () => decode(untagged).apply(seal(delta)));
   }
 });
 
-test("a feed brings new tags, in every entry", async () => {
+test("a feed brings new tags", async () => {
   const blobs = [file("tags.bloom"), file("tags.delta")];
   const files = blobs.map((bytes, i) => ({ kind: i ? "delta" : "base", bytes: bytes.length, sha256: sha256(bytes) }));
   const now = Date.now();
   const head = { version: 1, feedId: "0".repeat(32), createdAt: now, expires: now + 1e7, profile: "raw" };
   const payload = (generation) =>
     manifest({ ...head, fpr: 0.01, seed: "42", count: 1000, generation, files: files.slice(0, generation) });
-  for (const [entry, { openFeed }] of Object.entries(entries)) {
-    let generation = 1;
-    const fetch = async (url) => {
-      const name = String(url).split("/").pop();
-      const found =
-        name === "feed.json" ? payload(generation) : blobs[files.findIndex(({ sha256 }) => sha256 === name)];
-      return new Response(found);
-    };
-    const feed = await openFeed("https://host.example/feed.json", { publicKey: null, cache: null, fetch });
-    assert.deepEqual(feed.filter.tags("key-101"), ["phishing"], entry);
-    generation = 2;
-    assert.equal(await feed.update(), true);
-    assert.deepEqual(feed.filter.tags("key-101"), ["phishing", "spam"], entry);
-    assert.deepEqual(feed.filter.tags("key-1009"), ["phishing", "malware", "spam"], entry);
-    assert.deepEqual(feed.filter.toBytes(), file("tags-child.bloom"), entry);
-    assert.deepEqual(
-      feed.filter.info().tags.map(({ name }) => name),
-      ["phishing", "malware", "spam"],
-    );
-    feed.close();
-  }
+  let generation = 1;
+  const fetch = async (url) => {
+    const name = String(url).split("/").pop();
+    const found = name === "feed.json" ? payload(generation) : blobs[files.findIndex(({ sha256 }) => sha256 === name)];
+    return new Response(found);
+  };
+  const feed = await openFeed("https://host.example/feed.json", { publicKey: null, cache: null, fetch });
+  assert.deepEqual(feed.filter.tags("key-101"), ["phishing"]);
+  generation = 2;
+  assert.equal(await feed.update(), true);
+  assert.deepEqual(feed.filter.tags("key-101"), ["phishing", "spam"]);
+  assert.deepEqual(feed.filter.tags("key-1009"), ["phishing", "malware", "spam"]);
+  assert.deepEqual(feed.filter.toBytes(), file("tags-child.bloom"));
+  assert.deepEqual(
+    feed.filter.info().tags.map(({ name }) => name),
+    ["phishing", "malware", "spam"],
+  );
+  feed.close();
 });
 
-test("a delta without layers says how many keys there are, in every entry", async () => {
+test("a delta without layers says how many keys there are", async () => {
   // FORMAT.md 6.7: of ribbon.delta, whose name and creation time stay, a table without layers, and no payload.
   const base = file("ribbon.bloom");
   const whole = file("ribbon.delta");
   const table = 17 + 8 + 1 + whole[25] + 8;
-  const delta = sealed(Uint8Array.of(...whole.subarray(0, table), 0, 1, 2, 0, 0, ...new Uint8Array(4)));
+  const delta = seal(Uint8Array.of(...whole.subarray(0, table), 0, 1, 2, 0, 0, ...new Uint8Array(4)));
   const blobs = [base, delta];
   const files = blobs.map((bytes, i) => ({ kind: i ? "delta" : "base", bytes: bytes.length, sha256: sha256(bytes) }));
   const now = Date.now();
@@ -181,21 +155,20 @@ test("a delta without layers says how many keys there are, in every entry", asyn
   const parts = [base.subarray(0, start), metadata, [0, 1, 2, 0, 0], base.subarray(start, -4), new Uint8Array(4)];
   const child = Uint8Array.from(parts.flatMap((part) => [...part]));
   child[7] |= 1 | 2 | 16;
-  sealed(child);
-  for (const [entry, { decode, openFeed }] of Object.entries(entries)) {
-    const fetch = async (url) => {
-      const name = String(url).split("/").pop();
-      return new Response(name === "feed.json" ? feedOf : blobs[files.findIndex(({ sha256 }) => sha256 === name)]);
-    };
-    const feed = await openFeed("https://host.example/feed.json", { publicKey: null, cache: null, fetch });
-    for (const filter of [feed.filter, decode(child)]) {
-      const { count, layers, name } = filter.info();
-      assert.deepEqual([count, layers, name], [513, 0, "golden"], entry);
-      assert.deepEqual(filter.toBytes(), child, entry);
-      assert.equal(filter.has("key-7"), true);
-    }
-    feed.close();
+  seal(child);
+  const fetch = async (url) => {
+    const name = String(url).split("/").pop();
+    return new Response(name === "feed.json" ? feedOf : blobs[files.findIndex(({ sha256 }) => sha256 === name)]);
+  };
+  const feed = await openFeed("https://host.example/feed.json", { publicKey: null, cache: null, fetch });
+  const filters = Object.values(engines).flatMap(({ decode }) => [decode(child), decode(base).apply(delta)]);
+  for (const filter of [feed.filter, ...filters]) {
+    const { count, layers, name } = filter.info();
+    assert.deepEqual([count, layers, name], [513, 0, "golden"]);
+    assert.deepEqual(filter.toBytes(), child);
+    assert.equal(filter.has("key-7"), true);
   }
+  feed.close();
 });
 
 test("keys without a tag have the empty set, exactly", () => {
@@ -203,7 +176,7 @@ test("keys without a tag have the empty set, exactly", () => {
   const untagged = Array.from({ length: 500 }, (_, i) => `plain ${i}`);
   // One that is on a list after all has that list's tag.
   const filter = RibbonFilter.fromTagged(lists, { fpr: 0.01, untagged: new Set([...untagged, "key 0", ...untagged]) });
-  for (const [entry, { decode }] of Object.entries(entries)) {
+  for (const [entry, { decode }] of Object.entries(engines)) {
     const read = decode(filter.toBytes());
     for (const key of untagged) assert.deepEqual([read.has(key), read.tags(key)], [true, []], `${entry}: ${key}`);
     for (const [key, expected] of names) assert.deepEqual(read.tags(key), expected, `${entry}: ${key}`);
@@ -250,7 +223,7 @@ test("bad input", () => {
     const name = new TextEncoder().encode(`one${c}two__`);
     const at = Buffer.from(blob).indexOf("one   two");
     blob.set(name.subarray(0, 9), at);
-    for (const { decode } of Object.values(entries)) fails("invalid_parameter", () => decode(sealed(blob)));
+    for (const { decode } of Object.values(engines)) fails("invalid_parameter", () => decode(seal(blob)));
   }
   assert.deepEqual(from({ "größe א\u200b": ["key"] })().tags("key"), ["größe א\u200b"]);
   fails("invalid_parameter", from([["a"]]));
@@ -262,7 +235,7 @@ test("bad input", () => {
   assert.deepEqual(from({ empty: [], a: ["key"] })().info().tags[0], { name: "empty", count: 0 });
   const [ribbon, bloom] = [full.RibbonFilter.from(["a"]), full.BloomFilter.from(["a"])].map((its) => its.toBytes());
   const urls = full.RibbonFilter.from(["a.example"], { profile: "url" }).toBytes();
-  for (const { decode } of Object.values(entries)) {
+  for (const { decode } of Object.values(engines)) {
     for (const blob of [ribbon, bloom]) {
       fails("wrong_kind", () => decode(blob).tags("a"));
       fails("wrong_kind", () => decode(blob).tags("b"));
@@ -278,7 +251,7 @@ test("bad input", () => {
   }
 });
 
-test("mutations: no trap, and every entry refuses the same", () => {
+test("mutations: no trap, and both imports refuse the same", () => {
   for (const name of ["tags", "tags-default", "tags-child", "tags-slots"]) {
     const blob = file(`${name}.bloom`);
     for (let at = 7; at < Math.min(blob.length - 4, 140); at++) {
@@ -286,9 +259,9 @@ test("mutations: no trap, and every entry refuses the same", () => {
         const bytes = blob.slice();
         bytes[at] ^= change;
         // Under a checksum that fits.
-        const outcomes = Object.values(entries).map(({ decode }) => {
+        const outcomes = Object.values(engines).map(({ decode }) => {
           try {
-            decode(sealed(bytes)).tags("key-1");
+            decode(seal(bytes)).tags("key-1");
             return "ok";
           } catch (error) {
             assert.equal(error.constructor.name, "FilterError", `${name}, byte ${at}: ${error}`);
@@ -304,7 +277,7 @@ test("mutations: no trap, and every entry refuses the same", () => {
 
 test("what no key of a filter of URLs can be has no tags, but an error", () => {
   const bytes = RibbonFilter.fromTagged({ a: ["evil.example"] }, { profile: "url" }).toBytes();
-  for (const { decode } of Object.values(entries)) {
+  for (const { decode } of Object.values(engines)) {
     const filter = decode(bytes);
     for (const key of ["evil.example", "https://evil.example/"])
       fails("invalid_key", () => filter.tags(key), /urlTags|hasUrl/);
@@ -314,16 +287,16 @@ test("what no key of a filter of URLs can be has no tags, but an error", () => {
 
 test("urlTags finds what only a second reading of a URL finds", () => {
   // U+1DF40 is newer than what parsers of this runtime know; browsers differ about the host.
-  const key = full.urlExpressions("http://\u{1df40}x.example/").at(0);
+  const key = reader.urlExpressions("http://\u{1df40}x.example/").at(0);
   assert.ok(key, "no key");
   for (const url of [
     "http://\u{1df40}x.example/",
     "http://evil.example\u200b/",
     "http://ex\u00adample.evil.example/",
   ]) {
-    for (const one of full.urlExpressions(url)) {
+    for (const one of reader.urlExpressions(url)) {
       const bytes = RibbonFilter.fromTagged({ a: [one] }, { profile: "url", fpr: 1e-6 }).toBytes();
-      for (const { decode } of Object.values(entries)) {
+      for (const { decode } of Object.values(engines)) {
         const filter = decode(bytes);
         assert.equal(filter.hasUrl(url), true, `${url}: ${one}`);
         assert.deepEqual(filter.urlTags(url), ["a"], `${url}: ${one}`);

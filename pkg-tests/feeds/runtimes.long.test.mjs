@@ -324,16 +324,13 @@ test("Cloudflare's workerd: Cache Storage and KV, before and after fetch knows t
     bundle: true,
     format: "esm",
     conditions: ["workerd", "worker", "browser"],
-    external: ["*.wasm"],
   });
-  writeFileSync(join(out, "reader.wasm"), readFileSync(join(folder, "node_modules/bloom-wasm/dist/reader.wasm")));
   const { Miniflare } = createRequire(join(packages, "user.cjs"))("miniflare");
   for (const compatibilityDate of ["2024-01-01", "2024-12-01", "2026-04-01"]) {
     const miniflare = new Miniflare({
       modules: true,
       modulesRoot: out,
       scriptPath: join(out, "worker.js"),
-      modulesRules: [{ type: "CompiledWasm", include: ["**/*.wasm"] }],
       compatibilityDate,
       kvNamespaces: ["KV"],
       cf: false,

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mock, test } from "node:test";
-import { bases, during, FOLLOWER, HOUR, openFeed, published } from "../helpers/feeds.mjs";
+import { bases, during, HOUR, openFeed, published } from "../helpers/feeds.mjs";
 import { fails } from "../helpers/following.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { Publisher } from "../helpers/publisher.mjs";
@@ -113,7 +113,7 @@ test("watching: at its pace, with jitter, slower after failures, until it is sto
 
 test("callbacks that throw are told as uncaught, and the watching goes on", async () => {
   const source = `
-    import { openFeed } from "${FOLLOWER ?? "bloom-wasm/reader"}";
+    import { openFeed } from "bloom-wasm/reader";
     import { readFileSync } from "node:fs";
     const [publicKey, ...manifests] = JSON.parse(readFileSync("watched.json"));
     const base = readFileSync("watched.bloom");
@@ -150,7 +150,7 @@ test("watching alone doesn't keep a program running", () => {
   writeFileSync(join(folder, "ends.json"), JSON.stringify([publisher.key.publicKey, String(publisher.manifest)]));
   writeFileSync(join(folder, "ends.bloom"), bases.a.toBytes());
   const source = `
-    import { openFeed } from "${FOLLOWER ?? "bloom-wasm/reader"}";
+    import { openFeed } from "bloom-wasm/reader";
     import { readFileSync } from "node:fs";
     const [publicKey, manifest] = JSON.parse(readFileSync("ends.json"));
     const base = readFileSync("ends.bloom");

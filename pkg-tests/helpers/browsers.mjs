@@ -96,8 +96,8 @@ export async function visit(browser, url, ask = () => globalThis.verdict) {
 /** What a worker of the visited page says; this is run by the page. */
 export const ofWorker = () => globalThis.ofWorker();
 
-/** What a page without WebAssembly has to say, and what the reader says in it. */
-export const ofStrict = async () => [await globalThis.verdict, await globalThis.ofReader()];
+/** What a page without WebAssembly has to say, and what the entry says that needs it. */
+export const ofStrict = async () => [await globalThis.verdict, await globalThis.ofFull()];
 
 /** Starts another program. */
 export function start(...command) {

@@ -5,11 +5,8 @@ import { served } from "./following.mjs";
 import { installed } from "./installed.mjs";
 import { manifest, Publisher } from "./publisher.mjs";
 
-/** The entry that follows feeds here, if it isn't the usual one: feeds/nano.long.test.mjs sets it. */
-export const { FOLLOWER } = process.env;
-
 export const { FilterError, RibbonFilter, decode } = await installed();
-export const { fileCache, openFeed } = await installed(FOLLOWER);
+export const { fileCache, openFeed } = await installed("bloom-wasm/reader");
 
 export const keysOf = (which) => Array.from({ length: 3000 }, (_, i) => `${which} key ${i}`);
 export const bases = Object.fromEntries(

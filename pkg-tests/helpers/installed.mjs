@@ -22,7 +22,7 @@ else {
 /** Fails if a source is newer than the build, so that no test passes for what was. */
 function requireBuilt() {
   const changed = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const built = changed("dist/error.js");
+  const built = changed("dist/core.js");
   for (const folder of ["js", "src"]) {
     for (const file of readdirSync(join(root, folder), { recursive: true })) {
       if (!/\.(js|rs|ts)$/.test(file) || changed(join(folder, file)) <= built) continue;

@@ -3,7 +3,8 @@ import { served } from "./following.mjs";
 import { installed } from "./installed.mjs";
 import { ShardsPublisher } from "./publisher.mjs";
 
-export const { RibbonFilter, ShardedFilter, openSharded } = await installed();
+export const { RibbonFilter } = await installed();
+export const { ShardedFilter, openSharded } = await installed("bloom-wasm/reader");
 
 /** How many keys of each kind. */
 export const KEYS = Number(process.env.KEYS ?? 5000);

@@ -252,7 +252,7 @@ export function* spellings(count, seed = 1) {
 
 /**
  * Opens texts as links of a page in a browser. Returns the host that it asked for of each, undefined where it asked for
- * none, and whether the package says there that it is on the blob's list. A proxy serves the files.
+ * none, and whether each import of the package says there that it is on the blob's list. A proxy serves the files.
  */
 export async function opened(texts, browser, files) {
   const hosts = new Array(texts.length);
@@ -277,9 +277,10 @@ export async function opened(texts, browser, files) {
   try {
     const page = await newPage(launched);
     await page.goto(BASE);
-    const answers = [];
+    const answers = {};
     for (let start = 0; start < texts.length; start += 1000) {
-      answers.push(...(await page.evaluate(openAll, texts.slice(start, start + 1000))));
+      const found = await page.evaluate(openAll, texts.slice(start, start + 1000));
+      for (const [entry, its] of Object.entries(found)) (answers[entry] ??= []).push(...its);
     }
     return { hosts, answers };
   } finally {
@@ -291,8 +292,7 @@ export async function opened(texts, browser, files) {
 
 /** Runs in the page. */
 async function openAll(texts) {
-  const { load } = await import("/reader.inline.js");
-  const filter = await load("/list.bloom");
+  const scripts = { "bloom-wasm": "/bloom.inline.js", "bloom-wasm/reader": "/reader.js" };
   const open = async (text) => {
     // A link, as a page has it. Only a visit may carry a name and a password, so they are taken out.
     const link = document.createElement("a");
@@ -305,5 +305,11 @@ async function openAll(texts) {
     }
   };
   for (let i = 0; i < texts.length; i += 100) await Promise.all(texts.slice(i, i + 100).map(open));
-  return texts.map((text) => filter.hasUrl(text));
+  const answers = {};
+  for (const [entry, script] of Object.entries(scripts)) {
+    const { load } = await import(script);
+    const filter = await load("/list.bloom");
+    answers[entry] = texts.map((text) => filter.hasUrl(text));
+  }
+  return answers;
 }

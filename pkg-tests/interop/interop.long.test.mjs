@@ -201,12 +201,11 @@ for (const [name, { system, using = (use) => use(), format, cases }] of Object.e
         assert.ok(bytesOf("ours").equals(bytesOf("theirs")), "build makes other bytes");
       });
 
-      test(`${what}: the package reads${onlyTheirs ? "" : " and makes"} these bytes, and the reader answers the blob`, async () => {
+      test(`${what}: the package reads${onlyTheirs ? "" : " and makes"} these bytes and the blob`, async () => {
         const { ForeignFilter, decode } = await installed();
-        const reader = await installed("bloom-wasm/reader");
         const answers = answersIn(`${file(i, "theirs")}-answers`, lists[kind]);
-        const wrapped = reader.decode(bytesOf("theirs-blob"));
-        const filter = decode(bytesOf("theirs"), { from: format, ...given });
+        const wrapped = decode(bytesOf("theirs-blob"));
+        const filter = decode(bytesOf("theirs"), { format, ...given });
         const { own } = lists[kind];
         for (const asked of [wrapped, filter]) {
           const wrong = own.findIndex((key, at) => asked.has(key) !== (answers[at] === 1));
@@ -239,7 +238,7 @@ for (const [name, { system, using = (use) => use(), format, cases }] of Object.e
     ]) {
       const theirs = ScalableBloomFilter.create(size, FPR);
       for (const key of own.slice(0, count)) theirs.add(key);
-      const filter = decode(theirs.saveAsJSON(), { from: "npm-bloom-filters" });
+      const filter = decode(theirs.saveAsJSON(), { format: "npm-bloom-filters" });
       const asked = [...own.slice(0, count), ...own.slice(-3000)];
       const wrong = asked.filter((key) => filter.has(key) !== theirs.has(key));
       assert.deepEqual(wrong, [], `of ${count} keys, for ${size}`);

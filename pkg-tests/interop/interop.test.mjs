@@ -1,6 +1,6 @@
 /**
  * Filters of other software, made and answered by that software itself (`tests/interop/`, whose README says how). Each
- * file is read by `decode` and asked for every recorded key, as is the blob that wraps it, by the reader.
+ * file is read by `decode` and asked for every recorded key, as is the blob that wraps it.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -47,26 +47,26 @@ const PYTHON = { "int64-decimal-per-line": "int", "hex-per-line": "bytes" };
 function optionsOf({ system, params, blob_format, key_encoding }) {
   switch (system) {
     case "guava":
-      return { from: system, funnel: FUNNELS[params.funnel] };
+      return { format: system, funnel: FUNNELS[params.funnel] };
     case "spark":
-      return { from: system, keys: params.item_type === "binary" ? "bytes" : params.item_type };
+      return { format: system, keys: params.item_type === "binary" ? "bytes" : params.item_type };
     case "bloom-filter2":
-      return { from: system, keys: PYTHON[key_encoding] ?? "string", bits: params.bits, hashes: params.hashes };
+      return { format: system, keys: PYTHON[key_encoding] ?? "string", bits: params.bits, hashes: params.hashes };
     case "redis-bitmap":
-      return { from: system, bits: params.size_bits, hashes: params.k };
+      return { format: system, bits: params.size_bits, hashes: params.k };
     case "npm-bloomfilter": {
       const hashes = blob_format === "npm-bloomfilter-bucket-array" ? params.k : undefined;
-      return { from: system, generation: params.hash_generation, hashes };
+      return { format: system, generation: params.hash_generation, hashes };
     }
     case "parquet-sbbf":
-      return { from: system, keys: COLUMNS[params.physical_type] };
+      return { format: system, keys: COLUMNS[params.physical_type] };
     case "xor-singleheader":
     case "xorf":
-      return { from: params.kind.startsWith("xor") ? "xor" : "binary-fuse" };
+      return { format: params.kind.startsWith("xor") ? "xor" : "binary-fuse" };
     case "pybloomfiltermmap3":
-      return { from: system, keys: PYTHON[key_encoding] ?? "string" };
+      return { format: system, keys: PYTHON[key_encoding] ?? "string" };
     default:
-      return { from: system };
+      return { format: system };
   }
 }
 
@@ -185,7 +185,7 @@ const isUnsupported = ({ blob_format }) => blob_format === "npm-bloom-filters-js
 const hasOtherHash = ({ system, params }) => system === "rbloom" && params.hash_func.includes("SHA-256");
 const readable = cases.filter((its) => !isUnsupported(its) && !hasOtherHash(its));
 
-test("every recorded answer, of the files by decode and of the wrapped blobs by the reader", () => {
+test("every recorded answer, of the files and of the blobs that wrap them", () => {
   let files = 0;
   const formats = new Set();
   for (const its of cases) {
@@ -200,10 +200,11 @@ test("every recorded answer, of the files by decode and of the wrapped blobs by 
     }
     const pairs = read.map(({ name, bytes, options }) => {
       const filter = decode(bytes, options);
-      const wrapped = reader.decode(filter.toBytes());
+      const wrapped = decode(filter.toBytes());
       formats.add(filter.kind);
-      assert.ok(filter instanceof ForeignFilter && wrapped instanceof reader.Filter, name);
-      assert.deepEqual([filter.kind, wrapped.kind], [options.from, options.from]);
+      assert.ok(filter instanceof ForeignFilter && wrapped instanceof ForeignFilter, name);
+      refuses("unsupported_kind", () => reader.decode(filter.toBytes()), name);
+      assert.deepEqual([filter.kind, wrapped.kind], [options.format, options.format]);
       const info = filter.info();
       assert.deepEqual(wrapped.info(), info);
       for (const option of ["funnel", "keys", "generation", "width", "bits", "hashes"]) {
@@ -235,7 +236,7 @@ test("toForeign gives the original back, or says that the format is only read", 
   for (const its of readable) {
     for (const { name, bytes, options } of filesOf(its)) {
       const filter = ForeignFilter.decode(decode(bytes, options).toBytes());
-      if (!WRITTEN.includes(options.from)) {
+      if (!WRITTEN.includes(options.format)) {
         refuses("unsupported_format", () => filter.toForeign(), name);
       } else if (its.params.header_layout === "nogrowth+u32entries") {
         assert.ok(decode(filter.toForeign(), options).equals(filter), name);
@@ -243,21 +244,17 @@ test("toForeign gives the original back, or says that the format is only read", 
         assert.ok(Buffer.compare(filter.toForeign(), bytes) === 0, `${name}: other bytes`);
         same++;
       }
-      assert.deepEqual(filter.toForeign.length, 1);
-      refuses("incompatible", () => filter.toForeign(options.from === "guava" ? "spark" : "guava"), name);
     }
   }
   assert.ok(same > 65, `${same} files`);
-  for (const filter of [BloomFilter.from(["a"]), RibbonFilter.from(["a"])])
-    refuses("incompatible", () => filter.toForeign());
+  for (const filter of [BloomFilter.from(["a"]), RibbonFilter.from(["a"])]) assert.ok(!("toForeign" in filter));
 });
 
 /** How ForeignFilter.from makes what its own software made; undefined for what is sized otherwise. */
 function making(its) {
   const { params, member_count: capacity } = its;
-  const { from, ...options } = optionsOf(its);
-  const made = { format: from, ...options, capacity, fpr: 0.01 };
-  switch (from) {
+  const made = { ...optionsOf(its), capacity, fpr: 0.01 };
+  switch (made.format) {
     case "go-bloom": {
       const [by, count, fpr] = params.created_with;
       return by === "est" ? { ...made, capacity: count, fpr } : { ...made, bits: params.m, hashes: params.k };
@@ -291,7 +288,7 @@ test("ForeignFilter.from makes of the same keys the same bytes", () => {
   for (const its of readable) {
     const options = making(its);
     if (!options) {
-      const { from: format } = optionsOf(its);
+      const { format } = optionsOf(its);
       if (WRITTEN.includes(format)) console.log(`skipped, as an old release sized it: ${its.name}`);
       else refuses("unsupported_format", () => ForeignFilter.from([], { format }), its.name);
       continue;
@@ -359,8 +356,8 @@ test("cut files give typed errors", () => {
   for (const its of readable) {
     for (const file of filesOf(its)) {
       // Without it, half a filter is one of fingerprints half as wide.
-      if (/^(xor|binary-fuse)$/.test(file.options.from)) file.options.width = Number(/\d+$/.exec(its.params.kind)[0]);
-      const kind = `${file.options.from} ${file.options.layout} ${its.params.kind}`;
+      if (/^(xor|binary-fuse)$/.test(file.options.format)) file.options.width = Number(/\d+$/.exec(its.params.kind)[0]);
+      const kind = `${file.options.format} ${file.options.layout} ${its.params.kind}`;
       if (!(smallest.get(kind)?.bytes.length <= file.bytes.length)) smallest.set(kind, file);
     }
   }
@@ -369,7 +366,7 @@ test("cut files give typed errors", () => {
   for (const { name, bytes, options } of smallest.values()) {
     // What flor's user puts behind the bits is anything.
     const words = () => Math.ceil(Number(new DataView(bytes.buffer).getBigUint64(32, true)) / 64);
-    const needed = options.from === "flor" ? 48 + 8 * words() : bytes.length;
+    const needed = options.format === "flor" ? 48 + 8 * words() : bytes.length;
     for (let length = 0; length < needed; length++) {
       try {
         const filter = decode(bytes.subarray(0, length), options);
@@ -391,26 +388,26 @@ test("cut files give typed errors", () => {
 test("options that a format hasn't got, lacks or can't take", () => {
   const bytes = ForeignFilter.from(["a"], { format: "guava" }).toForeign();
   const wrong = {
-    unsupported_format: [{ from: "java" }, { from: "" }, { from: "bloom" }],
+    unsupported_format: [{ format: "java" }, { format: "" }, { format: "bloom" }],
     invalid_parameter: [
-      { from: 5 },
-      { from: null },
-      { from: ["guava"] },
-      { from: "guava", keys: "utf8" },
-      { from: "guava", funnel: "utf-8" },
-      { from: "guava", funnel: 8 },
-      { from: "guava", profile: "urls" },
-      { from: "guava", funnel: "int", profile: "url" },
-      { from: "redis-bitmap" },
-      { from: "redis-bitmap", bits: 64 },
-      { from: "redis-bitmap", bits: "64", hashes: 1 },
-      { from: "redis-bitmap", bits: 64.5, hashes: 1 },
-      { from: "redis-bitmap", bits: -64, hashes: 1 },
-      { from: "redis-bitmap", bits: 2 ** 60, hashes: 1 },
-      { from: "redis-bitmap", bits: Number.NaN, hashes: 1 },
-      { from: "redis-bitmap", bits: 64, hashes: 2 ** 32 + 1 },
-      { from: "xor", width: 9 },
-      { from: "xor", layout: "rust" },
+      { format: 5 },
+      { format: null },
+      { format: ["guava"] },
+      { format: "guava", keys: "utf8" },
+      { format: "guava", funnel: "utf-8" },
+      { format: "guava", funnel: 8 },
+      { format: "guava", profile: "urls" },
+      { format: "guava", funnel: "int", profile: "url" },
+      { format: "redis-bitmap" },
+      { format: "redis-bitmap", bits: 64 },
+      { format: "redis-bitmap", bits: "64", hashes: 1 },
+      { format: "redis-bitmap", bits: 64.5, hashes: 1 },
+      { format: "redis-bitmap", bits: -64, hashes: 1 },
+      { format: "redis-bitmap", bits: 2 ** 60, hashes: 1 },
+      { format: "redis-bitmap", bits: Number.NaN, hashes: 1 },
+      { format: "redis-bitmap", bits: 64, hashes: 2 ** 32 + 1 },
+      { format: "xor", width: 9 },
+      { format: "xor", layout: "rust" },
     ],
   };
   for (const [code, all] of Object.entries(wrong)) {
@@ -456,7 +453,7 @@ test("options that a format hasn't got, lacks or can't take", () => {
 test("numbers are keys where the format has them, and nowhere else", () => {
   const both = (keys, options) => {
     const filter = ForeignFilter.from(keys, options);
-    return [filter, reader.decode(filter.toBytes())];
+    return [filter, decode(filter.toBytes())];
   };
   const [most, least] = [2n ** 63n - 1n, -(2n ** 63n)];
   const ints = [0, -1, 7n, 2 ** 31 - 1, -(2 ** 31)];
@@ -501,7 +498,7 @@ test("numbers are keys where the format has them, and nowhere else", () => {
 test("floating-point keys of Parquet", () => {
   // A block of which all bits are set holds everything, and one without any nothing.
   for (const keys of ["float", "double"]) {
-    const [all, none] = [255, 0].map((byte) => decode(new Uint8Array(32).fill(byte), { from: "parquet-sbbf", keys }));
+    const [all, none] = [255, 0].map((byte) => decode(new Uint8Array(32).fill(byte), { format: "parquet-sbbf", keys }));
     for (const key of [0.1, -0, Number.NaN, Infinity, 5]) assert.ok(all.has(key) && !none.has(key));
     assert.deepEqual([...all.hasLines(encode("0.1\n-2e5\n.5\n\n3"))], [1, 1, 1, 0, 1]);
     for (const key of [5n, "0.1", new Uint8Array(3)]) refuses("invalid_key", () => all.has(key));
@@ -519,7 +516,7 @@ test("a lone surrogate counts where the software's strings are UTF-16", () => {
     { format: "go-bloom" },
   ]) {
     const filter = ForeignFilter.from(lone, { ...options, fpr: 1e-9 });
-    for (const asked of [filter, reader.decode(filter.toBytes())]) {
+    for (const asked of [filter, decode(filter.toBytes())]) {
       assert.ok(asked.hasAll(lone) && asked.hasMany(lone).every(Boolean));
       const replaced = lone.map((text) => text.toWellFormed?.() ?? text.replaceAll(/\p{Surrogate}/gu, "\ufffd"));
       const questions = lone.map((text) => text.replaceAll(/\p{Surrogate}/gu, "?"));
@@ -546,22 +543,22 @@ test("the class", () => {
   refuses("freed", () => copy.toForeign());
 
   const [blob, bytes] = [filter.toBytes(), filter.toForeign()];
-  assert.ok(decode(blob) instanceof ForeignFilter && Filter.decode(blob) instanceof ForeignFilter);
+  assert.ok(decode(blob) instanceof ForeignFilter);
+  for (const read of [ForeignFilter.decode(blob), ForeignFilter.decode(bytes, { format: "spark" })])
+    assert.ok(read instanceof ForeignFilter && read.equals(filter) && read.clone() instanceof ForeignFilter);
+  // A class of one's own gets none of its own.
   class Mine extends ForeignFilter {}
-  for (const mine of [Mine.decode(blob), Mine.decode(bytes, { from: "spark" })])
-    assert.ok(mine instanceof Mine && mine.equals(filter) && mine.clone() instanceof Mine);
+  assert.equal(Mine.decode(blob).constructor, ForeignFilter);
   refuses("wrong_kind", () => ForeignFilter.decode(BloomFilter.from(["a"]).toBytes()));
   refuses("wrong_kind", () => BloomFilter.decode(blob));
-  // It would not know the keys.
-  refuses("wrong_kind", () => class extends Filter {}.decode(blob));
-  refuses("invalid_parameter", () => BloomFilter.decode(bytes, { from: "spark" }));
+  refuses("invalid_parameter", () => BloomFilter.decode(bytes, { format: "spark" }));
   assert.deepEqual(
     [blob, blob].map(decode).map(({ kind }) => kind),
     ["spark", "spark"],
   );
 });
 
-test("load with from, whole or in pieces, and its other options", async () => {
+test("load with a format, whole or in pieces, and its other options", async () => {
   const filter = ForeignFilter.from(["a"], { format: "guava", capacity: 100_000 });
   const bytes = filter.toForeign();
   const pieces = () =>
@@ -577,35 +574,36 @@ test("load with from, whole or in pieces, and its other options", async () => {
   let last;
   const onProgress = ({ loaded }) => (last = loaded);
   for (const source of [bytes, pieces(), new Blob([bytes])]) {
-    const loaded = await load(source, { from: "guava", integrity: `sha256-${digest}`, onProgress });
+    const loaded = await load(source, { format: "guava", integrity: `sha256-${digest}`, onProgress });
     assert.ok(loaded instanceof ForeignFilter && loaded.equals(filter));
     assert.equal(last, bytes.length);
   }
-  const url = await load(bytes, { from: "guava", profile: "url" });
+  const url = await load(bytes, { format: "guava", profile: "url" });
   assert.equal(url.info().profile, "url");
   assert.equal(url.hasUrl("http://a.example/"), false);
   const rejects = (code, loading) => assert.rejects(loading, (error) => error.code === code);
-  await rejects("integrity", load(bytes, { from: "guava", integrity: `sha256-${digest.replace(/^./, "_")}` }));
-  await rejects("too_large", load(pieces(), { from: "guava", maxBytes: 5000 }));
-  await rejects("truncated", load(bytes.subarray(0, 5000), { from: "guava" }));
-  await rejects("unsupported_format", load(bytes, { from: "java" }));
+  await rejects("integrity", load(bytes, { format: "guava", integrity: `sha256-${digest.replace(/^./, "_")}` }));
+  await rejects("too_large", load(pieces(), { format: "guava", maxBytes: 5000 }));
+  await rejects("truncated", load(bytes.subarray(0, 5000), { format: "guava" }));
+  await rejects("unsupported_format", load(bytes, { format: "java" }));
   await rejects("not_a_filter", load(bytes));
-  await rejects("invalid_parameter", load(bytes, { from: "guava", keys: "bytes" }));
+  await rejects("invalid_parameter", load(bytes, { format: "guava", keys: "bytes" }));
   await assert.rejects(
-    load(pieces(), { from: "guava", signal: AbortSignal.abort("stop") }),
+    load(pieces(), { format: "guava", signal: AbortSignal.abort("stop") }),
     (error) => error === "stop",
   );
-  await rejects("invalid_parameter", reader.load(bytes, { from: "guava" }));
-  refuses("invalid_parameter", () => reader.decode(bytes, { from: "guava" }));
-  assert.ok((await reader.load(filter.toBytes())).has("a"));
+  await rejects("invalid_parameter", reader.load(bytes, { format: "guava" }));
+  refuses("invalid_parameter", () => reader.decode(bytes, { format: "guava" }));
+  await rejects("unsupported_kind", reader.load(filter.toBytes()));
+  assert.ok((await load(filter.toBytes())).has("a"));
 });
 
 test("JSON that a program has already is read as its text and its bytes are", () => {
-  for (const from of ["npm-bloom-filters", "npm-bloomfilter"]) {
-    const own = cases.filter((its) => its.system === from && !isUnsupported(its));
+  for (const format of ["npm-bloom-filters", "npm-bloomfilter"]) {
+    const own = cases.filter((its) => its.system === format && !isUnsupported(its));
     let objects = 0;
     for (const its of own) {
-      for (const { bytes, options } of filesOf(its).filter(({ options }) => options.from === from)) {
+      for (const { bytes, options } of filesOf(its).filter(({ options }) => options.format === format)) {
         const text = new TextDecoder().decode(bytes);
         const read = decode(bytes, options).toBytes();
         assert.deepEqual(decode(text, options).toBytes(), read, its.name);
@@ -613,23 +611,23 @@ test("JSON that a program has already is read as its text and its bytes are", ()
         objects++;
       }
     }
-    assert.ok(objects > 2, `${objects} of ${from}`);
-    refuses("invalid_parameter", () => decode("{", { from }));
-    refuses(from === "npm-bloomfilter" ? "invalid_parameter" : "unsupported_format", () => decode({}, { from }));
+    assert.ok(objects > 2, `${objects} of ${format}`);
+    refuses("invalid_parameter", () => decode("{", { format }));
+    refuses(format === "npm-bloomfilter" ? "invalid_parameter" : "unsupported_format", () => decode({}, { format }));
     const circle = {};
     circle.circle = circle;
-    refuses("invalid_parameter", () => decode(circle, { from }));
-    refuses("invalid_parameter", () => decode(null, { from }));
-    refuses("invalid_parameter", () => decode(undefined, { from }));
+    refuses("invalid_parameter", () => decode(circle, { format }));
+    refuses("invalid_parameter", () => decode(null, { format }));
+    refuses("invalid_parameter", () => decode(undefined, { format }));
   }
-  refuses("invalid_parameter", () => decode("text", { from: "go-bloom" }));
-  refuses("invalid_parameter", () => decode({}, { from: "guava" }));
+  refuses("invalid_parameter", () => decode("text", { format: "go-bloom" }));
+  refuses("invalid_parameter", () => decode({}, { format: "guava" }));
   refuses("invalid_parameter", () => decode("text"));
 });
 
 test("an unknown format is told which there are", () => {
   for (const run of [
-    () => decode(new Uint8Array(9), { from: "java" }),
+    () => decode(new Uint8Array(9), { format: "java" }),
     () => ForeignFilter.from([], { format: "x" }),
   ]) {
     const { code, message } = caught(run);

@@ -102,8 +102,7 @@ moves(
       conditions,
       external,
     });
-    for (const wasm of ["bloom.wasm", "reader.wasm"])
-      copyFileSync(join(folder, "node_modules/bloom-wasm/dist", wasm), join(out, wasm));
+    copyFileSync(join(folder, "node_modules/bloom-wasm/dist/bloom.wasm"), join(out, "bloom.wasm"));
     copyFileSync(join(cwd, "list.bin"), join(out, "list.bin"));
     const { Log, LogLevel, Miniflare } = createRequire(join(miniflare, "user.cjs"))("miniflare");
     const worker = new Miniflare({
@@ -264,6 +263,6 @@ moves("From the npm package bloomfilter", [theirs], async ({ js: [exporter, ask]
   const answers = expected(hosts.map((host) => original.test(host)));
   answersOf(cwd, ask, answers);
   const bare = new TextEncoder().encode(JSON.stringify([].slice.call(original.buckets)));
-  const again = decode(bare, { from: "npm-bloomfilter", hashes: 7 });
+  const again = decode(bare, { format: "npm-bloomfilter", hashes: 7 });
   for (const [host, answer] of answers) assert.equal(again.has(host), answer, host);
 });

@@ -19,12 +19,12 @@ if (skip) console.log(`package/bench.long.test.mjs skipped: ${skip}`);
 
 const OWN = ["BloomFilter", "RibbonFilter"];
 const THEIRS = ["bloomfilter", "plain JavaScript", "@ceramicnetwork/wasm-bloom-filter", "mnemonist", "bloom-filters"];
-const NANO = OWN.map((name) => `nano ${name}`);
-const ALL = [...OWN, ...NANO, ...THEIRS];
+const IN_READER = OWN.map((name) => `reader ${name}`);
+const ALL = [...OWN, ...IN_READER, ...THEIRS];
 /** What builds, too. */
 const BUILDERS = [...OWN, ...THEIRS];
-const READERS = ["RibbonFilter", "nano RibbonFilter", "bloomfilter", "plain JavaScript"];
-const URLS = ["JavaScript and bloomfilter", "new URL alone", ...OWN.flatMap((name) => [name, `nano ${name}`])];
+const READERS = ["RibbonFilter", "reader RibbonFilter", "bloomfilter", "plain JavaScript"];
+const URLS = ["JavaScript and bloomfilter", "new URL alone", ...OWN.flatMap((name) => [name, `reader ${name}`])];
 const MANY = ["bloomfilter", ...OWN.flatMap((name) => [`${name}.hasMany`, `${name}.hasLines`])];
 const STARTING = ["importing", "compiling", "decoding", "answering", "whole", "importing another, small module"];
 
@@ -73,9 +73,9 @@ const PAGE = [
     "fpr 0.001",
     [
       "characters",
-      ...OWN.flatMap((name) => [`${name}.has`, `nano ${name}.has`, `${name}.hasLines`]),
+      ...OWN.flatMap((name) => [`${name}.has`, `reader ${name}.has`, `${name}.hasLines`]),
       ...["bloomfilter", "plain JavaScript"],
-      ...["new URL", "RibbonFilter.hasUrl", "nano RibbonFilter.hasUrl", "JavaScript and bloomfilter"],
+      ...["new URL", "RibbonFilter.hasUrl", "reader RibbonFilter.hasUrl", "JavaScript and bloomfilter"],
     ],
   ],
   ["from import to the first answer in a new page", " keys", STARTING],
@@ -102,12 +102,12 @@ function checkFilters({ count, tables }) {
       const what = `${title}: ${row.name}`;
       if (title.startsWith("has(")) {
         // A peer may be larger, and err less.
-        checkRate(row, [[...OWN, ...NANO].includes(row.name) ? rate : rate / 2, rate], count, what);
+        checkRate(row, [[...OWN, ...IN_READER].includes(row.name) ? rate : rate / 2, rate], count, what);
         assert.ok(Math.abs(row.overTarget - row.fpr / rate) < 1e-9, what);
         // The least for any filter is log2(1/p) bits a key, and for a Bloom filter 1/ln 2 times that.
         const size = row.bitsPerKey / -Math.log2(rate);
         const [least, most] = { BloomFilter: [1.44, 1.446], RibbonFilter: [1, 1.03] }[
-          row.name.replace("nano ", "")
+          row.name.replace("reader ", "")
         ] ?? [1.44, Infinity];
         assert.ok(size >= least && size <= most, `${what}: ${row.bitsPerKey} bits`);
       } else {
@@ -196,7 +196,7 @@ describe("the benchmark", { skip }, () => {
     let claimed = 0;
     for (const { what, median, least, most } of claims) {
       assert.ok(least <= median && median <= most, what);
-      const [, name, rival, fpr] = /^((?:nano )?\w+)\.has against (\w.*), fpr ([\d.]+)$/.exec(what) ?? [];
+      const [, name, rival, fpr] = /^((?:reader )?\w+)\.has against (\w.*), fpr ([\d.]+)$/.exec(what) ?? [];
       if (!name) continue;
       const { rows } = tables.find(({ title }) => title === `has(string), fpr ${fpr}`);
       const time = (name) => timeOf(rows.find((row) => row.name === name));

@@ -137,7 +137,9 @@ test("each longer form names a test in each of its files, or it would run nothin
   const tests = sources("pkg-tests", ".mjs");
   for (const { folder, files, names } of LONGER) {
     const texts = files.map((name) => tests.get(`${folder}/${name}.test.mjs`) ?? assert.fail(`${folder}/${name}`));
-    const titles = texts.map((text) => [...text.matchAll(/\btest\(\s*["`](.*?)["`],/gs)].map(([, title]) => title));
+    const titles = texts.map((text) =>
+      [...text.matchAll(/\btest(?:Each)?\(\s*["`](.*?)["`],/gs)].map(([, title]) => title),
+    );
     for (const name of names)
       assert.ok(
         titles.flat().some((title) => title.includes(name)),

@@ -34,14 +34,49 @@ test("works from require", () => {
 });
 
 test("the entries for browsers and bundlers work by themselves", () => {
-  const from = (entry) => `"./node_modules/bloom-wasm/dist/${entry}.inline.js"`;
-  for (const entry of ["bloom", "reader"]) {
-    const out = node(
-      `${entry}.mjs`,
-      `import { BloomFilter } from ${from("bloom")};import { decode } from ${from(entry)};${USE}`,
-    );
-    assert.equal(out, "true false true\n");
+  const from = (file) => `"./node_modules/bloom-wasm/dist/${file}.js"`;
+  for (const file of ["bloom.inline", "reader"]) {
+    const imports = `import { BloomFilter } from ${from("bloom.inline")}; import { decode } from ${from(file)};`;
+    assert.equal(node(`${file}.mjs`, imports + USE), "true false true\n");
   }
+});
+
+test("the package has five paths, and no other file of it can be imported", () => {
+  const home = join(folder, "node_modules/bloom-wasm");
+  const { exports } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
+  const paths = [".", "./slim", "./reader", "./bloom.wasm", "./package.json"];
+  assert.deepEqual(Object.keys(exports), paths);
+  const files = Object.values(exports).flatMap((its) => (typeof its === "string" ? [its] : Object.values(its)));
+  for (const file of files) assert.ok(existsSync(join(home, file)), file);
+  const resolved = `for (const path of ${JSON.stringify([...paths, "./dist/core.js", "./nano", "./reader/slim"])})
+    try { console.log(import.meta.resolve("bloom-wasm" + path.slice(1)).split("/").at(-1)); } catch ({ code }) { console.log(code); }`;
+  assert.deepEqual(node("paths.mjs", resolved).trim().split("\n"), [
+    ...["bloom.node.js", "bloom.slim.js", "reader.js", "bloom.wasm", "package.json"],
+    ...Array(3).fill("ERR_PACKAGE_PATH_NOT_EXPORTED"),
+  ]);
+});
+
+const BOTH = `
+import * as full from "bloom-wasm";
+import * as reader from "bloom-wasm/reader";
+const built = full.RibbonFilter.from(["a"]);
+const [its, other] = [full.decode(built.toBytes()), reader.decode(built.toBytes())];
+const thrown = [full, reader].map(({ decode }) => { try { decode(new Uint8Array(9)); } catch (error) { return error; } });
+const isClass = [built, its, other].every((filter) => [full, reader].every(({ Filter }) => filter instanceof Filter));
+const isError = thrown.every((error) => [full, reader].every(({ FilterError }) => error instanceof FilterError));
+const ofBuilder = [built, its, other].map((filter) => filter instanceof full.RibbonFilter);
+console.log(isClass, isError, ofBuilder.join(), other.has("a"));
+`;
+
+test("a filter and an error of either import are of the classes of both, in Node and in one bundle", async () => {
+  const expected = "true true true,true,false true\n";
+  assert.equal(node("both.mjs", BOTH), expected);
+  const required = BOTH.replace(/import \* as (\w+) from (".*?")/g, "const $1 = require($2)");
+  assert.equal(node("both.cjs", required), expected);
+  const { build } = await import("esbuild");
+  const options = { bundle: true, format: "esm", platform: "browser", minify: true, logLevel: "error" };
+  await build({ ...options, entryPoints: [join(folder, "both.mjs")], outfile: join(folder, "bundle.mjs") });
+  assert.equal(node("bundled.mjs", 'import "./bundle.mjs";'), expected);
 });
 
 test("each link in the package's pages leads to a file of the package, or elsewhere, and to a heading there", () => {
@@ -74,15 +109,14 @@ test("each link in the package's pages leads to a file of the package, or elsewh
 test("no class was renamed", () => {
   const out = node(
     "names.mjs",
-    'import * as a from "bloom-wasm"; import * as b from "bloom-wasm/reader"; import * as c from "bloom-wasm/nano"; console.log([a, b, c].every((entry) => Object.entries(entry).every(([name, value]) => !/^[A-Z]/.test(name) || value.name === name)));',
+    'import * as a from "bloom-wasm"; import * as b from "bloom-wasm/reader"; console.log([a, b].every((entry) => Object.entries(entry).every(([name, value]) => !/^[A-Z]/.test(name) || value.name === name)));',
   );
   assert.equal(out, "true\n");
 });
 
 test("the classes that wasm-pack makes work by themselves", () => {
-  for (const entry of ["bloom", "reader"]) {
-    const out = join(root, "target/npm", entry);
-    const source = `
+  const out = join(root, "target/npm/bloom");
+  const source = `
       import { readFileSync } from "node:fs";
       const raw = await import(${JSON.stringify(pathToFileURL(join(out, "bloom_wasm.js")).href)});
       raw.initSync({ module: readFileSync(${JSON.stringify(join(out, "bloom_wasm_bg.wasm"))}) });
@@ -97,17 +131,16 @@ test("the classes that wasm-pack makes work by themselves", () => {
       console.log(tagged.tagNames([-1]).length);
       for (const set of [9, 1e6]) try { console.log(tagged.tagNames([set])); } catch ({ code }) { console.log(code); }
     `;
-    const expected =
-      "true true false ribbon raw\nFilterError not_a_filter true\nFilterError invalid_key true\n0\ninvalid_parameter\ninvalid_parameter\n";
-    assert.equal(node(`raw-${entry}.mjs`, source), expected);
-  }
+  const expected =
+    "true true false ribbon raw\nFilterError not_a_filter true\nFilterError invalid_key true\n0\ninvalid_parameter\ninvalid_parameter\n";
+  assert.equal(node("raw.mjs", source), expected);
 });
 
 test("bloom-wasm/slim starts when it is told, from the file beside it, a file, bytes or a module, and shares what has started", () => {
-  const use = (how, slim, wasm) => `
-    import { decode, init, initSync } from "bloom-wasm/${slim}";
+  const use = (how) => `
+    import { decode, init, initSync } from "bloom-wasm/slim";
     import { readFileSync } from "node:fs";
-    const file = new URL(import.meta.resolve("bloom-wasm/${wasm}"));
+    const file = new URL(import.meta.resolve("bloom-wasm/bloom.wasm"));
     const blob = readFileSync(${JSON.stringify(join(root, "tests/golden/ribbon.bloom"))});
     const code = (run) => { try { run(); } catch (error) { return error.code; } };
     console.log(code(() => decode(new Uint8Array(9))));
@@ -124,24 +157,17 @@ test("bloom-wasm/slim starts when it is told, from the file beside it, a file, b
     "initSync(readFileSync(file))",
     "initSync(new WebAssembly.Module(readFileSync(file)))",
   ];
-  for (const [entry, [slim, wasm]] of [
-    ["slim", "bloom.wasm"],
-    ["reader/slim", "reader.wasm"],
-  ].entries()) {
-    for (const way of ways.filter((_, i) => turn(i + entry, 2)))
-      assert.equal(node("slim.mjs", use(way, slim, wasm)), "wasm_load\nwasm_load\ntrue\n", way);
-  }
+  for (const way of ways.filter((_, i) => turn(i, 2)))
+    assert.equal(node("slim.mjs", use(way)), "wasm_load\nwasm_load\ntrue\n", way);
   const wrong = `
     import { BloomFilter, init, initSync } from "bloom-wasm/slim";
     import { readFileSync } from "node:fs";
-    const file = (name) => readFileSync(new URL(import.meta.resolve("bloom-wasm/" + name)));
-    for (const bytes of [new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]), file("reader.wasm")]) {
-      try { initSync(bytes); } catch ({ code, message }) { console.log(code, message.includes("this is not bloom.wasm")); }
-    }
-    initSync(file("bloom.wasm"));
+    const bytes = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);
+    try { initSync(bytes); } catch ({ code, message }) { console.log(code, message.includes("this is not bloom.wasm")); }
+    initSync(readFileSync(new URL(import.meta.resolve("bloom-wasm/bloom.wasm"))));
     console.log(BloomFilter.from(["a"]).has("a"));
   `;
-  assert.equal(node("wrong.mjs", wrong), "wasm_load true\nwasm_load true\ntrue\n");
+  assert.equal(node("wrong.mjs", wrong), "wasm_load true\ntrue\n");
   const shared =
     'import { RibbonFilter } from "bloom-wasm"; import * as slim from "bloom-wasm/slim"; console.log(RibbonFilter === slim.RibbonFilter && slim.decode(RibbonFilter.from(["a"]).toBytes()).has("a"));';
   assert.equal(node("shared.mjs", shared), "true\n");
@@ -167,12 +193,12 @@ test("tsc --strict accepts the types from import and from require", () => {
     const left: boolean = counting.remove("a") && scalable.add("b") && bloom.has("c");
     // @ts-expect-error: withCapacity makes one
     new CuckooFilter();
-    const some: Filter = decode(answers);
+    const some: Filter<AnyKey> = decode(answers);
     const blob: Blob = new Blob([filter.toBytes()]);
     const info: FilterInfo = some.info();
     const match: string | null = some.hasUrl("a.b") ? some.matchUrl(new URL("http://a.b")) : canonicalizeUrl("a.b");
     const reasons: SkipReason[] = [];
-    const profile: ProfileOptions = { profile: "url", allow: ["a.b"], onSkip: ({ key, reason }) => { reasons.push(reason); }, onConflict: ({ key, removed }) => { if (removed) some.has(key); } };
+    const profile: BuildOptions = { profile: "url", allow: ["a.b"], onSkip: ({ key, reason }) => { reasons.push(reason); }, onConflict: ({ key, removed }) => { if (removed) some.has(key); } };
     const passwords: boolean = RibbonFilter.from(urlExpressions("a.b"), { ...profile, profile: "password", lowercase: true }).hasPassword(match ?? "");
     // @ts-expect-error: no such profile
     RibbonFilter.from([], { profile: "urls" });
@@ -189,28 +215,31 @@ test("tsc --strict accepts the types from import and from require", () => {
     }
     // @ts-expect-error: a number is no key
     filter.has(42);
+    const narrow: Filter = some;
+    // @ts-expect-error: nor here
+    narrow.has(42);
     const number: boolean = some.has(42n) || some.hasAny([1, "a"]);
     const foreign: ForeignFilter = ForeignFilter.from(["a", 5n], { format: "spark", keys: "long", layout: "v2", seed: 1, fpr: 0.01 });
     const original: Uint8Array = foreign.clone().toForeign();
-    const wrapped: ForeignFilter = decode(original, { from: "guava", funnel: "int", profile: "url" });
-    const bitmap: Promise<ForeignFilter> = load("a", { from: "redis-bitmap", bits: 64, hashes: 3, maxBytes: 9 });
-    const others: ForeignFilter = ForeignFilter.decode(original, { from: "xor", width: 8 });
+    const wrapped: ForeignFilter = decode(original, { format: "guava", funnel: "int", profile: "url" });
+    const bitmap: Promise<ForeignFilter> = load("a", { format: "redis-bitmap", bits: 64, hashes: 3, maxBytes: 9 });
+    const others: ForeignFilter = ForeignFilter.decode(original, { format: "xor", width: 8 });
     const parameters: string | number | undefined = others.info().foreign?.["width"];
     const format: ForeignFormat | "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon" = others.kind;
     const filters: Filter[] = [original].map(decode);
-    const source: ForeignSource = { from: "spark", keys: "bytes" };
+    const source: ForeignSource = { format: "spark", keys: "bytes" };
     const options: ForeignOptions = { format: "redisbloom", expansion: 0, capacity: 10 };
     void [number, wrapped, bitmap, parameters, format, filters, decode(original, source), ForeignFilter.from([], options)];
     // @ts-expect-error: no such format
-    decode(original, { from: "java" });
+    decode(original, { format: "java" });
     // @ts-expect-error: Guava's option is funnel
-    decode(original, { from: "guava", keys: "bytes" });
+    decode(original, { format: "guava", keys: "bytes" });
     // @ts-expect-error: no such funnel
-    decode(original, { from: "guava", funnel: "string" });
+    decode(original, { format: "guava", funnel: "string" });
     // @ts-expect-error: a bitmap doesn't say how many bits it has
-    decode(original, { from: "redis-bitmap", hashes: 3 });
+    decode(original, { format: "redis-bitmap", hashes: 3 });
     // @ts-expect-error: an option of no format
-    load("a", { from: "go-bloom", size: 5 });
+    load("a", { format: "go-bloom", size: 5 });
     // @ts-expect-error: nor without a format
     load("a", { funnel: "utf8" });
     // @ts-expect-error: a format that is only read
@@ -259,49 +288,43 @@ test("tsc --strict accepts the types from import and from require", () => {
   const names =
     "BloomFilter, CountingBloomFilter, CuckooFilter, Feed, Filter, FilterError, ForeignFilter, RibbonFilter, ScalableBloomFilter, ShardedFilter, canonicalizeUrl, decode, load, openFeed, openSharded, urlExpressions";
   const imports = `
-    import { ${names}, type FeedCache, type FeedInfo, type FilterInfo, type ForeignFormat, type ForeignOptions, type ForeignSource, type ProfileOptions, type ShardedInfo, type SkipReason } from "bloom-wasm";
+    import { ${names}, type AnyKey, type BuildOptions, type FeedCache, type FeedInfo, type FilterInfo, type ForeignFormat, type ForeignOptions, type ForeignSource, type ShardedInfo, type SkipReason } from "bloom-wasm";
     import * as reader from "bloom-wasm/reader";
-    import * as nano from "bloom-wasm/nano";
     import { init, initSync, decode as slim, BloomFilter as SlimBloomFilter } from "bloom-wasm/slim";
-    import { init as initReader, decode as readerSlim } from "bloom-wasm/reader/slim";
     const starting: Promise<void> = init(new URL("http://a.b"));
-    const same: [typeof decode, typeof FilterError, typeof initReader, typeof readerSlim] = [slim, reader.FilterError, init, reader.decode];
-    void [starting, initSync, same, SlimBloomFilter, () => answer];
-    const asked: reader.Filter = reader.decode(new Uint8Array(1));
+    const same: [typeof decode, typeof FilterError, typeof Filter, typeof openFeed, typeof openSharded] =
+      [slim, reader.FilterError, reader.Filter, reader.openFeed, reader.openSharded];
+    void [starting, initSync, same, SlimBloomFilter];
+    const asked: reader.Filter = reader.decode(new Uint8Array(1), { secret: new Uint8Array(16) });
+    const changed: reader.Filter = asked.apply(new Uint8Array(1)).clone();
+    // A program that only asks takes the filter of either entry.
+    const ask = (its: reader.Filter): boolean => its.has("a") && its.hasUrl("a.b") && its.info().keyed && its.estimatedFpr > 0;
+    const asks: boolean[] = [asked, BloomFilter.from(["a"]), decode(new Uint8Array(1))].map(ask);
+    const loaded: Promise<Filter> = reader.load("a", { maxBytes: 5 });
+    const several: reader.Filter[] = [new Uint8Array(1)].map(reader.decode);
+    reader.openFeed("a", { publicKey: null }).then((feed: reader.Feed) => {
+      const filter: reader.Filter = feed.filter;
+      const other: Feed = feed;
+      const stop = feed.watch({ every: 5000, onUpdate: (its) => void (its.filter satisfies Filter) });
+      { using scoped = feed; void [scoped, filter, other, stop]; }
+    });
+    reader.openSharded("a", { publicKey: null }).then((filter: reader.ShardedFilter) => { const other: ShardedFilter = filter; void other; });
+    { using scoped = asked; scoped.has("a"); }
+    void [asks, changed, loaded, several, asked.equals(decode(new Uint8Array(1))), reader.canonicalizeUrl("a"), reader.urlExpressions("a")];
     // @ts-expect-error: the reader has no builders
     reader.BloomFilter.from(["a"]);
     // @ts-expect-error: and its filters can't be changed
     asked.add("a");
+    // @ts-expect-error: they have no keys that are numbers
+    asked.has(42n);
     // @ts-expect-error: it reads no bytes of other software
-    reader.decode(new Uint8Array(1), { from: "guava" });
+    reader.decode(new Uint8Array(1), { format: "guava" });
     // @ts-expect-error: neither does load
-    reader.load("a", { from: "guava" });
-    const answer: boolean = asked.has(42n) && asked.hasMany([1, "a"]).includes(1);
+    reader.load("a", { format: "guava" });
     // @ts-expect-error: nor has it the formulas
     reader.optimal(1, 0.1);
-    // A program that only asks takes the filter of any entry.
-    const ask = (its: nano.AskableFilter): boolean => its.has("a") && its.hasUrl("a.b") && its.info().keyed && its.estimatedFpr > 0;
-    const plain: nano.Filter = nano.decode(new Uint8Array(1), { secret: new Uint8Array(16) });
-    const asks: boolean[] = [plain, asked, BloomFilter.from(["a"]), decode(new Uint8Array(1))].map(ask);
-    const loaded: Promise<nano.Filter> = nano.load("a", { maxBytes: 5 });
-    const sameError: typeof FilterError = nano.FilterError;
-    nano.openFeed("a", { publicKey: null }).then((feed: nano.Feed) => {
-      const filter: nano.Filter = feed.filter;
-      const stop = feed.watch({ every: 5000, onUpdate: (its) => void (its.filter satisfies nano.Filter) });
-      { using scoped = feed; void [scoped, filter, stop]; }
-    });
-    { using scoped = plain; scoped.has("a"); }
-    void [asks, loaded, sameError, nano.canonicalizeUrl("a"), nano.urlExpressions("a")];
-    // @ts-expect-error: it is of another entry
-    const other: reader.Filter = plain;
-    // @ts-expect-error: it has no keys that are numbers
-    plain.has(42n);
-    // @ts-expect-error: it reads no other software's filters
-    nano.decode(new Uint8Array(1), { from: "guava" });
-    // @ts-expect-error: it makes none
-    new nano.Filter();
-    // @ts-expect-error: nor has it sharded filters
-    nano.openSharded("a", { publicKey: null });
+    // @ts-expect-error: it makes no filters
+    new reader.Filter();
   `;
   for (const file of ["types.mts", "types.cts"]) writeFileSync(join(folder, file), imports + source);
   // By node16, which is Node 16's, CommonJS can't import ESM.
@@ -332,7 +355,7 @@ test("tsc --strict accepts the types from import and from require", () => {
 });
 
 test("what the terminal shows of an uncaught error fits a screen", () => {
-  for (const entry of ["bloom-wasm", "bloom-wasm/reader", "bloom-wasm/nano"]) {
+  for (const entry of ["bloom-wasm", "bloom-wasm/reader"]) {
     const script = join(folder, "uncaught.mjs");
     writeFileSync(script, `import { decode } from "${entry}"; decode(new Uint8Array(3));`);
     const { status, stderr } = spawnSync(process.execPath, [script], { encoding: "utf8" });
@@ -347,9 +370,7 @@ test("an uncaught error of a missing URL, and of a wrong rate, takes at most 30 
   await new Promise((listening) => server.listen(0, "localhost", listening));
   const url = `http://localhost:${server.address().port}/list.bloom`;
   const sources = [
-    ...["bloom-wasm", "bloom-wasm/reader", "bloom-wasm/nano"].map(
-      (entry) => `import { load } from "${entry}"; await load("${url}");`,
-    ),
+    ...["bloom-wasm", "bloom-wasm/reader"].map((entry) => `import { load } from "${entry}"; await load("${url}");`),
     ...['RibbonFilter.from(["a"], { fpr: 2 })', "BloomFilter.withCapacity(9, 2)", "decode(new Uint8Array(9))"].map(
       (call) =>
         `import * as all from "bloom-wasm"; function mine({ BloomFilter, RibbonFilter, decode }) { ${call}; }\nmine(all);`,
@@ -382,12 +403,14 @@ test("a Vite build of a small app grows by what the pages say, and by no more th
   const page = (name) => readFileSync(join(root, name), "utf8");
   const said = (text, entry) => Number(new RegExp(`^\\| \`${entry}\` \\|.*?\\b([0-9]+) kB`, "m").exec(text)?.[1]);
   for (const [entry, most] of Object.entries(LIMITS.vite)) {
-    const { grown, scripts } = await weigh(join(folder, "small"), entry);
+    const { grown, scripts, wasm } = await weigh(join(folder, "small"), entry);
     console.log(`a Vite build grows by ${grown} bytes with ${entry}, gzipped, of ${most} allowed`);
     assert.ok(grown <= most, `${entry}: ${grown} bytes`);
     const pages = entry.endsWith("slim") ? ["docs/benchmarks.md"] : ["README.md", "docs/benchmarks.md"];
     for (const name of pages) assert.ok(Math.abs(said(page(name), entry) - grown / 1000) < 1, `${entry} in ${name}`);
     // Neither the formulas nor feeds nor sharded filters are imported.
     assert.doesNotMatch(scripts, /countFor|openFeed|openSharded|EdDSA|signatures/);
+    // The reader brings no WebAssembly, neither in a script nor in a file.
+    assert.equal(/WebAssembly\.|AGFzbQ/.test(scripts) || wasm > 0, entry !== "bloom-wasm/reader", entry);
   }
 });

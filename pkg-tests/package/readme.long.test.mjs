@@ -85,7 +85,7 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
     async function blocks(background, more = []) {
       const cwd = work(`extension-${name}`);
       writeFileSync(join(cwd, "background.js"), background);
-      for (const file of ["nano.js", "error.js"])
+      for (const file of ["reader.js", "core.js"])
         copyFileSync(join(folder, "node_modules/bloom-wasm/dist", file), join(cwd, file));
       writeFileSync(join(cwd, "list.bloom"), urls);
       writeFileSync(join(cwd, "blocked.html"), "<!doctype html><title>Blocked</title>");
@@ -138,9 +138,7 @@ test("a Cloudflare Worker, which tries again after a failure", { skip: noWorkerd
     bundle: true,
     format: "esm",
     conditions: ["workerd", "worker", "browser"],
-    external: ["*.wasm"],
   });
-  copyFileSync(join(folder, "node_modules/bloom-wasm/dist/reader.wasm"), join(cwd, "out/reader.wasm"));
   const { Log, LogLevel, Miniflare, Response } = createRequire(join(miniflare, "user.cjs"))("miniflare");
   const answers = [new Response("", { status: 503 }), new Response(urls)];
   const asked = [];
@@ -148,7 +146,6 @@ test("a Cloudflare Worker, which tries again after a failure", { skip: noWorkerd
     modules: true,
     modulesRoot: join(cwd, "out"),
     scriptPath: join(cwd, "out/worker.js"),
-    modulesRules: [{ type: "CompiledWasm", include: ["**/*.wasm"] }],
     compatibilityDate: "2026-04-01",
     outboundService: ({ url }) => (asked.push(url), answers.shift()),
     log: new Log(LogLevel.NONE),

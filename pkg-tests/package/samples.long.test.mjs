@@ -554,7 +554,7 @@ function feed(title, publishing, following, ends) {
       keys,
       writeFile: (name, bytes) => writeFileSync(join(cwd, name), bytes),
     });
-    assert.ok(has("keys.guava", { from: "guava", funnel: "utf8" }));
+    assert.ok(has("keys.guava", { format: "guava", funnel: "utf8" }));
   });
 }
 

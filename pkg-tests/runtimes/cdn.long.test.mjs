@@ -85,14 +85,14 @@ function page(entry) {
   const files = table[entry];
   assert.deepEqual(
     Object.keys(map.integrity),
-    table["./nano"].map((file) => `${dist}/${file}`),
+    table["./reader"].map((file) => `${dist}/${file}`),
   );
   const modules = files.filter((file) => file.endsWith(".js"));
   map.imports = { [entry.replace(".", "bloom-wasm")]: `${dist}/${files[0]}` };
   map.integrity = Object.fromEntries(modules.map((file) => [`${dist}/${file}`, hashes[file]]));
   const page = html
     .replace(whole, `<script type="importmap">${JSON.stringify(map)}</script>`)
-    .replace('"bloom-wasm/nano"', JSON.stringify(entry.replace(".", "bloom-wasm")));
+    .replace('"bloom-wasm/reader"', JSON.stringify(entry.replace(".", "bloom-wasm")));
   const wasm = files.find((file) => file.endsWith(".wasm"));
   if (!wasm) return page;
   const request = `new Request("${dist}/${wasm}", { integrity: "${hashes[wasm]}" })`;

@@ -93,8 +93,7 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
       conditions: ["workerd", "worker", "browser"],
       external: ["*.wasm"],
     });
-    for (const name of ["reader.wasm", "bloom.wasm"])
-      copyFileSync(join(folder, "node_modules/bloom-wasm/dist", name), join(out, name));
+    copyFileSync(join(folder, "node_modules/bloom-wasm/dist/bloom.wasm"), join(out, "bloom.wasm"));
     mkdirSync(join(out, "assets"));
     const { Log, LogLevel, Miniflare } = require("miniflare");
     const options = {
@@ -234,7 +233,7 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
     try {
       const { ask } = await worker(
         "ended",
-        `import { openFeed } from "bloom-wasm/nano";
+        `import { openFeed } from "bloom-wasm/reader";
         let feed;
         export default {
           async fetch(request) {

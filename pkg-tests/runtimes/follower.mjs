@@ -2,7 +2,7 @@
  * The background of an extension that follows a feed without WebAssembly. It posts what it finds, and does next what the
  * answer says.
  */
-import { openFeed } from "./bloom-wasm/dist/nano.js";
+import { openFeed } from "./bloom-wasm/dist/reader.js";
 import { FEED, HERE, KEY } from "./config.mjs";
 
 let feed;

@@ -423,7 +423,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
     assert.deepEqual(errors, []);
     // package/package.test.mjs weighs it.
     const readme = readFileSync(join(setup.root, "README.md"), "utf8");
-    assert.equal(/nano adds (\d+ kB)/.exec(text)[1], /^\| `bloom-wasm\/nano` \|.*?(\d+ kB)/m.exec(readme)[1]);
+    assert.equal(/reader adds (\d+ kB)/.exec(text)[1], /^\| `bloom-wasm\/reader` \|.*?(\d+ kB)/m.exec(readme)[1]);
     tried("sign-up: React", versions.react, "refuses what is listed, takes what isn't");
   });
 

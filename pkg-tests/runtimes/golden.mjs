@@ -8,6 +8,12 @@ const readme = readFileSync(new URL("../../tests/golden/README.md", import.meta.
 const rows = readme.matchAll(/^\| `([\w-]+)\.bloom`.*`\.txt` lists \*i\* from (\d+) to (\d+)/gm);
 const ranges = Object.fromEntries(Array.from(rows, ([, name, from, to]) => [name, [Number(from), Number(to) + 1]]));
 
+/** The bytes of a file, as text. */
+const base64 = (file) => readFileSync(new URL(file, folder)).toString("base64");
+
+/** The files whose deltas have another name. */
+const parents = { keyed: "keyed-ribbon", slots: "slots-one" };
+
 export const golden = readdirSync(folder)
   .filter((file) => file.endsWith(".bloom"))
   .map((file) => {
@@ -19,5 +25,8 @@ export const golden = readdirSync(folder)
       .map(Number);
     // The secret of all keyed ones.
     const secret = name.startsWith("keyed-") ? Array.from({ length: 16 }, (_, i) => i) : undefined;
-    return { name, from, to, hits, secret, base64: readFileSync(new URL(file, folder)).toString("base64") };
+    // What a delta makes of its parent.
+    const [, of] = /^(.*)-child$/.exec(name) ?? [];
+    const made = of && { parent: parents[of] ?? of, delta: base64(`${of}.delta`) };
+    return { name, from, to, hits, secret, base64: base64(file), ...made };
   });

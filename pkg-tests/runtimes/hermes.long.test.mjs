@@ -1,5 +1,5 @@
 /**
- * bloom-wasm/nano in Hermes, the engine of React Native: without WebAssembly, URL, TextEncoder and WebCrypto. The script
+ * bloom-wasm/reader in Hermes, the engine of React Native: without WebAssembly, URL, TextEncoder and WebCrypto. The script
  * is compiled by React Native's own preset for Babel, as Metro does that.
  */
 import assert from "node:assert/strict";

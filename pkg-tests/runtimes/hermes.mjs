@@ -2,7 +2,7 @@
  * The main script in Hermes, the engine of React Native, whose command line has neither modules nor files: the cases,
  * and what is said where something is missing. `HOST` has what the tests lend it.
  */
-import * as nano from "bloom-wasm/nano";
+import * as reader from "bloom-wasm/reader";
 import { run } from "./cases.mjs";
 
 const { golden, hrefs, lends } = globalThis.HOST;
@@ -69,17 +69,17 @@ const bytes = (name) => {
 };
 
 async function answers() {
-  const filter = nano.decode(bytes("slots-one"));
+  const filter = reader.decode(bytes("slots-one"));
   return {
     plain: await said(() => filter.matchUrl("http://w.host6.example/a/b/c")),
     user: await said(() => filter.matchUrl("http://user@HOST0.example/")),
     host: await said(() => filter.matchUrl("h\u00f6st0.example")),
-    expressions: await said(() => nano.urlExpressions("HOST0.example")),
+    expressions: await said(() => reader.urlExpressions("HOST0.example")),
     long: await said(() => filter.has("\u00e9")),
-    integrity: await said(() => nano.load(body(bytes("ribbon")), { integrity: `sha256-${"A".repeat(43)}=` })),
-    streamless: await said(() => nano.load({ ok: true, status: 200, url: "https://a.example/b" })),
+    integrity: await said(() => reader.load(body(bytes("ribbon")), { integrity: `sha256-${"A".repeat(43)}=` })),
+    streamless: await said(() => reader.load({ ok: true, status: 200, url: "https://a.example/b" })),
     feed: await said(() =>
-      nano.openFeed("https://lists.example/feed.json", { publicKey: "A".repeat(43), cache: null }),
+      reader.openFeed("https://lists.example/feed.json", { publicKey: "A".repeat(43), cache: null }),
     ),
   };
 }
@@ -95,7 +95,7 @@ function body(chunk) {
 async function all() {
   const lacks = ["Response", "TextDecoder", "TextEncoder", "URL", "crypto"].filter((name) => !(name in globalThis));
   // There are no cases for a parser that is none.
-  const verdict = lends.includes("React Native's URL") ? undefined : await run({ nano, golden }, undefined, lacks);
+  const verdict = lends.includes("React Native's URL") ? undefined : await run({ reader, golden }, undefined, lacks);
   return { verdict, lacks, answers: await answers() };
 }
 

@@ -67,7 +67,7 @@ async function redirected(url, cwd) {
   assert.equal(status, 308);
   assert.deepEqual(await ask("/"), [200, null]);
   assert.deepEqual(await ask("/old/1000"), [404, null]);
-  const { decode } = await installed("bloom-wasm/nano");
+  const { decode } = await installed("bloom-wasm/reader");
   const [, blob] = /"(.*)"/.exec(readFileSync(join(cwd, "redirects.bloom.js"), "utf8"));
   const filter = decode(Buffer.from(blob, "base64"));
   const strangers = Array.from({ length: 20_000 }, (_, i) => `/new/${i}`).filter((path) => filter.has(path));

@@ -14,6 +14,6 @@ test("Node", async () => {
 
 test("a page's entries, in Node", async () => {
   const first = performance.now();
-  const [reader, nano, full] = await Promise.all(["./reader", "./nano", "."].map(forPages));
-  await record("Node, page's entries", process.version, await run({ full, reader, nano, golden }, first));
+  const [reader, full] = await Promise.all(["./reader", "."].map(forPages));
+  await record("Node, page's entries", process.version, await run({ full, reader, golden }, first));
 });

@@ -1,10 +1,10 @@
 /**
- * Calls every function of "bloom-wasm" with odd values in every place, in any runtime. `foreign` evaluates an
- * expression in another realm. Each place gets every value, or every fifth if `every` is 5, and the next place others.
- * Returns how many calls there were and what was wrong: an error that is no FilterError,
- * nor one that the caller's own code has thrown, or an answer of another filter that changed.
+ * Calls every function of "bloom-wasm", and those of "bloom-wasm/reader" if that is given, with odd values in every
+ * place, in any runtime. `foreign` evaluates an expression in another realm. Each place gets every value, or every fifth
+ * if `every` is 5, and the next place others. Returns how many calls there were and what was wrong: an error that is no
+ * FilterError, nor one that the caller's own code has thrown, or an answer of another filter that changed.
  */
-export async function sweep(api, foreign, every = 1) {
+export async function sweep(api, foreign, every = 1, reader = undefined) {
   const { BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter } =
     api;
   const { ForeignFilter } = api;
@@ -157,9 +157,9 @@ export async function sweep(api, foreign, every = 1) {
       blob,
       { signal: undefined, onProgress: undefined, maxBytes: 1e6, integrity: undefined, fetch: undefined },
     ],
-    "decode, from": [api.decode, guava().toForeign(), { from: "guava", funnel: "utf8", profile: "raw" }],
-    "load, from": [api.load, guava().toForeign(), { from: "guava", funnel: "utf8", profile: "raw", maxBytes: 1e6 }],
-    "ForeignFilter.decode": [(...args) => ForeignFilter.decode(...args), guava().toForeign(), { from: "guava" }],
+    "decode, format": [api.decode, guava().toForeign(), { format: "guava", funnel: "utf8", profile: "raw" }],
+    "load, format": [api.load, guava().toForeign(), { format: "guava", funnel: "utf8", profile: "raw", maxBytes: 1e6 }],
+    "ForeignFilter.decode": [(...args) => ForeignFilter.decode(...args), guava().toForeign(), { format: "guava" }],
     "ForeignFilter.decode, this": [(its) => ForeignFilter.decode.call(its, guava().toBytes()), ForeignFilter],
     "ForeignFilter.from": [
       (...args) => ForeignFilter.from(...args),
@@ -187,13 +187,17 @@ export async function sweep(api, foreign, every = 1) {
     "new RibbonFilter": [(...args) => new RibbonFilter(...args), 9],
     "new Filter": [(...args) => new Filter(...args), 9],
   };
+  if (reader) {
+    calls["the reader's decode"] = [reader.decode, blob, { secret: undefined }];
+    calls["the reader's load"] = [reader.load, ...calls.load.slice(1)];
+  }
   for (const made of [BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter]) {
     calls[`${made.name}.decode`] = [(...args) => made.decode(...args), made.from(["a"]).toBytes()];
     calls[`${made.name}.decode, this`] = [(its) => made.decode.call(its, blob), made];
     const list = {
       profile: "url",
       lowercase: undefined,
-      sha1Hex: undefined,
+      sha1: undefined,
       minLength: 0,
       minCount: 0,
       allow: ["b.example"],
@@ -238,21 +242,25 @@ export async function sweep(api, foreign, every = 1) {
     union: [bloom],
     intersect: [bloom],
     locations: ["a"],
-    toForeign: ["guava"],
+    toForeign: [],
+    apply: [bytes(97)],
     free: [],
   };
+  const read = [bloom(), urls, passwords].map((filter) => filter.toBytes());
+  const filters = [
+    bloom,
+    () => CountingBloomFilter.from(["a"]),
+    () => CuckooFilter.from(["a"]),
+    () => urls.clone(),
+    () => passwords.clone(),
+    () => guava(),
+    () => guava("long", [1]),
+    ...(reader ? read.map((bytes) => () => reader.decode(bytes)) : []),
+  ];
   for (const [method, args] of Object.entries(methods)) {
-    for (const make of [
-      bloom,
-      () => CountingBloomFilter.from(["a"]),
-      () => CuckooFilter.from(["a"]),
-      () => urls.clone(),
-      () => passwords.clone(),
-      () => guava(),
-      () => guava("long", [1]),
-    ]) {
+    for (const [i, make] of filters.entries()) {
       if (!make()[method]) continue;
-      const name = `${make().kind} ${make().info().foreign?.funnel ?? ""}.${method}`;
+      const name = `${make().kind}, filter ${i}.${method}`;
       calls[name] = [(...args) => make()[method](...args), ...args];
       calls[`${name}, this`] = [(its, ...args) => make()[method].call(its, ...args), make, ...args];
     }

@@ -51,7 +51,7 @@ for (const name of Object.keys(background)) {
     test("a page that forbids WebAssembly", options(`${name}, script-src 'self'`), async () => {
       const [verdict, refused] = await visit(browser, at(`${name}/strict.html`), ofStrict);
       await record(`${name}, script-src 'self'`, await version(), verdict);
-      assert.match(refused, /^FilterError wasm_load: .*bloom-wasm\/nano needs no WebAssembly$/);
+      assert.match(refused, /^FilterError wasm_load: .*bloom-wasm\/reader needs no WebAssembly$/);
     });
   });
 }

@@ -1,4 +1,4 @@
-/** An extension with no policy of its own, which may not start WebAssembly, follows a signed feed by bloom-wasm/nano. */
+/** An extension with no policy of its own, which may not start WebAssembly, follows a signed feed by bloom-wasm/reader. */
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -102,7 +102,7 @@ describe("Cloudflare's workerd", () => {
       const response = await worker.fetch();
       assert.match(
         await response.text(),
-        /^wasm_load: .*\(CompileError: .*disallowed by embedder\).* condition workerd or edge-light; bloom-wasm\/nano/,
+        /^wasm_load: .*\(CompileError: .*disallowed by embedder\).* condition workerd or edge-light; bloom-wasm\/reader/,
       );
     } finally {
       await worker.dispose();

@@ -244,7 +244,7 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
       new Promise((resolve, reject) =>
         get(url, { path }, (response) => resolve(response.resume().statusCode)).on("error", reject),
       );
-    assert.equal(await status("/bloom-wasm/nano.js?x"), 200);
+    assert.equal(await status("/bloom-wasm/reader.js?x"), 200);
     for (const path of [
       "/serve.mjs",
       "//",

@@ -3,11 +3,11 @@ import { run } from "./cases.mjs";
 import { golden } from "./golden.mjs";
 
 const first = performance.now();
-globalThis.verdict = import("bloom-wasm/nano").then((nano) => run({ nano, golden }, first));
+globalThis.verdict = import("bloom-wasm/reader").then((reader) => run({ reader, golden }, first));
 
-/** What an entry says that needs it. */
-globalThis.ofReader = () =>
-  import("bloom-wasm/reader").then(
+/** What the entry says that needs it. */
+globalThis.ofFull = () =>
+  import("bloom-wasm").then(
     () => "started",
     ({ name, code, message }) => `${name} ${code}: ${message}`,
   );

@@ -45,10 +45,8 @@ export function skipped(target, reason) {
 async function programs() {
   // Not before: scripts/test.mjs imports this file before there is a package to install.
   const { installed } = await import("../helpers/installed.mjs");
-  const [full, reader, nano] = await Promise.all(
-    ["bloom-wasm", "bloom-wasm/reader", "bloom-wasm/nano"].map((entry) => installed(entry)),
-  );
-  return outputOf({ full, reader, nano });
+  const [full, reader] = await Promise.all(["bloom-wasm", "bloom-wasm/reader"].map((entry) => installed(entry)));
+  return outputOf({ full, reader });
 }
 
 function add(row) {

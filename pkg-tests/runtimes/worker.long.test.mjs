@@ -1,6 +1,6 @@
 /** The example worker, bundled with the installed package, in the real runtime of Cloudflare Workers. */
 import assert from "node:assert/strict";
-import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, before, beforeEach, describe, test } from "node:test";
@@ -40,10 +40,8 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
       bundle: true,
       format: "esm",
       conditions: ["workerd", "worker", "browser"],
-      external: ["*.wasm"],
       logLevel: "warning",
     });
-    copyFileSync(join(folder, "node_modules/bloom-wasm/dist/reader.wasm"), join(out, "reader.wasm"));
     return out;
   }
 
@@ -75,7 +73,6 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
       modules: true,
       modulesRoot: out,
       scriptPath: join(out, config.main),
-      modulesRules: [{ type: "CompiledWasm", include: ["**/*.wasm"] }],
       compatibilityDate: config.compatibility_date,
       bindings: { FEED_URL: site.url, PUBLIC_KEY: site.publisher.key.publicKey },
       cf: false,

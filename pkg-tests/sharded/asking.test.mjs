@@ -187,8 +187,8 @@ test("what a filter of passwords can't hold is refused before anything is fetche
 
 test("what was used longest ago leaves the memory", async () => {
   const { publisher, site, open } = await published(16);
-  // A part takes 2 kB besides its bytes.
-  const room = (Math.max(...publisher.blobs.map(({ length }) => length)) + 2048) * 5;
+  // A part takes 5 kB besides its bytes.
+  const room = (Math.max(...publisher.blobs.map(({ length }) => length)) + 5000) * 5;
   const filter = await open({ maxMemory: room });
   const one = (shard) => members.find((key) => publisher.shardOf(key) === shard);
   for (const shard of [0, 1, 2]) assert.equal(await filter.has(one(shard)), true);

@@ -7,7 +7,6 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
-  copyFileSync,
   createReadStream,
   createWriteStream,
   existsSync,
@@ -188,17 +187,12 @@ const lookups = test("lookups", { timeout: 3_600_000 }, async (context) => {
       bundle: true,
       format: "esm",
       conditions: ["workerd", "worker", "browser"],
-      external: ["*.wasm"],
     });
-    copyFileSync(join(folder, "node_modules/bloom-wasm/dist/reader.wasm"), join(out, "reader.wasm"));
     const miniflare = new Miniflare({
       modules: true,
       modulesRoot: out,
       scriptPath: join(out, "worker.mjs"),
-      modulesRules: [
-        { type: "ESModule", include: ["**/*.mjs"] },
-        { type: "CompiledWasm", include: ["**/*.wasm"] },
-      ],
+      modulesRules: [{ type: "ESModule", include: ["**/*.mjs"] }],
       compatibilityDate: "2026-04-01",
       cf: false,
       log: new Log(LogLevel.NONE),

@@ -257,16 +257,20 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     });
   }
 
-  test("says that the page itself isn't whole, and goes on once it is", async () => {
+  test("needs WebAssembly for filters of other software alone; says that it isn't there, and goes on once it is", async () => {
+    const { ForeignFilter } = await import("bloom-wasm");
+    const theirs = Buffer.from(ForeignFilter.from(["a"], { format: "guava", fpr: 1e-6 }).toBytes());
     await open(undefined, { prepare: (page) => page.route("**/*.wasm", (route) => route.abort()) });
-    await shows(page, "#error p", "The page could not load all of itself. Are you online?");
+    await loaded();
     await page.getByText("Your own filter").click();
-    await upload("mine.bloom", blob);
+    await upload("theirs.bloom", theirs);
     await shows(page, "#error p", "The page could not load all of itself. Are you online?");
     await page.unroute("**/*.wasm");
     await page.getByRole("button", { name: "Try again" }).click();
     await loaded();
     await page.locator("#key:focus").waitFor();
+    await page.keyboard.type("a");
+    await shows(page, "#verdict", "maybe on the list");
   });
 
   test("says of the time only what a coarse clock can tell", async () => {

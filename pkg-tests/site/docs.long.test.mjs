@@ -71,7 +71,6 @@ test("each export of the package has a page, and each part of README is on one",
   const entries = {
     "bloom-wasm": "docs/api/index.html",
     "bloom-wasm/reader": "docs/api/reader/index.html",
-    "bloom-wasm/nano": "docs/api/nano/index.html",
   };
   for (const [entry, page] of Object.entries(entries)) {
     const names = Object.keys(await import(entry));

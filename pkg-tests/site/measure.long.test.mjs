@@ -53,7 +53,7 @@ describe("Measure", { skip, timeout: 10 * PATIENCE }, () => {
       );
     const names = [
       "ribbon",
-      "ribbon in nano",
+      "ribbon, by the reader",
       "bloom",
       "cuckoo",
       "scalable",

@@ -267,6 +267,6 @@ test("both build the same bytes from real lists, with an allowlist and of passwo
   execFileSync(tool, ["build", bad, "-o", blob, "--profile", "password", "--sha1-hex", "--min-count", "3"], {
     stdio: "ignore",
   });
-  const hashed = RibbonFilter.from(hashes, { profile: "password", sha1Hex: true, minCount: 3 });
+  const hashed = RibbonFilter.from(hashes, { profile: "password", sha1: true, minCount: 3 });
   assert.deepEqual(Buffer.from(hashed.toBytes()), readFileSync(blob));
 });

@@ -1,5 +1,5 @@
 /**
- * No false negative: every entry of lists, and what a browser opens below it, is found by both entries, by the tool, in
+ * No false negative: every entry of lists, and what a browser opens below it, is found by both imports, by the tool, in
  * Rust (tests/suite/below.rs) and in Python (tests/readers/url_reader.py), in one blob and in folders of shards. `PAIRS=10000000` asks
  * for so many URLs below made-up entries, of which Python gets a hundredth; `EACH=20` for so many below each entry of the
  * real lists, and `EVERY=1` takes each of these. `LISTS=FOLDER` has more of them, as .txt or .txt.gz. `SEED=N` makes
@@ -14,15 +14,12 @@ import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { pythonPackages, root } from "../../scripts/setup.mjs";
 import { below, entry, line, random, read } from "../helpers/below.mjs";
-import { folder, installed } from "../helpers/installed.mjs";
+import { engines, full } from "../helpers/engines.mjs";
+import { folder } from "../helpers/installed.mjs";
+import { requireSameKeys } from "../helpers/urls.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
-const { RibbonFilter, urlExpressions } = await installed();
-const ENTRIES = {
-  "bloom-wasm": (await installed()).decode,
-  "bloom-wasm/reader": (await installed("bloom-wasm/reader")).decode,
-};
-const { openSharded } = await installed("bloom-wasm/reader");
+const { RibbonFilter, openSharded, urlExpressions } = full;
 
 const PAIRS = Number(process.env.PAIRS ?? 100_000);
 const EACH = Number(process.env.EACH ?? 2);
@@ -69,7 +66,7 @@ function missedByTool(blob, urls) {
 
 let inTwoGroups = 0;
 
-/** Builds a blob, by the tool and here, and asks both entries and the tool; leaves it to be asked by others. */
+/** Builds a blob, by the tool and here, and asks both imports and the tool; leaves it to be asked by others. */
 function ask(name, lines, urls, strangers, fpr) {
   const at = (extension) => join(asked, `${name}.${extension}`);
   const list = join(home, "list.txt");
@@ -79,7 +76,7 @@ function ask(name, lines, urls, strangers, fpr) {
   assert.ok(blob.equals(RibbonFilter.from(lines, { profile: "url", fpr }).toBytes()), `${name}: the tool's blob`);
   writeFileSync(at("urls"), text(urls));
   if (strangers.length) writeFileSync(at("strangers"), text(strangers));
-  for (const [entry, decode] of Object.entries(ENTRIES)) {
+  for (const [entry, { decode }] of Object.entries(engines)) {
     const filter = decode(blob);
     inTwoGroups += filter.info().layers;
     const missed = urls.filter((url) => !filter.hasUrl(url));
@@ -123,7 +120,7 @@ test("each key of the published vectors, listed alone", () => {
       const filter = RibbonFilter.from([`http://${key}`], { profile: "url", fpr: 1e-8, onSkip });
       const blob = filter.toBytes();
       if (filter.info().count === 0) continue;
-      for (const [entry, decode] of Object.entries(ENTRIES)) {
+      for (const [entry, { decode }] of Object.entries(engines)) {
         const filter = decode(blob);
         assert.ok(filter.hasUrl(input), `${entry}: ${key} of ${input}`);
         assert.equal(filter.matchUrl(input), key);
@@ -282,6 +279,7 @@ test("in Python, odd hosts", { skip: noPython }, () => {
   const args = [join(root, "tests/readers/url_reader.py"), join(root, "tests/below/hosts.bloom")];
   const said = run("python3", args, { env: { ...process.env, PYTHONPATH: python }, input: text(urls) });
   const keys = said.trimEnd().replace(/^.\t/gm, "");
+  urls.forEach(requireSameKeys);
   assert.equal(keys, urls.map((url) => urlExpressions(url).sort().join(" ")).join("\n"));
 });
 
@@ -302,6 +300,7 @@ test("in Python", { skip: noPython, timeout: 4 * 3_600_000 }, () => {
       const [found, keys] = answer.split("\t");
       assert.equal(found, "1", `made-${i}: ${shown(urls.slice(j, j + 1))}`);
       assert.equal(urlExpressions(urls[j]).sort().join(" "), keys, shown(urls.slice(j, j + 1)));
+      requireSameKeys(urls[j]);
     });
     count += urls.length;
   }

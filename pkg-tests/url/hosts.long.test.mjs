@@ -1,6 +1,6 @@
 /**
  * The hosts of every character, asked in every way: whatever a browser makes of a URL is found in every runtime, by both
- * entries and by the tool, and a list that is made in one of them is the list that the others make. `CASES=1000000` asks
+ * imports and by the tool, and a list that is made in one of them is the list that the others make. `CASES=1000000` asks
  * as often; then every character has its turn in each kind of host, and new releases of browsers are compared with the
  * package's tables.
  */
@@ -12,10 +12,11 @@ import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { missing, newPage, puppeteer } from "../helpers/browsers.mjs";
-import { app, folder, installed } from "../helpers/installed.mjs";
+import { full, testEach } from "../helpers/engines.mjs";
+import { app, folder } from "../helpers/installed.mjs";
 import { commands } from "../runtimes/commands.mjs";
 
-const { RibbonFilter, canonicalizeUrl, decode, urlExpressions } = await installed();
+const { RibbonFilter, canonicalizeUrl, decode, urlExpressions } = full;
 const CASES = Number(process.env.CASES ?? 100_000);
 
 /** What a character stands in. */
@@ -136,13 +137,10 @@ function requireAll(answers) {
 const shown = (text) =>
   JSON.stringify(text.slice(0, 80)).replace(/[^ -~]/gu, (char) => `\\u{${char.codePointAt(0).toString(16)}}`);
 
-for (const entry of ["bloom-wasm", "bloom-wasm/reader"]) {
-  test(`in this Node, by ${entry}`, { skip }, async () => {
-    const { decode } = await installed(entry);
-    const filter = decode(list());
-    requireAll(texts.map((text) => filter.hasUrl(text)));
-  });
-}
+testEach("in this Node", { skip }, ({ decode }) => {
+  const filter = decode(list());
+  requireAll(texts.map((text) => filter.hasUrl(text)));
+});
 
 /** What the tool prints for all texts, as lines. */
 function tool(...args) {

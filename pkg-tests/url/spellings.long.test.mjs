@@ -10,11 +10,12 @@ import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { missing } from "../helpers/browsers.mjs";
-import { app, folder, installed } from "../helpers/installed.mjs";
+import { full, testEach } from "../helpers/engines.mjs";
+import { app, folder } from "../helpers/installed.mjs";
 import { LISTED, opened, spellings } from "../helpers/spellings.mjs";
 import { commands } from "../runtimes/commands.mjs";
 
-const { RibbonFilter } = await installed();
+const { RibbonFilter } = full;
 const blob = RibbonFilter.from(LISTED, { profile: "url", fpr: 1e-8 }).toBytes();
 const texts = [...spellings(Number(process.env.SPELLINGS ?? 2000), Number(process.env.SEED ?? 1))];
 const dist = (name) => [
@@ -24,12 +25,12 @@ const dist = (name) => [
 const files = {
   "": { type: "text/html", body: "<title>spellings</title>" },
   "list.bloom": { type: "application/octet-stream", body: blob },
-  ...Object.fromEntries(["reader.inline.js", "reader.js", "error.js"].map(dist)),
+  ...Object.fromEntries(["bloom.inline.js", "bloom.js", "core.js", "reader.js"].map(dist)),
 };
 
 /** The texts, by their place, for which a browser asks a listed host, with that host. */
 const bad = new Map();
-/** What the package answers in each place. */
+/** What each import of the package answers in each browser. */
 const answers = new Map();
 
 /** The browsers, and why one can't be had. */
@@ -65,11 +66,10 @@ function requireAll(its) {
 const skip = Object.values(browsers).every(Boolean) && "there is no browser to open them";
 
 for (const name of Object.keys(browsers)) {
-  test(`in ${name}`, { skip: skip || browsers[name] }, () => requireAll(answers.get(name)));
+  testEach(`in ${name}`, { skip: skip || browsers[name] }, (_, entry) => requireAll(answers.get(name)[entry]));
 }
 
-test("in this Node", { skip }, async () => {
-  const { decode } = await installed("bloom-wasm/reader");
+testEach("in this Node", { skip }, ({ decode }) => {
   const filter = decode(blob);
   requireAll(texts.map((text) => filter.hasUrl(text)));
 });

@@ -1,4 +1,4 @@
-/** URLs: the published vectors and real lists, in Node, in what a page gets, and in a real Chromium. */
+/** URLs: the published vectors and real lists, in Node and in a real Chromium. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -6,13 +6,12 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
-import { folder, forPages, installed } from "../helpers/installed.mjs";
+import { engines, fails, full, testEach } from "../helpers/engines.mjs";
+import { folder } from "../helpers/installed.mjs";
 import { createServer } from "../helpers/server.mjs";
 import { turn } from "../helpers/turn.mjs";
+import { allUrls, requireSameKeys } from "../helpers/urls.mjs";
 
-const node = await installed();
-const nano = await installed("bloom-wasm/nano");
-const page = await forPages();
 const {
   BloomFilter,
   CountingBloomFilter,
@@ -21,7 +20,9 @@ const {
   ForeignFilter,
   RibbonFilter,
   ScalableBloomFilter,
-} = node;
+  canonicalizeUrl,
+  urlExpressions,
+} = full;
 
 const require = createRequire(import.meta.url);
 const { blacklist, whitelist } = require("eth-phishing-detect/src/config.json");
@@ -36,25 +37,38 @@ const spellings = {
   "http://evil.com./": "||evil.com^",
 };
 
-function fails(code, run) {
-  assert.throws(run, (error) => error instanceof FilterError && error.code === code);
-}
+test("the vectors", () => {
+  assert.equal(vectors.length, 85);
+  for (const { input, canonical, expressions } of vectors) {
+    assert.equal(canonicalizeUrl(input), canonical, input);
+    assert.deepEqual(urlExpressions(input), expressions, input);
+    if (canonical !== null) assert.equal(canonicalizeUrl(canonical), canonical);
+  }
+  assert.equal(canonicalizeUrl("mailto:a@b.c"), null);
+  assert.deepEqual(urlExpressions("data:,"), []);
+  fails("invalid_key", () => canonicalizeUrl({}));
+  fails("invalid_key", () => urlExpressions(new Proxy(new URL("http://a.b"), {})));
+});
 
-for (const [name, { canonicalizeUrl, urlExpressions }] of Object.entries({ node, page })) {
-  test(`the vectors, in what ${name} gets`, () => {
-    assert.equal(vectors.length, 85);
-    for (const { input, canonical, expressions } of vectors) {
-      assert.equal(canonicalizeUrl(input), canonical, input);
-      assert.deepEqual(urlExpressions(input), expressions, input);
-      if (canonical !== null) assert.equal(canonicalizeUrl(canonical), canonical);
+testEach("the keys of the vectors are what filters are asked for", ({ decode }) => {
+  const all = decode(allUrls());
+  for (const { input, expressions } of vectors) {
+    assert.equal(all.matchUrl(input), expressions[0] ?? null, input);
+    assert.equal(all.hasUrl(input), expressions.length > 0, input);
+    requireSameKeys(input);
+    for (const key of expressions) {
+      const onSkip = () => {}; // of a host that no browser opens
+      const filter = decode(RibbonFilter.from([`http://${key}`], { profile: "url", fpr: 1e-8, onSkip }).toBytes());
+      if (filter.info().count === 1) assert.equal(filter.matchUrl(input), key, input);
     }
-  });
-}
+  }
+  assert.ok(all.hasUrl(new URL(vectors[0].input)));
+});
 
 test("a list catches every spelling of what is on it, and nothing else", () => {
   for (const [url, list] of Object.entries(spellings)) {
     const filter = RibbonFilter.from([list], { profile: "url", fpr: 1e-6 });
-    for (const { decode } of [node, page]) {
+    for (const { decode } of Object.values(engines)) {
       const read = decode(filter.toBytes());
       assert.equal(read.hasUrl(url), true, url);
       assert.equal(read.matchUrl(url), list === "http://evil.com/a" ? "evil.com/a" : `${list.replace(/[|^]/g, "")}/`);
@@ -91,17 +105,18 @@ test("what one browser opens and another parser refuses is caught, and allowed w
     "http://ev\u{1ccde}l.example/",
   ];
   const filter = RibbonFilter.from(["evil.example"], { profile: "url", fpr: 1e-6 });
-  for (const { decode, urlExpressions } of [node, page]) {
+  for (const { decode } of Object.values(engines)) {
     const read = decode(filter.toBytes());
     for (const url of spelled) {
       assert.equal(read.matchUrl(url), "evil.example/", url);
       assert.ok(read.hasUrl(url) && urlExpressions(url).includes("evil.example/"), url);
+      requireSameKeys(url);
     }
     assert.equal(new Set(urlExpressions(spelled[0])).size, urlExpressions(spelled[0]).length);
     assert.equal(read.matchUrl("/evil.example/"), null);
   }
   // A list has the canonical form alone, and what is allowed both.
-  assert.equal(node.canonicalizeUrl("/\\evil.example/"), null);
+  assert.equal(canonicalizeUrl("/\\evil.example/"), null);
   assert.equal(
     RibbonFilter.from(["http://x^.evil.example\\@good.com/"], { profile: "url", fpr: 1e-6 }).hasUrl(
       "http://x^.evil.example/@good.com/",
@@ -192,7 +207,7 @@ test("a list of which no line gives a key is refused, unless onSkip tells", asyn
 
 test("an allowlist of which no line gives a key is refused, unless onSkip tells", async () => {
   const url = { profile: "url", allow: ["@@||good1.example^", "http://good[.]example/"] };
-  const hashes = { profile: "password", sha1Hex: true, allow: ["hunter2"] };
+  const hashes = { profile: "password", sha1: true, allow: ["hunter2"] };
   const hash = "A".repeat(40);
   const stream = (line) => new Response(line).body;
   for (const [options, line, lines] of [
@@ -266,14 +281,13 @@ test("no allowed URL is matched and no listed one is lost, of real lists, at any
       if (!turn(kind + rate, 2)) continue;
       const conflicts = [];
       const options = { profile: "url", fpr, allow: good, onConflict: (conflict) => conflicts.push(conflict) };
-      const filter = node.decode(made.from(blacklist, options).toBytes());
+      const filter = full.decode(made.from(blacklist, options).toBytes());
       // An allowlist, and a second group of a list of hosts.
       const { layers } = filter.info();
       assert.ok(layers >= 1 && layers <= (made === RibbonFilter ? 2 : 1) && filter instanceof made);
       const kept = new Set(conflicts.map(({ key, removed }) => (assert.equal(removed, false), key)));
       for (const host of blacklist) assert.ok(filter.hasUrl(host), host);
-      for (const url of good)
-        assert.ok(!filter.hasUrl(url) || node.urlExpressions(url).some((key) => kept.has(key)), url);
+      for (const url of good) assert.ok(!filter.hasUrl(url) || urlExpressions(url).some((key) => kept.has(key)), url);
       // What is in both lists, told without the package: a host of the one is a host of the other or a parent of it.
       const bad = new Set(blacklist);
       const parents = (host) =>
@@ -333,7 +347,7 @@ test("of a key in both lists the block list is right, unless told otherwise, and
 test("the rate is that of a whole check", () => {
   // Ten keys each, which is what the builder allows for where it doesn't know which of them the list can have.
   const urls = Array.from({ length: 100_000 }, (_, i) => `https://a.b${i}.example/c/d/e?${i}`);
-  assert.equal(node.urlExpressions(urls[0]).length, 10);
+  assert.equal(urlExpressions(urls[0]).length, 10);
   for (const fpr of [0.1, 0.01]) {
     const filter = CuckooFilter.from(blacklist, { profile: "url", fpr });
     const hits = urls.filter((url) => filter.hasUrl(url)).length;
@@ -366,21 +380,24 @@ test("the rate of a ribbon filter is that of a typical URL, and for no URL two a
   }
 });
 
-test("misuse throws a FilterError with its code, and the next call works", () => {
-  const filter = RibbonFilter.from(["evil.example"], { profile: "url" });
-  const raw = RibbonFilter.from(["evil.example/"]);
+testEach("a question that no filter of URLs is for, or no URL, and the next call works", ({ decode }) => {
+  const filter = decode(RibbonFilter.from(["evil.example"], { profile: "url" }).toBytes());
+  const raw = decode(RibbonFilter.from(["evil.example/"]).toBytes());
   for (const url of [undefined, null, 1, {}, [], new Uint8Array(3)]) {
-    fails("invalid_key", () => filter.matchUrl(url));
-    fails("invalid_key", () => filter.hasUrl(url));
-    fails("invalid_key", () => node.canonicalizeUrl(url));
-    fails("invalid_key", () => node.urlExpressions(url));
+    for (const ask of ["matchUrl", "hasUrl", "urlTags"]) fails("invalid_key", () => filter[ask](url));
+    fails("invalid_key", () => canonicalizeUrl(url));
+    fails("invalid_key", () => urlExpressions(url));
   }
-  for (const other of [raw, RibbonFilter.from(["a"], { profile: "password" })]) {
-    fails("wrong_profile", () => other.matchUrl("evil.example"));
-    fails("wrong_profile", () => other.hasUrl("evil.example"));
-  }
+  const passwords = decode(RibbonFilter.from(["a"], { profile: "password" }).toBytes());
+  for (const other of [raw, passwords])
+    for (const ask of ["matchUrl", "hasUrl", "urlTags"]) fails("wrong_profile", () => other[ask]("evil.example"));
   fails("wrong_profile", () => filter.hasPassword("a"));
   assert.ok(filter.hasUrl("evil.example") && raw.has("evil.example/") && filter.has("evil.example/"));
+  filter.free();
+  fails("freed", () => filter.hasUrl("evil.example"));
+});
+
+test("options that don't go together, or are none", () => {
   const build = (options) => () => RibbonFilter.from(["a.example"], options);
   fails("invalid_parameter", build({ profile: "urls" }));
   fails("invalid_parameter", build({ profile: "url", lowercase: true }));
@@ -399,8 +416,6 @@ test("misuse throws a FilterError with its code, and the next call works", () =>
     }),
     thrown,
   );
-  filter.free();
-  fails("freed", () => filter.hasUrl("evil.example"));
 });
 
 test("what a filter of URLs can't hold is refused by name, and not called absent", () => {
@@ -410,9 +425,9 @@ test("what a filter of URLs can't hold is refused by name, and not called absent
   const kinds = [BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter];
   const readers = kinds.flatMap((kind) => {
     const bytes = kind.from(members, { profile: "url", fpr: 1e-6 }).toBytes();
-    return [node, page, nano].map(({ decode }) => decode(bytes));
+    return Object.values(engines).map(({ decode }) => decode(bytes));
   });
-  readers.push(node.decode(foreign, { from: "guava", profile: "url" }));
+  readers.push(full.decode(foreign, { format: "guava", profile: "url" }));
   const long = "x".repeat(1e5);
   const refused = {
     "evil.example": '"evil.example" is no key of a filter of URLs; ask hasUrl or urlTags',
@@ -457,27 +472,36 @@ test("what a filter of URLs can't hold is refused by name, and not called absent
   }
   for (const options of [{}, { profile: "password" }]) {
     const bytes = RibbonFilter.from(["evil.example", ""], { fpr: 1e-6, ...options }).toBytes();
-    for (const { decode } of [node, page, nano])
+    for (const { decode } of Object.values(engines))
       assert.deepEqual([...decode(bytes).hasMany(["evil.example", "good.example", "https://a/"])], [1, 0, 0]);
   }
 });
 
 test("a parser of URLs that somebody else put in place may throw what it likes", () => {
-  const source = `
-    const { RibbonFilter } = await import("bloom-wasm");
-    const filter = RibbonFilter.from(["evil.example"], { profile: "url", fpr: 1e-6 });
-    const { URL } = globalThis;
-    for (const thrown of [new Error("no"), new SyntaxError("no"), "no", null, undefined, {}]) {
-      globalThis.URL = class extends URL {
-        constructor(url) {
-          try { super(url); } catch { throw thrown; }
-        }
-      };
-      console.log(filter.hasUrl("http://["), filter.hasUrl("HTTP://EVIL.example/"), filter.hasUrl("evil.example"));
-    }
-  `;
-  const out = execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
-  assert.equal(out, "false true true\n".repeat(6));
+  const bytes = RibbonFilter.from(["evil.example"], { profile: "url", fpr: 1e-6 }).toBytes();
+  for (const entry of Object.keys(engines)) {
+    const source = `
+      const { decode } = await import("${entry}");
+      const filter = decode(new Uint8Array([${bytes}]));
+      const { URL } = globalThis;
+      for (const thrown of [new TypeError("no"), new Error("no"), new SyntaxError("no"), "no", null, undefined, {}]) {
+        globalThis.URL = class extends URL {
+          constructor(url) {
+            try { super(url); } catch { throw thrown; }
+          }
+        };
+        const ask = (url) => {
+          try { return filter.hasUrl(url); } catch (error) { return error === thrown ? "thrown" : "another error"; }
+        };
+        console.log(["http://[", "HTTP://EVIL.example/", "evil.example"].map(ask).join());
+      }
+    `;
+    const args = ["--input-type=module", "-e", source];
+    const out = execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+    // What is no TypeError says nothing about a URL, so the reader has no answer.
+    const others = entry === "bloom-wasm" ? "false,true,true\n" : "thrown,true,thrown\n";
+    assert.equal(out, `false,true,true\n${others.repeat(6)}`, entry);
+  }
 });
 
 test("a URL of megabytes is asked as a short one is, however it is written", () => {
@@ -496,7 +520,7 @@ test("a URL of megabytes is asked as a short one is, however it is written", () 
   ];
   // WebAssembly doesn't keep more than 4 MiB for a key.
   const kept = 4 << 20;
-  for (const [entry, { decode, canonicalizeUrl, urlExpressions }] of [node, page].entries()) {
+  for (const [entry, { decode }] of Object.values(engines).entries()) {
     const read = decode(filter.toBytes());
     starts.forEach((start, i) => {
       if (!turn(i + entry, 4)) return;
@@ -539,7 +563,7 @@ test("a host that no browser opens isn't parsed, in which every character may be
       different.replaceAll(/./gu, "$&%c2%ad"),
       `xn--${"z9a".repeat(10_000)}`,
     ]) {
-      for (const { decode } of [node, page]) {
+      for (const { decode } of Object.values(engines)) {
         const read = decode(filter.toBytes());
         assert.equal(read.hasUrl(host), false);
         assert.equal(read.hasUrl(`HTTP://${host}/`), false);
@@ -549,7 +573,12 @@ test("a host that no browser opens isn't parsed, in which every character may be
     assert.ok(longest < 1000, `${longest} characters`);
     // Zeros before a number may be many.
     for (const zeros of ["0", "\uff10", "\u{1d7ce}", "\u2070\u00ad"]) {
-      assert.equal(filter.matchUrl(`http://${zeros.repeat(5000)}30000001007/`), "192.0.2.7/", zeros);
+      for (const { decode } of Object.values(engines))
+        assert.equal(
+          decode(filter.toBytes()).matchUrl(`http://${zeros.repeat(5000)}30000001007/`),
+          "192.0.2.7/",
+          zeros,
+        );
     }
   } finally {
     globalThis.URL = URL;
@@ -559,7 +588,9 @@ test("a host that no browser opens isn't parsed, in which every character may be
 // `LENGTH` asks for longer ones, in characters.
 test("hostile URLs end soon, and leave no trace", () => {
   const length = Number(process.env.LENGTH ?? 15_000);
-  const filter = RibbonFilter.from(["evil.example", `evil.example/${"x".repeat(5000)}`], { profile: "url", fpr: 1e-8 });
+  const list = ["evil.example", `evil.example/${"x".repeat(5000)}`];
+  const bytes = RibbonFilter.from(list, { profile: "url", fpr: 1e-8 }).toBytes();
+  const filters = Object.values(engines).map(({ decode }) => decode(bytes));
   const long = (part) => part.repeat(Math.ceil(length / part.length));
   const urls = [
     "a.",
@@ -594,19 +625,23 @@ test("hostile URLs end soon, and leave no trace", () => {
       `http://${long(part)}@evil.example`,
       `x${long(part)}x`,
     ]) {
-      const canonical = node.canonicalizeUrl(url);
-      const keys = node.urlExpressions(url);
+      const canonical = canonicalizeUrl(url);
+      const keys = urlExpressions(url);
       assert.ok(keys.length <= 30 && (canonical === null) === (keys.length === 0));
-      if (canonical !== null) assert.equal(node.canonicalizeUrl(canonical), canonical, `${part}: not idempotent`);
-      assert.equal(filter.matchUrl(url), keys.includes("evil.example/") ? "evil.example/" : null, part);
+      if (canonical !== null) assert.equal(canonicalizeUrl(canonical), canonical, `${part}: not idempotent`);
+      requireSameKeys(url);
+      for (const filter of filters)
+        assert.equal(filter.matchUrl(url), keys.includes("evil.example/") ? "evil.example/" : null, part);
     }
   }
   // What passes through one place, long and short, leaves nothing behind.
   for (let i = 0; i < 1000; i++) {
     const path = "x".repeat((i * 37) % 6000);
-    assert.equal(filter.matchUrl(`www.evil.example/${path}`) !== null, true);
-    assert.equal(filter.has(`evil.example/${path}`), path === "" || path.length === 5000);
-    assert.deepEqual(node.urlExpressions(`e.example/${path}`).at(0), `e.example/${path}`);
+    for (const filter of filters) {
+      assert.equal(filter.matchUrl(`www.evil.example/${path}`) !== null, true);
+      assert.equal(filter.has(`evil.example/${path}`), path === "" || path.length === 5000);
+    }
+    assert.deepEqual(urlExpressions(`e.example/${path}`).at(0), `e.example/${path}`);
   }
 });
 
@@ -630,28 +665,41 @@ describe("in Chromium", { skip, timeout: 2 * PATIENCE }, () => {
         [...RibbonFilter.from([list], { profile: "url", fpr: 1e-6 }).toBytes()],
       ]);
       const hash = "e38ad214943daad1d64c102faec29de4afe9da3d"; // SHA-1 of password1
-      const passwords = [...RibbonFilter.from([hash], { profile: "password", sha1Hex: true }).toBytes()];
-      const found = await tab.evaluate(
-        async ({ inputs, blobs, passwords }) => {
-          const { canonicalizeUrl, decode, urlExpressions } = await import("/reader.inline.js");
-          const hashed = decode(new Uint8Array(passwords));
-          return {
-            forms: inputs.map((input) => [canonicalizeUrl(input), urlExpressions(input)]),
-            matches: blobs.map(([url, bytes]) => decode(new Uint8Array(bytes)).hasUrl(url)),
-            passwords: ["password1", "Password1"].map((password) => hashed.hasPassword(password)),
-          };
-        },
-        { inputs: vectors.map(({ input }) => input), blobs, passwords },
-      );
-      assert.deepEqual(
-        found.forms,
-        vectors.map(({ canonical, expressions }) => [canonical, expressions]),
-      );
-      assert.deepEqual(
-        found.matches,
-        Object.keys(spellings).map(() => true),
-      );
-      assert.deepEqual(found.passwords, [true, false]);
+      const passwords = [...RibbonFilter.from([hash], { profile: "password", sha1: true }).toBytes()];
+      const all = [...allUrls()];
+      for (const [entry, file] of Object.entries({
+        "bloom-wasm": "bloom.inline.js",
+        "bloom-wasm/reader": "reader.js",
+      })) {
+        const found = await tab.evaluate(
+          async ({ file, inputs, all, blobs, passwords }) => {
+            const { canonicalizeUrl, decode, urlExpressions } = await import(`/${file}`);
+            const [hashed, first] = [passwords, all].map((bytes) => decode(new Uint8Array(bytes)));
+            return {
+              forms: inputs.map((input) => [canonicalizeUrl(input), urlExpressions(input)]),
+              firsts: inputs.map((input) => first.matchUrl(input)),
+              matches: blobs.map(([url, bytes]) => decode(new Uint8Array(bytes)).hasUrl(url)),
+              passwords: ["password1", "Password1"].map((password) => hashed.hasPassword(password)),
+            };
+          },
+          { file, inputs: vectors.map(({ input }) => input), all, blobs, passwords },
+        );
+        assert.deepEqual(
+          found.forms,
+          vectors.map(({ canonical, expressions }) => [canonical, expressions]),
+          entry,
+        );
+        assert.deepEqual(
+          found.firsts,
+          vectors.map(({ expressions }) => expressions[0] ?? null),
+          entry,
+        );
+        assert.deepEqual(
+          found.matches,
+          Object.keys(spellings).map(() => true),
+        );
+        assert.deepEqual(found.passwords, [true, false]);
+      }
     } finally {
       await browser.close();
       server.closeAllConnections();

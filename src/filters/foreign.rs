@@ -488,7 +488,7 @@ impl ForeignFilter {
 
     /// Sets the bits of a key, as hashed, in the last part, which has all its bytes.
     pub(crate) fn set_hashed(&mut self, key: &[u8]) -> Result<()> {
-        let Some(&part) = self.parts.last() else { return Ok(()) };
+        let part = *self.parts.last().ok_or(Error::rule(SHAPE))?;
         let mut bytes = std::mem::take(&mut self.bytes);
         let start = bytes.len().saturating_sub(part.bytes as usize);
         let array = crate::vectors::within_mut(&mut bytes, start..);
@@ -557,7 +557,7 @@ const FLOR_G: u64 = 18_446_744_073_709_550_147;
 const SALT: [u32; 8] =
     [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
 
-/// The byte of a bit, if there is one.
+/// The byte of a bit. None beyond the end, where other software reads a 0: of a shorter bit set of Go, for one.
 fn byte(bytes: &[u8], bit: u64) -> Option<u8> {
     bytes.get(usize::try_from(bit >> 3).ok()?).copied()
 }

@@ -24,7 +24,7 @@ use crate::batch::BATCH;
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
-use crate::kind::{Kind, Recipe};
+use crate::kind::{Kind, KindOptions};
 use crate::vectors::copied;
 
 /// A filter of any kind.
@@ -65,13 +65,13 @@ impl Filter {
     /// # Errors
     /// Those of the kind's own `from_digests`, and [`Error::WrongKind`] for a foreign one, which hashes keys its own way.
     pub fn from_digests(
-        recipe: Recipe,
+        options: KindOptions,
         digests: &mut Vec<u64>,
         fpr: f64,
         hashing: impl Into<Hashing>,
     ) -> Result<Self> {
         let hashing = hashing.into();
-        let Recipe { kind, capacity, counter_bits, initial_capacity, growth, tightening } = recipe;
+        let KindOptions { kind, capacity, counter_bits, initial_capacity, growth, tightening } = options;
         let empty: Option<Filter> = match (kind, capacity) {
             (Kind::Bloom, Some(count)) => Some(BloomFilter::with_capacity(count, fpr, hashing)?.into()),
             (Kind::Counting, Some(count)) => {

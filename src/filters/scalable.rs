@@ -294,7 +294,7 @@ impl ScalableBloomFilter {
     /// As [`ScalableBloomFilter::add`]; none is added then.
     pub fn add_digests(&mut self, digests: &[u64]) -> Result<usize> {
         let (before, slices) = (self.count, self.slices.len());
-        let Some(&newest) = self.slices.last() else { return Ok(0) };
+        let newest = *self.slices.last().ok_or(Error::rule("a scalable filter has at least one slice"))?;
         // A copy of all that can change if the filter grows midway and then can't grow further.
         let mut copy = Vec::new();
         if newest.full - before < digests.len() as u64 {

@@ -9,7 +9,7 @@ use crate::digests::{distinct, select, sort, strangers};
 use crate::error::{Error, Result};
 use crate::filters::{Filter, RibbonFilter, require_fpr};
 use crate::hash::Hashing;
-use crate::kind::{Kind, Recipe};
+use crate::kind::{Kind, KindOptions};
 use crate::params::require_rate;
 use crate::slots::{self, Group, SLOTS, Slots};
 use crate::vectors::{append, copied, push, shared};
@@ -59,16 +59,16 @@ impl Stack {
     /// # Errors
     /// Those of [`Filter::from_digests`] and [`Stack::update`].
     pub fn build(
-        recipe: Recipe,
+        options: KindOptions,
         members: &mut Vec<u64>,
         allowed: Option<&[u64]>,
         fpr: f64,
         hashing: impl Into<Hashing>,
     ) -> Result<Self> {
         let hashing = hashing.into();
-        let make = |members: &mut Vec<u64>| match recipe.kind {
+        let make = |members: &mut Vec<u64>| match options.kind {
             Kind::Ribbon if hashing.is_slotted() => Self::of_slots(members, fpr, hashing, None),
-            _ => Stack::new(Filter::from_digests(recipe, members, fpr, hashing)?),
+            _ => Stack::new(Filter::from_digests(options, members, fpr, hashing)?),
         };
         let Some(allowed) = allowed else { return make(members) };
         sort(members)?;

@@ -306,7 +306,7 @@ impl Stack {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] if there is no such set.
-    #[cfg_attr(not(all(feature = "reader", target_arch = "wasm32")), allow(dead_code))]
+    #[cfg_attr(not(all(feature = "npm", target_arch = "wasm32")), allow(dead_code))]
     pub(crate) fn add_tag_numbers(&self, numbers: &mut [u64; 4], part: usize, set: usize) -> Result<()> {
         let tags = match part.checked_sub(1) {
             None => self.base_tags(),

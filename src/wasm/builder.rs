@@ -16,7 +16,7 @@ use crate::hash::Hashing;
 use crate::keys::lines::lines;
 use crate::keys::list::{Allowlist, Conflict, Rules, remove_conflicts};
 use crate::keys::{Input, Skip};
-use crate::kind::{Kind, Recipe};
+use crate::kind::{Kind, KindOptions};
 use crate::layers::{Stack, Tagged, require_tag_name};
 use crate::params;
 use crate::profile::Profile;
@@ -153,7 +153,7 @@ fn only_key(profile: Profile, line: &[u8]) -> Result<Vec<u8>> {
 pub struct DigestList {
     hashing: Hashing,
     rules: Rules,
-    recipe: Recipe,
+    options: KindOptions,
     fpr: f64,
     name: Option<String>,
     created_at: Option<u64>,
@@ -192,7 +192,7 @@ impl DigestList {
         Ok(DigestList {
             hashing,
             rules: profile.into(),
-            recipe: kind.into(),
+            options: kind.into(),
             fpr: hashing.build_fpr(profile, profile.default_fpr()),
             name: None,
             created_at: None,
@@ -219,7 +219,7 @@ impl DigestList {
         secret: Option<Uint8Array>,
     ) -> Result<DigestList> {
         let kind = Kind::from_name(&name(kind)?).ok_or(Error::rule("there is no such kind"))?;
-        let rule = "profile must be raw, url or password; lowercase and sha1Hex need password";
+        let rule = "profile must be raw, url or password; lowercase and sha1 need password";
         let profile = Profile::from_name(&name(profile)?, lowercase, sha1_hex).ok_or(Error::rule(rule))?;
         let hashing = match super::secret(secret)? {
             Some(secret) => Hashing::keyed(&secret, seed),
@@ -237,13 +237,13 @@ impl DigestList {
 
     /// Sets an option that is a number, by its name in JavaScript. A kind or profile ignores the options of others.
     pub fn set(&mut self, option: &JsString, number: f64) -> Result<()> {
-        let DigestList { rules, recipe, .. } = self;
+        let DigestList { rules, options, .. } = self;
         match name(option)?.as_str() {
             "fpr" => self.fpr = self.hashing.build_fpr(rules.profile, number),
-            "counterBits" => recipe.counter_bits = whole(number, "counterBits must be 4 or 8")?,
-            "initialCapacity" => recipe.initial_capacity = whole(number, INITIAL_CAPACITY)?,
-            "growth" => recipe.growth = whole(number, "growth must be a whole number from 1 to 16")?,
-            "tightening" => recipe.tightening = number,
+            "counterBits" => options.counter_bits = whole(number, "counterBits must be 4 or 8")?,
+            "initialCapacity" => options.initial_capacity = whole(number, INITIAL_CAPACITY)?,
+            "growth" => options.growth = whole(number, "growth must be a whole number from 1 to 16")?,
+            "tightening" => options.tightening = number,
             "minLength" => rules.min_length = whole(number, "minLength must be a whole number, 0 or more")?,
             "minCount" => rules.min_count = whole(number, "minCount must be a whole number, 0 or more")?,
             _ => return Err(Error::rule("there is no such option")),
@@ -254,16 +254,16 @@ impl DigestList {
     /// Fails if no filter can be built with these options, before any key is read.
     pub fn validate(&self) -> Result<()> {
         self.rules.validate()?;
-        Stack::build(self.recipe, &mut Vec::new(), None, self.fpr, self.hashing).map(|_| ())
+        Stack::build(self.options, &mut Vec::new(), None, self.fpr, self.hashing).map(|_| ())
     }
 
     /// An empty Bloom or counting filter of this shape.
     pub fn empty(&self, bits: f64, hashes: f64) -> Result<Filter> {
         let (bits, hashes) = (whole(bits, params::BITS)?, whole(hashes, params::HASHES)?);
-        let filter = match self.recipe.kind {
+        let filter = match self.options.kind {
             Kind::Bloom => BloomFilter::new(bits, hashes, self.hashing)?.into(),
             Kind::Counting => {
-                CountingBloomFilter::new(bits, hashes, self.recipe.counter_bits, self.hashing)?.into()
+                CountingBloomFilter::new(bits, hashes, self.options.counter_bits, self.hashing)?.into()
             }
             kind => return Err(Error::WrongKind { kind: kind.name() }),
         };
@@ -366,7 +366,7 @@ impl DigestList {
     pub fn build(&mut self) -> Result<Filter> {
         let (mut members, allowed) = (std::mem::take(&mut self.members), self.allowed.take());
         let stack = match self.tags.take() {
-            None => Stack::build(self.recipe, &mut members, allowed.as_deref(), self.fpr, self.hashing)?,
+            None => Stack::build(self.options, &mut members, allowed.as_deref(), self.fpr, self.hashing)?,
             Some(mut tags) => {
                 tags.keep(&members)?;
                 Stack::build_tagged(&tags, allowed.as_deref(), self.fpr, self.hashing)?

@@ -327,12 +327,6 @@ fn set(object: &JsValue, name: &str, value: &JsValue) {
     let _ = Reflect::set(object, &name.into(), value);
 }
 
-/// The canonical form of the URL in the first `length` bytes of the scratch; undefined if it has no host to check.
-#[wasm_bindgen(js_name = canonicalizeUrl)]
-pub fn canonicalize_url(length: usize) -> Result<Option<JsString>> {
-    Ok(readings(length)?.canonical().map(|url| ascii(url.as_bytes())))
-}
-
 /// The keys of the URL in the first `length` bytes of the scratch: at most 30, or 60 if it has a second reading.
 #[wasm_bindgen(js_name = urlExpressions)]
 pub fn url_expressions(length: usize) -> Result<Array> {

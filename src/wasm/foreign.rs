@@ -14,7 +14,7 @@ use crate::layers::Stack;
 use crate::profile::Profile;
 use crate::vectors::reserve;
 
-/// A filter of other software that is arriving, or the keys of one that is to be made. To `js/filter/load.ts` it is an
+/// A filter of other software that is arriving, or the keys of one that is to be made. To `js/wasm/load.ts` it is an
 /// `Incoming`.
 #[wasm_bindgen]
 pub struct Foreign {

@@ -1,15 +1,13 @@
 //! The class `Incoming`: a blob that arrives piece by piece.
 
-use js_sys::{Array, Uint8Array};
+use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
 
 use super::filter::Filter;
-use super::runtime::utf8;
 use super::{extend, headroom, pieces, secret, to_js};
 use crate::error::{Error, Result};
 use crate::format::Blob;
 use crate::hash::{Checksum, Secret};
-use crate::layers::{Names, RULE};
 use crate::vectors::reserve;
 
 /// The first bytes of a blob. They are hashed as they arrive.
@@ -19,8 +17,6 @@ pub struct Incoming {
     bytes: Vec<u8>,
     checksum: Checksum,
     secret: Option<Secret>,
-    /// Those of tags that stand elsewhere.
-    names: Names,
 }
 
 #[wasm_bindgen]
@@ -60,22 +56,17 @@ impl Incoming {
 
     /// The filter, if the whole blob has arrived. Afterwards this is empty, even after a failure.
     pub fn decode(&mut self) -> Result<Filter> {
-        let Incoming { bytes, checksum, secret, names } = std::mem::take(self);
-        Filter::new(Blob::decode_part(bytes, checksum, secret.as_ref(), names)?)
+        let Incoming { bytes, checksum, secret } = std::mem::take(self);
+        Filter::new(Blob::decode_hashed(bytes, checksum, secret.as_ref())?)
     }
 }
 
 #[wasm_bindgen]
 impl Filter {
-    /// Reads a blob, with the secret if the filter is keyed. Of a shard, also with the names of its filter's tags.
-    pub fn decode(bytes: &Uint8Array, secret: Option<Uint8Array>, tags: Option<Array>) -> Result<Filter> {
+    /// Reads a blob, with the secret if the filter is keyed.
+    pub fn decode(bytes: &Uint8Array, secret: Option<Uint8Array>) -> Result<Filter> {
         let mut incoming = Incoming::new(bytes.length() as usize, secret)?;
         incoming.push(bytes, 0)?;
-        // What isn't a shard is given no names.
-        for tag in tags.iter().flat_map(Array::iter) {
-            let name = utf8(tag.unchecked_ref())?;
-            incoming.names.push(str::from_utf8(&name).map_err(|_| Error::rule(RULE))?)?;
-        }
         incoming.decode()
     }
 }

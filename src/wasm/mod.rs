@@ -1,16 +1,16 @@
 //! The WebAssembly boundary. Only this folder names wasm_bindgen. It has classes over the core, and no logic. What
 //! wasm-pack makes of them works by itself, and `js/` composes them into the npm package.
 //!
-//! `reader.wasm` has [`Filter`](filter::Filter), which answers questions, [`Incoming`](incoming::Incoming), a blob that
-//! is still arriving, [`Sha256`](sha256::Sha256), and [functions](shards) that tell which shard has a key. The feature
-//! `builder` adds making and changing filters; `bloom.wasm` has everything.
+//! [`Filter`](filter::Filter) answers questions and can be changed, [`Incoming`](incoming::Incoming) is a blob that is
+//! still arriving, [`DigestList`](builder::DigestList) makes filters, and [`Foreign`](foreign::Foreign) reads and makes those
+//! of other software.
 //!
 //! A method that can fail returns a `Result`, and the glue throws the error as a `FilterError`, the real one from
 //! `js/error.js`. That takes 20 ns per call, so methods that can't fail return plain values. serde-wasm-bindgen makes
 //! `info()` from the same `FilterInfo` that the tool prints as JSON. Everything else crosses through js-sys, but for keys.
 //!
 //! Keys cross by hand, through the [`scratch`]: JavaScript writes them into a buffer in WebAssembly's memory
-//! (`js/boundary/scratch.ts`), so `has` allocates nothing. A string of 60 characters takes 45 ns that way, hashing
+//! (`js/wasm/scratch.ts`), so `has` allocates nothing. A string of 60 characters takes 45 ns that way, hashing
 //! included, and 130 ns as wasm-bindgen's `&str`. A loop copies short strings, because `encodeInto` takes at least 40 ns
 //! in Node and 200 ns in Chrome. Many strings cross together in one `encodeInto`. UTF-8 lines and blobs cross in pieces
 //! of 64 KiB, and each piece is used while it is in the processor's cache. A blob is hashed piece by piece as it arrives,
@@ -21,20 +21,16 @@
 //! would grow it by just what is asked for, so `headroom` grows it by at least a sixteenth. The standard library aborts
 //! when there is no memory, so vectors whose length a blob or a caller chooses grow through
 //! [`vectors`](crate::vectors), which fails with `too_large`. An abort, a panic or a stack overflow would leave a call
-//! half done: `js/boundary/call.ts` takes everything thrown that isn't a `FilterError` for one of these, and refuses all
+//! half done: `js/wasm/call.ts` takes everything thrown that isn't a `FilterError` for one of these, and refuses all
 //! later calls. `simd128` is off: hashing can't use it, and what the compiler makes of a ribbon filter's sums is slower
 //! with it.
 
-#[cfg(feature = "builder")]
 mod builder;
 mod filter;
-#[cfg(feature = "builder")]
 mod foreign;
 mod incoming;
 mod runtime;
 mod scratch;
-mod sha256;
-mod shards;
 
 use std::arch::wasm32::memory_size;
 use std::cell::Cell;
@@ -153,13 +149,6 @@ fn to_js(bytes: &[u8]) -> Result<Uint8Array> {
 /// A text of ASCII.
 fn ascii(text: &[u8]) -> JsString {
     str::from_utf8(text).unwrap_or_else(|_| wasm_bindgen::throw_str("a key of a URL isn't ASCII")).into()
-}
-
-/// A SHA-256 in lower-case hexadecimal digits.
-fn hex(hash: &[u8; 32]) -> Result<JsString> {
-    let mut digits = [0; 64];
-    let rule = Error::rule("a SHA-256 must have 64 digits");
-    Ok(ascii(base16ct::lower::encode(hash, &mut digits).map_err(|_| rule)?))
 }
 
 /// What serde makes of a value, with null for `None` as in JSON, and bytes as a `Uint8Array`.

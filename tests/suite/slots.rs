@@ -7,7 +7,7 @@ use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::{Input, url};
 use bloom_wasm::slots::{self, SLOTS, Slots, slot, weight};
 use bloom_wasm::{
-    Blob, BloomFilter, Delta, Error, Filter, FilterInfo, Kind, LayerKind, Profile, Recipe, RibbonFilter,
+    Blob, BloomFilter, Delta, Error, Filter, FilterInfo, Kind, KindOptions, LayerKind, Profile, RibbonFilter,
     Stack, Update,
 };
 
@@ -560,7 +560,7 @@ fn allowlists_shrink() {
         Stack::build(Kind::Ribbon.into(), &mut members.clone(), Some(&allowed), 0.1, hashing()).unwrap();
     assert!(slotted.layers().iter().all(|layer| layer.slots() == Slots::of(&members).unwrap()));
     let plain =
-        Stack::build(Recipe::from(Kind::Ribbon), &mut members.clone(), Some(&allowed), 0.1, 7).unwrap();
+        Stack::build(KindOptions::from(Kind::Ribbon), &mut members.clone(), Some(&allowed), 0.1, 7).unwrap();
     let excluded = |stack: &Stack| stack.layers().iter().map(|layer| layer.levels()[0].count()).sum::<u32>();
     assert!(excluded(&slotted) < excluded(&plain) / 10, "{} and {}", excluded(&slotted), excluded(&plain));
     assert!(members.iter().all(|&digest| slotted.has_digest(digest)));

@@ -35,13 +35,7 @@ const ENTRIES = [
     file: "reader.d.ts",
     name: "bloom-wasm/reader",
     introduction:
-      "What `bloom-wasm/reader` exports: loading and asking filters of every kind. It builds none, and is smaller.",
-  },
-  {
-    file: "nano.d.ts",
-    name: "bloom-wasm/nano",
-    introduction:
-      "What `bloom-wasm/nano` exports: loading and asking filters of our own kinds, in plain JavaScript. It is the smallest.",
+      "What `bloom-wasm/reader` exports: loading and asking filters, feeds and sharded filters, in plain JavaScript.",
   },
 ];
 const KINDS: Record<string, string> = {

@@ -64,8 +64,7 @@ const fileUrl = (path: string) =>
 /** `api/bloom-wasm/classes/Filter.md` is at `api/classes/Filter.html`. */
 function apiPage({ path, name, kind, markdown }: ApiPage): Page {
   const url = path.replace("/bloom-wasm/", "/").replace(".md", ".html");
-  const [, entry] = /^api\/(reader|nano)\//.exec(url) ?? [];
-  const title = kind !== "Entry" && entry ? `${name} of ${entry === "nano" ? "nano" : "the reader"}` : name;
+  const title = kind !== "Entry" && url.startsWith("api/reader/") ? `${name} of the reader` : name;
   const group = kind === "Entry" ? "Reference" : "All names";
   return { url, group, title, kind, source: path, tokens: parse(markdown) };
 }

@@ -2,7 +2,7 @@
  * The section Feeds: a recorded feed is played back, one generation after another, through the package's own
  * `openFeed`.
  */
-import { type Feed, FilterError, openFeed } from "bloom-wasm/nano";
+import { type Feed, FilterError, openFeed } from "bloom-wasm/reader";
 import { bar } from "../bar.ts";
 import { find, keepFocus } from "../page.ts";
 import { inWords, number, plural, size } from "../words.ts";
@@ -215,7 +215,7 @@ try {
     }),
   );
   find("#code").textContent = [
-    `import { openFeed } from "bloom-wasm/nano";`,
+    `import { openFeed } from "bloom-wasm/reader";`,
     "",
     `const publicKey = "${publicKey}";`,
     `const feed = await openFeed("https://lists.example/feed.json", { publicKey });`,

@@ -1,8 +1,8 @@
 /**
- * Races the package's filters, in WebAssembly and by nano, a Set and a Bloom filter in plain JavaScript, with the keys of
- * bench/. The page ends it.
+ * Races the package's filters, in WebAssembly and by the reader, a Set and a Bloom filter in plain JavaScript, with the
+ * keys of bench/. The page ends it.
  */
-import { decode } from "bloom-wasm/nano";
+import { decode } from "bloom-wasm/reader";
 import {
   BloomFilter,
   CountingBloomFilter,
@@ -52,7 +52,7 @@ const LEAST = 100_000;
 function contestants(count: number): Contestant[] {
   const keys = strings(members(count));
   const ribbon = RibbonFilter.from(keys, { fpr: FPR });
-  const nano = decode(ribbon.toBytes());
+  const read = decode(ribbon.toBytes());
   const bloom = BloomFilter.from(keys, { fpr: FPR });
   const cuckoo = CuckooFilter.from(keys, { fpr: FPR });
   const counting = CountingBloomFilter.from(keys, { fpr: FPR });
@@ -71,11 +71,11 @@ function contestants(count: number): Contestant[] {
       },
     },
     {
-      name: "ribbon in nano",
-      bytes: nano.info().byteLength,
+      name: "ribbon, by the reader",
+      bytes: read.info().byteLength,
       ask(keys) {
         let sum = 0;
-        for (const key of keys) if (nano.has(key)) sum++;
+        for (const key of keys) if (read.has(key)) sum++;
         return sum;
       },
     },

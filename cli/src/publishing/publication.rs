@@ -46,7 +46,7 @@ impl<P: ManifestPayload> Publication<P> {
             match trust.judge::<P>(manifest::read_bytes::<P>(dir), state).with_context(name)? {
                 Live::None => (None, None),
                 Live::Believed(text, live) => (Some((text, live)), None),
-                Live::Strange(why) => (None, Some(why.context(name()))),
+                Live::Untrusted(why) => (None, Some(why.context(name()))),
             };
         Cleaner::default().delete_temporary(dir, streams)?;
         Ok((Publication { dir: dir.to_owned(), path, trust, live, now }, strange))

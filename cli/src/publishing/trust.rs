@@ -49,7 +49,7 @@ pub enum Live<P> {
     /// As it lies there, and its payload.
     Believed(String, P),
     /// The publisher goes on as if there were none, and says why.
-    Strange(Error),
+    Untrusted(Error),
 }
 
 impl KeyArgs {
@@ -116,7 +116,7 @@ impl Trust {
             Ok(None) => return Ok(Live::None),
             // Whoever can put a file there must not be able to stop what has a state to go on from.
             Err(why) if !self.everybody && state.is_some_and(|state| state.generation > 0) => {
-                return Ok(Live::Strange(why));
+                return Ok(Live::Untrusted(why));
             }
             Err(why) => return Err(why),
         };

@@ -1,5 +1,5 @@
 /** Checks every page that a tab goes to, and shows the blocking page instead if it may be on the list. */
-import { openFeed, urlExpressions } from "./bloom-wasm/nano.js";
+import { openFeed, urlExpressions } from "./bloom-wasm/reader.js";
 import { FEED_URL, PUBLIC_KEY } from "./config.js";
 
 const { alarms, runtime, storage, tabs, webNavigation } = chrome;

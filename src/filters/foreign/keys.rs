@@ -184,10 +184,10 @@ fn code_point(text: &mut &[u8]) -> Option<u32> {
         0xf0..0xf8 => (3, 0x1_0000),
         _ => return Some(0xfffd),
     };
-    let (following, after) = rest.split_at_checked(more).unwrap_or_default();
+    let Some((following, after)) = rest.split_at_checked(more) else { return Some(0xfffd) };
     let start = u32::from(lead) & (0x3f >> more);
     let point = following.iter().fold(start, |point, &byte| point << 6 | u32::from(byte) & 0x3f);
-    let whole = following.len() == more && following.iter().all(|byte| byte & 0xc0 == 0x80);
+    let whole = following.iter().all(|byte| byte & 0xc0 == 0x80);
     if !whole || !(least..0x11_0000).contains(&point) {
         return Some(0xfffd);
     }

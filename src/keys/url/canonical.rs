@@ -82,7 +82,7 @@ impl Canonical<'_> {
 
 /// The site of a key: the last two labels of its host. An IP address is one by itself, and so is a single label.
 pub fn site(key: &[u8]) -> &[u8] {
-    let host = key.split(|&byte| byte == b'/').next().unwrap_or_default();
+    let (host, _) = split_at(key, b"/");
     let mut labels = host.rsplit(|&byte| byte == b'.');
     match (labels.next(), labels.next()) {
         (Some(last), Some(before)) if !looks_like_address(host) => {

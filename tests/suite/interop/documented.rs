@@ -42,7 +42,7 @@ fn types_and_docs_have_the_table_of_formats() {
     let names = quoted(names, '"').map(|name| (name, BTreeSet::new())).collect();
     compare("js/boundary/info.ts, ForeignFormat,", &names, &table(|_| Some(&[])));
 
-    // `| { from: "xor" | "binary-fuse"; layout?: ...; width?: ... }`, a member a format or several.
+    // `| { format: "xor" | "binary-fuse"; layout?: ...; width?: ... }`, a member a format or several.
     let types = read("js/foreign/foreign.ts");
     let members = |from: &str, until: &str, tag: &str| {
         let (_, rest) = types.split_once(from).unwrap();
@@ -60,7 +60,7 @@ fn types_and_docs_have_the_table_of_formats() {
         found
     };
     let reading = table(|format| interop::reading_options(format).ok());
-    let found = members("type Reading =", "/** Options of", " from: ");
+    let found = members("type Reading =", "/** Options of", " format: ");
     compare("js/foreign/foreign.ts, Reading,", &found, &reading);
     let mut making = table(|format| interop::making_options(format).ok());
     // It stands apart: it has no `bits`.
@@ -70,13 +70,13 @@ fn types_and_docs_have_the_table_of_formats() {
     compare("js/foreign/foreign.ts, Making,", &found, &making);
 
     let page = read("docs/moving.md");
-    let (_, rows) = page.split_once("| `from` | other options |").unwrap();
+    let (_, rows) = page.split_once("| `format` | other options |").unwrap();
     let mut found = Table::new();
     for row in rows.lines().skip(2).take_while(|line| line.starts_with('|')) {
         let (formats, options) = row.trim_matches('|').split_once(" | ").unwrap();
         let options: BTreeSet<_> = quoted(options, '`').filter(|word| !word.starts_with('"')).collect();
         found.extend(quoted(formats, '`').map(|name| (name, options.clone())));
     }
-    compare("docs/moving.md, the table of `from`,", &found, &reading);
+    compare("docs/moving.md, the table of `format`,", &found, &reading);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

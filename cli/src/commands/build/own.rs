@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use bloom_wasm::vectors::copied;
-use bloom_wasm::{Blob, Filter, Kind, Profile, Recipe, Stack, digests};
+use bloom_wasm::{Blob, Filter, Kind, KindOptions, Profile, Stack, digests};
 
 use super::args::BuildArgs;
 use crate::args::number::created_at;
@@ -22,13 +22,13 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     }
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };
-    let recipe = Recipe { counter_bits, capacity: args.capacity, ..kind.into() };
+    let options = KindOptions { counter_bits, capacity: args.capacity, ..kind.into() };
     let created_at = args.created_at.map(created_at).transpose()?;
     let hashing = new_hashing(args.seed, args.secret.read()?.as_ref())?.for_filter(profile, kind);
     let build_fpr = hashing.build_fpr(profile, fpr);
     // Reports what is impossible before hours of reading.
     let tenth = || "with --profile url a key gets a tenth of --fpr";
-    let empty = Stack::build(recipe, &mut Vec::new(), None, build_fpr, hashing);
+    let empty = Stack::build(options, &mut Vec::new(), None, build_fpr, hashing);
     let empty = if build_fpr < fpr { empty.with_context(tenth) } else { empty.map_err(Into::into) };
     let mut made = Blob::new(profile, empty?);
     made.describe(args.name.clone(), created_at)?;
@@ -59,7 +59,7 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         args.require_keys(members.len() as u64)?;
     }
     *made.filter_mut() = match &mut tagged {
-        None => Stack::build(recipe, &mut members, allowed.as_deref(), build_fpr, hashing)?,
+        None => Stack::build(options, &mut members, allowed.as_deref(), build_fpr, hashing)?,
         Some(tagged) => {
             tagged.keep(&members)?;
             Stack::build_tagged(tagged, allowed.as_deref(), build_fpr, hashing)?

@@ -94,7 +94,7 @@ pub fn run(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
             state.manifest = text;
             state
         }
-        Live::Strange(why) => return Err(why),
+        Live::Untrusted(why) => return Err(why),
         Live::None => {
             let profile = args.profile.unwrap_or(ProfileArg::Raw).with(lowercase, sha1);
             let profile = profile.context("--lowercase and --sha1-hex need --profile password")?;

@@ -1,11 +1,12 @@
-/** Fetching a blob. */
+/** Reading a blob: one that is there, or one that arrives. */
 
-import { secretIn } from "../boundary/input.js";
-import { type LoadOptions, loading, refuseFrom } from "../filter/reading.js";
+import { asBytes, attempt, concat, invalidParameter, room, secretIn } from "../boundary/input.js";
+import { known } from "../boundary/known.js";
+import { type Filter, hold } from "../filter/filter.js";
+import { type DecodeOptions, decoding, type LoadOptions, loading } from "../filter/reading.js";
 import { type Receiver, receive, type Source } from "../filter/receive.js";
-import { type Blob, expectedLength, readBlob, room, SPARE } from "./blob.js";
-import { type Filter, hold } from "./filter.js";
-import { requireOptions } from "./options.js";
+import { type Blob, expectedLength, readBlob, readFilter, SPARE } from "./blob.js";
+import { PlainEngine } from "./engine.js";
 
 /**
  * @internal A blob that arrives piece by piece, with room for `most` bytes at first. What it holds isn't copied again:
@@ -37,12 +38,18 @@ export class Incoming implements Receiver<Blob> {
   }
 
   toBytes(): Uint8Array {
-    return this.#bytes.slice(0, this.#length);
+    return concat([this.#bytes.subarray(0, this.#length)]);
   }
 
   decode(): Blob {
     return readBlob(this.#bytes, this.#length, this.#secret);
   }
+}
+
+/** Throws if the options ask for the bytes of other software, where only our own blobs are read. */
+function refuseFormat(options: unknown): void {
+  if (attempt("options must be an object", () => Object(options).format) !== undefined)
+    throw invalidParameter('format is an option of "bloom-wasm" only');
 }
 
 /**
@@ -56,8 +63,22 @@ export class Incoming implements Receiver<Blob> {
  * length in addition.
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
-  refuseFrom(options);
-  requireOptions(options, { load: loading });
+  refuseFormat(options);
+  known(options, "load", loading);
   const secret = secretIn(options);
-  return hold(await receive(source, options, new Incoming(0, secret)));
+  return hold(new PlainEngine(await receive(source, options, new Incoming(0, secret))));
+}
+
+/** Decodes a blob of any of our own kinds. The bytes are copied. */
+export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions): Filter;
+// The last, which is what `map(decode)` gives.
+export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
+export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
+  // A callback of `map` gets an index in their place.
+  if (typeof options !== "number") {
+    refuseFormat(options);
+    known(options, "decode", decoding);
+  }
+  const secret = secretIn(options);
+  return hold(new PlainEngine(readFilter(asBytes(bytes), secret)));
 }

@@ -12,7 +12,7 @@ export interface Tags {
   /** One more than the highest number of a name in its sets. */
   readonly known: number;
   /** The numbers of the names of a key. */
-  of(digest: Int32Array): Uint8Array;
+  of(digest: Int32Array): readonly number[];
 }
 
 /** What reads the fields of a blob. */
@@ -30,7 +30,7 @@ export interface Fields {
 export const BASE_SALT = 0xffff_ff00;
 
 /** Whether a set of tags comes before another. */
-function isBefore(one: Uint8Array, other: Uint8Array): boolean {
+function isBefore(one: readonly number[], other: readonly number[]): boolean {
   const at = one.findIndex((number, i) => number !== other[i]);
   return at < 0 ? one.length < other.length : one[at]! < other[at]!;
 }
@@ -45,11 +45,11 @@ export function readTags({ u8, u16, rate, bytes, text, level }: Fields, salt: nu
   const total = counts.reduce((sum, count) => sum + count, 0);
   // A code of l bits takes 2^-l of all codes. These sums are exact.
   rule(total < 65_536 && counts[longest] && counts.reduce((sum, count, l) => sum + count / 2 ** l, 0) === 1);
-  const sets: Uint8Array[] = [];
+  const sets: number[][] = [];
   let known = 0;
   for (const count of counts) {
     for (let i = 0; i < count; i++) {
-      const set = bytes(u8()).slice();
+      const set = [...bytes(u8())];
       rule(set.every((number, j) => j === 0 || set[j - 1]! < number));
       rule(i === 0 || isBefore(sets[sets.length - 1]!, set));
       if (set.length > 0) known = Math.max(known, set[set.length - 1]! + 1);
@@ -82,16 +82,22 @@ export function readTags({ u8, u16, rate, bytes, text, level }: Fields, salt: nu
 }
 
 /**
- * The names of all tags of a filter: of those of its parts, from the base on. Throws `invalid_parameter` unless they
- * differ, all numbers have a name, and no more than these are counted.
+ * The names of all tags of a filter: those that stand elsewhere, and those of its parts, from the base on. Throws
+ * `invalid_parameter` unless those of the parts differ, all numbers have a name, and no more than these are counted. Names that
+ * stand elsewhere aren't compared: a shard has no others.
  */
-export function namesOf(parts: readonly (Tags | undefined)[], counted: number): string[] {
+export function namesOf(
+  elsewhere: readonly string[],
+  parts: readonly (Tags | undefined)[],
+  counted: number,
+): readonly string[] {
   const names: string[] = [];
   for (const its of parts) {
     if (!its) continue;
     names.push(...its.names);
-    rule(its.known <= names.length);
+    rule(its.known <= elsewhere.length + names.length);
   }
-  rule(names.length < 256 && new Set(names).size === names.length && counted <= names.length);
-  return names;
+  rule(names.length < 256 && new Set(names).size === names.length && counted <= elsewhere.length + names.length);
+  // A thousand shards share theirs.
+  return names.length > 0 ? [...elsewhere, ...names] : elsewhere;
 }

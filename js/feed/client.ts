@@ -1,7 +1,6 @@
 /** Keeps the newest generation of a feed or a sharded filter in place, and in the cache. */
 
 import { isA } from "../boundary/input.js";
-import type { Names } from "../boundary/known.js";
 import { failed, limited, unlessAborted } from "../boundary/stream.js";
 import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
@@ -24,8 +23,8 @@ interface Floor<P extends Head> {
 }
 
 /** @internal What feeds and sharded filters have in common: one job at a time, and writing that holds up nothing. */
-export abstract class Keeper<P extends Head> {
-  /** The generation in place. There is one as soon as anybody else has the keeper. */
+export abstract class Client<P extends Head> {
+  /** The generation in place. There is one as soon as anybody else has the client. */
   manifest!: Manifest<P>;
   protected readonly origin: Origin<P>;
   /** Why the cache lacks that generation. */
@@ -72,7 +71,7 @@ export abstract class Keeper<P extends Head> {
   protected failed(_error: FilterError): void {}
 
   /** Called once, when it is closed. */
-  protected abstract free(ended: Promise<unknown>): void;
+  protected abstract free(): void;
 
   /** The generation that answers just now. */
   get present(): Head {
@@ -103,11 +102,6 @@ export abstract class Keeper<P extends Head> {
 
   get isSilent(): boolean {
     return this.#isSilent;
-  }
-
-  /** Throws `invalid_parameter` for an option that a function hasn't got. */
-  known(options: unknown, its: { [name: string]: Names }): void {
-    this.origin.checks.known(options, its);
   }
 
   requireOpen(): void {
@@ -186,7 +180,7 @@ export abstract class Keeper<P extends Head> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#job?.stop(this.closed());
-    this.free(this.#job?.ended ?? Promise.resolve());
+    this.free();
   }
 
   /** Writes into the cache what it then is time for, after all else. */

@@ -6,7 +6,8 @@ import type { Places } from "./part.js";
 import { hex } from "./words.js";
 
 const KINDS = ["bloom", "counting", "scalable", "cuckoo", "ribbon"] as const;
-const PROFILES = ["raw", "url", "password"] as const;
+/** The names of profiles, by their numbers. */
+export const PROFILES = ["raw", "url", "password"] as const;
 
 /** The name of a filter's kind. */
 export function kindOf({ kind }: Blob): FilterInfo["kind"] {
@@ -136,11 +137,11 @@ export function describe(blob: Blob): FilterInfo {
     byteLength,
     seed: String(BigInt(`0x${hex(seed)}`)),
     keyed: (flags & 32) !== 0,
-    tags: blob.tags ? blob.tagNames.map((name, i) => ({ name, count: blob.tagCounts[i] ?? null })) : null,
     layers: layers.length,
-    foreign: null,
     name,
     createdAt,
     id: hex(id),
+    foreign: null,
+    tags: blob.tags ? blob.tagNames.map((name, i) => ({ name, count: blob.tagCounts[i] ?? null })) : null,
   };
 }

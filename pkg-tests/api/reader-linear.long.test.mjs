@@ -1,5 +1,5 @@
 /**
- * "bloom-wasm/nano" takes linear time for long URLs. What sixteen times the length takes is compared with what the length
+ * "bloom-wasm/reader" takes linear time for long URLs. What sixteen times the length takes is compared with what the length
  * takes, in processor time, and the least of several rounds: a quadratic step would take 256 times as long. It has a
  * file of its own, since processor time is that of the whole process.
  */
@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { installed } from "../helpers/installed.mjs";
 import { UNITS } from "../helpers/units.mjs";
 
-const { canonicalizeUrl, decode } = await installed("bloom-wasm/nano");
+const { canonicalizeUrl, decode } = await installed("bloom-wasm/reader");
 const { RibbonFilter } = await installed();
 // At a rate that lets none of these URLs pass by chance.
 const filter = decode(RibbonFilter.from(["b.example/x/y/"], { profile: "url", fpr: 1e-8 }).toBytes());

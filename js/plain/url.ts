@@ -1,8 +1,8 @@
 /** From a URL to its canonical form and its keys, with the second reading if there is one. FORMAT.md section 10. */
 
-import { type Key, plainBytes } from "../boundary/input.js";
+import { type Key, plainBytes, urlText } from "../boundary/input.js";
 import { type Canonical, canonical } from "./canonical.js";
-import { allKeys, take } from "./expressions.js";
+import { allKeys, take, takePlain } from "./expressions.js";
 import { requireShort, wellFormed } from "./scratch.js";
 import { bothReadings, hasLongHost } from "./second.js";
 import { hasPort, parse, schemeLength, special, toBytes } from "./text.js";
@@ -62,4 +62,24 @@ export function keys(input: string): string[] {
     for (const key of allKeys(url.text)) found.add(key);
   }
   return [...found];
+}
+
+/**
+ * The canonical form of a URL, a host or a host with a path, by the rules of Safe Browsing. It has no user, port or
+ * fragment. Null if there is no host to check, as in `mailto:` and `data:`. Use it to read and compare URLs, and put
+ * the URL itself into lists: the canonical form turns a `%5C` in a path into a backslash, which a browser takes for a
+ * slash.
+ */
+export function canonicalizeUrl(url: string | URL): string | null {
+  const text = urlText(url);
+  return takePlain(text, -1) ? text : (readings(text)[0]?.text ?? null);
+}
+
+/**
+ * The keys that a URL is looked up by, the exact one first. They are the host and up to four of its suffixes, each with
+ * the path and its query, the path, and up to four of its directories: at most 30 keys. If browsers may disagree about
+ * the host, up to 30 keys of a second reading follow. Empty if there is no host to check.
+ */
+export function urlExpressions(url: string | URL): string[] {
+  return keys(urlText(url));
 }

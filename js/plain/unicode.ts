@@ -1,5 +1,5 @@
 /**
- * What Unicode 18 brought to hosts, as a string that js/nano/characters.ts reads. Written by scripts/unicode.mjs from
+ * What Unicode 18 brought to hosts, as a string that js/plain/characters.ts reads. Written by scripts/unicode.mjs from
  * scripts/unicode.txt. FORMAT.md section 10, the second reading.
  */
 export const CHARACTERS =

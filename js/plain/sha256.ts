@@ -3,7 +3,12 @@
  * missing on pages that aren't served over https, where unsigned feeds work all the same.
  */
 
-import type { Hash } from "../feed/engine.js";
+/** A hash of bytes that arrive piece by piece. */
+export interface Hash {
+  update(bytes: Uint8Array): void;
+  /** The hash in 64 lower-case hexadecimal digits. It is of no use afterwards. */
+  finish(): string;
+}
 
 /** The first 32 bits of the fraction of a root, square or cube, of a prime: what the standard takes its numbers from. */
 function fraction(prime: number, power: number): number {

@@ -24,7 +24,7 @@ export function apply(parent: Blob, delta: Uint8Array): Blob {
   if (layers.length > 255) throw invalidParameter("a filter has at most 255 layers; build a new base");
   const { name, createdAt, tagCounts } = its;
   const tagNames = parent.tags
-    ? namesOf([parent.tags, ...layers.map(({ tags }) => tags)], tagCounts.length)
+    ? namesOf([], [parent.tags, ...layers.map(({ tags }) => tags)], tagCounts.length)
     : parent.tagNames;
   const members = its.flags & 16 ? its.members : parent.members;
   const flags = (parent.flags & ~3) | (its.flags & 19);

@@ -1,8 +1,8 @@
 /** Writes keys into WebAssembly's memory by hand. No other file touches it. `src/wasm/scratch.rs` is the other side. */
 
 import { scratch as growScratch } from "../bloom_wasm.js";
+import { type Key, lengthOf, requireRoom } from "../boundary/input.js";
 import { call } from "./call.js";
-import { type Key, lengthOf, requireRoom } from "./input.js";
 
 /** About how many bytes cross at once when there are many keys. */
 const CHUNK = 1 << 16;

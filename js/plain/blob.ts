@@ -1,5 +1,6 @@
 /** Reading a blob. FORMAT.md sections 2, 4, 5, 7 and 8: layout, header, metadata, table of layers, and checks. */
 
+import { room } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 import { type Bloom, bloom, type Scalable, scalable } from "./bloom.js";
 import { type Cuckoo, cuckoo } from "./cuckoo.js";
@@ -60,9 +61,14 @@ const NOTHING: Part = { size: 0, fill() {}, has: () => false };
 
 /**
  * Reads all before the payload, of which `length` bytes are there. `secret` is null for a delta that is meant for a
- * filter at hand, which must be compared later.
+ * filter at hand, which must be compared later. `names` are those of tags that stand elsewhere: in the manifest of shards.
  */
-function readHead(view: DataView, length: number, secret: Uint8Array | null | undefined): Head {
+function readHead(
+  view: DataView,
+  length: number,
+  secret: Uint8Array | null | undefined,
+  names: readonly string[] = [],
+): Head {
   let at = 0;
   /** Where the next bytes begin. */
   const take = (bytes: number) => {
@@ -123,7 +129,7 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
   if (kind < 1 || kind === 6 || kind > 7)
     throw new FilterError(
       "unsupported_kind",
-      `the blob is of kind ${kind}; ${kind === 6 ? "bloom-wasm/reader reads it" : "update bloom-wasm"}`,
+      `the blob is of kind ${kind}; ${kind === 6 ? "bloom-wasm reads it, with load and decode" : "update bloom-wasm"}`,
     );
   const profile = u8();
   const flags = u16();
@@ -184,7 +190,7 @@ function readHead(view: DataView, length: number, secret: Uint8Array | null | un
       layers.push({ isInclude: type === 1, salt, map, levels, tags });
     }
   }
-  const tagNames = tags ? namesOf([tags, ...layers.map(({ tags }) => tags)], tagCounts.length) : [];
+  const tagNames = tags ? namesOf(names, [tags, ...layers.map(({ tags }) => tags)], tagCounts.length) : [];
   marks.push(at, at + parts.reduce((sum, { size }) => sum + size, 0));
   return {
     blob: {
@@ -223,11 +229,16 @@ export function expectedLength(view: DataView, length: number, secret: Uint8Arra
 
 /**
  * Reads a blob of any kind, which is the first `length` bytes. {@link SPARE} more follow, and nobody changes them later.
- * Throws `wrong_kind` for a filter if `secret` is null, and otherwise for a delta.
+ * Throws `wrong_kind` for a filter if `secret` is null, and otherwise for a delta. The names of a shard's tags stand elsewhere.
  */
-export function readBlob(bytes: Uint8Array, length: number, secret: Uint8Array | null | undefined): Blob {
+export function readBlob(
+  bytes: Uint8Array,
+  length: number,
+  secret: Uint8Array | null | undefined,
+  names?: readonly string[],
+): Blob {
   const view = new DataView(bytes.buffer);
-  const { blob, parts, marks } = readHead(view, length, secret);
+  const { blob, parts, marks } = readHead(view, length, secret, names);
   const end = marks[3]!;
   requireLength(end + 4, length);
   if (view.getInt32(end, true) !== checksum(view, end))
@@ -248,20 +259,11 @@ export function readBlob(bytes: Uint8Array, length: number, secret: Uint8Array |
 }
 
 /** Reads a blob, which is copied. As {@link readBlob}. */
-export function readFilter(bytes: Uint8Array, secret: Uint8Array | null | undefined): Blob {
+export function readFilter(bytes: Uint8Array, secret: Uint8Array | null | undefined, names?: readonly string[]): Blob {
   const { length } = bytes;
   const own = room(length + SPARE);
   own.set(bytes);
-  return readBlob(own, length, secret);
-}
-
-/** An array of so many bytes. Throws `too_large` if there is no room for it. */
-export function room(bytes: number): Uint8Array<ArrayBuffer> {
-  try {
-    return new Uint8Array(bytes);
-  } catch (cause) {
-    throw new FilterError("too_large", `there is no room for ${bytes} bytes`, { cause });
-  }
+  return readBlob(own, length, secret, names);
 }
 
 /** Whether the key in the bytes from `at` to `end` is maybe present. Its slot may be known. */

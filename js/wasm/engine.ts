@@ -1,0 +1,263 @@
+/** WebAssembly, which asks filters of every kind. */
+
+import { type Filter as RawFilter, urlExpressions } from "../bloom_wasm.js";
+import type { FilterInfo } from "../boundary/info.js";
+import { type AnyKey, concat, type Key, noKey } from "../boundary/input.js";
+import { FilterError } from "../error.js";
+import { Engine } from "../filter/engine.js";
+import { engineOf, type Filter, type FilterClass, hold as holdEngine } from "../filter/filter.js";
+import { areNumbers, foreignKey, numberIn } from "../foreign/keys.js";
+import { ask, call, release } from "./call.js";
+import { Batch, put } from "./scratch.js";
+
+/** The answer for a key of many that the filter can't hold. */
+const NO_KEY = 2;
+
+// What is asked about a key in the scratch, a text or bytes.
+const hasText = (raw: RawFilter, length: number) => raw.hasKey(length, true);
+const hasBytes = (raw: RawFilter, length: number) => raw.hasKey(length, false);
+const hasUrl = (raw: RawFilter, length: number) => raw.hasPlainUrl(length) ?? raw.hasUrl(length);
+const matchUrl = (raw: RawFilter, length: number) => raw.matchUrl(length) ?? null;
+const setOfText = (raw: RawFilter, length: number) => raw.tagSet(length, true);
+const setOfBytes = (raw: RawFilter, length: number) => raw.tagSet(length, false);
+
+const NONE: readonly string[] = /* @__PURE__ */ Object.freeze([]);
+
+/** @internal What answers for a filter in WebAssembly. */
+export class WasmEngine extends Engine {
+  /** One that was freed has none. */
+  #raw: RawFilter | undefined;
+  /** The tags of the sets that were asked for, by their numbers. */
+  #tags: Map<number, readonly string[]> | undefined;
+
+  constructor(raw: RawFilter) {
+    super();
+    this.#raw = raw;
+  }
+
+  /**
+   * What WebAssembly holds. Ask for it after a key is in the scratch, and for each batch: the getters of a key, and
+   * iterators, may run anybody's code, which may have freed the filter.
+   */
+  get raw(): RawFilter {
+    const raw = this.#raw;
+    if (raw === undefined) throw new FilterError("freed", "this filter was freed");
+    return raw;
+  }
+
+  get kind(): FilterInfo["kind"] {
+    const { raw } = this;
+    return call(() => raw.kind as unknown as FilterInfo["kind"]);
+  }
+
+  has(key: AnyKey): boolean {
+    const length = put(key as Key);
+    const answer = ask(typeof key === "string" ? hasText : hasBytes, this.raw, length);
+    if (answer === undefined) throw this.#refused(key as Key);
+    return answer;
+  }
+
+  hasMany(keys: Iterable<AnyKey>): Uint8Array<ArrayBuffer> {
+    const answers: Uint8Array[] = [];
+    const batch = new Batch((sent, length) => {
+      const { raw } = this;
+      const found = call(() => raw.hasKeys(sent.length, length, typeof sent[0] === "string"));
+      const none = found.indexOf(NO_KEY);
+      if (none >= 0) throw this.#refused(sent[none]!);
+      answers.push(found);
+    });
+    for (const key of keys) batch.push(key as Key);
+    batch.flush();
+    return concat(answers);
+  }
+
+  hasLines(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+    const { raw } = this;
+    const answers = call(() => raw.hasLines(bytes) as Uint8Array<ArrayBuffer>);
+    const none = answers.indexOf(NO_KEY);
+    if (none >= 0) throw this.#refused(none + 1);
+    return answers;
+  }
+
+  hasUrl(url: string): boolean {
+    return ask(hasUrl, this.raw, put(url));
+  }
+
+  matchUrl(url: string): string | null {
+    return ask(matchUrl, this.raw, put(url));
+  }
+
+  tags(key: AnyKey): readonly string[] {
+    const length = put(key as Key);
+    const set = ask(typeof key === "string" ? setOfText : setOfBytes, this.raw, length);
+    if (set === -3) throw this.#refused(key as Key);
+    return this.#namesOf(set);
+  }
+
+  /** The tags of a set by its number: -1 for an absent key, and -2 for a filter without tags. */
+  #namesOf(set: number): readonly string[] {
+    if (set === -1) return NONE;
+    this.#tags ??= new Map();
+    let names = this.#tags.get(set);
+    if (!names) {
+      // One array for all keys of a set: a new one for each answer would take longer than the answer.
+      names = Object.freeze(this.#namesOfAll([set]));
+      this.#tags.set(set, names);
+    }
+    return names;
+  }
+
+  /** The tags that sets have together. Throws `wrong_kind` for a filter without tags. */
+  #namesOfAll(sets: Iterable<number>): string[] {
+    const { raw } = this;
+    return call(() => raw.tagNames(Float64Array.from(sets)) as string[]);
+  }
+
+  urlTags(url: string): string[] {
+    const length = this.hasUrl(url) ? put(url) : 0;
+    const keys = length > 0 ? call(() => urlExpressions(length) as string[]) : [];
+    const sets = new Set(keys.map((key) => ask(setOfText, this.raw, put(key))));
+    sets.delete(-1);
+    const [set = -1] = sets;
+    return sets.size === 1 ? [...this.#namesOf(set)] : this.#namesOfAll(sets);
+  }
+
+  hasPassword(password: string): boolean {
+    const { raw } = this;
+    return call(() => raw.hasPassword(password));
+  }
+
+  info(): FilterInfo {
+    const { raw } = this;
+    return call(() => raw.info());
+  }
+
+  get estimatedFpr(): number {
+    const { raw } = this;
+    return call(() => raw.estimatedFpr);
+  }
+
+  get estimatedCount(): number {
+    const { raw } = this;
+    return call(() => raw.estimatedCount);
+  }
+
+  toBytes(): Uint8Array<ArrayBuffer> {
+    const { raw } = this;
+    return call(() => raw.toBytes() as Uint8Array<ArrayBuffer>);
+  }
+
+  equals(other: Engine): boolean {
+    const { raw } = this;
+    const otherRaw = wasmOf(other).raw;
+    return call(() => raw.equals(otherRaw));
+  }
+
+  apply(delta: Uint8Array): Engine {
+    const { raw } = this;
+    return engineFor(call(() => raw.apply(delta)));
+  }
+
+  clone(): Engine {
+    const { raw } = this;
+    return engineFor(call(() => raw.clone()));
+  }
+
+  free(): void {
+    release(this.#raw);
+    this.#raw = undefined;
+    this.#tags = undefined;
+  }
+
+  /** For what the filter can't hold: a key, or the number of a line. */
+  #refused(key: Key | number): FilterError {
+    const { raw } = this;
+    return noKey(
+      call(() => raw.profile as unknown as string),
+      key,
+    );
+  }
+}
+
+/** What answers for a filter of other software, whose keys may be numbers, or strings in which lone surrogates count. */
+class ForeignEngine extends WasmEngine {
+  /** What the keys are, by their number in FORMAT.md. */
+  readonly #keys: number;
+
+  constructor(raw: RawFilter, keys: number) {
+    super(raw);
+    this.#keys = keys;
+  }
+
+  override has(key: AnyKey): boolean {
+    return super.has(foreignKey(key, this.#keys));
+  }
+
+  override hasMany(keys: Iterable<AnyKey>): Uint8Array<ArrayBuffer> {
+    const kind = this.#keys;
+    return super.hasMany(
+      (function* () {
+        for (const key of keys) yield foreignKey(key, kind);
+      })(),
+    );
+  }
+
+  override hasLines(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+    if (!areNumbers(this.#keys)) return super.hasLines(bytes);
+    const decoder = new TextDecoder();
+    const answers: number[] = [];
+    for (let start = 0; start < bytes.length; ) {
+      const end = bytes.indexOf(LF, start);
+      // A copy, because browsers decode no bytes that are shared or may shrink.
+      const line = decoder.decode(bytes.slice(start, end < 0 ? undefined : end)).replace(/\r$/, "");
+      answers.push(line !== "" && this.has(numberIn(line, this.#keys)) ? 1 : 0);
+      start = end < 0 ? bytes.length : end + 1;
+    }
+    return Uint8Array.from(answers);
+  }
+}
+
+const LF = 10;
+
+/** What answers for a raw filter. */
+function engineFor(raw: RawFilter): WasmEngine {
+  const keys = call(() => raw.foreignKeys);
+  return keys === undefined ? new WasmEngine(raw) : new ForeignEngine(raw, keys);
+}
+
+/** The class for each kind of filter, and `foreign`. They register themselves. */
+export const classes: { [kind: string]: FilterClass } = {};
+
+function classOf(raw: RawFilter): FilterClass {
+  const kind = call(() => (raw.foreignKeys === undefined ? (raw.kind as unknown as string) : "foreign"));
+  const its = classes[kind];
+  if (its === undefined) throw new FilterError("unsupported_kind", `there is no class for filters of kind ${kind}`);
+  return its;
+}
+
+/** Wraps a raw filter in an object of its class, or of one that was asked for. */
+export function hold(raw: RawFilter, its = classOf(raw)): Filter<AnyKey> {
+  return holdEngine(engineFor(raw), its);
+}
+
+/** The same for a class that `decode` was called on, which a user's own class may extend. */
+export function holdAs(raw: RawFilter, wanted: FilterClass): Filter<AnyKey> {
+  const { prototype } = classOf(raw);
+  if (wanted.prototype === prototype || Object.prototype.isPrototypeOf.call(prototype, wanted.prototype))
+    return hold(raw, wanted);
+  const kind = call(() => raw.kind);
+  release(raw);
+  throw new FilterError("wrong_kind", `the blob holds a filter of kind ${kind}`);
+}
+
+/** Throws for what plain JavaScript asks. */
+function wasmOf(engine: Engine): WasmEngine {
+  if (engine instanceof WasmEngine) return engine;
+  const hint = "as those of feeds are; decode what its toBytes() gives";
+  throw new FilterError("incompatible", `this filter is asked in plain JavaScript, ${hint}`);
+}
+
+/** What WebAssembly holds of a filter. Throws `freed` for one that was freed, and `incompatible` if it isn't there. */
+export function rawOf(filter: Filter<never>): RawFilter {
+  return wasmOf(engineOf(filter)).raw;
+}

@@ -1,0 +1,496 @@
+/**
+ * What filters answer, in WebAssembly ("bloom-wasm") and in plain JavaScript ("bloom-wasm/reader"): answers, errors and
+ * descriptions are the same. `api/engines.long.test.mjs` compares the two on many more questions.
+ */
+import assert from "node:assert/strict";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { engines, fails, golden as file, full, reader, SECRET, testEach } from "../helpers/engines.mjs";
+import { folder } from "../helpers/installed.mjs";
+import { UNITS } from "../helpers/units.mjs";
+import { allUrls, requireSameKeys } from "../helpers/urls.mjs";
+import { golden } from "../runtimes/golden.mjs";
+
+const { BloomFilter, CountingBloomFilter, RibbonFilter } = full;
+
+const encode = (text) => new TextEncoder().encode(text);
+
+/** A filter of these keys, as an import reads it. */
+const filterOf = ({ decode }, keys, options = { fpr: 1e-9 }) => decode(RibbonFilter.from(keys, options).toBytes());
+
+test("all of the reader is in both: the classes, and what is the same in both", () => {
+  for (const [name, value] of Object.entries(reader)) {
+    if (["decode", "load"].includes(name)) assert.notEqual(full[name], value);
+    else assert.equal(full[name], value, name);
+  }
+  for (const { decode } of [full, reader]) assert.ok(decode(file("bloom.bloom")) instanceof reader.Filter);
+  for (const method of ["add", "addMany", "remove", "toBloom", "clear", "locations", "union", "count"])
+    assert.ok(!(method in reader.decode(file("counting4.bloom"))), method);
+});
+
+/** What the golden files are made of, as their README says. */
+function goldenKey(name, i) {
+  if (!name.includes("slots")) return `key-${i}`;
+  const labels = Math.floor(i / 6) % 5;
+  const host = labels === 4 ? `10.0.${i >> 8}.${i & 255}` : `${"w.".repeat(labels)}host${i}.example`;
+  return host + ["/", "/a/", "/a/b/", "/a/b/c/", "/a", "/?q"][i % 6];
+}
+
+test("the golden files: the same answers, descriptions and bytes", () => {
+  let count = 0;
+  for (const { name, from, to, hits, secret, base64 } of golden) {
+    const bytes = new Uint8Array(Buffer.from(base64, "base64"));
+    const options = secret && { secret: Uint8Array.from(secret) };
+    const inWasm = full.decode(bytes, options);
+    if (name.startsWith("foreign-")) {
+      fails("unsupported_kind", () => reader.decode(bytes, options), /bloom-wasm reads it/);
+      continue;
+    }
+    const inJavaScript = reader.decode(bytes, options);
+    sameInfo(inJavaScript, inWasm, name);
+    const filters = [inWasm, inJavaScript];
+    for (const filter of filters) {
+      assert.deepEqual(filter.toBytes(), bytes, name);
+      const clone = filter.clone();
+      assert.ok(filter.equals(clone) && clone.constructor === filter.constructor, name);
+      assert.deepEqual(clone.toBytes(), bytes, name);
+    }
+    count++;
+    const { profile, sha1 } = inWasm.info();
+    if (sha1 || (profile === "url" && !name.includes("slots"))) {
+      // Its keys are none of URLs, or no hashes, so only Rust can still be asked for them: tests/suite/golden.rs.
+      const asks = sha1 ? /hasPassword/ : /hasUrl/;
+      for (const filter of filters) fails("invalid_key", () => filter.has(goldenKey(name, from)), asks);
+      continue;
+    }
+    for (const filter of filters) {
+      const found = [];
+      for (let i = from; i < to; i++) if (filter.has(goldenKey(name, i))) found.push(i);
+      assert.deepEqual(found, hits, name);
+    }
+    for (let i = 0; i < 2000; i++)
+      assert.equal(inJavaScript.has(goldenKey(name, i)), inWasm.has(goldenKey(name, i)), `${name} ${i}`);
+  }
+  assert.ok(count >= 30, `${count} files`);
+});
+
+/** Numbers may differ in their last digits: rates are computed in another order. */
+function sameInfo(one, other, what) {
+  const near = (one, other) => one === other || Math.abs(one - other) <= 1e-5 * Math.abs(other);
+  const [info, expected] = [one.info(), other.info()];
+  assert.deepEqual(Object.keys(info).sort(), Object.keys(expected).sort());
+  for (const [name, value] of Object.entries(expected)) {
+    if (typeof value === "number") assert.ok(near(info[name], value), `${what}, ${name}: ${info[name]}, not ${value}`);
+    else assert.deepEqual(info[name], value, `${what}, ${name}`);
+  }
+  for (const filter of [one, other]) assert.deepEqual(filter.toJSON(), filter.info());
+  assert.equal(one.kind, other.kind);
+  for (const name of ["estimatedFpr", "estimatedCount"])
+    assert.ok(near(one[name], other[name]), `${what}, ${name}: ${one[name]}, not ${other[name]}`);
+}
+
+testEach("questions of every type", (engine) => {
+  const list = ["", "a", "größe", "\ud800", "😀", "x".repeat(31), "y".repeat(32), "z".repeat(200), "é".repeat(20_000)];
+  const filter = filterOf(engine, list);
+  for (const key of list) {
+    assert.ok(filter.has(key) && filter.has(encode(key)) && filter.has(Buffer.from(key)), key.slice(0, 9));
+    assert.ok(!filter.has(`${key}!`));
+  }
+  assert.ok(filter.has(new Uint8Array(encode("..a..").buffer, 2, 1)), "a part of a buffer");
+  assert.deepEqual(filter.hasMany(["a", "b", encode("")]), Uint8Array.of(1, 0, 1));
+  assert.deepEqual(filter.hasMany([]), new Uint8Array(0));
+  assert.deepEqual(filter.hasMany(new Set()), new Uint8Array(0));
+  assert.ok(filter.hasAny(["b", "a"]) && !filter.hasAny([]) && !filter.hasAny(["b"]));
+  assert.ok(filter.hasAll(["a", "größe"]) && filter.hasAll([]) && !filter.hasAll(["a", "b"]));
+  const text = encode("a\r\n\nb\n\rgröße\ngröße\r\n\ngröße\r");
+  assert.deepEqual(filter.hasLines(text), Uint8Array.of(1, 0, 0, 0, 1, 0, 1));
+  assert.deepEqual(filter.hasLines(encode("a\n\nx\r\na\r\n")), Uint8Array.of(1, 0, 0, 1));
+  assert.deepEqual(filter.hasLines(new Uint8Array(0)), new Uint8Array(0));
+  for (const key of [42, 1n, true, null, undefined, {}, [], [1], new ArrayBuffer(1), new Uint16Array(1), Symbol("a")]) {
+    fails("invalid_key", () => filter.has(key));
+    fails("invalid_key", () => filter.hasMany([key]));
+  }
+  for (const keys of ["a", new Uint8Array(1), 5, null, undefined, {}]) {
+    for (const method of ["hasAny", "hasAll", "hasMany"]) fails("invalid_key", () => filter[method](keys));
+  }
+  for (const text of ["a", undefined, [1]]) fails("invalid_key", () => filter.hasLines(text));
+  fails("invalid_key", () => filter.hasUrl(5));
+  fails("invalid_key", () => filter.hasPassword(new Uint8Array(1)));
+  assert.ok(filter.has("a"), "after all these errors");
+});
+
+test("errors, in the same words", () => {
+  const bytes = RibbonFilter.from(["a"]).toBytes();
+  const same = (code, run) => {
+    const words = Object.values(engines).map((its) => {
+      let words;
+      fails(code, () => {
+        try {
+          run(its);
+        } catch (error) {
+          words = error.message;
+          throw error;
+        }
+      });
+      return words;
+    });
+    assert.equal(words[0], words[1]);
+    return words[0];
+  };
+  const raw = "the filter was built with the profile raw, not";
+  for (const ask of ["hasUrl", "matchUrl", "urlTags"])
+    assert.equal(
+      same("wrong_profile", (its) => its.decode(bytes)[ask]("https://a.example/")),
+      `${raw} url; build it with --profile url, or profile: "url"`,
+    );
+  assert.equal(
+    same("wrong_profile", (its) => its.decode(bytes).hasPassword("a")),
+    `${raw} password; build it with --profile password, or profile: "password"`,
+  );
+  const foreign = same("not_a_filter", (its) => its.decode(gzipSync(bytes)));
+  assert.match(foreign, /^this is not a bloom-wasm blob; is it .* a feed's manifest, gzipped, .* other software\?$/);
+  for (const [given, words] of [
+    [undefined, "not undefined"],
+    [null, "not null"],
+    [5, "not number"],
+    [[1, 2], "not an array"],
+    [{}, "not object"],
+    ["list.bloom", "not string; read a file without an encoding, and give a URL to load"],
+    [Promise.resolve(bytes), "not a promise; await it"],
+    [new Proxy(new ArrayBuffer(1), {}), "not object; is it a Proxy, or transferred?"],
+  ])
+    assert.equal(
+      same("invalid_parameter", (its) => its.decode(given)),
+      `bytes must be an ArrayBuffer or a Uint8Array, ${words}`,
+    );
+});
+
+test("strings of every length and alphabet are the bytes that TextEncoder makes of them, alone and in batches", async () => {
+  // What pages get, in a copy of its own: it writes longer strings into WebAssembly by itself.
+  const copy = join(folder, "for-pages");
+  cpSync(join(folder, "node_modules/bloom-wasm"), copy, { recursive: true });
+  const page = await import(pathToFileURL(join(copy, "dist/bloom.inline.js")).href);
+  assert.notEqual(page.FilterError, full.FilterError);
+  const alphabets = ["a", "é", "語", "😀", "\ud800", "\udc00", "\0", "\x7f", "\x80"];
+  const lengths = [0, 1, 2, 31, 32, 33, 149, 150, 151, 1365, 1366, 3000, 4096, 4097, 65_535, 65_536, 100_000];
+  const keys = lengths.flatMap((length) =>
+    alphabets.flatMap((letter) => [letter.repeat(length), "a".repeat(length) + letter]),
+  );
+  // Halves of a pair must not come together between two keys, nor two keys become one.
+  keys.push("x\ud83d", "\ude00x", "ab", "a", "b");
+  const bytes = keys.map(encode);
+  const strangers = keys.map((key) => `${key}!`);
+  const mixed = keys.flatMap((key, i) => [key, strangers[i], bytes[i], encode(strangers[i])]);
+  for (const engine of [full, page, reader]) {
+    const filter = filterOf(engine, bytes);
+    for (const [list, answer] of [
+      [keys, 1],
+      [strangers, 0],
+      [bytes, 1],
+      [strangers.map(encode), 0],
+    ]) {
+      assert.ok(list.every((key) => filter.has(key) === (answer === 1)));
+      assert.ok(filter.hasMany(list).every((found) => found === answer));
+    }
+    assert.deepEqual(
+      [...filter.hasMany(mixed)],
+      keys.flatMap(() => [1, 0, 1, 0]),
+    );
+  }
+  for (const { RibbonFilter } of [full, page])
+    assert.ok(RibbonFilter.from(keys, { fpr: 1e-9 }).equals(RibbonFilter.from(bytes, { fpr: 1e-9 })));
+});
+
+testEach("lines around the border of a chunk", (engine) => {
+  const line = (length, end) => "x".repeat(length) + end;
+  for (const first of [65_533, 65_534, 65_535, 65_536, 65_537, 131_072, 200_000]) {
+    for (const end of ["\n", "\r\n"]) {
+      const keys = ["a", line(first - 2 - end.length, ""), "b", "", line(70_000, ""), "c"];
+      const text = encode(keys.join(end));
+      const built = BloomFilter.withCapacity(10, 1e-9);
+      assert.equal(built.addLines(text), 5);
+      const filter = engine.decode(built.toBytes());
+      assert.deepEqual(
+        keys.map((key) => filter.has(key)),
+        [true, true, true, false, true, true],
+        `${first}`,
+      );
+      assert.deepEqual([...filter.hasLines(text)], [1, 1, 1, 0, 1, 1]);
+      assert.deepEqual([...filter.hasLines(encode(`${keys.join(end)}${end}`))], [1, 1, 1, 0, 1, 1]);
+    }
+  }
+  const filter = filterOf(engine, ["a"]);
+  assert.deepEqual([...filter.hasLines(encode("\n".repeat(200_000)))], new Array(200_000).fill(0));
+});
+
+testEach("a byte order mark is no part of the first line, wherever a text is read", async (engine) => {
+  const marked = encode("\ufeffa\r\n\ufeffb\n");
+  const made = BloomFilter.withCapacity(10, 1e-9);
+  assert.equal(made.addLines(marked), 2);
+  const streamed = await BloomFilter.fromStream(new Blob([marked]).stream());
+  for (const built of [made, streamed]) {
+    const filter = engine.decode(built.toBytes());
+    assert.deepEqual(
+      ["a", "\ufeffa", "b", "\ufeffb"].map((key) => filter.has(key)),
+      [true, false, false, true],
+    );
+    assert.deepEqual([...filter.hasLines(marked)], [1, 1]);
+    assert.deepEqual([...filter.hasLines(encode("\ufeff"))], []);
+  }
+});
+
+testEach("an empty line is no key, even where the empty key is a member", (engine) => {
+  const filter = filterOf(engine, [""]);
+  assert.ok(filter.has(""));
+  assert.deepEqual([...filter.hasLines(encode("\n\r\n\n"))], [0, 0, 0]);
+});
+
+testEach("a view of bytes is the part that it shows, and a long key counts to its last byte", (engine) => {
+  const bytes = encode("before|evil.example|after");
+  const filter = filterOf(engine, [bytes.subarray(7, 19)]);
+  assert.deepEqual(
+    [filter.has("evil.example"), filter.has(bytes.subarray(7, 19)), filter.has(bytes)],
+    [true, true, false],
+  );
+  assert.deepEqual([...filter.hasLines(bytes.subarray(7, 19))], [1]);
+  for (const length of [65_535, 65_536, 70_000, 1_000_000]) {
+    const long = "x".repeat(length);
+    const long1 = filterOf(engine, [`${long}1`, encode(`${long}2`)]);
+    assert.deepEqual([...long1.hasMany([`${long}1`, `${long}2`, `${long}3`, long])], [1, 1, 0, 0]);
+    assert.deepEqual([long1.has(encode(`${long}2`)), long1.has(`${long}3`)], [true, false]);
+  }
+});
+
+testEach("a key of half a billion characters beside another", (engine) => {
+  assert.deepEqual([...filterOf(engine, ["a"]).hasMany(["a", "x".repeat(2 ** 27), "a"])], [1, 0, 1]);
+});
+
+testEach("bytes whose buffer was transferred or has shrunk are no key, and no empty list", (engine) => {
+  const filter = filterOf(engine, ["", "a"]);
+  const gone = encode("a\nb");
+  structuredClone(gone.buffer, { transfer: [gone.buffer] });
+  const buffer = new ArrayBuffer(8, { maxByteLength: 16 });
+  const shrunk = new Uint8Array(buffer, 4, 4);
+  buffer.resize(2);
+  for (const bytes of [gone, shrunk]) {
+    for (const use of [() => filter.has(bytes), () => filter.hasMany([bytes]), () => filter.hasLines(bytes)])
+      fails("invalid_key", use);
+    fails("invalid_parameter", () => engine.decode(bytes));
+    fails("invalid_parameter", () => filter.apply(bytes));
+  }
+  assert.ok(filter.has(new Uint8Array(0)));
+});
+
+testEach("what only looks like a Uint8Array or a URL", (engine) => {
+  class Bytes extends Uint8Array {
+    get length() {
+      return 2 ** 20;
+    }
+    get byteLength() {
+      return -1;
+    }
+  }
+  const filter = filterOf(engine, ["a"]);
+  assert.ok(filter.has(new Bytes([97])) && !filter.has(new Bytes([98])));
+  assert.equal(filter.hasLines(new Bytes([97, 10])).length, 1);
+  for (const key of [new Proxy(encode("a"), {}), Object.create(Uint8Array.prototype)])
+    fails("invalid_key", () => filter.has(key));
+  const urls = filterOf(engine, ["evil.example"], { profile: "url" });
+  for (const url of [new Proxy(new URL("http://a.b"), {}), Object.create(URL.prototype)])
+    fails("invalid_key", () => urls.hasUrl(url));
+  assert.ok(filter.has("a") && urls.hasUrl("evil.example") && urls.hasUrl(new URL("http://evil.example")));
+});
+
+/** Every question, and what else a filter can do. */
+const USES = {
+  has: ["a"],
+  hasAny: [[]],
+  hasAll: [[]],
+  hasMany: [[]],
+  hasLines: [new Uint8Array(0)],
+  hasUrl: ["a.b"],
+  matchUrl: ["a.b"],
+  tags: ["a"],
+  urlTags: ["a.b"],
+  hasPassword: ["a"],
+  info: [],
+  toJSON: [],
+  toBytes: [],
+  equals: [{}],
+  clone: [],
+  apply: [new Uint8Array(1)],
+};
+const GETTERS = ["kind", "estimatedFpr", "estimatedCount"];
+
+testEach("a freed filter says so, and only that one", ({ decode, Filter }) => {
+  const bytes = file("bloom.bloom");
+  const [filter, other, kept] = [decode(bytes), decode(bytes), decode(bytes)];
+  const clone = filter.clone();
+  filter.free();
+  filter.free();
+  const another = decode(file("ribbon.bloom")); // takes the freed one's place
+  for (const [method, args] of Object.entries(USES)) fails("freed", () => filter[method](...args));
+  for (const getter of GETTERS) fails("freed", () => filter[getter]);
+  fails("freed", () => JSON.stringify(filter));
+  fails("freed", () => kept.equals(filter));
+  assert.ok(clone.has("key-1") && clone.equals(kept) && another.has("key-1"));
+  // A key that frees its filter while it is read.
+  const keys = (function* () {
+    yield "a";
+    other.free();
+    yield "b";
+  })();
+  fails("freed", () => other.hasMany(keys));
+  const urls = decode(RibbonFilter.from(["evil.example"], { profile: "url" }).toBytes());
+  class Freeing extends URL {
+    get href() {
+      urls.free();
+      return "http://evil.example/";
+    }
+  }
+  fails("freed", () => urls.hasUrl(new Freeing("http://a.b")));
+  if (Symbol.dispose) {
+    kept[Symbol.dispose]();
+    fails("freed", () => kept.has("a"));
+  }
+  fails("invalid_parameter", () => new Filter({}), /load or decode/);
+});
+
+testEach("a copy, a Proxy and what is no filter say so, and never answer", ({ decode, Filter }) => {
+  const filter = decode(file("bloom.bloom"));
+  const copies = [
+    new Proxy(filter, {}),
+    Object.create(filter),
+    Object.assign(Object.create(Object.getPrototypeOf(filter)), filter),
+    structuredClone(filter),
+    undefined,
+  ];
+  for (const copy of copies) {
+    for (const [method, args] of [...Object.entries(USES), ["free", []]])
+      fails("invalid_parameter", () => Filter.prototype[method].apply(copy, args));
+    for (const getter of GETTERS) fails("invalid_parameter", () => Reflect.get(Filter.prototype, getter, copy));
+  }
+  for (const copy of copies.slice(0, 3)) fails("invalid_parameter", () => filter.equals(copy));
+  for (const copy of copies.slice(3)) assert.equal(filter.equals(copy), false);
+  fails("invalid_parameter", () => ["a"].map(filter.has), /no filter; call it as filter\.has\(key\)/);
+  for (const method of ["has", "hasUrl", "free", "info"]) fails("invalid_parameter", () => (0, filter[method])("a"));
+  assert.throws(() => structuredClone(filter).has("a"), TypeError); // a plain object
+  assert.equal(Object.prototype.toString.call(filter), "[object Filter]");
+  Object.freeze(filter);
+  assert.ok(filter.has("key-1") && !filter.has("stranger"));
+  filter.free();
+  fails("freed", () => filter.has("key-1"));
+});
+
+testEach("info describes the blob", ({ decode }) => {
+  const built = BloomFilter.from(["a", "b"], {
+    fpr: 0.01,
+    seed: 2n ** 64n - 1n,
+    name: "größer",
+    createdAt: new Date(1.7e12),
+  });
+  const bytes = built.toBytes();
+  const filter = decode(bytes);
+  const { bitsPerKey, id, ...rest } = filter.info();
+  assert.deepEqual(rest, {
+    kind: "bloom",
+    profile: "raw",
+    lowercase: false,
+    sha1: false,
+    count: null,
+    capacity: 2,
+    fpr: 2 ** -7,
+    urlFpr: null,
+    maxUrlFpr: null,
+    bits: 21,
+    hashes: 7,
+    byteLength: bytes.length,
+    seed: "18446744073709551615",
+    keyed: false,
+    layers: 0,
+    foreign: null,
+    tags: null,
+    name: "größer",
+    createdAt: 1.7e12,
+  });
+  assert.equal(bitsPerKey, (8 * bytes.length) / filter.estimatedCount);
+  const end = Buffer.from(bytes.slice(-4)).reverse();
+  assert.equal(id, bytes.length.toString(16).padStart(8, "0") + end.toString("hex"));
+  assert.deepEqual(JSON.parse(JSON.stringify(filter)), filter.info());
+  assert.equal(filter.kind, "bloom");
+  assert.equal(decode(new BloomFilter(8, 1).toBytes()).info().name, null);
+});
+
+testEach("equals: kind, parameters and contents count, and the name and the time don't", ({ decode }) => {
+  const make = (kind, keys, options) => decode(kind.from(keys, { fpr: 0.01, ...options }).toBytes());
+  const secret = SECRET;
+  const filter = make(RibbonFilter, ["a", "b"]);
+  const sames = [make(RibbonFilter, ["b", "a", "b"]), make(RibbonFilter, ["a", "b"], { name: "n", createdAt: 5 })];
+  for (const same of [filter, ...sames]) assert.ok(filter.equals(same) && same.equals(filter));
+  const others = [
+    make(RibbonFilter, ["a", "c"]),
+    make(RibbonFilter, ["a", "b", "c"]),
+    make(RibbonFilter, ["a", "b"], { seed: 1n }),
+    make(RibbonFilter, ["a", "b"], { fpr: 0.02 }),
+    make(RibbonFilter, ["a", "b"], { profile: "password" }),
+    make(BloomFilter, ["a", "b"]),
+    decode(RibbonFilter.fromTagged({ t: ["a", "b"] }, { fpr: 0.01 }).toBytes()),
+    decode(RibbonFilter.from(["a", "b"], { fpr: 0.01, secret, seed: 0n }).toBytes(), { secret }),
+  ];
+  for (const other of others) assert.ok(!filter.equals(other) && !other.equals(filter) && other.equals(other.clone()));
+  for (const none of [{}, null, undefined, "filter", filter.toBytes()]) assert.equal(filter.equals(none), false);
+  // Tags of the same sets under other names, and of others.
+  const tagged = (lists) => decode(RibbonFilter.fromTagged(lists).toBytes());
+  assert.ok(tagged({ a: ["1"], b: ["2"] }).equals(tagged({ a: ["1"], b: ["2"] })));
+  assert.ok(!tagged({ a: ["1"], b: ["2"] }).equals(tagged({ a: ["1"], c: ["2"] })));
+});
+
+test("a filter of WebAssembly and one of plain JavaScript can't be compared or merged, and say so", () => {
+  for (const kind of [BloomFilter, CountingBloomFilter]) {
+    const filter = kind.from(["a"]);
+    const other = reader.decode(filter.toBytes());
+    for (const method of ["equals", "union", "intersect"]) fails("incompatible", () => filter[method](other));
+    fails("incompatible", () => other.equals(filter), /toBytes/);
+    assert.deepEqual(other.toBytes(), filter.toBytes());
+  }
+});
+
+testEach("a delta makes the filter that was published, and leaves its parent as it was", ({ decode }) => {
+  const delta = file("ribbon.delta");
+  const parent = decode(file("ribbon.bloom"));
+  const before = parent.info();
+  for (const bytes of [delta, delta.slice().buffer]) {
+    const child = parent.apply(bytes);
+    assert.deepEqual(child.toBytes(), file("ribbon-child.bloom"));
+    assert.ok(child.constructor === parent.constructor && child.info().name === "golden");
+    assert.ok(child.has("key-1049") && !child.has("key-7") && parent.has("key-7"));
+    fails("wrong_base", () => child.apply(delta));
+    parent.clone().free();
+    child.free();
+  }
+  assert.deepEqual(parent.info(), before);
+  fails("wrong_kind", () => decode(delta));
+  fails("wrong_kind", () => parent.apply(file("ribbon.bloom")));
+  fails("truncated", () => parent.apply(delta.subarray(0, 99)));
+  fails("checksum_mismatch", () => parent.apply(delta.map((byte, i) => byte ^ (i === 60))));
+  fails("invalid_parameter", () => parent.apply("ribbon.delta"));
+  fails("wrong_base", () => decode(file("bloom.bloom")).apply(delta));
+});
+
+// `LENGTH` says how long, in characters. That the time is linear is shown by reader-linear.long.test.mjs.
+test("long URLs take no stack, and are read alike", () => {
+  const length = Number(process.env.LENGTH ?? 100_000);
+  const filters = Object.values(engines).map(({ decode }) => decode(allUrls()));
+  const [inWasm, inJavaScript] = filters;
+  for (const unit of UNITS) {
+    for (const before of ["http://a.example/", "http://", "", "http://a.example/?", "x:", "http://[", "http://é"])
+      requireSameKeys(before + unit.repeat(5000 / unit.length));
+    const long = `http://a.example/${unit.repeat(length / unit.length)}`;
+    assert.equal(inJavaScript.matchUrl(long), inWasm.matchUrl(long), unit);
+  }
+  const long = `http://a.example/${"a%41/../".repeat(length)}`;
+  for (const filter of filters) assert.equal(filter.matchUrl(long), "a.example/");
+});

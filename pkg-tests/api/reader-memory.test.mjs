@@ -1,0 +1,73 @@
+/** The memory that "bloom-wasm/reader" takes to load a blob, in a process of its own. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { folder, installed } from "../helpers/installed.mjs";
+
+const { BloomFilter, RibbonFilter } = await installed();
+
+/**
+ * What becomes of a blob that streams in, "loaded" or the code of a failure, and by how much all arrays together are at
+ * most larger than it while it arrives and once it has.
+ */
+function streamed(bytes, headers = {}) {
+  const path = join(folder, "streamed.bloom");
+  writeFileSync(path, bytes);
+  const source = `
+    const { openSync, readSync } = await import("node:fs");
+    const { load } = await import("./node_modules/bloom-wasm/dist/reader.js");
+    const file = openSync(${JSON.stringify(path)});
+    // The first collection only marks what the second one frees.
+    const live = () => (gc(), gc(), process.memoryUsage().arrayBuffers);
+    let most = 0;
+    let asked = 0;
+    // Always the same, so that nobody has to collect those before.
+    const chunk = new Uint8Array(65536);
+    const measure = () => (most = Math.max(most, live()));
+    const body = new ReadableStream({
+      pull(controller) {
+        // The first chunks, before the length is known, and then each megabyte.
+        if (asked++ < 5 || asked % 16 === 0) measure();
+        const length = readSync(file, chunk);
+        if (length === 0) return measure(), controller.close();
+        controller.enqueue(chunk.subarray(0, length));
+      },
+    }, { highWaterMark: 0 });
+    const response = new Response(body, { headers: ${JSON.stringify(headers)} });
+    // What starting has left behind.
+    for (let i = 0; i < 3; i++) await new Promise((resolve) => (live(), setImmediate(resolve)));
+    const before = live();
+    let filter;
+    const code = await load(response).then((its) => ((filter = its), "loaded"), ({ code }) => code);
+    measure();
+    console.log(code, most - before - ${bytes.length}, filter?.info().byteLength);
+  `;
+  const args = ["--expose-gc", "--input-type=module", "-e", source];
+  const [code, beyond] = execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" }).split(" ");
+  return { code, beyond: Number(beyond) };
+}
+
+test("a blob that arrives takes its own length and at most 256 KiB, also if it is damaged or there is a byte too many", () => {
+  const blobs = {
+    bloom: BloomFilter.withCapacity(5_000_000, 1e-4).toBytes(), // 12 MB
+    ribbon: RibbonFilter.from(Array.from({ length: 100_000 }, (_, i) => `key ${i}`)).toBytes(),
+  };
+  for (const [kind, whole] of Object.entries(blobs)) {
+    const damaged = whole.with(-1, whole.at(-1) ^ 1);
+    const longer = new Uint8Array(whole.length + 1);
+    longer.set(whole);
+    for (const [bytes, headers, expected] of [
+      [whole, { "content-length": String(whole.length) }, "loaded"],
+      [whole, {}, "loaded"],
+      [damaged, {}, "checksum_mismatch"],
+      [longer, {}, "trailing_bytes"],
+    ]) {
+      const { code, beyond } = streamed(bytes, headers);
+      assert.equal(code, expected, kind);
+      assert.ok(beyond <= 262_144, `${kind}, ${expected}: ${beyond} bytes more than the blob`);
+      if (expected === "loaded") assert.ok(beyond > 0, "the blob was not measured");
+    }
+  }
+});

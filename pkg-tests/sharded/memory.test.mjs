@@ -1,0 +1,36 @@
+/** The memory that pages and shards take, in a process of its own. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { members, published } from "../helpers/sharded.mjs";
+
+setFlagsFromString("--expose-gc");
+const gc = runInNewContext("gc");
+
+/** What is in use, once the collector has seen twice what nobody needs any more. */
+async function used() {
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => (gc(), setImmediate(resolve)));
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+test("thousands of small shards stay within maxMemory", async () => {
+  const maxMemory = 2 ** 22;
+  const { open, site } = await published(4096);
+  const askAll = async (options) => {
+    const filter = await open(options);
+    assert.ok((await filter.hasMany(members)).every((answer) => answer === 1));
+    // The site remembers what it was asked for.
+    site.asked();
+    return filter;
+  };
+  // What the questions compile, and what the server and fetch keep.
+  (await askAll({ maxMemory: 0 })).close();
+  const before = await used();
+  const filter = await askAll({ maxMemory });
+  const growth = (await used()) - before;
+  assert.ok(growth < 1.25 * maxMemory, `${growth} bytes`);
+  assert.ok(growth > maxMemory / 4, `only ${growth} bytes: nothing was measured`);
+  filter.close();
+});
