@@ -7,9 +7,10 @@ import { Engine } from "../filter/engine.js";
 import { type Blob, hasKey, tagsOf } from "./blob.js";
 import { apply } from "./delta.js";
 import { findKey, foundEnd, foundStart, take, takePlain } from "./expressions.js";
-import { describe, estimatedCount, estimatedFpr, kindOf, profileOf, slotsOf } from "./info.js";
+import { describe, estimatedCount, estimatedFpr, kindOf, profileOf } from "./info.js";
 import { isPasswordKey, passwordKey } from "./password.js";
 import { put, scratch } from "./scratch.js";
+import { slotsOf } from "./slots.js";
 import { isUrlKey, keys, readings } from "./url.js";
 
 /** @internal What answers from a blob, which nobody changes. */

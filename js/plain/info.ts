@@ -3,6 +3,7 @@
 import type { FilterInfo } from "../boundary/info.js";
 import type { Blob, Bloom, Cuckoo, Ribbon, Scalable } from "./blob.js";
 import type { Places } from "./part.js";
+import { slotsOf } from "./slots.js";
 import { hex } from "./words.js";
 
 const KINDS = ["bloom", "counting", "scalable", "cuckoo", "ribbon"] as const;
@@ -29,11 +30,6 @@ function sumOf(map: number, of: (slot: number) => number): number {
   let sum = 0;
   for (let slot = 0; slot < 30; slot++) if ((map >>> slot) & 1) sum += of(slot);
   return sum;
-}
-
-/** The slots of the keys that can be present, a bit each; all bits unless digests have slots. */
-export function slotsOf({ map, layers }: Blob): number {
-  return layers.reduce((all, layer) => (layer.isInclude ? all | layer.map : all), map);
 }
 
 /** How many places aren't 0. */

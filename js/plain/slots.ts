@@ -50,5 +50,16 @@ export function slotOf(view: DataView, at: number, end: number): number {
   return hostSlot(view, at, path) + (isFolder ? slashes - 1 : 4);
 }
 
+/** What says of its keys which slots they have: a filter's base, and its layers. */
+interface Slotted {
+  readonly map: number;
+  readonly layers: readonly { readonly isInclude: boolean; readonly map: number }[];
+}
+
+/** The slots of the keys that can be present, a bit each; all bits unless digests have slots. */
+export function slotsOf({ map, layers }: Slotted): number {
+  return layers.reduce((all, layer) => (layer.isInclude ? all | layer.map : all), map);
+}
+
 const DOT = 46;
 const SLASH = 47;

@@ -1,7 +1,7 @@
 //! What Unicode 18 brought to hosts, where tables of Unicode 15 refuse a character or map it differently: the mapping
 //! of UTS #46. Node 20 has such tables. `pkg-tests/url/hosts.long.test.mjs` compares every runtime's with these.
 //!
-//! The tables are those of `js/nano` too: `scripts/unicode.mjs` writes both from `scripts/unicode.txt`.
+//! The tables are those of `js/plain` too: `scripts/unicode.mjs` writes both from `scripts/unicode.txt`.
 
 mod tables;
 
