@@ -260,13 +260,20 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     await page.context().close();
   });
 
-  test("says so where WebAssembly is forbidden, and needs none for feeds", async () => {
+  test("says so where WebAssembly is forbidden, and needs none for checks and feeds", async () => {
     const prepare = (page) => page.addInitScript(() => delete globalThis.WebAssembly);
-    for (const [path, selector, words] of [
-      ["", "#error p", /WebAssembly/],
+    const add = async (page) => {
+      await page.locator("#word").fill("a word");
+      await page.getByRole("button", { name: "Add", exact: true }).click();
+    };
+    const check = (page) => page.locator("#key").pressSequentially("azukishop.live");
+    for (const [path, selector, words, act] of [
+      ["", "#verdict", "maybe on the list", check],
       ["feeds/", "#generation", /^Generation 1 of/],
+      ["see/", "#meaning", /WebAssembly/, add],
     ]) {
       const page = await open(browser, path, { prepare });
+      await act?.(page);
       await shows(page, selector, words);
       assert.deepEqual(page.errors, []);
       await page.context().close();
