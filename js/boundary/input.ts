@@ -178,7 +178,7 @@ export function requireProfile(found: string, wanted: string): void {
   throw new FilterError("wrong_profile", `the filter was built with the profile ${found}, not ${wanted}; ${how}`);
 }
 
-/** An array of so many bytes. Throws `too_large` if there is no room for it. */
+/** A new array of this length. Throws `too_large` if there is no room for it. */
 export function room(bytes: number): Uint8Array<ArrayBuffer> {
   try {
     return new Uint8Array(bytes);
