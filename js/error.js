@@ -13,7 +13,7 @@ export const errorCodes = /** @type {const} */ ([
   "truncated", // the blob is cut short
   "trailing_bytes", // there are bytes after the blob's end
   "checksum_mismatch", // the blob is damaged
-  "incompatible", // two filters differ in profile, bits, hashes, seed or secret, or are of different entries
+  "incompatible", // two filters differ in profile, bits, hashes, seed or secret, or in what asks them
   "build_failed", // the keys collide under every hash of a ribbon filter
   "not_mergeable", // filters of these kinds can't be merged
   "filter_full", // a cuckoo or scalable filter has no room for another key

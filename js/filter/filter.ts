@@ -202,8 +202,10 @@ export abstract class Filter<K extends AnyKey = Key> {
    */
   free(): void {
     if (isFreed(this)) return;
-    this.#engine!.free();
+    const engine = this.#engine!;
+    // First: it is freed even if WebAssembly was stopped.
     this.#engine = undefined;
+    engine.free();
   }
 
   /** The name of the class. It keeps frameworks from wrapping filters in proxies. */

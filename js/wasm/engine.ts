@@ -164,9 +164,10 @@ export class WasmEngine extends Engine {
   }
 
   free(): void {
-    release(this.#raw);
+    const raw = this.#raw;
     this.#raw = undefined;
     this.#tags = undefined;
+    release(raw);
   }
 
   /** For what the filter can't hold: a key, or the number of a line. */
