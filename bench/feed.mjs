@@ -97,13 +97,14 @@ async function measure({ every, changes, slow, publishes }) {
     execFileSync(join(root, "target/release/bloom-wasm"), args, { cwd: folder, encoding: "utf8" });
   try {
     tool("feed", "keygen", "-o", "key");
-    tool("feed", "init", "public", "--state", "state", "--profile", "url", "--fpr", "1e-3", "--name", "Malicious URLs");
     const publicKey = createPublicKey(readFileSync(join(folder, "key"))).export({ format: "jwk" }).x;
     const half = Math.max(1, changes >> 1);
     const publish = (at) => {
       const hosts = Array.from({ length: KEYS }, (_, i) => `host-${i + at * half}.example\n`);
       writeFileSync(join(folder, "list.txt"), hosts.join(""));
-      return JSON.parse(tool("feed", "publish", "public", "--state", "state", "list.txt", "--sign", "key", "--json"));
+      const described = ["--profile", "url", "--fpr", "1e-3", "--name", "Malicious URLs"];
+      const publish = ["feed", "publish", "public", "--state", "state", "list.txt", "--sign", "key", "--json"];
+      return JSON.parse(tool(...publish, ...described));
     };
     const base = publish(0).byteLength;
     const each = await client(folder, publicKey);

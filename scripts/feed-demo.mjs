@@ -49,7 +49,9 @@ async function publish(seconds) {
     const made = Array.from({ length: 2000 }, (_, i) => `host-${first + i}.example`);
     writeFileSync(join(folder, "list.txt"), [...typed, ...made].join("\n"));
     const report = JSON.parse(
-      await feed("publish", "public", "--state", "state", "list.txt", "--sign", "feed.key", "--json"),
+      await feed(
+        ..."publish public list.txt --state state --sign feed.key --profile url --name Demo --json".split(" "),
+      ),
     );
     const { generation, count, added, removed, file, files, byteLength } = report;
     const changes = `${added} added, ${removed} removed, ${count} hosts`;
@@ -65,7 +67,6 @@ try {
   if (!(seconds > 0)) throw new Error("EVERY must be a number of seconds");
   run("cargo", "build", "--release", "--locked", "--quiet");
   const [key] = /[\w-]{43}/.exec(await feed("keygen", "-o", "feed.key"));
-  await feed("init", "public", "--state", "state", "--profile", "url", "--name", "Demo");
   const url = await serve(Number(process.env.PORT ?? 4174));
   print(`the feed is ${url}`);
   print(`its public key is ${key}`);

@@ -29,7 +29,6 @@ export function record(target) {
     mkdirSync(target, { recursive: true });
 
     const [publicKey] = /[\w-]{43}/.exec(tool("feed", "keygen", "-o", "key"));
-    tool("feed", "init", "public", "--state", "state", "--profile", "url", "--name", "Phishing hosts");
     const generations = [];
     let files = [];
     for (let i = 0; i < GENERATIONS; i++) {
@@ -37,10 +36,10 @@ export function record(target) {
       if (i > 0) hosts.splice(0, REMOVED);
       hosts.push(...fresh);
       writeFileSync(join(folder, "list.txt"), hosts.join("\n"));
-      // It is played back as long as the site stands.
-      const lasting = ["--expires-in", "36500d"];
       const publish = ["feed", "publish", "public", "--state", "state", "list.txt", "--sign", "key", "--json"];
-      const { count, added, removed } = JSON.parse(tool(...publish, ...lasting));
+      // It is played back as long as the site stands.
+      const described = ["--profile", "url", "--name", "Phishing hosts", "--expires-in", "36500d"];
+      const { count, added, removed } = JSON.parse(tool(...publish, ...(i === 0 ? described : [])));
       tool("build", "list.txt", "-o", "whole.bloom", "--profile", "url");
       const manifest = readFileSync(join(folder, "public/feed.json"), "utf8");
       files = JSON.parse(Buffer.from(JSON.parse(manifest).payload, "base64url")).files.map(({ sha256 }) => sha256);

@@ -29,9 +29,7 @@ use anyhow::Context;
 use anyhow::{Result, bail};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
-use commands::{
-    apply, build, calc, check, completions, dedupe, diff, export, feed, import, info, merge, shard, verify,
-};
+use commands::{apply, build, check, completions, diff, export, feed, import, info, merge, verify};
 use streams::{Answer, is_closed, not_printed};
 use text::in_words;
 
@@ -56,14 +54,11 @@ enum Command {
     Diff(diff::DiffArgs),
     Apply(apply::ApplyArgs),
     Feed(feed::FeedArgs),
-    Shard(shard::ShardArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
     Info(info::InfoArgs),
     Check(check::CheckArgs),
     Verify(verify::VerifyArgs),
-    Calc(calc::CalcArgs),
-    Dedupe(dedupe::DedupeArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -161,14 +156,11 @@ impl Command {
             Command::Diff(args) => diff::run(args, streams),
             Command::Apply(args) => apply::run(args, streams),
             Command::Feed(args) => feed::run(args, streams),
-            Command::Shard(args) => shard::run(args, streams),
             Command::Import(args) => import::run(args, streams),
             Command::Export(args) => export::run(args, streams),
             Command::Info(args) => info::run(args, streams),
             Command::Check(args) => check::run(args, streams),
             Command::Verify(args) => verify::run(args, streams),
-            Command::Calc(args) => calc::run(args, streams),
-            Command::Dedupe(args) => dedupe::run(args, streams),
             Command::Completions(args) => completions::run(args, Cli::command(), streams),
         }
     }

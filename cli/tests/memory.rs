@@ -1,8 +1,6 @@
-//! What takes memory: in a program of its own, because it is the memory of the whole process that is measured, and one
-//! test at a time.
+//! What takes memory: in a program of its own, because it is the memory of the whole process that is measured.
 
 use std::io::Read;
-use std::sync::Mutex;
 
 use bloom_wasm_cli::{Streams, run};
 use peak_alloc::PeakAlloc;
@@ -10,32 +8,9 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-static MEASURING: Mutex<()> = Mutex::new(());
-
-/// What the help and docs/tool.md say.
-#[test]
-fn dedupe_takes_the_memory_that_it_says() {
-    let _alone = MEASURING.lock().unwrap();
-    for (count, args, most) in
-        [(500_000, &["dedupe"][..], 60), (1_060_000, &["dedupe", "--fpr", "0.001"], 10)]
-    {
-        let lines: Vec<u8> = (0..count).flat_map(|i| format!("line {i}\n").into_bytes()).collect();
-        let (mut out, mut err) = (std::io::sink(), Vec::new());
-        let input = &mut &lines[..];
-        let streams = &mut Streams { input, out: &mut out, err: &mut err, terminal: false };
-        MEMORY.reset_peak_usage();
-        let before = MEMORY.current_usage();
-        assert_eq!(run([&["bloom-wasm"], args].concat(), streams), 0);
-        // The buffers of files are the last megabyte.
-        let taken = MEMORY.peak_usage() - before;
-        assert!(taken < most * count + (1 << 20), "{args:?}: {taken} bytes for {count} lines");
-    }
-}
-
 /// Half a gigabyte without a line end, as it is or gzipped, takes no more memory than any list.
 #[test]
 fn a_line_without_end_is_not_held() {
-    let _alone = MEASURING.lock().unwrap();
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::copy(&mut (&b"first\n"[..]).chain(std::io::repeat(b'x').take(1 << 29)), &mut packed).unwrap();
     let packed = packed.finish().unwrap();

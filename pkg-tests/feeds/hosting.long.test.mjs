@@ -1,5 +1,5 @@
 /**
- * action.yml, as the workflow of docs/feeds.md and others use it: its script runs with a list, a live site and a cache
+ * action.yml, as the workflow of examples/lists and others use it: its script runs with a list, a live site and a cache
  * that can be lost. Its inputs reach the script as variables, as the runner would set them.
  */
 import assert from "node:assert/strict";
@@ -115,7 +115,11 @@ test("the action's text: no input in a script, the key no input, and steps whose
 test("the script publishes, goes on when the cache is lost or old, and begins no other feed by itself", async () => {
   const live = join(web, "you.github.io/lists");
   const step = using(workflows().pages);
-  const list = join(web, step.with.lists.replace("https://", ""));
+  const [list, ...others] = step.with.tags.match(/https:.*/g).map((url) => join(web, url.replace("https://", "")));
+  mkdirSync(join(list, ".."), { recursive: true });
+  for (const other of others) writeFileSync(other, "malware.test\n");
+  mkdirSync(at("lists"), { recursive: true });
+  cpSync(join(root, "examples/lists/allow.txt"), at("lists/allow.txt"));
   assert.equal(step.with.url, "https://you.github.io/lists/feed.json");
   const publish = (hosts, first = "") => {
     writeFileSync(list, hosts.join("\n"));
@@ -135,7 +139,7 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   const { feedId } = feed.info();
   const has = async (host, generation) => {
     assert.equal(await feed.update(), true);
-    assert.equal(feed.filter.hasUrl(`https://${host}/`), true);
+    assert.deepEqual(feed.filter.urlTags(`https://${host}/`), ["phishing"]);
     assert.deepEqual([feed.info().feedId, feed.generation], [feedId, generation]);
   };
   publish([...many, "second.test"]);
@@ -155,7 +159,8 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   // names its file. What was fetched from the host isn't deployed again, since it may be an old one.
   const fails = (words, options = "") => {
     writeFileSync(at("output"), "");
-    assert.throws(() => act({ ...step.with, options }, { FEED_KEY }), { status: 2, ...words });
+    const given = { ...step.with, options: `${step.with.options}${options}` };
+    assert.throws(() => act(given, { FEED_KEY }), { status: 2, ...words });
     return readFileSync(at("output"), "utf8");
   };
   writeFileSync(list, "one.example");
@@ -163,8 +168,8 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   assert.equal(fails({ stderr: /unexpected argument '--max-remove'/ }, "--max-remove=100%"), "");
   rmSync(list);
   const unfetched = {
-    stdout: /::error::https:\/\/lists\.example\/malicious\.txt can't be fetched/,
-    stderr: /list-lists\.example-[0-9a-f]{16}.*; generation 4 stays/,
+    stdout: /::error::https:\/\/blocklistproject\.github\.io\/.*\/phishing-nl\.txt can't be fetched/,
+    stderr: /list-blocklistproject\.github\.io-[0-9a-f]{16}.*; generation 4 stays/,
   };
   assert.equal(fails(unfetched), "");
   // But the old list is, once it was signed anew: the steps that deploy run then.
@@ -252,16 +257,24 @@ test("lists in the repository, and no input that becomes a command", async () =>
   assert.equal(filter.info().name, evil.trim());
   const hosts = ["evil", "worse", "bad", "good"].map((name) => filter.hasUrl(`https://${name}.example/`));
   assert.deepEqual(hosts, [true, true, true, false]);
+  // A tag's list may be one of the repository or at a URL, and whatever name it has.
+  act({ ...given, lists: "", tags: `mine=lists/${evil}\n$(touch pwned)=-o\n theirs=https://lists.example/more.txt\n` });
+  const tagged = decode(readFileSync(at("out $(touch pwned).bloom")));
+  assert.deepEqual(
+    ["evil", "worse", "bad", "good"].map((name) => tagged.urlTags(`https://${name}.example/`)),
+    [["mine"], ["$(touch pwned)"], ["theirs"], []],
+  );
   for (const url of [evil, "https://lists.example/nothing"])
     assert.throws(() => act({ ...given, make: "feed", url, first: evil }, { FEED_KEY }));
   assert.ok(!existsSync(at("pwned")));
 
   for (const [wrong, words, env] of [
-    [{ make: evil }, "make is blob, feed or shards"],
-    [{ lists: " \n" }, "lists is empty"],
+    [{ make: evil }, "make is blob or feed"],
+    [{ make: "shards" }, "make is blob or feed"],
+    [{ lists: " \n" }, "lists and tags are empty"],
+    [{ tags: evil }, "a line of tags is NAME=LIST"],
     [{ make: "feed" }, "the secret key is missing"],
     [{ make: "feed" }, "url is missing: where the live feed.json is", { FEED_KEY }],
-    [{ make: "shards" }, "url is missing: where the live shards.json is", { FEED_KEY }],
   ]) {
     const failed = { status: 2, stdout: `::error::${words}\n` };
     const is = (error) => error.status === 2 && error.stdout.startsWith(failed.stdout.trim());
@@ -274,8 +287,9 @@ test("a list is what one URL answers, by the real curl", async () => {
   const server = createServer(({ url }, response) => {
     if (url === "/moved") response.writeHead(302, { location: "/list" });
     if (url === "/gone") response.writeHead(410);
-    if (url === "/short") response.writeHead(200, { "content-length": 100 });
-    response.end(url, () => url === "/short" && response.destroy());
+    if (url === "/short")
+      response.writeHead(200, { "content-length": 100 }).write(url, () => response.socket.destroy());
+    else response.end(url);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const functions = [/^fetch\(\) \{[\s\S]*?^\}$/m, /^file_of\(\) \{[\s\S]*?^\}$/m, /^fetch_list\(\) \{[\s\S]*?^\}$/m];
@@ -319,7 +333,7 @@ test("two feeds of a job, whose caches may be lost", () => {
     for (const name of names) {
       const output = `site/${name}`;
       const url = `https://you.github.io/site/${name}/feed.json`;
-      act({ make: "feed", lists: `${name}.txt`, output, url, first }, { FEED_KEY });
+      act({ make: "feed", lists: `${name}.txt`, output, url, first, "first-options": "--profile=raw" }, { FEED_KEY });
       cpSync(at(output), join(web, "you.github.io/site", name), { recursive: true });
     }
   };
@@ -354,9 +368,18 @@ test("keys that change, and a secret, while the cache is lost", () => {
     }),
   );
   let hosts = 0;
-  const publish = (key, options = "", first = {}) => {
+  const publish = (key, options = "", first = "") => {
     writeFileSync(at("changing.txt"), Array.from({ length: ++hosts }, (_, i) => `host-${i}.example\n`).join(""));
-    act({ make: "feed", lists: "changing.txt", output, url, options, ...first }, { FEED_KEY: keys[key].secret });
+    const given = {
+      make: "feed",
+      lists: "changing.txt",
+      output,
+      url,
+      options,
+      first,
+      "first-options": "--profile=raw",
+    };
+    act(given, { FEED_KEY: keys[key].secret });
     deploy();
   };
   /** Whose signatures the live manifest has, and which feed it is of. */
@@ -371,7 +394,7 @@ test("keys that change, and a secret, while the cache is lost", () => {
   };
   let secret = [];
 
-  publish("old", "", { first: "true" });
+  publish("old", "", "true");
   const same = feedId();
   // The new key alone knows nothing of the live manifest.
   lose();
@@ -381,10 +404,10 @@ test("keys that change, and a secret, while the cache is lost", () => {
   assert.deepEqual(signedBy(), ["old", "new"]);
   // Of an option in two lines, too.
   lose();
-  publish("newest", `--sign\n${at("new.key")}\n--public-key\n${keys.old.public}`);
+  publish("newest", `--sign\n${at("new.key")}\n--without-key\n${keys.old.public}`);
   assert.deepEqual(signedBy(), ["new", "newest"]);
   lose();
-  publish("newest", `--public-key=${keys.new.public}\n--max-removed=10%`);
+  publish("newest", `--without-key=${keys.new.public}\n--max-removed=10%`);
   assert.deepEqual(signedBy(), ["newest"]);
   assert.equal(feedId(), same);
 
@@ -394,21 +417,31 @@ test("keys that change, and a secret, while the cache is lost", () => {
   secret = [keyed];
   lose();
   rmSync(live, { recursive: true });
-  publish("old", keyed, { first: "true", "first-options": keyed });
+  publish("old", keyed, "true");
   lose();
   publish("old", keyed);
   assert.deepEqual(signedBy(), ["old"]);
 
-  const sharded = { make: "shards", lists: "changing.txt", output: "keyed-shards", url };
+  // What describes a feed is said at each run, and one that contradicts it fails, also when the state is lost.
+  for (const lost of [false, true]) {
+    if (lost) lose();
+    const given = { make: "feed", lists: "changing.txt", output, url, options: keyed };
+    for (const [other, words] of [
+      ["--profile=url", /--profile: the feed has --profile raw/],
+      ["--profile=raw\n--shards=2", /--shards: the feed has none/],
+    ])
+      assert.throws(() => act({ ...given, "first-options": other }, { FEED_KEY: keys.old.secret }), { stderr: words });
+  }
+
+  const sharded = { make: "feed", lists: "changing.txt", output: "keyed-shards", url, first: "true" };
   rmSync(join(live, "feed.json"));
-  act({ ...sharded, first: "true", options: `--shards=2\n${keyed}` }, { FEED_KEY: keys.old.secret });
+  act({ ...sharded, "first-options": `--profile=raw\n--shards=2\n${keyed}` }, { FEED_KEY: keys.old.secret });
 
   // The first signature.
   secret = [];
   lose();
   writeFileSync(at("changing.txt"), "a.example\n");
-  tools("feed", "init", at(output), "--state", at("unsigned"));
-  tools("feed", "publish", at(output), at("changing.txt"), "--state", at("unsigned"));
+  tools("feed", "publish", at(output), at("changing.txt"), "--state", at("unsigned"), "--profile", "raw");
   deploy();
   lose();
   assert.throws(() => publish("old"), { stderr: /nobody has signed it/ });
@@ -417,26 +450,43 @@ test("keys that change, and a secret, while the cache is lost", () => {
   assert.deepEqual(signedBy(), ["old"]);
 });
 
-test("a sharded filter goes on from the live one", async () => {
+test("a feed with shards goes on from the live one, when the cache is lost, too", async () => {
   const live = join(web, "you.github.io/shards");
+  const lose = () => {
+    for (const name of ["sharded", ".bloom-wasm/sharded"]) rmSync(at(name), { recursive: true, force: true });
+  };
   const publish = (count, first = "") => {
     writeFileSync(at("keys.txt"), Array.from({ length: count }, (_, i) => `key-${i}\n`).join(""));
-    rmSync(at("sharded"), { recursive: true, force: true });
     const url = "https://you.github.io/shards/shards.json";
-    act({ make: "shards", lists: "keys.txt", output: "sharded", options: "--shards=4", url, first }, { FEED_KEY });
+    const described = "--profile=raw\n--shards=4";
+    writeFileSync(at("output"), "");
+    act({ make: "feed", lists: "keys.txt", output: "sharded", url, first, "first-options": described }, { FEED_KEY });
+    assert.equal(readFileSync(at("output"), "utf8"), "whole=true\n");
     rmSync(live, { recursive: true, force: true });
     cpSync(at("sharded"), live, { recursive: true });
   };
-  assert.throws(() => publish(100), "nothing is live");
+  assert.throws(() => publish(100), { stdout: /shards\.json can't be fetched; if nothing was published yet/ });
   publish(100, "true");
+  assert.throws(() => publish(100, "true"), { stdout: /first is true, and there is a shards\.json at the url/ });
   const sharded = await openSharded(pathToFileURL(join(live, "shards.json")), { publicKey, cache: null });
   const { feedId } = sharded.info();
   assert.deepEqual([await sharded.has("key-99"), await sharded.has("key-100")], [true, false]);
-  publish(101);
-  assert.equal(await sharded.update(), true);
-  assert.equal(await sharded.has("key-100"), true);
-  assert.equal(sharded.info().feedId, feedId);
-  assert.throws(() => publish(10), { stderr: /--max-removed/ });
+  for (const [count, before] of [
+    [101, () => {}],
+    [102, lose],
+  ]) {
+    before();
+    publish(count);
+    assert.equal(await sharded.update(), true);
+    assert.equal(await sharded.has(`key-${count - 1}`), true);
+    assert.equal(sharded.info().feedId, feedId);
+  }
+  // A list that is refused isn't deployed, whether the cache is there or lost.
+  for (const before of [() => {}, lose]) {
+    before();
+    assert.throws(() => publish(10), { stderr: /--max-removed/ });
+    assert.equal(readFileSync(at("output"), "utf8"), "");
+  }
 });
 
 test("a feed that was taken over: the way back of docs/feeds.md, step by step", async () => {
@@ -447,17 +497,18 @@ test("a feed that was taken over: the way back of docs/feeds.md, step by step", 
   const commands = [...section.matchAll(/`npx bloom-wasm (feed [^`]+)`/g)].map(([, command]) => command);
   assert.deepEqual(
     commands.map((command) => command.split(" ")[1]),
-    ["keygen", "init", "publish"],
+    ["keygen", "publish"],
   );
   const env = { PATH: `${join(root, "target/release")}:${process.env.PATH}` };
   const sh = (source) => execFileSync("bash", ["-ec", source], { cwd: work, env, encoding: "utf8", stdio: "pipe" });
   const list = (...hosts) => writeFileSync(join(work, "malicious.txt"), hosts.join("\n"));
   const keyOf = (file) => createPublicKey(readFileSync(join(work, file))).export({ format: "jwk" }).x;
-  const publish = () => sh("bloom-wasm feed publish public --state state malicious.txt --sign feed.key");
+  const publish = (described = "") =>
+    sh(`bloom-wasm feed publish public --state state malicious.txt --sign feed.key ${described}`);
 
-  sh("bloom-wasm feed keygen -o feed.key; bloom-wasm feed init public --state state --profile url");
+  sh("bloom-wasm feed keygen -o feed.key");
   list("first.test");
-  publish();
+  publish("--profile url");
   // Whoever has the state writes a generation into it, and the publisher signs the next.
   const path = join(work, "state/state.json");
   writeFileSync(path, readFileSync(path, "utf8").replace(/"generation": 1,/, `"generation": ${2 ** 40 - 1},`));

@@ -64,7 +64,6 @@ const PROFILES = {
       return { ...its, key: urlExpressions(its.host + its.path + its.query)[0] };
     };
     return {
-      options: ["--profile", "url"],
       publishing: ["--allow-suffixes"],
       // The slots of hosts of two and of three labels, and later two others each day.
       take: (count, day) => {
@@ -80,10 +79,9 @@ const PROFILES = {
 
 /** Publishes so often, with so many keys added and as many removed each time. */
 async function follow({ profile = "raw", publishes, perDay, changed }) {
-  const { options = [], publishing = [], take, key, opened, stranger } = PROFILES[profile]();
+  const { publishing = [], take, key, opened, stranger } = PROFILES[profile]();
   const work = mkdtempSync(join(tmpdir(), "bloom-wasm-months-"));
   tool(work, "feed", "keygen", "-o", "key");
-  tool(work, "feed", "init", "public", "--state", "state", "--fpr", String(FPR), ...options);
   const publicKey = createPublicKey(readFileSync(join(work, "key"))).export({ format: "jwk" }).x;
 
   const live = take(KEYS, 0);
@@ -113,7 +111,8 @@ async function follow({ profile = "raw", publishes, perDay, changed }) {
     writeFileSync(join(work, "list"), lines(live.map(key)));
     const hours = Math.floor((publish * 24) / perDay);
     const time = new Date(BEGUN + hours * 3_600_000).toISOString();
-    tool(work, ..."feed publish public list --state state --sign key --created-at".split(" "), time, ...publishing);
+    const described = publish === 0 ? ["--profile", profile, "--fpr", String(FPR), ...publishing] : [];
+    tool(work, ..."feed publish public list --state state --sign key --created-at".split(" "), time, ...described);
 
     const before = fetched;
     if (follower) assert.equal(await follower.update(), true);

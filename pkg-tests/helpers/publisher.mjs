@@ -80,12 +80,12 @@ export function adapter(name) {
   return snippets.find((snippet) => new RegExp(`^export .*\\b${name}\\b`, "m").test(snippet));
 }
 
-/** The workflow of docs/feeds.md, as it stands and with the step for S3 and R2. */
+/** The workflow of examples/lists, as it stands and with the step of docs/feeds.md for S3 and R2. */
 export function workflows() {
-  const text = readFileSync(new URL("../../docs/feeds.md", import.meta.url), "utf8");
-  const [pages, step] = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml]) => yaml);
-  const last = pages.indexOf("          pages: true\n");
-  return { pages, s3: pages.slice(0, last) + step };
+  const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+  const pages = read("examples/lists/feed.yml");
+  const [, step] = /^```yaml\n([\s\S]*?)^```$/m.exec(read("docs/feeds.md"));
+  return { pages, s3: pages.replace("          pages: true\n", step) };
 }
 
 /** What publishers of feeds and of sharded filters have in common. */
@@ -260,7 +260,6 @@ export class ToolPublisher {
     this.home = mkdtempSync(join(within, "feed-"));
     const [publicKey] = /[\w-]{43}/.exec(this.#feed("keygen", "-o", "feed.key"));
     this.key = { publicKey };
-    this.#feed("init", "public", "--state", "state", "--profile", "url", "--fpr", "1e-6");
   }
 
   #feed(...args) {
@@ -268,11 +267,16 @@ export class ToolPublisher {
     return execFileSync(join(root, "target/release/bloom-wasm"), ["feed", ...args], options);
   }
 
+  #publish(...lists) {
+    const described = ["--profile", "url", "--fpr", "1e-6"];
+    this.#feed("publish", "public", "--state", "state", "--sign", "feed.key", ...described, ...lists);
+    return this;
+  }
+
   /** Publishes a list. */
   publish(...list) {
     this.list = list.join("\n");
-    this.#feed("publish", "public", "--state", "state", "--sign", "feed.key");
-    return this;
+    return this.#publish();
   }
 
   /** Publishes lists that are tagged, by their tags. */
@@ -281,8 +285,7 @@ export class ToolPublisher {
       writeFileSync(join(this.home, tag), list.join("\n"));
       return ["--tag", `${tag}=${tag}`];
     });
-    this.#feed("publish", "public", "--state", "state", ...tags, "--sign", "feed.key");
-    return this;
+    return this.#publish(...tags);
   }
 
   get manifest() {

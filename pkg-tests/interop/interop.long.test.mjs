@@ -82,7 +82,7 @@ function compare(blob, list, answersFile) {
   );
 }
 
-const options = (given) => Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
+const options = (given) => Object.entries(given).flatMap(([name, value]) => ["--option", `${name}=${value}`]);
 
 /** The number of bits that a Bloom filter of so many keys needs. */
 const BITS = Math.ceil((-COUNT * Math.log(FPR)) / Math.log(2) ** 2);
@@ -172,9 +172,9 @@ for (const [name, { system, using = (use) => use(), format, cases }] of Object.e
           ["ask", scheme, theirs, all, `${theirs}-answers`],
         ];
         if (onlyTheirs) return made;
-        const told = options({ ...given, ...layout, ...(given.bits ? {} : { fpr: FPR }) });
+        const told = [...options({ ...given, ...layout }), ...(given.bits ? [] : ["--fpr", FPR])];
         bloomWasm("build", members, "--kind", format, ...told, "-o", `${ours}-blob`);
-        bloomWasm("export", `${ours}-blob`, "--to", format, "-o", ours);
+        bloomWasm("export", `${ours}-blob`, "--format", format, "-o", ours);
         return [...(onlyOurs ? [] : made), ["ask", scheme, ours, all, `${ours}-answers`]];
       });
       await using((...more) => systems.run(program, jobs, ...more));
@@ -193,10 +193,10 @@ for (const [name, { system, using = (use) => use(), format, cases }] of Object.e
       if (onlyOurs) continue;
       test(`${what}: they write${onlyTheirs ? "" : " the same bytes"}, and we answer`, () => {
         const blob = file(i, "theirs-blob");
-        bloomWasm("import", file(i, "theirs"), "--from", format, ...options(given), "-o", blob);
+        bloomWasm("import", file(i, "theirs"), "--format", format, ...options(given), "-o", blob);
         compare(blob, lists[kind], file(i, "theirs-answers"));
         if (onlyTheirs) return;
-        bloomWasm("export", blob, "--to", format, "-o", file(i, "again"));
+        bloomWasm("export", blob, "--format", format, "-o", file(i, "again"));
         assert.ok(bytesOf("again").equals(bytesOf("theirs")), "import and export change the bytes");
         assert.ok(bytesOf("ours").equals(bytesOf("theirs")), "build makes other bytes");
       });

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { optimal } from "bloom-wasm";
 import { folder } from "../helpers/installed.mjs";
 import { page, prints, shell } from "../interop/docs.mjs";
 import * as systems from "../interop/systems.mjs";
@@ -119,9 +120,9 @@ describe("Redis", { skip: noRedis, timeout: 600_000 }, () => {
 
       // The same bitmap, made by the tool.
       writeFileSync(join(cwd, "all.txt"), lines(keys));
-      const shape = ["--bits", 14_377_588, "--hashes", 10];
+      const shape = ["--option", "bits=14377588", "--option", "hashes=10"];
       prints("bloom-wasm", ["build", "all.txt", "--kind", "redis-bitmap", ...shape, "-o", "same.bloom"], { cwd });
-      shell("bloom-wasm export same.bloom --to redis-bitmap -o same.bitmap", cwd);
+      shell("bloom-wasm export same.bloom --format redis-bitmap -o same.bitmap", cwd);
       assert.ok(readFileSync(join(cwd, "week.bitmap")).equals(readFileSync(join(cwd, "same.bitmap"))));
 
       shell(code.Redis.sh[0], cwd);
@@ -130,8 +131,9 @@ describe("Redis", { skip: noRedis, timeout: 600_000 }, () => {
       assert.match(prints(process.execPath, ["ask.mjs"], { cwd }), /^true \{/);
     }));
 
-  test("the shape is what calc says", () => {
-    const said = prints("bloom-wasm", ["calc", "--count", 1_000_000, "--fpr", 0.001]);
-    for (const words of ["14,377,588", "10"]) assert.ok(said.includes(words) && text.includes(words), said);
+  test("the shape is what `optimal` says", () => {
+    assert.ok(text.includes("`optimal(1_000_000, 0.001)`") && text.includes("14,377,588 bits and 10\nhashes"));
+    const { bits, hashes } = optimal(1_000_000, 0.001);
+    assert.deepEqual([bits, hashes], [14_377_588, 10]);
   });
 });

@@ -1,4 +1,4 @@
-/** examples/spark, by spark-submit with two executors: the folder is that of the tool, to the byte. */
+/** examples/spark, by spark-submit with two executors: the shards are those of the tool, to the byte. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -21,12 +21,15 @@ process.env.PATH = `${release}${delimiter}${process.env.PATH}`;
 
 /** Runs the example in a folder, over the text files in `keys`. */
 function spark(master, cwd, ...args) {
-  const script = [join(root, "examples/spark/sharded.py"), "keys", "value", "spark", "--format", "text", ...args];
+  const where = ["keys", "value", "parts", "spark", "--state", "state", "--format", "text"];
+  const script = [join(root, "examples/spark/sharded.py"), ...where, ...args];
   const settings = { "spark.executor.memory": "512m", "spark.sql.shuffle.partitions": 16 };
   return systems.sparkSubmit(cwd, master, script, settings, packages.path);
 }
 
-const tool = (cwd, ...args) => execFileSync(join(release, "bloom-wasm"), args, { cwd, encoding: "utf8" });
+/** Publishes the same by the tool alone. */
+const alone = (cwd, ...args) =>
+  execFileSync(join(release, "bloom-wasm"), ["feed", "publish", "alone", "--state", "alone-state", ...args], { cwd });
 
 /** The files of a sharded filter, and what its manifest says but for times and its id. */
 function contents(dir) {
@@ -43,7 +46,7 @@ function contents(dir) {
 
 /** Kills one of the executors of the job in a folder, once there are some shards. */
 async function killOne(cwd) {
-  while (!readdirSync(join(cwd, "spark")).some((name) => name.startsWith("shard-"))) await pause(20);
+  while (!readdirSync(join(cwd, "parts")).some((name) => name.startsWith("shard-"))) await pause(20);
   const executor = readdirSync("/proc").find((pid) => {
     try {
       const [command, environment] = ["cmdline", "environ"].map((name) => readFileSync(`/proc/${pid}/${name}`, "utf8"));
@@ -58,7 +61,7 @@ async function killOne(cwd) {
 describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
   const work = () => {
     const cwd = mkdtempSync(join(folder, "spark-"));
-    for (const name of ["keys", "spark"]) mkdirSync(join(cwd, name));
+    for (const name of ["keys", "parts"]) mkdirSync(join(cwd, name));
     return cwd;
   };
 
@@ -73,11 +76,12 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
       writeFileSync(join(cwd, `keys/${part}.txt`), keys.map((key) => `${key}\n`).join(""));
     }
     writeFileSync(join(cwd, "keys/8.txt"), Buffer.from("ff6bfe800a", "hex")); // no UTF-8
-    const parts = Array.from({ length: 9 }, (_, part) => `keys/${part}.txt`);
-    tool(cwd, "build", ...parts, "--shards", SHARDS, "--fpr", 0.001, "-o", "alone");
+    const lists = Array.from({ length: 9 }, (_, part) => `keys/${part}.txt`);
+    alone(cwd, ...lists, "--profile", "raw", "--shards", SHARDS, "--fpr", 0.001);
     const running = spark("local-cluster[2,1,512]", cwd, "--shards", SHARDS, "--fpr", 0.001);
     await Promise.all([running, killOne(cwd)]);
     assert.deepEqual(contents(join(cwd, "spark")), contents(join(cwd, "alone")));
+    assert.deepEqual(readdirSync(join(cwd, "parts")), [], "what is published is gone");
   });
 
   test("SHA-1 hashes, with counts and without", async () => {
@@ -87,9 +91,8 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
       return i % 2 ? hash : `${hash.toUpperCase()}:${i}`;
     });
     writeFileSync(join(cwd, "keys/1.txt"), hashes.map((hash) => `${hash}\n`).join(""));
-    const profile = ["--profile", "password", "--sha1-hex"];
-    tool(cwd, "build", "keys/1.txt", "--shards", 2, ...profile, "-o", "alone");
-    await spark("local[2]", cwd, "--shards", 2, "--sha1-hex");
+    alone(cwd, "keys/1.txt", "--profile", "password", "--sha1", "--shards", 2);
+    await spark("local[2]", cwd, "--shards", 2, "--sha1");
     assert.deepEqual(contents(join(cwd, "spark")), contents(join(cwd, "alone")));
   });
 
@@ -109,7 +112,7 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
     const cwd = work();
     writeFileSync(join(cwd, "keys/1.txt"), `${"a".repeat(40)}\nno hash\n`);
     await assert.rejects(
-      spark("local[2]", cwd, "--shards", 2, "--sha1-hex"),
+      spark("local[2]", cwd, "--shards", 2, "--sha1"),
       /value has a null, or what isn't a SHA-1 hash/,
     );
     assert.ok(!existsSync(join(cwd, "spark/shards.json")));

@@ -46,7 +46,7 @@ const lines = asked.map((key) => `${key}\n`).join("");
 const lists = names.map((name) => members.filter(({ tags }) => tags.includes(name)).map(({ key }) => key));
 for (const [j, list] of lists.entries()) writeFileSync(join(home, `list-${j}`), `${list.join("\n")}\n`);
 const tagged = names.flatMap((name, j) => ["--tag", `${name}=list-${j}`]);
-run(tool, ["build", ...tagged, "--shards", "64", "--seed", "5", "-o", "filter"]);
+run(tool, [..."feed publish filter --state state --profile raw --shards 64 --seed 5".split(" "), ...tagged]);
 
 /** That each member has its tags, and a stranger none, or a set that occurs. `of` is what a reader says of the keys asked. */
 function requireExact(of) {

@@ -39,6 +39,12 @@ const home = mkdtempSync(join(folder, "sharded-"));
 const tool = join(setup.root, "target/release/bloom-wasm");
 const run = (...args) => execFileSync(tool, args, { cwd: home, encoding: "utf8" });
 
+/** The first publication of a list of that name with shards. */
+const publish = (name, shards, profile, ...options) => [
+  ...`feed publish ${name} ${name}.txt --state ${name}-state --shards ${shards} --profile ${profile}`.split(" "),
+  ...options,
+];
+
 /** The keys from one number to another, in a file. */
 async function list(name, from, to) {
   const file = createWriteStream(join(home, name));
@@ -128,7 +134,7 @@ async function measure(name, site, ask) {
 
 const lookups = test("lookups", { timeout: 3_600_000 }, async (context) => {
   await list("some.txt", 0, 200_000);
-  run("build", "some.txt", "--shards", "512", "-o", "some");
+  run(...publish("some", 512, "raw"));
   const site = await host(join(home, "some"));
 
   await context.test("Node", async () => {
@@ -304,8 +310,8 @@ test(`a list of ${KEYS} keys`, { timeout: 4 * 3_600_000 }, async () => {
     // As many keys a shard as there are with 200,000,000.
     const count = Math.max(1, 2 ** Math.round(Math.log2((shards * KEYS) / 200_000_000)));
     const one = await measured("build", "tenth.txt", "--fpr", String(fpr), "-o", "tenth.bloom");
-    rmSync(join(home, "long"), { recursive: true, force: true });
-    const all = await measured("build", "long.txt", "--fpr", String(fpr), "--shards", String(count), "-o", "long");
+    for (const name of ["long", "long-state"]) rmSync(join(home, name), { recursive: true, force: true });
+    const all = await measured(...publish("long", count, "raw", "--fpr", String(fpr)));
     const bytes = readdirSync(join(home, "long"))
       .map((name) => statSync(join(home, "long", name)).size)
       .reduce((sum, size) => sum + size);
@@ -333,7 +339,7 @@ test("a site of 100,000 hosts", () => {
   mkdirSync(home, { recursive: true });
   const hosts = Array.from({ length: 100_000 }, (_, i) => `host-${i}.evil.example`);
   writeFileSync(join(home, "site.txt"), hosts.map((host) => `${host}\n`).join(""));
-  run("build", "site.txt", "--profile", "url", "--shards", "16", "-o", "site");
+  run(...publish("site", 16, "url"));
   const found = execFileSync(tool, ["check", "site"], {
     cwd: home,
     input: hosts.map((host) => `https://www.${host}/login\n`).join(""),

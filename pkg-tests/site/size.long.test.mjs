@@ -1,4 +1,4 @@
-/** The section Size in Chromium. The tool's `calc`, and filters that the package builds, say what is right. */
+/** The section Size in Chromium. The package's formulas, and filters that it builds, say what is right. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -58,14 +58,14 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     for (const [label, text] of Object.entries(numbers)) await page.getByLabel(label, { exact: true }).fill(text);
   }
 
-  test("the size of a Bloom filter is the tool's, and that of all kinds is what they have when built", async () => {
+  test("the size of a Bloom filter is the package's, and that of all kinds is what they have when built", async () => {
     for (const [count, fpr] of [
       [1200, 0.01],
       [20_000, 0.001],
       [3000, 0.0001],
     ]) {
       await given("size", { Keys: String(count), "False-positive rate": String(fpr) });
-      const { bytes } = JSON.parse(tool("calc", "--count", count, "--fpr", fpr, "--json"));
+      const { bytes } = bloomWasm.optimal(count, fpr);
       near(value((await row("bloom"))[0]), bytes, 0.006, `bloom ${count}, ${fpr}`); // three digits are shown
       for (const [kind, its] of Object.entries(classes)) {
         const filter = its.from(list(count), { fpr });
@@ -87,9 +87,10 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     }
   });
 
-  test("the rate of keys in a size is that of calc", async () => {
+  test("the rate of keys in a size is that of fprFor", async () => {
     await given("rate", { Keys: "100,000", Size: "120 kB" });
-    const { fpr } = JSON.parse(tool("calc", "--count", 100_000, "--bytes", 120_000, "--json"));
+    const hashes = Math.round(9.6 * Math.LN2); // 9.6 bits a key
+    const fpr = bloomWasm.fprFor(100_000, 960_000, hashes);
     near(value((await row("bloom"))[0]), fpr, 0.006, "bloom");
     // A ribbon filter of that rate must fit, and one of nine tenths of it must not.
     const rate = value((await row("ribbon"))[0]);
@@ -99,10 +100,9 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     near(value((await row("information bound"))[0]), 2 ** -(8 * 1.2), 0.01, "the bound");
   });
 
-  test("the keys that fit a size are those of calc", async () => {
+  test("the keys that fit a size are those of countFor", async () => {
     await given("keys", { Size: "1 MB", "False-positive rate": "0.1 %" });
-    const { count } = JSON.parse(tool("calc", "--bytes", 1e6, "--fpr", 0.001, "--json"));
-    assert.equal(value((await row("bloom"))[0]), count);
+    assert.equal(value((await row("bloom"))[0]), bloomWasm.countFor(8e6, 0.001));
     const keys = value((await row("cuckoo"))[0]);
     const bytes = (count) => bloomWasm.CuckooFilter.withCapacity(count, 0.001).info().byteLength;
     assert.ok(bytes(keys) <= 1e6 + 64 && bytes(keys + 10) > 1e6 - 64, `${keys}: ${bytes(keys)}`);
@@ -111,7 +111,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
   test("URLs get a tenth of the rate, and in a ribbon filter of hosts a third", async () => {
     await given("size", { Keys: "10000", "False-positive rate": "0.001" });
     await page.getByLabel("The keys are").selectOption("URLs, by their hosts");
-    const { bytes } = JSON.parse(tool("calc", "--count", 10_000, "--fpr", 0.0001, "--json"));
+    const { bytes } = bloomWasm.optimal(10_000, 0.0001);
     near(value((await row("bloom"))[0]), bytes, 0.006, "bloom");
     const keys = Array.from({ length: 10_000 }, (_, i) => `key ${i}`);
     const { byteLength } = bloomWasm.RibbonFilter.from(keys, { fpr: 0.001 / 3 }).info();
@@ -119,7 +119,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     await page.getByLabel("bloom", { exact: true }).check();
     await given("size", { "False-positive rate": "0.7 %" });
     await shows(page, "#javascript", "fpr: 0.007 ");
-    await shows(page, "#tool", /calc --count 10000 --fpr 0\.0007$/);
+    await shows(page, "#tool", /--fpr 0\.007 --kind bloom --profile url$/);
     await page.getByLabel("The keys are").selectOption("any keys");
   });
 
@@ -131,7 +131,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
       [999, 0.02],
     ]) {
       await given("size", { Keys: String(count), "False-positive rate": String(fpr) });
-      const { bytes } = JSON.parse(tool("calc", "--count", count, "--fpr", fpr, "--json"));
+      const { bytes } = bloomWasm.optimal(count, fpr);
       near(value((await row("bloom"))[0]), bytes, 0.006, `bloom ${count}, ${fpr}`);
     }
   });
@@ -178,12 +178,11 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
       const sentence = await page.locator("#sentence").textContent();
       near(value(/takes (.*?):/.exec(sentence)[1]), filter.info().byteLength, 0.03, sentence);
 
-      const [command, calc] = (await page.locator("#tool").textContent()).split("\n");
+      const command = await page.locator("#tool").textContent();
       const args = command.replace("npx bloom-wasm ", "").replaceAll("keys.", join(folder, "keys.")).split(" ");
       tool(...args);
       const { kind: built, byteLength } = JSON.parse(tool("info", join(folder, "keys.bloom"), "--json"));
       assert.deepEqual([built, byteLength], [kind, filter.info().byteLength]);
-      if (calc) assert.match(tool(...calc.replace("npx bloom-wasm ", "").split(" ")), /keys\s+5,000/);
       filter.free();
     }
   });

@@ -264,7 +264,7 @@ test("both build the same bytes from real lists, with an allowlist and of passwo
   }
   const hashes = passwords.map((password, i) => `${createHash("sha1").update(password).digest("hex")}:${i}`);
   writeFileSync(bad, hashes.join("\r\n"));
-  execFileSync(tool, ["build", bad, "-o", blob, "--profile", "password", "--sha1-hex", "--min-count", "3"], {
+  execFileSync(tool, ["build", bad, "-o", blob, "--profile", "password", "--sha1", "--min-count", "3"], {
     stdio: "ignore",
   });
   const hashed = RibbonFilter.from(hashes, { profile: "password", sha1: true, minCount: 3 });

@@ -77,9 +77,8 @@ const list = (to) => writeFileSync(at("list"), Array.from({ length: to }, (_, i)
 
 test("a publication of which any call fails leaves the feed that there was, or the next", () => {
   done("feed", "keygen", "-o", "key");
-  done("feed", "init", "public", "--state", "state");
   list(3000);
-  done(...publish);
+  done(...publish, "--profile", "raw");
   list(3010);
   done(...publish);
   for (const name of ["public", "state"]) cpSync(at(name), at("kept", name), { recursive: true });
@@ -143,8 +142,8 @@ test("a clock before 1970 is named, and nothing is signed", () => {
   for (const args of [
     publish,
     ["feed", "verify", "public"],
-    ["build", "list", "--shards", "2", "-o", "shards"],
-    ["feed", "init", "public", "--state", "other", "--sign", "key"],
+    "feed publish shards list --state shards-state --profile raw --shards 2".split(" "),
+    "feed publish public list --state other --sign key --profile raw".split(" "),
   ]) {
     const { status, stdout, stderr } = run(args, clock);
     const said = "bloom-wasm: the clock of this system is wrong: a time is before 1970\n";

@@ -17,6 +17,7 @@ import { folder } from "../helpers/installed.mjs";
 import { commands } from "../runtimes/commands.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
+const blob = join(root, "tests/golden/bloom.bloom");
 const native = join(root, "target/release/bloom-wasm");
 const npx = join(folder, "node_modules/.bin/bloom-wasm");
 const windows = process.platform === "win32" && "the scripts below are for a POSIX shell";
@@ -67,6 +68,8 @@ function fresh(name = "work") {
   for (const name of fs.readdirSync(join(root, "tests/golden")).filter((name) => /\.(bloom|delta)$/.test(name)))
     fs.copyFileSync(join(root, "tests/golden", name), join(work, name));
   fs.cpSync(join(root, "tests/golden/feed"), join(work, "feed"), { recursive: true });
+  // A state of that feed. One that begins has an id of its own, and one that was lost goes on from the clock.
+  write("state.json", stateOf(fs.readFileSync(join(work, "feed/feed.json"), "utf8")));
   // The key of RFC 8037, appendix A.1.
   const der = "302e020100300506032b6570042204209d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
   const key = createPrivateKey({ key: Buffer.from(der, "hex"), format: "der", type: "pkcs8" });
@@ -78,6 +81,19 @@ function fresh(name = "work") {
   fs.symlinkSync("loop", join(work, "loop"));
   fs.symlinkSync("folder/deep", join(work, "deep"));
   return work;
+}
+
+/** The state of a feed whose manifest alone is known. */
+function stateOf(manifest) {
+  const { feedId, name, generation, profile, fpr, seed } = JSON.parse(
+    Buffer.from(JSON.parse(manifest).payload, "base64url"),
+  );
+  const settings = { allow: [], allowWins: false, allowSuffixes: false, minLength: 0, minCount: 0 };
+  return JSON.stringify({
+    ...{ version: 3, feedId, name, profile, lowercase: false, sha1: false, fpr, seed, shards: null },
+    ...{ settings: { ...settings, expiresIn: 604_800_000, grace: 86_400_000 }, generation, members: null },
+    ...{ lists: { members: [], allowed: [] }, files: [], tagged: false, unlisted: [], manifest },
+  });
 }
 
 /** What is in a folder: of each its mode, and its bytes or where it links to. */
@@ -137,7 +153,7 @@ const scripts = [
   "tool build urls -o out --profile url --allow allow",
   "tool build urls -o out --profile url --allow allow --allow-wins --allow-suffixes --json",
   "tool build passwords -o out --profile password --lowercase --min-length 2",
-  "tool build hashes -o out --profile password --sha1-hex --min-count 3",
+  "tool build hashes -o out --profile password --sha1 --min-count 3",
   ...["bloom", "counting --counter-bits 8", "scalable", "cuckoo", "ribbon"].map(
     (kind) => `tool build many -o out --kind ${kind} --fpr 1e-5`,
   ),
@@ -197,8 +213,6 @@ const scripts = [
   "cat many many many many | tool check ribbon.bloom | head -n 1",
   "tool check ribbon.bloom < urls.gz",
   "tool check url.bloom --invert < urls; tool check bloom.bloom --invert key-1; echo $?",
-  "cat urls | tool dedupe list - urls.gz many; tool dedupe < /dev/null; tool dedupe utf16; tool dedupe --fpr 2",
-  "cat many many | tool dedupe --fpr 1e-9",
   "tool completions bash; tool completions zsh; tool completions fish; tool completions powershell; tool completions csh",
   "cat bloom.bloom | tool check - key-1",
   "tool check - < many",
@@ -216,38 +230,35 @@ const scripts = [
   "tool apply ribbon.bloom ribbon.delta -o ribbon.delta; tool check ribbon.bloom - < many; tool check ribbon.bloom a -",
   "tool apply bloom.bloom ribbon.delta -o old; tool apply ribbon.bloom cut.bloom -o old; tool check ribbon.delta a",
   // Other software's.
-  "tool export foreign-guava.bloom --to guava -o out; tool import out --from guava -o back --json; tool info back",
-  "tool export bloom.bloom --to guava -o old; tool import list --from guava -o old",
+  "tool export foreign-guava.bloom --format guava -o out; tool import out --format guava -o back --json; tool info back",
+  "tool export bloom.bloom --format guava -o old; tool import list --format guava -o old",
   // Feeds. WASI's folders have no modes.
   "tool feed; tool feed --help; tool feed publish --help",
   "tool feed verify feed --public-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify feed --json",
   "tool feed verify feed --public-key 2qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify folder",
   "tool feed pubkey key; tool feed pubkey list",
   "tool feed keygen -o key; tool feed keygen -o new > out; head -c 27 new; printf '' > new; printf '' > out",
-  "tool feed init feed --state made/state; tool feed init feed --state made/state; chmod 755 made/state",
-  `tool feed init feed --state made/state --sign key > out; tool feed init feed --state made/state --sign key
-  rm -f made/state/state.json; chmod 755 made/state; printf '' > out`,
-  `tool feed init feed --state state --public-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo > /dev/null
-  sed -i 's/"generation": [0-9]*/"generation": 5/' state/state.json
-  tool feed publish feed list --state state --sign key --created-at 2026-12-01T00:00:00Z --allow allow
-  tool feed publish feed list --state state --sign key --created-at 2026-12-01T01:00:00Z --allow allow
+  "tool feed publish feed list --state made/state; chmod 755 made/state",
+  "tool feed publish feed list --state made/state --profile raw; chmod 755 made/state",
+  "tool feed publish feed list --state state --profile url --sign key --allow allow; chmod 755 state",
+  `mkdir state; cat state.json > state/state.json
+  tool feed publish feed list --state state --sign key --created-at 2026-12-01T00:00:00Z --allow allow --max-removed 100%
+  tool feed publish feed list --state state --sign key --created-at 2026-12-01T01:00:00Z
+  tool feed publish feed list --state state --sign key --fpr 0.5; tool feed publish feed list --state state --without-allow x
   printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-02T00:00:00Z --grace 0s
   tool feed publish feed many --state state --created-at 2026-12-03T00:00:00Z --json
   printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-09T00:00:00Z; echo $?
   tool feed verify feed; cat feed/feed.json state/state.json; chmod 755 state`,
-  // Only the manifest has the time, and an id of its own.
-  `tool build many --shards 4 --allow allow -o sharded > out; tool check sharded < many | tail -n 3
-  tool verify sharded --members many --probes 1000; tool build list --shards 4 -o sharded; tool feed forget sharded --grace 1h > out
+  // Only the manifest and the state have the time, and an id of its own.
+  `tool feed publish sharded many --state state --profile raw --shards 4 --allow allow > out
+  tool check sharded < many | sed -n 1,3p; tool verify sharded --members many --probes 1000
+  tool feed publish sharded list --state state; tool feed forget sharded --grace 1h > out
   tool feed forget sharded --grace 0s | sed 1!d; rm sharded/shards.json; tool info sharded; tool feed forget sharded
-  printf '' > out`,
-  `mkdir parts; tool shard build --shards 1 --index 0 -o parts < /dev/null
-  tool shard index parts --shards 1 > out; tool check parts a; rm parts/shards.json; printf '' > out`,
+  rm -r state; printf '' > out`,
+  `mkdir parts; tool feed build-shard --shards 1 --index 0 -o parts < /dev/null
+  tool feed publish sharded parts --state state --profile raw --shards 1 --allow-empty > out; tool check sharded a
+  rm -r state sharded/shards.json; printf '' > out`,
   "cat bloom.bloom | tool merge - bloom.bloom -o old --json",
-  "tool calc --count 1000000 --fpr 0.01",
-  "tool calc --count 1000000 --bytes 1000000 --json",
-  "tool calc --fpr 0.5 --bytes 4",
-  "tool calc --count 1",
-  "tool calc --count 1 --fpr 0.1 > /dev/full",
 ];
 
 describe("as the native tool", { skip: windows }, () => {
@@ -494,15 +505,14 @@ test("a list that is too long for its memory is an error, however far it gets", 
   fs.writeFileSync(join(work, "old"), list(1000, 1_000_000));
   const tool = (...args) => execFileSync(native, args, { cwd: work, env });
   tool("build", "old", "-o", "old.bloom");
-  tool("feed", "init", "public", "--state", "state");
   const commands = [
     "build list -o out",
     "build list -o out --allow old",
     "build list -o out --kind guava",
-    "build list -o out --shards 4",
+    "feed publish out list --state out-state --profile raw --shards 4",
     "verify old.bloom --members list --absent old",
     "diff old list --base old.bloom -o delta",
-    "feed publish public list --state state",
+    "feed publish public list --state state --profile raw",
   ];
   for (const command of commands) {
     let refused = 0;
@@ -517,7 +527,7 @@ test("a list that is too long for its memory is an error, however far it gets", 
         assert.match(stderr, /^bloom-wasm: .*there is no room for \d+ bytes.*\n$/, `${command}: ${pages}`);
         refused++;
       } else assert.ok(status === 0 || command.startsWith("verify"), `${command}: ${pages}: ${stderr}`);
-      fs.rmSync(join(work, "out"), { recursive: true, force: true });
+      for (const made of ["out", "out-state"]) fs.rmSync(join(work, made), { recursive: true, force: true });
     }
     assert.ok(refused > 1, command);
   }
@@ -528,9 +538,9 @@ test("npx finds it where there is no Rust", { skip: windows }, () => {
   const npx = join(dirname(fs.realpathSync(process.execPath)), "npx");
   const ran = (command, ...args) => spawnSync(command, args, { cwd: folder, env, encoding: "utf8" });
   assert.notEqual(ran("sh", "-c", "command -v cargo || command -v rustup").status, 0);
-  const { status, stdout, stderr } = ran(npx, "--no", "bloom-wasm", "calc", "--count", "5", "--fpr", "0.1", "--json");
+  const { status, stdout, stderr } = ran(npx, "--no", "bloom-wasm", "info", blob, "--json");
   assert.equal(status, 0, stderr);
-  assert.equal(stdout, ran(native, "calc", "--count", "5", "--fpr", "0.1", "--json").stdout);
+  assert.equal(stdout, ran(native, "info", blob, "--json").stdout);
 });
 
 describe("in other runtimes", { skip: windows }, () => {
@@ -573,7 +583,7 @@ test("a terminal of no width is no narrow one", { skip: windows }, (t) => {
 test("a title for the process takes no argument away", { skip: windows }, () => {
   for (const title of ["x", "a longer one ".repeat(20)]) {
     const options = `--title=${title.replaceAll(" ", "_")}`;
-    const args = ["calc", "--count", "5", "--fpr", "0.1", "--json"];
+    const args = ["info", blob, "--json"];
     const [expected, got] = [native, npx].map((command) =>
       spawnSync(command, args, { env: { ...env, NODE_OPTIONS: options }, encoding: "utf8" }),
     );
@@ -640,7 +650,6 @@ test("a list of your own, and what it takes", {
     check: ["check", "TOOL.bloom", "http://evil.example/"],
     info: ["info", "TOOL.bloom"],
     merge: ["merge", "TOOL.mergeable", "TOOL.mergeable", "-o", "TOOL.merged"],
-    calc: ["calc", "--count", "1000000", "--fpr", "0.001"],
   })) {
     const taken = { native: [], npx: [] };
     for (let round = 0; round < 5; round++)

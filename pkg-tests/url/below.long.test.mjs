@@ -188,7 +188,8 @@ test("in folders of 1 to 8,192 shards", { timeout: 3_600_000 }, async () => {
   const options = ["--profile", "url", "--allow-suffixes", "--fpr", "1e-6"];
   for (const shards of [1, 2, 64, 1024, 8192]) {
     const dir = join(home, `shards-${shards}`);
-    tool("build", join(home, "sharded.txt"), "--shards", String(shards), "-o", dir, ...options);
+    const state = `${dir}-state`;
+    tool("feed", "publish", dir, join(home, "sharded.txt"), "--state", state, "--shards", String(shards), ...options);
     const filter = await openSharded(pathToFileURL(join(dir, "shards.json")), { publicKey: null, cache: null });
     const answers = async (urls) => {
       const found = [];
@@ -204,7 +205,7 @@ test("in folders of 1 to 8,192 shards", { timeout: 3_600_000 }, async () => {
     const present = (await answers(strangers)).filter(Boolean).length;
     assert.ok(present <= 0.1 * strangers.length, `${present} of ${strangers.length} strangers`);
     filter.close();
-    rmSync(dir, { recursive: true });
+    for (const made of [dir, state]) rmSync(made, { recursive: true });
   }
 });
 

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::filters::foreign::{Format, KeyType};
 
 /// What a format's bytes don't say, and how a filter is to be made. The names are those of the package's options and of the
-/// tool's flags. A format refuses an option that it hasn't got.
+/// tool's `--option`. A format refuses an option that it hasn't got.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
     /// `guava`: what the keys are: `"utf8"` (default), `"unencoded-chars"`, `"bytes"`, `"int"` or `"long"`.

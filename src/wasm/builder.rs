@@ -214,13 +214,13 @@ impl DigestList {
         kind: &JsString,
         profile: &JsString,
         lowercase: bool,
-        sha1_hex: bool,
+        sha1: bool,
         seed: u64,
         secret: Option<Uint8Array>,
     ) -> Result<DigestList> {
         let kind = Kind::from_name(&name(kind)?).ok_or(Error::rule("there is no such kind"))?;
         let rule = "profile must be raw, url or password; lowercase and sha1 need password";
-        let profile = Profile::from_name(&name(profile)?, lowercase, sha1_hex).ok_or(Error::rule(rule))?;
+        let profile = Profile::from_name(&name(profile)?, lowercase, sha1).ok_or(Error::rule(rule))?;
         let hashing = match super::secret(secret)? {
             Some(secret) => Hashing::keyed(&secret, seed),
             None => seed.into(),

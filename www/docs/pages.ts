@@ -29,6 +29,7 @@ const FILES: Record<string, Record<string, string>> = {
     "docs/keyed.md": "Keyed filters",
   },
   Examples: {
+    "examples/lists/README.md": "Public lists as a feed",
     "examples/extension/README.md": "Browser extension",
     "examples/signup/README.md": "Signup form",
     "examples/worker/README.md": "Cloudflare Worker",
@@ -58,8 +59,12 @@ export interface Page {
 }
 
 /** `README.md` is the first page, `examples/worker/README.md` is at `worker.html`, and `FORMAT.md` at `format.html`. */
-const fileUrl = (path: string) =>
-  path === "README.md" ? "index.html" : `${posix.basename(path.replace("/README", ""), ".md").toLowerCase()}.html`;
+function fileUrl(path: string) {
+  if (path === "README.md") return "index.html";
+  // There is docs/lists.md, too.
+  if (path === "examples/lists/README.md") return "public-lists.html";
+  return `${posix.basename(path.replace("/README", ""), ".md").toLowerCase()}.html`;
+}
 
 /** `api/bloom-wasm/classes/Filter.md` is at `api/classes/Filter.html`. */
 function apiPage({ path, name, kind, markdown }: ApiPage): Page {

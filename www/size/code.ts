@@ -1,6 +1,5 @@
 /** The code that makes a filter, in JavaScript and for the command line. */
 import type { Kind } from "./formulas.ts";
-import { decimal } from "./parse.ts";
 
 export interface Plan {
   kind: Kind;
@@ -35,13 +34,10 @@ export function code({ kind, count, fpr, profile }: Plan): string {
   return lines.join("\n");
 }
 
-export function tool({ kind, count, fpr, profile }: Plan): string {
+export function tool({ kind, fpr, profile }: Plan): string {
   const list = profile === "url" ? "urls" : "keys";
   const build = [`npx bloom-wasm build ${list}.txt -o ${list}.bloom --fpr ${fpr}`];
   if (kind !== "ribbon") build.push(`--kind ${kind}`);
   if (profile === "url") build.push("--profile url");
-  const lines = [build.join(" ")];
-  const share = profile === "url" ? decimal(fpr / 10) : fpr; // a key's part of the rate
-  if (kind === "bloom") lines.push(`npx bloom-wasm calc --count ${count} --fpr ${share}`);
-  return lines.join("\n");
+  return build.join(" ");
 }

@@ -27,7 +27,7 @@ export function parseRate(text: string): number | undefined {
 }
 
 /** A number without what binary fractions add to its last digits. */
-export const decimal = (value: number) => Number(value.toPrecision(15));
+const decimal = (value: number) => Number(value.toPrecision(15));
 
 /** Without the marks that separate thousands. A comma elsewhere, as in `0,5`, stays, and makes it no number. */
 function joined(text: string): string {

@@ -1,91 +1,42 @@
-//! The options of other software's formats.
+//! `--option`: the options of other software's formats. Their names are those of the package's options.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use bloom_wasm::Profile;
-use bloom_wasm::interop::{KeyType, Options};
+use bloom_wasm::interop::{Format, KeyType, Options};
 
-/// What the bytes of a foreign format don't say.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Options of other software's formats")]
-pub struct ForeignArgs {
-    /// guava: what the keys are: utf8 (default), unencoded-chars, bytes, int or long
-    #[arg(long)]
-    funnel: Option<String>,
-    /// What the keys are. spark: string (default), bytes or long; parquet-sbbf: string (default), bytes, int32, int64,
-    /// float or double; pybloomfiltermmap3: string (default), bytes or int; bloom-filter2: string (default) or bytes
-    #[arg(long)]
-    keys: Option<String>,
-    /// redis-bitmap, bloom-filter2: how many bits
-    #[arg(long)]
-    bits: Option<u64>,
-    /// redis-bitmap, bloom-filter2, and npm-bloomfilter where the file doesn't say: how many hashes
-    #[arg(long)]
-    hashes: Option<u32>,
+/// An option of a format, and its value.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    name: String,
+    value: String,
 }
 
-/// More of it, which only reading needs.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Options of other software's formats")]
-pub struct ReadingArgs {
-    #[command(flatten)]
-    foreign: ForeignArgs,
-    /// npm-bloomfilter: the hash: fnv64 (default, from 0.0.21 on), fnv64-odd, fnv32-triple, fnv32-seeded, fnv32-b or
-    /// fnv32-b-signedmix
-    #[arg(long)]
-    generation: Option<String>,
-    /// xor, binary-fuse: c (default), xorf-dma, xorf-json or xorf-bincode
-    #[arg(long)]
-    layout: Option<String>,
-    /// xor, binary-fuse: the bits of a fingerprint where the file doesn't say: 8, 16 or 32
-    #[arg(long)]
-    width: Option<u32>,
+/// Reads NAME=VALUE.
+pub fn parse_choice(text: &str) -> Result<Choice> {
+    let (name, value) = text.split_once('=').context("give a name and a value, such as funnel=utf8")?;
+    Ok(Choice { name: name.to_owned(), value: value.to_owned() })
 }
 
-/// More of it, which only building needs.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Options of other software's formats")]
-pub struct BuildingArgs {
-    #[command(flatten)]
-    foreign: ForeignArgs,
-    /// go-bloom: binary (default) or json; guava: mitz-64 (default) or mitz-32; spark: v1 (default) or v2
-    #[arg(long)]
-    layout: Option<String>,
-    /// redisbloom: each link holds so many times as many keys as the one before, 2 if not said; 0 never grows
-    #[arg(long)]
-    expansion: Option<u32>,
-}
-
-impl ForeignArgs {
-    fn options(&self) -> Options {
-        let ForeignArgs { funnel, keys, bits, hashes } = self;
-        Options {
-            funnel: funnel.clone(),
-            keys: keys.clone(),
-            bits: *bits,
-            hashes: *hashes,
-            ..Default::default()
-        }
+/// The options of a format that knows these names.
+pub fn options(choices: &[Choice], format: Format, names: &[&str]) -> Result<Options> {
+    let mut options = Options::default();
+    for (i, Choice { name, value }) in choices.iter().enumerate() {
+        let mut set = || -> Result<()> {
+            ensure!(names.contains(&name.as_str()), "there is no such option");
+            ensure!(choices[..i].iter().all(|other| other.name != *name), "this option is there twice");
+            // No text that an option takes is a number.
+            match value.parse() {
+                Ok(number) => options.set_number(name, number)?,
+                Err(_) => options.set_text(name, value.clone())?,
+            }
+            Ok(())
+        };
+        set().map_err(|error| {
+            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            anyhow!("--option {name}={value}: {error}; {} has {known}", format.name())
+        })?;
     }
-}
-
-impl ReadingArgs {
-    pub fn options(&self) -> Options {
-        let ReadingArgs { foreign, generation, layout, width } = self;
-        let (generation, layout) = (generation.clone(), layout.clone());
-        Options { generation, layout, width: *width, ..foreign.options() }
-    }
-}
-
-impl BuildingArgs {
-    pub fn options(&self) -> Options {
-        let BuildingArgs { foreign, layout, expansion } = self;
-        Options { layout: layout.clone(), expansion: *expansion, ..foreign.options() }
-    }
-
-    /// Whether there is any.
-    pub fn any(&self) -> bool {
-        self.options() != Options::default()
-    }
+    Ok(options)
 }
 
 /// Fails for numbers as keys in a profile that makes text of its input, and for hashes that would be hashed again.

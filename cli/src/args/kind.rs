@@ -1,4 +1,4 @@
-//! `--kind`, `--from` and `--to`: kinds of filter, our own and other software's.
+//! `--kind` and `--format`: kinds of filter, our own and other software's.
 
 use anyhow::Context;
 use bloom_wasm::Kind;
@@ -21,23 +21,26 @@ pub fn parse_kind() -> impl TypedValueParser<Value = AnyKind> {
     let own = own.map(|kind| (kind.name(), kind.purpose(), AnyKind::Own(kind)));
     let written = Format::ALL.iter().filter(|format| interop::making_options(**format).is_ok());
     let foreign = written.map(|&format| (format.name(), format.software(), AnyKind::Foreign(format)));
-    one_of(own.into_iter().chain(foreign))
+    one_of(own.into_iter().chain(foreign), &[])
 }
 
-/// Reads the name of a format.
+/// Reads the name of a format. Those of a format that many ask for, and that isn't read, get an answer of their own.
 pub fn parse_format() -> impl TypedValueParser<Value = Format> {
-    one_of(Format::ALL.iter().map(|&format| (format.name(), format.software(), format)))
+    let all = Format::ALL.iter().map(|&format| (format.name(), format.software(), format));
+    one_of(all, &["pybloom-live", "pybloom_live", "pybloom"])
 }
 
-/// Reads one of some values, each with its name and what the help says of it.
+/// Reads one of some values, each with its name and what the help says of it. Nothing shows the names that are refused.
 fn one_of<T: Copy + Send + Sync + 'static>(
     values: impl IntoIterator<Item = (&'static str, &'static str, T)>,
+    refused: &[&'static str],
 ) -> impl TypedValueParser<Value = T> {
     let values: Vec<_> = values.into_iter().collect();
     let named = values.iter().map(|(name, help, _)| PossibleValue::new(name).help(help));
-    let names = PossibleValuesParser::new(named);
+    let refused = refused.iter().map(|&name| PossibleValue::new(name).hide(true));
+    let names = PossibleValuesParser::new(named.chain(refused));
     names.try_map(move |given| {
         let value = values.iter().find(|(name, ..)| *name == given).map(|(.., value)| *value);
-        value.context("this is none of the values")
+        value.context("not supported: rebuild the filter from its keys")
     })
 }

@@ -12,7 +12,7 @@ pub struct Omitted {
     /// Leave out passwords with fewer characters, with --profile password
     #[arg(long, value_name = "N", default_value = "0")]
     pub min_length: u64,
-    /// Leave out hashes with a lower count, with --sha1-hex
+    /// Leave out hashes with a lower count, with --sha1
     #[arg(long, value_name = "N", default_value = "0")]
     pub min_count: u64,
 }
@@ -47,14 +47,14 @@ impl Omitted {
         match profile {
             Profile::Password { sha1: true, .. } if self.min_length > 0 => {
                 bail!(
-                    "--min-length can't go with --sha1-hex, because a hash doesn't tell how long its password is"
+                    "--min-length can't go with --sha1, because a hash doesn't tell how long its password is"
                 )
             }
             Profile::Raw | Profile::Url if self.min_length > 0 => {
-                bail!("--lowercase, --sha1-hex and --min-length need --profile password")
+                bail!("--lowercase, --sha1 and --min-length need --profile password")
             }
             Profile::Password { sha1: true, .. } => {}
-            _ if self.min_count > 0 => bail!("--min-count needs --sha1-hex"),
+            _ if self.min_count > 0 => bail!("--min-count needs --sha1"),
             _ => {}
         }
         if self.allow_suffixes && profile != Profile::Url {

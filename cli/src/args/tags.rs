@@ -28,10 +28,6 @@ fn parse(text: &str) -> Result<TagList> {
 }
 
 impl TagArgs {
-    pub fn none() -> Self {
-        TagArgs { tags: Vec::new() }
-    }
-
     pub fn any(&self) -> bool {
         !self.tags.is_empty()
     }
@@ -72,10 +68,6 @@ pub struct WithoutArgs {
 }
 
 impl WithoutArgs {
-    pub fn any(&self) -> bool {
-        !self.without_tag.is_empty()
-    }
-
     /// Whether this tag is given up.
     pub fn gives_up(&self, name: &str) -> bool {
         self.without_tag.iter().any(|tag| tag == name)

@@ -11,7 +11,7 @@ use bloom_wasm::keys::{Input, lines};
 use crate::args::secret::SecretArgs;
 use crate::files::blob::{self, key_of};
 use crate::lists;
-use crate::publishing::folder::Folder;
+use crate::publishing::folder::{Contents, Folder, Sharded};
 use crate::streams::{Answer, Streams, not_printed, write_line};
 
 /// About how many bytes of lines are asked together: they stay in the processor's cache.
@@ -30,7 +30,7 @@ const FOLDER_BLOCK: usize = 1 << 22;
 /// Keys are printed unchanged, except to a terminal: there, control characters and the like are escaped.
 #[derive(clap::Args)]
 pub struct CheckArgs {
-    /// The blob, or the folder of a sharded filter
+    /// The blob, or the folder of a feed
     file: PathBuf,
     /// Keys; - alone, or none, for the lines of standard input, gzipped or not
     #[arg(allow_negative_numbers = true)]
@@ -52,11 +52,14 @@ pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     }
     let secret = args.secret.read()?;
     let mut asked = if args.file.is_dir() {
-        Asked::Folder(Box::new(Folder::open(&args.file, secret)?))
+        match Folder::open(&args.file, secret, &[])?.contents {
+            Contents::Whole(blob, _) => Asked::Blob(*blob),
+            Contents::Sharded(sharded) => Asked::Sharded(sharded),
+        }
     } else {
         Asked::Blob(blob::open(&args.file, secret.as_ref(), streams)?)
     };
-    let block = if matches!(asked, Asked::Folder(_)) { FOLDER_BLOCK } else { BLOCK };
+    let block = if matches!(asked, Asked::Sharded(_)) { FOLDER_BLOCK } else { BLOCK };
     let Streams { input, out, terminal, .. } = streams;
     let mut out = io::BufWriter::new(out);
     let mut answer = Answer::No;
@@ -106,7 +109,7 @@ pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
 /// What keys are looked up in.
 enum Asked {
     Blob(Blob),
-    Folder(Box<Folder>),
+    Sharded(Box<Sharded>),
 }
 
 impl Asked {
@@ -114,7 +117,7 @@ impl Asked {
     fn has_each(&mut self, block: &[&[u8]]) -> Result<Vec<Option<String>>> {
         let profile = match self {
             Asked::Blob(blob) => blob.profile(),
-            Asked::Folder(sharded) => sharded.sharding.profile(),
+            Asked::Sharded(sharded) => sharded.sharding.profile(),
         };
         let inputs = block.iter().map(|line| Input::parse(&Native, profile, line));
         let inputs: Vec<_> = inputs.collect::<bloom_wasm::error::Result<_>>()?;
@@ -125,7 +128,7 @@ impl Asked {
                     inputs.iter().zip(found).map(|(input, found)| tags_of(blob, input.as_ref(), found));
                 Ok(tags.collect::<bloom_wasm::error::Result<_>>()?)
             }
-            Asked::Folder(sharded) => {
+            Asked::Sharded(sharded) => {
                 let found = sharded.ask_each(&inputs)?.into_iter();
                 Ok(found.map(|tags| tags.map(|tags| tags.join(","))).collect())
             }

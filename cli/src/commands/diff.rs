@@ -111,6 +111,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let mut allowed = Vec::new();
     if !args.allow.is_empty() {
         let its = allow(&args.allow, args.allow_wins, hashing, profile, &mut live, streams)?;
+        its.notices.print(streams);
         its.summary.require_lists(args.allow_empty)?;
         allowed = its.digests;
         rows.push(("allowed", its.words));

@@ -21,7 +21,7 @@ pub struct ExportArgs {
     file: PathBuf,
     /// The other software's format
     #[arg(long, value_parser = parse_format())]
-    to: Format,
+    format: Format,
     /// Where to write it; - for standard output. A file is replaced whole, and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -34,14 +34,14 @@ pub fn run(args: ExportArgs, streams: &mut Streams) -> Result<Answer> {
         _ => error,
     })?;
     let filter = wrapped.filter().base_alone().with_context(|| read::name(&args.file))?;
-    let bytes = interop::export(filter, args.to).with_context(|| {
-        format!("{}, of kind {}, as {}", read::name(&args.file), filter.name(), args.to.name())
+    let bytes = interop::export(filter, args.format).with_context(|| {
+        format!("{}, of kind {}, as {}", read::name(&args.file), filter.name(), args.format.name())
     })?;
     if write::is_stdout(&args.output) {
         streams.print_blob(&bytes)?;
         return Ok(Answer::Yes);
     }
     let rows = vec![("size", format!("{} bytes", grouped(bytes.len() as u64)))];
-    let wrote = format!("{}, {}", args.output.display(), args.to.name());
+    let wrote = format!("{}, {}", args.output.display(), args.format.name());
     blob::save_bytes(&bytes, &args.output, None::<&()>, rows, wrote, streams)
 }

@@ -3,16 +3,21 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::Blob;
 use bloom_wasm::interop::{self, Format};
+use bloom_wasm::keys::Input;
 
-use crate::args::foreign::{ReadingArgs, require_text};
+use crate::args::foreign::{Choice, options, parse_choice, require_text};
 use crate::args::kind::parse_format;
 use crate::args::number::created_at;
+use crate::args::omitted::Omitted;
 use crate::args::profile::ProfileArg;
 use crate::files::{blob, read, write};
-use crate::streams::{Answer, Streams};
+use crate::lists::keys;
+use crate::lists::lines::Place;
+use crate::streams::{Answer, Streams, unless_closed};
+use crate::text::{counted, grouped, quoted};
 
 /// Wrap another software's filter in a blob
 ///
@@ -24,7 +29,21 @@ pub struct ImportArgs {
     file: PathBuf,
     /// The other software's format
     #[arg(long, value_parser = parse_format())]
-    from: Format,
+    format: Format,
+    /// What the file doesn't say; can be repeated
+    ///
+    /// guava: funnel=utf8 (default), unencoded-chars, bytes, int or long
+    /// spark: keys=string (default), bytes or long
+    /// parquet-sbbf: keys=string (default), bytes, int32, int64, float or double
+    /// pybloomfiltermmap3: keys=string (default), bytes or int
+    /// bloom-filter2: keys=string (default) or bytes; bits=N and hashes=N, always
+    /// redis-bitmap: bits=N and hashes=N, always
+    /// npm-bloomfilter: hashes=N, if the file is an array; generation=fnv64 (default), fnv64-odd,
+    ///   fnv32-triple, fnv32-seeded, fnv32-b or fnv32-b-signedmix
+    /// xor, binary-fuse: layout=c (default), xorf-dma, xorf-json or xorf-bincode;
+    ///   width=8, 16 or 32, if the file doesn't say
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_choice, verbatim_doc_comment)]
+    options: Vec<Choice>,
     /// Where to write the blob; - for standard output. A file is replaced whole, and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -34,11 +53,12 @@ pub struct ImportArgs {
     /// The passwords are in lower case, with --profile password
     #[arg(long)]
     lowercase: bool,
-    /// The keys are SHA-1 hashes of passwords, 20 bytes each, with --profile password
+    /// Keys are SHA-1 hashes of passwords: in lists as HASH or HASH:COUNT in hexadecimal. With --profile password
     #[arg(long)]
     sha1: bool,
-    #[command(flatten)]
-    options: ReadingArgs,
+    /// A list of keys that are in the filter; can be repeated. If one is absent, nothing is written
+    #[arg(long, value_name = "LIST")]
+    members: Vec<PathBuf>,
     /// A name for people, kept in the blob
     #[arg(long)]
     name: Option<String>,
@@ -51,16 +71,61 @@ pub struct ImportArgs {
 }
 
 pub fn run(args: ImportArgs, streams: &mut Streams) -> Result<Answer> {
+    read::check_stdin([&args.file].into_iter().chain(&args.members))?;
     write::check(&args.output)?;
+    write::check_inputs("a list", &args.members, &args.output)?;
     let name = || read::name(&args.file);
     let profile = args.profile.with(args.lowercase, args.sha1);
     let profile = profile.context("--lowercase and --sha1 need --profile password")?;
+    let options = options(&args.options, args.format, interop::reading_options(args.format)?)?;
     let bytes = read::any(&args.file, streams)?;
-    let filter = interop::read(args.from, &args.options.options(), &bytes).with_context(name)?;
+    let filter = interop::read(args.format, &options, &bytes).with_context(name)?;
     require_text(filter.keys(), profile)?;
     drop(bytes);
     let mut made = Blob::new(profile, filter);
     made.describe(args.name, args.created_at.map(created_at).transpose()?)?;
-    let rows = [("read", format!("{}, {}", name(), args.from.name()))];
-    blob::save(&made, &args.output, args.json, &rows, &[], streams)
+    let mut rows = vec![("read", format!("{}, {}", name(), args.format.name()))];
+    if !args.members.is_empty() {
+        rows.push(("members", ask(&made, &args.members, streams).with_context(name)?));
+    }
+    let answer = blob::save(&made, &args.output, args.json, &rows, &[], streams)?;
+    if args.members.is_empty() && !args.json && !write::is_stdout(&args.output) {
+        let output = args.output.display();
+        let how = format!("a key that you know is in it: bloom-wasm check {output} KEY");
+        unless_closed(streams.print_rows(&[("check", how)]))
+            .with_context(|| format!("{output} is written"))?;
+    }
+    Ok(answer)
+}
+
+/// Asks for all keys of lists, and fails if one is absent. Returns how many there are, in words. Bytes that were told
+/// wrong are read all the same, and only a key that must be there shows it.
+fn ask(made: &Blob, lists: &[PathBuf], streams: &mut Streams) -> Result<String> {
+    let (mut count, mut absent, mut first) = (0, 0, None);
+    let take = |(count, absent, first): &mut (u64, u64, Option<String>), input: &Input, place: Place| {
+        *count += 1;
+        if !made.filter().has(&blob::key_of(made, input.own())?) {
+            *absent += 1;
+            first.get_or_insert_with(|| format!("{}: {}", place(), quoted(input.own())));
+        }
+        Ok(())
+    };
+    let (profile, omitted) = (made.profile(), Omitted::none());
+    let summary = keys::for_each(lists, profile, &omitted, streams, Default::default, take, |more| {
+        count += more.0;
+        absent += more.1;
+        first = first.take().or(more.2);
+        Ok(())
+    })?;
+    summary.require_lists(true)?;
+    ensure!(count > 0, "the lists of --members gave no key to ask for");
+    let keys = counted(count, "key", "keys");
+    if let Some(first) = first {
+        bail!(
+            "{} of {keys} absent, the first at {first}; was the filter made with another hash, --option or \
+             --profile? Nothing was written",
+            grouped(absent)
+        );
+    }
+    Ok(format!("{keys}, 0 false negatives{}", summary.in_words()))
 }

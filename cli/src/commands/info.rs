@@ -11,8 +11,6 @@ use crate::files::blob::decode;
 use crate::files::delta::DeltaInfo;
 use crate::files::read;
 use crate::publishing::folder::Folder;
-use crate::publishing::manifest::Head;
-use crate::publishing::shards::size_in_words;
 use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
 use crate::text::{about, counted, grouped, keyed_in_words, rate, tags_in_words, time_in_words};
@@ -20,7 +18,7 @@ use crate::text::{about, counted, grouped, keyed_in_words, rate, tags_in_words, 
 /// Show what a blob holds
 #[derive(clap::Args)]
 pub struct InfoArgs {
-    /// The blob; - for standard input. Or the folder of a sharded filter
+    /// The blob; - for standard input. Or the folder of a feed
     file: PathBuf,
     #[command(flatten)]
     secret: SecretArgs,
@@ -32,7 +30,13 @@ pub struct InfoArgs {
 pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
     let secret = args.secret.read()?;
     if args.file.is_dir() {
-        return folder(&Folder::open(&args.file, secret)?, args.json, streams);
+        let folder = Folder::open(&args.file, secret, &[])?;
+        if args.json {
+            streams.print_json(&folder.describe()?)?
+        } else {
+            streams.print_rows(&folder.rows()?)?
+        }
+        return Ok(Answer::Yes);
     }
     let bytes = read::any(&args.file, streams)?;
     let name = || read::name(&args.file);
@@ -164,35 +168,4 @@ fn layers_in_words(stack: &Stack) -> String {
         (1, _) => format!("1 that holds more keys, {excludes} of keys that are certainly absent"),
         _ => format!("{includes} that hold more keys, {excludes} of keys that are certainly absent"),
     }
-}
-
-/// The same of a sharded filter.
-fn folder(filter: &Folder, json: bool, streams: &mut Streams) -> Result<Answer> {
-    if json {
-        streams.print_json(&filter.shards)?;
-        return Ok(Answer::Yes);
-    }
-    let Head { feed_id, name, generation, created_at, expires, profile, fpr, seed, count, .. } =
-        &filter.shards.head;
-    let per = if filter.sharding.profile() == Profile::Url { "URL" } else { "key" };
-    let mut rows = vec![
-        ("kind", "sharded: a ribbon filter for each part of the keys".to_owned()),
-        ("profile", profile.clone()),
-        ("name", name.clone().unwrap_or("none".to_owned())),
-        ("created", time_in_words(*created_at)),
-        ("expires", time_in_words(*expires)),
-        ("feed", feed_id.clone()),
-        ("generation", generation.to_string()),
-        ("keys", grouped(*count)),
-        ("fpr", format!("{} per {per}", rate(*fpr))),
-        ("shards", grouped(filter.shards.shards.into())),
-        ("size", size_in_words(&filter.shards)),
-        ("seed", seed.clone()),
-        ("keyed", keyed_in_words(filter.shards.head.check.is_some())),
-    ];
-    if let Some(tags) = filter.shards.tags_in_words() {
-        rows.insert(8, ("tags", tags));
-    }
-    streams.print_rows(&rows)?;
-    Ok(Answer::Yes)
 }

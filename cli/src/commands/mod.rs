@@ -2,15 +2,12 @@
 
 pub mod apply;
 pub mod build;
-pub mod calc;
 pub mod check;
 pub mod completions;
-pub mod dedupe;
 pub mod diff;
 pub mod export;
 pub mod feed;
 pub mod import;
 pub mod info;
 pub mod merge;
-pub mod shard;
 pub mod verify;

@@ -16,7 +16,7 @@ use crate::files::read;
 use crate::lists::digests::{members, with_tags};
 use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
-use crate::publishing::folder::{Folder, Measured};
+use crate::publishing::folder::{Contents, Folder, Measured, Sharded};
 use crate::rates::{self, Probes, Rates, of_urls};
 use crate::streams::{Answer, Streams, unless_closed};
 use crate::text::{counted, rate};
@@ -31,7 +31,7 @@ use crate::text::{counted, rate};
 /// is looked up by all of its keys. A member that --allow-wins removed counts as a false negative.
 #[derive(clap::Args)]
 pub struct VerifyArgs {
-    /// The blob, or the folder of a sharded filter
+    /// The blob, or the folder of a feed
     file: PathBuf,
     /// The list that the blob was built from; can be repeated
     #[arg(long, required_unless_present = "tags", value_name = "LIST")]
@@ -80,13 +80,21 @@ struct Verdict {
 pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     let inputs = [&args.file].into_iter().chain(&args.members).chain(&args.absent);
     read::check_stdin(inputs.chain(args.tags.lists()))?;
-    if args.file.is_dir() {
-        return verify_folder(&args, streams);
-    }
+    let whole = if args.file.is_dir() {
+        match Folder::open(&args.file, args.secret.read()?, &[])?.contents {
+            Contents::Whole(blob, _) => Some(*blob),
+            Contents::Sharded(sharded) => return verify_sharded(*sharded, &args, streams),
+        }
+    } else {
+        None
+    };
     if args.tags.any() && args.members.iter().chain(args.tags.lists()).any(|list| list.as_os_str() == "-") {
         bail!("with --tag, the lists are read twice, so none can be standard input");
     }
-    let blob = blob::open(&args.file, args.secret.read()?.as_ref(), streams)?;
+    let blob = match whole {
+        Some(blob) => blob,
+        None => blob::open(&args.file, args.secret.read()?.as_ref(), streams)?,
+    };
     let mut members = Vec::new();
     let (mut count, mut false_negatives) = (0, 0);
     let take = |(count, missing, digests): &mut (u64, u64, Vec<u64>), input: &Input, _: Place| {
@@ -144,12 +152,11 @@ fn wrong_tags(blob: &Blob, args: &VerifyArgs, streams: &mut Streams) -> Result<u
     Ok(rates::wrong_tags(filter, &read.keys)?)
 }
 
-/// The same for a sharded filter.
-fn verify_folder(args: &VerifyArgs, streams: &mut Streams) -> Result<Answer> {
+/// The same for a feed with shards.
+fn verify_sharded(mut sharded: Sharded, args: &VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     if !args.absent.is_empty() {
-        bail!("--absent goes with a blob; a sharded filter is asked for random keys");
+        bail!("--absent doesn't go with shards, which are asked for random keys");
     }
-    let mut sharded = Folder::open(&args.file, args.secret.read()?)?;
     ensure!(!args.tags.any() || sharded.shards.tags.is_some(), "{NO_TAGS}");
     let measured = sharded.measure(&args.members, &args.tags, &args.omitted, args.probes, streams)?;
     Verdict::from(&measured).tell(args, &measured.summary, &Summary::default(), streams)

@@ -128,6 +128,8 @@ pub struct Allowed {
     pub counts: Vec<u64>,
     /// What to print about them.
     pub words: String,
+    /// The keys that are in both lists.
+    pub notices: Notices,
 }
 
 /// Reads the lists of allowed keys. With `wins`, removes members that are in both lists.
@@ -157,7 +159,6 @@ pub fn allow(
         let what = if *removed { "removed" } else { "kept" };
         notices.push(|| format!("{place}: in both lists, {what}: {}", quoted(key)));
     }
-    notices.print(streams);
     let mut words = counted(summary.entries(), "entry", "entries") + &summary.in_words();
     for (what, removed) in [("removed", true), ("kept", false)] {
         let count = conflicts.iter().filter(|conflict| conflict.removed == removed).count() as u64;
@@ -165,5 +166,5 @@ pub fn allow(
             words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
         }
     }
-    Ok(Allowed { digests, summary, counts, words })
+    Ok(Allowed { digests, summary, counts, words, notices })
 }

@@ -174,6 +174,11 @@ impl Summary {
         self.lines.keys
     }
 
+    /// The same for each list.
+    pub fn entries_of_lists(&self) -> Vec<u64> {
+        self.lists.iter().map(|list| list.lines.keys).collect()
+    }
+
     /// What all lists hold together, of which that is the number of different keys.
     pub fn counts(&self, keys: u64) -> Counts {
         Counts { keys, skipped: self.lines.skipped }
@@ -253,12 +258,12 @@ impl Summary {
             (
                 self.urls,
                 keys / 2,
-                "URLs or hosts: only --profile url, of `build` or `feed init`, lets readers ask `hasUrl`",
+                "URLs or hosts: only --profile url, of `build` or `feed publish`, lets readers ask `hasUrl`",
             ),
             (
                 self.hashes,
                 keys / 10,
-                "SHA-1 hashes: only --profile password --sha1-hex, of `build` or `feed init`, lets readers ask \
+                "SHA-1 hashes: only --profile password --sha1, of `build` or `feed publish`, lets readers ask \
                  `hasPassword` for their passwords",
             ),
             (

@@ -1,22 +1,18 @@
 //! How a feed goes on: what has changed, the file that says so, and the manifest. docs/feeds.md.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 
 use super::guard::Change;
-use super::manifest::{FeedPayload, File, FileKind, Head};
-use super::publication::Publication;
-use super::state::{Folder, Lists, Published, State, Unlisted};
-use super::trust::{self, Trust};
-use crate::files::blob::decode;
-use crate::files::read;
-use crate::files::write::{self, Cleaner};
+use super::manifest::{FeedPayload, File, FileKind};
+use super::publication::{Publication, Renewal};
+use super::published::{read_file, read_files};
+use super::state::{FeedFile, Lists, Settings, State, Unlisted};
+use crate::files::write;
 use crate::streams::Streams;
 use crate::text::in_words;
 use bloom_wasm::digests::{sort, strangers};
-use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::layers::MAX_TAGS;
 use bloom_wasm::vectors::{append, copied};
 use bloom_wasm::{Blob, Delta, Kind, Stack, Tagged, TaggedUpdate, Update};
@@ -26,83 +22,10 @@ const DELTAS: usize = 8;
 /// The share of the false positives that the base may make. The includes of the deltas share the rest.
 const BASE_SHARE: f64 = 0.8;
 
-/// A feed that is being published: its folder and its state, which is locked.
-pub struct Publisher {
-    dir: PathBuf,
-    folder: Folder,
-    pub state: State,
-    /// The secret, if the feed is keyed.
-    pub secret: Option<Secret>,
-    publication: Publication<FeedPayload>,
-    /// How long a file stays that is no longer needed, in milliseconds.
-    grace: u64,
-    cleaner: Cleaner,
-    /// Why the manifest in the folder isn't to be believed.
-    pub strange: Option<anyhow::Error>,
-}
+/// A feed of one filter that is being published.
+pub type Feed = Publication<FeedPayload>;
 
-impl Publisher {
-    pub fn open(
-        dir: &Path,
-        state: &Path,
-        secret: Option<Secret>,
-        trust: Trust,
-        now: u64,
-        grace: u64,
-        streams: &mut Streams,
-    ) -> Result<Self> {
-        let folder = Folder::open(state)?;
-        let state = folder.load()?;
-        // Fails for another secret than that of the feed.
-        state.hashing(secret.as_ref()).with_context(|| dir.display().to_string())?;
-        let (publication, strange) = Publication::open(dir, trust, Some(&state), now, streams)?;
-        let (dir, cleaner) = (dir.to_owned(), Cleaner::default());
-        let mut publisher = Publisher { dir, folder, state, secret, publication, grace, cleaner, strange };
-        publisher.clear(streams)?;
-        Ok(publisher)
-    }
-
-    /// Fails if clients expect a signature that the next manifest won't have, unless that is meant.
-    pub fn require_signature(&self, unsigned: bool) -> Result<()> {
-        self.publication.require_signature("feed", self.state.last()?, unsigned)
-    }
-
-    /// Whether the next generation is the first.
-    pub fn is_first(&self) -> bool {
-        self.state.generation == 0
-    }
-
-    pub fn print_hint(&self, streams: &mut Streams) {
-        self.publication.print_hint(streams);
-    }
-
-    pub fn signers_in_words(&self) -> String {
-        self.publication.signers_in_words()
-    }
-
-    /// How keys become digests.
-    pub fn hashing(&self) -> Result<Hashing> {
-        self.state.hashing(self.secret.as_ref())
-    }
-
-    /// When the manifest in place expires, in milliseconds since 1970; 0 if there is none.
-    pub fn expires(&self) -> u64 {
-        self.publication.live().map_or(0, |live| live.head.expires)
-    }
-
-    /// Whether the manifest in place is newer than the state, which is an old copy then.
-    fn has_newer_live(&self) -> bool {
-        self.publication.live().is_some_and(|live| live.head.generation > self.state.generation)
-    }
-
-    /// How many keys the last generation has, by its manifest.
-    fn last_count(&self) -> Result<u64> {
-        let last = self.state.payload()?;
-        // If the state is an old copy, the manifest in place is the last.
-        let all = last.as_ref().into_iter().chain(self.publication.live());
-        Ok(all.max_by_key(|last| last.head.generation).map_or(0, |last| last.head.count))
-    }
-
+impl Feed {
     /// Signs the list of the last generation anew if that is about to expire, since the next list was refused. If its
     /// files are missing or damaged, they are made anew. `allowed` is sorted; it is none if its lists can't be read.
     pub fn renew(
@@ -113,7 +36,7 @@ impl Publisher {
     ) -> Result<Renewal> {
         // If the state is an old copy, its list may be older than the one that clients have.
         let files = self.state.files.iter().map(|file| &file.file);
-        let is_other = self.publication.live().is_some_and(|live| !live.files.iter().eq(files));
+        let is_other = self.live().is_some_and(|live| !live.files.iter().eq(files));
         if is_other && self.has_newer_live() {
             return Ok(Renewal::Unknown);
         }
@@ -124,8 +47,8 @@ impl Publisher {
                 return Ok(Renewal::NotYet);
             }
             // The files are those of the list, and its number of keys is known.
-            self.unlist();
-            self.sign(self.last_count()?, lists, None, expires_in)?;
+            self.unlist_replaced();
+            self.publish_manifest(self.last_count()?, lists, None, expires_in)?;
             return Ok(Renewal::Signed);
         };
         let refused = |why: String| anyhow!("the old list can't be signed anew: {damage}; {why}");
@@ -138,22 +61,40 @@ impl Publisher {
         let allowed = strangers(&allowed, &members, &|_| true)?;
         let next = Next { members, allowed, lists, unusable: Some(damage), ..Next::default() };
         let made = next.make(self)?;
-        self.publish(&next, made.as_ref(), expires_in, streams)?;
+        let settings = self.state.settings.clone();
+        self.publish(&next, made.as_ref(), &settings, streams)?;
         Ok(Renewal::Signed)
+    }
+
+    /// The tags of the last generation.
+    pub fn tags(&self, streams: &mut Streams) -> Vec<String> {
+        let State { lists, members, .. } = &self.state;
+        // Of a state that was lost, the files in the folder tell.
+        let Some(live) = self.live().filter(|_| members.is_none()) else {
+            return lists.tags().map(str::to_owned).collect();
+        };
+        match read_files(&self.dir, live.files.iter(), self.secret.as_ref()) {
+            Ok(blob) => blob.filter().tag_names().map(str::to_owned).collect(),
+            Err(why) => {
+                streams.warn(&format!("nobody knows whether the feed had tags: {}", in_words(&why)));
+                Vec::new()
+            }
+        }
     }
 
     /// Why the files that were published can't be gone on from, if so.
     fn damage(&self) -> Option<String> {
         if self.state.files.is_empty() {
-            return Some("it is the first".to_owned());
+            return Some(
+                if self.state.is_recovered { "the state was lost" } else { "it is the first" }.to_owned(),
+            );
         }
-        let damage = self.state.files.iter().map(|file| read_file(&self.dir, &file.file));
+        let damage = self
+            .state
+            .files
+            .iter()
+            .map(|file| read_file(&self.dir, &file.file.sha256, Some(file.file.bytes)));
         damage.filter_map(Result::err).next_back().map(|error| in_words(&error))
-    }
-
-    /// Whether there is nothing to sign unless the list changes.
-    fn is_in_place(&self, expires_in: u64) -> Result<bool> {
-        Ok(self.publication.is_live(&self.state.manifest) && self.publication.is_fresh(expires_in)?)
     }
 
     /// Puts the next generation in place, unless the one that is there has nothing to be changed. First comes the new
@@ -163,78 +104,35 @@ impl Publisher {
         &mut self,
         next: &Next,
         made: Option<&NewFile>,
-        expires_in: u64,
+        settings: &Settings,
         streams: &mut Streams,
     ) -> Result<bool> {
         if let Some(made) = made {
             self.announce(&made.file.file.sha256);
         }
         let before = self.state.clone();
-        match self.write(next, made, expires_in) {
-            Ok(published) => {
-                match self.clear(streams) {
-                    // The run has done what it was for.
-                    Err(why) if published => streams.warn(&format!(
-                        "generation {} is published, but what isn't needed may have stayed: {}",
-                        self.state.generation,
-                        in_words(&why)
-                    )),
-                    cleared => cleared?,
-                }
-                Ok(published)
-            }
-            Err(error) => {
-                if let Err(why) = self.take_back(before, streams) {
-                    streams.warn(&format!("what this run wrote may have stayed: {}", in_words(&why)));
-                }
-                Err(error)
-            }
-        }
+        let written = self.write(next, made, settings);
+        self.finish(before, written, streams)
     }
 
-    fn write(&mut self, next: &Next, made: Option<&NewFile>, expires_in: u64) -> Result<bool> {
+    fn write(&mut self, next: &Next, made: Option<&NewFile>, settings: &Settings) -> Result<bool> {
+        let expires_in = settings.expires_in;
         if let Some(made) = made {
             self.place(next, made)?;
         }
-        self.unlist();
+        self.unlist_replaced();
+        // Not before, so that a run which fails forgets them.
+        self.state.settings = settings.clone();
         let published = made.is_some() || !self.is_in_place(expires_in)?;
         if published {
             let is_other = next.changes() > 0 || next.unusable.is_some() || self.state.members.is_none();
             let members = is_other.then_some(&next.members[..]);
-            self.sign(next.count(), next.lists.clone(), members, expires_in)?;
-        } else if self.state.lists != next.lists {
+            self.publish_manifest(next.count(), next.lists.clone(), members, expires_in)?;
+        } else {
             self.state.lists = next.lists.clone();
-            self.folder.save(&self.state)?;
+            self.save_if_changed()?;
         }
         Ok(published)
-    }
-
-    /// Takes back what a run wrote that failed, and that no manifest in place names.
-    fn take_back(&mut self, before: State, streams: &mut Streams) -> Result<()> {
-        // If another run has taken its place, all is that one's.
-        self.folder.check()?;
-        self.state = self.folder.load()?;
-        if self.state.generation > before.generation {
-            // Maybe only the system said that it isn't there.
-            if self.publication.is_there(&self.state.manifest)? {
-                return Ok(());
-            }
-            // The number is used up, since the manifest was signed.
-            let generation = self.state.generation;
-            self.state = before;
-            self.state.generation = generation;
-            self.folder.save(&self.state)?;
-        }
-        self.clear(streams)
-    }
-
-    /// Notes that a file is going to be written, so that a later run deletes it if this one ends before a manifest names
-    /// it. An old one of that name keeps its time.
-    fn announce(&mut self, sha256: &str) {
-        let unlisted = &mut self.state.unlisted;
-        if unlisted.iter().all(|unlisted| unlisted.sha256 != sha256) {
-            unlisted.push(Unlisted { sha256: sha256.to_owned(), since: None });
-        }
     }
 
     /// Writes the new file, and puts it into the state.
@@ -248,7 +146,7 @@ impl Publisher {
             file.removed = Some(self.folder.write(format!("removed-{}", &sha256[..16]), &removed)?);
         }
         self.state.tagged = next.tagged.is_some();
-        let since = Some(self.publication.now);
+        let since = Some(self.now);
         for dropped in self.state.files.drain(made.keep..) {
             self.state.unlisted.push(Unlisted { sha256: dropped.file.sha256, since });
         }
@@ -256,72 +154,29 @@ impl Publisher {
         Ok(())
     }
 
-    /// Brings the list of unlisted files up to date. The manifest in place may name some that this state doesn't know: a
-    /// state that was lost, or a newer one than this, published them.
-    fn unlist(&mut self) {
-        let State { files, unlisted, .. } = &mut self.state;
-        for File { sha256, .. } in self.publication.live().into_iter().flat_map(|live| &live.files) {
-            unlisted.retain(|unlisted| unlisted.sha256 != *sha256);
-            unlisted.push(Unlisted { sha256: sha256.clone(), since: Some(self.publication.now) });
-        }
-        unlisted.retain(|unlisted| files.iter().all(|file| file.file.sha256 != unlisted.sha256));
+    fn unlist_replaced(&mut self) {
+        let named: Vec<_> = self.state.files.iter().map(|file| file.file.sha256.clone()).collect();
+        self.unlist(&named);
     }
 
     /// Writes the state and the manifest of the next generation. `members` are there if they are others than before.
-    fn sign(&mut self, count: u64, lists: Lists, members: Option<&[u64]>, expires_in: u64) -> Result<()> {
-        let live = self.publication.live().map_or(0, |live| live.head.generation);
-        let generation = trust::next(self.state.generation.max(live))?;
-        let State { feed_id, name, fpr, .. } = &self.state;
-        let (profile, hashing) = (self.state.profile()?, self.hashing()?);
-        let now = self.publication.now;
-        let head = Head {
-            generation,
-            created_at: now,
-            expires: now.saturating_add(expires_in),
-            count,
-            ..Head::new(feed_id.clone(), name.clone(), profile, *fpr, &hashing)
-        };
+    fn publish_manifest(
+        &mut self,
+        count: u64,
+        lists: Lists,
+        members: Option<&[u64]>,
+        expires_in: u64,
+    ) -> Result<()> {
         let files = self.state.files.iter().map(|file| file.file.clone()).collect();
-        let payload = FeedPayload { head, files };
-        let text = self.publication.sign(&payload)?;
-        self.state.manifest = text.clone();
-        self.state.generation = generation;
+        let payload = FeedPayload { head: self.next_head(count, expires_in)?, files };
+        let text = self.sign(&payload)?;
         if let Some(members) = members {
-            self.state.members = Some(self.folder.write(format!("members-{generation}"), members)?);
+            let name = format!("members-{}", payload.head.generation);
+            self.state.members = Some(self.folder.write(name, members)?);
         }
         self.state.lists = lists;
-        self.folder.save(&self.state)?;
-        self.publication.put(text, payload, || self.folder.check())?;
-        Ok(())
+        self.put(text, payload)
     }
-
-    /// Deletes what nobody needs any more: what runs left that failed or were killed, and the files that have been
-    /// unlisted for as long as they stay.
-    fn clear(&mut self, streams: &mut Streams) -> Result<()> {
-        self.folder.check()?;
-        self.folder.clear(&self.state, &mut self.cleaner, streams)?;
-        self.unlist();
-        let (now, grace, dir) = (self.publication.now, self.grace, &self.dir);
-        let before = self.state.unlisted.clone();
-        self.state.unlisted.retain_mut(|Unlisted { sha256, since }| {
-            // A clock may have been wrong.
-            *since = since.map(|since| since.min(now));
-            let stays = since.is_some_and(|since| now < since.saturating_add(grace));
-            stays || !self.cleaner.delete(&dir.join(sha256), streams)
-        });
-        if self.state.unlisted == before { Ok(()) } else { self.folder.save(&self.state) }
-    }
-}
-
-/// What became of the old list, when the next one was refused.
-pub enum Renewal {
-    /// There is none.
-    None,
-    /// It lasts for long enough.
-    NotYet,
-    Signed,
-    /// It isn't known: the state is an old copy.
-    Unknown,
 }
 
 /// What the next generation holds.
@@ -345,7 +200,7 @@ pub struct Next {
 /// A new file, which takes the place of all files from the one with the number `keep` on.
 pub struct NewFile {
     keep: usize,
-    pub file: Published,
+    pub file: FeedFile,
     bytes: Vec<u8>,
     /// Why it is a new base, if it is one.
     pub replaced: Option<String>,
@@ -354,13 +209,13 @@ pub struct NewFile {
 impl Next {
     /// `members` and `allowed` are sorted, and have no digest in common.
     pub fn of(
-        publisher: &Publisher,
+        publisher: &Feed,
         members: Vec<u64>,
         tagged: Option<Tagged>,
         allowed: Vec<u64>,
         lists: Lists,
     ) -> Result<Self> {
-        let Publisher { folder, state, .. } = publisher;
+        let Feed { folder, state, .. } = publisher;
         let mut next = Next { members, tagged, allowed, lists, ..Next::default() };
         let old = match &state.members {
             Some(old) => folder.read(old),
@@ -378,7 +233,7 @@ impl Next {
     }
 
     /// How many members of the last generation have other tags now. Without a generation to go on from, nobody knows.
-    fn retagged(&mut self, Publisher { dir, state, secret, .. }: &Publisher, old: &[u64]) -> Result<u64> {
+    fn retagged(&mut self, Feed { dir, state, secret, .. }: &Feed, old: &[u64]) -> Result<u64> {
         if self.unusable.is_some() {
             return Ok(0);
         }
@@ -408,7 +263,7 @@ impl Next {
     }
 
     /// What becomes of the keys of the last generation.
-    pub fn change(&self, publisher: &Publisher) -> Result<Change> {
+    pub fn change(&self, publisher: &Feed) -> Result<Change> {
         let (count, kept) = (self.count(), self.count() - self.added);
         let (last, removed) = (publisher.last_count()?, self.removed.len() as u64);
         // Those that aren't known one by one, since the state is an old copy, or it or a part of it was lost.
@@ -437,7 +292,7 @@ impl Next {
     }
 
     /// The file that the next generation needs; none if nothing has changed.
-    pub fn make(&self, publisher: &Publisher) -> Result<Option<NewFile>> {
+    pub fn make(&self, publisher: &Feed) -> Result<Option<NewFile>> {
         let state = &publisher.state;
         if let Some(reason) = &self.unusable {
             return self.base(publisher, reason.clone()).map(Some);
@@ -460,7 +315,7 @@ impl Next {
             }
             Err(error) => return Err(error),
         };
-        let file = Published { file: File::new(FileKind::Delta, &delta), changes: total, removed: None };
+        let file = FeedFile { file: File::new(FileKind::Delta, &delta), changes: total, removed: None };
         let deltas = state.files[1..keep].iter().map(|file| file.file.bytes).sum::<u64>() + file.file.bytes;
         if deltas > state.files[0].file.bytes / 2 {
             return self
@@ -470,7 +325,7 @@ impl Next {
         Ok(Some(NewFile { keep, file, bytes: delta, replaced: None }))
     }
 
-    fn base(&self, publisher: &Publisher, reason: String) -> Result<NewFile> {
+    fn base(&self, publisher: &Feed, reason: String) -> Result<NewFile> {
         let state = &publisher.state;
         let (profile, hashing) = (state.profile()?, publisher.hashing()?);
         let fpr = state.fpr * BASE_SHARE;
@@ -482,12 +337,12 @@ impl Next {
         let mut blob = Blob::new(profile, stack);
         blob.describe(state.name.clone(), None)?;
         let bytes = blob.encode()?;
-        let file = Published { file: File::new(FileKind::Base, &bytes), changes: 0, removed: None };
+        let file = FeedFile { file: File::new(FileKind::Base, &bytes), changes: 0, removed: None };
         Ok(NewFile { keep: 0, file, bytes, replaced: Some(reason) })
     }
 
-    fn delta(&self, publisher: &Publisher, keep: usize) -> Result<Vec<u8>> {
-        let Publisher { dir, state, secret, .. } = publisher;
+    fn delta(&self, publisher: &Feed, keep: usize) -> Result<Vec<u8>> {
+        let Feed { dir, state, secret, .. } = publisher;
         let files = state.files[..keep].iter().map(|file| &file.file);
         let parent = read_files(dir, files, secret.as_ref()).context(Unusable)?;
         let removed = self.all_removed(publisher, keep).context(Unusable)?;
@@ -503,7 +358,7 @@ impl Next {
     }
 
     /// The keys that were removed since the file before the one with the number `keep`.
-    fn all_removed(&self, Publisher { state, folder, .. }: &Publisher, keep: usize) -> Result<Vec<u64>> {
+    fn all_removed(&self, Feed { state, folder, .. }: &Feed, keep: usize) -> Result<Vec<u64>> {
         let mut removed = copied(&self.removed)?;
         for digests in state.files[keep..].iter().filter_map(|file| file.removed.as_ref()) {
             append(&mut removed, &folder.read(digests)?)?;
@@ -513,7 +368,7 @@ impl Next {
     }
 
     /// Whether a key that must be absent isn't.
-    fn has_new_allowed(&self, Publisher { state, dir, secret, .. }: &Publisher) -> Result<bool> {
+    fn has_new_allowed(&self, Feed { state, dir, secret, .. }: &Feed) -> Result<bool> {
         if self.allowed.is_empty() {
             return Ok(false);
         }
@@ -545,35 +400,4 @@ impl FileKind {
 /// The rate of a delta's include.
 pub fn include_fpr(fpr: f64) -> f64 {
     fpr * (1.0 - BASE_SHARE) / DELTAS as f64
-}
-
-/// The bytes of a file that is as it was published.
-fn read_file(dir: &Path, file: &File) -> Result<Vec<u8>> {
-    let path = dir.join(&file.sha256);
-    let bytes = read::regular(&path, file.bytes)?;
-    if File::new(file.kind, &bytes) != *file {
-        bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
-    }
-    Ok(bytes)
-}
-
-/// The filter that files make, the base first.
-pub fn read_files<'a>(
-    dir: &Path,
-    files: impl Iterator<Item = &'a File>,
-    secret: Option<&Secret>,
-) -> Result<Blob> {
-    let mut blob = None;
-    for file in files {
-        let name = || dir.join(&file.sha256).display().to_string();
-        let bytes = read_file(dir, file)?;
-        blob = Some(match blob {
-            None => decode(bytes, secret).with_context(name)?,
-            Some(blob) => {
-                let delta = Delta::decode_for(&blob, bytes).with_context(name)?;
-                Blob::apply(&blob, delta).with_context(name)?
-            }
-        });
-    }
-    blob.context("there is no base")
 }

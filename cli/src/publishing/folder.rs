@@ -1,28 +1,47 @@
-//! Asking the folder of a sharded filter, for `info`, `check` and `verify`.
+//! The folder of a feed as it lies on a host, with shards or without: described, read and asked, for `info`, `check`,
+//! `verify` and `feed verify`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use ed25519_dalek::VerifyingKey;
+use serde::Serialize;
 
-use super::manifest::{self, ManifestPayload, ShardsPayload, hex, sha256};
-use super::shards::count;
+use super::manifest::{self, FeedPayload, Head, Manifest, ManifestPayload, ShardsPayload, hex};
+use super::published::{read_entries, read_file, read_files};
+use super::shards::{count, size_in_words};
+use super::trust::is_over;
+use crate::args::number::now;
 use crate::args::omitted::Omitted;
 use crate::args::tags::TagArgs;
-use crate::files::read;
 use crate::lists::digests::{split, tagged};
 use crate::lists::keys::Summary;
 use crate::lists::spill::Spill;
 use crate::rates::{self, Probes, Rates, random};
 use crate::streams::Streams;
+use crate::text::{Row, grouped, keyed_in_words, rate, tags_in_words, time_in_words};
 use bloom_wasm::hash::Secret;
 use bloom_wasm::keys::Input;
 use bloom_wasm::layers::has_number;
-use bloom_wasm::shards::{Entry, PAGE, Sharding, read_page};
+use bloom_wasm::shards::{Entry, Sharding};
 use bloom_wasm::{Blob, Profile};
 
-/// A folder that is asked. A shard is read when it is first needed.
+/// A feed that is read.
 pub struct Folder {
+    pub is_signed: bool,
+    pub contents: Contents,
+}
+
+/// What can be asked.
+pub enum Contents {
+    /// One filter, and the feed's files.
+    Whole(Box<Blob>, FeedPayload),
+    Sharded(Box<Sharded>),
+}
+
+/// A feed with shards that is asked. A shard is read when it is first needed.
+pub struct Sharded {
     dir: PathBuf,
     pub shards: ShardsPayload,
     pub sharding: Sharding,
@@ -35,38 +54,176 @@ pub struct Folder {
     held: u64,
 }
 
-/// The bytes of a whole page.
-const LONGEST_PAGE: u64 = 40 * PAGE as u64;
+/// A description of a feed, for programs.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Description {
+    #[serde(rename_all = "camelCase")]
+    Whole {
+        #[serde(flatten)]
+        payload: FeedPayload,
+        expired: bool,
+        keyed: bool,
+        byte_length: u64,
+        #[serde(flatten)]
+        rates: Rates,
+        layers: usize,
+    },
+    Sharded {
+        #[serde(flatten)]
+        payload: ShardsPayload,
+        expired: bool,
+        keyed: bool,
+    },
+}
+
 /// How many bytes of shards stay in memory.
 const HELD: u64 = 256 << 20;
 
 impl Folder {
-    /// `secret` is there if the filter is keyed.
-    pub fn open(dir: &Path, secret: Option<Secret>) -> Result<Self> {
-        let none = || {
-            format!("{}: there is no {} here; `feed verify` reads a feed", dir.display(), ShardsPayload::FILE)
-        };
-        let shards = manifest::read::<ShardsPayload>(dir)?.with_context(none)?;
+    /// `secret` is there if the feed is keyed. If there are keys, one of them must have signed the manifest.
+    pub fn open(dir: &Path, secret: Option<Secret>, keys: &[VerifyingKey]) -> Result<Self> {
+        if let Some((payload, is_signed)) = trusted::<FeedPayload>(dir, keys)? {
+            let name = || dir.join(FeedPayload::FILE).display().to_string();
+            let hashing = payload.head.hashing(secret.as_ref()).with_context(name)?;
+            let blob = read_files(dir, payload.files.iter(), secret.as_ref())?;
+            let fits = blob.profile() == payload.head.profile()? && *blob.filter().hashing() == hashing;
+            ensure!(fits, "{}: its files have another profile, seed or secret", name());
+            return Ok(Folder { is_signed, contents: Contents::Whole(Box::new(blob), payload) });
+        }
+        let none = || format!("{}: there is no feed.json or shards.json here", dir.display());
+        let (shards, is_signed) = trusted::<ShardsPayload>(dir, keys)?.with_context(none)?;
         let sharding = shards
             .sharding(secret.as_ref())
             .with_context(|| dir.join(ShardsPayload::FILE).display().to_string())?;
-        Ok(Folder {
-            dir: dir.to_owned(),
-            names: shards.tag_names().map(str::to_owned).collect(),
-            shards,
-            sharding,
-            secret,
-            pages: HashMap::new(),
-            blobs: HashMap::new(),
-            held: 0,
+        let names = shards.tag_names().map(str::to_owned).collect();
+        let (pages, blobs) = (HashMap::new(), HashMap::new());
+        let dir = dir.to_owned();
+        let sharded = Sharded { dir, names, shards, sharding, secret, pages, blobs, held: 0 };
+        Ok(Folder { is_signed, contents: Contents::Sharded(Box::new(sharded)) })
+    }
+
+    /// Reads what a client may need: all of it.
+    pub fn read_all(&mut self) -> Result<()> {
+        let Contents::Sharded(sharded) = &mut self.contents else { return Ok(()) };
+        let mut keys = 0;
+        for shard in 0..sharded.shards.shards {
+            keys += u64::from(count(sharded.shard(shard)?)?);
+        }
+        let name = sharded.dir.join(ShardsPayload::FILE);
+        ensure!(
+            keys == sharded.shards.head.count,
+            "{}: its shards have {} keys",
+            name.display(),
+            grouped(keys)
+        );
+        Ok(())
+    }
+
+    fn head(&self) -> &Head {
+        match &self.contents {
+            Contents::Whole(_, payload) => &payload.head,
+            Contents::Sharded(sharded) => &sharded.shards.head,
+        }
+    }
+
+    /// Whether clients refuse it by now.
+    pub fn is_expired(&self) -> Result<bool> {
+        Ok(is_over(self.head(), now()?))
+    }
+
+    /// What it is, for programs.
+    pub fn describe(&self) -> Result<Description> {
+        let expired = self.is_expired()?;
+        Ok(match &self.contents {
+            Contents::Whole(blob, payload) => Description::Whole {
+                payload: payload.clone(),
+                expired,
+                keyed: payload.head.check.is_some(),
+                byte_length: payload.files.iter().map(|file| file.bytes).sum(),
+                rates: Rates::of(blob.filter(), blob.profile()),
+                layers: blob.filter().layers().len(),
+            },
+            Contents::Sharded(sharded) => Description::Sharded {
+                payload: sharded.shards.clone(),
+                expired,
+                keyed: sharded.shards.head.check.is_some(),
+            },
         })
     }
 
+    /// The same for people.
+    pub fn rows(&self) -> Result<Vec<Row>> {
+        let Head { feed_id, name, generation, created_at, expires, count, fpr, seed, check, .. } =
+            self.head();
+        let profile = self.head().profile()?;
+        let (lowercase, sha1) = profile.password();
+        let and = |is, what| if is { what } else { "" };
+        let expired = and(self.is_expired()?, ", so it has expired");
+        let per = if profile == Profile::Url { "URL" } else { "key" };
+        let mut rows = vec![
+            ("feed", feed_id.clone()),
+            ("name", name.clone().unwrap_or("none".to_owned())),
+            ("generation", generation.to_string()),
+            ("created", time_in_words(*created_at)),
+            ("expires", time_in_words(*expires) + expired),
+            (
+                "profile",
+                format!(
+                    "{}{}{}",
+                    profile.name(),
+                    and(lowercase, ", lower-cased"),
+                    and(sha1, ", hashed by SHA-1")
+                ),
+            ),
+            ("keys", grouped(*count)),
+        ];
+        let budget = ("budget", format!("{} per {per}", rate(*fpr)));
+        match &self.contents {
+            Contents::Whole(blob, payload) => {
+                let bytes = payload.files.iter().map(|file| file.bytes).sum();
+                if blob.filter().is_tagged() {
+                    rows.push(("tags", tags_in_words(blob.filter().tag_counts())));
+                }
+                rows.extend([
+                    ("files", format!("{}, of {} bytes together", payload.files.len(), grouped(bytes))),
+                    ("layers", blob.filter().layers().len().to_string()),
+                    budget,
+                    ("fpr", format!("{} expected", Rates::of(blob.filter(), profile).in_words())),
+                ]);
+            }
+            Contents::Sharded(sharded) => {
+                rows.extend(sharded.shards.tags_in_words().map(|tags| ("tags", tags)));
+                rows.extend([
+                    ("shards", grouped(sharded.shards.shards.into())),
+                    ("size", size_in_words(&sharded.shards)),
+                    budget,
+                ]);
+            }
+        }
+        rows.extend([("seed", seed.clone()), ("keyed", keyed_in_words(check.is_some()))]);
+        Ok(rows)
+    }
+}
+
+/// What a manifest says, if there is one, and whether it is signed. If there are keys, one of them must have signed it.
+fn trusted<P: ManifestPayload>(dir: &Path, keys: &[VerifyingKey]) -> Result<Option<(P, bool)>> {
+    let Some(bytes) = manifest::read_bytes::<P>(dir)? else { return Ok(None) };
+    let read = || -> Result<(P, bool)> {
+        let manifest = Manifest::<P>::parse(&bytes)?;
+        let is_known = keys.is_empty() || keys.iter().any(|key| manifest.is_signed_by(key));
+        ensure!(is_known, "none of these keys has signed it");
+        Ok((manifest.payload()?, manifest.is_signed()))
+    };
+    read().map(Some).with_context(|| dir.join(P::FILE).display().to_string())
+}
+
+impl Sharded {
     fn entry(&mut self, shard: u32) -> Result<Entry> {
         let entries = self.sharding.entries();
         let page = shard as usize / entries;
         if !self.pages.contains_key(&page) {
-            let read = read_entries(&self.dir, &self.shards.pages[page], entries)?;
+            let read = read_entries(&self.dir, &self.shards.pages[page], self.shards.shards)?;
             self.pages.insert(page, read);
         }
         Ok(self.pages[&page][shard as usize % entries])
@@ -78,7 +235,7 @@ impl Folder {
             let entry = self.entry(shard)?;
             let name = hex(&entry.sha256);
             let context = || self.dir.join(&name).display().to_string();
-            let bytes = read_file(&self.dir, &name, Some(entry.bytes))?;
+            let bytes = read_file(&self.dir, &name, Some(entry.bytes.into()))?;
             let blob = Blob::decode_shard(bytes, self.secret.as_ref(), &self.names).with_context(context)?;
             if blob.profile() != self.sharding.profile()
                 || blob.filter().hashing() != self.sharding.hashing()
@@ -183,33 +340,6 @@ impl Folder {
             summary,
         })
     }
-}
-
-/// A file whose name is its hash.
-fn read_file(dir: &Path, name: &str, bytes: Option<u32>) -> Result<Vec<u8>> {
-    let path = dir.join(name);
-    let found = read::regular(&path, bytes.map_or(LONGEST_PAGE, u64::from))?;
-    if sha256(&found) != name || bytes.is_some_and(|bytes| found.len() != bytes as usize) {
-        bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
-    }
-    Ok(found)
-}
-
-/// The entries of a page.
-fn read_entries(dir: &Path, page: &str, entries: usize) -> Result<Vec<Entry>> {
-    let bytes = read_file(dir, page, None)?;
-    read_page(&bytes, entries).with_context(|| dir.join(page).display().to_string())
-}
-
-/// The names of all files of a sharded filter, but for its manifest.
-pub fn names(dir: &Path, shards: &ShardsPayload) -> Result<Vec<String>> {
-    // How the keys are spread doesn't depend on what they are.
-    let entries = Sharding::new(Profile::Raw, 0, shards.shards)?.entries();
-    let mut names = shards.pages.clone();
-    for page in &shards.pages {
-        names.extend(read_entries(dir, page, entries)?.iter().map(|entry| hex(&entry.sha256)));
-    }
-    Ok(names)
 }
 
 /// What a filter says of its members and of others.

@@ -150,14 +150,6 @@ impl GuardArgs {
         };
         Some(format!("{}: {words}", new.name))
     }
-
-    /// Fails if it is given.
-    pub fn require_none(&self) -> Result<()> {
-        if self.max_removed.is_some() {
-            bail!("--max-removed goes with --shards");
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -34,13 +34,16 @@ const MAX_TIME: u64 = 8_640_000_000_000_000;
 const ALGORITHM: &str = "EdDSA";
 
 /// What a manifest is of.
-pub trait ManifestPayload: Serialize + DeserializeOwned {
+pub trait ManifestPayload: Clone + Serialize + DeserializeOwned {
     /// The manifest's name in its folder.
     const FILE: &'static str;
     /// The `typ` of its signatures.
     const TYPE: &'static str;
 
     fn head(&self) -> &Head;
+
+    /// The names of the files that it lists; with shards, those of the pages.
+    fn files(&self) -> Vec<String>;
 
     /// Fails unless it is one as FEED-FORMAT.md describes it.
     fn check(&self) -> Result<()>;
@@ -295,6 +298,10 @@ impl ManifestPayload for FeedPayload {
         &self.head
     }
 
+    fn files(&self) -> Vec<String> {
+        self.files.iter().map(|file| file.sha256.clone()).collect()
+    }
+
     fn check(&self) -> Result<()> {
         self.head.check()?;
         ensure!((1..=MAX_FILES).contains(&self.files.len()), "it must have 1 to {MAX_FILES} files");
@@ -339,6 +346,10 @@ impl ManifestPayload for ShardsPayload {
 
     fn head(&self) -> &Head {
         &self.head
+    }
+
+    fn files(&self) -> Vec<String> {
+        self.pages.clone()
     }
 
     fn check(&self) -> Result<()> {

@@ -1,5 +1,6 @@
-//! Folders for static hosts: feeds and sharded filters, their manifests, and what a publisher believes and refuses.
+//! Feeds: folders for static hosts, with shards or without, their manifests, and what a publisher believes and refuses.
 
+pub mod description;
 pub mod feed;
 pub mod folder;
 pub mod guard;
@@ -7,6 +8,8 @@ pub mod key;
 pub mod manifest;
 pub mod parts;
 pub mod publication;
+pub mod published;
 pub mod shards;
+pub mod split;
 pub mod state;
 pub mod trust;

@@ -1,78 +1,103 @@
-//! The files of `shard build`, of which `shard index` makes a generation, and which it then deletes. One that stayed,
-//! since the run was killed, would be signed again when a later job of its shard is lost, and members would be absent.
-//! So a marker says that they are spent, from before the manifest is there until the last of them is gone. It goes by
-//! hashes: a copy of the folder may have other times, and so may a machine that builds a shard.
+//! The parts of which a generation with shards can be made: the files of `feed build-shard`, in a folder of their own.
+//! They are deleted once they are published. One that stayed, since the run was killed, would be published again when a
+//! later job of its shard is lost, and members would be absent. So the state says that they are spent, from before the
+//! manifest is there until the last of them is gone. It goes by hashes: a copy of the folder may have other times, and so
+//! may a machine that builds a shard.
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
+use bloom_wasm::Profile;
 use bloom_wasm::shards::{Entry, MAX_SHARD, MAX_SHARDS};
-use serde::{Deserialize, Serialize};
 
-use super::manifest::{self, ShardsPayload, hex, sha256};
-use crate::files::lock::Lock;
-use crate::files::{read, write};
+use super::manifest;
+use super::shards::{ShardedFeed, Writer, count, entry_of, ribbon};
+use super::state::Parts;
+use crate::files::blob::decode;
+use crate::files::read;
 
-/// What `shard build` calls the file of a shard, until `shard index` gives it its hash as its name.
+/// What `feed build-shard` calls the file of a shard.
 pub fn file_of_shard(shard: u32) -> String {
     format!("shard-{shard:05}.bloom")
 }
 
-/// Says which files are spent once a manifest is there: the hash of that, and of the file of each shard.
-#[derive(Serialize, Deserialize)]
-pub struct Spent {
-    manifest: String,
-    shards: Vec<String>,
+/// The entries of all parts, which must be those of a generation of this feed.
+pub fn read(dir: &Path, feed: &ShardedFeed) -> Result<Vec<Entry>> {
+    let (sharding, fpr) = (feed.sharding()?, feed.state.fpr);
+    let mut others = (sharding.shards()..MAX_SHARDS).map(|shard| dir.join(file_of_shard(shard)));
+    if let Some(other) = others.find(|path| path.exists()) {
+        bail!("{}: the feed has {} shards", other.display(), sharding.shards());
+    }
+    let part = |shard| -> Result<Entry> {
+        let path = dir.join(file_of_shard(shard));
+        let name = || path.display().to_string();
+        let bytes = read::regular(&path, MAX_SHARD.into())?;
+        let entry = entry_of(&bytes).with_context(name)?;
+        let blob = decode(bytes, feed.secret.as_ref()).with_context(name)?;
+        let filter = ribbon(&blob).with_context(name)?;
+        let described = blob.name().is_some() || blob.created_at().is_some();
+        let plain = !described && !blob.filter().is_tagged() && blob.profile() != Profile::Url;
+        ensure!(plain, "{}: `feed build-shard` didn't make this", name());
+        let (of_feed, of_part) = (sharding.hashing().seed(), filter.hashing().seed());
+        ensure!(of_feed == of_part, "{}: its seed is {of_part}, and that of the feed {of_feed}", name());
+        ensure!(filter.fpr() == fpr, "{}: its fpr is {}, and that of the feed {fpr}", name(), filter.fpr());
+        let is_ours = blob.profile() == sharding.profile() && filter.hashing() == sharding.hashing();
+        ensure!(is_ours, "{}: it has another profile or secret than the feed", name());
+        Ok(Entry { count: count(&blob).with_context(name)?, ..entry })
+    };
+    (0..sharding.shards()).map(part).collect()
 }
 
-impl Spent {
-    /// The marker.
-    const FILE: &str = "shards.spent";
-    /// More than the hashes of the most shards take.
-    const LONGEST: u64 = 100 * MAX_SHARDS as u64;
-
-    /// Writes the marker, before this manifest is put. Returns its path.
-    pub fn write(dir: &Path, manifest: &[u8], entries: &[Entry], lock: &Lock) -> Result<PathBuf> {
-        let shards = entries.iter().map(|entry| hex(&entry.sha256)).collect();
-        let spent = Spent { manifest: sha256(manifest), shards };
-        let path = dir.join(Self::FILE);
-        write::publish(&path, &serde_json::to_vec(&spent)?, || lock.check())?;
-        Ok(path)
+/// Copies them into the folder of the feed.
+pub fn copy(dir: &Path, writer: &mut Writer) -> Result<()> {
+    for (shard, sha256) in (0..).zip(writer.entries.iter().map(|entry| entry.sha256).collect::<Vec<_>>()) {
+        let path = dir.join(file_of_shard(shard));
+        let bytes = read::regular(&path, MAX_SHARD.into())?;
+        ensure!(entry_of(&bytes)?.sha256 == sha256, "{}: it has changed meanwhile", path.display());
+        writer.write(sha256, &bytes)?;
     }
+    Ok(())
+}
 
-    /// If there is a marker, deletes the files that are spent, and then the marker. Those that were built since stay, and
-    /// so do all if the manifest never came.
-    pub fn delete(dir: &Path, lock: &Lock) -> Result<()> {
-        let marker = dir.join(Self::FILE);
-        let name = || marker.display().to_string();
-        if !marker.try_exists().with_context(name)? {
-            return Ok(());
+/// What the state remembers of the parts that a writer has read.
+pub fn remember(dir: &Path, writer: &Writer) -> Result<Parts> {
+    let feed = writer.feed();
+    let hashes: Vec<_> = writer.entries.iter().map(|entry| start(&entry.sha256)).collect();
+    let hashes = feed.folder.write(format!("parts-{}", feed.state.generation), &hashes)?;
+    Ok(Parts { dir: dir.to_owned(), hashes, published: false })
+}
+
+/// Deletes the parts that were published, also by a run that was killed before it could.
+pub fn clear(feed: &mut ShardedFeed) -> Result<()> {
+    let Some(parts) = feed.state.parts.clone() else { return Ok(()) };
+    // If the manifest never came, they are still needed. Others were built since.
+    if parts.published || feed.is_published() {
+        let hashes = feed.folder.read(&parts.hashes)?;
+        for (shard, hash) in (0..MAX_SHARDS).zip(&hashes).rev() {
+            let path = parts.dir.join(file_of_shard(shard));
+            delete_if(&path, *hash, || feed.folder.check()).with_context(|| path.display().to_string())?;
         }
-        let spent: Spent =
-            serde_json::from_slice(&read::regular(&marker, Self::LONGEST)?).with_context(name)?;
-        let live = manifest::read_bytes::<ShardsPayload>(dir)?;
-        if live.is_some_and(|live| sha256(&live) == spent.manifest) {
-            for (shard, published) in (0..MAX_SHARDS).zip(&spent.shards).rev() {
-                let path = dir.join(file_of_shard(shard));
-                delete_if(&path, published, lock).with_context(|| path.display().to_string())?;
-            }
-        }
-        lock.check()?;
-        fs::remove_file(&marker).with_context(name)
     }
+    feed.state.parts = None;
+    feed.folder.save(&feed.state)
+}
+
+/// The first 8 bytes of a hash.
+fn start(sha256: &[u8; 32]) -> u64 {
+    u64::from_be_bytes(*sha256.first_chunk().expect("a hash is longer"))
 }
 
 /// Deletes a file, if it is there and has this hash.
-fn delete_if(path: &Path, published: &str, lock: &Lock) -> Result<()> {
+fn delete_if(path: &Path, published: u64, check: impl Fn() -> Result<()>) -> Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         file => file?,
     };
-    if sha256(&read::regular(path, MAX_SHARD.into())?) == published {
+    if start(&manifest::hash(&read::regular(path, MAX_SHARD.into())?)) == published {
         // If another run has taken its place, all is that one's.
-        lock.check()?;
+        check()?;
         fs::remove_file(path).context("it is spent, and can't be deleted")?;
     }
     Ok(())

@@ -1,15 +1,20 @@
-//! What feeds and sharded filters have in common: the manifest in a folder, whether it is to be believed, and the next
-//! one.
+//! What feeds have in common, with shards and without: the folder, the state, the manifest in the folder and whether it is
+//! to be believed, and the next one.
 
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::PathBuf;
 
-use anyhow::{Context, Error, Result, ensure};
+use anyhow::{Context, Result, ensure};
 
-use super::manifest::{self, Manifest, ManifestPayload};
-use super::state::State;
-use super::trust::{Live, Trust, require_signable};
+use super::manifest::{self, FeedPayload, Head, Manifest, ManifestPayload, ShardsPayload, hex};
+use super::published::read_entries;
+use super::state::{State, StateFolder, Unlisted};
+use super::trust::{self, Live, Trust, require_signable};
+use crate::args::number::now;
 use crate::files::write::{self, Cleaner};
 use crate::streams::{Streams, unless_closed};
+use crate::text::in_words;
+use bloom_wasm::hash::{Hashing, Secret};
 
 /// What becomes of printing the report. If that fails, the error says that the generation is there all the same.
 pub fn reported(printed: Result<()>, generation: u64, published: bool) -> Result<()> {
@@ -17,39 +22,109 @@ pub fn reported(printed: Result<()>, generation: u64, published: bool) -> Result
     if published { printed.with_context(|| format!("generation {generation} is published")) } else { printed }
 }
 
-/// A folder that is published.
+/// What became of the old list, when the next one was refused.
+pub enum Renewal {
+    /// There is none.
+    None,
+    /// It lasts for long enough.
+    NotYet,
+    Signed,
+    /// It isn't known: the state is an old copy.
+    Unknown,
+    /// It may be an old one that a host has put back: the state was lost.
+    Lost,
+}
+
+/// A feed that is being published: its folder, and its state, which is locked.
 pub struct Publication<P> {
-    dir: PathBuf,
+    pub dir: PathBuf,
+    pub folder: StateFolder,
+    pub state: State,
+    /// The secret, if the feed is keyed.
+    pub secret: Option<Secret>,
     /// The place of its manifest.
     path: PathBuf,
     trust: Trust,
     /// The manifest in the folder as it lies there, and its payload, if it is to be believed.
     live: Option<(String, P)>,
-    /// In milliseconds since 1970.
+    /// The time in milliseconds since 1970, and whether it was given.
     pub now: u64,
+    is_told: bool,
+    /// How long a file stays that is no longer needed, in milliseconds.
+    grace: u64,
+    cleaner: Cleaner,
+}
+
+/// What the arguments of a run say to all feeds.
+pub struct Opened {
+    pub dir: PathBuf,
+    pub folder: StateFolder,
+    pub state: State,
+    pub secret: Option<Secret>,
+    pub trust: Trust,
+    /// The time of publication, unless it is now.
+    pub now: Option<u64>,
+    pub grace: u64,
+    /// Whether no signature is meant.
+    pub unsigned: bool,
 }
 
 impl<P: ManifestPayload> Publication<P> {
-    /// Reads the manifest in the folder, and clears away what runs left that were killed. Also returns why the manifest
-    /// isn't to be believed, if the state says how to go on without it.
-    pub fn open(
-        dir: &Path,
-        trust: Trust,
-        state: Option<&State>,
-        now: u64,
-        streams: &mut Streams,
-    ) -> Result<(Self, Option<Error>)> {
+    /// Reads the manifest in the folder, and clears away what runs left that were killed.
+    pub fn open(opened: Opened, streams: &mut Streams) -> Result<Self> {
+        let Opened { dir, folder, state, secret, trust, now: given, grace, unsigned } = opened;
+        // Fails for another secret than that of the feed.
+        state.hashing(secret.as_ref()).with_context(|| dir.display().to_string())?;
+        for other in [FeedPayload::FILE, ShardsPayload::FILE].into_iter().filter(|file| *file != P::FILE) {
+            let other = dir.join(other);
+            let is_there = other.try_exists().with_context(|| other.display().to_string());
+            // Whoever can put a file there must not be able to stop a feed.
+            if state.generation > 0 && !state.is_recovered {
+                if is_there.unwrap_or(true) {
+                    streams.warn(&format!("{}: this is of no feed that was begun here", other.display()));
+                }
+            } else {
+                ensure!(!is_there?, "{}: another feed lies here; a folder has one", other.display());
+            }
+        }
         let path = dir.join(P::FILE);
         let name = || path.display().to_string();
         write::check_place(&path)?;
         let (live, strange) =
-            match trust.judge::<P>(manifest::read_bytes::<P>(dir), state).with_context(name)? {
+            match trust.judge::<P>(manifest::read_bytes::<P>(&dir), Some(&state)).with_context(name)? {
                 Live::None => (None, None),
                 Live::Believed(text, live) => (Some((text, live)), None),
                 Live::Untrusted(why) => (None, Some(why.context(name()))),
             };
-        Cleaner::default().delete_temporary(dir, streams)?;
-        Ok((Publication { dir: dir.to_owned(), path, trust, live, now }, strange))
+        let (mut cleaner, is_told) = (Cleaner::default(), given.is_some());
+        cleaner.delete_temporary(&dir, streams)?;
+        let now = given.map_or_else(now, Ok)?;
+        let mut publication =
+            Publication { dir, folder, state, secret, path, trust, live, now, is_told, grace, cleaner };
+        publication.require_signature(unsigned)?;
+        publication.clear(streams)?;
+        if let Some(why) = strange {
+            streams.warn(&format!("not believed, so it will be replaced: {}", in_words(&why)));
+        }
+        Ok(publication)
+    }
+
+    /// Looks at the clock again: building may have taken hours.
+    pub fn look_at_clock(&mut self) -> Result<()> {
+        if !self.is_told {
+            self.now = now()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the next generation is the first.
+    pub fn is_first(&self) -> bool {
+        self.state.generation == 0
+    }
+
+    /// How keys become digests.
+    pub fn hashing(&self) -> Result<Hashing> {
+        self.state.hashing(self.secret.as_ref())
     }
 
     /// What the manifest in place says.
@@ -57,24 +132,40 @@ impl<P: ManifestPayload> Publication<P> {
         self.live.as_ref().map(|(_, live)| live)
     }
 
+    /// Whether the manifest in place is newer than the state, which is an old copy then.
+    pub fn has_newer_live(&self) -> bool {
+        self.live().is_some_and(|live| live.head().generation > self.state.generation)
+    }
+
+    /// What the last manifest says. If the state is an old copy, it is the one in place.
+    pub fn last(&self) -> Result<Option<P>> {
+        let all = self.state.payload::<P>()?.into_iter().chain(self.live().cloned());
+        Ok(all.max_by_key(|last| last.head().generation))
+    }
+
+    /// How many keys the last generation has, by its manifest.
+    pub fn last_count(&self) -> Result<u64> {
+        Ok(self.last()?.map_or(0, |last| last.head().count))
+    }
+
     /// Whether this manifest lies in the folder now, whatever was there before.
-    pub fn is_there(&self, text: &str) -> Result<bool> {
+    fn is_there(&self, text: &str) -> Result<bool> {
         Ok(manifest::read_bytes::<P>(&self.dir)?.is_some_and(|bytes| bytes == text.as_bytes()))
     }
 
-    /// Whether this manifest is in place.
-    pub fn is_live(&self, text: &str) -> bool {
-        self.live.as_ref().is_some_and(|(live, _)| live == text)
+    /// Whether the manifest in place is the one that the state has published.
+    pub fn is_published(&self) -> bool {
+        self.live.as_ref().is_some_and(|(live, _)| *live == self.state.manifest)
     }
 
-    /// Whether the next manifest will be signed.
-    pub fn signs(&self) -> bool {
-        !self.trust.signers.is_empty()
+    /// Whether there is nothing to sign unless the list changes.
+    pub fn is_in_place(&self, expires_in: u64) -> Result<bool> {
+        Ok(self.is_published() && self.is_fresh(expires_in)?)
     }
 
     /// Says on standard error what it means if nobody signs.
     pub fn print_hint(&self, streams: &mut Streams) {
-        if !self.signs() {
+        if self.trust.signers.is_empty() {
             streams.warn(
                 "nobody has signed this, so whoever can write to the host can change the list: --sign prevents that, \
                  with a key of `feed keygen`",
@@ -90,15 +181,15 @@ impl<P: ManifestPayload> Publication<P> {
         self.live.as_ref().map(|(text, _)| Manifest::parse(text.as_bytes())).transpose()
     }
 
-    /// Fails if clients expect a signature that the next manifest won't have. `last` is the manifest that the state
-    /// remembers, and `unsigned` says that no signature is meant.
-    pub fn require_signature(&self, what: &str, last: Option<Manifest<P>>, unsigned: bool) -> Result<()> {
+    /// Fails if clients expect a signature that the next manifest won't have. `unsigned` says that no signature is meant.
+    fn require_signature(&self, unsigned: bool) -> Result<()> {
         // A state that was lost knows no manifest, but the folder has one.
-        let manifests: Vec<_> = self.manifest()?.into_iter().chain(last).collect();
+        let manifests: Vec<_> = self.manifest()?.into_iter().chain(self.state.last()?).collect();
         let was_signed = manifests.iter().any(Manifest::is_signed);
+        let signs = !self.trust.signers.is_empty();
         ensure!(
-            !was_signed || self.signs() || unsigned,
-            "the {what} was signed until now, and clients expect it: give --sign; with --unsigned they would refuse it"
+            !was_signed || signs || unsigned,
+            "the feed was signed until now, and clients expect it: give --sign; with --unsigned they would refuse it"
         );
         // The newest one. Of two with one generation it is that of the state, since a host can add signatures to its own.
         let mut newest = None;
@@ -109,18 +200,27 @@ impl<P: ManifestPayload> Publication<P> {
             }
         }
         ensure!(
-            !self.signs() || newest.is_none_or(|(_, newest)| self.trust.knows_all_signers(&newest)),
-            "another key has signed the {what} until now, and clients may know only that one: sign with both; if \
-             the other is lost, or no client needs it any more, give its public key with --public-key"
+            !signs || newest.is_none_or(|(_, newest)| self.trust.knows_all_signers(&newest)),
+            "another key has signed the feed until now, and clients may know only that one: sign with both; if the \
+             other is lost, or no client needs it any more, give its public key with --without-key"
         );
         Ok(())
     }
 
     /// Whether the manifest in place lasts for half of its time yet, and is signed by just these keys.
-    pub fn is_fresh(&self, expires_in: u64) -> Result<bool> {
+    fn is_fresh(&self, expires_in: u64) -> Result<bool> {
         let Some(live) = self.live() else { return Ok(false) };
         let is_signed = self.manifest()?.is_some_and(|manifest| manifest.has_signers(&self.trust.signers));
         Ok(is_signed && live.head().is_fresh(self.now, expires_in))
+    }
+
+    /// The head of the next manifest.
+    pub fn next_head(&self, count: u64, expires_in: u64) -> Result<Head> {
+        let live = self.live().map_or(0, |live| live.head().generation);
+        let generation = trust::next(self.state.generation.max(live))?;
+        let expires = self.now.saturating_add(expires_in);
+        let head = self.state.head(&self.hashing()?)?;
+        Ok(Head { generation, created_at: self.now, expires, count, ..head })
     }
 
     /// The manifest that says this, signed.
@@ -129,10 +229,169 @@ impl<P: ManifestPayload> Publication<P> {
         Manifest::sign(payload, &self.trust.signers)?.text()
     }
 
-    /// Puts a manifest in place. `check` runs right before.
-    pub fn put(&mut self, text: String, payload: P, check: impl FnOnce() -> Result<()>) -> Result<()> {
-        write::publish(&self.path, text.as_bytes(), check)?;
+    /// Saves the state with this manifest, and then puts that in place.
+    pub fn put(&mut self, text: String, payload: P) -> Result<()> {
+        self.state.manifest = text.clone();
+        self.state.generation = payload.head().generation;
+        self.state.is_recovered = false;
+        self.folder.save(&self.state)?;
+        write::publish(&self.path, text.as_bytes(), || self.folder.check())?;
         self.live = Some((text, payload));
         Ok(())
+    }
+
+    /// Saves the state if something in it was changed that isn't published.
+    pub fn save_if_changed(&self) -> Result<()> {
+        match self.folder.load()? {
+            Some(saved) if saved == self.state => Ok(()),
+            _ => self.folder.save(&self.state),
+        }
+    }
+
+    /// Clears up after a run that has put a generation in place or left it as it was, and takes back what one wrote that
+    /// failed. `before` is the state that it has begun with.
+    pub fn finish(&mut self, before: State, written: Result<bool>, streams: &mut Streams) -> Result<bool> {
+        match written {
+            Ok(published) => {
+                match self.clear(streams) {
+                    // The run has done what it was for.
+                    Err(why) if published => streams.warn(&format!(
+                        "generation {} is published, but what isn't needed may have stayed: {}",
+                        self.state.generation,
+                        in_words(&why)
+                    )),
+                    cleared => cleared?,
+                }
+                Ok(published)
+            }
+            Err(error) => {
+                if let Err(why) = self.take_back(before, streams) {
+                    streams.warn(&format!("what this run wrote may have stayed: {}", in_words(&why)));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes back what a run wrote that failed, and that no manifest in place names.
+    fn take_back(&mut self, before: State, streams: &mut Streams) -> Result<()> {
+        // If another run has taken its place, all is that one's.
+        self.folder.check()?;
+        // A first run that failed early has saved none.
+        self.state = self.folder.load()?.unwrap_or_else(|| before.clone());
+        if self.state.generation > before.generation {
+            // Maybe only the system said that it isn't there.
+            if self.is_there(&self.state.manifest)? {
+                return Ok(());
+            }
+            // The number is used up, since the manifest was signed.
+            let generation = self.state.generation;
+            self.state = before;
+            self.state.generation = generation;
+            self.folder.save(&self.state)?;
+        }
+        self.clear(streams)
+    }
+
+    /// Notes that a file is going to be written, so that a later run deletes it if this one ends before a manifest names
+    /// it. An old one of that name keeps its time.
+    pub fn announce(&mut self, sha256: &str) {
+        let unlisted = &mut self.state.unlisted;
+        if unlisted.iter().all(|unlisted| unlisted.sha256 != sha256) {
+            unlisted.push(Unlisted { sha256: sha256.to_owned(), since: None });
+        }
+    }
+
+    /// Brings the list of unlisted files up to date. The manifest in place may name some that this state doesn't know: a
+    /// state that was lost, or a newer one than this, published them. `named` are those of the next manifest.
+    pub fn unlist(&mut self, named: &[String]) {
+        let live = self.live.iter().flat_map(|(_, live)| live.files());
+        for sha256 in live {
+            self.state.unlisted.retain(|unlisted| unlisted.sha256 != sha256);
+            self.state.unlisted.push(Unlisted { sha256, since: Some(self.now) });
+        }
+        self.state.unlisted.retain(|unlisted| !named.contains(&unlisted.sha256));
+    }
+
+    /// The files that the state has published last.
+    fn named(&self) -> Result<Vec<String>> {
+        if P::FILE == FeedPayload::FILE {
+            return Ok(self.state.files.iter().map(|file| file.file.sha256.clone()).collect());
+        }
+        Ok(self.state.payload::<P>()?.map_or(Vec::new(), |last| last.files()))
+    }
+
+    /// Deletes what nobody needs any more: what runs left that failed or were killed, and the files that have been
+    /// unlisted for as long as they stay.
+    pub fn clear(&mut self, streams: &mut Streams) -> Result<()> {
+        self.folder.check()?;
+        self.folder.clear(&self.state, &mut self.cleaner, streams)?;
+        let named = self.named()?;
+        self.unlist(&named);
+        let before = self.state.unlisted.clone();
+        let (now, grace) = (self.now, self.grace);
+        let live: Vec<_> = self.live.iter().flat_map(|(_, live)| live.files()).collect();
+        let stays = |unlisted: &Unlisted| {
+            live.contains(&unlisted.sha256)
+                || unlisted.since.is_some_and(|since| now < since.saturating_add(grace))
+        };
+        for unlisted in &mut self.state.unlisted {
+            // A clock may have been wrong.
+            unlisted.since = unlisted.since.map(|since| since.min(now));
+        }
+        let (kept, due): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.state.unlisted).into_iter().partition(stays);
+        let shards = self.shards_of(&due, &kept, &named);
+        self.state.unlisted = kept;
+        match shards {
+            Ok(shards) => {
+                for shard in shards {
+                    self.cleaner.delete(&self.dir.join(shard), streams);
+                }
+                for unlisted in due {
+                    if !self.cleaner.delete(&self.dir.join(&unlisted.sha256), streams) {
+                        self.state.unlisted.push(unlisted);
+                    }
+                }
+            }
+            Err(why) => {
+                streams.warn(&format!("nothing that isn't needed was deleted: {}", in_words(&why)));
+                self.state.unlisted.extend(due);
+            }
+        }
+        if self.state.unlisted == before { Ok(()) } else { self.folder.save(&self.state) }
+    }
+
+    /// The shards of a page.
+    fn shards_of_page(&self, page: &str, shards: u32) -> Result<Vec<String>> {
+        let entries = read_entries(&self.dir, page, shards)?;
+        Ok(entries.iter().map(|entry| hex(&entry.sha256)).collect())
+    }
+
+    /// The shards of the pages that stay although the manifest doesn't name them.
+    pub fn unlisted_shards(&self) -> Result<Vec<String>> {
+        let Some(shards) = self.state.shards else { return Ok(Vec::new()) };
+        let pages = self.state.unlisted.iter().filter(|page| page.since.is_some());
+        let shards = pages.map(|page| self.shards_of_page(&page.sha256, shards));
+        Ok(shards.collect::<Result<Vec<_>>>()?.concat())
+    }
+
+    /// The shards that only pages name which go.
+    fn shards_of(&self, due: &[Unlisted], kept: &[Unlisted], named: &[String]) -> Result<HashSet<String>> {
+        let Some(shards) = self.state.shards.filter(|_| !due.is_empty()) else { return Ok(HashSet::new()) };
+        let mut gone = HashSet::new();
+        for Unlisted { sha256, .. } in due {
+            // A run that was killed may not have written it. Without it, its shards are left to `feed forget`.
+            if let Ok(names) = self.shards_of_page(sha256, shards) {
+                gone.extend(names);
+            }
+        }
+        let live = self.live.iter().flat_map(|(_, live)| live.files());
+        for page in kept.iter().map(|unlisted| &unlisted.sha256).chain(named).cloned().chain(live) {
+            for name in self.shards_of_page(&page, shards)? {
+                gone.remove(&name);
+            }
+        }
+        Ok(gone)
     }
 }

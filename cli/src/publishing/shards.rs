@@ -1,97 +1,25 @@
-//! The folder of a sharded filter: shards, pages and the manifest. docs/feeds.md, FEED-FORMAT.md, "Sharded filters".
+//! A feed with shards: what is written, and the manifest. docs/feeds.md, FEED-FORMAT.md, "Sharded filters".
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
-use bloom_wasm::hash::Secret;
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use bloom_wasm::layers::MAX_TAGS;
 use bloom_wasm::shards::{Entry, MAX_SHARD, Sharding, write_page};
-use bloom_wasm::{Blob, Filter, Kind, Profile, RibbonFilter, Stack, Tagged};
-use serde::Serialize;
+use bloom_wasm::{Blob, Filter, Kind, RibbonFilter, Stack, Tagged};
 
 use super::guard::{Change, GuardArgs};
-use super::manifest::{self, Head, ManifestPayload, ShardsPayload, Tag, hex, sha256};
-use super::parts::Spent;
-use super::publication::{Publication, reported};
-use super::trust::{self, KeyArgs};
-use crate::args::number::{now, whole_milliseconds};
+use super::manifest::{self, ShardsPayload, Tag, hex, sha256};
+use super::publication::{Publication, Renewal};
+use super::published;
+use super::state::{Lists, Parts, Settings};
 use crate::args::tags::{TagArgs, WithoutArgs};
-use crate::files::lock::Lock;
 use crate::files::read;
 use crate::files::write::{self, Cleaner};
-use crate::random;
-use crate::streams::{Answer, Streams};
-use crate::text::{Row, counted, grouped, time_in_words};
-
-/// How long a manifest lasts, unless told otherwise: 90 days.
-const EXPIRES_IN: Duration = Duration::from_secs(90 * 24 * 60 * 60);
-
-/// How a manifest is signed, how long it lasts, and what it may lack.
-#[derive(clap::Args)]
-pub struct SigningArgs {
-    #[command(flatten)]
-    keys: KeyArgs,
-    /// Publish without a signature what had one before
-    #[arg(long, conflicts_with = "sign")]
-    unsigned: bool,
-    #[command(flatten)]
-    without: WithoutArgs,
-    /// Begin a new filter although files of another lie in the folder, whose shards.json is gone
-    #[arg(long)]
-    first: bool,
-    /// How long clients may use this generation, such as 12h, with --shards. Default 90d
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
-    expires_in: Option<Duration>,
-}
-
-impl SigningArgs {
-    /// Fails if there is any.
-    pub fn require_none(&self) -> Result<()> {
-        if self.keys.any() || self.unsigned || self.without.any() || self.first || self.expires_in.is_some() {
-            bail!(
-                "--sign, --public-key, --trust-unsigned, --unsigned, --without-tag, --first and --expires-in go with \
-                 --shards"
-            );
-        }
-        Ok(())
-    }
-
-    /// Takes the lock of the folder, and reads the keys and the manifest in it. There is no state, so nothing else says
-    /// how the filter goes on.
-    pub fn read(&self, dir: &Path, streams: &mut Streams) -> Result<(Lock, Publication<ShardsPayload>)> {
-        let trust = self.keys.read_to_sign()?;
-        let now = now()?;
-        ensure!(dir.is_dir(), "{}: there is no such folder", dir.display());
-        let lock = Lock::new(dir.join("shards.lock"))?;
-        let (publication, strange) = Publication::open(dir, trust, None, now, streams)?;
-        strange.map_or(Ok(()), Err)?;
-        // Clients follow the `feedId` of the manifest, so they would refuse another filter.
-        ensure!(
-            publication.live().is_some() || self.first || !has_files(dir)?,
-            "{}: shards of a filter lie here, but no {}: put the live one back. If there is none, since a first run \
-             was killed, --first begins a new filter",
-            dir.display(),
-            ShardsPayload::FILE
-        );
-        Ok((lock, publication))
-    }
-}
-
-/// Whether files of a sharded filter lie in a folder: those that have their hash as their name.
-fn has_files(dir: &Path) -> Result<bool> {
-    let has = || -> io::Result<bool> {
-        for entry in fs::read_dir(dir)? {
-            if entry?.file_name().to_str().is_some_and(|name| manifest::unhex(name).is_some()) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    };
-    has().with_context(|| dir.display().to_string())
-}
+use crate::streams::Streams;
+use crate::text::{counted, grouped, in_words};
 
 /// The number of different keys of a shard.
 pub fn count(blob: &Blob) -> Result<u32> {
@@ -150,81 +78,114 @@ impl Shard {
     }
 }
 
-/// Writes the folder of a sharded filter: shards, then pages, then the manifest.
-pub struct Writer {
-    dir: PathBuf,
-    lock: Lock,
-    publication: Publication<ShardsPayload>,
-    expires_in: u64,
-    pub entries: Vec<Entry>,
-    /// The tags by their numbers; none in a filter without tags.
-    tags: Vec<Tag>,
-    /// Whether the generation is made of files of `shard build`.
-    pub is_of_parts: bool,
-    /// The files that this run has added to the folder.
-    added: Vec<PathBuf>,
-}
+/// A feed with shards that is being published.
+pub type ShardedFeed = Publication<ShardsPayload>;
 
-/// What was published.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Published {
-    #[serde(flatten)]
-    pub shards: ShardsPayload,
-    /// Whether this run made this generation.
-    published: bool,
-    #[serde(skip)]
-    dir: PathBuf,
-    #[serde(skip)]
-    signers: String,
-}
+impl ShardedFeed {
+    /// How the keys are spread.
+    pub fn sharding(&self) -> Result<Sharding> {
+        let shards = self.state.shards.context("the state is of a feed without shards")?;
+        Ok(Sharding::new(self.state.profile()?, self.hashing()?, shards)?)
+    }
 
-impl Writer {
-    /// `secret` is there if the filter is keyed. It must be that of the filter which is there. With tags, the names which
-    /// are there keep their numbers.
-    pub fn open(
-        dir: &Path,
-        name: Option<&str>,
-        secret: Option<&Secret>,
-        tags: &TagArgs,
-        signing: &SigningArgs,
-        (lock, publication): (Lock, Publication<ShardsPayload>),
-    ) -> Result<Self> {
-        name.map_or(Ok(()), bloom_wasm::format::require_name)?;
-        let expires_in = whole_milliseconds(signing.expires_in.unwrap_or(EXPIRES_IN));
-        ensure!(expires_in > 0, "--expires-in must be longer than that");
-        manifest::check_expiry(publication.now.saturating_add(expires_in))?;
-        if let Some(live) = publication.live() {
-            live.head.hashing(secret).with_context(|| dir.join(ShardsPayload::FILE).display().to_string())?;
+    /// Signs the list of the last generation anew if that is about to expire, since the next list was refused.
+    pub fn renew(&mut self, expires_in: u64, streams: &mut Streams) -> Result<Renewal> {
+        let Some(last) = self.state.payload::<ShardsPayload>()? else { return Ok(Renewal::None) };
+        if self.state.is_recovered {
+            return Ok(Renewal::Lost);
         }
-        publication.require_signature("filter", None, signing.unsigned)?;
-        let known = || publication.live().into_iter().flat_map(ShardsPayload::tag_names);
+        if self.has_newer_live() && self.live().is_some_and(|live| live.pages != last.pages) {
+            return Ok(Renewal::Unknown);
+        }
+        if self.is_in_place(expires_in)? {
+            return Ok(Renewal::NotYet);
+        }
+        let whole = || -> Result<()> {
+            for entry in published::entries(&self.dir, &last)? {
+                published::read_file(&self.dir, &hex(&entry.sha256), Some(entry.bytes.into()))?;
+            }
+            Ok(())
+        };
+        whole().map_err(|damage| anyhow!("the old list can't be signed anew: {}", in_words(&damage)))?;
+        let before = self.state.clone();
+        let sign = |feed: &mut Self| -> Result<bool> {
+            let payload = ShardsPayload { head: feed.next_head(last.head.count, expires_in)?, ..last };
+            let text = feed.sign(&payload)?;
+            feed.unlist(&payload.pages);
+            feed.put(text, payload)?;
+            Ok(true)
+        };
+        let signed = sign(self);
+        self.finish(before, signed, streams)?;
+        Ok(Renewal::Signed)
+    }
+
+    /// The tags of the next generation. The names that are there keep their numbers.
+    fn next_tags(&self, tags: &TagArgs, without: &WithoutArgs) -> Result<Vec<Tag>> {
+        let last = self.last()?;
+        let known = || last.iter().flat_map(ShardsPayload::tag_names);
         // A tag without a key may be one that was given up; it keeps its number.
-        let with_keys = publication.live().and_then(|live| live.tags.as_ref()).into_iter().flatten();
+        let with_keys = last.iter().filter_map(|last| last.tags.as_ref()).flatten();
         let with_keys = with_keys.filter(|tag| tag.count > 0).map(|tag| &tag.name[..]);
-        signing.without.check(with_keys, tags)?;
+        without.check(with_keys, tags)?;
         let names = if tags.any() { tags.names(known())? } else { Vec::new() };
         ensure!(
             names.len() <= MAX_TAGS,
-            "a filter has at most {MAX_TAGS} tags, and keeps those that it had; build into a new folder"
+            "a feed has at most {MAX_TAGS} tags, and with shards it keeps those that it had; begin another"
         );
-        let tags = names.into_iter().map(|name| Tag { name, count: 0 }).collect();
-        let (entries, added) = (Vec::new(), Vec::new());
-        // What an earlier run left that was killed: after another generation, nobody could tell.
-        Spent::delete(dir, &lock)?;
-        let dir = dir.to_owned();
-        Ok(Writer { dir, lock, publication, expires_in, entries, tags, is_of_parts: false, added })
+        Ok(names.into_iter().map(|name| Tag { name, count: 0 }).collect())
+    }
+}
+
+/// Writes the folder of a feed with shards: shards, then pages, then the state and the manifest.
+pub struct Writer {
+    feed: ShardedFeed,
+    /// The hashes of the shards of the generation in place.
+    there: HashSet<[u8; 32]>,
+    pub entries: Vec<Entry>,
+    /// The tags by their numbers; none in a filter without tags.
+    tags: Vec<Tag>,
+    /// The files that this run has written which the generation before didn't have.
+    added: Vec<PathBuf>,
+    /// How many files this run has written, also those that were damaged, and their bytes.
+    pub written: u64,
+    pub written_bytes: u64,
+}
+
+impl Writer {
+    pub fn new(feed: ShardedFeed) -> Self {
+        // A file that nothing names may be about to be deleted, so it is written anew.
+        let there = match feed.live() {
+            Some(live) => published::entries(&feed.dir, live),
+            None => Ok(Vec::new()),
+        };
+        // If its pages are damaged, everything is written anew.
+        let there = there.unwrap_or_else(|_| Vec::new()).iter().map(|entry| entry.sha256).collect();
+        let (entries, tags, added) = (Vec::new(), Vec::new(), Vec::new());
+        Writer { feed, there, entries, tags, added, written: 0, written_bytes: 0 }
     }
 
-    /// Refuses other keys than those of the filter that is there: its clients would find none of theirs.
-    pub fn require_profile(&self, profile: Profile) -> Result<()> {
-        let Some(live) = self.publication.live() else { return Ok(()) };
-        ensure!(
-            live.head.profile()? == profile,
-            "the filter in this folder has another --profile, --lowercase or --sha1-hex, by which clients ask it; give \
-             the same, or build into a new folder"
-        );
+    /// Gives the next generation tags.
+    pub fn set_tags(&mut self, tags: &TagArgs, without: &WithoutArgs) -> Result<()> {
+        self.tags = self.feed.next_tags(tags, without)?;
         Ok(())
+    }
+
+    /// Saves the state of a feed that begins: a run that is killed leaves files, and what they are of.
+    pub fn begin(&mut self, settings: &Settings) -> Result<()> {
+        if !self.feed.is_first() {
+            return Ok(());
+        }
+        self.feed.state.settings = settings.clone();
+        self.feed.folder.save(&self.feed.state)
+    }
+
+    pub fn feed_mut(&mut self) -> &mut ShardedFeed {
+        &mut self.feed
+    }
+
+    pub fn feed(&self) -> &ShardedFeed {
+        &self.feed
     }
 
     /// The names of the tags, by their numbers.
@@ -239,13 +200,13 @@ impl Writer {
 
     /// Fails if that is too few after those of the last generation.
     pub fn check(&self, guard: &GuardArgs, keys: u64) -> Result<()> {
-        let before = self.publication.live().map_or(0, |live| live.head.count);
-        guard.check(&Change::of_counts(before, keys))
+        guard.check(&Change::of_counts(self.feed.last_count()?, keys))
     }
 
     /// The same for each tag of which a list was given. How many keys the others had, nobody remembers.
     pub fn check_tags(&self, guard: &GuardArgs, given: &TagArgs) -> Result<()> {
-        let before = self.publication.live().and_then(|live| live.tags.as_ref()).into_iter().flatten();
+        let last = self.feed.last()?;
+        let before = last.iter().filter_map(|last| last.tags.as_ref()).flatten();
         for (before, now) in before.zip(&self.tags).filter(|(_, now)| given.has(&now.name)) {
             guard
                 .check(&Change::of_counts(before.count, now.count))
@@ -256,156 +217,112 @@ impl Writer {
 
     /// Writes the next shard, unless it is there already.
     pub fn put(&mut self, made: Shard) -> Result<()> {
-        self.write(&hex(&made.entry.sha256), &made.bytes)?;
+        self.write(made.entry.sha256, &made.bytes)?;
         self.entries.push(made.entry);
         self.tags.iter_mut().zip(made.tags).for_each(|(tag, more)| tag.count += more);
         Ok(())
     }
 
-    /// Writes a file whose name is its hash.
-    pub fn write(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
-        let path = self.dir.join(name);
-        let there = fs::symlink_metadata(&path);
-        let is_new = there.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-        let is_there = there.is_ok_and(|there| there.is_file() && there.len() == bytes.len() as u64)
-            && read::regular(&path, bytes.len() as u64).is_ok_and(|there| there == bytes);
-        if is_there {
-            return Ok(());
-        }
-        write::publish(&path, bytes, || self.lock.check())?;
-        if is_new {
-            self.added.push(path);
-        }
-        Ok(())
-    }
-
-    /// Deletes the files of `shard build` that were published.
-    pub fn delete_spent(&self) -> Result<()> {
-        Spent::delete(&self.dir, &self.lock)
-    }
-
-    /// After a run that failed, deletes the files that it has added, and first the marker of spent ones.
-    pub fn take_back(&self, streams: &mut Streams) {
-        let mut cleaner = Cleaner::default();
-        for path in self.added.iter().rev() {
-            // If another run has taken its place, all is that one's.
-            if self.lock.check().is_err() {
-                break;
+    /// Writes a shard, whose name is its hash.
+    pub fn write(&mut self, sha256: [u8; 32], bytes: &[u8]) -> Result<()> {
+        let path = self.feed.dir.join(hex(&sha256));
+        if !(self.there.contains(&sha256) && is_there(&path, bytes)) {
+            write::publish(&path, bytes, || self.feed.folder.check())?;
+            self.written += 1;
+            self.written_bytes += bytes.len() as u64;
+            if self.there.insert(sha256) {
+                self.added.push(path);
             }
-            cleaner.delete(path, streams);
-        }
-    }
-
-    /// Says which files are spent once this manifest is there.
-    fn mark_spent(&mut self, manifest: &[u8]) -> Result<()> {
-        if self.is_of_parts {
-            self.added.push(Spent::write(&self.dir, manifest, &self.entries, &self.lock)?);
         }
         Ok(())
     }
 
-    /// Writes the pages and the manifest.
+    /// After a run that failed, deletes the files that it has added and that are of no generation which clients may still
+    /// read.
+    pub fn take_back(&self, streams: &mut Streams) -> Result<()> {
+        // If another run has taken its place, all is that one's.
+        self.feed.folder.check()?;
+        let live = manifest::read::<ShardsPayload>(&self.feed.dir)?;
+        let mut named: HashSet<_> = self.feed.unlisted_shards()?.into_iter().collect();
+        // If its manifest isn't there, clients may still have the last generation.
+        for shards in live.into_iter().chain(self.feed.state.payload()?) {
+            named.extend(published::names(&self.feed.dir, &shards)?);
+        }
+        let is_named =
+            |path: &Path| path.file_name().and_then(OsStr::to_str).is_some_and(|file| named.contains(file));
+        let mut cleaner = Cleaner::default();
+        self.added.iter().rev().filter(|path| !is_named(path)).for_each(|path| {
+            cleaner.delete(path, streams);
+        });
+        Ok(())
+    }
+
+    /// As [`ShardedFeed::renew`].
+    pub fn renew(&mut self, expires_in: u64, streams: &mut Streams) -> Result<Renewal> {
+        self.feed.renew(expires_in, streams)
+    }
+
+    /// Writes the pages, the state and the manifest, unless nothing has changed. `parts` are those of which the
+    /// generation is made. Returns whether there is a new generation.
     pub fn publish(
         &mut self,
-        sharding: &Sharding,
-        fpr: f64,
-        name: Option<String>,
-        created_at: Option<u64>,
-        generation: Option<u64>,
+        lists: Lists,
+        parts: Option<Parts>,
+        settings: &Settings,
         streams: &mut Streams,
-    ) -> Result<Published> {
-        // Building may have taken hours.
-        self.publication.now = now()?;
-        let now = self.publication.now;
+    ) -> Result<bool> {
+        let expires_in = settings.expires_in;
+        self.feed.look_at_clock()?;
+        let sharding = self.feed.sharding()?;
         let pages: Vec<_> = self.entries.chunks(sharding.entries()).map(write_page).collect();
-        let live = self.publication.live();
-        let feed_id = match live {
-            Some(live) => live.head.feed_id.clone(),
-            None => random::id()?,
-        };
-        let last = live.map_or(0, |live| live.head.generation);
-        // Then it is published even if nothing has changed.
-        let asked = generation.is_some();
-        let generation = match generation {
-            Some(generation) => generation,
-            // The manifest that is there may be an old one, which a host has put back.
-            None if last > 0 && self.publication.signs() => {
-                trust::next(last)?.max(trust::least_generation()?)
-            }
-            None => trust::next(last)?,
-        };
-        ensure!(generation > last, "--generation must be more than {last}, the one that is there");
-        let head = Head {
-            generation,
-            created_at: created_at.unwrap_or(now),
-            expires: now.saturating_add(self.expires_in),
-            count: self.count(),
-            ..Head::new(feed_id, name, sharding.profile(), fpr, sharding.hashing())
-        };
-        let shards = ShardsPayload {
-            head,
+        let names: Vec<_> = pages.iter().map(|page| sha256(page)).collect();
+        names.iter().for_each(|name| self.feed.announce(name));
+        self.feed.folder.save(&self.feed.state)?;
+        let before = self.feed.state.clone();
+        let payload = ShardsPayload {
+            head: self.feed.next_head(self.count(), expires_in)?,
             shards: sharding.shards(),
             bytes: self.entries.iter().map(|entry| u64::from(entry.bytes)).sum(),
-            pages: pages.iter().map(|page| sha256(page)).collect(),
+            pages: names,
             tags: (!self.tags.is_empty()).then(|| self.tags.clone()),
         };
-        // First, since it may be refused.
-        let text = self.publication.sign(&shards)?;
-        for (name, page) in shards.pages.iter().zip(&pages) {
-            self.write(name, page)?;
-        }
-        let (dir, signers) = (self.dir.clone(), self.publication.signers_in_words());
-        if let Some(live) = self.publication.live()
-            && !asked
-            && shards.is_as(live)
-            && self.publication.is_fresh(self.expires_in)?
-        {
-            let live_text =
-                manifest::read_bytes::<ShardsPayload>(&self.dir)?.context("the manifest is gone")?;
-            let shards = live.clone();
-            self.mark_spent(&live_text)?;
-            return Ok(Published { shards, published: false, dir, signers });
-        }
-        self.mark_spent(text.as_bytes())?;
-        if let Err(error) = self.publication.put(text.clone(), shards.clone(), || self.lock.check()) {
-            // Unless it is sure that the manifest isn't there, its files stay.
-            if !matches!(self.publication.is_there(&text), Ok(false)) {
-                self.added.clear();
+        let write = |feed: &mut ShardedFeed| -> Result<bool> {
+            for (name, page) in payload.pages.iter().zip(&pages) {
+                let path = feed.dir.join(name);
+                let is_live = feed.live().is_some_and(|live| live.pages.contains(name));
+                if !(is_live && is_there(&path, page)) {
+                    write::publish(&path, page, || feed.folder.check())?;
+                }
             }
-            return Err(error);
-        }
-        // Once is enough.
-        if last == 0 {
-            self.publication.print_hint(streams);
-        }
-        Ok(Published { shards, published: true, dir, signers })
+            feed.unlist(&payload.pages);
+            feed.state.lists = lists;
+            feed.state.settings = settings.clone();
+            if parts.is_some() {
+                feed.state.parts = parts;
+            }
+            // After a loss, the manifest in place may be an old one that a host has put back.
+            let is_same = !feed.state.is_recovered && feed.live().is_some_and(|live| payload.is_as(live));
+            if is_same && feed.is_in_place(expires_in)? {
+                feed.save_if_changed()?;
+                return Ok(false);
+            }
+            let text = feed.sign(&payload)?;
+            feed.put(text, payload)?;
+            if let Some(parts) = &mut feed.state.parts {
+                parts.published = true;
+                feed.folder.save(&feed.state)?;
+            }
+            Ok(true)
+        };
+        let written = write(&mut self.feed);
+        self.feed.finish(before, written, streams)
     }
 }
 
-impl Published {
-    pub fn print(&self, mut rows: Vec<Row>, json: bool, streams: &mut Streams) -> Result<Answer> {
-        let ShardsPayload { head, shards, bytes, .. } = &self.shards;
-        rows.extend(self.shards.tags_in_words().map(|tags| ("tags", tags)));
-        rows.push(("size", size_in_words(&self.shards)));
-        rows.push(("signed", self.signers.clone()));
-        let generation =
-            format!("generation {}, which expires {}", head.generation, time_in_words(head.expires));
-        if self.published {
-            let dir = self.dir.display();
-            rows.push((
-                "wrote",
-                format!(
-                    "{dir}, {} shards of {} bytes on average",
-                    grouped((*shards).into()),
-                    grouped(bytes / u64::from(*shards))
-                ),
-            ));
-        }
-        rows.push(if self.published { ("published", generation) } else { ("unchanged", generation) });
-        let printed = if json { streams.print_json(self) } else { streams.print_rows(&rows) };
-        reported(printed, head.generation, self.published)?;
-        Ok(Answer::Yes)
-    }
+/// Whether a file has these bytes. A link to the same ones may lead elsewhere tomorrow.
+fn is_there(path: &Path, bytes: &[u8]) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|there| there.is_file())
+        && read::regular(path, bytes.len() as u64).is_ok_and(|there| there == bytes)
 }
 
 pub fn size_in_words(shards: &ShardsPayload) -> String {

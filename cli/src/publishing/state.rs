@@ -1,16 +1,17 @@
-//! What the publisher of a feed remembers from one run to the next, in a folder of its own: the digests of all members,
-//! those that each delta removed, and what was published.
+//! What the publisher of a feed remembers from one run to the next, in a folder of its own: what describes the feed, and
+//! what was published. Without shards also the digests of all members, and those that each delta removed.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::manifest::{self, FeedPayload, File, Manifest};
+use super::manifest::{self, File, Head, Manifest, ManifestPayload};
+use crate::args::omitted::Omitted;
 use crate::files::lock::Lock;
-use crate::files::read;
+use crate::files::read::{self, name};
 use crate::files::write::{self, Cleaner};
 use crate::lists::keys::List;
 use crate::lists::spill;
@@ -18,11 +19,15 @@ use crate::streams::Streams;
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::{Profile, hash};
 
-/// Version 1 counted the lines of the lists.
-const VERSION: u32 = 2;
+/// Version 2 knew no shards, and remembered no settings.
+const VERSION: u32 = 3;
+
+/// What is said if there is none.
+pub const NO_STATE: &str = "there is no state of a feed here; is the path right? To begin a feed, or to go on with one \
+                            whose state was lost, say what its keys are: --profile raw, url or password";
 
 /// What `state.json` says.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct State {
     version: u32,
@@ -36,6 +41,10 @@ pub struct State {
     /// The check value of the secret, in 16 hexadecimal digits, if the feed is keyed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     check: Option<String>,
+    /// How many shards it has; none if it is one filter.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub shards: Option<u32>,
+    pub settings: Settings,
     /// The generation that was published last; 0 for none.
     pub generation: u64,
     /// The members after it. It must be there, if only as null: what is missing isn't the first run.
@@ -43,13 +52,61 @@ pub struct State {
     pub members: Option<DigestFile>,
     /// What the lists held that gave them, or the same members later.
     pub lists: Lists,
-    pub files: Vec<Published>,
+    pub files: Vec<FeedFile>,
     /// Whether the files have tags. Which tags a key has stands in them alone.
     pub tagged: bool,
-    /// Files of the feed that its manifest doesn't name.
+    /// Files of the feed that its manifest doesn't name. With shards these are pages, and stand for the shards that they
+    /// name.
     pub unlisted: Vec<Unlisted>,
-    /// The manifest that was published last, to the byte. After a loss, the one that `feed init` found.
+    /// The parts that are spent once the manifest is in place: see [`super::parts`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Parts>,
+    /// The manifest that was published last, to the byte. After a loss, the one that was found in the folder.
     pub manifest: String,
+    /// Whether the state before it was lost, and no list has been published since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_recovered: bool,
+}
+
+/// How the feed is published, as it was said last. Times are in milliseconds.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settings {
+    pub allow: Vec<PathBuf>,
+    pub allow_wins: bool,
+    pub allow_suffixes: bool,
+    pub min_length: u64,
+    pub min_count: u64,
+    pub expires_in: u64,
+    pub grace: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        const DAY: u64 = 24 * 60 * 60 * 1000;
+        Settings {
+            allow: Vec::new(),
+            allow_wins: false,
+            allow_suffixes: false,
+            min_length: 0,
+            min_count: 0,
+            expires_in: 7 * DAY,
+            grace: DAY,
+        }
+    }
+}
+
+impl Settings {
+    /// What is left out of lists.
+    pub fn omitted(&self) -> Omitted {
+        let &Settings { allow_suffixes, min_length, min_count, .. } = self;
+        Omitted { allow_suffixes, min_length, min_count }
+    }
+
+    /// Whether an allowlist of the last run was given up. The others are read again.
+    pub fn gives_up(&self, list: &List) -> bool {
+        self.allow.iter().all(|path| name(path) != list.name)
+    }
 }
 
 /// The lists of a run: those of members, and of keys that must be absent. None are known before the first generation,
@@ -68,8 +125,8 @@ impl Lists {
 }
 
 /// A file of the feed.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Published {
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct FeedFile {
     #[serde(flatten)]
     pub file: File,
     /// How many keys it adds and removes.
@@ -88,7 +145,17 @@ pub struct Unlisted {
     pub since: Option<u64>,
 }
 
-/// A file of sorted digests, 8 bytes each, little-endian.
+/// The parts of which a generation was made.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Parts {
+    pub dir: PathBuf,
+    /// The first 8 bytes of the hash of each, in the order of the shards.
+    pub hashes: DigestFile,
+    /// Whether that generation was in place, so that they are spent whatever lies in the folder now.
+    pub published: bool,
+}
+
+/// A file of digests, 8 bytes each, little-endian.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct DigestFile {
     name: String,
@@ -98,7 +165,14 @@ pub struct DigestFile {
 
 impl State {
     /// The state of a feed before its first generation.
-    pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, hashing: Hashing) -> Self {
+    pub fn new(
+        feed_id: String,
+        name: Option<String>,
+        profile: Profile,
+        fpr: f64,
+        hashing: Hashing,
+        shards: Option<u32>,
+    ) -> Self {
         let (lowercase, sha1) = profile.password();
         State {
             version: VERSION,
@@ -110,14 +184,22 @@ impl State {
             fpr,
             seed: hashing.seed().to_string(),
             check: manifest::check_of(&hashing),
+            shards,
+            settings: Settings::default(),
             generation: 0,
             members: None,
             lists: Lists::default(),
             tagged: false,
             files: Vec::new(),
             unlisted: Vec::new(),
+            parts: None,
             manifest: String::new(),
+            is_recovered: false,
         }
+    }
+
+    pub fn seed(&self) -> &str {
+        &self.seed
     }
 
     pub fn profile(&self) -> Result<Profile> {
@@ -131,20 +213,20 @@ impl State {
     }
 
     /// The manifest that was published last, if it is known.
-    pub fn last(&self) -> Result<Option<Manifest<FeedPayload>>> {
+    pub fn last<P: ManifestPayload>(&self) -> Result<Option<Manifest<P>>> {
         let text = Some(&self.manifest).filter(|text| !text.is_empty());
         let manifest = text.map(|text| Manifest::parse(text.as_bytes())).transpose();
         manifest.context("the manifest in the state")
     }
 
-    /// Whether that has a signature.
-    pub fn is_signed(&self) -> Result<Option<bool>> {
-        Ok(self.last()?.map(|manifest| manifest.is_signed()))
+    /// What it says.
+    pub fn payload<P: ManifestPayload>(&self) -> Result<Option<P>> {
+        self.last()?.map(|manifest| manifest.payload()).transpose().context("the manifest in the state")
     }
 
-    /// What it says.
-    pub fn payload(&self) -> Result<Option<FeedPayload>> {
-        self.last()?.map(|manifest| manifest.payload()).transpose().context("the manifest in the state")
+    /// The head of the next manifest, apart from its times and its keys.
+    pub fn head(&self, hashing: &Hashing) -> Result<Head> {
+        Ok(Head::new(self.feed_id.clone(), self.name.clone(), self.profile()?, self.fpr, hashing))
     }
 
     /// Whether all files that it names lie in the two folders: they are going to be deleted.
@@ -158,23 +240,24 @@ impl State {
     /// The files of digests that it names.
     fn digests(&self) -> Vec<DigestFile> {
         let removed = self.files.iter().filter_map(|published| published.removed.clone());
-        self.members.iter().cloned().chain(removed).collect()
+        let parts = self.parts.iter().map(|parts| parts.hashes.clone());
+        self.members.iter().cloned().chain(removed).chain(parts).collect()
     }
 }
 
 /// Whether a file of digests has this name.
 fn is_digests(name: &str) -> bool {
-    let rest = ["members-", "removed-"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
+    let rest = ["members-", "removed-", "parts-"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
     rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// The folder of a state, which only one run at a time may use.
-pub struct Folder {
+pub struct StateFolder {
     path: PathBuf,
     lock: Lock,
 }
 
-impl Folder {
+impl StateFolder {
     /// Makes the folder, for nobody else to read.
     pub fn create(path: &Path) -> Result<()> {
         let name = || path.display().to_string();
@@ -194,12 +277,12 @@ impl Folder {
     /// Locks the folder.
     pub fn open(path: &Path) -> Result<Self> {
         let is_there = path.try_exists().with_context(|| path.display().to_string())?;
-        ensure!(
-            is_there,
-            "{}: there is no state of a feed here; is the path right? `feed init` makes a new one",
-            path.display()
-        );
-        Ok(Folder { path: path.to_owned(), lock: Lock::new(path.join("feed.lock"))? })
+        ensure!(is_there, "{}: {NO_STATE}", path.display());
+        Ok(StateFolder { path: path.to_owned(), lock: Lock::new(path.join("feed.lock"))? })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Fails if another run has taken the lock over.
@@ -211,29 +294,27 @@ impl Folder {
         self.path.join("state.json")
     }
 
-    /// Whether there is a state.
-    pub fn has_state(&self) -> Result<bool> {
+    /// The state; none if there isn't one.
+    pub fn load(&self) -> Result<Option<State>> {
         let json = self.json();
-        json.try_exists().with_context(|| json.display().to_string())
-    }
-
-    pub fn load(&self) -> Result<State> {
-        let name = || self.json().display().to_string();
-        if !self.has_state()? {
-            bail!(
-                "{}: there is no state of a feed here; is the path right? `feed init` makes a new one",
-                self.path.display()
-            );
+        let name = || json.display().to_string();
+        if !json.try_exists().with_context(name)? {
+            return Ok(None);
         }
-        let text = read::regular(&self.json(), u64::MAX)?;
-        let state: State = serde_json::from_slice(&text).with_context(name)?;
+        let text = read::regular(&json, u64::MAX)?;
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u32,
+        }
+        let Versioned { version } = serde_json::from_slice(&text).with_context(name)?;
         ensure!(
-            state.version == VERSION,
-            "{}: this is of another version of the tool; begin a new state in another folder, with `feed init`",
+            version == VERSION,
+            "{}: this is of another version of the tool; begin a new state in another folder",
             name()
         );
+        let state: State = serde_json::from_slice(&text).with_context(name)?;
         ensure!(state.has_plain_names(), "{}: it names files that no feed has", name());
-        Ok(state)
+        Ok(Some(state))
     }
 
     /// Deletes what runs left that failed or were killed.
@@ -249,7 +330,7 @@ impl Folder {
         write::remember(&self.json(), text.as_bytes(), || self.check())
     }
 
-    /// Writes sorted digests.
+    /// Writes digests.
     pub fn write(&self, name: String, digests: &[u64]) -> Result<DigestFile> {
         let bytes = spill::to_bytes(digests)?;
         write::remember(&self.path.join(&name), &bytes, || self.check())?;

@@ -26,11 +26,13 @@ pub struct KeyArgs {
     /// The public key of a secret key that has signed until now, and no longer does; can be repeated. A manifest in the
     /// folder that it has signed is believed
     #[arg(long, value_name = "KEY", value_parser = manifest::parse_public_key, allow_hyphen_values = true)]
-    public_key: Vec<VerifyingKey>,
-    /// Believe the manifest in the folder although nobody has signed it: together with --sign, to sign it for the first
-    /// time. An unsigned feed is published without it; only `feed init` needs it to go on with one
-    #[arg(long)]
+    without_key: Vec<VerifyingKey>,
+    /// Believe the manifest in the folder although nobody has signed it, to sign it for the first time
+    #[arg(long, requires = "sign")]
     trust_unsigned: bool,
+    /// Publish without a signature a feed that was signed before
+    #[arg(long, conflicts_with = "sign")]
+    pub unsigned: bool,
 }
 
 /// The keys of a publisher, and what else it believes.
@@ -53,28 +55,17 @@ pub enum Live<P> {
 }
 
 impl KeyArgs {
-    pub fn any(&self) -> bool {
-        !self.sign.is_empty() || !self.public_key.is_empty() || self.trust_unsigned
-    }
-
-    /// For going on with what others published.
+    /// For publishing.
     pub fn read(&self) -> Result<Trust> {
         let signers = self.sign.iter().map(|path| key::read(path)).collect::<Result<Vec<_>>>()?;
         // A rotation with one file in place of two would sign with the old key alone.
         let is_twice = signers.iter().enumerate().any(|(i, key)| signers[..i].contains(key));
         ensure!(!is_twice, "--sign names one key twice");
-        let own = signers.iter().map(SigningKey::verifying_key);
-        let known = own.chain(self.public_key.iter().copied()).collect();
-        Ok(Trust { signers, known, unsigned: self.trust_unsigned, everybody: false })
-    }
-
-    /// For publishing.
-    pub fn read_to_sign(&self) -> Result<Trust> {
-        ensure!(!self.trust_unsigned || !self.sign.is_empty(), "--trust-unsigned goes with --sign");
-        let trust = self.read()?;
         let most = manifest::MAX_SIGNATURES;
-        ensure!(trust.signers.len() <= most, "--sign can be repeated {most} times");
-        Ok(Trust { everybody: trust.known.is_empty(), ..trust })
+        ensure!(signers.len() <= most, "--sign can be repeated {most} times");
+        let own = signers.iter().map(SigningKey::verifying_key);
+        let known: Vec<_> = own.chain(self.without_key.iter().copied()).collect();
+        Ok(Trust { signers, unsigned: self.trust_unsigned, everybody: known.is_empty(), known })
     }
 }
 
@@ -98,7 +89,8 @@ impl Trust {
         found: Result<Option<Vec<u8>>>,
         state: Option<&State>,
     ) -> Result<Live<P>> {
-        let was_signed = state.map(State::is_signed).transpose()?.flatten();
+        let last = state.map(State::last::<P>).transpose()?.flatten();
+        let was_signed = last.map(|manifest| manifest.is_signed());
         ensure!(
             was_signed != Some(false) || self.signers.is_empty() || self.unsigned,
             "the feed had no signature until now; --trust-unsigned signs it all the same"
@@ -130,7 +122,7 @@ impl Trust {
             ensure!(
                 *generation <= state.generation.saturating_add(MAX_AHEAD),
                 "generation {generation} is much too high after generation {} of the state; if the state is that old, \
-                 begin a new one with `feed init`",
+                 publish with a new one",
                 state.generation
             );
         }
@@ -158,9 +150,9 @@ impl Trust {
                 bail!("nobody has signed it; if it is yours all the same, give --trust-unsigned")
             }
             (false, _) => bail!("nobody has signed it"),
-            (true, true) => bail!("to go on with it, give the key that signed it: --sign or --public-key"),
+            (true, true) => bail!("to go on with it, give the key that signed it: --sign or --without-key"),
             (true, false) => {
-                bail!("none of the given keys has signed it; if one of yours did, give it as --public-key")
+                bail!("none of the given keys has signed it; if one of yours did, give it as --without-key")
             }
         }
     }

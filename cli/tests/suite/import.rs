@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use bloom_wasm::{Blob, Profile};
+use bloom_wasm_cli::{Streams, run};
 use tempfile::TempDir;
 
-use crate::in_process::{read, tool, tool_with};
+use crate::in_process::{arguments, read, tool, tool_with};
 
 /// Fails unless the tool does it. Returns what it printed.
 fn done(folder: &TempDir, args: &str, input: &[u8]) -> String {
@@ -23,7 +24,7 @@ fn vector(file: &str) -> Vec<u8> {
 fn a_filter_comes_in_answers_and_goes_out_again() {
     let folder = TempDir::new().unwrap();
     let file = "go-bits-and-blooms/medium/filter.json";
-    done(&folder, &format!("import {{}}/{file} --from go-bloom --name list -o @a.bloom"), b"");
+    done(&folder, &format!("import {{}}/{file} --format go-bloom --name list -o @a.bloom"), b"");
     let blob = Blob::decode(read(&folder, "a.bloom")).unwrap();
     assert_eq!((blob.name(), blob.profile()), (Some("list"), Profile::Raw));
     assert_eq!(done(&folder, "check @a.bloom", b"key-7\nno-such-key\nkey-9999\n"), "key-7\nkey-9999\n");
@@ -33,17 +34,70 @@ fn a_filter_comes_in_answers_and_goes_out_again() {
     let rows = done(&folder, "info @a.bloom", b"");
     assert!(rows.contains("go-bloom: of other software") && rows.contains("bits 95851, hashes 7"), "{rows}");
     assert!(rows.contains("about 9,985"), "Go's own ApproximatedSize: {rows}");
-    done(&folder, "export @a.bloom --to go-bloom -o @out.json", b"");
+    done(&folder, "export @a.bloom --format go-bloom -o @out.json", b"");
     assert_eq!(read(&folder, "out.json"), vector(file));
 
-    let (code, _, err) = tool(&folder, "export @a.bloom --to guava -o @out.guava");
+    let (code, _, err) = tool(&folder, "export @a.bloom --format guava -o @out.guava");
     assert_eq!(code, 2);
     assert!(err.contains("of kind go-bloom, as guava") && err.contains("[incompatible]"), "{}", err);
     assert!(!folder.path().join("out.guava").exists());
     done(&folder, "build - --kind bloom -o @own.bloom", b"key\n");
-    assert!(tool(&folder, "export @own.bloom --to go-bloom -o @out.go").2.contains("[incompatible]"));
+    assert!(tool(&folder, "export @own.bloom --format go-bloom -o @out.go").2.contains("[incompatible]"));
     let own: serde_json::Value = serde_json::from_str(&done(&folder, "info @own.bloom --json", b"")).unwrap();
     assert_eq!(own["foreign"], serde_json::Value::Null);
+}
+
+#[test]
+fn an_import_says_how_to_see_that_it_was_right() {
+    let folder = TempDir::new().unwrap();
+    let import = "import {}/guava/medium-utf8/filter.bin --format guava";
+    let out = done(&folder, &format!("{import} -o @a.bloom"), b"");
+    let path = folder.path().join("a.bloom").display().to_string();
+    let [.., wrote, next] = &out.lines().collect::<Vec<_>>()[..] else { panic!("{out}") };
+    assert_eq!(*wrote, format!("wrote  {path}, of kind guava"));
+    assert_eq!(*next, format!("check  a key that you know is in it: bloom-wasm check {path} KEY"));
+    assert!(!done(&folder, &format!("{import} -o @b.bloom --json"), b"").contains("KEY"));
+    let (mut blob, mut err) = (Vec::new(), Vec::new());
+    let streams = &mut Streams { input: &mut &b""[..], out: &mut blob, err: &mut err, terminal: false };
+    assert_eq!(run(arguments(&folder, &format!("{import} -o -")), streams), 0);
+    assert_eq!(blob, read(&folder, "a.bloom"));
+}
+
+#[test]
+fn an_import_that_lacks_a_member_writes_nothing() {
+    let folder = TempDir::new().unwrap();
+    let members: String = (0..10_000).map(|i| format!("key-{i}\n")).collect();
+    fs::write(folder.path().join("members"), &members).unwrap();
+    fs::write(folder.path().join("one"), "# nobody\nno-such-key\nkey-1\n").unwrap();
+    fs::write(folder.path().join("empty"), "").unwrap();
+    let import = "import {}/guava/medium-utf8/filter.bin --format guava -o @a.bloom --members";
+    let numbers = "import {}/guava/longs-small/filter.bin --format guava --option funnel=long -o @a.bloom";
+    for (args, words) in [
+        (
+            format!("{import} @members --option funnel=unencoded-chars"),
+            "of 10,000 keys absent, the first at ",
+        ),
+        (format!("{import} @members --members @one"), "1 of 10,002 keys absent, the first at "),
+        (format!("{import} @one"), "one:2: \"no-such-key\"; was the filter made with another hash, --option"),
+        (format!("{import} @one"), "filter.bin: 1 of 2 keys absent"),
+        (format!("{import} @empty"), "the lists of --members gave no key to ask for"),
+        (format!("{import} @nowhere"), "nowhere"),
+        (format!("{numbers} --members @one"), "one:2: "),
+        (
+            "import - --format guava --members - -o @a.bloom".to_owned(),
+            "standard input can be read only once",
+        ),
+        (format!("{import} @a.bloom"), "a.bloom: "),
+    ] {
+        let (code, out, err) = tool(&folder, &args);
+        assert!(code == 2 && out.is_empty() && err.lines().count() == 1, "{args}: {err}");
+        assert!(err.contains(words), "{args}: {err}");
+        assert!(!folder.path().join("a.bloom").exists());
+    }
+    let out = done(&folder, &format!("{import} - --members @members"), b"key-3\n");
+    assert!(out.contains("members  10,001 keys, 0 false negatives\n") && !out.contains("KEY"), "{out}");
+    let (code, _, err) = tool(&folder, &format!("{} @one", import.replace("@a.bloom", "@one")));
+    assert!(code == 2 && err.contains("this is a list, and the output too"), "{err}");
 }
 
 #[test]
@@ -56,7 +110,7 @@ fn verify_measures_what_the_original_answers() {
     let manifest: serde_json::Value = serde_json::from_slice(&vector("guava/manifest.json")).unwrap();
     let case = manifest["cases"].as_array().unwrap().iter().find(|case| case["id"] == "medium-utf8").unwrap();
     let hits = case["probe_ranges"][0]["true_indices"].as_array().unwrap().len();
-    done(&folder, "import {}/guava/medium-utf8/filter.bin --from guava -o @a.bloom", b"");
+    done(&folder, "import {}/guava/medium-utf8/filter.bin --format guava -o @a.bloom", b"");
     let verify = "verify @a.bloom --members @members --json";
     let listed = done(&folder, &format!("{verify} --absent @absent"), b"");
     let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
@@ -71,7 +125,7 @@ fn verify_measures_what_the_original_answers() {
 fn numbers_are_lines_of_digits() {
     let folder = TempDir::new().unwrap();
     let file = "guava/longs-small/filter.bin";
-    done(&folder, &format!("import {{}}/{file} --from guava --funnel long -o @a.bloom"), b"");
+    done(&folder, &format!("import {{}}/{file} --format guava --option funnel=long -o @a.bloom"), b"");
     let members = String::from_utf8(vector("guava/longs-small/members.txt")).unwrap();
     assert_eq!(done(&folder, "check @a.bloom", members.as_bytes()), members);
     assert_eq!(done(&folder, "check @a.bloom -1", b""), "-1\n");
@@ -87,15 +141,27 @@ fn numbers_are_lines_of_digits() {
     done(&folder, "verify @a.bloom --members @members --probes 1000", b"");
 
     // The same keys give the same file, sized for 22 at 0.05 as the original was.
-    done(&folder, "build @members --kind guava --funnel long --fpr 0.05 -o @b.bloom", b"");
-    done(&folder, "export @b.bloom --to guava -o @b.guava", b"");
+    done(&folder, "build @members --kind guava --option funnel=long --fpr 0.05 -o @b.bloom", b"");
+    done(&folder, "export @b.bloom --format guava -o @b.guava", b"");
     assert_eq!(read(&folder, "b.guava"), vector(file));
     let (code, _, err) =
-        tool_with(&folder, "build @members - --kind guava --funnel long -o @c.bloom", b"1\nx\n");
+        tool_with(&folder, "build @members - --kind guava --option funnel=long -o @c.bloom", b"1\nx\n");
     assert!(code == 2 && err.contains("standard input:2") && err.contains("[invalid_key]"), "{}", err);
-    let (code, _, err) =
-        tool(&folder, &format!("import {{}}/{file} --from guava --funnel long --profile url -o @d.bloom"));
+    let (code, _, err) = tool(
+        &folder,
+        &format!("import {{}}/{file} --format guava --option funnel=long --profile url -o @d.bloom"),
+    );
     assert!(code == 2 && err.contains("numbers"), "{}", err);
+}
+
+#[test]
+fn a_new_filter_has_the_options_of_its_format() {
+    let folder = TempDir::new().unwrap();
+    let options = "--option keys=long --option layout=v2 --option seed=-7 --option bits=64 --option hashes=3";
+    done(&folder, &format!("build - --kind spark {options} -o @a.bloom"), b"5\n");
+    let info: serde_json::Value = serde_json::from_str(&done(&folder, "info @a.bloom --json", b"")).unwrap();
+    let expected = serde_json::json!({ "scheme": "v2", "keys": "long", "bits": 64, "hashes": 3 });
+    assert_eq!((&info["foreign"], &info["seed"]), (&expected, &(-7_i64 as u64).to_string().into()));
 }
 
 #[test]
@@ -110,14 +176,14 @@ fn profiles_go_with_other_hashes_too() {
         let found = "https://evil.example/a?b#c\nhttp://sub.bad.example/x\n";
         assert_eq!(done(&folder, "check @a.bloom", asked), found, "{kind}");
         // Unwrapped and wrapped again it's the same blob.
-        done(&folder, &format!("export @a.bloom --to {kind} -o @a"), b"");
+        done(&folder, &format!("export @a.bloom --format {kind} -o @a"), b"");
         let info: serde_json::Value =
             serde_json::from_str(&done(&folder, "info @a.bloom --json", b"")).unwrap();
         let shape = match kind {
-            "redis-bitmap" => format!(" --bits {} --hashes {}", info["bits"], info["hashes"]),
+            "redis-bitmap" => format!(" --option bits={} --option hashes={}", info["bits"], info["hashes"]),
             _ => String::new(),
         };
-        done(&folder, &format!("import @a --from {kind} --profile url{shape} -o @b.bloom"), b"");
+        done(&folder, &format!("import @a --format {kind} --profile url{shape} -o @b.bloom"), b"");
         assert_eq!(read(&folder, "a.bloom"), read(&folder, "b.bloom"), "{kind}");
     }
     done(&folder, "build - --kind guava --profile password --lowercase -o @p.bloom", b"Secret\n");
@@ -164,25 +230,59 @@ fn what_does_not_go_together_is_refused() {
     for (args, words) in [
         ("build @list --capacity 10 -o @a", "--capacity goes with"),
         ("build @list --kind cuckoo --capacity 10 -o @a", "--capacity goes with"),
-        ("build @list --funnel utf8 -o @a", "other software's kinds"),
-        ("build @list --kind spark --funnel utf8 -o @a", "an option that the format hasn't got"),
-        ("build @list --kind guava --funnel utf16 -o @a", "funnel must be"),
+        ("build @list --option funnel=utf8 -o @a", "--option goes with other software's kinds"),
+        (
+            "build @list --kind spark --option funnel=utf8 -o @a",
+            "--option funnel=utf8: there is no such option; spark has keys, layout, seed, bits, hashes\n",
+        ),
+        (
+            "import @list --format guava --option width=8 -o @a",
+            "--option width=8: there is no such option; guava has funnel\n",
+        ),
+        (
+            "import @list --format flor --option x=1 -o @a",
+            "--option x=1: there is no such option; flor has none\n",
+        ),
+        (
+            "import @list --format redis-bitmap --option bits=1 --option bits=1 -o @a",
+            "--option bits=1: this option is there twice; redis-bitmap has bits, hashes\n",
+        ),
+        (
+            "import @list --format redis-bitmap --option bits=many -o @a",
+            "--option bits=many: this option is a number; redis-bitmap has bits, hashes\n",
+        ),
+        (
+            "import @list --format redis-bitmap --option hashes=4294967296 -o @a",
+            "--option hashes=4294967296: this option's number is out of its range; redis-bitmap has bits, hashes\n",
+        ),
+        (
+            "import @list --format guava --option funnel=8 -o @a",
+            "--option funnel=8: this option is a text; guava has funnel\n",
+        ),
+        ("import @list --format guava --option utf8 -o @a", "give a name and a value, such as funnel=utf8"),
+        ("import @list --format pybloom-live -o @a", "not supported: rebuild the filter from its keys"),
+        ("import @list --format pybloom_live -o @a", "not supported: rebuild the filter from its keys"),
+        ("import @list --format pybloom -o @a", "not supported: rebuild the filter from its keys"),
+        ("build @list --kind guava --option funnel=utf16 -o @a", "funnel must be"),
         ("build @list --kind guava --fpr 1 -o @a", "fpr must be"),
-        ("build @list --kind guava --seed 1 -o @a", "option that the format hasn't got"),
+        (
+            "build @list --kind guava --seed 1 -o @a",
+            "--seed goes with our own kinds; spark has --option seed=N\n",
+        ),
         ("build @list --kind guava --allow @list -o @a", "--allow goes with our own kinds"),
         ("build @missing --kind spark --capacity 100000000000 -o @a", "at most 2^40 bits"),
         ("build @missing --kind redis-bitmap --capacity 1000000000 -o @a", "of redis-bitmap 2^32"),
         ("build @list --kind xor -o @a", "invalid value 'xor'"),
         ("build @list --kind foreign -o @a", "invalid value 'foreign'"),
-        ("import @list --from guava --lowercase -o @a", "--profile password"),
-        ("import @list --from guava -o @a", "[unsupported_format]"),
-        ("import @list --from redis-bitmap -o @a", "redis-bitmap needs bits and hashes"),
+        ("import @list --format guava --lowercase -o @a", "--profile password"),
+        ("import @list --format guava -o @a", "[unsupported_format]"),
+        ("import @list --format redis-bitmap -o @a", "redis-bitmap needs bits and hashes"),
         (
-            "import {}/filterpassword/xor8-small/filter.bin --from filterpassword --profile password --sha1 -o @a",
+            "import {}/filterpassword/xor8-small/filter.bin --format filterpassword --profile password --sha1 -o @a",
             "hashes the passwords itself",
         ),
-        ("import @missing --from guava -o @a", "missing"),
-        ("import @list -o @a", "--from"),
+        ("import @missing --format guava -o @a", "missing"),
+        ("import @list -o @a", "--format"),
     ] {
         let (code, _, err) = tool(&folder, args);
         assert_eq!(code, 2, "{args}");

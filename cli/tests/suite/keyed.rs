@@ -108,7 +108,7 @@ fn the_tool_reads_a_secret_from_a_file() {
             "bloom-wasm: --secret-file takes",
         ),
         ("build @list -o @never --kind guava --secret-file @secret", "other software"),
-        ("export @one -o @never --to guava", "no other software reads keyed filters"),
+        ("export @one -o @never --format guava", "no other software reads keyed filters"),
         ("merge @one @random -o @never --secret-file @secret", "with one --seed"),
     ] {
         let (code, _, err) = tool.run_with(args, b"");
@@ -121,8 +121,7 @@ fn the_tool_reads_a_secret_from_a_file() {
 #[test]
 fn a_keyed_feed() {
     let tool = Tool::new();
-    tool.done("feed init @public --state @state --secret-file @secret");
-    tool.done("feed publish @public @list --state @state --secret-file @secret");
+    tool.done("feed publish @public @list --state @state --profile raw --secret-file @secret");
     tool.write("list", b"evil.example\nbad.example\nnew.example\n");
     let keys = (0..500).map(|i| format!("key-{i}\n")).collect::<String>();
     tool.write("long", [&tool.read("list"), keys.as_bytes()].concat().as_slice());
@@ -142,24 +141,30 @@ fn a_keyed_feed() {
     fs::remove_dir_all(tool.0.path().join("state")).unwrap();
     fs::create_dir(tool.0.path().join("alone")).unwrap();
     fs::write(tool.0.path().join("alone/feed.json"), &manifest).unwrap();
-    tool.refused("feed init @alone --state @state --trust-unsigned", "secret_required");
-    tool.refused("feed init @alone --state @state --trust-unsigned --secret-file @other", "wrong_secret");
-    tool.refused("feed init @public --state @state --trust-unsigned", "secret_required");
-    tool.refused("feed init @public --state @state --trust-unsigned --secret-file @other", "wrong_secret");
+    for dir in ["alone", "public"] {
+        let again = format!("feed publish @{dir} @list --state @state --profile raw --max-removed 100%");
+        tool.refused(&again, "secret_required");
+        tool.refused(&format!("{again} --secret-file @other"), "wrong_secret");
+    }
     assert_eq!(tool.read("public/feed.json"), manifest);
-    tool.done("feed init @public --state @state --trust-unsigned --secret-file @secret");
-    tool.done("feed publish @public @list --state @state --secret-file @secret --max-removed 100%");
+    tool.done(
+        "feed publish @public @list --state @state --profile raw --secret-file @secret --max-removed 100%",
+    );
     tool.done("feed verify @public --secret-file @secret");
 }
 
 #[test]
-fn a_keyed_sharded_filter() {
+fn a_keyed_feed_with_shards() {
     let tool = Tool::new();
     let keys = (0..2000).map(|i| format!("key-{i}\n")).collect::<String>();
     tool.write("keys", keys.as_bytes());
-    tool.done("build @keys --shards 8 -o @sharded --secret-file @secret");
+    let publish = |dir: &str, list: &str| format!("feed publish @{dir} @{list} --state @{dir}.state");
+    let begin = |dir: &str, options: &str| {
+        tool.done(&format!("{} --profile raw --shards {options}", publish(dir, "keys")))
+    };
+    begin("sharded", "8 --secret-file @secret");
     let before = tool.read("sharded/shards.json");
-    let out = tool.done("build @keys --shards 8 -o @sharded --secret-file @secret");
+    let out = tool.done(&(publish("sharded", "keys") + " --secret-file @secret"));
     assert!(out.contains("unchanged"), "the same seed again: {out}");
     assert_eq!(tool.read("sharded/shards.json"), before);
     tool.done("verify @sharded --members @keys --probes 10000 --secret-file @secret");
@@ -169,34 +174,44 @@ fn a_keyed_sharded_filter() {
         tool.refused(args, "secret_required");
         tool.refused(&format!("{args} --secret-file @other"), "wrong_secret");
     }
-    tool.done("build @keys --shards 8 -o @plain");
+    begin("plain", "8");
     tool.refused("check @plain key-7 --secret-file @secret", "wrong_secret");
-    // Nobody publishes the list by forgetting an option, or under another secret.
-    tool.refused("build @keys --shards 8 -o @sharded", "secret_required");
-    tool.refused("build @keys --shards 8 -o @sharded --secret-file @other", "wrong_secret");
-    tool.refused("build @keys --shards 8 -o @plain --secret-file @secret", "wrong_secret");
+    // Nobody publishes the list by forgetting an option, or under another secret; also if the state is lost.
+    for state in ["--state @sharded.state", "--state @lost --profile raw --shards 8"] {
+        let publish = format!("feed publish @sharded @keys {state}");
+        tool.refused(&publish, "secret_required");
+        tool.refused(&format!("{publish} --secret-file @other"), "wrong_secret");
+    }
+    tool.refused(&(publish("plain", "keys") + " --secret-file @secret"), "wrong_secret");
     assert_eq!(tool.read("sharded/shards.json"), before);
 
     // Built elsewhere, of digests that follow FORMAT.md, section 3.
     let hashing = Hashing::keyed(&Secret::from(std::array::from_fn(|i| i as u8)), 5);
-    tool.done("build @keys --shards 2 -o @whole --seed 5 --secret-file @secret");
-    fs::create_dir(tool.0.path().join("elsewhere")).unwrap();
-    for shard in 0..2 {
+    begin("whole", "2 --seed 5 --secret-file @secret");
+    let build = |shard: u64, secret: &str| {
         let digests = (0..2000).map(|i| hashing.digest(format!("key-{i}").as_bytes()));
         let digests = digests.filter(|digest| digest >> 63 == shard).flat_map(u64::to_le_bytes);
-        let args =
-            format!("shard build --shards 2 --index {shard} --seed 5 -o @elsewhere --secret-file @secret");
+        let args = format!("feed build-shard --shards 2 --index {shard} --seed 5 -o @parts{secret}");
         let (code, _, err) = tool.run_with(&args, &digests.collect::<Vec<u8>>());
         assert_eq!(code, 0, "{err}");
-    }
-    tool.refused("shard index @elsewhere --shards 2", "secret_required");
-    tool.done("shard index @elsewhere --shards 2 --secret-file @secret");
+    };
+    (0..2).for_each(|shard| build(shard, " --secret-file @secret"));
+    let of_parts = publish("elsewhere", "parts");
+    let first = format!("{of_parts} --profile raw --shards 2 --seed 5");
+    tool.refused(&first, "secret_required");
+    tool.refused(&format!("{first} --secret-file @other"), "wrong_secret");
+    tool.done(&format!("{first} --secret-file @secret"));
     let names = |dir: &str| {
         let files = fs::read_dir(tool.0.path().join(dir)).unwrap().map(|file| file.unwrap().file_name());
         files.filter(|name| name != "shards.json").collect::<std::collections::BTreeSet<_>>()
     };
     assert_eq!(names("elsewhere"), names("whole"));
+    // One of them was built without the secret.
+    build(0, " --secret-file @secret");
+    build(1, "");
+    let (code, _, err) = tool.run_with(&format!("{of_parts} --secret-file @secret"), b"");
+    assert!(code == 2 && err.contains("shard-00001.bloom: this is not the secret of the filter"), "{err}");
     let (code, _, err) =
-        tool.run_with("shard build --shards 2 --index 0 -o @elsewhere --secret-file @secret", b"");
+        tool.run_with("feed build-shard --shards 2 --index 0 -o @parts --secret-file @secret", b"");
     assert!(code == 2 && err.contains("--seed"), "{err}");
 }

@@ -225,7 +225,6 @@ fn a_report_that_fails_leaves_the_old_file() {
             "info bloom",
             "info bloom --json",
             "check bloom a",
-            "calc --count 3 --fpr 0.1",
             "help",
             "build list -o -",
             "verify bloom --members list --probes 1",
@@ -243,11 +242,13 @@ fn a_report_that_fails_leaves_the_old_file() {
 #[test]
 fn nothing_is_said_to_be_written_before_it_is() {
     with_list(|folder, _| {
-        succeeds(folder, "tool build list -o out --kind redis-bitmap --bits 99 --hashes 2");
+        succeeds(folder, "tool build list -o out --kind redis-bitmap --option bits=99 --option hashes=2");
         let mut scripts = vec![];
         if Path::new("/dev/full").exists() {
-            scripts
-                .extend(["tool build list -o /dev/full", "tool export out --to redis-bitmap -o /dev/full"]);
+            scripts.extend([
+                "tool build list -o /dev/full",
+                "tool export out --format redis-bitmap -o /dev/full",
+            ]);
         }
         for script in scripts {
             let output = sh(folder, script);
@@ -309,15 +310,15 @@ fn a_report_that_fails_says_what_is_published() {
     }
     for json in ["", " --json"] {
         with_list(|folder, _| {
-            succeeds(folder, "tool feed keygen -o key; tool feed init public --state state");
+            succeeds(folder, "tool feed keygen -o key");
             for command in [
-                "feed publish public list --state state --sign key",
-                "build list --shards 1 --sign key -o shards",
-                "shard index parts --shards 1 --sign key",
+                "feed publish public list --state state --profile raw --sign key",
+                "feed publish shards list --state state-2 --profile raw --shards 1 --sign key",
+                "feed publish of-parts parts --state state-3 --profile raw --shards 1 --sign key --allow-empty",
             ] {
                 // The second time, nothing has changed.
                 for said in ["generation 1 is published: ", ""] {
-                    succeeds(folder, "tool shard build --shards 1 --index 0 -o parts < /dev/null");
+                    succeeds(folder, "tool feed build-shard --shards 1 --index 0 -o parts < /dev/null");
                     let output = sh(folder, &format!("tool {command}{json} > /dev/full"));
                     let error = String::from_utf8(output.stderr).unwrap();
                     let start = format!("bloom-wasm: {said}standard output: ");
@@ -470,9 +471,13 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// A feed with a base and a delta.
 fn feed(folder: &Path) {
-    succeeds(folder, "seq 3000 > list; tool feed init public --state made/state");
-    succeeds(folder, "tool feed publish public list --state made/state");
+    succeeds(folder, "seq 3000 > list; tool feed publish public list --state made/state --profile raw");
     succeeds(folder, "seq 2990 > list; tool feed publish public list --state made/state");
+}
+
+/// A feed of two shards.
+fn sharded_feed(folder: &Path) {
+    succeeds(folder, "tool feed publish shards list --state state --profile raw --shards 2");
 }
 
 #[test]
@@ -504,18 +509,18 @@ fn the_state_is_for_its_owner_alone() {
 fn what_killed_runs_left_is_cleared_away() {
     with_list(|folder, _| {
         feed(folder);
-        succeeds(folder, "tool build list --shards 2 -o shards");
+        sharded_feed(folder);
         // What others write just now into the same folder stays.
         succeeds(folder, "cd public; touch .bloom-wasm-Xyz123 .htaccess members-1; cp .b* .h* m* ../shards");
         succeeds(folder, "touch made/state/notes made/state/members-old");
-        let folders = ["public", "made/state", "shards"].map(|name| folder.join(name));
+        let folders = ["public", "made/state", "shards", "state"].map(|name| folder.join(name));
         let before = folders.each_ref().map(|folder| names(folder));
         succeeds(folder, "touch public/.bloom-wasm-own-Abc123 shards/.bloom-wasm-own-Abc123");
         let left = "touch .bloom-wasm-private-Abc123 members-7 removed-0123456789abcdef";
-        succeeds(folder, &format!("cd made/state; {left}"));
+        succeeds(folder, &format!("cd made/state; {left}; cd ../../state; {left}"));
         // Also by a run that publishes nothing.
         assert!(succeeds(folder, "tool feed publish public list --state made/state").contains("unchanged"));
-        assert!(succeeds(folder, "tool build list --shards 2 -o shards").contains("unchanged"));
+        assert!(succeeds(folder, "tool feed publish shards list --state state").contains("unchanged"));
         assert_eq!(folders.each_ref().map(|folder| names(folder)), before);
         fs::remove_file(folder.join("public/.bloom-wasm-Xyz123")).unwrap();
     });
@@ -575,16 +580,15 @@ fn a_pipe_in_the_place_of_a_file_holds_nothing_up() {
         }
         assert_eq!(ends(folder, "feed verify public"), 2);
 
-        succeeds(folder, "tool build list --shards 2 -o shards");
+        sharded_feed(folder);
         for name in names(&folder.join("shards")) {
             pipe(&folder.join("shards").join(name));
         }
-        let build = "build list --shards 2 -o shards";
+        let publish = "feed publish shards list --state state";
         assert_eq!(ends(folder, "check shards 1"), 2);
-        assert_eq!(ends(folder, build), 2);
+        assert_eq!(ends(folder, publish), 2);
         fs::remove_file(folder.join("shards/shards.json")).unwrap();
-        assert_eq!(ends(folder, build), 2);
-        assert_eq!(ends(folder, &format!("{build} --first")), 0);
+        assert_eq!(ends(folder, publish), 0);
         assert_eq!(ends(folder, "check shards 1"), 0);
     });
 }

@@ -181,28 +181,24 @@ fn bad_input() {
     assert_eq!(done(&folder, "check @blob key").matches(',').count(), 254, "a key in all lists");
     done(&folder, &format!("build --tag a={list} --tag b={none} --allow-empty -o @blob"));
     assert!(done(&folder, "info @blob").contains("tags      a 1, b 0"));
-    // The same for a folder, which has no manifest then.
+    // The same for a feed with shards, which has no manifest then.
+    let publish = |args: &str| format!("feed publish @folder {args} --state @state --profile raw --shards 4");
     let build = |args: &str, words: &str| {
-        refused(&folder, &format!("build {args} --shards 4 -o @folder"), words);
+        refused(&folder, &publish(args), words);
         assert!(!folder.path().join("folder/shards.json").exists());
     };
     build("--tag a", "NAME=LIST");
     build(&format!("--tag a,b={list}"), "commas");
     build(&format!("--tag a={list} --tag a={list}"), "twice");
-    build(&format!("--tag a={list} --kind bloom"), "--kind ribbon");
     build(&format!("--tag a={list} --tag b={none}"), "none: this list gave no key");
     build(&format!("--tag a={list} --without-tag a"), "name the same tag, a");
     build("--tag a=- --tag b=-", "only once");
     build(&many, "at most 255");
     refused(&folder, &format!("build {list} --without-tag a -o @blob"), "--without-tag");
-    done(&folder, &format!("build --tag a={list} --tag b={none} --allow-empty --shards 4 -o @folder"));
+    done(&folder, &publish(&format!("--tag a={list} --tag b={none} --allow-empty")));
     assert!(done(&folder, "info @folder").contains("tags        a 1, b 0"));
-    refused(
-        &folder,
-        &format!("build{most} --shards 4 -o @folder --without-tag a"),
-        "build into a new folder",
-    );
-    done(&folder, &format!("build{most} --shards 4 -o @most"));
+    refused(&folder, &publish(&format!("{most} --without-tag a")), "begin another");
+    done(&folder, &format!("feed publish @most{most} --state @most.state --profile raw --shards 4"));
     assert_eq!(done(&folder, "check @most key").matches(',').count(), 254, "a key in all lists");
     // A list of changes knows no tags: `diff` says so before it reads any, and nothing is written.
     for words in ["build a new blob, or publish a feed, with --tag", "[wrong_kind]"] {
@@ -226,7 +222,7 @@ fn require_counts(folder: &TempDir, map: &Map, names: &[&str]) {
     assert_eq!(payload(&folder.path().join("folder/shards.json"))["tags"], Value::from(expected));
 }
 
-/// The folder of a sharded filter: each shard is the filter of its keys, and the manifest has the names.
+/// The folder of a feed with shards: each shard is the filter of its keys, and the manifest has the names.
 #[test]
 fn a_folder_with_tags() {
     let folder = TempDir::new().unwrap();
@@ -235,10 +231,10 @@ fn a_folder_with_tags() {
     let build = |map: &Map, more: &str| {
         let tags = lists(&folder, map);
         let rest = if map.values().any(BTreeSet::is_empty) { "@rest" } else { "" };
-        done(&folder, &format!("build {rest}{tags} --seed 7 --fpr 0.01 --shards 128 -o @folder{more}"))
+        done(&folder, &format!("feed publish @folder {rest}{tags} --state @state{more}"))
     };
-    let out = build(&map, "");
-    assert!(out.contains("tags       phishing 4,000, malware 1,000, spam 100"), "{out}");
+    let out = build(&map, " --profile raw --seed 7 --fpr 0.01 --shards 128");
+    assert!(out.contains("tags     phishing 4,000, malware 1,000, spam 100"), "{out}");
     require_exact(&folder, "@folder", &map);
     require_counts(&folder, &map, &NAMES);
     assert!(done(&folder, "info @folder").contains("tags        phishing 4,000, malware 1,000, spam 100"));
@@ -283,7 +279,11 @@ fn a_folder_with_tags() {
     let (before, generation) = (files(), payload(&dir.join("shards.json"))["generation"].clone());
     let list = |name: &str| format!(" --tag {name}={}", folder.path().join(name).display());
     let turned: String = NAMES.into_iter().rev().map(list).collect();
-    let out = done(&folder, &format!("build{turned} @rest --seed 7 --fpr 0.01 --shards 128 -o @folder"));
+    let out = done(&folder, &format!("feed publish @folder{turned} @rest --state @state"));
+    assert!(out.contains("unchanged"), "{out}");
+    assert!(files() == before);
+    // A list has its tag from the first run on.
+    let out = done(&folder, "feed publish @folder @spam @phishing @rest @malware --state @state");
     assert!(out.contains("unchanged"), "{out}");
     assert!(files() == before);
     // A new name is appended, an old one stays, and a shard whose keys are the same is the same file.
@@ -292,7 +292,7 @@ fn a_folder_with_tags() {
     for names in map.values_mut() {
         names.remove("spam");
     }
-    let [new, phishing, malware] = ["new", "phishing", "malware"].map(list);
+    let new = list("new");
     write(
         &folder,
         "rest",
@@ -303,9 +303,7 @@ fn a_folder_with_tags() {
     );
     done(
         &folder,
-        &format!(
-            "build @rest{new}{malware}{phishing} --seed 7 --fpr 0.01 --shards 128 -o @folder --without-tag spam"
-        ),
+        &format!("feed publish @folder @rest @malware @phishing{new} --state @state --without-tag spam"),
     );
     require_counts(&folder, &map, &["phishing", "malware", "spam", "new"]);
     assert_eq!(payload(&dir.join("shards.json"))["generation"], generation.as_u64().unwrap() + 1);
@@ -316,11 +314,14 @@ fn a_folder_with_tags() {
 
     // The keys of a tag are guarded by themselves, however many others there are.
     write(&folder, "malware", "key-1\n");
-    let few = format!("build @rest{new}{malware}{phishing} --seed 7 --fpr 0.01 --shards 128 -o @folder");
-    refused(&folder, &few, "--tag malware: 999 of 1,000 keys would be removed");
+    let few = "feed publish @folder @rest @new @malware @phishing --state @state";
+    refused(&folder, few, "malware: this list has 1 key, and had 1,000; at most 25% may go");
+    // Also if its lines are as many as before.
+    write(&folder, "malware", "key-1\n".repeat(1000));
+    refused(&folder, few, "--tag malware: 999 of 1,000 keys would be removed");
 
     // Tags aren't dropped by mistake.
-    let rest = "--seed 7 --fpr 0.01 --shards 128 -o @folder --max-removed 100%";
+    let rest = "feed publish @folder @rest --state @state --max-removed 100%";
     let names = payload(&dir.join("shards.json"))["tags"].as_array().unwrap().clone();
     let with_keys: Vec<_> = names.iter().filter(|tag| tag["count"] != 0).collect();
     let given_up: String =
@@ -328,11 +329,11 @@ fn a_folder_with_tags() {
     assert!(with_keys.len() > 1);
     let all_but_one = given_up.rsplit_once(" --without-tag").unwrap().0;
     for some in ["", all_but_one] {
-        refused(&folder, &format!("build @rest {rest}{some}"), "there was a tag");
+        refused(&folder, &format!("{rest}{some}"), "there was a tag");
     }
-    assert!(!done(&folder, &format!("build @rest {rest}{given_up}")).contains("tags"));
+    assert!(!done(&folder, &format!("{rest}{given_up}")).contains("tags"));
     assert_eq!(payload(&dir.join("shards.json")).get("tags"), None);
-    done(&folder, &format!("build @rest {rest}"));
+    done(&folder, rest);
     refused(&folder, &format!("verify @folder --probes 10{tags}"), "has no tags");
 }
 
@@ -343,7 +344,8 @@ fn folders_of_other_keys() {
     let map = map(500);
     let tags = lists(&folder, &map);
     write(&folder, "secret", "000102030405060708090a0b0c0d0e0f\n");
-    done(&folder, &format!("build @rest{tags} --shards 4 -o @folder --secret-file @secret"));
+    let publish = format!("feed publish @folder @rest{tags} --state @state --secret-file @secret");
+    done(&folder, &format!("{publish} --profile raw --shards 4"));
     require_counts(&folder, &map, &NAMES);
     write(&folder, "all", map.keys().map(|key| format!("{key}\n")).collect::<String>());
     let verify = format!("verify @folder --members @rest{tags} --probes 10 --secret-file @secret");
@@ -357,15 +359,15 @@ fn folders_of_other_keys() {
     write(&folder, "good", "host7.example\nhost8.example/a\n");
     let list = |name: &str| folder.path().join(name).display().to_string();
     let tags = format!("--tag hosts={} --tag pages={}", list("hosts"), list("pages"));
-    let build = format!("build {tags} --profile url --fpr 1e-6 --shards 16 -o @urls");
-    done(&folder, &build);
+    let publish = format!("feed publish @urls {tags} --state @state-of-urls");
+    done(&folder, &format!("{publish} --profile url --fpr 1e-6 --shards 16"));
     let out = done(
         &folder,
         "check @urls http://www.host7.example/a/b?c http://host8.example/ http://good.example/",
     );
     assert_eq!(out, "http://www.host7.example/a/b?c\thosts,pages\nhttp://host8.example/\thosts\n");
-    let out = done(&folder, &format!("{build} --allow @good --allow-wins"));
-    assert!(out.contains("tags       hosts 299, pages 300"), "{out}");
+    let out = done(&folder, &format!("{publish} --allow @good --allow-wins"));
+    assert!(out.contains("tags     hosts 299, pages 300"), "{out}");
     assert_eq!(tool(&folder, "check @urls http://host7.example/").0, 1);
     assert!(
         done(&folder, &format!("verify @urls --probes 10 --tag pages={}", list("pages")))
@@ -373,20 +375,22 @@ fn folders_of_other_keys() {
     );
 }
 
-/// `shard build` and `shard index` know no tags.
+/// `feed build-shard` knows no tags.
 #[test]
 fn shards_that_were_built_elsewhere_have_no_tags() {
     let folder = TempDir::new().unwrap();
     let list = folder.path().join("list").display().to_string();
     write(&folder, "list", "a\nb\n");
-    done(&folder, &format!("build --tag a={list} --shards 1 -o @folder"));
+    done(&folder, &format!("feed publish @folder --tag a={list} --state @state --profile raw --shards 1"));
     let digests: Vec<u8> = [b"a", b"b"].iter().flat_map(|key| hash::digest(0, *key).to_le_bytes()).collect();
-    let shard = "shard build --shards 1 --index 0 -o @folder";
+    let shard = "feed build-shard --shards 1 --index 0 -o @parts";
     assert_eq!(crate::in_process::tool_with(&folder, shard, &digests).0, 0);
-    refused(&folder, "shard index @folder --shards 1", "--without-tag a");
-    done(&folder, "shard index @folder --shards 1 --without-tag a");
-    done(&folder, &format!("build --tag a={list} -o @folder/shard-00000.bloom"));
-    refused(&folder, "shard index @folder --shards 1", "`shard build` didn't make this");
+    let publish = "feed publish @folder @parts --state @state";
+    refused(&folder, publish, "--without-tag a");
+    refused(&folder, &format!("{publish} --tag a={list}"), "a folder of parts has no tags, and no allowlist");
+    done(&folder, &format!("{publish} --without-tag a"));
+    done(&folder, &format!("build --tag a={list} -o @parts/shard-00000.bloom"));
+    refused(&folder, publish, "`feed build-shard` didn't make this");
 }
 
 /// What a client has after each generation is what the lists say; and the deltas are small.
@@ -394,7 +398,6 @@ fn shards_that_were_built_elsewhere_have_no_tags() {
 fn a_feed_with_tags() {
     let folder = TempDir::new().unwrap();
     let mut map = map(5000);
-    done(&folder, "feed init @feed --state @state --fpr 0.01");
     let publish = |folder: &TempDir, map: &Map, more: &str| {
         let tags = lists(folder, map);
         let rest = if map.values().any(BTreeSet::is_empty) { "@rest" } else { "" };
@@ -402,7 +405,8 @@ fn a_feed_with_tags() {
     };
     let mut bases = 0;
     for day in 0..12 {
-        let (code, out, err) = publish(&folder, &map, "");
+        let first = if day == 0 { " --profile raw --fpr 0.01" } else { "" };
+        let (code, out, err) = publish(&folder, &map, first);
         assert_eq!(code, 0, "{err}");
         let report: Value = serde_json::from_str(&out).unwrap();
         bases += usize::from(report["file"]["kind"] == "base");
@@ -468,14 +472,35 @@ fn a_feed_with_tags() {
 }
 
 #[test]
+fn a_list_keeps_its_tag() {
+    for shards in ["", " --shards 2"] {
+        let folder = TempDir::new().unwrap();
+        write(&folder, "list", "a\nb\n");
+        write(&folder, "other", "c\n");
+        let publish = "feed publish @feed @list @other --state @state";
+        let tag = format!("{publish} --tag t={}", folder.path().join("list").display());
+        done(&folder, &format!("{tag} --profile raw --fpr 1e-6{shards}"));
+        for again in [&tag, publish] {
+            assert!(done(&folder, again).contains("unchanged"), "{again}");
+        }
+        assert_eq!(done(&folder, "check @feed a c"), "a\tt\nc\n");
+        // Another list of this tag would take it away, in silence.
+        let other = format!("{publish} --tag t={}", folder.path().join("other").display());
+        refused(&folder, &other, "--tag t is there twice; join its lists");
+        done(&folder, &format!("{publish} --without-tag t"));
+        assert_eq!(done(&folder, "check @feed a c"), "a\nc\n");
+        assert!(done(&folder, publish).contains("unchanged"));
+    }
+}
+
+#[test]
 fn tags_are_given_up_once() {
     let folder = TempDir::new().unwrap();
-    done(&folder, "feed init @feed --state @state --fpr 0.01");
     write(&folder, "list", "a\nb\n");
     write(&folder, "other", "c\n");
     let path = |name: &str| folder.path().join(name).display().to_string();
     let publish = format!("feed publish @feed --state @state --tag list={}", path("list"));
-    done(&folder, &format!("{publish} --tag other={}", path("other")));
+    done(&folder, &format!("{publish} --tag other={} --profile raw --fpr 0.01", path("other")));
     // Without a key, nothing changes when it goes.
     write(&folder, "other", "");
     done(&folder, &format!("{publish} --tag other={} --allow-empty", path("other")));

@@ -2,11 +2,13 @@
 //! terminal would obey. Most is called in this process; some hundred times the program itself runs. And that no command
 //! lacks its tests and its words in the docs.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bloom_wasm::hash::{Secret, digest};
+use bloom_wasm::interop::{self, Format};
 use bloom_wasm::{Blob, Filter, RibbonFilter};
 use bloom_wasm_cli::{Streams, run};
 use tempfile::TempDir;
@@ -132,7 +134,7 @@ impl<'a> Commands<'a> {
             &["merge", bloom, "-", "-o", "-", "--json"],
             &["apply", "-", "../tests/golden/ribbon.delta", "-o", "-"],
             &["diff", list, list, "--base", "-", "-o", "-"],
-            &["export", "-", "--to", "guava", "-o", "-"],
+            &["export", "-", "--format", "guava", "-o", "-"],
         ];
         let secret = ["--secret-file", secret];
         Commands { info: ["info", "-"], all: all.map(<[_]>::to_vec).to_vec(), secret }
@@ -318,10 +320,10 @@ fn names_of_files_and_lines_of_lists_are_escaped() {
     harmless(&["build", &list, "-o", folder.path().to_str().unwrap()], 2);
     harmless(&["verify", &out, "--members", &nowhere], 2);
     harmless(&["info", &out, "--\x1b\u{202e}"], 2);
-    harmless(&["calc", "--fpr", "\x1b\n\nforged\u{202e}"], 2);
+    harmless(&["build", "-o", &out, "--fpr", "\x1b\n\nforged\u{202e}"], 2);
 }
 
-/// All commands, such as `feed init`, each with its help.
+/// All commands, such as `feed publish`, each with its help.
 fn helps(above: &str) -> Vec<(String, String)> {
     let args: Vec<_> = above.split_whitespace().chain(["--help"]).collect();
     let help = String::from_utf8(program(&args, b"").out).unwrap();
@@ -329,6 +331,29 @@ fn helps(above: &str) -> Vec<(String, String)> {
     let names = listed.lines().map_while(|line| line.strip_prefix("  ")?.split(' ').next());
     let names = names.filter(|name| !["", "help"].contains(name));
     names.flat_map(|name| helps(format!("{above} {name}").trim_start())).collect()
+}
+
+#[test]
+fn the_help_has_the_options_of_each_format() {
+    type Options = fn(Format) -> bloom_wasm::error::Result<&'static [&'static str]>;
+    for (command, options) in
+        [("import", interop::reading_options as Options), ("build", interop::making_options)]
+    {
+        let help = String::from_utf8(program(&[command, "--help"], b"").out).unwrap();
+        assert!(!help.contains("pybloom-live"), "a format that isn't read is refused, and never shown");
+        let (_, rows) = help.split_once("--option <NAME=VALUE>").unwrap();
+        let (rows, _) = rows.split_once("\n\n").unwrap();
+        // `guava: funnel=utf8 (default), ...`, of which further lines begin two columns later.
+        let rows = rows.replace("\n            ", " ");
+        for &format in Format::ALL {
+            let its = rows.lines().filter_map(|row| row.trim().split_once(": "));
+            let its = its.filter(|(formats, _)| formats.split(", ").any(|name| name == format.name()));
+            let told = its.flat_map(|(_, words)| words.split(' ').filter_map(|word| word.split_once('=')));
+            let told: BTreeSet<_> = told.map(|(name, _)| name).collect();
+            let expected = options(format).into_iter().flatten().copied().collect();
+            assert_eq!(told, expected, "{command}: {}", format.name());
+        }
+    }
 }
 
 #[test]

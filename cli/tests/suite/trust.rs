@@ -18,13 +18,19 @@ const HIGHEST: u64 = (1 << 53) - 2;
 const MAX: u64 = 1 << 40;
 
 const PUBLISH: &str = "feed publish @public @list --state @state --sign @key";
-const INIT: &str = "feed init @public --state @state";
-const BUILD: &str = "build @list --shards 2 -o @public --sign @key";
+/// The same, which may begin a feed, or go on with one whose state was lost.
+const BEGIN: &str = "feed publish @public @list --state @state --sign @key --profile raw";
+const SHARDS: &str = "feed publish @public @list --state @state --sign @key --profile raw --shards 2";
 
 /// Fails unless the tool does it without a word.
 fn done(folder: &TempDir, args: &str) {
     let (code, _, err) = tool(folder, args);
     assert_eq!((code, err.as_str()), (0, ""), "{args}");
+}
+
+/// Begins anew with a state that was lost.
+fn recovered(folder: &TempDir, args: &str) {
+    warned(folder, args, "the state was lost: tags, allowlists");
 }
 
 /// Fails unless the tool does it, but warns.
@@ -72,10 +78,9 @@ fn list(folder: &TempDir, keys: u32) {
 /// A signed feed with some generations.
 fn feed(generations: u32) -> TempDir {
     let folder = home();
-    done(&folder, &format!("{INIT} --fpr 0.01 --seed 7 --name Demo"));
     for i in 1..=generations {
         list(&folder, 100 + i);
-        done(&folder, PUBLISH);
+        done(&folder, &format!("{BEGIN} --fpr 0.01 --seed 7 --name Demo"));
     }
     folder
 }
@@ -185,10 +190,8 @@ fn a_planted_manifest_is_ignored() {
     // A feed that has no generation yet has nothing to go on from.
     fs::remove_dir_all(folder.path().join("state")).unwrap();
     let bytes = manifest(&folder, "feed.json");
-    fs::remove_dir_all(folder.path().join("public")).unwrap();
-    done(&folder, INIT);
     plant(&folder, "feed.json", forged(&folder, &bytes, &json!({ "generation": HIGHEST }), None));
-    refused(&folder, PUBLISH, "nobody has signed it");
+    refused(&folder, BEGIN, "nobody has signed it");
 }
 
 #[test]
@@ -196,21 +199,20 @@ fn with_the_state_lost_a_planted_manifest_is_refused() {
     let folder = feed(2);
     let live = manifest(&folder, "feed.json");
     fs::remove_dir_all(folder.path().join("state")).unwrap();
-    // What is refused leaves an empty folder for the state.
-    tool(&folder, INIT);
+    done(&folder, "feed keygen -o @new");
+    let new = BEGIN.replace("@key", "@new");
     for bytes in planted(&folder, &live) {
         plant(&folder, "feed.json", &bytes);
-        for key in ["--sign @key", &format!("--public-key {PUBLIC_KEY}")] {
-            refused(&folder, &format!("{INIT} {key}"), "feed here already");
+        for script in [BEGIN, &format!("{new} --without-key {PUBLIC_KEY}")] {
+            refused(&folder, script, "feed.json: ");
         }
     }
     // Nor does the right one count for those who don't say whose it is.
     plant(&folder, "feed.json", &live);
-    refused(&folder, INIT, "--sign or --public-key");
-    refused(&folder, &format!("{INIT} --trust-unsigned"), "--sign or --public-key");
-    refused(&folder, &format!("{INIT} --sign @stranger"), "none of the given keys");
-    done(&folder, &format!("{INIT} --sign @stranger --public-key {PUBLIC_KEY}"));
-    done(&folder, PUBLISH);
+    refused(&folder, &BEGIN.replace(" --sign @key", ""), "clients expect it: give --sign");
+    refused(&folder, &format!("{new} --trust-unsigned"), "none of the given keys");
+    refused(&folder, &new, "none of the given keys");
+    recovered(&folder, &format!("{new} --without-key {PUBLIC_KEY}"));
     let [before, after] = [live, manifest(&folder, "feed.json")].map(|bytes| payload(&bytes));
     for same in ["feedId", "name", "profile", "fpr", "seed"] {
         assert_eq!(after[same], before[same], "{same}");
@@ -240,9 +242,8 @@ fn an_old_manifest_sets_a_lost_state_not_back() {
     plant(&folder, "feed.json", &old);
     fs::remove_dir_all(folder.path().join("state")).unwrap();
     let before = seconds();
-    done(&folder, &format!("{INIT} --sign @key"));
+    recovered(&folder, BEGIN);
     let after = seconds();
-    done(&folder, PUBLISH);
     let generation = payload(&manifest(&folder, "feed.json"))["generation"].as_u64().unwrap();
     assert!((before + 1..=after + 1).contains(&generation), "{generation}");
     verified(&folder);
@@ -250,8 +251,7 @@ fn an_old_manifest_sets_a_lost_state_not_back() {
     let ahead = seconds() + 1_000_000;
     plant(&folder, "feed.json", forged(&folder, &old, &json!({ "generation": ahead }), Some("key")));
     fs::remove_dir_all(folder.path().join("state")).unwrap();
-    done(&folder, &format!("{INIT} --sign @key"));
-    done(&folder, PUBLISH);
+    recovered(&folder, BEGIN);
     assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], ahead + 1);
 }
 
@@ -263,8 +263,8 @@ fn an_absurd_generation_is_refused_even_if_it_is_signed() {
     for (generation, words) in [
         (HIGHEST, "taken over"),
         (MAX, "taken over"),
-        (MAX - 1, "`feed init`"),
-        (2 + (1 << 20) + 1, "`feed init`"),
+        (MAX - 1, "much too high"),
+        (2 + (1 << 20) + 1, "much too high"),
     ] {
         plant(&folder, "feed.json", at(generation));
         refused(&folder, PUBLISH, words);
@@ -273,14 +273,12 @@ fn an_absurd_generation_is_refused_even_if_it_is_signed() {
     done(&folder, PUBLISH);
     assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], 2 + (1 << 20) + 1);
     fs::remove_dir_all(folder.path().join("state")).unwrap();
-    tool(&folder, INIT);
     for generation in [HIGHEST, MAX] {
         plant(&folder, "feed.json", at(generation));
-        refused(&folder, &format!("{INIT} --sign @key"), "taken over");
+        refused(&folder, BEGIN, "taken over");
     }
     plant(&folder, "feed.json", at(MAX - 1));
-    done(&folder, &format!("{INIT} --sign @key"));
-    done(&folder, PUBLISH);
+    recovered(&folder, BEGIN);
     assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], MAX);
     // That was the last one.
     list(&folder, 200);
@@ -298,14 +296,14 @@ fn an_old_state_needs_the_manifest_of_the_old_key_after_a_change() {
     }
     let publish = "feed publish @public @list --state @old --sign @stranger";
     copy(&folder, "public", "copy");
-    done(&folder, &format!("{publish} --public-key {PUBLIC_KEY}"));
+    done(&folder, &format!("{publish} --without-key {PUBLIC_KEY}"));
     assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], 5);
 }
 
 #[test]
 fn a_change_of_key_that_clients_cannot_follow_is_refused() {
     let lost =
-        format!("feed publish @public @list --state @state --sign @stranger --public-key {PUBLIC_KEY}");
+        format!("feed publish @public @list --state @state --sign @stranger --without-key {PUBLIC_KEY}");
     let alone = "feed publish @public @list --state @state --sign @stranger";
     for is_there in [true, false] {
         let folder = feed(1);
@@ -381,12 +379,10 @@ fn without_the_manifest_a_state_goes_on() {
     done(&folder, PUBLISH);
     let after = payload(&manifest(&folder, "feed.json"));
     assert_eq!((&after["generation"], &after["feedId"]), (&4.into(), &before["feedId"]));
-    // Without the state either, it would be another feed.
+    // Without the state either, it would be another feed, and clients would refuse that.
     fs::remove_file(folder.path().join("public/feed.json")).unwrap();
     fs::remove_dir_all(folder.path().join("state")).unwrap();
-    done(&folder, &format!("{INIT} --sign @key"));
-    done(&folder, PUBLISH);
-    assert_ne!(payload(&manifest(&folder, "feed.json"))["feedId"], before["feedId"]);
+    refused(&folder, BEGIN, "neither its manifest nor its state is there");
 }
 
 #[test]
@@ -401,8 +397,7 @@ fn another_feed_of_the_same_key_stops_a_publisher() {
     // Without the state, nothing tells them apart.
     plant(&folder, "feed.json", manifest(&other, "feed.json"));
     fs::remove_dir_all(folder.path().join("state")).unwrap();
-    done(&folder, &format!("{INIT} --sign @key"));
-    done(&folder, PUBLISH);
+    assert_eq!(tool(&folder, BEGIN).0, 0);
     let [ours, theirs] = [&folder, &other].map(|folder| payload(&manifest(folder, "feed.json")));
     assert_eq!(ours["feedId"], theirs["feedId"]);
 }
@@ -418,129 +413,97 @@ fn each_report_says_who_has_signed_and_the_first_what_it_means_that_nobody_has()
         let row = said.lines().find_map(|row| row.strip_prefix("signed "));
         assert!(row.map(str::trim_start) == Some(signers) || args.contains("--json"), "{args}: {said}");
     };
-    for command in [PUBLISH, BUILD, "shard index @public --shards 2 --generation 7 --sign @key"] {
-        let first = || {
-            let folder = home();
-            if command == PUBLISH {
-                done(&folder, INIT);
-            } else if command != BUILD {
-                fs::create_dir(folder.path().join("public")).unwrap();
-                write_shards(&folder);
-            }
-            folder
-        };
+    for command in [BEGIN, SHARDS] {
         let unsigned = command.replace(" --sign @key", "");
-        said(&first(), command, by_key, "");
-        said(&first(), &format!("{unsigned} --json"), "no", HINT);
-        let folder = first();
+        said(&home(), command, by_key, "");
+        said(&home(), &format!("{unsigned} --json"), "no", HINT);
+        let folder = home();
         said(&folder, &unsigned, "no", HINT);
         list(&folder, 120);
-        if command.starts_with("shard") {
-            write_shards(&folder);
-        }
-        said(&folder, &unsigned.replace(" 7", " 8"), "no", "");
+        said(&folder, &unsigned, "no", "");
     }
 }
 
 #[test]
 fn from_unsigned_to_signed_only_when_told() {
-    let folder = home();
-    done(&folder, INIT);
-    warned(&folder, &PUBLISH.replace(" --sign @key", ""), "nobody has signed this");
-    refused(&folder, PUBLISH, "--trust-unsigned");
-    refused(&folder, &PUBLISH.replace("--sign @key", "--trust-unsigned"), "goes with --sign");
-    done(&folder, &format!("{PUBLISH} --trust-unsigned"));
-    assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], 2);
-    verified(&folder);
-    // Left in a script, it would believe whatever the host puts there.
-    refused(&folder, &format!("{PUBLISH} --trust-unsigned"), "there is a signature already");
-    done(&folder, PUBLISH);
+    for begin in [BEGIN, SHARDS] {
+        let file = if begin == BEGIN { "feed.json" } else { "shards.json" };
+        let folder = home();
+        warned(&folder, &begin.replace(" --sign @key", ""), "nobody has signed this");
+        refused(&folder, PUBLISH, "--trust-unsigned");
+        refused(&folder, &PUBLISH.replace("--sign @key", "--trust-unsigned"), "--sign");
+        done(&folder, &format!("{PUBLISH} --trust-unsigned"));
+        assert_eq!(payload(&manifest(&folder, file))["generation"], 2);
+        verified(&folder);
+        // Left in a script, it would believe whatever the host puts there.
+        refused(&folder, &format!("{PUBLISH} --trust-unsigned"), "there is a signature already");
+        done(&folder, PUBLISH);
 
-    // With the state lost, nobody but the user knows that it is theirs.
-    let folder = home();
-    done(&folder, INIT);
-    warned(&folder, &PUBLISH.replace(" --sign @key", ""), "nobody has signed this");
-    let live = manifest(&folder, "feed.json");
-    fs::remove_dir_all(folder.path().join("state")).unwrap();
-    tool(&folder, INIT);
-    refused(&folder, INIT, "--trust-unsigned");
-    refused(&folder, &format!("{INIT} --sign @key"), "--trust-unsigned");
-    plant(&folder, "feed.json", forged(&folder, &live, &json!({ "generation": HIGHEST }), None));
-    refused(&folder, &format!("{INIT} --trust-unsigned"), "taken over");
-    plant(&folder, "feed.json", &live);
-    done(&folder, &format!("{INIT} --trust-unsigned"));
-    done(&folder, &PUBLISH.replace(" --sign @key", ""));
-    assert_eq!(payload(&manifest(&folder, "feed.json"))["feedId"], payload(&live)["feedId"]);
-}
-
-/// The shards of the list, for `shard index`.
-fn write_shards(folder: &TempDir) {
-    for shard in 0..2 {
-        let args = format!("shard build --shards 2 --index {shard} -o @public");
-        done(folder, &args);
+        // With the state lost, nobody but the user knows that it is theirs.
+        let folder = home();
+        warned(&folder, &begin.replace(" --sign @key", ""), "nobody has signed this");
+        let live = manifest(&folder, file);
+        fs::remove_dir_all(folder.path().join("state")).unwrap();
+        refused(&folder, begin, "--trust-unsigned");
+        plant(&folder, file, forged(&folder, &live, &json!({ "generation": HIGHEST }), None));
+        refused(&folder, &format!("{begin} --trust-unsigned"), "taken over");
+        plant(&folder, file, &live);
+        recovered(&folder, &format!("{begin} --trust-unsigned"));
+        assert_eq!(payload(&manifest(&folder, file))["feedId"], payload(&live)["feedId"]);
     }
 }
 
 #[test]
 fn a_planted_manifest_of_shards_is_refused() {
     let folder = home();
-    done(&folder, BUILD);
-    write_shards(&folder);
+    done(&folder, SHARDS);
     let live = manifest(&folder, "shards.json");
+    // With the state lost it is refused, and otherwise replaced.
+    copy(&folder, "state", "kept");
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
     for bytes in planted(&folder, &live) {
         plant(&folder, "shards.json", bytes);
-        refused(&folder, BUILD, "shards.json");
-        refused(&folder, "shard index @public --shards 2 --sign @key", "shards.json");
+        refused(&folder, SHARDS, "shards.json");
     }
     plant(&folder, "shards.json", &live);
-    refused(&folder, &BUILD.replace("@key", "@stranger"), "--public-key");
+    let stranger = SHARDS.replace("@key", "@stranger");
+    refused(&folder, &stranger, "--without-key");
     for generation in [HIGHEST, MAX] {
         let signed = forged(&folder, &live, &json!({ "generation": generation }), Some("key"));
         plant(&folder, "shards.json", signed);
-        refused(&folder, BUILD, "taken over");
+        refused(&folder, SHARDS, "taken over");
     }
-    plant(&folder, "shards.json", &live);
-    refused(
-        &folder,
-        &format!("shard index @public --shards 2 --sign @key --generation {}", MAX + 1),
-        "--generation",
-    );
+    for bytes in planted(&folder, &live) {
+        plant(&folder, "shards.json", bytes);
+        fs::remove_dir_all(folder.path().join("state")).unwrap();
+        copy(&folder, "kept", "state");
+        warned(&folder, SHARDS, "not believed, so it will be replaced");
+        assert_eq!(payload(&manifest(&folder, "shards.json"))["generation"], 2);
+        verified(&folder);
+    }
     list(&folder, 200);
-    done(&folder, &format!("{} --public-key {PUBLIC_KEY}", BUILD.replace("@key", "@stranger")));
-    let after = manifest(&folder, "shards.json");
-    assert_eq!(payload(&after)["feedId"], payload(&live)["feedId"]);
+    done(&folder, &format!("{stranger} --without-key {PUBLIC_KEY}"));
+    assert_eq!(payload(&manifest(&folder, "shards.json"))["feedId"], payload(&live)["feedId"]);
 }
 
 #[test]
 fn an_old_manifest_of_shards_sets_nothing_back() {
     let folder = home();
-    done(&folder, BUILD);
+    done(&folder, SHARDS);
     let old = manifest(&folder, "shards.json");
     assert_eq!(payload(&old)["generation"], 1);
     list(&folder, 200);
-    done(&folder, BUILD);
+    done(&folder, SHARDS);
+    let generation = || payload(&manifest(&folder, "shards.json"))["generation"].as_u64().unwrap();
     plant(&folder, "shards.json", &old);
-    list(&folder, 300);
+    done(&folder, SHARDS);
+    assert_eq!(generation(), 3);
+    // Nor when the state is lost.
+    plant(&folder, "shards.json", &old);
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
     let before = seconds();
-    done(&folder, BUILD);
-    let generation = payload(&manifest(&folder, "shards.json"))["generation"].as_u64().unwrap();
-    assert!((before..=seconds()).contains(&generation), "{generation}");
-    let ahead = seconds() + 1_000_000;
-    plant(&folder, "shards.json", forged(&folder, &old, &json!({ "generation": ahead }), Some("key")));
-    done(&folder, BUILD);
-    assert_eq!(payload(&manifest(&folder, "shards.json"))["generation"], ahead + 1);
-}
-
-#[test]
-fn shards_from_unsigned_to_signed_only_when_told() {
-    let folder = home();
-    warned(&folder, &BUILD.replace(" --sign @key", ""), "nobody has signed this");
-    refused(&folder, BUILD, "--trust-unsigned");
-    refused(&folder, &BUILD.replace("--sign @key", "--trust-unsigned"), "goes with --sign");
-    done(&folder, &format!("{BUILD} --trust-unsigned"));
-    refused(&folder, &format!("{BUILD} --trust-unsigned"), "there is a signature already");
-    done(&folder, BUILD);
-    refused(&folder, "build @list -o @blob --trust-unsigned", "--shards");
+    recovered(&folder, SHARDS);
+    assert!((before..=seconds() + 1).contains(&generation()), "{}", generation());
 }
 
 /// The digests in the state.
@@ -561,7 +524,7 @@ fn who_reads_the_state_can_try_keys() {
     // Of a keyed feed they also need the secret.
     let folder = home();
     fs::write(folder.path().join("secret"), "000102030405060708090a0b0c0d0e0f").unwrap();
-    done(&folder, &format!("{INIT} --seed 7 --secret-file @secret"));
+    done(&folder, &format!("{BEGIN} --seed 7 --secret-file @secret"));
     done(&folder, &format!("{PUBLISH} --secret-file @secret"));
     assert!(!digests(&folder).contains(&hash::digest(7, b"key-5.test")));
 }
@@ -611,7 +574,7 @@ fn who_writes_the_state_and_the_folder_has_any_list_signed() {
     let folder = feed(1);
     let other = feed(0);
     fs::write(other.path().join("list"), "mine.test\n").unwrap();
-    done(&other, PUBLISH);
+    done(&other, &format!("{BEGIN} --fpr 0.01 --seed 7 --name Demo"));
     let base = payload(&manifest(&other, "feed.json"))["files"][0].clone();
     let name = base["sha256"].as_str().unwrap().to_owned();
     fs::copy(other.path().join("public").join(&name), folder.path().join("public").join(&name)).unwrap();
@@ -710,7 +673,7 @@ fn no_link_of_the_folder_is_followed() {
 fn no_link_of_a_folder_of_shards_is_followed() {
     use std::os::unix::fs::PermissionsExt;
     let folder = home();
-    done(&folder, BUILD);
+    done(&folder, SHARDS);
     let mine = folder.path().join("mine");
     fs::write(&mine, "mine").unwrap();
     fs::set_permissions(&mine, PermissionsExt::from_mode(0o777)).unwrap();
@@ -719,21 +682,17 @@ fn no_link_of_a_folder_of_shards_is_followed() {
         for path in published(&folder, "") {
             put_in_place(&folder, &path, what);
         }
-        if what != "nothing" {
-            // There is no state that it could go on from.
-            let (code, _, err) = tool(&folder, BUILD);
-            assert!(code == 2 && err.contains("shards.json") && err.lines().count() == 1, "{what}: {err}");
-            fs::remove_file(folder.path().join("public/shards.json")).unwrap();
-        }
-        done(&folder, &format!("{BUILD} --first"));
+        let (code, _, err) = tool(&folder, SHARDS);
+        assert!(code == 0, "{what}: {err}");
         only_replaced(&folder, mode);
         done(&folder, "check @public key-1.test");
+        verified(&folder);
     }
     // One that leads to the same bytes may lead elsewhere tomorrow.
     let shard = published(&folder, "").into_iter().find(|path| !path.ends_with("shards.json")).unwrap();
     fs::copy(&shard, &mine).unwrap();
     put_in_place(&folder, &shard, "mine");
-    done(&folder, BUILD);
+    done(&folder, SHARDS);
     assert!(fs::symlink_metadata(&shard).unwrap().is_file());
 }
 
@@ -756,28 +715,18 @@ fn a_folder_in_the_place_of_a_file_is_told() {
     verified(&folder);
 
     let folder = home();
-    done(&folder, BUILD);
+    done(&folder, SHARDS);
     let manifest = folder.path().join("public/shards.json");
     fs::remove_file(&manifest).unwrap();
     fs::create_dir(&manifest).unwrap();
-    refused_at(&folder, BUILD, "shards.json: is a directory");
+    refused_at(&folder, SHARDS, "shards.json: is a directory");
     fs::remove_dir(&manifest).unwrap();
-    done(&folder, &format!("{BUILD} --first"));
+    done(&folder, SHARDS);
 }
 
 fn refused_at(folder: &TempDir, args: &str, words: &str) {
     let (code, _, err) = tool(folder, args);
     assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {code} {err}");
-}
-
-#[test]
-fn a_lock_in_a_folder_of_shards_stops_a_build() {
-    let folder = home();
-    done(&folder, BUILD);
-    plant(&folder, "shards.lock", "0123456789abcdef0123456789abcdef");
-    refused_at(&folder, BUILD, "shards.lock: another run writes here just now");
-    fs::remove_file(folder.path().join("public/shards.lock")).unwrap();
-    done(&folder, BUILD);
 }
 
 /// Every row of SECURITY.md's table names a test that there is.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use bloom_wasm::Profile;
 use clap::builder::ArgPredicate;
 
-use crate::args::foreign::BuildingArgs;
+use crate::args::foreign::{Choice, parse_choice};
 use crate::args::kind::{AnyKind, parse_kind};
 use crate::args::number::parse_fpr;
 use crate::args::omitted::Omitted;
@@ -15,8 +15,6 @@ use crate::args::profile::ProfileArg;
 use crate::args::secret::SecretArgs;
 use crate::args::tags::TagArgs;
 use crate::lists::keys::Summary;
-use crate::publishing::guard::GuardArgs;
-use crate::publishing::shards::SigningArgs;
 use crate::streams::Streams;
 
 /// Pack lists of keys into one blob
@@ -36,6 +34,16 @@ pub struct BuildArgs {
     /// The kind of filter, or the other software that it is for
     #[arg(long, value_parser = parse_kind(), default_value = "ribbon")]
     pub kind: AnyKind,
+    /// An option of the other software's kind; can be repeated
+    ///
+    /// go-bloom: layout=binary (default) or json
+    /// guava: funnel=utf8 (default), unencoded-chars, bytes, int or long;
+    ///   layout=mitz-64 (default) or mitz-32
+    /// spark: keys=string (default), bytes or long; layout=v1 (default) or v2; seed=N, with v2
+    /// redisbloom: expansion=N, the growth from link to link: 2 (default), or 0, which never grows
+    /// go-bloom, guava, spark, redis-bitmap: bits=N and hashes=N, for a size of your own
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_choice, verbatim_doc_comment)]
+    pub options: Vec<Choice>,
     /// Make it as large as so many keys need, however many there are: parts of a list that have one shape can be merged.
     /// With --kind bloom, counting and other software's
     #[arg(long, value_name = "N")]
@@ -53,9 +61,9 @@ pub struct BuildArgs {
     /// Ignore case, also when checking, with --profile password
     #[arg(long)]
     lowercase: bool,
-    /// Lists hold SHA-1 hashes of passwords in hexadecimal, as HASH or HASH:COUNT, with --profile password
+    /// Keys are SHA-1 hashes of passwords: in lists as HASH or HASH:COUNT in hexadecimal. With --profile password
     #[arg(long, conflicts_with = "lowercase")]
-    sha1_hex: bool,
+    sha1: bool,
     #[command(flatten)]
     pub omitted: Omitted,
     /// A list of keys that must never be false positives; can be repeated. A URL stands for all its keys
@@ -65,7 +73,7 @@ pub struct BuildArgs {
     /// parents
     #[arg(long, requires = "allow")]
     pub allow_wins: bool,
-    /// The seed of the hash, 0 to 2^64 - 1. Default 0, or with --secret-file a random one
+    /// The seed of the hash, 0 to 2^64 - 1. Default 0, or with --secret-file a random one. With our own kinds
     #[arg(long)]
     pub seed: Option<u64>,
     #[command(flatten)]
@@ -82,16 +90,6 @@ pub struct BuildArgs {
     /// Print the description of the blob as JSON
     #[arg(long)]
     pub json: bool,
-    /// Make a sharded filter, for a list too large to download: -o is a folder for a static host, and N, a power of two
-    /// up to 65536, is how many parts it has
-    #[arg(long, value_name = "N")]
-    pub shards: Option<u32>,
-    #[command(flatten)]
-    pub guard: GuardArgs,
-    #[command(flatten)]
-    pub signing: SigningArgs,
-    #[command(flatten)]
-    pub foreign: BuildingArgs,
 }
 
 impl BuildArgs {
@@ -122,8 +120,8 @@ impl BuildArgs {
 
     /// What the keys are.
     pub fn profile(&self) -> Result<Profile> {
-        let profile = self.profile.unwrap_or(ProfileArg::Raw).with(self.lowercase, self.sha1_hex);
-        let profile = profile.context("--lowercase, --sha1-hex and --min-length need --profile password")?;
+        let profile = self.profile.unwrap_or(ProfileArg::Raw).with(self.lowercase, self.sha1);
+        let profile = profile.context("--lowercase, --sha1 and --min-length need --profile password")?;
         self.omitted.check(profile)?;
         Ok(profile)
     }

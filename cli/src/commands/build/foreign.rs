@@ -1,12 +1,12 @@
 //! A blob of another software's kind.
 
-use anyhow::{Context, Result, bail};
-use bloom_wasm::interop::{Builder, Format, KeyBuffer, Options};
+use anyhow::{Result, bail};
+use bloom_wasm::interop::{self, Builder, Format, KeyBuffer};
 use bloom_wasm::keys::Input;
 use bloom_wasm::{Blob, Profile};
 
 use super::args::BuildArgs;
-use crate::args::foreign::require_text;
+use crate::args::foreign::{options, require_text};
 use crate::args::number::created_at;
 use crate::files::blob;
 use crate::lists::keys;
@@ -22,11 +22,12 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
     if !args.allow.is_empty() {
         bail!("--allow goes with our own kinds: nothing can lie over another software's filter");
     }
+    if args.seed.is_some() {
+        bail!("--seed goes with our own kinds; spark has --option seed=N");
+    }
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let key_fpr = profile.key_fpr(fpr);
-    let seed =
-        i32::try_from(args.seed.unwrap_or(0)).context("--seed of other software's filters is below 2^31")?;
-    let options = Options { seed: Some(seed).filter(|seed| *seed != 0), ..args.foreign.options() };
+    let options = options(&args.options, format, interop::making_options(format)?)?;
     // What is impossible is told before hours of reading.
     let all = Builder::new(format, &options, args.capacity.unwrap_or(1), key_fpr)?.keys();
     require_text(all, profile)?;

@@ -1,9 +1,8 @@
-//! `build`: lists to a blob or a folder.
+//! `build`: lists to a blob.
 
 mod args;
 mod foreign;
 mod own;
-mod sharded;
 
 use anyhow::{Result, bail};
 use bloom_wasm::Kind;
@@ -16,15 +15,9 @@ use crate::streams::{Answer, Streams};
 
 pub fn run(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     read::check_stdin(args.lists.iter().chain(&args.allow).chain(args.tags.lists()))?;
-    if let Some(shards) = args.shards {
-        let ribbon = matches!(args.kind, AnyKind::Own(Kind::Ribbon));
-        if !ribbon || args.capacity.is_some() || args.foreign.any() {
-            bail!("--shards goes with --kind ribbon, and without --capacity");
-        }
-        return sharded::build(&args, shards, args.profile()?, streams);
+    if matches!(args.kind, AnyKind::Own(_)) && !args.options.is_empty() {
+        bail!("--option goes with other software's kinds");
     }
-    args.signing.require_none()?;
-    args.guard.require_none()?;
     write::check(&args.output)?;
     write::check_inputs(
         "a list",

@@ -14,9 +14,6 @@ use crate::streams::{Answer, Streams};
 use crate::text::{counted, grouped, tags_in_words};
 
 pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Streams) -> Result<Answer> {
-    if args.foreign.any() {
-        bail!("--funnel, --keys, --bits, --hashes, --layout and --expansion are for other software's kinds");
-    }
     if args.capacity.is_some() && !matches!(kind, Kind::Bloom | Kind::Counting) {
         bail!("--capacity goes with --kind bloom, counting and other software's");
     }
@@ -53,6 +50,7 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         digests::sort(&mut members)?;
         distinct = Some(members.len() as u64);
         let its = allow(&args.allow, args.allow_wins, hashing, profile, &mut members, streams)?;
+        its.notices.print(streams);
         args.require_lists(&its.summary)?;
         allowed = Some(its.digests);
         rows.push(("allowed", its.words));

@@ -7,15 +7,15 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::files::lock::Lock;
-use crate::publishing::folder;
 use crate::publishing::manifest::{self, FeedPayload, ManifestPayload, ShardsPayload};
+use crate::publishing::published;
 use crate::streams::{Answer, Streams, unless_closed};
 use crate::text::{Row, counted, grouped};
 
-/// Delete the files of older generations from the folder of a feed or of a sharded filter
+/// Delete the files of older generations from the folder of a feed
 ///
-/// `publish` does that by itself for what its state knows. `build --shards` and `shard index` leave them there.
+/// `feed publish` does that by itself for what its state knows. This is for what a lost state knew, and for shards that
+/// a run left which was killed. Nothing may be published meanwhile.
 ///
 /// It deletes what has a hash for its name, isn't named by the manifest, and was written before --grace. But while the
 /// manifest itself is younger than that, it deletes nothing, because clients may still be reading the generation
@@ -32,10 +32,7 @@ pub struct ForgetArgs {
 pub fn run(args: ForgetArgs, streams: &mut Streams) -> Result<Answer> {
     let dir = &args.dir;
     let feed = manifest::read::<FeedPayload>(dir)?;
-    // A build takes files that are there for its own. `publish` writes all of its files anew.
     let name = || dir.display().to_string();
-    let is_sharded = dir.join(ShardsPayload::FILE).try_exists().with_context(name)?;
-    let lock = is_sharded.then(|| Lock::new(dir.join("shards.lock"))).transpose()?;
     let shards = manifest::read::<ShardsPayload>(dir)?;
     ensure!(feed.is_some() || shards.is_some(), "{}: there is no feed.json or shards.json here", name());
     let mut needed: HashSet<String> = HashSet::new();
@@ -45,7 +42,7 @@ pub fn run(args: ForgetArgs, streams: &mut Streams) -> Result<Answer> {
         is_settled &= is_older(&dir.join(FeedPayload::FILE), args.grace)?;
     }
     if let Some(shards) = &shards {
-        needed.extend(folder::names(dir, shards)?);
+        needed.extend(published::names(dir, shards)?);
         is_settled &= is_older(&dir.join(ShardsPayload::FILE), args.grace)?;
     }
     let (mut deleted, mut young) = (Files::default(), Files::default());
@@ -61,7 +58,6 @@ pub fn run(args: ForgetArgs, streams: &mut Streams) -> Result<Answer> {
             continue;
         }
         if is_settled && is_older(&path, args.grace)? {
-            lock.as_ref().map_or(Ok(()), Lock::check)?;
             fs::remove_file(&path).with_context(|| path.display().to_string())?;
             deleted.add(file.len());
         } else {

@@ -1,7 +1,7 @@
 //! `feed`: a folder of files that keeps a filter up to date. docs/feeds.md.
 
+mod build_shard;
 mod forget;
-mod init;
 mod keygen;
 mod pubkey;
 mod publish;
@@ -21,21 +21,21 @@ pub struct FeedArgs {
 
 #[derive(Subcommand)]
 enum FeedCommand {
-    Init(init::InitArgs),
+    Publish(Box<publish::PublishArgs>),
+    Verify(verify::ReadArgs),
+    Forget(forget::ForgetArgs),
     Keygen(keygen::KeygenArgs),
     Pubkey(pubkey::PubkeyArgs),
-    Publish(publish::PublishArgs),
-    Verify(verify::VerifyArgs),
-    Forget(forget::ForgetArgs),
+    BuildShard(build_shard::ShardArgs),
 }
 
 pub fn run(args: FeedArgs, streams: &mut Streams) -> Result<Answer> {
     match args.command {
-        FeedCommand::Init(args) => init::run(args, streams),
-        FeedCommand::Keygen(args) => keygen::run(args, streams),
-        FeedCommand::Pubkey(args) => pubkey::run(args, streams),
-        FeedCommand::Publish(args) => publish::run(args, streams),
+        FeedCommand::Publish(args) => publish::run(*args, streams),
         FeedCommand::Verify(args) => verify::run(args, streams),
         FeedCommand::Forget(args) => forget::run(args, streams),
+        FeedCommand::Keygen(args) => keygen::run(args, streams),
+        FeedCommand::Pubkey(args) => pubkey::run(args, streams),
+        FeedCommand::BuildShard(args) => build_shard::run(args, streams),
     }
 }

@@ -172,3 +172,27 @@ fn keys_in_both_lists() {
     assert_eq!(warned, "good:2: skipped, an adblock rule other than ||host^: \"x.*\"\n");
     assert_eq!(checked(folder, b"evil.co.uk"), b"evil.co.uk\n");
 }
+
+#[test]
+fn an_allowlist_of_a_feed_that_is_given_up_is_not_missed() {
+    let folder = TempDir::new().unwrap();
+    let list = |from: u32, to: u32| (from..to).map(|i| format!("key-{i}\n")).collect::<String>();
+    fs::write(folder.path().join("list"), list(0, 300)).unwrap();
+    fs::write(folder.path().join("allow"), list(300, 900)).unwrap();
+    for shards in ["", " --shards 2"] {
+        let publish = |options: &str| {
+            let dir = if shards.is_empty() { "whole" } else { "sharded" };
+            let args = format!("feed publish {dir} list --state state-{dir}{options}");
+            let output = run(folder.path(), &args.split(' ').collect::<Vec<_>>(), b"");
+            let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+            (output.status.code(), said)
+        };
+        let (code, said) = publish(&format!(" --profile raw --allow allow{shards}"));
+        assert!(code == Some(0) && said.contains("600 entries"), "{said}");
+        let (code, said) = publish("");
+        assert!(code == Some(0) && said.contains("600 entries"), "{said}");
+        let (code, said) = publish(" --without-allow allow");
+        assert!(code == Some(0) && !said.contains("entries"), "{said}");
+        assert!(publish(" --without-allow allow").1.contains("the feed has no such allowlist"));
+    }
+}

@@ -71,7 +71,7 @@ fn the_rate_of_each_profile() {
         (&["--profile", "url", "--kind", "scalable"], 1e-4, "url"),
         (&["--profile", "password"], 1e-4, "password"),
         (&["--profile", "password", "--lowercase"], 1e-4, "password"),
-        (&["--profile", "password", "--sha1-hex"], 1e-4, "password"),
+        (&["--profile", "password", "--sha1"], 1e-4, "password"),
         (&["--profile", "url", "--fpr", "0.5"], 0.5, "url"),
         (&["--profile", "url", "--fpr", "0.999"], 0.5, "url"),
         (&["--profile", "password", "--fpr", "0.25"], 0.25, "password"),
@@ -109,11 +109,8 @@ fn a_rate_out_of_range_is_told_as_such() {
                 told(&["build", "-o", "out", &fpr, "--kind", kind, "--profile", profile]);
             }
         }
-        told(&["calc", "--count", "3", &fpr]);
-        told(&["calc", "--bytes", "3", &fpr]);
     }
     told(&["build", "-o", "out", "--fpr", "-1"]);
-    told(&["calc", "--count", "3", "--fpr", "-1"]);
     // A rate that is too low for a key only is told with the reason for that.
     let low = said(&["build", "-o", "out", "--kind", "bloom", "--profile", "url", "--fpr", "5e-17"]);
     assert!(low.contains("with --profile url a key gets a tenth of --fpr: fpr must be at least"), "{low}");
@@ -124,7 +121,7 @@ fn a_rate_out_of_range_is_told_as_such() {
 fn a_filter_of_no_keys_is_made_only_if_asked_for() {
     with_filter(|folder| {
         let old = fs::read(folder.join("f.bloom")).unwrap();
-        let hashes: &[&str] = &["--profile", "password", "--sha1-hex"];
+        let hashes: &[&str] = &["--profile", "password", "--sha1"];
         for (args, input) in [
             (&[][..], &b""[..]),
             (&[], b"# comment\n\n"),

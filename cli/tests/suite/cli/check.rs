@@ -1,5 +1,7 @@
 //! `check`.
 
+use std::fs;
+
 use tempfile::TempDir;
 
 use super::{build, checked, run, text, text_of, with_filter};
@@ -48,11 +50,25 @@ fn inverted_it_prints_what_is_definitely_absent() {
         let absent = "mailto:a@evil.example\nhttp://good.example/\n";
         assert_eq!(ask(&["--invert"], urls), (Some(0), absent.into()));
 
-        // A folder answers alike.
-        let args = ["build", "list", "--shards", "4", "-o", "sharded", "--fpr", "1e-6"];
-        assert!(run(folder, &args, b"").status.success());
-        let output = run(folder, &["check", "sharded", "--invert"], keys);
-        assert_eq!(text(&output.stdout), "good.example\nfine.example\n");
+        // A folder answers alike, with shards and without.
+        for (dir, shards) in [("whole", ""), ("sharded", " --shards 4")] {
+            let args = format!(
+                "feed publish {dir} list --state state-{dir} --profile raw --fpr 1e-6 --name n{shards}"
+            );
+            assert!(run(folder, &args.split(' ').collect::<Vec<_>>(), b"").status.success());
+            let output = run(folder, &["check", dir, "--invert"], keys);
+            assert_eq!(text(&output.stdout), "good.example\nfine.example\n");
+            let output = run(folder, &["info", dir], b"");
+            assert!(text(&output.stdout).contains("keys        3\n"), "{}", text(&output.stdout));
+            let verify = ["verify", dir, "--members", "list", "--probes", "1000"];
+            let output = run(folder, &verify, b"");
+            assert!(text(&output.stdout).contains("3 keys, 0 false negatives"), "{}", text(&output.stdout));
+            fs::write(folder.join("more"), "evil.example\nnew.example\n").unwrap();
+            assert_eq!(
+                run(folder, &verify.map(|arg| if arg == "list" { "more" } else { arg }), b"").status.code(),
+                Some(1)
+            );
+        }
     });
 }
 

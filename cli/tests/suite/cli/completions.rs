@@ -46,7 +46,7 @@ fn every_shell_has_its_script() {
         ("elvish", "elvish", Some("-compileonly")),
     ] {
         let script = script(shell);
-        for name in ["build", "check", "dedupe", "publish", "--allow-wins", "completions"] {
+        for name in ["build", "check", "publish", "--allow-wins", "completions"] {
             let name = if shell == "fish" { name.trim_start_matches("--") } else { name };
             assert!(script.contains(name), "{shell}: {name}");
         }

@@ -39,7 +39,7 @@ fn a_line_that_is_too_long_is_skipped() {
         (&[][..], "first", "last"),
         (&["--profile", "url"], "first.example", "last.example"),
         (&["--profile", "password"], "first", "last"),
-        (&["--profile", "password", "--sha1-hex"], hash, "0000000000000000000000000000000000000001"),
+        (&["--profile", "password", "--sha1"], hash, "0000000000000000000000000000000000000001"),
     ] {
         let (expected, ..) = build(folder, options, format!("{first}\n{last}").as_bytes());
         for (length, end) in [(LONGEST + 1, "\n"), (LONGEST + 6, "\r\n"), (5 * LONGEST + 7, "\r\n")] {

@@ -2,10 +2,8 @@
 
 mod allowed;
 mod build;
-mod calc;
 mod check;
 mod completions;
-mod dedupe;
 mod failures;
 mod info;
 mod lists;

@@ -96,13 +96,13 @@ fn lists_of_hashes() {
     let bytes = of.map(|digest| digest.bytes());
     let [a, rare, ten, uncounted, upper] = bytes.each_ref().map(|bytes| &bytes[..]);
 
-    let (blob, said, warned) = build(folder, &["list", "--profile", "password", "--sha1-hex"], b"");
+    let (blob, said, warned) = build(folder, &["list", "--profile", "password", "--sha1"], b"");
     assert_eq!(blob, blob_of(sha1, 1e-4, &[a, rare, ten, uncounted, upper]));
     assert!(said.contains("5 keys, 3 skipped (not a SHA-1 in hexadecimal)"), "{said}");
     let places: Vec<_> = warned.lines().map(|line| line.split(": ").next().unwrap()).collect();
     assert_eq!(places, ["list:6", "list:7", "list:8"]);
 
-    let args = ["list", "--profile", "password", "--sha1-hex", "--min-count", "10"];
+    let args = ["list", "--profile", "password", "--sha1", "--min-count", "10"];
     let (blob, said, warned) = build(folder, &args, b"");
     assert_eq!(blob, blob_of(sha1, 1e-4, &[a, ten, uncounted, upper]));
     assert!(

@@ -207,10 +207,10 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
     let urls = b"http://a.example/\nhttps://b.example/x\n# https://c.example/\nhttp-example\n";
     let hash = "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8";
     let hashes = format!("{hash}:3\n{}\nx\n", hash.to_lowercase());
-    let hint_of_urls = "2 of 3 keys look like URLs or hosts: only --profile url, of `build` or `feed init`, lets readers ask \
+    let hint_of_urls = "2 of 3 keys look like URLs or hosts: only --profile url, of `build` or `feed publish`, lets readers ask \
                         `hasUrl`\n";
-    let hint_of_hashes = "2 of 3 keys look like SHA-1 hashes: only --profile password --sha1-hex, of `build` or \
-                          `feed init`, lets readers ask `hasPassword` for their passwords\n";
+    let hint_of_hashes = "2 of 3 keys look like SHA-1 hashes: only --profile password --sha1, of `build` or \
+                          `feed publish`, lets readers ask `hasPassword` for their passwords\n";
     let counted = format!("{hash}:3\n{}:4\nx\n", hash.replace('5', "6"));
     let hint_of_others = "2 of 3 keys look like NTLM hashes, or SHA-1 hashes without their first digits: no reader can \
                           ask for their passwords\n";
@@ -223,7 +223,6 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
         ("-o -", urls, hint_of_urls),
         ("-o out --json", urls, hint_of_urls),
         ("-o out --kind guava", urls, hint_of_urls),
-        ("-o folder --shards 2 --sign key", urls, hint_of_urls),
         ("-o out --tag all=-", urls, hint_of_urls),
         ("-o out --profile raw", urls, ""),
         ("-o out --profile url", urls, ""),
@@ -231,7 +230,7 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
         ("-o out", b"http://a.example/\nb\n", ""),
         ("-o out", b"httpx\n", ""),
         ("-o out --profile password", hashes.as_bytes(), hint_of_hashes),
-        ("-o out --profile password --sha1-hex", &hashes.as_bytes()[..43], ""),
+        ("-o out --profile password --sha1", &hashes.as_bytes()[..43], ""),
         ("-o out", hashes.as_bytes(), &hint_of_hashes.replace("2 of 3", "1 of 3")),
         ("-o out", hashes.replace(":3", "").as_bytes(), ""),
         ("-o out", counted.as_bytes(), hint_of_hashes),
@@ -243,10 +242,18 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
         ("-o out", others.as_bytes(), hint_of_others),
         ("-o out --profile password", others.as_bytes(), hint_of_others),
         ("-o out", few.as_bytes(), &hint_of_few),
-        ("-o out --profile password --sha1-hex", &counted.as_bytes()[..43], ""),
+        ("-o out --profile password --sha1", &counted.as_bytes()[..43], ""),
     ] {
-        let output =
-            run(folder.path(), &["build"].into_iter().chain(args.split(' ')).collect::<Vec<_>>(), list);
+        let output = run(folder.path(), &format!("build {args}").split(' ').collect::<Vec<_>>(), list);
+        let warned = text(&output.stderr);
+        assert!(output.status.success() && warned == hint, "{args}: {warned}");
+    }
+    // A feed says it once.
+    for (shards, hint) in [("", hint_of_urls), (" --shards 2", hint_of_urls), ("", ""), (" --shards 2", "")] {
+        let dir = if shards.is_empty() { "whole" } else { "sharded" };
+        let profile = if hint.is_empty() { "" } else { " --profile raw" };
+        let args = format!("feed publish {dir} --state state-{dir} --sign key{profile}{shards}");
+        let output = run(folder.path(), &args.split(' ').collect::<Vec<_>>(), urls);
         let warned = text(&output.stderr);
         assert!(output.status.success() && warned == hint, "{args}: {warned}");
     }

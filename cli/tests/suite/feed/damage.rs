@@ -17,14 +17,13 @@ fn a_lost_state_goes_on_with_a_new_base() {
     publish(&folder, 1, "");
     let before = verify(&folder);
     fs::remove_dir_all(folder.path().join("state")).unwrap();
-    refused(&folder, "feed publish @public @list --state @state", "state");
-    refused(&folder, "feed init @public --state @state --fpr 0.1", "there is a feed here already");
+    let again = "feed publish @public @list --state @state --sign @key --profile raw";
+    refused(&folder, &again.replace(" --profile raw", ""), "there is no state of a feed here");
+    refused(&folder, &format!("{again} --fpr 0.1"), "--fpr: the feed has 0.01");
     let seconds = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let begun = seconds();
-    done(&folder, &format!("feed init @public --state @state --public-key {PUBLIC_KEY}"));
-    let last = seconds();
-    refused(&folder, "feed init @public --state @state", "already");
     let report = publish(&folder, 2, "");
+    let last = seconds();
     assert_eq!(report["file"]["kind"], "base");
     let after = verify(&folder);
     assert!((begun + 1..=last + 1).contains(&after["generation"].as_u64().unwrap()), "{after}");
@@ -33,7 +32,7 @@ fn a_lost_state_goes_on_with_a_new_base() {
         assert_eq!(after[same], before[same], "{same}");
     }
     // The state of another feed.
-    done(&folder, "feed init @elsewhere --state @other");
+    done(&folder, "feed publish @elsewhere @list --state @other --profile raw");
     refused(&folder, "feed publish @public @list --state @other", "another feed");
 }
 
@@ -47,8 +46,8 @@ fn what_a_lost_state_published_is_signed_on_and_cleared_away() {
     let old = names(&folder);
     assert_eq!(old.len(), 3);
     fs::remove_dir_all(folder.path().join("state")).unwrap();
-    done(&folder, "feed init @public --state @state --sign @key");
-    refused(&folder, "feed publish @public @list --state @state", "the feed was signed until now");
+    let unsigned = "feed publish @public @list --state @state --profile raw";
+    refused(&folder, &format!("{unsigned} --without-key {PUBLIC_KEY}"), "the feed was signed until now");
     write_list(&folder, 0..1030);
     publish(&folder, 2, "");
     assert!(old.is_subset(&names(&folder)));
@@ -63,7 +62,7 @@ fn what_a_lost_state_published_is_signed_on_and_cleared_away() {
 fn the_manifest_tells_a_new_state_how_passwords_are_compared() {
     // The SHA-1 of "password", by sha1sum.
     let hash = "5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8";
-    for (option, list) in [("--sha1-hex", hash), ("--lowercase", "Password"), ("", "Password")] {
+    for (option, list) in [("--sha1", hash), ("--lowercase", "Password"), ("", "Password")] {
         for is_base_lost in [false, true] {
             let folder = feed(format!("--profile password {option}").trim_end());
             write(&folder, "list", list);
@@ -74,17 +73,29 @@ fn the_manifest_tells_a_new_state_how_passwords_are_compared() {
                 let files = names(&folder).into_iter().filter(|name| name != "feed.json");
                 files.for_each(|name| write(&folder, &format!("public/{name}"), "lost"));
             }
-            let init = "feed init @public --state @state --sign @key";
-            for given in ["--lowercase", "--sha1-hex"] {
-                refused(&folder, &format!("{init} {given}"), "keeps what describes it");
+            let again = "feed publish @public @list --state @state --sign @key --profile password";
+            for given in ["", "--lowercase", "--sha1"].into_iter().filter(|given| *given != option) {
+                let words = format!("--profile: the feed has --profile password {option}");
+                refused(&folder, format!("{again} {given}").trim_end(), words.trim_end());
             }
-            done(&folder, init);
             publish(&folder, 1, "");
             let after = read(&folder);
             assert_eq!(after.profile(), before.profile(), "{option}");
             assert_eq!(after.filter(), before.filter(), "{option}");
         }
     }
+}
+
+/// Even with no grace at all.
+#[test]
+fn a_refused_run_with_a_new_state_leaves_what_is_in_place() {
+    let folder = feed("");
+    write_list(&folder, 0..1000);
+    publish(&folder, 0, "");
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    write_list(&folder, 0..10);
+    publish_refused(&folder, 1, "--grace 0s", "keys would be removed");
+    check(&read(&folder), 0..1000, 0..0, 1e-3);
 }
 
 #[test]
@@ -172,7 +183,7 @@ fn a_state_that_misses_something_is_refused() {
     publish(&folder, 0, "");
     let path = folder.path().join("state/state.json");
     let text = fs::read_to_string(&path).unwrap();
-    for field in ["members", "lists", "tagged"] {
+    for field in ["members", "lists", "tagged", "shards", "settings"] {
         let mut state: serde_json::Map<String, Value> = serde_json::from_str(&text).unwrap();
         state.remove(field).expect("it is there");
         fs::write(&path, serde_json::to_string(&state).unwrap()).unwrap();
@@ -195,7 +206,6 @@ fn a_state_of_another_version_is_refused() {
         publish_refused(&folder, 1, "", "of another version of the tool; begin a new state");
     }
     // That is what it says: the feed goes on.
-    done(&folder, &format!("feed init @public --state @new --public-key {PUBLIC_KEY}"));
-    let args = format!("feed publish @public @list --state @new --sign @key {}", at(1));
+    let args = format!("feed publish @public @list --state @new --sign @key --profile raw {}", at(1));
     assert!(done(&folder, &args).contains("a new base"));
 }

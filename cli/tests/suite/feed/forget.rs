@@ -10,6 +10,7 @@ use super::{feed, names, publish, verify, write_list};
 use crate::in_process::{age, done, refused, tool, write};
 
 const DAY: u64 = 24 * 60 * 60;
+const SHARDED: &str = "feed publish @public @list --state @state --profile raw --shards 512 --fpr 0.01";
 
 /// Makes everything in the folder look as if it had been written so long ago.
 fn age_all(folder: &TempDir, seconds: u64) {
@@ -75,7 +76,7 @@ fn generations_of_a_sharded_filter_go_but_the_last() {
     let folder = TempDir::new().unwrap();
     let build = |range: std::ops::Range<u32>| {
         write_list(&folder, range);
-        done(&folder, "build @list --shards 512 --fpr 0.01 -o @public");
+        done(&folder, SHARDED);
     };
     build(0..3000);
     let first = names(&folder);
@@ -88,7 +89,7 @@ fn generations_of_a_sharded_filter_go_but_the_last() {
     let said = done(&folder, "feed forget @public");
     assert!(said.starts_with("deleted  2 files of ") && said.lines().count() == 1, "{said}");
     // A new folder with the same list has the same files.
-    done(&folder, "build @list --shards 512 --fpr 0.01 -o @new");
+    done(&folder, &SHARDED.replace("@state", "@other").replace("@public", "@new"));
     let new: BTreeSet<_> = fs::read_dir(folder.path().join("new"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -105,9 +106,9 @@ fn what_cannot_be_read_is_no_reason_to_delete() {
     write(&folder, &format!("empty/{}", "ab".repeat(32)), "somebody's");
     refused(&folder, "feed forget @empty --grace 0s", "there is no feed.json or shards.json here");
     refused(&folder, "feed forget @nowhere", "nowhere");
-    done(&folder, "build @list --shards 512 --fpr 0.01 -o @public");
+    done(&folder, SHARDED);
     write_list(&folder, 0..3001);
-    done(&folder, "build @list --shards 512 --fpr 0.01 -o @public");
+    done(&folder, SHARDED);
     let all = names(&folder);
     // A page is as long as 256 entries of 40 bytes.
     let length = |name: &str| fs::metadata(folder.path().join("public").join(name)).unwrap().len();
@@ -126,9 +127,6 @@ fn what_cannot_be_read_is_no_reason_to_delete() {
     write(&folder, "public/feed.json", "{}");
     refused(&folder, "feed forget @public --grace 0s", "feed.json");
     fs::remove_file(folder.path().join("public/feed.json")).unwrap();
-    write(&folder, "public/shards.lock", "0123456789abcdef0123456789abcdef");
-    refused(&folder, "feed forget @public --grace 0s", "shards.lock");
-    fs::remove_file(folder.path().join("public/shards.lock")).unwrap();
     assert_eq!(names(&folder), all);
     done(&folder, "feed forget @public --grace 0s");
     assert_eq!(names(&folder).len(), all.len() - 2);

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{check, feed, files, key, names, publish, publish_refused, read, verify, write_list};
+use super::{
+    check, description, feed, files, key, names, publish, publish_refused, read, verify, write_list,
+};
 use crate::in_process::{PUBLIC_KEY, done, refused, tool, write};
 
 #[test]
@@ -47,10 +49,22 @@ fn every_generation_is_exact_and_within_the_budget() {
 fn the_golden_feed() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/feed");
     let folder = feed("--fpr 0.01 --seed 7");
+    // A state that has published nothing, with another id and a name that is no single word.
+    write(&folder, "empty", "");
+    let begin = "feed publish @public @empty --state @state --profile raw --fpr 0.01 --seed 7 --allow-empty";
+    done(&folder, &format!("{begin} --created-at 2026-11-21T00:00:00Z"));
+    fs::remove_dir_all(folder.path().join("public")).unwrap();
+    fs::create_dir(folder.path().join("public")).unwrap();
     let state = folder.path().join("state/state.json");
     let mut json: Value = serde_json::from_str(&fs::read_to_string(&state).unwrap()).unwrap();
     json["feedId"] = "000102030405060708090a0b0c0d0e0f".into();
     json["name"] = "golden ✓".into();
+    for (field, value) in [("generation", json!(0)), ("members", Value::Null), ("manifest", json!(""))] {
+        json[field] = value;
+    }
+    for field in ["files", "unlisted"] {
+        json[field] = json!([]);
+    }
     fs::write(&state, json.to_string()).unwrap();
     for (day, keys) in [(22, 0..2000), (23, 100..2100), (24, 150..2120)] {
         write_list(&folder, keys);
@@ -73,7 +87,7 @@ fn the_first_generation_of_urls_that_are_not_read_as_such_says_so() {
     for (options, hint) in [
         (
             "",
-            "1 of 1 keys look like URLs or hosts: only --profile url, of `build` or `feed init`, lets readers ask \
+            "1 of 1 keys look like URLs or hosts: only --profile url, of `build` or `feed publish`, lets readers ask \
              `hasUrl`\n",
         ),
         ("--profile url", ""),
@@ -82,7 +96,11 @@ fn the_first_generation_of_urls_that_are_not_read_as_such_says_so() {
         let mut warned = Vec::new();
         for list in ["", "https://a.example/\n", "https://a.example/\nhttps://b.example/\n"] {
             write(&folder, "list", list);
-            warned.push(tool(&folder, "feed publish @public @list --state @state --sign @key --json").2);
+            let args = format!(
+                "feed publish @public @list --state @state --sign @key --json {}",
+                description(&folder)
+            );
+            warned.push(tool(&folder, args.trim_end()).2);
         }
         assert_eq!(warned[1..], [hint, ""], "{options}");
         assert!(warned[0].contains("this list gave no key") && warned[0].lines().count() == 1, "{warned:?}");
@@ -184,7 +202,10 @@ fn a_time_of_any_length() {
 fn a_feed_that_expired_says_so() {
     let folder = feed("");
     write_list(&folder, 0..10);
-    done(&folder, "feed publish @public @list --state @state --created-at 2020-01-01T00:00:00Z");
+    done(
+        &folder,
+        "feed publish @public @list --state @state --created-at 2020-01-01T00:00:00Z --profile raw",
+    );
     let (code, out, _) = tool(&folder, "feed verify @public");
     assert_eq!(code, 1);
     assert!(out.contains("2020-01-08T00:00:00Z, so it has expired"), "{out}");
@@ -193,6 +214,7 @@ fn a_feed_that_expired_says_so() {
 #[test]
 fn files_stay_for_a_time_of_grace() {
     let folder = feed("");
+    fs::create_dir(folder.path().join("public")).unwrap();
     write(&folder, "public/index.html", "mine");
     write_list(&folder, 0..3000);
     publish(&folder, 0, "");
@@ -254,7 +276,7 @@ fn keys_sign() {
     // A key that is no longer used, or a new one, is a reason to sign anew.
     assert_eq!(publish(&folder, 1, "--sign @other")["published"], false);
     publish_refused(&folder, 1, "", "another key has signed the feed until now");
-    assert_eq!(publish(&folder, 1, &format!("--public-key={public}"))["published"], true);
+    assert_eq!(publish(&folder, 1, &format!("--without-key={public}"))["published"], true);
     refused(&folder, &format!("feed verify @public --public-key={public}"), "none of these keys");
     assert_eq!(publish(&folder, 1, "--sign @other")["published"], true);
     done(&folder, &format!("feed verify @public --public-key={public}"));
@@ -291,36 +313,52 @@ fn keys_sign() {
 }
 
 #[test]
+fn options_of_a_run_that_fails_are_not_remembered() {
+    let folder = feed("");
+    write_list(&folder, 0..10);
+    publish(&folder, 0, "");
+    write_list(&folder, 0..20);
+    publish_refused(&folder, 1, "--expires-in 300000y", "a time is too late");
+    assert_eq!(publish(&folder, 1, "")["added"], 10);
+}
+
+#[test]
 fn an_unsigned_feed() {
     let folder = feed("");
     write_list(&folder, 0..10);
-    done(&folder, "feed publish @public @list --state @state");
+    done(&folder, "feed publish @public @list --state @state --profile raw");
     assert!(done(&folder, "feed verify @public").contains("signature   none"));
     refused(&folder, &format!("feed verify @public --public-key={PUBLIC_KEY}"), "none of these keys");
 }
 
 #[test]
 fn what_does_not_go_together_is_refused() {
-    let folder = feed("--profile password --lowercase");
+    let folder = feed("");
     write_list(&folder, 0..10);
-    refused(&folder, "feed init @other --state @other/state", "must not lie");
-    refused(&folder, "feed init @a --state @b --fpr 1e-9", "--fpr must be");
-    refused(&folder, "feed init @a --state @c --fpr 1", "--fpr must be");
-    refused(&folder, "feed init @a --state @c --lowercase", "--profile password");
-    refused(&folder, "feed publish @public @nothing --state @state", "nothing");
+    let begin = |more: &str| format!("feed publish @a @list --state @b {more}");
+    refused(&folder, &begin("--profile raw").replace("@b", "@a/state"), "must not lie");
+    refused(&folder, &begin("--profile raw --fpr 1e-9"), "--fpr must be");
+    refused(&folder, &begin("--profile raw --fpr 1"), "--fpr must be");
+    refused(&folder, &begin("--profile raw --lowercase"), "--profile password");
+    refused(&folder, &begin("--profile raw --shards 3"), "--shards: ");
+    refused(&folder, &begin("--profile password --lowercase").replace("@list", "@nothing"), "nothing");
+    refused(&folder, &begin("--profile password --expires-in 0s"), "--expires-in");
+    refused(&folder, &begin("--profile password --min-count 2"), "--min-count");
+    refused(&folder, &begin("--profile password --allow-suffixes"), "--allow-suffixes");
+    refused(&folder, &begin("--profile password --allow-wins"), "--allow");
+    refused(&folder, &begin("--profile password --allow -"), "must be a file");
+    refused(&folder, &begin("--profile password --allow @list --without-allow @list"), "no such allowlist");
     refused(&folder, "feed publish @public @list --state @nowhere", "nowhere");
-    refused(&folder, "feed publish @public @list --state @state --expires-in 0s", "--expires-in");
-    refused(&folder, "feed publish @public @list --state @state --min-count 2", "--min-count");
-    refused(&folder, "feed publish @public @list --state @state --allow-suffixes", "--allow-suffixes");
+    assert!(!folder.path().join("nowhere").exists() && !folder.path().join("public").exists());
     write(&folder, "list", "# nothing\n");
     write(&folder, "list", "");
     refused(
         &folder,
-        "feed publish @public @list --state @state",
+        "feed publish @public @list --state @state --profile raw",
         "this list gave no key; --allow-empty says that it may be empty\n",
     );
     assert!(!folder.path().join("public/feed.json").exists());
-    done(&folder, "feed publish @public @list --state @state --allow-empty");
+    done(&folder, "feed publish @public @list --state @state --allow-empty --profile raw");
     refused(&folder, "feed verify @state", "feed.json");
     write(&folder, "public/feed.json", "<!doctype html>");
     refused(&folder, "feed verify @public", "not a manifest");

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use serde_json::{Value, json};
 
-use super::{at, check, feed, files, names, publish, read, verify, write_list};
+use super::{at, check, description, feed, files, names, publish, read, verify, write_list};
 use crate::in_process::{Hook, tool, tool_on, write};
 
 /// What could be deleted, and can't: a folder in the place of the file.
@@ -18,7 +18,8 @@ fn put_folder(path: &std::path::Path) {
 
 /// Publishes the list. Returns the exit code, and what was said on standard error.
 fn run(folder: &tempfile::TempDir, hours: u32) -> (u8, String) {
-    let args = format!("feed publish @public @list --state @state --sign @key {}", at(hours));
+    let more = format!("{} {}", at(hours), description(folder));
+    let args = format!("feed publish @public @list --state @state --sign @key {more}");
     let (code, _, err) = tool(folder, &args);
     (code, err)
 }

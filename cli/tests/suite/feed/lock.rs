@@ -14,8 +14,8 @@ use crate::in_process::{Hook, age, arguments, done, tool_on};
 fn one_run_at_a_time() {
     let folder = feed("");
     write_list(&folder, 0..10);
+    ["state", "public"].iter().for_each(|dir| fs::create_dir(folder.path().join(dir)).unwrap());
     let lock = folder.path().join("state/feed.lock");
-    assert!(!lock.exists());
     fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
     let before = names(&folder);
     for seconds in [0, 50] {
@@ -37,7 +37,10 @@ fn waiting(folder: &TempDir) -> (std::process::Child, fs::File) {
         fs::remove_file(&pipe).unwrap();
     }
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let args = arguments(folder, "feed publish @public @pipe --state @state --sign @key --expires-in 36500d");
+    let args = arguments(
+        folder,
+        "feed publish @public @pipe --state @state --sign @key --expires-in 36500d --profile raw",
+    );
     let mut command = Command::new(env!("CARGO_BIN_EXE_bloom-wasm"));
     let child = command.args(&args[1..]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     // Comes to an end when the run has opened the other one.
@@ -98,7 +101,8 @@ fn a_lock_that_cannot_be_read_is_named() {
         }
         Ok(())
     });
-    let (args, mut err) = ("feed publish @public - --state @state --sign @key --allow-empty", Vec::new());
+    let (args, mut err) =
+        ("feed publish @public - --state @state --sign @key --allow-empty --profile raw", Vec::new());
     let code = tool_on(&folder, args, &mut input, &mut io::sink(), &mut err);
     let err = String::from_utf8(err).unwrap();
     let words = format!("may have stayed: {}: ", state.join("feed.lock").display());
@@ -135,7 +139,7 @@ fn spawn(folder: &TempDir, args: &str) -> std::process::Child {
 #[ignore = "long: npm run test:all"]
 fn a_killed_publisher_leaves_a_whole_feed() {
     let folder = feed("");
-    let args = "feed publish @public @list --state @state --sign @key --expires-in 36500d";
+    let args = "feed publish @public @list --state @state --sign @key --expires-in 36500d --profile raw";
     write_list(&folder, 0..50_000);
     let begun = std::time::Instant::now();
     assert!(spawn(&folder, args).wait().unwrap().success());
@@ -188,7 +192,7 @@ fn two_publishers_never_collide() {
     let folder = feed("");
     for i in 0..20 {
         write_list(&folder, 10 * i..20_000 + 10 * i);
-        let args = "feed publish @public @list --state @state --sign @key --expires-in 36500d";
+        let args = "feed publish @public @list --state @state --sign @key --expires-in 36500d --profile raw";
         let mut children = [spawn(&folder, args), spawn(&folder, args)];
         let codes = children.each_mut().map(|child| child.wait().unwrap().code().unwrap());
         assert!(codes == [0, 0] || codes == [0, 2] || codes == [2, 0], "{codes:?}");

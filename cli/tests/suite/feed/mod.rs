@@ -1,4 +1,4 @@
-//! `feed init`, `keygen`, `pubkey`, `publish`, `verify` and `forget`. What is published is read back by the library
+//! `feed publish`, `verify`, `forget`, `keygen` and `pubkey`. What is published is read back by the library
 //! alone: the payload from the manifest, each file by its name, the deltas one after another.
 
 mod damage;
@@ -19,12 +19,19 @@ use tempfile::TempDir;
 
 use crate::in_process::{KEY, PUBLIC_KEY, done, tool, write};
 
-/// A folder with a feed that has no generation yet.
+/// A folder for a feed that has no generation yet. The options describe it.
 fn feed(options: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     write(&folder, "key", KEY);
-    done(&folder, format!("feed init @public --state @state {options}").trim_end());
+    let profile = if options.contains("--profile") { "" } else { "--profile raw" };
+    write(&folder, "description", format!("{profile} {options}").trim());
     folder
+}
+
+/// What the first generation is told, and no later one.
+fn description(folder: &TempDir) -> String {
+    let begun = folder.path().join("state/state.json").exists();
+    if begun { String::new() } else { fs::read_to_string(folder.path().join("description")).unwrap() }
 }
 
 fn key(i: u32) -> String {
@@ -45,15 +52,15 @@ fn at(hours: u32) -> String {
 
 /// Publishes the list some hours after the first time. Returns the report.
 fn publish(folder: &TempDir, hours: u32, options: &str) -> Value {
-    let at = format!("{} {options}", at(hours));
-    let args = format!("feed publish @public @list --state @state --sign @key --json {}", at.trim_end());
+    let at = format!("{} {} {options}", at(hours), description(folder));
+    let args = format!("feed publish @public @list --state @state --sign @key --json {at}");
     serde_json::from_str(&done(folder, &args)).unwrap()
 }
 
 /// Publishes the list, which must be refused with these words in the only line. Returns that line.
 fn publish_refused(folder: &TempDir, hours: u32, options: &str, words: &str) -> String {
-    let at = format!("{} {options}", at(hours));
-    let args = format!("feed publish @public @list --state @state --sign @key {}", at.trim_end());
+    let at = format!("{} {} {options}", at(hours), description(folder));
+    let args = format!("feed publish @public @list --state @state --sign @key {at}");
     let (code, out, err) = tool(folder, &args);
     assert!(code == 2 && out.is_empty() && err.contains(words), "{args}: {out}{err}");
     assert_eq!(err.lines().count(), 1, "{err}");

@@ -1,30 +1,24 @@
-//! A sharded filter, for lists too large to download. docs/feeds.md, "Sharded filters".
+//! The keys of lists, split over shards on disk, and the shards that are built of them: so a list may be longer than
+//! memory.
 
-use std::fs;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use bloom_wasm::digests::{sort, subtract};
-use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::keys::Input;
 use bloom_wasm::shards::Sharding;
 use bloom_wasm::vectors::copied;
-use bloom_wasm::{Kind, Profile, Stack};
 use rayon::prelude::*;
 
-use super::args::BuildArgs;
-use crate::args::number::created_at;
+use super::shards::Shard;
 use crate::args::omitted::Omitted;
-use crate::args::secret::new_hashing;
 use crate::args::tags::TagArgs;
-use crate::files::write;
 use crate::lists::digests::{split, tagged};
 use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
 use crate::lists::spill::{Buffer, Shards, Spill};
-use crate::publishing::manifest::{ManifestPayload, ShardsPayload};
-use crate::publishing::shards::{Shard, Writer};
-use crate::streams::{Answer, Streams};
+use crate::streams::Streams;
 use crate::text::{counted, grouped};
 
 /// How many bytes are built with at once, on all cores.
@@ -35,76 +29,10 @@ const TAGGED_BYTES: usize = 160;
 /// A shard of more keys is announced, since building it takes more memory than usual.
 const LARGE: usize = 1_000_000;
 
-/// Builds a sharded filter from lists.
-pub fn build(args: &BuildArgs, shards: u32, profile: Profile, streams: &mut Streams) -> Result<Answer> {
-    let secret = args.secret.read()?;
-    ensure!(!write::is_stdout(&args.output), "with --shards, -o is a folder");
-    fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
-    let known = args.signing.read(&args.output, streams)?;
-    let hashing = hashing(args, secret.as_ref(), known.1.live())?.for_filter(profile, Kind::Ribbon);
-    let sharding = Sharding::new(profile, hashing, shards)?;
-    let fpr = args.fpr.unwrap_or(profile.default_fpr());
-    // Reports what is impossible before hours of reading.
-    Stack::build(Kind::Ribbon.into(), &mut Vec::new(), None, fpr, hashing).context("--fpr")?;
-    let name = args.name.as_deref();
-    let mut writer = Writer::open(&args.output, name, secret.as_ref(), &args.tags, &args.signing, known)?;
-    writer.require_profile(profile)?;
-
-    let (split, mut read) = Split::read(args, &sharding, streams)?;
-    // Before hours of work; repeated keys are known only after it.
-    let check = |writer: &Writer, keys| {
-        args.require_keys(keys)?;
-        writer.check(&args.guard, keys)
-    };
-    let entries = read.summary.entries();
-    check(&writer, entries)?;
-    args.print_hint(&read.summary, streams);
-    let names = writer.tag_names();
-    let tags = args.tags.any().then_some((&args.tags, &names[..]));
-    let created_at = args.created_at.map(created_at).transpose()?;
-    let publish = |writer: &mut Writer, streams: &mut Streams| -> Result<_> {
-        let conflicts = split.build(fpr, tags, streams, |made| writer.put(made))?;
-        check(writer, writer.count())?;
-        writer.check_tags(&args.guard, &args.tags)?;
-        Ok((conflicts, writer.publish(&sharding, fpr, args.name.clone(), created_at, None, streams)?))
-    };
-    let published = publish(&mut writer, streams);
-    let (conflicts, report) = published.inspect_err(|_| writer.take_back(streams))?;
-
-    let different = report.shards.head.count + conflicts.removed;
-    let repeated = match entries - different {
-        0 => String::new(),
-        repeated => format!(", {} repeated", grouped(repeated)),
-    };
-    let mut rows =
-        vec![("read", format!("{}{repeated}{}", counted(different, "key", "keys"), read.summary.in_words()))];
-    if let Some(allowed) = read.allowed.take() {
-        let mut words = counted(allowed.entries(), "entry", "entries") + &allowed.in_words();
-        for (what, count) in [("removed", conflicts.removed), ("kept", conflicts.kept)] {
-            if count > 0 {
-                words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
-            }
-        }
-        rows.push(("allowed", words));
-    }
-    report.print(rows, args.json, streams)
-}
-
-/// How keys become digests. A keyed filter keeps the seed that it has, so that shards with the same keys stay as they
-/// are.
-fn hashing(args: &BuildArgs, secret: Option<&Secret>, live: Option<&ShardsPayload>) -> Result<Hashing> {
-    match live {
-        Some(live) if secret.is_some() && args.seed.is_none() => live
-            .head
-            .hashing(secret)
-            .with_context(|| args.output.join(ShardsPayload::FILE).display().to_string()),
-        _ => new_hashing(args.seed, secret),
-    }
-}
-
 /// The digests of lists, split over the shards, on disk.
-struct Split<'a> {
+pub struct Split<'a> {
     sharding: &'a Sharding,
+    /// The name of the folder where they are.
     folder: String,
     members: Spill,
     /// The keys that must be absent, if there is a list of them.
@@ -113,28 +41,47 @@ struct Split<'a> {
     won: Spill,
 }
 
-/// What the lists held.
-struct Read {
-    summary: Summary,
-    /// The same for the allowlist, if there is one.
-    allowed: Option<Summary>,
+/// The lists that are split.
+pub struct Sources<'a> {
+    pub lists: &'a [PathBuf],
+    pub tags: &'a TagArgs,
+    pub omitted: &'a Omitted,
+    pub allow: &'a [PathBuf],
+    pub allow_wins: bool,
 }
 
 /// How many keys are in both lists.
 #[derive(Default)]
-struct Conflicts {
-    removed: u64,
+pub struct Conflicts {
+    pub removed: u64,
     kept: u64,
 }
 
+impl Conflicts {
+    /// What the allowlists held, in words.
+    pub fn in_words(&self, allowed: &Summary) -> String {
+        let mut words = counted(allowed.entries(), "entry", "entries") + &allowed.in_words();
+        for (what, count) in [("removed", self.removed), ("kept", self.kept)] {
+            if count > 0 {
+                words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
+            }
+        }
+        words
+    }
+}
+
 impl<'a> Split<'a> {
-    fn read(args: &BuildArgs, sharding: &'a Sharding, streams: &mut Streams) -> Result<(Self, Read)> {
-        let folder = args.output.display().to_string();
-        let spill = || Spill::new(sharding, &args.output).with_context(|| folder.clone());
+    /// Reads lists into temporary files in the folder. Also returns what those of members held, and the allowlists.
+    pub fn read(
+        Sources { lists, tags, omitted, allow, allow_wins }: Sources,
+        sharding: &'a Sharding,
+        folder: &Path,
+        streams: &mut Streams,
+    ) -> Result<(Self, Summary, Summary)> {
+        let name = folder.display().to_string();
+        let spill = || Spill::new(sharding, folder).with_context(|| name.clone());
         let (mut members, mut allowed, mut won) = (spill()?, spill()?, spill()?);
-        let BuildArgs { lists, tags, omitted, .. } = args;
         let summary = split(lists, tags, sharding, omitted, &mut members, streams)?;
-        args.require_lists(&summary)?;
         let new = || Buffer::new(sharding);
         let push = |batch: &mut Buffer, key: &[u8]| {
             batch.push(sharding.shard_of(key), sharding.hashing().digest(key));
@@ -144,31 +91,28 @@ impl<'a> Split<'a> {
             push(own, input.own());
             Ok(())
         };
-        let omitted = Omitted::none();
         let allowed_summary = keys::for_each(
-            &args.allow,
+            allow,
             sharding.profile(),
-            &omitted,
+            &Omitted::none(),
             streams,
             || (new(), new()),
             take,
             |(all, own)| {
                 allowed.extend(all);
-                if args.allow_wins {
+                if allow_wins {
                     won.extend(own);
                 }
                 Ok(())
             },
         )?;
-        args.require_lists(&allowed_summary)?;
-        let is_given = !args.allow.is_empty();
-        let read = Read { summary, allowed: is_given.then_some(allowed_summary) };
-        Ok((Split { sharding, folder, members, allowed: is_given.then_some(allowed), won }, read))
+        let allowed = (!allow.is_empty()).then_some(allowed);
+        Ok((Split { sharding, folder: name, members, allowed, won }, summary, allowed_summary))
     }
 
     /// Builds all shards, in order, as many at once as fit into the memory. Meanwhile it writes those before, and reads
     /// the digests of those after.
-    fn build(
+    pub fn build(
         self,
         fpr: f64,
         tags: Option<(&TagArgs, &[String])>,

@@ -1,4 +1,4 @@
-//! `shard build`.
+//! `feed build-shard`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,13 +17,13 @@ use crate::publishing::shards::Shard;
 use crate::streams::{Answer, Streams, unless_closed};
 use crate::text::counted;
 
-/// Build one shard from digests on standard input, 8 bytes each, little-endian
+/// Build one shard elsewhere, from digests on standard input, 8 bytes each, little-endian
 ///
 /// A digest has two halves: the MurmurHash3_x86_32 of a key under the high half of the seed is its high one, and the XXH32
 /// under the low half its low one. With a secret it is the SipHash of the key. FORMAT.md describes both in section 3. The
-/// first bits of the digests must be those of the shard. `shard index` takes the files of all shards.
+/// first bits of the digests must be those of the shard. `feed publish` takes the folder of all shards in place of lists.
 #[derive(clap::Args)]
-pub struct BuildArgs {
+pub struct ShardArgs {
     /// How many shards there are, a power of two up to 65536
     #[arg(long, value_name = "N")]
     shards: u32,
@@ -46,16 +46,16 @@ pub struct BuildArgs {
     lowercase: bool,
     /// The keys are SHA-1 hashes of passwords, 20 bytes each, with --profile password
     #[arg(long, conflicts_with = "lowercase")]
-    sha1_hex: bool,
+    sha1: bool,
     /// The folder for the file of this shard
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 }
 
-pub fn run(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
-    let profile = args.profile.with(args.lowercase, args.sha1_hex);
-    let profile = profile.context("--lowercase and --sha1-hex need --profile password")?;
-    ensure!(profile != Profile::Url, "a URL's shard isn't told by its digest; use `build --shards`");
+pub fn run(args: ShardArgs, streams: &mut Streams) -> Result<Answer> {
+    let profile = args.profile.with(args.lowercase, args.sha1);
+    let profile = profile.context("--lowercase and --sha1 need --profile password")?;
+    ensure!(profile != Profile::Url, "a URL's shard isn't told by its digest; use `feed publish`");
     let secret = args.secret.read()?;
     ensure!(secret.is_none() || args.seed.is_some(), "--secret-file needs --seed, the same for all shards");
     let sharding = Sharding::new(profile, new_hashing(args.seed, secret.as_ref())?, args.shards)?;

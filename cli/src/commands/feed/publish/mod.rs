@@ -1,0 +1,117 @@
+//! `feed publish`.
+
+mod run;
+mod sharded;
+mod whole;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, ensure};
+use clap::builder::ArgPredicate;
+
+use run::Run;
+
+use crate::args::number::{self, created_at};
+use crate::args::secret::SecretArgs;
+use crate::args::tags::{TagArgs, WithoutArgs};
+use crate::files::read;
+use crate::lists::keys::Notices;
+use crate::publishing::description::{DescriptionArgs, SettingsArgs, with_known_tags};
+use crate::publishing::guard::GuardArgs;
+use crate::publishing::publication::{Opened, Publication};
+use crate::publishing::state::StateFolder;
+use crate::publishing::trust::KeyArgs;
+use crate::streams::{Answer, Streams};
+
+/// Publish a filter that stays up to date, as a folder for any static host: the first generation, or the next
+///
+/// The run that begins a feed says what it is, at least --profile. The state remembers that, so later runs need only the
+/// lists and the keys to sign with. If the state was lost, say it again: the feed in the folder keeps its id, its
+/// generations go on from the higher of the manifest's and the seconds since 1970, and all files are made anew.
+///
+/// A list that hasn't changed writes nothing, unless the manifest expires soon. A list keeps the tag that it was given.
+#[derive(clap::Args)]
+pub struct PublishArgs {
+    /// The folder of the feed, which is served
+    dir: PathBuf,
+    /// Lists of keys, one a line; or, for a feed with shards, a folder of the files of `feed build-shard`, which are
+    /// deleted when they are published
+    #[arg(value_name = "LIST", default_value = "-", default_value_if("tags", ArgPredicate::IsPresent, None))]
+    lists: Vec<PathBuf>,
+    /// A folder for what the publisher remembers, which is not served
+    #[arg(long, value_name = "DIR")]
+    state: PathBuf,
+    #[command(flatten)]
+    keys: KeyArgs,
+    #[command(flatten)]
+    tags: TagArgs,
+    #[command(flatten)]
+    without: WithoutArgs,
+    /// Take empty lists, and those of comments alone. If no key is left, that is a list that shrinks: see --max-removed
+    #[arg(long)]
+    allow_empty: bool,
+    #[command(flatten)]
+    guard: GuardArgs,
+    #[command(flatten)]
+    secret: SecretArgs,
+    /// The time of publication, such as 2026-11-21T09:00:00Z. It replaces the clock: all times count from it
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    created_at: Option<SystemTime>,
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    description: DescriptionArgs,
+    #[command(flatten)]
+    settings: SettingsArgs,
+}
+
+pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
+    let PublishArgs { dir, lists, state, keys, tags, without, allow_empty, guard, secret, json, .. } = args;
+    read::check_stdin(lists.iter().chain(&args.settings.allow).chain(tags.lists()))?;
+    let trust = keys.read()?;
+    let now = args.created_at.map(created_at).transpose()?;
+    let secret = secret.read()?;
+    if args.description.begins() {
+        fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+        StateFolder::create(&state)?;
+    }
+    if let (Ok(dir), Ok(state)) = (dir.canonicalize(), state.canonicalize()) {
+        ensure!(!state.starts_with(dir), "the state must not lie in the folder that is served");
+    }
+    let folder = StateFolder::open(&state)?;
+    let path = state;
+    let state = args.description.state(&folder, &dir, &path, &trust, secret.as_ref())?;
+    // What is wrong with them is told later: it is no reason to let the old list expire.
+    let same = args.description.require_same(&state).with_context(|| path.display().to_string());
+    let profile = state.profile()?;
+    let time = now.map_or_else(number::now, Ok)?;
+    let (settings, objection) = match same.and_then(|()| args.settings.after(&state.settings, profile, time))
+    {
+        Ok(settings) => (settings, None),
+        Err(why) => (state.settings.clone(), Some(why)),
+    };
+    let (lists, tags) = with_known_tags(&lists, tags, &without, &state);
+    let (is_sharded, is_recovered) = (state.shards.is_some(), state.is_recovered);
+    let unsigned = keys.unsigned;
+    let opened = Opened { dir, folder, state, secret, trust, now, grace: settings.grace, unsigned };
+    let run = Run {
+        lists,
+        tags,
+        without,
+        allow_empty,
+        guard,
+        settings,
+        objection,
+        notices: Notices::default(),
+        is_recovered,
+        json,
+    };
+    if is_sharded {
+        sharded::publish(run, Publication::open(opened, streams)?, streams)
+    } else {
+        whole::publish(run, Publication::open(opened, streams)?, streams)
+    }
+}

@@ -1,0 +1,146 @@
+//! A feed of one filter: a base and deltas.
+
+use anyhow::{Error, Result};
+use bloom_wasm::Tagged;
+use bloom_wasm::digests::sort;
+use bloom_wasm::vectors::copied;
+
+use super::run::{Made, Run, stayed};
+use crate::lists::digests::{allow, members, with_tags};
+use crate::lists::keys::List;
+use crate::publishing::feed::{Feed, Next};
+use crate::publishing::state::Lists;
+use crate::streams::{Answer, Streams};
+use crate::text::{Row, counted};
+
+pub fn publish(mut run: Run, mut feed: Feed, streams: &mut Streams) -> Result<Answer> {
+    let expires_in = run.settings.expires_in;
+    let (next, rows) = match run.next(&feed, streams) {
+        Ok(next) => next,
+        Err(Refused { why, allowed }) => {
+            let renewal = feed.renew(allowed, expires_in, streams);
+            return Err(stayed(why, renewal, feed.state.generation));
+        }
+    };
+    let made = next.make(&feed)?;
+    let is_first = feed.is_first();
+    let published = feed.publish(&next, made.as_ref(), &run.settings, streams)?;
+    if published {
+        run.notices.print(streams);
+    }
+    if is_first {
+        feed.print_hint(streams);
+    }
+    let (file, because) = match made {
+        Some(made) => (Some(made.file.file), made.replaced),
+        None => (None, None),
+    };
+    let files = &feed.state.files;
+    let size = (files.len() as u64, files.iter().map(|file| file.file.bytes).sum());
+    let retagged = run.tags.any().then_some(next.retagged);
+    let made = Made::Whole { added: next.added, removed: next.removed.len() as u64, retagged, file, because };
+    run.report(&feed, (made, published), size, rows, streams)
+}
+
+/// Why there is no next generation.
+struct Refused {
+    why: Error,
+    /// The keys that must be absent, sorted, unless their lists can't be read or are refused themselves.
+    allowed: Option<Vec<u64>>,
+}
+
+/// What the lists hold.
+struct Read {
+    /// The digests of the members and of the allowed keys, sorted.
+    members: Vec<u64>,
+    allowed: Vec<u64>,
+    /// The members with their tags, if they have some.
+    tagged: Option<Tagged>,
+    /// Why one of the lists is hardly what was meant, if so: of those of members, and of allowed keys.
+    objections: [Result<()>; 2],
+    lists: Lists,
+    /// What is to be said of the lists.
+    rows: Vec<Row>,
+}
+
+impl Run {
+    /// The next generation, and what is to be said of the lists.
+    fn next(&mut self, feed: &Feed, streams: &mut Streams) -> Result<(Next, Vec<Row>), Refused> {
+        let before = &feed.state.lists;
+        let has_none = self.settings.allow.is_empty() && before.allowed.is_empty();
+        let unread = |why| Refused { why, allowed: has_none.then(Vec::new) };
+        let Read { members, tagged, allowed, objections: [of_members, of_allowed], lists, mut rows } =
+            match self.objection.take() {
+                Some(why) => Err(why),
+                None => self.read(feed, streams),
+            }
+            .map_err(unread)?;
+        let next = Next::of(feed, members, tagged, allowed, lists).map_err(unread)?;
+        let is_given_up = |list: &List| self.settings.gives_up(list);
+        let allowed = of_allowed
+            .and_then(|()| self.guard.check_lists(&before.allowed, &next.lists().allowed, is_given_up));
+        match of_members.and_then(|()| self.check(&next, feed)) {
+            Ok(mut replaced) => {
+                replaced.extend(allowed.map_err(|why| Refused { why, allowed: None })?);
+                rows.extend(replaced.into_iter().map(|words| ("list", words)));
+                Ok((next, rows))
+            }
+            Err(why) => Err(Refused { why, allowed: allowed.is_ok().then(|| next.into_allowed()) }),
+        }
+    }
+
+    fn read(&mut self, feed: &Feed, streams: &mut Streams) -> Result<Read> {
+        let (profile, hashing) = (feed.state.profile()?, feed.hashing()?);
+        self.without.check(feed.tags(streams).iter().map(String::as_str), &self.tags)?;
+        let omitted = self.settings.omitted();
+        let (mut members, summary) = members(&self.lists, profile, hashing, &omitted, streams)?;
+        let mut counts = summary.count_keys(&mut members);
+        sort(&mut members)?;
+        let (mut tagged, summary) = if self.tags.any() {
+            let untagged = std::mem::take(&mut members);
+            let read = with_tags(&self.tags, untagged, summary, profile, hashing, &omitted, streams)?;
+            members = copied(read.keys.digests())?;
+            counts.extend(read.counts);
+            (Some(read.keys), read.summary)
+        } else {
+            (None, summary)
+        };
+        // Later, the feed keeps its profile.
+        if feed.is_first() {
+            summary.print_hint(streams);
+        }
+        let mut rows = vec![("read", counted(members.len() as u64, "key", "keys") + &summary.in_words())];
+        let mut objections = [summary.require_lists(self.allow_empty), Ok(())];
+        let mut lists = Lists { members: summary.into_lists(counts), allowed: Vec::new() };
+        let mut allowed = Vec::new();
+        if !self.settings.allow.is_empty() {
+            let its = allow(
+                &self.settings.allow,
+                self.settings.allow_wins,
+                hashing,
+                profile,
+                &mut members,
+                streams,
+            )?;
+            allowed = its.digests;
+            sort(&mut members)?;
+            sort(&mut allowed)?;
+            objections[1] = its.summary.require_lists(self.allow_empty);
+            self.notices = its.notices;
+            lists.allowed = its.summary.into_lists(its.counts);
+            rows.push(("allowed", its.words));
+        }
+        if let Some(tagged) = &mut tagged {
+            tagged.keep(&members)?;
+        }
+        Ok(Read { members, tagged, allowed, objections, lists, rows })
+    }
+
+    /// Fails for lists that are more likely an error than what is wanted. Returns which have taken the place of which.
+    fn check(&self, next: &Next, feed: &Feed) -> Result<Vec<String>> {
+        self.require_keys(next.count())?;
+        self.guard.check(&next.change(feed)?)?;
+        let is_given_up = |list: &List| list.tag.as_ref().is_some_and(|tag| self.without.gives_up(tag));
+        self.guard.check_lists(&feed.state.lists.members, &next.lists().members, is_given_up)
+    }
+}

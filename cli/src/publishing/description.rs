@@ -1,0 +1,297 @@
+//! What a feed is, and how it is published: said once, by the run that begins it, and then remembered by its state.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use bloom_wasm::hash::Secret;
+use bloom_wasm::shards::Sharding;
+use bloom_wasm::slots::{LOWEST, LOWEST_URL};
+use bloom_wasm::{Kind, Profile, Stack};
+
+use super::feed::include_fpr;
+use super::manifest::{self, FeedPayload, Head, ManifestPayload, ShardsPayload};
+use super::state::{NO_STATE, Settings, State, StateFolder};
+use super::trust::{self, Live, Trust};
+use crate::args::number::{parse_fpr, whole_milliseconds};
+use crate::args::profile::ProfileArg;
+use crate::args::secret::new_hashing;
+use crate::args::tags::{TagArgs, TagList, WithoutArgs};
+use crate::files::read::name;
+use crate::random;
+use crate::text::rate;
+
+/// What a feed is.
+#[derive(clap::Args)]
+#[command(next_help_heading = "What the feed is: given once, and remembered")]
+pub struct DescriptionArgs {
+    /// What the keys are. This begins a feed, or goes on with one whose state was lost
+    #[arg(long, value_enum)]
+    profile: Option<ProfileArg>,
+    /// Ignore case, also when checking, with --profile password
+    #[arg(long)]
+    lowercase: bool,
+    /// Keys are SHA-1 hashes of passwords: in lists as HASH or HASH:COUNT in hexadecimal, with --profile password
+    #[arg(long, conflicts_with = "lowercase")]
+    sha1: bool,
+    /// The false-positive rate: per check with --profile url, otherwise per key. Default 1e-3, or 1e-4 with --profile
+    /// password. The base and all deltas share it
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_fpr)]
+    fpr: Option<f64>,
+    /// The seed of the hash, 0 to 2^64 - 1. Default 0, or with --secret-file a random one
+    #[arg(long)]
+    seed: Option<u64>,
+    /// A name for people, kept in the manifest
+    #[arg(long)]
+    name: Option<String>,
+    /// For a list too large to download: split it into N parts, a power of two up to 65536, of which a client fetches
+    /// those that it asks for
+    #[arg(long, value_name = "N")]
+    shards: Option<u32>,
+}
+
+impl DescriptionArgs {
+    /// Whether a feed may begin.
+    pub fn begins(&self) -> bool {
+        self.profile.is_some()
+    }
+
+    /// The state that the folder has, or that of a feed which begins.
+    pub fn state(
+        &self,
+        folder: &StateFolder,
+        dir: &Path,
+        state: &Path,
+        trust: &Trust,
+        secret: Option<&Secret>,
+    ) -> Result<State> {
+        let known = folder.load()?;
+        match known {
+            // Nothing was published, so nobody relies on what an earlier run said.
+            Some(known) if known.generation == 0 && self.begins() => {
+                let mut state = self.begin(known.feed_id, secret)?;
+                state.unlisted = known.unlisted;
+                Ok(state)
+            }
+            Some(known) => Ok(known),
+            None => {
+                ensure!(self.begins(), "{}: {NO_STATE}", state.display());
+                self.recover(dir, trust, secret)
+            }
+        }
+    }
+
+    /// Goes on with the feed in the folder, if there is one, or begins another.
+    fn recover(&self, dir: &Path, trust: &Trust, secret: Option<&Secret>) -> Result<State> {
+        let of_feed = self.live::<FeedPayload>(dir, trust, secret, |_| None);
+        if let Some(state) = of_feed.with_context(|| dir.join(FeedPayload::FILE).display().to_string())? {
+            return Ok(state);
+        }
+        let of_shards = self.live::<ShardsPayload>(dir, trust, secret, |live| Some(live.shards));
+        if let Some(state) = of_shards.with_context(|| dir.join(ShardsPayload::FILE).display().to_string())? {
+            return Ok(state);
+        }
+        // Clients follow the feedId of the manifest, so they would refuse another feed.
+        ensure!(
+            !has_files(dir)?,
+            "{}: files of a feed lie here, but neither its manifest nor its state is there: put one of them back, or \
+             begin in an empty folder",
+            dir.display()
+        );
+        self.begin(random::id()?, secret)
+    }
+
+    /// The state of a feed whose state was lost.
+    fn live<P: ManifestPayload>(
+        &self,
+        dir: &Path,
+        trust: &Trust,
+        secret: Option<&Secret>,
+        shards: impl Fn(&P) -> Option<u32>,
+    ) -> Result<Option<State>> {
+        let (text, live) = match trust.judge::<P>(manifest::read_bytes::<P>(dir), None)? {
+            Live::Believed(text, live) => (text, live),
+            Live::None => return Ok(None),
+            Live::Untrusted(why) => return Err(why),
+        };
+        let Head { feed_id, name, fpr, generation, .. } = live.head().clone();
+        let (profile, hashing) = (live.head().profile()?, live.head().hashing(secret)?);
+        let mut state = State::new(feed_id, name, profile, fpr, hashing, shards(&live));
+        self.require_same(&state)?;
+        state.generation = generation.max(trust::least_generation()?);
+        state.manifest = text;
+        state.is_recovered = true;
+        Ok(Some(state))
+    }
+
+    /// The state of a feed that begins.
+    fn begin(&self, feed_id: String, secret: Option<&Secret>) -> Result<State> {
+        let profile = self.profile()?.context("--profile is missing")?;
+        let fpr = self.fpr.unwrap_or(profile.default_fpr());
+        let hashing = new_hashing(self.seed, secret)?.for_filter(profile, Kind::Ribbon);
+        if let Some(shards) = self.shards {
+            Sharding::new(profile, hashing, shards).context("--shards")?;
+            // Reports what is impossible before hours of reading.
+            Stack::build(Kind::Ribbon.into(), &mut Vec::new(), None, fpr, hashing).context("--fpr")?;
+        } else {
+            let lowest = if profile == Profile::Url { LOWEST_URL } else { LOWEST };
+            let least = lowest / include_fpr(1.0);
+            ensure!(
+                fpr >= least && fpr < 1.0,
+                "--fpr must be a number of at least {} and below 1",
+                rate(least)
+            );
+        }
+        self.name.as_ref().map_or(Ok(()), |name| bloom_wasm::format::require_name(name)).context("--name")?;
+        Ok(State::new(feed_id, self.name.clone(), profile, fpr, hashing, self.shards))
+    }
+
+    /// What the keys are, if that is said.
+    fn profile(&self) -> Result<Option<Profile>> {
+        let Some(profile) = self.profile else { return Ok(None) };
+        profile
+            .with(self.lowercase, self.sha1)
+            .context("--lowercase and --sha1 need --profile password")
+            .map(Some)
+    }
+
+    /// Fails for what contradicts the state: clients rely on it.
+    pub fn require_same(&self, state: &State) -> Result<()> {
+        let has = |option: &str, is: String| {
+            format!("--{option}: the feed has {is}; another needs a feed of its own")
+        };
+        let profile = state.profile()?;
+        if let Some(given) = self.profile()? {
+            ensure!(given == profile, "{}", has("profile", in_options(profile)));
+        }
+        let (lowercase, sha1) = profile.password();
+        ensure!(!self.lowercase || lowercase, "{}", has("lowercase", in_options(profile)));
+        ensure!(!self.sha1 || sha1, "{}", has("sha1", in_options(profile)));
+        ensure!(self.fpr.is_none_or(|fpr| fpr == state.fpr), "{}", has("fpr", state.fpr.to_string()));
+        let seed = state.seed();
+        ensure!(self.seed.is_none_or(|given| given.to_string() == seed), "{}", has("seed", seed.to_owned()));
+        let name = state.name.as_deref();
+        ensure!(
+            self.name.is_none() || self.name.as_deref() == name,
+            "{}",
+            has("name", name.map_or("none".to_owned(), |name| format!("\"{name}\"")))
+        );
+        let shards = state.shards.map_or("none".to_owned(), |shards| shards.to_string());
+        ensure!(self.shards.is_none() || self.shards == state.shards, "{}", has("shards", shards));
+        Ok(())
+    }
+}
+
+/// A profile as it is given.
+fn in_options(profile: Profile) -> String {
+    let (lowercase, sha1) = profile.password();
+    let and = |is, option| if is { option } else { "" };
+    format!("--profile {}{}{}", profile.name(), and(lowercase, " --lowercase"), and(sha1, " --sha1"))
+}
+
+/// Whether files of a feed lie in a folder: those that have a hash as their name.
+fn has_files(dir: &Path) -> Result<bool> {
+    let name = || dir.display().to_string();
+    for entry in fs::read_dir(dir).with_context(name)? {
+        let entry = entry.with_context(name)?;
+        if entry.file_name().to_str().is_some_and(|name| manifest::unhex(name).is_some()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// How a feed is published. What isn't given is as it was before.
+#[derive(clap::Args)]
+#[command(next_help_heading = "How it is published: remembered, and changed by giving it again")]
+pub struct SettingsArgs {
+    /// A list of keys that must never be false positives; can be repeated
+    #[arg(long, value_name = "LIST")]
+    pub allow: Vec<PathBuf>,
+    /// Leave out keys that are in both lists
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    allow_wins: Option<bool>,
+    /// Keep bare public suffixes, such as co.uk and github.io, with --profile url
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    allow_suffixes: Option<bool>,
+    /// Leave out passwords with fewer characters, with --profile password
+    #[arg(long, value_name = "N")]
+    min_length: Option<u64>,
+    /// Leave out hashes with a lower count, with --sha1
+    #[arg(long, value_name = "N")]
+    min_count: Option<u64>,
+    /// How long clients may use a generation, such as 7d or 12h. Default 7d
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    expires_in: Option<Duration>,
+    /// How long files stay that are no longer needed, for those who are fetching them. Default 1d
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    grace: Option<Duration>,
+    /// An allowlist that was remembered, and is no more; can be repeated
+    #[arg(long, value_name = "LIST")]
+    without_allow: Vec<PathBuf>,
+}
+
+impl SettingsArgs {
+    /// Those of this run.
+    pub fn after(&self, before: &Settings, profile: Profile, now: u64) -> Result<Settings> {
+        for list in &self.without_allow {
+            let name = list.display();
+            ensure!(before.allow.contains(list), "--without-allow {name}: the feed has no such allowlist");
+            ensure!(!self.allow.contains(list), "--allow and --without-allow name the same list, {name}");
+        }
+        let mut allow = before.allow.clone();
+        allow.retain(|list| !self.without_allow.contains(list));
+        for list in &self.allow {
+            // The next run couldn't read it.
+            let is_descriptor =
+                ["-", "/dev/stdin", "/dev/fd", "/proc"].iter().any(|path| list.starts_with(path));
+            let is_stream = is_descriptor || fs::metadata(list).is_ok_and(|there| !there.is_file());
+            ensure!(!is_stream, "--allow {}: each run reads this list, so it must be a file", list.display());
+            if !allow.contains(list) {
+                allow.push(list.clone());
+            }
+        }
+        let settings = Settings {
+            allow,
+            allow_wins: self.allow_wins.unwrap_or(before.allow_wins),
+            allow_suffixes: self.allow_suffixes.unwrap_or(before.allow_suffixes),
+            min_length: self.min_length.unwrap_or(before.min_length),
+            min_count: self.min_count.unwrap_or(before.min_count),
+            expires_in: self.expires_in.map_or(before.expires_in, whole_milliseconds),
+            grace: self.grace.map_or(before.grace, whole_milliseconds),
+        };
+        ensure!(settings.expires_in > 0, "--expires-in must be longer than that");
+        manifest::check_expiry(now.saturating_add(settings.expires_in)).context("--expires-in")?;
+        ensure!(
+            !settings.allow_wins || !settings.allow.is_empty(),
+            "--allow-wins needs --allow; --allow-wins=false gives it up"
+        );
+        settings.omitted().check(profile)?;
+        Ok(settings)
+    }
+}
+
+/// Gives each list the tags that it had in the last generation, by its name, but for those that are given up.
+pub fn with_known_tags(
+    lists: &[PathBuf],
+    mut tags: TagArgs,
+    without: &WithoutArgs,
+    state: &State,
+) -> (Vec<PathBuf>, TagArgs) {
+    let mut untagged = Vec::new();
+    for list in lists {
+        let its = state.lists.members.iter().filter(|known| known.name == name(list));
+        let before = tags.tags.len();
+        for name in its.filter_map(|known| known.tag.clone()) {
+            let is_given = tags.tags.iter().any(|tag| tag.name == name && tag.list == *list);
+            if !is_given && !without.gives_up(&name) {
+                tags.tags.push(TagList { name, list: list.clone() });
+            }
+        }
+        if tags.tags.len() == before {
+            untagged.push(list.clone());
+        }
+    }
+    (untagged, tags)
+}

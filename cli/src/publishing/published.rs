@@ -1,0 +1,66 @@
+//! The files of a feed as they lie in its folder: each has its hash as its name.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use bloom_wasm::hash::Secret;
+use bloom_wasm::shards::{ENTRY, Entry, PAGE, Sharding, read_page};
+use bloom_wasm::{Blob, Delta, Profile};
+
+use super::manifest::{File, ShardsPayload, hex, sha256};
+use crate::files::blob::decode;
+use crate::files::read;
+
+/// The bytes of a whole page.
+const LONGEST_PAGE: u64 = (ENTRY * PAGE) as u64;
+
+/// The bytes of a file, of which it is known how many there are, unless it is a page.
+pub fn read_file(dir: &Path, name: &str, bytes: Option<u64>) -> Result<Vec<u8>> {
+    let path = dir.join(name);
+    let found = read::regular(&path, bytes.unwrap_or(LONGEST_PAGE))?;
+    if sha256(&found) != name || bytes.is_some_and(|bytes| found.len() as u64 != bytes) {
+        bail!("{} is damaged: it doesn't have the hash that is its name", path.display());
+    }
+    Ok(found)
+}
+
+/// The filter that the files of a feed make, the base first.
+pub fn read_files<'a>(
+    dir: &Path,
+    files: impl Iterator<Item = &'a File>,
+    secret: Option<&Secret>,
+) -> Result<Blob> {
+    let mut blob = None;
+    for file in files {
+        let name = || dir.join(&file.sha256).display().to_string();
+        let bytes = read_file(dir, &file.sha256, Some(file.bytes))?;
+        blob = Some(match blob {
+            None => decode(bytes, secret).with_context(name)?,
+            Some(blob) => {
+                let delta = Delta::decode_for(&blob, bytes).with_context(name)?;
+                Blob::apply(&blob, delta).with_context(name)?
+            }
+        });
+    }
+    blob.context("there is no base")
+}
+
+/// The entries of a page, in a feed of this many shards.
+pub fn read_entries(dir: &Path, page: &str, shards: u32) -> Result<Vec<Entry>> {
+    // How the keys are spread doesn't depend on what they are.
+    let entries = Sharding::new(Profile::Raw, 0, shards)?.entries();
+    let bytes = read_file(dir, page, None)?;
+    read_page(&bytes, entries).with_context(|| dir.join(page).display().to_string())
+}
+
+/// The entries of all shards.
+pub fn entries(dir: &Path, shards: &ShardsPayload) -> Result<Vec<Entry>> {
+    let pages = shards.pages.iter().map(|page| read_entries(dir, page, shards.shards));
+    Ok(pages.collect::<Result<Vec<_>>>()?.concat())
+}
+
+/// The names of all files of a feed with shards, but for its manifest.
+pub fn names(dir: &Path, shards: &ShardsPayload) -> Result<Vec<String>> {
+    let files = entries(dir, shards)?;
+    Ok(shards.pages.iter().cloned().chain(files.iter().map(|entry| hex(&entry.sha256))).collect())
+}
