@@ -21,7 +21,7 @@ use crate::text::counted;
 ///
 /// A digest has two halves: the MurmurHash3_x86_32 of a key under the high half of the seed is its high one, and the XXH32
 /// under the low half its low one. With a secret it is the SipHash of the key. FORMAT.md describes both in section 3. The
-/// first bits of the digests must be those of the shard. `feed publish` takes the folder of all shards in place of lists.
+/// first bits of the digests must be those of the shard. `feed publish` takes the folder of all shards instead of lists.
 #[derive(clap::Args)]
 pub struct ShardArgs {
     /// How many shards there are, a power of two up to 65536

@@ -28,7 +28,7 @@ fn publish(dir: &str) -> String {
     format!("feed publish @{dir} @list --state @{dir}.state")
 }
 
-/// What begins a feed of `list` with so many shards.
+/// The command that begins a feed of `list` with this number of shards.
 fn begin(dir: &str, shards: u32) -> String {
     format!("{} --profile raw --shards {shards}", publish(dir))
 }

@@ -1,4 +1,4 @@
-//! Shards that were built elsewhere: `feed build-shard`, and a folder of its files in place of lists.
+//! Shards that were built elsewhere: `feed build-shard`, and a folder of its files instead of lists.
 
 use std::fs;
 use std::io;
