@@ -331,9 +331,8 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
     const work = fresh(name);
     const tool = (...args) => execFileSync(native, args, { cwd: work, env });
     fs.rmSync(join(work, "feed"), { recursive: true });
-    tool("feed", "init", "feed", "--state", "state");
     write(work, "list", 0);
-    tool(...publish("list"));
+    tool(...publish("list"), "--profile", "raw");
     return { work, lock: join(work, "state/feed.lock"), state: () => files(join(work, "state")) };
   }
 
