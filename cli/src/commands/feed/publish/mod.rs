@@ -73,6 +73,8 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     read::check_stdin(lists.iter().chain(&args.settings.allow).chain(tags.lists()))?;
     let trust = keys.read()?;
     let now = args.created_at.map(created_at).transpose()?;
+    // Before the lock: where the clock is wrong, WASI ends the tool.
+    let time = now.map_or_else(number::now, Ok)?;
     let secret = secret.read()?;
     if args.description.begins() {
         fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
@@ -87,7 +89,6 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     // What is wrong with them is told later: it is no reason to let the old list expire.
     let same = args.description.require_same(&state).with_context(|| path.display().to_string());
     let profile = state.profile()?;
-    let time = now.map_or_else(number::now, Ok)?;
     let (settings, objection) = match same.and_then(|()| args.settings.after(&state.settings, profile, time))
     {
         Ok(settings) => (settings, None),
