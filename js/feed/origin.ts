@@ -137,8 +137,17 @@ export class Origin<P extends Head> {
       await download(this.#url, { signal, fetch: this.#fetch, cache: "no-cache" }, LONGEST, tooLong, take);
       return await unlessAborted(readManifest(concat(chunks), this.#keys, this.#kind), signal);
     } catch (error) {
-      throw named(error, this.#url, signal);
+      throw this.#hinted(named(error, this.#url, signal));
     }
+  }
+
+  /** Adds to an error where the manifest is if the URL is that of a folder. */
+  #hinted(error: unknown): unknown {
+    const isFile = /\/[^/?#]*\.[^/?#]*([?#].*)?$/.test(this.#url);
+    if (isFile || !isA(error, FilterError) || !["http", "network", "not_a_feed"].includes(error.code)) return error;
+    const { href } = new URL(this.#kind.file, this.#url.replace(/\/?([?#].*)?$/, "/"));
+    const { code, message, cause } = error;
+    return new FilterError(code, `${message}; if that is a folder, its manifest is ${href}`, { cause });
   }
 
   /** The URL of a file. */

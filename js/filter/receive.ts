@@ -1,7 +1,7 @@
 /** Fetching a blob as it arrives. This knows nothing of WebAssembly. */
 
 import { builtin } from "../boundary/builtin.js";
-import { asBytes, attempt, invalidParameter, requireLimit, requireType, typeName } from "../boundary/input.js";
+import { asBytes, attempt, invalidParameter, isA, requireLimit, requireType, typeName } from "../boundary/input.js";
 import {
   limited,
   named,
@@ -182,7 +182,7 @@ async function openResponse(promise: Response | Promise<Response>, asked?: strin
   const name = asked === undefined ? "the response" : shown(asked);
   const response = await Promise.resolve(promise).catch((cause: unknown) => {
     if (Object(cause).name === "AbortError") throw cause;
-    throw networkError(`${name} could not be fetched`, cause);
+    throw networkError(`${name} could not be fetched${corsHint(asked, cause)}`, cause);
   });
   const { ok, status, url, type, body, bodyUsed, headers } = Object(response) as Response;
   if (typeof ok !== "boolean") throw invalidParameter(`${WANTED}, and no promise of ${typeName(response)}`);
@@ -200,6 +200,13 @@ async function openResponse(promise: Response | Promise<Response>, asked?: strin
     hint: type === "cors",
     name: its,
   };
+}
+
+/** A browser doesn't say why it fetched nothing: the host may be down, or not let pages of other origins read its files. */
+function corsHint(asked: string | undefined, cause: unknown): string {
+  const { location } = globalThis;
+  const isOther = /^https?:/i.test(asked ?? "") && location && !asked?.startsWith(`${location.origin}/`);
+  return isOther && isA(cause, TypeError) ? " (does its host send Access-Control-Allow-Origin?)" : "";
 }
 
 async function openFile(url: string): Promise<Opened> {

@@ -1,7 +1,7 @@
 /** Feeds: files and manifests that break off, are damaged, swapped, too long or not what they claim to be. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answers, bases, FilterError, openFeed, published } from "../helpers/feeds.mjs";
+import { answers, bases, FilterError, openFeed, openSharded, published } from "../helpers/feeds.mjs";
 import { fails } from "../helpers/following.mjs";
 import { sha256 } from "../helpers/publisher.mjs";
 
@@ -23,6 +23,28 @@ test("a manifest of 100 MB is not read", async () => {
     };
     await fails("too_large", open());
     assert.ok(sent < 2e7, `${sent} bytes`);
+  }
+});
+
+test("an error of a folder's URL names the manifest in it", async () => {
+  const { site } = await published();
+  const folder = new URL("lists", site.url).href;
+  const pages = {
+    http: (response) => response.writeHead(404).end(),
+    not_a_feed: (response) => response.writeHead(200).end("<!doctype html>Index of /lists"),
+    network: (response) => response.destroy(),
+  };
+  for (const [code, page] of Object.entries(pages)) {
+    site.fault = (_, response) => (page(response), true);
+    for (const [name, opening] of Object.entries({ "feed.json": openFeed, "shards.json": openSharded })) {
+      for (const url of [folder, `${folder}/`, `${folder}/?a.b#c`]) {
+        const { message } = await fails(code, opening(url, { publicKey: null, cache: null }));
+        assert.ok(message.startsWith(`${url.split("#")[0]}`), message);
+        assert.ok(message.endsWith(`; if that is a folder, its manifest is ${folder}/${name}`), message);
+      }
+      const { message } = await fails(code, opening(`${folder}/${name}`, { publicKey: null, cache: null }));
+      assert.ok(!message.includes("folder"), message);
+    }
   }
 });
 

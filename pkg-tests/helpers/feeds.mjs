@@ -6,7 +6,7 @@ import { installed } from "./installed.mjs";
 import { manifest, Publisher } from "./publisher.mjs";
 
 export const { FilterError, RibbonFilter, decode } = await installed();
-export const { fileCache, openFeed } = await installed("bloom-wasm/reader");
+export const { fileCache, openFeed, openSharded } = await installed("bloom-wasm/reader");
 
 export const keysOf = (which) => Array.from({ length: 3000 }, (_, i) => `${which} key ${i}`);
 export const bases = Object.fromEntries(

@@ -56,6 +56,8 @@ const ELSEWHERE = [
   [/^docs\/moving\.md/, "pkg-tests/interop/moving.long.test.mjs", 'page("moving.md")'],
   [/^docs\/scale\.md/, "pkg-tests/sharded/scale.long.test.mjs", 'page("scale.md")'],
   [/^docs\/rust\.md: In Rust: rust/, "src/lib.rs", 'include_str!("../docs/rust.md")'],
+  [/^README\.md: Try it from a clone/, "pkg-tests/package/start.test.mjs", "npm start"],
+  [/^docs\/releasing\.md/, "pkg-tests/package/releasable.test.mjs", '"docs/releasing.md"'],
   [/^README\.md: In an extension/, "pkg-tests/package/readme.long.test.mjs", 'sample("In an extension"'],
   [/^README\.md: In a Cloudflare Worker/, "pkg-tests/package/readme.long.test.mjs", 'sample("In a Cloudflare Worker"'],
   [/^README\.md: In a page without/, "pkg-tests/package/readme.long.test.mjs", 'sample("In a page without a bundler"'],
@@ -129,14 +131,22 @@ const README = "README.md";
 
 {
   const [ask, build] = [take(README, "bloom-wasm", "js"), take(README, "bloom-wasm", "sh")];
-  test("README: the first example, which tries again after a failure", async (context) => {
+  const retrying = take(README, "From a list to an answer", "js");
+  test("README: the first example, and one that tries again after a failure", async (context) => {
     const cwd = work("first", { "urls.txt": lines("evil.example", "bad.example/a/") });
-    const { isListed } = await js(ask, cwd);
     serve(context, cwd);
+    const { isListed } = await js(`import { load } from "bloom-wasm/reader";\n${retrying}`, cwd);
     await assert.rejects(isListed("https://good.example/"));
     shell(build, cwd);
-    assert.equal(await isListed("https://www.evil.example/login"), true);
-    assert.equal(await isListed("https://good.example/"), false);
+    for (const [href, expected] of [
+      ["https://www.evil.example/login", true],
+      ["https://good.example/", false],
+    ]) {
+      const warn = context.mock.fn();
+      await js(ask, cwd, { location: { href }, warn });
+      assert.equal(warn.mock.callCount(), Number(expected), href);
+      assert.equal(await isListed(href), expected, href);
+    }
   });
 }
 
