@@ -140,7 +140,6 @@ const tiers = {
       await crateTests("--test suite -- hostile::mutations hostile::noise", { MUTATIONS: 100_000 });
       await crateTests("--test suite -- tool::every_command_on_mutated_blobs", { MUTATIONS: 10_000 });
       await step("node scripts/instructions.mjs");
-      await reader("python3 tests/readers/check.py --every");
     },
     async () => {
       await step("cargo build --release --locked --quiet");
@@ -154,6 +153,7 @@ const tiers = {
     async () => {
       await crateTests("--test suite -- tool::", { MUTATIONS: 100_000 });
       await crateTests("--test suite -- tags:: --ignored", { KEYS: 1_000_000 });
+      await reader("python3 tests/readers/check.py --every");
     },
     async () => {
       await step("cargo build --release --locked --quiet");

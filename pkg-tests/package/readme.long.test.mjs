@@ -1,4 +1,7 @@
-/** README's samples in the runtimes that they are for, as they stand there; only addresses and keys are replaced. */
+/**
+ * README's samples, and one of docs/feeds.md, in the runtimes that they are for, as they stand there; only addresses and keys
+ * are replaced.
+ */
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,11 +19,12 @@ import { createServer } from "../helpers/server.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
 const README = readFileSync(join(root, "README.md"), "utf8");
+const FEEDS = readFileSync(join(root, "docs/feeds.md"), "utf8");
 
 /** The samples of a section, without those of the sections below it. */
-function sample(heading, index = 0) {
-  const [, section] = README.split(`\n### ${heading}\n`);
-  assert.ok(section, `README has no "${heading}"`);
+function sample(heading, index = 0, page = README) {
+  const [, section] = page.split(`\n### ${heading}\n`);
+  assert.ok(section, `there is no "${heading}"`);
   const [body] = section.split(/^##/m);
   return [...body.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)][index][1];
 }
@@ -118,7 +122,7 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
 
     test("with a feed", () => {
       const [, listener] = /\n(const check[\s\S]*)/.exec(sample("In an extension", 1));
-      const opening = replaced(sample("In an extension", 2), "https://lists.example/urls/feed.json", feed.url);
+      const opening = replaced(sample("In an extension", 0, FEEDS), "https://lists.example/urls/feed.json", feed.url);
       const background = replaced(opening, "...", feed.publisher.key.publicKey);
       const code = `${background}\n${replaced(listener, "(await loading)", "(await open()).filter")}`;
       return blocks(code, ["alarms"]);

@@ -13,8 +13,9 @@ const git = (...args) => execFileSync("git", args, { cwd: copy, encoding: "utf8"
 const skip = process.platform === "win32" && "its shell has no sed";
 
 test("a release needs an owner, one version, and a README that doesn't say otherwise", { skip }, () => {
-  const names = ["README.md", "CHANGELOG.md", "Cargo.toml", "cli/Cargo.toml", "package.json", "scripts", "docs"];
-  for (const name of [...names, "examples/lists"]) cpSync(join(root, name), join(copy, name), { recursive: true });
+  const names = ["README.md", "CHANGELOG.md", "Cargo.toml", "Cargo.lock", "cli/Cargo.toml", "package.json", "scripts"];
+  for (const name of [...names, "docs", "examples/lists"])
+    cpSync(join(root, name), join(copy, name), { recursive: true });
   git("init", "-q");
   git("add", "-A");
   const edit = (name, from, to) => {

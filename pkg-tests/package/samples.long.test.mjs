@@ -59,6 +59,7 @@ const ELSEWHERE = [
   [/^README\.md: Try it from a clone/, "pkg-tests/package/start.test.mjs", "npm start"],
   [/^docs\/releasing\.md/, "pkg-tests/package/releasable.test.mjs", '"docs/releasing.md"'],
   [/^README\.md: In an extension/, "pkg-tests/package/readme.long.test.mjs", 'sample("In an extension"'],
+  [/^docs\/feeds\.md: In an extension/, "pkg-tests/package/readme.long.test.mjs", 'sample("In an extension", 0, FEEDS'],
   [/^README\.md: In a Cloudflare Worker/, "pkg-tests/package/readme.long.test.mjs", 'sample("In a Cloudflare Worker"'],
   [/^README\.md: In a page without/, "pkg-tests/package/readme.long.test.mjs", 'sample("In a page without a bundler"'],
   [/^README\.md: With a bundler/, "pkg-tests/package/readme.long.test.mjs", 'sample("With a bundler, and in Node"'],
