@@ -67,7 +67,7 @@ pub fn with_tags(
     Ok(WithTags { keys: Tagged::new(lists, untagged)?, summary, counts })
 }
 
-/// Reads the list of each tag. `read` returns what a list held; this returns it of all.
+/// Reads the list of each tag. `read` returns what one list held; this returns the total.
 fn each_tag(tags: &TagArgs, mut read: impl FnMut(&TagList) -> Result<Summary>) -> Result<Summary> {
     tags.names(std::iter::empty())?;
     let mut summary = Summary::default();

@@ -112,7 +112,7 @@ fn an_allowlist_that_wins() {
         .unwrap();
     let wins = "--allow @good.txt --allow-wins";
     done(&folder, &format!("build @0.txt --profile url {wins} -o @0.bloom"));
-    refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta", "denies 1 key of");
+    refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta", "lacks 1 key of");
     let said = done(&folder, &format!("diff @0.txt @1.txt --base @0.bloom {wins} -o @1.delta"));
     assert!(said.contains("99 keys added, 100 removed"), "{said}");
     done(&folder, "apply @0.bloom @1.delta -o @1.bloom");
@@ -168,7 +168,7 @@ fn an_output_is_no_input() {
     let folder = days();
     done(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta");
     let before = read(&folder, "1.delta");
-    refused(&folder, "apply @0.bloom @1.delta -o @1.delta", "the output too");
+    refused(&folder, "apply @0.bloom @1.delta -o @1.delta", "and the output");
     assert_eq!(read(&folder, "1.delta"), before);
     done(&folder, "apply @0.bloom @1.delta -o @0.bloom");
     done(&folder, "verify @0.bloom --members @1.txt --probes 10");
@@ -219,7 +219,7 @@ fn what_does_not_go_together_is_refused() {
     refused(&folder, "check @1.delta host-1.example", "[wrong_kind]");
     refused(&folder, "diff @2.txt @1.txt --base @0.bloom -o @x", "it isn't the blob of that list");
     refused(&folder, "diff @0.txt @1.txt --base @0.bloom --fpr 2 -o @x", "[invalid_parameter]");
-    refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @0.txt", "the output too");
+    refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @0.txt", "and the output");
     fs::write(folder.path().join("empty.txt"), "# the download failed\n").unwrap();
     refused(&folder, "diff @0.txt @empty.txt --base @0.bloom -o @x", "--allow-empty");
     let all = "diff @0.txt @empty.txt --base @0.bloom -o @all.delta --allow-empty";
@@ -317,7 +317,7 @@ fn other_rules_than_those_of_the_base_are_refused() {
         "{said}"
     );
     let said = without("skipped.bloom", "--allow-suffixes");
-    assert!(said.contains("denies 2 keys of") && said.contains("without --allow-suffixes if"), "{said}");
+    assert!(said.contains("lacks 2 keys of") && said.contains("without --allow-suffixes if"), "{said}");
     done(&folder, "diff @0.txt @1.txt --base @kept.bloom --allow-suffixes -o @kept.delta");
     done(&folder, "apply @kept.bloom @kept.delta -o @kept.bloom");
     assert_eq!(tool(&folder, "check @kept.bloom github.io").0, 0);
@@ -326,7 +326,7 @@ fn other_rules_than_those_of_the_base_are_refused() {
     write("words.txt", "short\na longer one\n");
     done(&folder, "build @words.txt --profile password --min-length 8 -o @words.bloom");
     let diff = "diff @words.txt @words.txt --base @words.bloom -o @y";
-    refused(&folder, diff, "and the --min-length with which it was built");
+    refused(&folder, diff, "and the --min-length that it was built with");
     done(&folder, &format!("{diff} --min-length 8"));
 
     write("all.txt", "one\ntwo\n");

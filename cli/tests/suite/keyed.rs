@@ -99,8 +99,8 @@ fn the_tool_reads_a_secret_from_a_file() {
     tool.refused("build @list -o @never --secret-file @long", "invalid_parameter");
     for (args, words) in [
         ("build @list -o @never --secret-file @missing", "missing"),
-        ("build @list -o @secret --secret-file @secret", "output too"),
-        ("merge @one @two -o @secret --secret-file @secret", "output too"),
+        ("build @list -o @secret --secret-file @secret", "both the secret and the output"),
+        ("merge @one @two -o @secret --secret-file @secret", "both the secret and the output"),
         ("build @list -o @never --secret-file -", "not standard input"),
         // What should be a file isn't shown.
         (

@@ -209,7 +209,7 @@ fn with_the_state_lost_a_planted_manifest_is_refused() {
     }
     // Nor does the right one count for those who don't say whose it is.
     plant(&folder, "feed.json", &live);
-    refused(&folder, &BEGIN.replace(" --sign @key", ""), "clients expect it: give --sign");
+    refused(&folder, &BEGIN.replace(" --sign @key", ""), "clients expect that: give --sign");
     refused(&folder, &format!("{new} --trust-unsigned"), "none of the given keys");
     refused(&folder, &new, "none of the given keys");
     recovered(&folder, &format!("{new} --without-key {PUBLIC_KEY}"));
@@ -382,7 +382,7 @@ fn without_the_manifest_a_state_goes_on() {
     // Without the state either, it would be another feed, and clients would refuse that.
     fs::remove_file(folder.path().join("public/feed.json")).unwrap();
     fs::remove_dir_all(folder.path().join("state")).unwrap();
-    refused(&folder, BEGIN, "neither its manifest nor its state is there");
+    refused(&folder, BEGIN, "neither its manifest nor its state");
 }
 
 #[test]
@@ -436,7 +436,7 @@ fn from_unsigned_to_signed_only_when_told() {
         assert_eq!(payload(&manifest(&folder, file))["generation"], 2);
         verified(&folder);
         // Left in a script, it would believe whatever the host puts there.
-        refused(&folder, &format!("{PUBLISH} --trust-unsigned"), "there is a signature already");
+        refused(&folder, &format!("{PUBLISH} --trust-unsigned"), "the feed is signed already");
         done(&folder, PUBLISH);
 
         // With the state lost, nobody but the user knows that it is theirs.
@@ -477,7 +477,7 @@ fn a_planted_manifest_of_shards_is_refused() {
         plant(&folder, "shards.json", bytes);
         fs::remove_dir_all(folder.path().join("state")).unwrap();
         copy(&folder, "kept", "state");
-        warned(&folder, SHARDS, "not believed, so it will be replaced");
+        warned(&folder, SHARDS, "not trusted, so it will be replaced");
         assert_eq!(payload(&manifest(&folder, "shards.json"))["generation"], 2);
         verified(&folder);
     }
@@ -661,7 +661,7 @@ fn no_link_of_the_folder_is_followed() {
         }
         let (code, _, err) = tool(&folder, PUBLISH);
         assert!(code == 0 && err.lines().count() <= 1, "{what}: {err}");
-        assert_eq!(err.contains("not believed"), what != "nothing", "{what}: {err}");
+        assert_eq!(err.contains("not trusted"), what != "nothing", "{what}: {err}");
         assert!(manifest.is_file());
         only_replaced(&folder, mode);
         verified(&folder);

@@ -173,7 +173,7 @@ fn a_list_is_never_replaced_by_its_filter() {
         for args in [&["list"][..], &["f.bloom", "./list"], &["-", "--allow", "list"]] {
             let output = run(folder, &[&["build", "-o", "list"], args].concat(), b"a\n");
             assert_eq!(output.status.code(), Some(2), "{args:?}");
-            assert_eq!(text(&output.stderr), "bloom-wasm: list: this is a list, and the output too\n");
+            assert_eq!(text(&output.stderr), "bloom-wasm: list: this is both a list and the output\n");
             assert_eq!(fs::read(folder.join("list")).unwrap(), list);
         }
     });

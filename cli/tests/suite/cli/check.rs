@@ -82,8 +82,8 @@ fn a_dash_is_standard_input_to_check_too() {
             assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "evil.example\n"), "{args:?}");
         }
         for (args, words) in [
-            (&["check", "f.bloom", "evil.example", "-"][..], "goes with no other keys"),
-            (&["check", "f.bloom", "-", "-"], "goes with no other keys"),
+            (&["check", "f.bloom", "evil.example", "-"][..], "can't be combined with other keys"),
+            (&["check", "f.bloom", "-", "-"], "can't be combined with other keys"),
             (&["check", "-", "-"], "can't be both"),
         ] {
             let output = run(folder, args, keys);

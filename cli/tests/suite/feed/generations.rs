@@ -195,7 +195,7 @@ fn a_time_of_any_length() {
     publish(&folder, 2, "--grace 18446744073709552s");
     assert!(first.is_subset(&names(&folder)));
     let args = "feed publish @public @list --state @state --sign @key --expires-in 18446744073709552s";
-    refused(&folder, args, "a time is too late");
+    refused(&folder, args, "the time is too late");
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn options_of_a_run_that_fails_are_not_remembered() {
     write_list(&folder, 0..10);
     publish(&folder, 0, "");
     write_list(&folder, 0..20);
-    publish_refused(&folder, 1, "--expires-in 300000y", "a time is too late");
+    publish_refused(&folder, 1, "--expires-in 300000y", "the time is too late");
     assert_eq!(publish(&folder, 1, "")["added"], 10);
 }
 
@@ -336,7 +336,7 @@ fn what_does_not_go_together_is_refused() {
     let folder = feed("");
     write_list(&folder, 0..10);
     let begin = |more: &str| format!("feed publish @a @list --state @b {more}");
-    refused(&folder, &begin("--profile raw").replace("@b", "@a/state"), "must not lie");
+    refused(&folder, &begin("--profile raw").replace("@b", "@a/state"), "must not be in");
     refused(&folder, &begin("--profile raw --fpr 1e-9"), "--fpr must be");
     refused(&folder, &begin("--profile raw --fpr 1"), "--fpr must be");
     refused(&folder, &begin("--profile raw --lowercase"), "--profile password");
@@ -355,7 +355,7 @@ fn what_does_not_go_together_is_refused() {
     refused(
         &folder,
         "feed publish @public @list --state @state --profile raw",
-        "this list gave no key; --allow-empty says that it may be empty\n",
+        "this list gave no key; --allow-empty allows an empty list\n",
     );
     assert!(!folder.path().join("public/feed.json").exists());
     done(&folder, "feed publish @public @list --state @state --allow-empty --profile raw");

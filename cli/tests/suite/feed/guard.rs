@@ -174,13 +174,13 @@ fn each_list_is_guarded_by_itself() {
     accepts("@large @small @few");
 
     hosts("small", "small", 224);
-    refuses("@large @small @few", "small: this list has 224 keys, and had 300; at most 25% may go");
+    refuses("@large @small @few", "small: this list has 224 keys, and had 300; at most 25% may be removed");
     // A single label is a host, so to a feed of URLs this is a list.
     write(&folder, "small", "Forbidden\n");
     refuses("@large @small @few", "small: this list has 1 key, and had 300");
     hosts("small", "small", 300);
     for lists in ["@large @few", "@few @large"] {
-        refuses(lists, "small: this list is missing, which had 300 keys");
+        refuses(lists, "small: this list is missing, and had 300 keys");
     }
     // Few keys may change as a whole, or be left out.
     write(&folder, "few", "few-1.example\n");
@@ -189,10 +189,10 @@ fn each_list_is_guarded_by_itself() {
     accepts("@large @small @few");
     // Their order doesn't matter. With other names, it tells which list is which.
     let said = accepts("@small @few @large");
-    assert!(!said.contains("in place of"), "{said}");
+    assert!(!said.contains(" replaces "), "{said}");
     fs::copy(folder.path().join("small"), folder.path().join("extra")).unwrap();
     let said = accepts("@extra @few @large");
-    assert!(said.contains("extra in place of /") && said.contains("/small\n"), "{said}");
+    assert!(said.contains("extra replaces /") && said.contains("/small\n"), "{said}");
     accepts("@small @few @large");
     for (old, new) in [("large", "a"), ("small", "b"), ("few", "c")] {
         fs::rename(folder.path().join(old), folder.path().join(new)).unwrap();
@@ -209,7 +209,7 @@ fn each_list_is_guarded_by_itself() {
     refuses(&format!("@c @a {}", tag("b")), "b: this list has 200 keys, and had 300");
     hosts("d", "small", 290);
     let said = accepts(&format!("@c @a {}", tag("d")));
-    assert!(!said.contains("in place of"), "{said}");
+    assert!(!said.contains(" replaces "), "{said}");
     // Lists with tags are known by these.
     let tags = |s: &str, t: &str| format!("@c {} {}", tag(s), tag(t).replace("--tag s=", "--tag t="));
     accepts(&format!("{} --max-removed 100%", tags("d", "a")));
@@ -227,7 +227,7 @@ fn each_list_is_guarded_by_itself() {
 
     // A list given twice is no other one, and one that has lost its tag is still the same.
     accepts("@a @c @d");
-    refuses("@a @c @a", "d: this list is missing, which had 290 keys");
+    refuses("@a @c @a", "d: this list is missing, and had 290 keys");
     accepts(&format!("@a @c {}", tag("d")));
     hosts("d", "small", 1);
     refuses("@a @c @d --without-tag s", "d: this list has 1 key, and had 290");
@@ -303,7 +303,7 @@ fn lines_that_repeat_a_key_do_not_count() {
     for name in named {
         hosts(name, 374, &["0.0.0.0", "::"], 0);
         let (code, err) = publish("");
-        let words = format!("{name}: this list has 374 keys, and had 500; at most 25% may go");
+        let words = format!("{name}: this list has 374 keys, and had 500; at most 25% may be removed");
         assert!(code == 2 && err.contains(&words), "{err}");
         hosts(name, 375, &["0.0.0.0", "::"], 0);
         assert_eq!(publish("").0, 0, "{name}");
@@ -348,7 +348,7 @@ fn the_old_list_is_signed_anew_while_one_cannot_be_read() {
         &folder,
         181,
         "--fpr 0.5",
-        "--fpr: the feed has 0.001; another needs a feed of its own; generation 3",
+        "--fpr: the feed has 0.001; begin another feed to change that; generation 3",
     );
     check(&read(&folder), 0..1000, 0..0, 1e-3);
     // A file that must be made anew needs the keys that must be absent, from lists that weren't refused.
@@ -442,7 +442,7 @@ fn a_list_that_shrinks_is_not_published_when_the_state_was_lost() {
     // Nor if the manifest has gone meanwhile.
     let manifest = fs::read(path("public/feed.json")).unwrap();
     fs::remove_file(path("public/feed.json")).unwrap();
-    publish_refused(&folder, 1, "", "neither its manifest nor its state is there");
+    publish_refused(&folder, 1, "", "neither its manifest nor its state");
     fs::write(path("public/feed.json"), manifest).unwrap();
     write_list(&folder, 0..900);
     publish(&folder, 1, "");

@@ -38,7 +38,7 @@ fn what_cannot_be_deleted_is_told_by_each_run() {
     publish(&folder, 2, "");
     put_folder(&path("public").join(&delta));
     let told = |err: &str, name: &str| {
-        assert!(err.contains(&format!("{name}: can't be deleted, and isn't needed: ")), "{err}");
+        assert!(err.contains(&format!("{name}: this file isn't needed, and can't be deleted: ")), "{err}");
         assert_eq!(err.lines().count(), 1, "{err}");
     };
     assert_eq!(run(&folder, 25), (0, String::new()));
@@ -98,7 +98,7 @@ fn a_generation_that_is_published_is_no_failure_if_cleaning_fails() {
     let args = format!("feed publish @public - --state @state --sign @key --grace 0s {}", at(2));
     let code = tool_on(&folder, &args, &mut list, &mut io::sink(), &mut err);
     assert!(code == 0 && said.lines().count() == 2, "{code} {said}");
-    let words = "generation 3 is published, but what isn't needed may have stayed: ";
+    let words = "generation 3 is published, but files that aren't needed may not have been deleted: ";
     assert!(said.contains(words) && said.contains("state.json: is a directory"), "{said}");
     assert_eq!(verify(&folder)["generation"], 3);
     [&state, &stuck].iter().for_each(|folder| fs::remove_dir(folder).unwrap());

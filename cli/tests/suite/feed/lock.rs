@@ -20,7 +20,7 @@ fn one_run_at_a_time() {
     let before = names(&folder);
     for seconds in [0, 50] {
         age(&lock, seconds);
-        publish_refused(&folder, 0, "", "another run writes here just now");
+        publish_refused(&folder, 0, "", "another run is writing here");
     }
     assert_eq!(names(&folder), before);
     age(&lock, 61);
@@ -105,7 +105,7 @@ fn a_lock_that_cannot_be_read_is_named() {
         ("feed publish @public - --state @state --sign @key --allow-empty --profile raw", Vec::new());
     let code = tool_on(&folder, args, &mut input, &mut io::sink(), &mut err);
     let err = String::from_utf8(err).unwrap();
-    let words = format!("may have stayed: {}: ", state.join("feed.lock").display());
+    let words = format!("may not have been deleted: {}: ", state.join("feed.lock").display());
     assert!(code == 2 && err.contains(&words), "{code} {err}");
 }
 
@@ -122,7 +122,7 @@ fn a_signal_takes_the_lock_away_and_kill_9_does_not() {
         assert_eq!(child.wait().unwrap().code(), None);
         assert_eq!(lock.exists(), left, "{name}");
     }
-    publish_refused(&folder, 0, "", "if that was killed, the next can begin in ");
+    publish_refused(&folder, 0, "", "if it was killed, the next one can begin in ");
     age(&lock, 61);
     publish(&folder, 0, "");
 }

@@ -110,7 +110,7 @@ fn allowed_keys_are_absent_and_members_win_unless_told_otherwise() {
     // Nothing is left: that is as little wanted as an empty list.
     let all_allowed = "--allow @list --allow-wins";
     let (code, _, err) = tool_with(&folder, &format!("build @list -o @blob {all_allowed}"), b"");
-    assert!(code == 2 && err.contains("--allow-empty makes a filter of no keys"), "{err}");
+    assert!(code == 2 && err.contains("--allow-empty makes a filter without keys"), "{err}");
     assert!(!folder.path().join("blob").exists());
     let none = format!("{} --profile raw --shards 2 {all_allowed}", publish("none"));
     refused(&folder, &none, "--allow-empty publishes a feed without keys");

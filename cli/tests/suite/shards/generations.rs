@@ -285,7 +285,7 @@ fn a_refused_run_spares_the_shards_of_the_last_generation() {
     let last = fs::read(&manifest).unwrap();
     fs::write(&manifest, old).unwrap();
     write(&folder, "good", keys(9000..9010));
-    refused(&folder, &publish("out"), "at most 25% may go");
+    refused(&folder, &publish("out"), "at most 25% may be removed");
     fs::write(&manifest, last).unwrap();
     done(&folder, "feed verify @out");
     done(&folder, "verify @out --members @list --probes 1000");
@@ -309,7 +309,7 @@ fn a_feed_that_lost_its_manifest_or_its_state_goes_on() {
     let manifest = fs::read(dir.join("shards.json")).unwrap();
     refused(&folder, &publish("out"), "say what its keys are: --profile raw, url or password");
     for (contradiction, words) in [
-        ("--profile url", "--profile: the feed has --profile raw; another needs a feed of its own"),
+        ("--profile url", "--profile: the feed has --profile raw; begin another feed to change that"),
         ("--profile raw --shards 8", "--shards: the feed has 4; "),
         ("--profile raw --fpr 0.1", "--fpr: the feed has 0.01; "),
         ("--profile raw --name others", "--name: the feed has \"words\"; "),

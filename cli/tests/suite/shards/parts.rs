@@ -110,7 +110,7 @@ fn publish_and(folder: &TempDir, mut then: impl FnMut() -> io::Result<()>) -> (u
         Ok(())
     });
     let code = tool_on(folder, PUBLISH, &mut io::empty(), &mut io::sink(), &mut err);
-    assert!(said.contains("can't be deleted, and isn't needed"), "{code} {said}");
+    assert!(said.contains("this file isn't needed, and can't be deleted"), "{code} {said}");
     (code, said)
 }
 
@@ -349,9 +349,9 @@ fn parts_that_are_none_of_the_feed_are_refused() {
     }
     refused(&folder, &four, "shard-00002.bloom");
     for (options, words) in [
-        (" --seed 1", "its seed is 1, and that of the feed 0"),
-        (" --fpr 0.1", "its fpr is 0.1, and that of the feed 0.001"),
-        (" --profile password --fpr 1e-3", "it has another profile or secret than the feed"),
+        (" --seed 1", "its seed is 1; that of the feed is 0"),
+        (" --fpr 0.1", "its fpr is 0.1; that of the feed is 0.001"),
+        (" --profile password --fpr 1e-3", "its profile or secret is not that of the feed"),
     ] {
         part(2, options);
         refused(&folder, &four, &format!("shard-00002.bloom: {words}"));
@@ -363,7 +363,11 @@ fn parts_that_are_none_of_the_feed_are_refused() {
     refused(&folder, &begin(2), "shard-00002.bloom: the feed has 2 shards");
     refused(&folder, &begin(8), "shard-00004.bloom");
     refused(&folder, &begin(3), "a power of two");
-    refused(&folder, &format!("{four} --allow @list"), "a folder of parts has no tags, and no allowlist");
+    refused(
+        &folder,
+        &format!("{four} --allow @list"),
+        "a folder of parts can't be combined with tags or an allowlist",
+    );
     refused(&folder, &four.replace("--allow-empty", ""), "--allow-empty publishes a feed without keys");
     assert!(files(&folder.path().join("out")).is_empty(), "nothing is written unless all can be");
     assert_eq!(files(&folder.path().join("parts")).len(), 4);
@@ -371,5 +375,5 @@ fn parts_that_are_none_of_the_feed_are_refused() {
     assert_eq!(payload(&folder.path().join("out"))["count"], 0);
     // Of another profile than the feed is, they are refused later too.
     (0..4).for_each(|shard| drop(part(shard, " --profile password --lowercase --fpr 1e-3")));
-    refused(&folder, PUBLISH, "shard-00000.bloom: it has another profile or secret than the feed");
+    refused(&folder, PUBLISH, "shard-00000.bloom: its profile or secret is not that of the feed");
 }
