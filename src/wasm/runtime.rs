@@ -92,7 +92,7 @@ impl Platform for Runtime {
     }
 
     fn is_normal(&self, text: &str, lowercase: bool) -> bool {
-        // A longer one is none that `normalize` takes.
+        // `normalize` doesn't take a longer one.
         text.len() <= MAX_TEXT && {
             let text = text.into();
             normal(&text, lowercase) == text

@@ -44,8 +44,7 @@ one.example";
         "[2001:db8::1]/",
     ];
     assert_eq!(blob, url_blob(&keys));
-    let [rule, local, no] =
-        ["an adblock rule other than ||host^", "this computer's own name", "not a URL or a host"];
+    let [rule, local, no] = ["an adblock rule other than ||host^", "a local name", "not a URL or a host"];
     let expected = [
         format!("list:6: skipped, {rule}: \"||rule.example^$third-party\""),
         format!("list:7: skipped, {rule}: \"@@||good.example^\""),
