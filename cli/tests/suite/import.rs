@@ -131,7 +131,7 @@ fn numbers_are_lines_of_digits() {
     assert_eq!(done(&folder, "check @a.bloom -1", b""), "-1\n");
     let (code, _, err) = tool(&folder, "check @a.bloom 1.5");
     assert!(code == 2 && err.contains("[invalid_key]"), "{}", err);
-    // Lines are asked in blocks. Those before a line that is refused have their answers.
+    // Lines are looked up in blocks. Those before a line that is refused still get their answers.
     let many = members.repeat(2_000);
     assert!(many.len() > 1 << 16);
     assert_eq!(done(&folder, "check @a.bloom", many.as_bytes()), many);
@@ -202,7 +202,7 @@ fn parts_of_one_shape_merge_to_the_whole() {
         done(&folder, &format!("{build} @whole.bloom"), lines(0..3000).as_bytes());
         done(&folder, "merge @a.bloom @b.bloom @c.bloom -o @merged.bloom", b"");
         assert_eq!(read(&folder, "merged.bloom"), read(&folder, "whole.bloom"), "{kind}");
-        // What is sized by its keys is the same where these are as many.
+        // A filter sized by its keys is the same if it has as many keys.
         done(
             &folder,
             &format!("build - --kind {kind} --fpr 0.01 --seed 7 -o @plain.bloom"),

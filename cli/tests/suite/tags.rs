@@ -68,7 +68,8 @@ fn require_counted(folder: &TempDir, file: &str, tags: &str) {
     assert_eq!((code, &json["wrongTags"]), (1, &1.into()));
 }
 
-/// One rule, for lists, the tool and blobs: no name looks like another line or two names, or turns what follows round.
+/// One rule for lists, the tool and blobs: no name looks like another line or two names, or changes the direction of
+/// the text after it.
 #[test]
 fn the_name_of_a_tag_is_no_other_line() {
     let folder = TempDir::new().unwrap();
@@ -274,7 +275,7 @@ fn a_folder_with_tags() {
     let tags = lists(&folder, &map);
     require_counted(&folder, "@folder", &tags);
 
-    // Nothing new is nothing to publish, whatever the order of the lists.
+    // If nothing is new, nothing is published, whatever the order of the lists.
     build(&map, "");
     let (before, generation) = (files(), payload(&dir.join("shards.json"))["generation"].clone());
     let list = |name: &str| format!(" --tag {name}={}", folder.path().join(name).display());
@@ -312,7 +313,7 @@ fn a_folder_with_tags() {
     // And a page and the manifest, in place of the old one.
     assert_eq!(files().len(), before.len() + changed.len() + 1);
 
-    // The keys of a tag are guarded by themselves, however many others there are.
+    // The keys of each tag are guarded by themselves, however many other keys there are.
     write(&folder, "malware", "key-1\n");
     let few = "feed publish @folder @rest @new @malware @phishing --state @state";
     refused(&folder, few, "malware: this list has 1 key, and had 1,000; at most 25% may be removed");
@@ -436,7 +437,7 @@ fn a_feed_with_tags() {
         }
     }
     assert_eq!(bases, 1, "all but the first are deltas");
-    // Nothing new is nothing to publish.
+    // If nothing is new, nothing is published.
     let (_, out, _) = publish(&folder, &map, "");
     assert!(out.contains("\"published\": true"));
     let (_, out, _) = publish(&folder, &map, "");
@@ -488,7 +489,7 @@ fn a_list_keeps_its_tag() {
             assert!(done(&folder, again).contains("unchanged"), "{again}");
         }
         assert_eq!(done(&folder, "check @feed a c"), "a\tt\nc\n");
-        // Another list of this tag would take it away, in silence.
+        // Another list with this tag would silently take it away.
         let other = format!("{publish} --tag t={}", folder.path().join("other").display());
         refused(&folder, &other, "--tag t is given twice; join its lists");
         done(&folder, &format!("{publish} --without-tag t"));
@@ -505,7 +506,7 @@ fn tags_are_given_up_once() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     let publish = format!("feed publish @feed --state @state --tag list={}", path("list"));
     done(&folder, &format!("{publish} --tag other={} --profile raw --fpr 0.01", path("other")));
-    // Without a key, nothing changes when it goes.
+    // A tag without keys is dropped without any change.
     write(&folder, "other", "");
     done(&folder, &format!("{publish} --tag other={} --allow-empty", path("other")));
     refused(&folder, &publish, "the feed had a tag other");

@@ -136,7 +136,7 @@ fn allowed_keys_are_absent_in_every_generation() {
     assert!(has(&1000));
     publish(&folder, 9, "--allow @allow --allow-wins");
     assert!(!has(&1000));
-    // Nothing is left: that is as little wanted as an empty list.
+    // If nothing is left, that is refused like an empty list.
     let all = "feed publish @public @list --state @state --sign @key --allow @list --allow-wins";
     let (code, _, err) = tool(&folder, all);
     assert!(code == 2 && err.contains("--allow-empty"), "{err}");
@@ -239,7 +239,7 @@ fn files_stay_for_a_time_of_grace() {
     assert_eq!(verify(&folder)["generation"], 4);
 }
 
-/// What a run with a wrong clock took out of the feed goes a day after the next one.
+/// Files that a run with a wrong clock took out of the feed are deleted a day after the next run.
 #[test]
 fn a_file_does_not_stay_until_a_clock_that_was_fast() {
     let folder = feed("");
@@ -305,7 +305,7 @@ fn keys_sign() {
         "names one key twice",
     );
     refused(&folder, "feed verify @public --public-key=abc", "43 characters");
-    // A signature that is forgotten would lock all clients out.
+    // Forgetting to sign would lock out all clients.
     fs::remove_file(&path).unwrap();
     refused(&folder, "feed publish @public @list --state @state", "--unsigned");
     done(&folder, "feed publish @public @list --state @state --unsigned");

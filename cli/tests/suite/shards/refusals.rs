@@ -119,7 +119,7 @@ fn a_list_that_shrinks_is_not_published() {
     write(&folder, "list", []);
     refused(&folder, &format!("{run} --max-removed 100%"), "--allow-empty");
     refused(&folder, &format!("{run} --allow-empty"), "750 of 750 keys");
-    // Of two lists, or of a list and those who are allowed, one is empty.
+    // One of two lists, or of a list and an allowlist, is empty.
     write(&folder, "whole", keys(0..750));
     for more in ["@whole", "--allow @whole"] {
         refused(&folder, &format!("{run} {more}"), "list: this list gave no key");
@@ -142,7 +142,7 @@ fn a_list_that_shrinks_is_not_published() {
     assert_eq!(payload(&folder.path().join("of-parts"))["count"], 700);
 }
 
-/// A large one would hide that. What counts are the lines of a list, for its keys are too many to be held.
+/// A large list would hide that. The lines of a list are counted, since its keys are too many to be held in memory.
 #[test]
 fn one_list_of_several_that_shrinks_or_is_missing_is_not_published() {
     let folder = TempDir::new().unwrap();
@@ -245,7 +245,7 @@ fn what_contradicts_the_feed_is_refused_by_name() {
         )
     };
     let (before, there) = (read(), files(&dir));
-    // It isn't even that the next list would be published.
+    // Nor is the next list published.
     write(&folder, "list", keys(0..101));
     for (option, words) in [
         ("--shards 8", "out.state: --shards: the feed has 4; begin another feed to change that"),
@@ -280,7 +280,7 @@ fn a_folder_has_one_feed() {
         )
         .unwrap();
     };
-    // Under a state of its own, another feed in the folder of one.
+    // Another feed, with a state of its own, in the folder of the first.
     let other = publish("out").replace("@out.state", "@other") + " --profile raw";
     refused(&folder, &(other + " --shards 8"), "--shards: the feed has 4");
     put("feed.json", "whole");
@@ -293,7 +293,7 @@ fn a_folder_has_one_feed() {
         "shards.json: there is another feed here; a folder can have only one",
     );
     assert_eq!(files(&out), before);
-    // Whoever can put a file there can't stop a feed that was begun.
+    // Somebody who can put a file there can't stop a feed that has begun.
     for dir in ["out", "whole"] {
         let (code, _, err) = tool_with(&folder, &publish(dir), b"");
         assert!(code == 0 && err.contains("json: this belongs to no feed that was begun here"), "{err}");
