@@ -50,7 +50,7 @@ pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     }
     if !reads_lines && args.keys.iter().any(|key| key == "-") {
         bail!(
-            "- is standard input and can't be combined with other keys; to ask for the key -, put it on a line of the input"
+            "- is standard input and can't be combined with other keys; to ask for the key -, make it a line of the input"
         );
     }
     let secret = args.secret.read()?;
