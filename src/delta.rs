@@ -118,8 +118,8 @@ impl Delta {
 
     /// Reads a delta that is meant for this blob. If the blob is keyed, so is the delta, and it needs no secret again.
     ///
-    /// # Errors Those of [`Blob::decode`], and [`Error::WrongKind`] for a filter. [`Blob::apply`] checks whether the
-    /// delta fits.
+    /// # Errors
+    /// Those of [`Blob::decode`], and [`Error::WrongKind`] for a filter. [`Blob::apply`] checks whether the delta fits.
     pub fn decode_for(parent: &Blob, bytes: Vec<u8>) -> Result<Self> {
         Self::decode_with(bytes, Access::As(*parent.filter().hashing()))
     }
@@ -151,10 +151,11 @@ impl Delta {
 impl Blob {
     /// The child that a delta makes of this blob. They share the bytes that they have in common.
     ///
-    /// # Errors [`Error::WrongBase`] if the delta was made for another blob; [`Error::Incompatible`] for a delta of
-    /// another profile, seed or secret, or if only one of the two has tags; [`Error::WrongKind`] for a delta that
-    /// changes the keys of a foreign filter ([`Delta::between`] makes neither); [`Error::InvalidParameter`] with more
-    /// than 255 layers; [`Error::TooLarge`] without the memory.
+    /// # Errors
+    /// [`Error::WrongBase`] if the delta was made for another blob; [`Error::Incompatible`] for a delta of another
+    /// profile, seed or secret, or if only one of the two has tags; [`Error::WrongKind`] for a delta that changes the
+    /// keys of a foreign filter ([`Delta::between`] makes neither); [`Error::InvalidParameter`] with more than 255
+    /// layers; [`Error::TooLarge`] without the memory.
     pub fn apply(&self, Delta { parent, mut blob }: Delta) -> Result<Self> {
         let found = self.id()?;
         if found != parent {

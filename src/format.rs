@@ -154,8 +154,9 @@ impl Blob {
 
     /// Reads the blob of a keyed filter.
     ///
-    /// # Errors Those of [`Blob::decode`], with [`Error::WrongSecret`] instead of [`Error::SecretRequired`]: for
-    /// another secret, and for a blob that isn't keyed.
+    /// # Errors
+    /// Those of [`Blob::decode`], with [`Error::WrongSecret`] instead of [`Error::SecretRequired`]: for another secret,
+    /// and for a blob that isn't keyed.
     ///
     /// ```
     /// use bloom_wasm::hash::{Hashing, Secret};

@@ -34,8 +34,9 @@ pub struct Optimal {
 /// ceil(-n / ln(1 - p)). Below 1,000 keys, m is then raised by a few bits until the exact rate, which is the mean of
 /// (set bits / m)^k, is at most p.
 ///
-/// # Errors [`Error::InvalidParameter`] unless 0 < fpr < 1 and fpr >= 100 n / 2^64: digests have 64 bits, and their
-/// collisions alone would exceed a rate near n / 2^64. [`Error::TooLarge`] if the bits would not fit 32 bits (512 MiB).
+/// # Errors
+/// [`Error::InvalidParameter`] unless 0 < fpr < 1 and fpr >= 100 n / 2^64: digests have 64 bits, and their collisions
+/// alone would exceed a rate near n / 2^64. [`Error::TooLarge`] if the bits would not fit 32 bits (512 MiB).
 ///
 /// ```
 /// let optimal = bloom_wasm::params::optimal(1_000_000, 0.01)?;

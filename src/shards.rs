@@ -112,7 +112,8 @@ pub fn read_page(bytes: &[u8], entries: usize) -> Result<Vec<Entry>> {
 
 /// Reads entry `number` of a page of `entries` entries.
 ///
-/// # Errors [`Error::Truncated`] or [`Error::TrailingBytes`] unless the page has exactly `entries` entries, and
+/// # Errors
+/// [`Error::Truncated`] or [`Error::TrailingBytes`] unless the page has exactly `entries` entries, and
 /// [`Error::InvalidParameter`] for a shard that is empty or longer than [`MAX_SHARD`].
 pub fn read_entry(bytes: &[u8], entries: usize, number: usize) -> Result<Entry> {
     let (needed, have) = ((entries * ENTRY) as u64, bytes.len() as u64);

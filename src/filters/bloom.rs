@@ -167,7 +167,8 @@ impl BloomFilter {
 
     /// Adds every key of `other`. The result is the filter of both sets of keys together.
     ///
-    /// # Errors [`Error::Incompatible`] unless bits, hashes and seed are equal; otherwise nothing is changed.
+    /// # Errors
+    /// [`Error::Incompatible`] unless bits, hashes and seed are equal; otherwise nothing is changed.
     pub fn union(&mut self, other: &Self) -> Result<()> {
         self.combine(other, true)
     }

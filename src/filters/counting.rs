@@ -199,8 +199,8 @@ impl CountingBloomFilter {
 
     /// Adds every key of `other`, as often as it is there.
     ///
-    /// # Errors [`Error::Incompatible`] unless bits, hashes, counter bits and seed are equal; otherwise nothing is
-    /// changed.
+    /// # Errors
+    /// [`Error::Incompatible`] unless bits, hashes, counter bits and seed are equal; otherwise nothing is changed.
     pub fn union(&mut self, other: &Self) -> Result<()> {
         self.combine(other, true)
     }

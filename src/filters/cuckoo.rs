@@ -179,8 +179,9 @@ impl CuckooFilter {
     /// Adds a copy of a key. True = the key was definitely not there before; false = it may have been, and is now there
     /// once more. After that it takes as many [removals](CuckooFilter::remove) as additions to get rid of it.
     ///
-    /// # Errors [`Error::FilterFull`] if there is no room; the filter is then unchanged. There is never room for a
-    /// ninth copy of a key.
+    /// # Errors
+    /// [`Error::FilterFull`] if there is no room; the filter is then unchanged. There is never room for a ninth copy of
+    /// a key.
     pub fn add(&mut self, key: &[u8]) -> Result<bool> {
         self.add_digest(self.hashing.digest(key))
     }

@@ -90,8 +90,9 @@ impl Builder {
 
     /// Adds a key. True = it was definitely not there before; false = it may have been.
     ///
-    /// # Errors [`Error::InvalidKey`] if the keys are numbers and this one has another length; [`Error::FilterFull`]
-    /// for a full `redisbloom` that must not grow; [`Error::TooLarge`] without the memory. Nothing is changed then.
+    /// # Errors
+    /// [`Error::InvalidKey`] if the keys are numbers and this one has another length; [`Error::FilterFull`] for a full
+    /// `redisbloom` that must not grow; [`Error::TooLarge`] without the memory. Nothing is changed then.
     pub fn add(&mut self, key: &[u8]) -> Result<bool> {
         let key = self.filter.hashed(key)?;
         if self.filter.has_hashed(&key) {

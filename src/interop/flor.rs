@@ -1,8 +1,10 @@
 //! `flor`: what DCSO's <https://github.com/DCSO/bloom> in Go writes, and its twin flor in Python, as CIRCL's hashlookup
 //! publishes it. All little-endian:
 //!
-//! ```text 0 version, 1 (u8), and 7 bytes of flags that neither reads 8 keys that it is for (u64), rate (f64), hashes
-//! (u64), bits (u64), keys that were added (u64) 48 the bits, in words (u64); then data of the user's
+//! ```text
+//!  0  version, 1 (u8), and 7 bytes of flags that neither reads
+//!  8  keys that it is for (u64), rate (f64), hashes (u64), bits (u64), keys that were added (u64)
+//! 48  the bits, in words (u64); then data of the user's
 //! ```
 
 use super::found::Found;

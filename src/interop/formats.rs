@@ -93,7 +93,8 @@ pub(super) fn row(format: Format) -> Result<&'static Row> {
 
 /// The names of the options for reading a format.
 ///
-/// # Errors [`Error::UnsupportedFormat`] for a format without a reader. At present, all formats have one.
+/// # Errors
+/// [`Error::UnsupportedFormat`] for a format without a reader. At present, all formats have one.
 pub fn reading_options(format: Format) -> Result<&'static [&'static str]> {
     Ok(row(format)?.reading)
 }

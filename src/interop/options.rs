@@ -66,7 +66,8 @@ impl Options {
 
     /// Sets a text option by its name.
     ///
-    /// # Errors [`Error::InvalidParameter`] if no text option has this name.
+    /// # Errors
+    /// [`Error::InvalidParameter`] if no text option has this name.
     pub fn set_text(&mut self, name: &str, value: String) -> Result<()> {
         match self.slot(name)? {
             Slot::Text(slot) => *slot = Some(value),
@@ -77,7 +78,8 @@ impl Options {
 
     /// Sets a numeric option by its name.
     ///
-    /// # Errors [`Error::InvalidParameter`] if no numeric option has this name, or the value is out of range.
+    /// # Errors
+    /// [`Error::InvalidParameter`] if no numeric option has this name, or the value is out of range.
     pub fn set_number(&mut self, name: &str, value: i64) -> Result<()> {
         const RULE: Error = Error::rule("this option's number is out of its range");
         match self.slot(name)? {

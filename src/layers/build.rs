@@ -177,10 +177,11 @@ impl Stack {
     ///
     /// Besides the layers, this takes up to 50 bytes for each key that goes into one, and 8 MiB.
     ///
-    /// # Errors [`Error::WrongKind`] for a foreign filter, which knows no digests, and for a filter with tags, which
-    /// needs [`Stack::update_tagged`]; [`Error::InvalidParameter`] if the fpr is out of range, or with more than 255
-    /// layers; [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide. The
-    /// stack is unchanged then.
+    /// # Errors
+    /// [`Error::WrongKind`] for a foreign filter, which knows no digests, and for a filter with tags, which needs
+    /// [`Stack::update_tagged`]; [`Error::InvalidParameter`] if the fpr is out of range, or with more than 255 layers;
+    /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide. The stack
+    /// is unchanged then.
     pub fn update(&mut self, update: Update) -> Result<()> {
         self.require_untagged()?;
         self.update_all(update, None)

@@ -165,7 +165,8 @@ impl Stack {
 
     /// The base, if there are no layers over it and its members are those that it was built with.
     ///
-    /// # Errors [`Error::Layered`] if there are layers, or if there was an update that needed none.
+    /// # Errors
+    /// [`Error::Layered`] if there are layers, or if there was an update that needed none.
     pub fn base_alone(&self) -> Result<&Filter> {
         if self.count.is_none() { Ok(&self.base) } else { Err(Error::Layered) }
     }

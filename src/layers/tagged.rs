@@ -45,8 +45,9 @@ impl Tagged {
     /// The keys of all lists, each with the names of the lists that it is on, and keys without a tag. Digests may come
     /// in any order and be repeated. Names are numbered in the order of the lists.
     ///
-    /// # Errors [`Error::InvalidParameter`] with more than 255 lists, two with the same name, a name that is empty or
-    /// longer than 255 bytes, or more than 65,535 different sets of tags; [`Error::TooLarge`] without the memory.
+    /// # Errors
+    /// [`Error::InvalidParameter`] with more than 255 lists, two with the same name, a name that is empty or longer
+    /// than 255 bytes, or more than 65,535 different sets of tags; [`Error::TooLarge`] without the memory.
     pub fn new(mut lists: Vec<(String, Vec<u64>)>, untagged: Vec<u64>) -> Result<Self> {
         let mut names = Names::default();
         let mut digests = untagged;

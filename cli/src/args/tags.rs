@@ -34,7 +34,8 @@ impl TagArgs {
 
     /// The known names, in their order, and then the others.
     ///
-    /// # Errors If a name is given twice.
+    /// # Errors
+    /// If a name is given twice.
     pub fn names<'a>(&self, known: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
         let mut names: Vec<_> = known.map(str::to_owned).collect();
         for (i, TagList { name, .. }) in self.tags.iter().enumerate() {

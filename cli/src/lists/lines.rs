@@ -146,7 +146,8 @@ fn end_line(reader: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<()> {
 
 /// Reads a line to look up, which may be far longer than one of a list. Returns its length including the line end.
 ///
-/// # Errors If it is longer than 64 MiB: part of a line isn't looked up.
+/// # Errors
+/// If it is longer than 64 MiB: part of a line isn't looked up.
 pub fn read_question(reader: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<usize> {
     const MAX: usize = 1 << 26;
     let length = reader.by_ref().take(MAX as u64 + 1).read_until(b'\n', text)?;

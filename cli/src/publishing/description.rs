@@ -191,7 +191,7 @@ fn in_options(profile: Profile) -> String {
     format!("--profile {}{}{}", profile.name(), and(lowercase, " --lowercase"), and(sha1, " --sha1"))
 }
 
-/// Whether files of a feed lie in a folder: those that have a hash as their name.
+/// Whether a folder has files of a feed: those that are named by a hash.
 fn has_files(dir: &Path) -> Result<bool> {
     let name = || dir.display().to_string();
     for entry in fs::read_dir(dir).with_context(name)? {

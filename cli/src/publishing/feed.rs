@@ -76,7 +76,7 @@ impl Feed {
         match read_files(&self.dir, live.files.iter(), self.secret.as_ref()) {
             Ok(blob) => blob.filter().tag_names().map(str::to_owned).collect(),
             Err(why) => {
-                streams.warn(&format!("whether the feed had tags can't be told: {}", in_words(&why)));
+                streams.warn(&format!("can't tell whether the feed had tags: {}", in_words(&why)));
                 Vec::new()
             }
         }

@@ -233,7 +233,7 @@ mod tests {
             ("a b", "t=b a", "a:a b:b"),
             ("t=a a", "a t=a", "a:a a:a"),
             ("t=a b", "t=c d", "a:c b:d"),
-            // What is over may be left out, or stay without its tag, and nothing takes its place.
+            // A list that is over may be left out, or stay without its tag, and no list takes its place.
             ("over=a b", "c", "b:c"),
             ("over=a b", "a c", "a:a b:c"),
             ("over=a b", "b", "b:b"),

@@ -124,7 +124,7 @@ impl ShardedFeed {
     fn next_tags(&self, tags: &TagArgs, without: &WithoutArgs) -> Result<Vec<Tag>> {
         let last = self.last()?;
         let known = || last.iter().flat_map(ShardsPayload::tag_names);
-        // A tag without a key may be one that was given up; it keeps its number.
+        // A tag without a key may be one that was dropped; it keeps its number.
         let with_keys = last.iter().filter_map(|last| last.tags.as_ref()).flatten();
         let with_keys = with_keys.filter(|tag| tag.count > 0).map(|tag| &tag.name[..]);
         without.check(with_keys, tags)?;

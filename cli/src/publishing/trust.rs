@@ -82,8 +82,9 @@ impl Trust {
     /// Whether a publisher trusts the manifest in its folder. `found` is what was read, and `state` what the publisher
     /// remembers, if anything.
     ///
-    /// # Errors If it can't go on: the manifest isn't trusted, and no state says what was published; or its generation
-    /// is much too high.
+    /// # Errors
+    /// If it can't go on: the manifest isn't trusted, and no state says what was published; or its generation is much
+    /// too high.
     pub fn judge<P: ManifestPayload>(
         &self,
         found: Result<Option<Vec<u8>>>,

@@ -66,7 +66,8 @@ impl KeyType {
 
     /// A line of a list as a key: a number in decimal digits if the keys are numbers, otherwise the line itself.
     ///
-    /// # Errors [`Error::InvalidKey`] if the line isn't such a number.
+    /// # Errors
+    /// [`Error::InvalidKey`] if the line isn't such a number.
     pub fn parse(self, line: &[u8]) -> Result<Cow<'_, [u8]>> {
         fn number<T: FromStr, const N: usize>(line: &[u8], bytes: fn(T) -> [u8; N]) -> Option<Vec<u8>> {
             Some(bytes(str::from_utf8(line).ok()?.parse().ok()?).to_vec())

@@ -65,7 +65,8 @@ impl Format {
 
     /// The format of this name.
     ///
-    /// # Errors [`Error::UnsupportedFormat`], which lists all names, if there is none.
+    /// # Errors
+    /// [`Error::UnsupportedFormat`], which lists all names, if there is none.
     pub fn from_name(name: &str) -> Result<Self> {
         let known = <Format as VariantNames>::VARIANTS;
         Self::ALL
