@@ -375,7 +375,7 @@ impl Blob {
         if self.header(false, None)? != other.header(false, None)? {
             return Ok(false);
         }
-        // There are as many parts in each.
+        // Both have the same number of parts.
         let mut parts = Vec::new();
         self.payload(&mut |part| push(&mut parts, part))?;
         let (mut at, mut are_equal) = (0, true);

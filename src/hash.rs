@@ -502,7 +502,8 @@ mod tests {
         }
     }
 
-    /// Of other implementations: the specification's test vectors of XXH32 and Appleby's of MurmurHash3_x86_32.
+    /// Both halves agree with other implementations. The last two values are known ones of XXH32 and
+    /// MurmurHash3_x86_32.
     #[test]
     fn digests_are_two_hashes() {
         for length in 0..200_usize {

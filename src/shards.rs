@@ -77,7 +77,7 @@ impl Sharding {
 /// What a page says of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// The SHA-256 of the blob, whose file has that name.
+    /// The SHA-256 of the blob, which is also the name of its file.
     pub sha256: [u8; 32],
     /// The length of the blob.
     pub bytes: u32,

@@ -30,7 +30,7 @@ impl Rates {
         }
     }
 
-    /// Those of a filter of which a check asks one shard.
+    /// The rates of a sharded filter, of which a check asks one shard.
     pub fn mean(shards: &[Self]) -> Self {
         Rates {
             estimated_fpr: mean(shards, |shard| shard.estimated_fpr),
@@ -92,7 +92,7 @@ impl Probes {
         Probes { asked, hits, keys_of_check: 1.0, max_url_fpr: None }
     }
 
-    /// Those of a filter of which a check asks one shard.
+    /// The probes of a sharded filter, of which a check asks one shard.
     pub fn of_shards(shards: &[Self]) -> Self {
         let asked = shards.iter().map(|shard| shard.asked).sum();
         let hits = shards.iter().map(|shard| shard.hits).sum();

@@ -284,7 +284,7 @@ fn the_rate_at_capacity_is_met() {
         }
         let hits = (0..200_000).filter(|&i| filter.has_digest(digest(5, &key(1, i)))).count();
         let measured = hits as f64 / 200_000.0;
-        // Of the keys that are asked, and of the places that are taken.
+        // The deviation due to the keys that are looked up, and to the places that are taken.
         let places = 1_000.0 * f64::from((1 << bits) - 1);
         let sigma = (fpr / 200_000.0 + fpr / places).sqrt();
         assert!((0.0..=1.0).contains(&fpr), "{bits} bits: {fpr}");

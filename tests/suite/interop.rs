@@ -296,7 +296,7 @@ fn json_units(literal: &str) -> Vec<u16> {
     units
 }
 
-/// The releases of which a format says that it doesn't read them.
+/// Releases that a format explicitly doesn't read.
 fn is_unsupported(case: &Case) -> bool {
     case.value["blob_format"] == "npm-bloom-filters-json-v1-array"
 }

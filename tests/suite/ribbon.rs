@@ -154,7 +154,7 @@ struct NaiveStage {
     columns: usize,
     wide_starts: usize,
     wide_blocks: usize,
-    /// Where the buckets, the planes and the blocks begin, and where all ends.
+    /// Where the buckets, the planes and the blocks begin, and where they end.
     offsets: [usize; 4],
 }
 
@@ -305,7 +305,7 @@ impl System {
         true
     }
 
-    /// Of all solutions the one with 0 in every row without an equation; by row and column.
+    /// The solution that is 0 in every row without an equation, by row and column.
     fn solve(&self, columns: usize) -> Vec<Vec<bool>> {
         let mut solution = vec![vec![false; columns]; self.0.len()];
         for (row, equation) in self.0.iter().enumerate().rev() {

@@ -452,7 +452,7 @@ fn odd() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(start, parts)| [start.as_bytes().to_vec(), parts.concat()].concat())
 }
 
-/// URLs of which about every second is plain.
+/// URLs, about half of which are plain.
 fn nearly_plain() -> impl Strategy<Value = String> {
     let some = |parts: &'static [&'static str], most| {
         prop::collection::vec(prop::sample::select(parts), 0..most).prop_map(|parts| parts.concat())

@@ -121,7 +121,7 @@ fn successor(path: &Path, id: &str) -> PathBuf {
     path.with_file_name(format!("{id}.lock"))
 }
 
-/// The id of the run whose file that is; none if there is no file. It is empty if that run was killed before it wrote
+/// The id of the run that made this file; none if there is no file. It is empty if that run was killed before it wrote
 /// the id.
 fn read_id(path: &Path) -> Result<Option<String>> {
     let read = || open(path)?.map(|file| id_in(&file)).transpose();
@@ -150,7 +150,7 @@ fn id_in(file: &File) -> Result<String> {
     Ok(text.into_iter().filter(u8::is_ascii_hexdigit).map(char::from).collect())
 }
 
-/// The id of the run whose file that is, if that run was killed; none if there is no file.
+/// The id of the run that made this file, if that run was killed; none if there is no file.
 ///
 /// # Errors
 /// If the run may be alive.

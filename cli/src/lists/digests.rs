@@ -124,7 +124,7 @@ pub struct Allowed {
     /// The digests of all keys of each entry.
     pub digests: Vec<u64>,
     pub summary: Summary,
-    /// How many different keys each list has, of which a URL gives one, as it does in lists of members.
+    /// How many different keys each list has. A URL counts as one, as in lists of members.
     pub counts: Vec<u64>,
     /// What to print about them.
     pub words: String,

@@ -230,7 +230,7 @@ impl Summary {
     }
 
     /// Fails if one of the lists is more likely a download that failed than a list: an error page, or nothing at all.
-    /// `allow_empty` takes lists without lines, and none whose lines were skipped.
+    /// `allow_empty` accepts lists without lines, but not lists whose lines were all skipped.
     pub fn require_lists(&self, allow_empty: bool) -> Result<()> {
         if let Some(list) = self.pages.first() {
             bail!("{list}: this is a page of HTML or XML, not a list");

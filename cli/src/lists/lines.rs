@@ -224,7 +224,7 @@ const OTHERS: [(&[u8], &str); 11] = [
 
 /// Fails if these first bytes show that the file isn't a list.
 fn refuse(start: &[u8]) -> io::Result<()> {
-    // A key may well start with BZh. So look at the magic number of a block, or of the end, that follows it.
+    // A key may start with BZh, so the magic number after it counts too: that of a block, or of the end.
     let bzip2 = start.starts_with(b"BZh") && matches!(start.get(4..), Some(b"1AY&SY" | b"\x17rE8P\x90"));
     let other = OTHERS.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, words)| *words);
     match other.or(bzip2.then_some("a bzip2 file; unpack it first")) {

@@ -109,7 +109,7 @@ impl Digests {
         &self.all
     }
 
-    /// Those of the first list, and of each that began when [`Spill::end_list`] had ended the one before.
+    /// The digests of the first list, and of each list that began after a call of [`Spill::end_list`].
     pub fn lists(&self) -> (&[u64], impl ExactSizeIterator<Item = &[u64]>) {
         let first = self.starts.first().map_or(&self.all[..], |&end| &self.all[..end]);
         let end = |list: usize| self.starts.get(list + 1).copied().unwrap_or(self.all.len());

@@ -32,7 +32,7 @@ pub struct DescriptionArgs {
     /// Ignore case, also when checking, with --profile password
     #[arg(long)]
     lowercase: bool,
-    /// Keys are SHA-1 hashes of passwords: lines of a list are HASH or HASH:COUNT, with HASH in hexadecimal, with
+    /// Keys are SHA-1 hashes of passwords: lines of a list are HASH or HASH:COUNT, with HASH in hexadecimal. With
     /// --profile password
     #[arg(long, conflicts_with = "lowercase")]
     sha1: bool,

@@ -9,7 +9,7 @@ use crate::text::{counted, grouped};
 /// Less than the third that is gone if one of three parts of a list is missing, and more than lists lose from day to
 /// day.
 const MAX_REMOVED: f64 = 0.25;
-/// A list of fewer keys may well change as a whole.
+/// A list of fewer keys may change completely.
 const LEAST: u64 = 100;
 
 /// How much of a list may be removed.

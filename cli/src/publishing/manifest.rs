@@ -448,7 +448,7 @@ impl<P: ManifestPayload> Manifest<P> {
     }
 }
 
-/// Whether a signature with this header is one of such a manifest.
+/// Whether a signature with this header counts for this type of manifest.
 fn is_ours(protected: &str, typ: &str) -> bool {
     decode::<Map<String, Value>>(protected).is_ok_and(|header| {
         let is = |name, value| header.get(name).and_then(Value::as_str) == Some(value);

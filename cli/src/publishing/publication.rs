@@ -50,7 +50,7 @@ pub struct Publication<P> {
     /// The time in milliseconds since 1970, and whether it was given.
     pub now: u64,
     is_told: bool,
-    /// How long a file stays that is no longer needed, in milliseconds.
+    /// How long a file that is no longer needed stays, in milliseconds.
     grace: u64,
     cleaner: Cleaner,
 }

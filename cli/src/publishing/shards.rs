@@ -203,7 +203,7 @@ impl Writer {
         guard.check(&Change::of_counts(self.feed.last_count()?, keys))
     }
 
-    /// The same for each tag of which a list was given. How many keys the others had, nobody remembers.
+    /// The same for each tag whose list was given. The counts of the others aren't remembered.
     pub fn check_tags(&self, guard: &GuardArgs, given: &TagArgs) -> Result<()> {
         let last = self.feed.last()?;
         let before = last.iter().filter_map(|last| last.tags.as_ref()).flatten();

@@ -37,7 +37,7 @@ pub struct Split<'a> {
     members: Spill,
     /// The keys that must be absent, if there is a list of them.
     allowed: Option<Spill>,
-    /// Those that are removed from the members.
+    /// The keys that are removed from the members.
     won: Spill,
 }
 

@@ -180,7 +180,7 @@ fn pipes_sockets_and_devices_stay() {
         }
         succeeds(folder, "mkfifo fifo && ln -s fifo link");
         for name in ["fifo", "link"] {
-            // The shell holds both ends open, so that nothing waits for ever.
+            // The shell holds both ends open, so that nothing waits forever.
             let read = format!("test -p fifo && head -c {} <&3 > got", blob.len());
             succeeds(folder, &format!("{{ tool build list -o {name} && {read}; }} 3<>fifo"));
             assert_eq!(fs::read(folder.join("got")).unwrap(), blob);

@@ -452,7 +452,7 @@ fn a_feed_with_tags() {
     for names in [&[][..], &NAMES[1..], &NAMES[..1]] {
         refused(&folder, &without(names), "the feed had a tag");
     }
-    // One alone may go.
+    // Tags can be dropped one by one.
     let list = folder.path().join("list").display().to_string();
     let one =
         format!("feed publish @feed --state @state --tag {}={list} --tag {}={list}", NAMES[0], NAMES[2]);

@@ -548,7 +548,7 @@ fn who_writes_the_state_has_things_signed() {
     let live = payload(&manifest(&folder, "feed.json"));
     assert_eq!((&live["name"], &live["generation"]), (&"mine".into(), &MAX.into()));
     verified(&folder);
-    // Members are never denied for it.
+    // No member becomes absent because of it.
     let members: Vec<_> = (0..200).map(|i| format!("key-{i}.test")).collect();
     let has_all = |folder: &TempDir| {
         let files = payload(&manifest(folder, "feed.json"))["files"].as_array().unwrap().clone();

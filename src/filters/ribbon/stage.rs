@@ -34,7 +34,7 @@ pub(super) struct Stage {
     pub(super) buckets: usize,
     /// The same buckets unpacked to one threshold each.
     thresholds: Vec<u8>,
-    /// Where the planes begin: eight columns each, a byte a row.
+    /// Where the planes begin: eight columns each, one byte per row.
     pub(super) planes: usize,
     /// Where the blocks begin: 64 rows of the remaining columns, one word per column.
     blocks: usize,

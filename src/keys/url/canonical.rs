@@ -31,7 +31,7 @@ impl Canonical<'_> {
     }
 
     /// Whether such a host can exist. It can't if the line isn't meant to be opened, such as `evil[.]com`,
-    /// `http://http://evil.com` or `1.2.3.4-1.2.3.9`, or in one with an international host that the parser refused.
+    /// `http://http://evil.com` or `1.2.3.4-1.2.3.9`, or if the parser refused its international host.
     pub fn has_possible_host(&self) -> bool {
         let host = self.host();
         let last = host.rsplit(|&byte| byte == b'.').next().unwrap_or_default();

@@ -173,7 +173,7 @@ fn what_is_made_here_is_the_original() {
         let original =
             case.files().into_iter().map(|file| file.bytes).find(|bytes| !bytes.starts_with(b"{")).unwrap();
         if params["bitset_byte_order"] == "little" {
-            // A switch that nobody needs turned on: all but the order of bytes is equal.
+            // An unusual setting was turned on: everything except the byte order is equal.
             let again = interop::read(format, &Options::default(), &original).unwrap();
             assert_eq!(again.as_bytes(), filter.as_bytes());
         } else {

@@ -31,7 +31,7 @@ pub struct BuildArgs {
     /// Where to write the blob; - for standard output. An existing file is replaced atomically and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// The kind of filter: one of our own, or that of other software
+    /// The kind of filter: one of our own, or other software's
     #[arg(long, value_parser = parse_kind(), default_value = "ribbon")]
     pub kind: AnyKind,
     /// An option of the other software's filter; can be repeated
@@ -44,8 +44,8 @@ pub struct BuildArgs {
     /// go-bloom, guava, spark, redis-bitmap: bits=N and hashes=N, to set the size yourself
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_choice, verbatim_doc_comment)]
     pub options: Vec<Choice>,
-    /// Size the filter for N keys, however many the lists have. Filters of the parts of a list can then be merged. With
-    /// --kind bloom, counting and other software's
+    /// Size the filter for N keys, however many the lists have. Filters of parts of a list, all sized for the same N,
+    /// can be merged. With --kind bloom, counting and other software's
     #[arg(long, value_name = "N")]
     pub capacity: Option<u64>,
     /// Bits per counter, with --kind counting: 4 or 8

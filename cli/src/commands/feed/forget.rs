@@ -14,8 +14,8 @@ use crate::text::{Row, counted, grouped};
 
 /// Delete the files of older generations from the folder of a feed
 ///
-/// `feed publish` deletes by itself the files that its state knows. This command is for files that only a lost state
-/// knew, and for shards left by a run that was killed. Don't publish meanwhile.
+/// `feed publish` itself deletes the files that its state knows. This command is for files that only a lost state knew,
+/// and for shards left by a run that was killed. Don't publish meanwhile.
 ///
 /// It deletes files that are named by a hash, aren't listed in the manifest, and are older than --grace. But while the
 /// manifest itself is younger than --grace, it deletes nothing, because clients may still be reading the previous

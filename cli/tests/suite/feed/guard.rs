@@ -140,7 +140,7 @@ fn one_dead_list_of_several_is_not_published() {
             );
         }
     }
-    // That is no reason to publish if all lists are empty.
+    // --allow-empty doesn't allow that all keys are removed.
     write(&folder, "list", "");
     let (code, _, err) = tool(&folder, &args(2, "--allow-empty"));
     assert!(code == 2 && err.contains("1,000 of 1,000 keys"), "{err}");
