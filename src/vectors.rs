@@ -16,7 +16,7 @@ pub(crate) fn shared<T>(item: T) -> Result<Arc<T>> {
 }
 
 /// A part of some items, which must be in range. Out of range, it would be empty and lead to a wrong answer, so tests
-/// and debug builds assert that it isn't.
+/// and debug builds check the range.
 #[inline(always)]
 pub(crate) fn within<T>(items: &[T], range: impl SliceIndex<[T], Output = [T]>) -> &[T] {
     let found = items.get(range);
