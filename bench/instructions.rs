@@ -1,7 +1,6 @@
 //! The workloads of `scripts/instructions.mjs`, which counts the instructions inside [`measured`] for the name in the
 //! first argument. Prints the number of operations: keys, canonicalised URLs, kilobytes decoded. Without a name it
-//! prints all names. It is built without the feature `parallel`, so that threads don't blur the numbers: as the wasm
-//! is.
+//! prints all names. Like the wasm, it is built without the feature `parallel`, so that threads don't blur the numbers.
 
 use std::hint::black_box;
 
@@ -25,7 +24,7 @@ const NAMES: [&str; 11] = [
     "url keys",
 ];
 
-/// The instructions between its call and its return are counted, and no others.
+/// Only the instructions between its call and its return are counted.
 #[inline(never)]
 fn measured(run: &mut dyn FnMut()) {
     run();
@@ -48,7 +47,7 @@ fn bloom() -> BloomFilter {
     BloomFilter::from_digests(&mut digests(), 0.001, 0).expect("memory")
 }
 
-/// Asks for keys one by one.
+/// Looks keys up one by one.
 fn ask(filter: &Filter, of: &str) -> u32 {
     let keys = keys(of);
     measured(&mut || {
@@ -59,7 +58,7 @@ fn ask(filter: &Filter, of: &str) -> u32 {
     KEYS
 }
 
-/// Asks for keys in batches; half of them are members.
+/// Looks keys up in batches; half of them are members.
 fn ask_many(filter: Filter) -> u32 {
     let filter = Stack::from(filter);
     let mut keys = keys("member");
@@ -105,7 +104,7 @@ fn run(name: &str) -> u32 {
             KEYS
         }
         "ribbon decode" => {
-            // 2^-32, for a blob of 400 kB from as few keys.
+            // A rate of 2^-32 gives a blob of 400 kB from only these keys.
             let filter = RibbonFilter::from_digests(&mut digests(), 1.0 / 4_294_967_296.0, 0);
             let bytes = Blob::from(filter.expect("memory")).encode().expect("memory");
             let kilobytes = bytes.len() as u32 / 1000;

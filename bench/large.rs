@@ -1,5 +1,5 @@
-//! Filters that no cache holds, asked one by one and in batches: a million digests, half of them strangers.
-//! `npm run test:scale` runs this and tells the ratios. Building takes far longer than asking, so each filter is built
+//! Filters that don't fit any cache, queried one by one and in batches: a million digests, half of them absent. `npm
+//! run test:scale` runs this and prints the ratios. Building takes far longer than the queries, so each filter is built
 //! once, and a single process interleaves the rounds.
 
 mod processor;
@@ -18,7 +18,7 @@ fn main() {
     let count = number("BLOOM_WASM_KEYS", 10_000_000);
     let rounds = number("BLOOM_WASM_ROUNDS", 1);
     let key = |i: u64| digest(0, &i.to_le_bytes());
-    // Spread over all members; every other one is a stranger.
+    // Spread over all members; every other one is absent.
     let queries: Vec<u64> =
         (0..QUERIES).map(|i| key(key(i) % count + if i % 2 == 0 { 0 } else { count })).collect();
     let hits = |filter: &Stack| queries.iter().filter(|&&digest| filter.has_digest(digest)).count();

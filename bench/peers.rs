@@ -1,5 +1,5 @@
 //! The filters against fastbloom and xorf on a million made-up URLs, the keys of `npm run bench`, which interleaves
-//! these and tells their ratios. `cargo bench --manifest-path bench/Cargo.toml` runs them one after the other.
+//! these and prints their ratios. `cargo bench --manifest-path bench/Cargo.toml` runs them one after the other.
 
 mod processor;
 
@@ -19,7 +19,7 @@ fn mix(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// The keys as lines, as `bench/keys.mjs` makes them: `kind` says of each whether it is a member, 0, or a stranger, 1.
+/// The keys as lines, as `bench/keys.mjs` makes them: `kind` says whether each one is a member, 0, or absent, 1.
 fn keys(count: u32, kind: impl Fn(u32) -> u32) -> Vec<u8> {
     let pattern = *b"https://www.********.example/**********/********.html?id=**\n";
     let mut text = Vec::with_capacity(count as usize * pattern.len());
@@ -40,7 +40,7 @@ fn count_of(answers: &[bool]) -> usize {
     answers.iter().filter(|&&answer| answer).count()
 }
 
-/// How many of the lines a filter takes for members.
+/// For how many of the lines a filter says "maybe present".
 fn hits(text: &[u8], has: impl Fn(&[u8]) -> bool) -> usize {
     lines(text).filter(|key| has(key)).count()
 }
@@ -112,7 +112,7 @@ fn main() {
         group.finish();
     }
 
-    // BinaryFuse8 knows no other rate, and digests alone.
+    // BinaryFuse8 has no other rate, and takes only digests.
     let fpr = 1.0 / 256.0;
     let query_digests = digests(&queries);
     let mut group = criterion.benchmark_group("has digests");

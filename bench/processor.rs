@@ -16,7 +16,7 @@ pub fn criterion() -> Criterion<Processor> {
         .configure_from_args()
 }
 
-/// The processor's time of this process, which others on the machine lengthen less than the time on the wall.
+/// The CPU time of this process, which other processes on the machine affect less than wall-clock time.
 pub struct Processor;
 
 impl Measurement for Processor {

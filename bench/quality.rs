@@ -1,11 +1,12 @@
-//! Whether digests made of operations on 32 bits collide as often as chance has it, and what filters derive from them.
+//! Whether digests made of 32-bit operations, and the values that filters derive from them, collide only as often as by
+//! chance.
 //!
 //!     cargo run --release --manifest-path bench/Cargo.toml --bin quality -- [--keys 25] [--only WORD] [--hash WORD] [--mix WORD]
 //!
-//! It takes 2^25 different keys of each family, hashes them in each way, and counts equal pairs: of whole digests, and of
-//! windows of two derived values each. A window is so wide that 32 equal pairs are expected of keys by chance, with a
-//! standard deviation of 5.7. It prints by how many of these a count is above chance, at most and wherever it is above 5.
-//! Candidates for the format are compared here.
+//! It takes 2^25 different keys of each family, hashes them in each way, and counts equal pairs: of whole digests, and
+//! of windows of two derived values each. A window is wide enough that 32 equal pairs of keys are expected by chance,
+//! with a standard deviation of 5.7. It prints by how many standard deviations a count is above chance: the maximum,
+//! and each that is above 5. Candidates for the format are compared here.
 
 use std::time::Instant;
 
@@ -14,12 +15,12 @@ use twox_hash::XxHash32;
 /// Different keys by number.
 struct Family {
     name: &'static str,
-    /// How many there are at most, as a power of two.
+    /// The largest number of keys, as a power of two.
     most: u32,
     write: fn(u64, &mut Vec<u8>),
 }
 
-/// A permutation of 64 bits, of Stafford's mix 13: numbers as random as can be, all different.
+/// A permutation of 64 bits, of Stafford's mix 13: numbers that look random and are all different.
 fn scatter(mut x: u64) -> u64 {
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -47,7 +48,7 @@ const FAMILIES: &[Family] = &[
         name: "1 to 4 bytes",
         most: 32,
         write: |i, key| {
-            // All of one byte, then of two, and so on.
+            // All keys of one byte, then of two, and so on.
             let (mut i, mut length) = (i, 1);
             while i >= 1 << (8 * length) {
                 i -= 1 << (8 * length);
@@ -244,8 +245,8 @@ const HASHES: &[Hash] = &[
     ("x86_128", |key| murmur3_x86_128(key, 0)),
 ];
 
-/// A round of a Feistel network: a half, times an odd number, its high bits on its low ones, goes to the other half. So it
-/// can be taken back.
+/// A round of a Feistel network: one half, times an odd number, with its high bits folded onto its low ones, is added
+/// to the other half. So it is invertible.
 fn round((a, b): (u32, u32), by: u32) -> (u32, u32) {
     let y = a.wrapping_mul(by);
     (b ^ y ^ y >> 15, a)
@@ -253,7 +254,7 @@ fn round((a, b): (u32, u32), by: u32) -> (u32, u32) {
 
 const BY: [u32; 6] = [0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d, 0x27d4_eb2f, 0x1656_67b1, 0x7f4a_7c15];
 
-/// How a state becomes another: how many rounds, and whether all have one multiplier.
+/// How a state turns into another: how many rounds, and whether all have the same multiplier.
 #[derive(Clone, Copy)]
 struct Mix {
     name: &'static str,
@@ -277,12 +278,12 @@ impl Mix {
         (0..self.rounds).fold((a ^ key, b), |state, i| round(state, self.by(i)))
     }
 
-    /// The coefficients of a ribbon's row: two rounds more.
+    /// The coefficients of a ribbon's row: after two more rounds.
     fn coefficients(self, state: (u32, u32)) -> (u32, u32) {
         round(round(state, self.by(4)), self.by(5))
     }
 
-    /// The first half of the state after so many rounds more: the probes of a Bloom filter.
+    /// The first half of the state after `i` more rounds: the probes of a Bloom filter.
     fn probe(self, state: (u32, u32), i: usize) -> u32 {
         (0..i).fold(state, |state, _| round(state, self.by(0))).0
     }
@@ -291,7 +292,7 @@ impl Mix {
 /// Two values that a filter derives from a digest. Of each, the lowest bits are in the window.
 type Window = (&'static str, fn(Mix, (u32, u32)) -> (u32, u32));
 
-/// A place among many is a value's high bits.
+/// A place among many is given by a value's high bits.
 fn place(value: u32) -> u32 {
     value.reverse_bits()
 }

@@ -165,7 +165,7 @@ export function start(module, args, environment, temporary, lock) {
     clock_time_get(id, _precision, time) {
       const now = Date.now();
       // WASI has no such time, and the standard library no such error.
-      if (id === 0 && now < 0) fail("the clock of this system is wrong: a time is before 1970");
+      if (id === 0 && now < 0) fail("the clock of this system is wrong: the time is before 1970");
       view().setBigUint64(time, id === 0 ? BigInt(now) * 1_000_000n : process.hrtime.bigint(), true);
     },
     random_get(start, length) {

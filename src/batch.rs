@@ -1,6 +1,6 @@
-//! Many keys asked at once. One key after another, the processor waits at every branch that it guessed wrong: is the
-//! key there, after which probe does it drop out? So a batch is hashed first and then asked in passes, each of which does
-//! the same for every key that is left. Imports only `error` and `vectors`.
+//! Many keys looked up at once. If keys are looked up one after another, the processor waits at every branch that it
+//! mispredicts: whether the key is there, and after which probe it drops out. So a batch is hashed first and then
+//! looked up in passes, each of which does the same for every key that is left. Imports only `error` and `vectors`.
 
 use std::array::from_fn;
 use std::hint::black_box;
@@ -8,15 +8,15 @@ use std::hint::black_box;
 use crate::error::Result;
 use crate::vectors::append;
 
-/// How many keys are asked together. Their digests and places stay in the processor's first cache, and a place fits a
-/// byte.
+/// How many keys are looked up together. Their digests and places stay in the processor's L1 cache, and a place fits in
+/// a byte.
 pub(crate) const BATCH: usize = 256;
 
-/// From this many bytes on a filter is larger than what a processor's core has of its caches.
+/// From this many bytes on, a filter is larger than a core's share of the processor's caches.
 const LARGE: usize = 1 << 22;
 
-/// Reads the bytes at some places of a large filter, before a pass that needs them. Nothing waits for these bytes, so the
-/// processor fetches many at once. In the pass it would wait for one key's after the other.
+/// Reads the bytes at some places of a large filter, before a pass that needs them. Nothing waits for these bytes, so
+/// the processor fetches many at once. In the pass itself, it would wait for one key's bytes after another's.
 #[inline]
 pub(crate) fn fetch(bytes: &[u8], places: impl Iterator<Item = usize>) {
     if bytes.len() >= LARGE {
@@ -32,13 +32,13 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// The places of up to [`BATCH`] digests for which `is_left` says so. Whether a place is kept is no branch, so that
-    /// `is_left` had better have none either.
+    /// The places of up to [`BATCH`] digests for which `is_left` says so. Keeping a place takes no branch, so `is_left`
+    /// should have none either.
     #[inline]
     pub(crate) fn filter(digests: &[u64], mut is_left: impl FnMut(usize, u64) -> bool) -> Self {
         let mut left = Places { places: [0; BATCH], count: 0 };
         for (place, &digest) in digests.iter().enumerate() {
-            // In bounds, as no more were kept than were asked before.
+            // In bounds, since no more places were kept than were looked at before.
             left.places[left.count % BATCH] = place as u8;
             left.count += usize::from(is_left(place, digest));
         }
@@ -50,10 +50,10 @@ impl Places {
     }
 }
 
-/// Keys that wait to be asked together, as digests.
+/// Keys that wait to be looked up together, as digests.
 pub(crate) struct Batch {
     digests: [u64; BATCH],
-    /// Whether there is a key: a blank line is none.
+    /// Whether there is a key: a blank line has none.
     is_key: [bool; BATCH],
     count: usize,
 }
@@ -76,7 +76,7 @@ impl Batch {
     }
 
     /// Appends the keys' answers, which `has` gives for their digests: 1 or 0 each, and 0 where there is no key. The
-    /// batch is empty then.
+    /// batch is empty afterwards.
     pub(crate) fn ask(
         &mut self,
         has: impl FnOnce(&[u64]) -> [bool; BATCH],

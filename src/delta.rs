@@ -1,5 +1,5 @@
-//! What makes one filter of another: the layers that come on top. A publisher sends a [`Delta`] to those who have the
-//! parent already. FORMAT.md section 6.7.
+//! What turns one filter into another: the layers that come on top. A publisher sends a [`Delta`] to clients that
+//! already have the parent. FORMAT.md section 6.7.
 
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ impl Delta {
         self.blob.filter().layers()
     }
 
-    /// The number of the child's members; none if the delta changes no more than the description.
+    /// The number of the child's members; none if the delta changes only the description.
     pub fn count(&self) -> Option<u32> {
         self.blob.filter().layered_count()
     }
@@ -119,8 +119,7 @@ impl Delta {
     /// Reads a delta that is meant for this blob. If the blob is keyed, so is the delta, and it needs no secret again.
     ///
     /// # Errors
-    /// Those of [`Blob::decode`], and [`Error::WrongKind`] for a filter. Whether the delta fits is asked by
-    /// [`Blob::apply`].
+    /// Those of [`Blob::decode`], and [`Error::WrongKind`] for a filter. [`Blob::apply`] checks whether the delta fits.
     pub fn decode_for(parent: &Blob, bytes: Vec<u8>) -> Result<Self> {
         Self::decode_with(bytes, Access::As(*parent.filter().hashing()))
     }
@@ -154,9 +153,9 @@ impl Blob {
     ///
     /// # Errors
     /// [`Error::WrongBase`] if the delta was made for another blob; [`Error::Incompatible`] for a delta of another
-    /// profile, seed or secret, or that has tags unlike this blob, and [`Error::WrongKind`] for one that changes the keys of a foreign filter, neither of which [`Delta::between`]
-    /// makes;
-    /// [`Error::InvalidParameter`] with more than 255 layers; [`Error::TooLarge`] without the memory.
+    /// profile, seed or secret, or if only one of the two has tags; [`Error::WrongKind`] for a delta that changes the
+    /// keys of a foreign filter ([`Delta::between`] makes neither); [`Error::InvalidParameter`] with more than 255
+    /// layers; [`Error::TooLarge`] without the memory.
     pub fn apply(&self, Delta { parent, mut blob }: Delta) -> Result<Self> {
         let found = self.id()?;
         if found != parent {

@@ -73,7 +73,7 @@ pub(crate) fn select(digests: &[u64], test: &dyn Fn(u64) -> bool) -> Result<Vec<
     Ok(selected)
 }
 
-/// The different digests that pass the test and aren't live, in ascending order.
+/// The distinct digests that pass the test and aren't live, in ascending order.
 #[doc(hidden)]
 pub fn strangers(digests: &[u64], live: &[u64], test: &dyn Fn(u64) -> bool) -> Result<Vec<u64>> {
     let mut found = select(digests, test)?;
@@ -93,7 +93,8 @@ pub fn strangers(digests: &[u64], live: &[u64], test: &dyn Fn(u64) -> bool) -> R
     Ok(found)
 }
 
-/// How many different digests there are. They are counted in parts of some 2^18, so that no more is copied at a time.
+/// How many different digests there are. They are counted in parts of about 2^18, so that only one part is copied at a
+/// time.
 pub(crate) fn distinct(digests: &[u64]) -> Result<usize> {
     let parts = (digests.len() >> 18) as u32 + 1;
     let mut total = 0;

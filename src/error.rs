@@ -25,7 +25,7 @@ pub enum Error {
         /// The kind byte found.
         kind: u8,
     },
-    /// The format of a foreign filter is unknown, or the one at hand is of a variant that isn't supported.
+    /// The format of a foreign filter is unknown, or the filter is of an unsupported variant of it.
     #[error("{reason}{}{}", if known.is_empty() { "" } else { "; known are " }, known.join(", "))]
     UnsupportedFormat {
         /// What isn't supported, in words.
@@ -48,7 +48,7 @@ pub enum Error {
     /// The blob is cut short.
     #[error("the blob is cut short: it needs {needed} bytes and has {have}; fetch it again")]
     Truncated {
-        /// The least number of bytes that the blob must have, as far as it could be read.
+        /// The least number of bytes that the blob must have, judging from what could be read.
         needed: u64,
         /// The number of bytes given.
         have: u64,
@@ -104,7 +104,7 @@ pub enum Error {
     /// The secret isn't that of the filter, or the filter has none.
     #[error("this is not the secret of the filter, or the filter has none")]
     WrongSecret,
-    /// The filter has layers over it, or an update that needed none, and can't be changed in place.
+    /// The filter has layers, or was updated without needing any, and can't be changed in place.
     #[error("a filter that has layers or was updated is read-only; build a new one, or apply a delta")]
     Layered,
     /// Filters of this kind can't do that, or the blob is of another kind than asked for.
@@ -120,7 +120,7 @@ pub enum Error {
     WrongProfile {
         /// The name of the filter's profile.
         found: &'static str,
-        /// The name of the profile that the question needs.
+        /// The name of the profile that the query needs.
         wanted: &'static str,
     },
 }
@@ -142,7 +142,7 @@ impl Error {
         if holds { Ok(()) } else { Err(Self::rule(rule)) }
     }
 
-    /// The message, written without memory of its own; one that is longer than the room ends in three full stops.
+    /// The message, written without allocating; one that doesn't fit ends in three full stops.
     #[cfg_attr(not(all(feature = "npm", target_arch = "wasm32")), allow(dead_code))]
     pub(crate) fn message_in<'a, const ROOM: usize>(&self, room: &'a mut [u8; ROOM]) -> &'a str {
         use std::io::Write;

@@ -1,10 +1,10 @@
 //! Numbers in a file, one after the other: read by [`Cursor`], written by [`Fields`]. They are little-endian unless
-//! said otherwise. Both keep their first fault until they are asked for it, so that no field needs a check of its own.
+//! said otherwise. Both keep their first error until they are asked for it, so that no field needs a check of its own.
 
 use crate::error::{Error, Result};
 use crate::vectors::{append, within};
 
-/// Reads fields in order and never past the end. The first fault is kept; everything that is read after it is 0 or
+/// Reads fields in order and never past the end. The first error is kept; everything that is read after it is 0 or
 /// empty.
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -12,13 +12,13 @@ pub(crate) struct Cursor<'a> {
     error: Option<Error>,
 }
 
-// What isn't inlined has a dozen callers in the wasm.
+// The functions that aren't inlined have a dozen callers in the wasm.
 impl<'a> Cursor<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Cursor { bytes, at: 0, error: None }
     }
 
-    /// Fails with the first fault.
+    /// Fails with the first error.
     pub(crate) fn done(&self) -> Result<()> {
         self.error.map_or(Ok(()), Err)
     }
@@ -82,7 +82,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// What the originals of foreign filters need beside.
+/// What the readers of other software's filters also need.
 #[cfg(feature = "interop")]
 impl<'a> Cursor<'a> {
     /// What was made of the bytes, or a default if it failed.
@@ -153,7 +153,7 @@ impl Default for Fields {
 }
 
 impl Fields {
-    // Not inlined, like the next: wasm has two dozen callers.
+    // This and the next aren't inlined: wasm has two dozen callers.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn slice(&mut self, bytes: &[u8]) {
         if self.done.is_ok() {

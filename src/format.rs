@@ -1,5 +1,5 @@
-//! Bytes to a filter and back: the one file that knows offsets. FORMAT.md, which is normative, says the same in
-//! words.
+//! Bytes to a filter and back: the only file that knows offsets. FORMAT.md, which is normative, describes the same
+//! format.
 //!
 //! ```text
 //! offset  size
@@ -32,8 +32,8 @@
 //!      …     4  XXH32, seed 0, of everything before
 //! ```
 //!
-//! All numbers are little-endian. A decoder checks in this order: magic, version, kind, secret, parameters,
-//! lengths, checksum, trailing bytes; it allocates nothing of a size that the blob names before as many bytes are there.
+//! All numbers are little-endian. A decoder checks in this order: magic, version, kind, secret, parameters, lengths,
+//! checksum, trailing bytes; it allocates no memory of a size that the blob states before that many bytes are there.
 
 mod layers;
 mod tags;
@@ -89,7 +89,7 @@ pub struct Blob {
     name: Option<String>,
     created_at: Option<u64>,
     stack: Stack,
-    /// As [`Blob::id`], for as long as it is known to be that of the blob.
+    /// [`Blob::id`], as long as the blob hasn't changed since it was computed.
     id: Option<u64>,
 }
 
@@ -121,7 +121,7 @@ impl Blob {
         self.profile
     }
 
-    /// The name for people, at most 255 bytes.
+    /// The human-readable name, at most 255 bytes.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
@@ -155,8 +155,8 @@ impl Blob {
     /// Reads the blob of a keyed filter.
     ///
     /// # Errors
-    /// Those of [`Blob::decode`], but in place of [`Error::SecretRequired`] there is [`Error::WrongSecret`]: for another
-    /// secret, and for a blob that isn't keyed.
+    /// Those of [`Blob::decode`], with [`Error::WrongSecret`] instead of [`Error::SecretRequired`]: for another secret,
+    /// and for a blob that isn't keyed.
     ///
     /// ```
     /// use bloom_wasm::hash::{Hashing, Secret};
@@ -176,13 +176,13 @@ impl Blob {
         Self::decode_hashed(bytes, Checksum::default(), Some(secret))
     }
 
-    /// As [`Blob::decode`] or [`Blob::decode_keyed`], with a checksum of the first bytes.
+    /// As [`Blob::decode`] or [`Blob::decode_keyed`], with a checksum that has already taken the first bytes.
     pub(crate) fn decode_hashed(bytes: Vec<u8>, checksum: Checksum, secret: Option<&Secret>) -> Result<Self> {
         Self::decode_part(bytes, checksum, secret, Names::default())
     }
 
-    /// Reads a shard of a filter, of which these are the names of tags. A blob that has names of its own is no shard: it
-    /// has more of them then.
+    /// Reads a shard of a filter with tags of these names. A blob that brings names of its own is no shard; it then has
+    /// more names than these.
     ///
     /// # Errors
     /// Those of [`Blob::decode`] and [`Blob::decode_keyed`].
@@ -204,8 +204,8 @@ impl Blob {
         }
     }
 
-    /// Reads a blob of any kind. A delta has the id of its parent, and its layers lie over an empty filter. The names are
-    /// those of tags that stand elsewhere.
+    /// Reads a blob of any kind. A delta has the id of its parent, and its layers are over an empty filter. `names` are
+    /// those of tags that are stored elsewhere.
     pub(crate) fn decode_any(
         mut bytes: Vec<u8>,
         checksum: Checksum,
@@ -237,7 +237,7 @@ impl Blob {
         }
         let base = blob.stack.unshared_base();
         bytes.truncate(start + base.byte_length());
-        // With layers, which have a copy of their part, the bytes may be many more than the base's.
+        // Layers have copied their part, and there may be far more bytes than the base's.
         let payload =
             if is_layered { copied(within(&bytes, start..))?.into() } else { Payload::after(start, bytes) };
         base.set_bytes(payload)?;
@@ -273,7 +273,7 @@ impl Blob {
         if self.profile != other.profile {
             return Err(Error::Incompatible);
         }
-        // Before the base is copied, if it is shared.
+        // Checked before the base is copied, if it is shared.
         if ![&*self, other]
             .iter()
             .all(|blob| matches!(blob.stack.base().kind(), Kind::Bloom | Kind::Counting))
@@ -337,8 +337,8 @@ impl Blob {
         Ok(self.length(self.header(true, None)?.len()))
     }
 
-    /// What tells blobs apart: the length in bytes, modulo 2^32, and the checksum, 32 bits each. It is hashed anew if the
-    /// blob was changed since it was read.
+    /// What tells blobs apart: the length in bytes, modulo 2^32, and the checksum, 32 bits each. If the blob was
+    /// changed since it was read, it is hashed again.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory for a header.
@@ -356,7 +356,7 @@ impl Blob {
         Ok(id(self.length(header.len()), checksum.value()))
     }
 
-    /// A copy, which unlike `clone` fails without the memory for it. The filter's bytes are shared, until one of the two
+    /// A copy. Unlike `clone`, it fails without the memory for it. The filter's bytes are shared until one of the two
     /// is changed.
     ///
     /// # Errors
@@ -367,7 +367,7 @@ impl Blob {
         Ok(Blob { name, stack, ..*self })
     }
 
-    /// Whether they have the same profile and equal filters: equal bytes, but for name and creation time.
+    /// Whether they have the same profile and equal filters: equal bytes, except for name and creation time.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory for two headers.
@@ -375,7 +375,7 @@ impl Blob {
         if self.header(false, None)? != other.header(false, None)? {
             return Ok(false);
         }
-        // There are as many parts in each.
+        // Both have the same number of parts.
         let mut parts = Vec::new();
         self.payload(&mut |part| push(&mut parts, part))?;
         let (mut at, mut are_equal) = (0, true);
@@ -404,8 +404,8 @@ impl Blob {
         length
     }
 
-    /// What the bytes before the payload say, checked field by field: a blob whose filter lacks its bytes, a delta's
-    /// parent, and where these bytes start.
+    /// What the bytes before the payload say, checked field by field: a blob whose filter has no bytes yet, a delta's
+    /// parent, and where the filter's bytes start.
     fn shaped(bytes: &[u8], access: Access, names: Names) -> Result<(Self, Option<u64>, usize)> {
         let there = bytes.len().min(MAGIC.len());
         if bytes[..there] != MAGIC[..there] {
@@ -436,7 +436,7 @@ impl Blob {
         cursor.rule(!tagged || [Kind::Ribbon.number(), DELTA].contains(&kind), TAGS_RULE);
         let seed = cursor.u64();
         let check = if flags & IS_KEYED != 0 { Some(cursor.u64()) } else { None };
-        // Once it is there, since a cursor without bytes gives zeros.
+        // Only if they are all there, since a cursor without bytes gives zeros.
         cursor.done()?;
         let hashing = access.hashing(seed, check)?;
         let hashing = if slotted { hashing.with_slots() } else { hashing };
@@ -488,7 +488,8 @@ impl Blob {
         Ok((Blob { profile, name, created_at, stack, id: None }, parent, cursor.at()))
     }
 
-    /// Everything before the payload; name and creation time only if they are wanted. With a parent, that of a delta.
+    /// Everything before the payload; with name and creation time only if `described`. With a parent, the header of a
+    /// delta.
     fn header(&self, described: bool, parent: Option<u64>) -> Result<Vec<u8>> {
         let name = self.name.as_ref().filter(|_| described);
         let created_at = self.created_at.filter(|_| described);
@@ -634,7 +635,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// A map, if there are slots: empty or not.
+    /// A map, if there are slots. It must be empty if and only if `is_empty`.
     fn slots(&mut self, hashing: Hashing, is_empty: bool) -> Slots {
         if !hashing.is_slotted() {
             return Slots::ANY;
@@ -656,8 +657,8 @@ impl Cursor<'_> {
         RibbonFilter::shaped(count, fpr, attempt, rows, hashing)
     }
 
-    /// The parameters of a foreign filter. A scheme, keys, or keys of a scheme that came with a later release are as a
-    /// kind would be.
+    /// The parameters of a foreign filter. A scheme, a key type, or a pair of them that only a later release knows is
+    /// an unknown kind.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn foreign(&mut self, seed: u64) -> Result<ForeignFilter> {
         let scheme = Scheme::from_number(self.u8());

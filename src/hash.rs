@@ -3,8 +3,8 @@
 //!
 //! The digest is made of two hashes of 32 bits, so that JavaScript computes it as fast as WebAssembly: XXH32
 //! (<https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>) is the low half, and MurmurHash3_x86_32
-//! (<https://github.com/aappleby/smhasher/blob/master/src/MurmurHash3.cpp>) the high one. Two XXH32 would collide
-//! together: within a lane, a difference in one word is undone by one in the next. In a keyed filter the digest is
+//! (<https://github.com/aappleby/smhasher/blob/master/src/MurmurHash3.cpp>) the high one. Two XXH32 would collide at
+//! the same keys: within a lane, a difference in one word is undone by one in the next. In a keyed filter the digest is
 //! SipHash-2-4 (Aumasson and Bernstein 2012, "SipHash: a fast short-input PRF"), which nobody can compute without the
 //! secret. FORMAT.md section 3.
 
@@ -25,7 +25,8 @@ use crate::vectors::within;
 const P: [u32; 5] = [0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d, 0x27d4_eb2f, 0x1656_67b1];
 
 /// The digest of a key under a seed. Its low half is the XXH32 under the seed's low half, its high half the
-/// MurmurHash3_x86_32 under the seed's high half. Both are computed in one pass, which takes five sixths of the time.
+/// MurmurHash3_x86_32 under the seed's high half. Both are computed in one pass, which takes five sixths of the time of
+/// two.
 // Not inlined: otherwise the wasm has a kilobyte at every caller. The call costs a nanosecond.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 #[cfg_attr(not(target_arch = "wasm32"), inline)]
@@ -40,7 +41,7 @@ pub fn digest(seed: u64, key: &[u8]) -> u64 {
         let mut c = seed;
         let mut d = seed.wrapping_sub(P[0]);
         for stripe in stripes {
-            // Written out: the lanes of an array would be in memory.
+            // Written out, since the lanes of an array would be in memory.
             let stripe = u128::from_le_bytes(*stripe);
             let words = [stripe as u32, (stripe >> 32) as u32, (stripe >> 64) as u32, (stripe >> 96) as u32];
             a = lane(a, words[0]);
@@ -82,7 +83,7 @@ fn lane(sum: u32, word: u32) -> u32 {
     sum.wrapping_add(word.wrapping_mul(P[1])).rotate_left(13).wrapping_mul(P[0])
 }
 
-/// What MurmurHash3 makes of a word before it takes it in. Of 0 it makes 0.
+/// How MurmurHash3 scrambles a word before it takes it in. 0 stays 0.
 #[inline]
 fn murmur_word(word: u32) -> u32 {
     word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
@@ -94,15 +95,15 @@ fn murmur_step(hash: u32, word: u32) -> u32 {
     (hash ^ murmur_word(word)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
 }
 
-/// One round of a Feistel network: of the halves *a* and *b* of a state, the high one first, it makes *b* xor f(*a*) and
-/// *a*. Each bit of f depends on many, and the round can be taken back.
+/// One round of a Feistel network: of the halves *a* and *b* of a state, the high one first, it makes *b* xor f(*a*)
+/// and *a*. Each bit of f depends on many, and the round is invertible.
 #[inline]
 pub(crate) fn round(a: u32, b: u32) -> (u32, u32) {
     (b ^ stirred(a), a)
 }
 
-/// The state that follows from a state, or a digest, and a number: a permutation of all states. Three rounds; after
-/// two, digests that differ in few bits still show. FORMAT.md section 3.
+/// The state that follows from a state, or a digest, and a number: a permutation of all states. There are three rounds;
+/// after two, the states of digests that differ in few bits are still similar. FORMAT.md section 3.
 #[inline]
 pub(crate) fn mix(state: u64, number: u32) -> u64 {
     let (a, b) = halves(state);
@@ -115,7 +116,7 @@ pub(crate) fn mix(state: u64, number: u32) -> u64 {
 /// The inverse of [`mix`].
 #[inline]
 pub(crate) fn unmix(state: u64, number: u32) -> u64 {
-    // To take a round back is a round with the halves exchanged, before and after.
+    // The inverse of a round is a round with the halves exchanged before and after.
     let (a, b) = halves(state);
     let (b, a) = round(b, a);
     let (b, a) = round(b, a);
@@ -140,7 +141,8 @@ pub(crate) fn joined(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// A secret of 128 bits. A filter whose digests depend on it, a keyed one, says nothing to those who don't have it.
+/// A secret of 128 bits. A filter whose digests depend on it, a keyed filter, reveals nothing to those who don't have
+/// it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret([u8; 16]);
 
@@ -160,7 +162,7 @@ impl TryFrom<&[u8]> for Secret {
     }
 }
 
-/// Without the bytes, which belong in no log.
+/// Without the bytes, which must not end up in a log.
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
@@ -197,7 +199,7 @@ pub struct Hashing {
     slotted: bool,
 }
 
-/// Equal seeds, and equal secrets if there are any, as far as their check values tell; both with slots or neither.
+/// Equal seeds, and equal secrets if there are any, judging by their check values; both with slots or neither.
 impl PartialEq for Hashing {
     fn eq(&self, other: &Self) -> bool {
         (self.seed, self.check(), self.slotted) == (other.seed, other.check(), other.slotted)
@@ -220,7 +222,7 @@ impl From<u64> for Hashing {
     }
 }
 
-/// Without the key, which belongs in no log.
+/// Without the key, which must not end up in a log.
 impl fmt::Debug for Hashing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hashing").field("seed", &self.seed).field("keyed", &self.is_keyed()).finish()
@@ -228,8 +230,8 @@ impl fmt::Debug for Hashing {
 }
 
 impl Hashing {
-    /// By SipHash-2-4 under a secret. Take a random seed for each filter: two filters of one secret and one seed show
-    /// which keys they have in common.
+    /// By SipHash-2-4 under a secret. Take a random seed for each filter: two filters with the same secret and seed
+    /// reveal which keys they have in common.
     pub fn keyed(secret: &Secret, seed: u64) -> Self {
         let [check, first, second] = [0, 1, 2].map(|which| secret.derive(seed, which));
         Hashing { seed, key: Some(Key { sip: [first, second], check }), slotted: false }
@@ -255,8 +257,8 @@ impl Hashing {
         if profile == Profile::Url && kind == Kind::Ribbon { self.with_slots() } else { self }
     }
 
-    /// The rate to build such a filter with, for a rate of whole checks. With slots it is the same, and the builder sees
-    /// to the keys; otherwise it is that of a key.
+    /// The rate to build such a filter with, for a rate of whole checks. With slots it is the same, and the builder
+    /// derives the rates of the keys; otherwise it is that of a key.
     pub fn build_fpr(&self, profile: Profile, fpr: f64) -> f64 {
         if self.slotted { fpr } else { profile.key_fpr(fpr) }
     }
@@ -267,7 +269,7 @@ impl Hashing {
         self.slotted
     }
 
-    /// What tells a wrong secret, in the blob of a keyed filter.
+    /// The check value in the blob of a keyed filter, which reveals a wrong secret.
     pub fn check(&self) -> Option<u64> {
         self.key.map(|key| key.check)
     }
@@ -278,7 +280,7 @@ impl Hashing {
         if self.slotted { self.slotted_digest(key) } else { self.whole_digest(key) }
     }
 
-    // Apart, so that the loops over other keys don't grow.
+    // Separate, so that the loops over other keys don't grow.
     #[inline(never)]
     fn slotted_digest(&self, key: &[u8]) -> u64 {
         with_slot(self.whole_digest(key), slot(key))
@@ -302,20 +304,20 @@ impl Hashing {
 }
 
 /// SipHash-2-4.
-// Cold, so that ordinary filters pay nothing for it.
+// Cold, so that it costs ordinary filters nothing.
 #[cold]
 #[inline(never)]
 fn siphash([first, second]: [u64; 2], key: &[u8]) -> u64 {
     SipHasher24::new_with_keys(first, second).hash(key)
 }
 
-/// What is at hand to read a blob with.
+/// What a blob can be read with.
 #[derive(Debug, Clone, Copy)]
 #[doc(hidden)]
 pub enum Access<'a> {
-    /// A secret, if there is one. It must be that of the blob, which is keyed then.
+    /// A secret, if there is one. The blob must then be keyed with it.
     Secret(Option<&'a Secret>),
-    /// The hashing of a filter that the blob, a delta, is meant for. Whether it is must be asked later.
+    /// The hashing of the filter that the blob, a delta, is meant for. Whether it fits must be checked later.
     As(Hashing),
 }
 
@@ -332,7 +334,7 @@ impl Access<'_> {
             }
             (_, None) => Ok(seed.into()),
             (Access::Secret(None), Some(_)) => Err(Error::SecretRequired),
-            // Where seed or check value differ, it equals no other and is asked for nothing.
+            // If the seed or the check value differs, this equals no other hashing and hashes nothing.
             (Access::As(Hashing { key, .. }), Some(check)) => {
                 let sip = key.map_or([0; 2], |key| key.sip);
                 Ok(Hashing { seed, key: Some(Key { sip, check }), slotted: false })
@@ -342,13 +344,13 @@ impl Access<'_> {
 }
 
 /// The SHA-1 of some bytes.
-// One copy in the wasm, too.
+// Not inlined, so that the wasm has one copy.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(crate) fn sha1(bytes: &[u8]) -> [u8; 20] {
     Sha1::digest(bytes).into()
 }
 
-/// The checksum of a blob, XXH32 with seed 0, of bytes that still grow at their end.
+/// The checksum of a blob, XXH32 with seed 0, while its bytes still arrive.
 #[derive(Debug, Clone)]
 pub(crate) struct Checksum {
     hasher: XxHash32,
@@ -397,11 +399,11 @@ impl Checksum {
     }
 }
 
-/// The largest range that the high half of a state is spread over by itself.
+/// The largest range that only the high half of a state is spread over.
 const FINE: u32 = 1 << 28;
 
-/// A number of `0..range` by a state: floor(*a* range / 2^32), where *a* is its high half. Beyond 2^28 that would be
-/// too coarse, so it is floor(state range / 2^64).
+/// Maps a state to a number in `0..range`: floor(*a* range / 2^32), where *a* is its high half. For ranges above 2^28
+/// that would be too coarse, so it is floor(state range / 2^64).
 #[inline]
 pub fn spread(state: u64, range: u32) -> u32 {
     if range > FINE {
@@ -410,7 +412,8 @@ pub fn spread(state: u64, range: u32) -> u32 {
     (((state >> 32) * u64::from(range)) >> 32) as u32
 }
 
-/// floor(x range / 2^64), by two products of 32 x 32 bits: WebAssembly can't compute the high half of one of 64 x 64.
+/// floor(x range / 2^64), by two products of 32 x 32 bits, since WebAssembly can't compute the high half of a product
+/// of 64 x 64.
 pub(crate) fn high_product(x: u64, range: u32) -> u32 {
     let range = u64::from(range);
     let low = ((x & 0xffff_ffff) * range) >> 32;
@@ -499,7 +502,8 @@ mod tests {
         }
     }
 
-    /// Of other implementations: the specification's test vectors of XXH32 and Appleby's of MurmurHash3_x86_32.
+    /// Both halves agree with other implementations. The last two values are known ones of XXH32 and
+    /// MurmurHash3_x86_32.
     #[test]
     fn digests_are_two_hashes() {
         for length in 0..200_usize {

@@ -14,7 +14,7 @@ use crate::vectors::push;
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
 pub struct FilterInfo<'a> {
-    /// The kind of filter; of a foreign one its format.
+    /// The kind of filter; for a foreign one, its format.
     pub kind: &'static str,
     /// What the keys are.
     pub profile: &'static str,
@@ -27,18 +27,18 @@ pub struct FilterInfo<'a> {
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub count: Option<u64>,
     /// The number of keys that the filter is made for. For bloom and counting, this many keys set half of the bits; for
-    /// cuckoo, they fill 95 % of the slots; for ribbon, it is the number of keys. None for scalable, which grows.
-    /// A foreign filter has the number of bloom, or that by the size of its fixed set.
+    /// cuckoo, they fill 95 % of the slots; for ribbon, it is the number of keys. None for scalable, which grows. For a
+    /// foreign filter, it is the number as for bloom or, if it holds a fixed set, the number by its size.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub capacity: Option<u64>,
-    /// The false-positive rate at that capacity, 0 to 1; the present rate is [`Filter::estimated_fpr`]. Of a foreign
-    /// filter it is the present one: nothing tells for how many keys its software made it. It is the rate of a key; of a
-    /// list of URLs whose keys have two rates, their mean.
+    /// The false-positive rate at that capacity, 0 to 1; the present rate is [`Filter::estimated_fpr`]. For a foreign
+    /// filter it is the present rate, since nothing tells how many keys its software made it for. It is the rate of a
+    /// key; for a list of URLs whose keys have two rates, their mean.
     pub fpr: f64,
     /// With the profile `url`, the chance that a typical URL which isn't on the list is "maybe present", 0 to 1.
     pub url_fpr: Option<f64>,
-    /// With the profile `url`, the most that this chance is for any URL that a browser opens, 0 to 1. One that browsers may
-    /// read in two ways has twice that.
+    /// With the profile `url`, the highest such chance of any URL that a browser opens, 0 to 1. A URL that browsers may
+    /// read in two ways has up to twice that.
     pub max_url_fpr: Option<f64>,
     /// The number of bits of the filter.
     pub bits: u64,
@@ -54,8 +54,8 @@ pub struct FilterInfo<'a> {
     /// Whether the digests depend on a secret, which isn't in the blob.
     pub keyed: bool,
     /// The names of the tags that members may have, by their numbers, and how many have each; none for a filter without
-    /// tags. A name may be there without a member.
-    // As `foreign`.
+    /// tags. A tag may have no members.
+    // Skipped like `foreign`.
     #[cfg_attr(all(feature = "npm", target_arch = "wasm32"), serde(skip))]
     pub tags: Option<Vec<TagInfo<'a>>>,
     /// The number of layers over the base filter: those of updates and allowlists, and one if a list of URLs was built in
@@ -69,9 +69,9 @@ pub struct FilterInfo<'a> {
         serde(serialize_with = "serialized::object")
     )]
     pub foreign: Option<Vec<(&'static str, Parameter)>>,
-    /// The name that the builder gave.
+    /// The name that it was given when it was built.
     pub name: Option<&'a str>,
-    /// The time that the builder gave, in milliseconds since 1970.
+    /// The time that it was given when it was built, in milliseconds since 1970.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub created_at: Option<u64>,
     /// The blob's length and checksum, which tell blobs apart. In JSON it has 16 hexadecimal digits.
@@ -118,7 +118,7 @@ pub enum Parameter {
     Number(u64),
 }
 
-/// The parameters of a foreign filter with their names, which are those of the options with which its original is read.
+/// The parameters of a foreign filter with their names, which are those of the options that its original is read with.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn parameters(filter: &ForeignFilter) -> Result<Vec<(&'static str, Parameter)>> {
     let (format, parts) = (filter.format(), filter.parts());
@@ -247,7 +247,7 @@ impl<'a> FilterInfo<'a> {
             byte_length,
             seed: filter.seed(),
             keyed: filter.hashing().is_keyed(),
-            // As `foreign`.
+            // Skipped like `foreign`.
             tags: if cfg!(all(feature = "npm", target_arch = "wasm32")) { None } else { tags(stack)? },
             layers: stack.layers().len() as u32,
             foreign: match filter {

@@ -53,9 +53,9 @@ impl Kind {
 pub struct KindOptions {
     /// The kind.
     pub kind: Kind,
-    /// Bloom and counting: as many keys as the filter is sized for, however many it is built from. None = those.
+    /// Bloom and counting: the number of keys that the filter is sized for. None = the number that it is built from.
     pub capacity: Option<u64>,
-    /// Counting: the bits of a counter, 4 or 8.
+    /// Counting: the bits per counter, 4 or 8.
     pub counter_bits: u32,
     /// Scalable: the keys in the first slice, 1 to 2^32 - 1.
     pub initial_capacity: u32,

@@ -1,7 +1,7 @@
 //! Membership filters: "maybe present" or "definitely absent", from one compact blob.
 //!
 //! You build a filter from keys, write it as a blob ([`Blob::encode`]), send it anywhere, read it back
-//! ([`Blob::decode`]) and ask it. `FORMAT.md` specifies the bytes of a blob. The same crate, compiled to WebAssembly,
+//! ([`Blob::decode`]) and query it. `FORMAT.md` specifies the bytes of a blob. The same crate, compiled to WebAssembly,
 //! is the npm package `bloom-wasm`.
 //!
 //! ```
@@ -24,16 +24,17 @@
 //! - [`slots`] says which shapes the keys of URLs have.
 //! - [`hash`] turns a key into a 64-bit digest, [`digests`] works on sets of digests, and [`params`] holds the
 //!   formulas.
-//! - Each file in [`filters`] is one algorithm over digests; `batch` holds keys that are asked together, and
+//! - Each file in [`filters`] is one algorithm over digests; `batch` holds keys that are looked up together, and
 //!   [`layers`] stacks filters.
-//! - [`format`](mod@format) alone knows byte offsets, and [`info`] describes what it read.
-//! - [`delta`] is what makes one blob of another.
-//! - `interop` reads and writes the filters of other software, one format a file.
+//! - Only [`format`](mod@format) knows byte offsets, and [`info`] describes what it read.
+//! - [`delta`] turns one blob into another.
+//! - `interop` reads and writes the filters of other software, one format per file.
 //! - [`keys`] turns what a user types, and the lines of lists, into keys. It knows no filter.
 //! - [`shards`] says which of many blobs holds a key.
-//! - `wasm/` is a thin shell on all that: the npm package's boundary. The tool is another, a package of its own.
+//! - `wasm/` is a thin layer over all that: the boundary of the npm package. The tool is another, in a package of its
+//!   own.
 //!
-//! What is public but not in these pages is for the tool alone, and may change at any time.
+//! What is public but isn't documented here is only for the tool, and may change at any time.
 
 #![forbid(unsafe_code)]
 

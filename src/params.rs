@@ -1,4 +1,4 @@
-//! The formulas for a Bloom filter's count of keys (n), false-positive rate (fpr, p), bits (m) and hashes (k). Imports
+//! The formulas for a Bloom filter's number of keys (n), false-positive rate (fpr, p), bits (m) and hashes (k). Imports
 //! only `error` and `vectors`.
 //!
 //! Sources: Bloom 1970, "Space/time trade-offs in hash coding with allowable errors"; Broder and Mitzenmacher
@@ -16,7 +16,7 @@ pub const MAX_HASHES: u32 = 64;
 pub(crate) const BITS: &str = "bits must be a whole number from 1 to 2^32 - 1";
 pub(crate) const HASHES: &str = "hashes must be a whole number from 1 to 64";
 
-/// The size of a Bloom filter for a count of keys and a rate.
+/// The size of a Bloom filter for a number of keys and a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Optimal {
@@ -35,8 +35,8 @@ pub struct Optimal {
 /// (set bits / m)^k, is at most p.
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] unless 0 < fpr < 1 and fpr >= 100 n / 2^64: digests have 64 bits, and a rate near
-/// n / 2^64 drowns in their collisions. [`Error::TooLarge`] if the bits would not fit 32 bits (512 MiB).
+/// [`Error::InvalidParameter`] unless 0 < fpr < 1 and fpr >= 100 n / 2^64: digests have 64 bits, and their collisions
+/// alone would exceed a rate near n / 2^64. [`Error::TooLarge`] if the bits would not fit 32 bits (512 MiB).
 ///
 /// ```
 /// let optimal = bloom_wasm::params::optimal(1_000_000, 0.01)?;
@@ -75,7 +75,8 @@ fn is_above(count: u64, bits: u32, hashes: u32, fpr: f64) -> Result<bool> {
 ///
 /// Let c(r, j) be the chance that j given bits are not set, and r random ones are. Then c(0, j) = (1 - j/m)^probes, and
 /// c(r + 1, j) = (1 - j/m) (c(r, j) - c(r, j + 1)), because one more random bit is not set if it is one of the j, or
-/// another that makes them j + 1. The mean is c(k, 0). Each difference doubles the errors, so all have 32 digits.
+/// another that makes them j + 1. The mean is c(k, 0). Each difference doubles the errors, so all numbers have 32
+/// digits.
 fn quick_rate(probes: u64, bits: u32, hashes: u32) -> (f64, f64) {
     let mut chances = [Double(0.0, 0.0); MAX_HASHES as usize + 1];
     let chances = &mut chances[..=hashes as usize];
@@ -127,7 +128,7 @@ impl Double {
         Self::joined(product, error + self.0 * other.1 + self.1 * other.0)
     }
 
-    /// Without something that isn't larger.
+    /// Subtracts a number that isn't larger.
     fn minus(self, other: Self) -> Self {
         let first = self.0 - other.0;
         Self::joined(first, self.0 - first - other.0 + (self.1 - other.1))
@@ -152,7 +153,7 @@ impl Double {
     }
 }
 
-/// Up to so many probes [`mean_rate`] is exact.
+/// Up to this many probes, [`mean_rate`] is exact.
 const EXACT: u64 = 4096;
 
 /// The mean of (set bits / m)^k, which is the rate for a small number of keys. Up to 4,096 probes it is exact. Beyond,
@@ -236,7 +237,7 @@ pub fn fpr_exponential(count: u64, bits: u32, hashes: u32) -> Result<f64> {
     Ok(power(set, hashes.into()))
 }
 
-/// The largest count of keys for which [`optimal`] needs at most `bits` bits at a rate of `fpr`.
+/// The largest number of keys for which [`optimal`] needs at most `bits` bits at a rate of `fpr`.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] unless bits >= 1 and [`optimal`] accepts the fpr for one key.
@@ -276,7 +277,8 @@ pub(crate) fn power(mut base: f64, mut exponent: u64) -> f64 {
 pub(crate) fn any_of(times: u64, chance: f64) -> f64 {
     let mean = times as f64 * chance;
     if mean > 1e-3 {
-        // A million events are as good as more events of a smaller chance. 1 - chance would lose the digits of that.
+        // A million events give the same result as more events with a smaller chance, whose digits 1 - chance would
+        // lose.
         let times = times.min(1 << 20);
         return 1.0 - power(1.0 - (mean / times as f64).min(1.0), times);
     }
@@ -287,7 +289,7 @@ pub(crate) fn any_of(times: u64, chance: f64) -> f64 {
 /// The chance that two given keys share a digest: 2^-64.
 const COLLISION: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
-/// The least number of bits per key with which a Bloom filter has this rate.
+/// The fewest bits per key with which a Bloom filter reaches this rate.
 pub(crate) fn bits_per_key(fpr: f64) -> f64 {
     let bits = -libm::log(fpr) / (LN_2 * LN_2);
     match libm::round(bits * LN_2) as u32 {
@@ -379,7 +381,7 @@ mod tests {
         }
     }
 
-    /// The search that asks for the exact rate each time. It takes milliseconds.
+    /// Compares with a search that computes the exact rate each time. It takes milliseconds.
     #[test]
     fn the_quick_rate_leads_to_the_same_sizes() {
         for fpr in [0.99, 0.9, 0.5, 0.3, 0.2, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-9, 1e-12, 1e-16] {
@@ -393,7 +395,7 @@ mod tests {
         }
     }
 
-    /// Where it decided nothing, sizes would be right all the same, and slow.
+    /// If it decided nothing, sizes would still be right, but slow to compute.
     #[test]
     fn the_quick_rate_decides() {
         let mut undecided = 0;

@@ -77,9 +77,9 @@ impl Profile {
     }
 
     /// The rate of a single key, for a rate of whole checks. For URLs it is a tenth: a URL has up to 30 keys, and nine
-    /// of ten URLs have at most 10. A ribbon filter of URLs knows better, see [`slots`](crate::slots).
+    /// of ten URLs have at most 10. A ribbon filter of URLs computes this more exactly, see [`slots`](crate::slots).
     pub fn key_fpr(self, fpr: f64) -> f64 {
-        // A rate that is out of range stays so, and the builder will refuse it.
+        // A rate that is out of range stays out of range, so that the builder refuses it.
         if self == Profile::Url && fpr < 1.0 { fpr / 10.0 } else { fpr }
     }
 }

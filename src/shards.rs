@@ -1,5 +1,5 @@
-//! Sharded filters: a filter that is too large to download, as many small blobs of which a query needs one. Which shard
-//! holds a key, and the pages that list the shards. FORMAT.md section 12.
+//! Sharded filters: a filter that is too large to download, split into many small blobs, of which a query needs one.
+//! Which shard holds a key, and the pages that list the shards. FORMAT.md section 12.
 
 use crate::error::{Error, Result};
 use crate::fields::Cursor;
@@ -17,7 +17,7 @@ pub const ENTRY: usize = 40;
 /// The most bytes of a shard: a client fetches the whole of it for one answer.
 pub const MAX_SHARD: u32 = 16 << 20;
 
-/// How the keys of a sharded filter are spread over its shards.
+/// How the keys of a sharded filter are assigned to its shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sharding {
     profile: Profile,
@@ -51,15 +51,15 @@ impl Sharding {
     }
 
     /// The shard of a key: the first bits of its digest, or, with the profile `url`, of the digest of its
-    /// [site](url::site), so that all keys of a URL lie together.
+    /// [site](url::site), so that all keys of a URL are in the same shard.
     pub fn shard_of(&self, key: &[u8]) -> u32 {
         let key = if self.profile == Profile::Url { url::site(key) } else { key };
         self.shard_of_digest(self.hashing.whole_digest(key))
     }
 
-    /// The shard of a key with this digest, with any profile but `url`.
+    /// The shard of a key with this digest, for any profile except `url`.
     pub fn shard_of_digest(&self, digest: u64) -> u32 {
-        // Two shifts, since one by 64 bits is none.
+        // Two shifts, since a shift by 64 bits isn't possible.
         (digest >> 1 >> (63 - self.shards.trailing_zeros())) as u32
     }
 
@@ -77,7 +77,7 @@ impl Sharding {
 /// What a page says of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// The SHA-256 of the blob, whose file has that name.
+    /// The SHA-256 of the blob, which is also the name of its file.
     pub sha256: [u8; 32],
     /// The length of the blob.
     pub bytes: u32,
@@ -110,10 +110,10 @@ pub fn read_page(bytes: &[u8], entries: usize) -> Result<Vec<Entry>> {
     (0..entries).map(|number| read_entry(bytes, entries, number)).collect()
 }
 
-/// Reads the entry of this number in a page of so many.
+/// Reads entry `number` of a page of `entries` entries.
 ///
 /// # Errors
-/// [`Error::Truncated`], [`Error::TrailingBytes`] unless the page has just as many entries, and
+/// [`Error::Truncated`] or [`Error::TrailingBytes`] unless the page has exactly `entries` entries, and
 /// [`Error::InvalidParameter`] for a shard that is empty or longer than [`MAX_SHARD`].
 pub fn read_entry(bytes: &[u8], entries: usize, number: usize) -> Result<Entry> {
     let (needed, have) = ((entries * ENTRY) as u64, bytes.len() as u64);

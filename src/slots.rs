@@ -2,12 +2,12 @@
 //!
 //! A check of a URL asks for up to 30 keys: five hosts with six paths each. Most lists have a few of these shapes only,
 //! such as whole hosts. So the blob says which, in a map of 30 bits, and a key of another shape is absent without being
-//! looked up. A key's slot is a function of its bytes alone, so an entry and the same key in a question agree. It is
-//! stored as the highest 5 bits of the key's digest: layers, deltas and shards, which know only digests, know it too.
-//! (The lowest bits would be wrong: a ribbon filter's fingerprints are made of them.)
+//! looked up. A key's slot depends only on its bytes, so it is the same for an entry and in a query. It is stored as
+//! the highest 5 bits of the key's digest: layers, deltas and shards, which know only digests, know it too. (The lowest
+//! bits would be wrong: a ribbon filter's fingerprints are made of them.)
 //!
-//! Fewer shapes are asked for, so each key may answer "maybe" by chance more often, at the same rate of a whole check.
-//! [`plan`] says how often. Imports only `error`.
+//! Since fewer shapes are looked up, each key may have a higher rate, for the same rate of a whole check. [`plan`] says
+//! how high. Imports only `error`.
 
 use std::f64::consts::LN_2;
 
@@ -17,16 +17,16 @@ use crate::error::{Error, Result};
 pub const SLOTS: usize = 30;
 /// The number of bits of a digest that are left for the key.
 const BITS: u32 = 59;
-/// The share of checked URLs that ask for a host of each shape, roughly, and for a path of each. They were counted on old
-/// URLs with few queries, so none is taken for less than a quarter.
+/// Roughly the share of checked URLs that ask for a host of each shape, and for a path of each. They were counted on
+/// old URLs with few queries, so none is taken as less than a quarter.
 const HOST_WEIGHTS: [f64; 5] = [1.0, 1.0, 0.5, 0.25, 0.25];
 const PATH_WEIGHTS: [f64; 6] = [1.0, 0.75, 0.375, 0.25, 0.75, 0.25];
-/// The most that any URL may get, as a multiple of the rate that was asked for.
+/// The highest rate that any URL may get, as a multiple of the rate that was asked for.
 const WORST: f64 = 2.5;
-/// What a URL asks for that has three labels, a file, three folders and a query: twelve keys. Nine of ten URLs ask for no
+/// What a URL with three labels, a file, three folders and a query asks for: twelve keys. Nine of ten URLs ask for no
 /// more.
 const BUSY: Slots = Slots(0b111111_111111);
-/// The most that such a URL may get, as a multiple of the rate that was asked for.
+/// The highest rate that such a URL may get, as a multiple of the rate that was asked for.
 const MOST_BUSY: f64 = 1.2;
 /// What a second group must save, in bytes: its layer takes about half of that.
 const WORTH: f64 = 64.0;
@@ -46,13 +46,13 @@ pub fn slot(key: &[u8]) -> u32 {
     6 * host_slot(host) + path_slot(rest)
 }
 
-/// 0 to 3 for a host of 2 to 5 labels, and 4 for any other and for an address.
+/// 0 to 3 for a host of 2 to 5 labels, and 4 for any other host and for an address.
 pub(crate) fn host_slot(host: &[u8]) -> u32 {
     let dots = host.iter().filter(|&&byte| byte == b'.').count() as u32;
     if (1..=4).contains(&dots) && !looks_like_address(host) { dots - 1 } else { 4 }
 }
 
-/// 0 to 3 for 1 to 4 slashes of which one is the end, 5 with a query, and 4 for any other.
+/// 0 to 3 for 1 to 4 slashes, the last one at the end, 5 with a query, and 4 for any other path.
 fn path_slot(path: &[u8]) -> u32 {
     if path.contains(&b'?') {
         return 5;
@@ -68,7 +68,7 @@ pub(crate) fn looks_like_address(host: &[u8]) -> bool {
     host.starts_with(b"[") || (0..4).all(|_| labels.next().is_some_and(is_byte)) && labels.next().is_none()
 }
 
-/// What digests without slots are.
+/// The error for digests without slots.
 pub(crate) const NO_SLOT: Error = Error::rule("the highest 5 bits of these digests must be slots, 0 to 29");
 
 /// The slot of a digest.
@@ -88,12 +88,12 @@ pub fn with_slot(digest: u64, slot: u32) -> u64 {
 pub struct Slots(u32);
 
 impl Slots {
-    /// Those of hosts alone, with the path `/`.
+    /// The slots of whole hosts, with the path `/`.
     pub const HOSTS: Slots = Slots(0b1000001000001000001000001);
 
     /// No slot.
     pub const NONE: Slots = Slots(0);
-    /// All slots, and whatever else the highest bits of a digest are: what a filter without a map has.
+    /// All slots, and any other value of a digest's highest bits: the set of a filter without a map.
     pub const ANY: Slots = Slots(u32::MAX);
 
     /// The slots of these digests.
@@ -105,7 +105,7 @@ impl Slots {
         Self::from_bits(bits).ok_or(NO_SLOT)
     }
 
-    /// The set with these bits, the lowest of which is slot 0; none if one is no slot.
+    /// The set with these bits, the lowest of which is slot 0; none if a bit isn't a slot.
     pub fn from_bits(bits: u32) -> Option<Self> {
         (bits >> SLOTS == 0).then_some(Slots(bits))
     }
@@ -142,12 +142,12 @@ impl Slots {
         Slots(self.0 & other.0)
     }
 
-    /// How many there are.
+    /// The number of slots.
     fn len(self) -> f64 {
         self.iter().count() as f64
     }
 
-    /// The slots of both.
+    /// The slots of both sets.
     #[inline]
     pub fn union(self, other: Self) -> Self {
         Slots(self.0 | other.0)
@@ -159,12 +159,12 @@ impl Slots {
         self.0 & !other.0 == 0
     }
 
-    /// Whether no slot is in both.
+    /// Whether no slot is in both sets.
     pub fn is_disjoint(self, other: Self) -> bool {
         self.0 & other.0 == 0
     }
 
-    /// Whether there is none.
+    /// Whether there is no slot.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -191,13 +191,13 @@ pub fn weight(slot: u32) -> f64 {
 /// Keys that are built together: their slots, and the rate of each.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Group {
-    /// The slots of the keys, and of no others.
+    /// The slots of the keys, which no other keys have.
     pub slots: Slots,
     /// The chance that another key of these slots is maybe present.
     pub fpr: f64,
 }
 
-/// The rate of a key in a filter with this map, for a rate of whole checks. It is `fpr` where nothing is asked for.
+/// The rate of a key in a filter with this map, for a rate of whole checks. It is `fpr` if the map is empty.
 pub fn key_fpr(map: Slots, fpr: f64) -> f64 {
     if map.is_empty() {
         return fpr;
@@ -219,11 +219,12 @@ fn limit(groups: &mut [Group], fpr: f64) {
     groups.iter_mut().for_each(|group| group.fpr *= scale);
 }
 
-/// How a list is built, at this rate of a whole check: as one group, or as two if that is smaller. The first of two has
-/// more keys for the weight of its slots. `counts` are the different keys in each slot.
+/// How a list is built for this rate of a whole check: as one group, or as two if that is smaller. The first of two
+/// groups has more keys in relation to the weight of its slots. `counts` are the numbers of different keys in each
+/// slot.
 ///
 /// One group has the rate that gives a typical check the rate `fpr`. Two groups share this in proportion to their keys,
-/// which is best: a key of a shape that is asked for often, and that few entries have, gets a lower rate.
+/// which is optimal: keys of a shape that is looked up often, but that few entries have, get a lower rate.
 pub fn plan(counts: &[u64; SLOTS], fpr: f64) -> (Group, Option<Group>) {
     let all =
         (0..).zip(counts).filter(|(_, count)| **count > 0).fold(Slots::NONE, |all, (slot, _)| all.with(slot));
@@ -234,7 +235,7 @@ pub fn plan(counts: &[u64; SLOTS], fpr: f64) -> (Group, Option<Group>) {
     let one = Group { slots: all, fpr: key_fpr(all, fpr) };
     let density = |slot: u32| counts[slot as usize] as f64 / weight(slot);
     let (mut first, mut best, mut least) = (Slots::NONE, None, bytes(&[one]) - WORTH);
-    // The slots by their keys for the weight, and those that are equal by their numbers.
+    // The slot with the most keys for its weight; among equal ones, that with the lowest number.
     let densest =
         |slots: Slots| slots.iter().max_by(|&a, &b| density(a).total_cmp(&density(b)).then(b.cmp(&a)));
     while let Some(slot) = densest(all.without(first)) {
@@ -258,10 +259,10 @@ pub fn plan(counts: &[u64; SLOTS], fpr: f64) -> (Group, Option<Group>) {
 
 /// The lowest rate of a key in a ribbon filter: 2^-32.
 pub const LOWEST: f64 = 1.0 / 4_294_967_296.0;
-/// The lowest rate of a whole check: that of a key then isn't lower than [`LOWEST`], whatever the map is.
+/// The lowest rate of a whole check: with it, the rate of a key isn't below [`LOWEST`], whatever the map is.
 pub const LOWEST_URL: f64 = LOWEST * SLOTS as f64 / WORST;
 
-/// Fails for a rate of whole checks that can't be.
+/// Fails for a rate of whole checks that isn't possible.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] unless it is from [`LOWEST_URL`] on and below 1.
@@ -274,7 +275,7 @@ pub fn require_url_fpr(fpr: f64) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// By the table of FORMAT.md.
+    /// From the table in FORMAT.md.
     #[test]
     fn slots_of_keys() {
         for (key, expected) in [

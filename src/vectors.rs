@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-/// `Arc::new`, after a look whether there is the memory for it.
+/// `Arc::new`, after checking that there is memory for it.
 pub(crate) fn shared<T>(item: T) -> Result<Arc<T>> {
     let mut room = Vec::<(T, [usize; 2])>::new();
     reserve(&mut room, 1)?;
@@ -15,8 +15,8 @@ pub(crate) fn shared<T>(item: T) -> Result<Arc<T>> {
     Ok(Arc::new(item))
 }
 
-/// A part of some items, which is there. Out of range there would be nothing, and so a wrong answer: tests and debug
-/// builds assert that it is.
+/// A part of some items, which must be in range. Out of range, it would be empty and lead to a wrong answer, so tests
+/// and debug builds check the range.
 #[inline(always)]
 pub(crate) fn within<T>(items: &[T], range: impl SliceIndex<[T], Output = [T]>) -> &[T] {
     let found = items.get(range);
@@ -24,7 +24,7 @@ pub(crate) fn within<T>(items: &[T], range: impl SliceIndex<[T], Output = [T]>) 
     found.unwrap_or_default()
 }
 
-/// Like [`within`], to change it.
+/// Like [`within`], but mutable.
 #[inline(always)]
 pub(crate) fn within_mut<T>(items: &mut [T], range: impl SliceIndex<[T], Output = [T]>) -> &mut [T] {
     let found = items.get_mut(range);
@@ -32,7 +32,7 @@ pub(crate) fn within_mut<T>(items: &mut [T], range: impl SliceIndex<[T], Output 
     found.unwrap_or_default()
 }
 
-/// The items before a place, which is there, and the others.
+/// The items before a place, which must be in range, and the others.
 #[inline(always)]
 pub(crate) fn halves<T>(items: &[T], at: usize) -> (&[T], &[T]) {
     let found = items.split_at_checked(at);

@@ -1,5 +1,5 @@
-//! What takes memory: in a program of its own, because it is the memory of the whole process that is measured, and one
-//! test at a time.
+//! How much memory is used. In a program of its own, because the memory of the whole process is measured, and one test
+//! at a time.
 
 use std::sync::Mutex;
 
@@ -177,8 +177,8 @@ fn absurd_files_are_refused_and_take_no_memory() {
     }
 }
 
-/// What can't be made is told before room is made for it: of a bitmap what SETBIT can't reach, of others 4 GiB
-/// and more.
+/// What can't be made is refused before memory is taken for it: a bitmap beyond what SETBIT can reach, other filters of
+/// 4 GiB and more.
 #[test]
 fn filters_that_are_too_large() {
     let _alone = MEASURING.lock().unwrap();

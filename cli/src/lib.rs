@@ -7,7 +7,7 @@
 //! - `files` reads and writes whole files, and locks folders.
 //! - `args` has arguments of several commands.
 //! - `lists` reads lists as streams, line by line to keys, on all cores.
-//! - `publishing` makes feeds and sharded filters, and says what a publisher believes.
+//! - `publishing` makes feeds and sharded filters, and decides what a publisher trusts.
 //! - `commands` has a file for each command. None imports another.
 
 mod args;
@@ -37,7 +37,7 @@ pub use streams::Streams;
 
 /// Membership filters: pack a list of keys into one compact blob, and ask it "maybe present" or "definitely absent".
 ///
-/// Lists have one key a line, usually in UTF-8. `-` is standard input, and gzipped files are unpacked. CRLF line ends
+/// Lists have one key per line, usually in UTF-8. `-` is standard input, and gzipped files are unpacked. CRLF line ends
 /// are fine. A byte order mark, blank lines, and lines that start with `#` are skipped (in a list of passwords, `#` is
 /// a character like any other). A failure exits with 2 and prints one line on standard error.
 #[derive(Parser)]
@@ -74,7 +74,8 @@ pub fn main() -> ExitCode {
     run(std::env::args_os(), streams).into()
 }
 
-/// WASI has no current folder, so whoever runs the tool tells it. Elsewhere, relative paths would lead to other files.
+/// WASI has no current folder, so whatever runs the tool passes it in PWD. Without that, relative paths would lead to
+/// other files.
 #[cfg(target_os = "wasi")]
 fn enter_folder() -> Result<()> {
     let folder = std::env::var_os("PWD").context("PWD must be the current folder")?;
@@ -128,7 +129,7 @@ fn not_parsed(error: clap::Error) -> Result<Answer> {
     bail!("{words}; it is an option of {}", others.join(", "))
 }
 
-/// The commands that have the option that one of them doesn't have.
+/// The commands that have an option which the given command doesn't.
 fn others_with(error: &clap::Error) -> Vec<String> {
     fn search(command: &clap::Command, path: &str, option: &str, found: &mut Vec<String>) {
         if command.get_arguments().any(|argument| argument.get_long() == Some(option)) {

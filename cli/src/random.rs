@@ -1,4 +1,4 @@
-//! Random numbers of the system.
+//! Random numbers from the operating system.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! The rates of a filter: by its fill, and measured with random keys.
+//! The false-positive rates of a filter: by its fill, and measured with random keys.
 
 use bloom_wasm::slots::{weight, with_slot};
 use bloom_wasm::{Filter, Profile, Stack, Tagged, hash};
@@ -6,16 +6,16 @@ use serde::Serialize;
 
 use crate::text::rate;
 
-/// How many random keys are asked together.
+/// How many random keys are looked up together.
 const BLOCK: usize = 1 << 14;
 
 /// The rates of a filter by its fill.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rates {
-    /// That of a key.
+    /// The rate of a key.
     estimated_fpr: f64,
-    /// With the profile `url`, that of a typical URL, and the most that it is for any.
+    /// With the profile `url`, the rate of a typical URL, and the highest of any.
     url_fpr: Option<f64>,
     max_url_fpr: Option<f64>,
 }
@@ -30,7 +30,7 @@ impl Rates {
         }
     }
 
-    /// Those of a filter of which a check asks one shard.
+    /// The rates of a sharded filter, of which a check asks one shard.
     pub fn mean(shards: &[Self]) -> Self {
         Rates {
             estimated_fpr: mean(shards, |shard| shard.estimated_fpr),
@@ -39,7 +39,7 @@ impl Rates {
         }
     }
 
-    /// That of a key or, with the profile `url`, of URLs.
+    /// The rate of a key or, with the profile `url`, of URLs.
     pub fn in_words(&self) -> String {
         match (self.url_fpr, self.max_url_fpr) {
             (Some(typical), Some(most)) => of_urls(rate(typical), most),
@@ -48,7 +48,7 @@ impl Rates {
     }
 }
 
-/// How many keys of a filter with tags have others there.
+/// How many keys have other tags in the filter than they should.
 pub fn wrong_tags(filter: &Stack, keys: &Tagged) -> bloom_wasm::error::Result<u64> {
     let names: Vec<_> = keys.names().collect();
     let mut wrong = 0;
@@ -62,7 +62,7 @@ pub fn wrong_tags(filter: &Stack, keys: &Tagged) -> bloom_wasm::error::Result<u6
     Ok(wrong)
 }
 
-/// A rate of a typical URL, in words, and the most that it is for any.
+/// The rate of a typical URL and the highest of any, in words.
 pub fn of_urls(typical: String, most: f64) -> String {
     format!("{typical} for a typical URL, {} at most", rate(most))
 }
@@ -80,9 +80,9 @@ fn mean_if_any<T>(shards: &[T], of: impl Fn(&T) -> Option<f64>) -> Option<f64> {
 pub struct Probes {
     pub asked: u64,
     pub hits: u64,
-    /// How many of such keys a typical check asks for: one, but with the profile `url`.
+    /// How many such keys a typical check asks for: one, except with the profile `url`.
     pub keys_of_check: f64,
-    /// With the profile `url`, the most that the measured rate is for any URL.
+    /// With the profile `url`, the highest measured rate of any URL.
     pub max_url_fpr: Option<f64>,
 }
 
@@ -92,7 +92,7 @@ impl Probes {
         Probes { asked, hits, keys_of_check: 1.0, max_url_fpr: None }
     }
 
-    /// Those of a filter of which a check asks one shard.
+    /// The probes of a sharded filter, of which a check asks one shard.
     pub fn of_shards(shards: &[Self]) -> Self {
         let asked = shards.iter().map(|shard| shard.asked).sum();
         let hits = shards.iter().map(|shard| shard.hits).sum();
@@ -125,8 +125,8 @@ impl Probes {
         Ok(Probes { asked: probes, hits, keys_of_check: slots.weight(), max_url_fpr: Some(max) })
     }
 
-    /// Asks for random digests, in each slot that the filter has as many as URLs ask for. The numbers of the digests
-    /// begin with `first`.
+    /// Asks for random digests: in each slot of the filter, in proportion to how often URLs ask for it. The numbers of
+    /// the digests begin with `first`.
     pub fn in_slots(filter: &Stack, first: u64, probes: u64) -> Self {
         let slots = filter.slots();
         let (mut asked, mut hits, mut max) = (0, 0, 0.0);
@@ -153,7 +153,7 @@ fn random_keys(filter: &Stack, probes: u64) -> bloom_wasm::error::Result<u64> {
     for start in (0..probes).step_by(BLOCK) {
         let keys = (start..probes).take(BLOCK).map(key);
         let answers = match filter.base() {
-            // Bytes that are no text would be the same U+FFFD to some.
+            // Some software would read all invalid text as the same U+FFFD.
             Filter::Foreign(foreign) => match foreign.keys().width() {
                 Some(width) => filter.has_many(keys.map(|key| key.to_le_bytes()[..width].to_vec())),
                 None => filter.has_many(keys.map(|key| format!("{key:032x}"))),

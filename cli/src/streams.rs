@@ -91,12 +91,12 @@ pub fn not_printed(error: io::Error) -> anyhow::Error {
     if closed { error.context(Closed) } else { error.context("standard output") }
 }
 
-/// Whether nobody reads standard output. A file that can't be written is another matter.
+/// Whether nobody reads standard output any more. A file that can't be written is a failure.
 pub fn is_closed(error: &anyhow::Error) -> bool {
     error.is::<Closed>()
 }
 
-/// No failure if nobody reads what was printed.
+/// Ignores the error if nobody reads what was printed.
 pub fn unless_closed(printed: Result<()>) -> Result<()> {
     printed.or_else(|error| if is_closed(&error) { Ok(()) } else { Err(error) })
 }

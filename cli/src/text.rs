@@ -44,7 +44,7 @@ pub fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
 }
 
-/// So many of something: "1 key", "1,234 keys".
+/// A number and its noun: "1 key", "1,234 keys".
 pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
@@ -86,10 +86,10 @@ pub fn time_in_words(milliseconds: u64) -> String {
 
 /// What `info` says of the secret.
 pub fn keyed_in_words(keyed: bool) -> String {
-    if keyed { "yes: it answers with its secret alone" } else { "no" }.to_owned()
+    if keyed { "yes: it answers only with its secret" } else { "no" }.to_owned()
 }
 
-/// An error and its causes, without the numbers that the system has for some.
+/// An error and its causes, without the operating system's error numbers.
 pub fn in_words(error: &anyhow::Error) -> String {
     let words = error.chain().map(|cause| {
         let number = cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);

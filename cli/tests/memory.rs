@@ -1,4 +1,4 @@
-//! What takes memory: in a program of its own, because it is the memory of the whole process that is measured.
+//! How much memory is used. In a program of its own, because the memory of the whole process is measured.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Half a gigabyte without a line end, as it is or gzipped, takes no more memory than any list.
+/// Half a gigabyte without a line end, plain or gzipped, takes no more memory than any other list.
 #[test]
 fn a_line_without_end_is_not_held() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -1,5 +1,5 @@
-//! Any bytes at all: they are decoded; what comes out is asked, written again and changed, and given to the tool.
-//! `npm run fuzz` runs it.
+//! Any bytes at all: they are decoded, and the result is queried, written again, changed, and given to the tool. `npm
+//! run fuzz` runs it.
 
 #![no_main]
 
@@ -27,10 +27,10 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// That of the golden files: 00 01 02 … 0f.
+/// The secret of the golden files: 00 01 02 … 0f.
 static SECRET: LazyLock<Secret> = LazyLock::new(|| Secret::from(std::array::from_fn(|i| i as u8)));
 
-/// The input, with the right check value if it is that of a keyed filter: nobody would guess it.
+/// The input, with the right check value if it is a keyed filter, since the fuzzer would never guess that.
 fn unlocked(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     if bytes.get(7).is_some_and(|flags| flags & 32 != 0)
@@ -65,14 +65,14 @@ fn read_delta(bytes: Vec<u8>) -> Result<Delta, Error> {
     if is_keyed(&bytes) { Delta::decode_keyed(bytes, &SECRET) } else { Delta::decode(bytes) }
 }
 
-/// Digests to ask for: both ends, and what the input ends with. After a whole blob these are bytes of their own.
+/// Digests to look up: both ends, and what the input ends with. After a whole blob, these are separate bytes.
 fn digests(bytes: &[u8]) -> Vec<u64> {
     let last = bytes.as_rchunks().1.iter().rev().take(6).map(|&chunk| u64::from_le_bytes(chunk));
     [0, u64::MAX].into_iter().chain(last).collect()
 }
 
-/// The input as long as its header says, zeros being appended, and under its right checksum. Otherwise hardly an
-/// input would get past the two.
+/// The input, made as long as its header says by appending zeros, and with the right checksum. Otherwise hardly any
+/// input would get past these two checks.
 fn fitted(bytes: &[u8]) -> Option<Vec<u8>> {
     let length = usize::try_from(length_of(bytes).ok()??).ok()?;
     if length > LONGEST {
@@ -86,12 +86,12 @@ fn fitted(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(blob)
 }
 
-/// A fitted blob may have a payload that its kind forbids, and no other fault.
+/// The only error that a fitted blob may have is a payload that its kind forbids.
 fn refused(blob: &[u8]) -> bool {
     matches!(read(blob.to_vec()), Err(Error::InvalidParameter { .. } | Error::WrongKind { kind: "delta" }))
 }
 
-/// A delta has one form only, and what it makes of a parent is a filter. The parent is the input's own, by its id.
+/// A delta has only one form, and turns its parent into a filter. The parent is the one that the input names by its id.
 fn delta(bytes: &[u8], digests: &[u64]) {
     let Ok(delta) = read_delta(bytes.to_vec()) else { return };
     assert_eq!(delta.encode().unwrap(), bytes);
@@ -113,7 +113,7 @@ fn delta(bytes: &[u8], digests: &[u64]) {
     assert_eq!(read(child.encode().unwrap()).unwrap(), child);
 }
 
-/// What a prefix shows stays true, and 512 bytes show it if there are no layers.
+/// What a prefix shows stays true, and 512 bytes are enough if there are no layers.
 fn expected_length(bytes: &[u8]) {
     let whole = length_of(bytes);
     for length in [0, 4, 7, 16, 20, 30, 50, 100, bytes.len() / 2] {
@@ -133,7 +133,7 @@ fn expected_length(bytes: &[u8]) {
 fn decode(bytes: &[u8], digests: &[u64]) -> bool {
     let Ok(blob) = read(bytes.to_vec()) else { return false };
     let length = bytes.len() as u64;
-    assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has one form only");
+    assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has only one form");
     assert_eq!(length_of(bytes), Ok(Some(length)));
     let longer = [bytes, &[0]].concat();
     assert_eq!(read(longer), Err(Error::TrailingBytes { extra: 1 }));
@@ -145,7 +145,7 @@ fn decode(bytes: &[u8], digests: &[u64]) -> bool {
     for &digest in digests {
         filter.has_digest(digest);
         filter.has(&digest.to_le_bytes());
-        // Of what is absent there are none.
+        // An absent key has no tags.
         match filter.tags_of_all([digest]) {
             Ok(tags) => assert!(filter.is_tagged() && (tags.is_empty() || filter.has_digest(digest))),
             Err(error) => assert!(!filter.is_tagged() && error.code() == "wrong_kind"),
@@ -178,8 +178,8 @@ static KEY: LazyLock<String> = LazyLock::new(|| {
     path.into_os_string().into_string().unwrap()
 });
 
-/// What the tool does with a legal blob: it has an answer, of lines that the blob can't forge. A command takes far
-/// longer than all the rest, so that only some blobs get one, by the checksum.
+/// What the tool does with a legal blob: it answers with lines that the blob can't forge. A command takes far longer
+/// than all the rest, so only some blobs get one, chosen by their checksum.
 fn tool(bytes: &[u8]) {
     let secret = if bytes[7] & 32 != 0 { &["--secret-file", &KEY[..]][..] } else { &[] };
     let (command, lines): (&[&str], _) = match bytes[bytes.len() - CHECKSUM] {
@@ -204,7 +204,7 @@ fn tool(bytes: &[u8]) {
     assert!(lines.contains(&out.lines().count()), "{command:?}: {out}");
 }
 
-/// Adds and removes. Errors are fine where there is no room, but nothing is changed then.
+/// Adds and removes. Errors are fine if there is no room, but then nothing may change.
 fn change(mut blob: Blob, digests: &[u64]) {
     let Ok(base) = blob.filter_mut().base_mut() else { return };
     match base {

@@ -1,4 +1,4 @@
-//! Any bytes at all as a filter of other software: they are read, and what comes out is asked, wrapped and written again.
+//! Any bytes at all as a filter of other software: they are read, and the result is queried, wrapped and written again.
 //! The first two bytes choose the format and its options. `npm run fuzz -- --target foreign` runs it.
 
 #![no_main]
@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     let options = options(format, usize::from(*choice));
     let Ok(filter) = interop::read(format, &options, bytes) else { return };
     assert_eq!(filter.format(), format);
-    // Nothing takes more room than there are bytes; JSON has one digit at least for 4, and a comma.
+    // Nothing takes more room than the input has bytes; in JSON, 4 bytes take at least a digit and a comma.
     assert!(filter.as_bytes().len() <= 2 * bytes.len());
     for key in [&b""[..], b"key", "\u{0}é😀".as_bytes(), b"\xed\xa0\x80\xed", &[7; 4], &[0xff; 8]] {
         filter.has(key);
@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(Blob::expected_length(&encoded), Ok(Some(encoded.len() as u64)));
     assert_eq!(Blob::decode(encoded), Ok(blob.clone()));
     if let Ok(written) = interop::export(blob.filter().base(), format) {
-        // Of what was read in another layout this is today's.
+        // If another layout was read, this is the current one.
         let again = interop::read(format, &options, &written).unwrap();
         assert_eq!(interop::write(&again), Ok(written));
         assert_eq!(again.as_bytes(), blob.filter().base().as_bytes());

@@ -1,5 +1,5 @@
-//! Any bytes at all as a URL, and as a line of a list: what has a canonical form keeps it, and has 30 keys at most.
-//! `npm run fuzz -- --target url` runs it.
+//! Any bytes at all as a URL, and as a line of a list: a canonical form is its own canonical form, and has at most 30
+//! keys. `npm run fuzz -- --target url` runs it.
 
 #![no_main]
 

@@ -146,7 +146,7 @@ test("a clock before 1970 is named, and nothing is signed", () => {
     "feed publish public list --state other --sign key --profile raw".split(" "),
   ]) {
     const { status, stdout, stderr } = run(args, clock);
-    const said = "bloom-wasm: the clock of this system is wrong: a time is before 1970\n";
+    const said = "bloom-wasm: the clock of this system is wrong: the time is before 1970\n";
     assert.deepEqual([status, stdout, stderr], [2, "", said], args.join(" "));
   }
   assert.deepEqual(files("public"), before);

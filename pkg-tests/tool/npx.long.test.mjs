@@ -374,7 +374,7 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
       const before = state();
       const refused = once(tools[second], work, "list");
       assert.equal(refused.status, 2);
-      assert.match(refused.stderr, /^bloom-wasm: .*: another run writes here just now.*\n$/);
+      assert.match(refused.stderr, /^bloom-wasm: .*: another run is writing here.*\n$/);
       assert.deepEqual(state(), before);
 
       // The first stands still for so long that the second takes its place.
@@ -417,7 +417,7 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
         assert.equal(fs.existsSync(lock), signal === "SIGKILL");
         if (signal !== "SIGKILL") return;
         for (const other of [native, npx])
-          assert.match(once(other, work, "list").stderr, /if that was killed, the next can begin in \d+ seconds\n$/);
+          assert.match(once(other, work, "list").stderr, /if it was killed, the next one can begin in \d+ seconds\n$/);
         age(lock, 61);
         assert.equal(once(name === "npx" ? native : npx, work, "list").status, 0);
         assert.ok(!fs.existsSync(lock));

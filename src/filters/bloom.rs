@@ -1,8 +1,8 @@
 //! The classic Bloom filter. Each key sets k of m bits, and a key whose k bits are all set is maybe present. Bloom
 //! 1970, "Space/time trade-offs in hash coding with allowable errors". FORMAT.md section 6.1.
 //!
-//! Each probe is a place of a state of its own, one [round] after that of the probe before. So the k probes aren't in
-//! line as in double hashing, which misses its rate by 20 % at 2^-16.
+//! Each probe comes from a state of its own, one [round] after that of the previous probe. So the k probes aren't
+//! evenly spaced as in double hashing, which misses its rate by 20 % at 2^-16.
 
 use crate::batch::{BATCH, Places, fetch};
 use crate::digests::sort;
@@ -106,8 +106,8 @@ impl BloomFilter {
         &self.bytes
     }
 
-    /// The count of keys that sets half of the bits, m/k ln 2. A filter of this shape is best there; with more keys the
-    /// rate is above 2^-k.
+    /// The number of keys that sets half of the bits, m/k ln 2. A filter of this shape works best there; with more
+    /// keys, its rate is above 2^-k.
     pub fn capacity(&self) -> u64 {
         capacity(self.bits, self.hashes)
     }
@@ -128,15 +128,15 @@ impl BloomFilter {
         has(&self.bytes, self.bits, self.hashes, digest)
     }
 
-    /// As [`BloomFilter::has_digest`], for up to [`BATCH`] digests: two probes of each key, and the others of those that
-    /// are left.
+    /// As [`BloomFilter::has_digest`], for up to [`BATCH`] digests: two probes of each key, and then the other probes
+    /// of the keys that are left.
     pub(crate) fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
         let bytes = self.as_bytes();
         let probed = |digest| probes(digest, self.bits, self.hashes).map(|bit| (bit / 8) as usize);
         fetch(bytes, digests.iter().flat_map(|&digest| probed(digest).take(2)));
         let left = Places::filter(digests, |_, digest| {
             let mut two = probes(digest, self.bits, 2);
-            // With a single hash, the second is no probe.
+            // With a single hash, there is no second probe.
             two.next().is_some_and(|bit| is_set(bytes, bit))
                 & two.next().is_some_and(|bit| self.hashes == 1 || is_set(bytes, bit))
         });
@@ -165,16 +165,16 @@ impl BloomFilter {
         self.bytes.fill(0);
     }
 
-    /// Adds every key of `other`. The result is the filter of both lists together.
+    /// Adds every key of `other`. The result is the filter of both sets of keys together.
     ///
     /// # Errors
-    /// [`Error::Incompatible`] unless bits, hashes and seed are equal; nothing is changed then.
+    /// [`Error::Incompatible`] unless bits, hashes and seed are equal; otherwise nothing is changed.
     pub fn union(&mut self, other: &Self) -> Result<()> {
         self.combine(other, true)
     }
 
     /// Keeps the bits that both filters have, so keys that were added to both stay. The false-positive rate is at most
-    /// the lower of the two, and may be above that of a filter of the common keys alone.
+    /// the lower of the two, and may be above that of a filter of only the common keys.
     ///
     /// # Errors
     /// As [`BloomFilter::union`].

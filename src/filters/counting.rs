@@ -3,8 +3,8 @@
 //! section 6.2.
 //!
 //! A counter says how many keys have it among their positions. The positions are those of the Bloom filter with the
-//! same bits, hashes and seed. If two probes of one key meet, they count once. So no key counts more than another, and
-//! each counter of a key is at least the number of times that the key was added.
+//! same bits, hashes and seed. If two probes of one key meet, they count once. So every key counts the same, and each
+//! counter of a key is at least the number of times that the key was added.
 //!
 //! A counter that has reached its maximum stays there. It may stand for more keys than it can count, and counting down
 //! could reach 0 while one of them is still there: a false negative. That is rare. If half of the counters are above 0,
@@ -149,7 +149,7 @@ impl CountingBloomFilter {
     }
 
     /// How often a key was added and not removed; other keys can make the number too high. It is the lowest of the
-    /// key's counters. The largest value, 15 or 255, means "that many or more", and stays whatever is removed.
+    /// key's counters. The largest value, 15 or 255, means "this many or more", and stays whatever is removed.
     pub fn count(&self, key: &[u8]) -> u32 {
         self.count_digest(self.hashing.digest(key))
     }
@@ -200,12 +200,13 @@ impl CountingBloomFilter {
     /// Adds every key of `other`, as often as it is there.
     ///
     /// # Errors
-    /// [`Error::Incompatible`] unless bits, hashes, counter bits and seed are equal; nothing is changed then.
+    /// [`Error::Incompatible`] unless bits, hashes, counter bits and seed are equal; otherwise nothing is changed.
     pub fn union(&mut self, other: &Self) -> Result<()> {
         self.combine(other, true)
     }
 
-    /// Keeps the lower of each two counters. Keys that were added to both stay, as often as in the filter with fewer.
+    /// Keeps the lower of each pair of counters. Keys that were added to both filters stay, with the lower of their two
+    /// counts.
     ///
     /// # Errors
     /// As [`CountingBloomFilter::union`].
@@ -232,7 +233,7 @@ impl CountingBloomFilter {
         Ok(())
     }
 
-    /// The Bloom filter of the same keys, for clients that remove nothing. A bit is set where the counter isn't 0.
+    /// The Bloom filter of the same keys, for clients that never remove any. A bit is set where the counter isn't 0.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if there is no memory.

@@ -25,8 +25,8 @@ use crate::vectors::zeroed;
 const WAYS: u64 = 4;
 /// The content of an empty slot.
 const EMPTY: u32 = 0;
-/// While a filter fills to 95 %, two keys in a million take more than 256 kicks. Each 128 kicks more are 50 times as
-/// rare.
+/// While a filter fills to 95 %, two keys in a million take more than 256 kicks. Every further 128 kicks are 50 times
+/// as rare.
 const MAX_KICKS: u64 = 1024;
 /// Zeros after the last slot, so that every slot lies within 8 bytes that exist.
 const PADDING: usize = 7;
@@ -89,7 +89,7 @@ impl CuckooFilter {
         let mut buckets = least;
         loop {
             let mut filter = Self::new(buckets, fingerprint_bits, hashing)?;
-            // Of a filter that gets full nothing is kept.
+            // A filter that gets full is thrown away.
             match digests.iter().try_for_each(|&digest| filter.insert(digest).map(drop)) {
                 Err(Error::FilterFull { .. }) if buckets < 2 * least => buckets += buckets / 64 * 2 + 2,
                 added => return added.map(|()| filter),
@@ -150,13 +150,13 @@ impl CuckooFilter {
         self.bytes.split_last_chunk::<PADDING>().map_or(&[], |(slots, _)| slots)
     }
 
-    /// The count of keys that fills 95 % of the slots. Above 98.0 %, no choice of buckets can place all keys (Cain,
+    /// The number of keys that fill 95 % of the slots. Above 98.0 %, no choice of buckets can place all keys (Cain,
     /// Sanders and Wormald 2007, "The random graph threshold for k-orientability").
     pub fn capacity(&self) -> u64 {
         self.slots() * 19 / 20
     }
 
-    /// The number of copies in the filter, by looking at every slot.
+    /// The number of copies of keys in the filter, by looking at every slot.
     pub fn count(&self) -> u64 {
         (0..self.slots()).filter(|&slot| self.get(slot) != EMPTY).count() as u64
     }
@@ -180,8 +180,8 @@ impl CuckooFilter {
     /// once more. After that it takes as many [removals](CuckooFilter::remove) as additions to get rid of it.
     ///
     /// # Errors
-    /// [`Error::FilterFull`] if there is no room; nothing is changed then. There is never room for a ninth copy of a
-    /// key.
+    /// [`Error::FilterFull`] if there is no room; the filter is then unchanged. There is never room for a ninth copy of
+    /// a key.
     pub fn add(&mut self, key: &[u8]) -> Result<bool> {
         self.add_digest(self.hashing.digest(key))
     }
@@ -194,7 +194,7 @@ impl CuckooFilter {
 
     /// Adds a copy of a key, or fails and changes nothing. Returns how its walk ended: the slot times [`MAX_KICKS`],
     /// plus the kicks.
-    // One copy in the wasm, of this and the next.
+    // Not inlined, like the next, so that the wasm has one copy.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn insert(&mut self, digest: u64) -> Result<u64> {
         let (fingerprint, [first, second]) = self.place(digest);
@@ -214,8 +214,8 @@ impl CuckooFilter {
         Err(Error::FilterFull { count: self.count() })
     }
 
-    /// Undoes the kicks of a walk that has come to a bucket. The fingerprint in hand tells where it comes from, so the
-    /// same steps backwards undo everything.
+    /// Undoes the kicks of a walk that has come to a bucket. The fingerprint in hand tells where it came from, so
+    /// taking the same steps backwards undoes everything.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn walk_back(&mut self, digest: u64, mut bucket: u32, mut hand: u32, kicks: u64) {
         for kick in (0..kicks).rev() {
@@ -238,7 +238,7 @@ impl CuckooFilter {
             match self.insert(digest) {
                 Ok(walk) => walks.iter_mut().skip(i).take(1).for_each(|its| *its = walk),
                 Err(error) => {
-                    // Removing the keys would leave what they kicked where it is.
+                    // Just removing the keys would not move back the fingerprints that they kicked.
                     for (&digest, walk) in digests.iter().zip(&walks).take(i).rev() {
                         let (slot, kicks) = (walk / MAX_KICKS, walk % MAX_KICKS);
                         let hand = self.replace(slot, EMPTY);
@@ -254,7 +254,7 @@ impl CuckooFilter {
 
     /// Removes one copy of a key; true = there was one. Remove only what you added: another key may have the same
     /// fingerprint in the same buckets. The filter can't tell the two apart, so it may remove that key's copy, and
-    /// `has` then denies a key that was added.
+    /// `has` then returns false for a key that was added.
     pub fn remove(&mut self, key: &[u8]) -> bool {
         self.remove_digest(self.hashing.digest(key))
     }
@@ -282,7 +282,7 @@ impl CuckooFilter {
         self.fpr_of(self.count())
     }
 
-    /// The same with so many copies.
+    /// The same with `count` copies.
     pub(crate) fn fpr_of(&self, count: u64) -> f64 {
         let places = f64::from(self.buckets) * f64::from(self.mask()) / 2.0;
         any_of(count, 1.0 / places)

@@ -1,9 +1,9 @@
-//! Filters of other software, asked key for key as that asks them. FORMAT.md section 6.6.
+//! Filters of other software, which give the same answer for every key as that software does. FORMAT.md section 6.6.
 //!
-//! Four things make such a filter: what its [`KeyType`] are, the [`Scheme`] by which a key becomes positions of bits or a
-//! fingerprint, the shape of its [`Part`]s, and the bits. These are kept in one order whatever the original's: bit i is
-//! byte i / 8, mask 1 << i % 8, and a fingerprint's low byte comes first. `interop` reads the originals' bytes and writes
-//! them; here is what every reader needs.
+//! Such a filter has four properties: its [`KeyType`], the [`Scheme`] by which a key becomes positions of bits or a
+//! fingerprint, the shape of its [`Part`]s, and the bits. The bits are kept in the same order whatever the original's:
+//! bit i is byte i / 8, mask 1 << i % 8, and a fingerprint's low byte comes first. `interop` reads and writes the
+//! originals' bytes; this module has what every reader of a blob needs.
 
 mod hashes;
 mod keys;
@@ -30,10 +30,10 @@ use crate::vectors::{halves, within};
 /// An array of bits, or of fingerprints. A filter that grows has several, and a key in any is maybe present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Positions are below this: 1 to 2^40. Of a xor filter the slots in a third, of a binary fuse filter its
+    /// Positions are below this: 1 to 2^40. For a xor filter, the slots in a third; for a binary fuse filter, its
     /// SegmentCountLength.
     pub bits: u64,
-    /// The bytes that are stored. There may be fewer than positions, and what isn't there is 0.
+    /// The number of bytes that are stored. They may end before the last position; the missing bits are 0.
     pub bytes: u32,
     /// Positions for each key, 1 to 1,024; or the bits of a fingerprint: 8, 16 or 32.
     pub hashes: u16,
@@ -48,10 +48,10 @@ impl Part {
     }
 }
 
-/// A filter of so many bits is asked for its rate.
+/// The rate of a filter with at most this many bits is measured.
 const FEW_BITS: u64 = 512;
 
-/// The most hashes: an original may ask for more, and a query would take minutes with 2^32.
+/// The most hashes. An original may claim more, and with 2^32 a query would take minutes.
 pub const MAX_HASHES: u32 = 1024;
 
 /// A filter of other software.
@@ -60,18 +60,18 @@ pub struct ForeignFilter {
     format: Format,
     scheme: Scheme,
     keys: KeyType,
-    /// How the original's bytes are made, where there are several ways: Go's.
+    /// How the original's bytes are laid out, if there are several ways; only Go's has them.
     layout: u8,
-    /// Of the scheme it has the seed alone.
+    /// Only the seed of the scheme.
     hashing: Hashing,
     parts: Vec<Part>,
-    /// More parameters: seeds of the positions; what only a writer needs.
+    /// Further parameters: the seeds of the positions, and what only a writer needs.
     note: Vec<u8>,
     bytes: Payload,
 }
 
 impl ForeignFilter {
-    /// A filter that has its shape and lacks its bytes.
+    /// A filter with its shape, still without its bytes.
     pub(crate) fn shaped(
         scheme: Scheme,
         keys: KeyType,
@@ -122,7 +122,8 @@ impl ForeignFilter {
         Ok(filter)
     }
 
-    /// Whether Go's bit set has as many words as its length says, which is noted if it isn't that of the positions.
+    /// Whether Go's bit set has as many words as its length says. The length is in the note if it differs from the
+    /// number of positions.
     fn go_length_holds(&self) -> bool {
         let Some(part) = self.parts.first() else { return false };
         let length = match self.note.as_slice() {
@@ -162,12 +163,13 @@ impl ForeignFilter {
         self.keys
     }
 
-    /// How the original's bytes are made: of `go-bloom` 1 = JSON, 2 = a little-endian bit set, 4 = standard base64.
+    /// How the original's bytes are laid out. For `go-bloom`, 1 = JSON, 2 = a little-endian bit set, 4 = standard
+    /// base64.
     pub(crate) fn layout(&self) -> u8 {
         self.layout
     }
 
-    /// The seed of the scheme, and no secret.
+    /// The seed of the scheme; there is no secret.
     pub(super) fn hashing(&self) -> &Hashing {
         &self.hashing
     }
@@ -177,12 +179,12 @@ impl ForeignFilter {
         self.hashing.seed()
     }
 
-    /// The arrays, the oldest first: one, but for a `redisbloom` that has grown.
+    /// The arrays, the oldest first. There is one, except in a `redisbloom` that has grown.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// More parameters, by the scheme.
+    /// Further parameters, which depend on the scheme.
     pub(crate) fn note(&self) -> &[u8] {
         &self.note
     }
@@ -202,11 +204,11 @@ impl ForeignFilter {
         })
     }
 
-    /// True = maybe present, false = definitely absent: what the original says. A number is a key by its little-endian
-    /// bytes, and a text by its UTF-8, or where [`KeyType::is_wide`] says so by its WTF-8.
+    /// True = maybe present, false = definitely absent, as the original says. Pass a number as its little-endian bytes,
+    /// and a text in UTF-8, or in WTF-8 if [`KeyType::is_wide`].
     ///
-    /// Without the memory for a copy of the key, which some schemes make, everything is maybe present. The time is up
-    /// to [`MAX_HASHES`] times that of hashing the key, in the formats that SECURITY.md names.
+    /// Some schemes copy the key; without the memory for that, every key is maybe present. In the formats that
+    /// SECURITY.md names, a query takes up to [`MAX_HASHES`] times as long as hashing the key.
     // Not inlined, like some below: wasm has several callers.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub fn has(&self, key: &[u8]) -> bool {
@@ -224,12 +226,12 @@ impl ForeignFilter {
         self.all_positions(part, key, &mut |at| byte(bytes, at).is_some_and(|byte| byte >> (at & 7) & 1 == 1))
     }
 
-    /// Whether a test holds for all positions of a key, as hashed, in a part; asked until it doesn't.
+    /// Whether a test holds for all positions of a key, as hashed, in a part. Stops at the first for which it doesn't.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn all_positions(&self, part: &Part, key: &[u8], test: &mut dyn FnMut(u64) -> bool) -> bool {
         let (m, signed) = (part.bits, part.bits as i64);
         let start = self.start(m, key);
-        // Positions that are a polynomial of i go on by differences: x, by y, which goes on by z, by w.
+        // Positions that are a polynomial in i are computed by differences: x grows by y, y by z, and z by w.
         let [mut x, mut y, mut z, w] = start;
         (0..u64::from(part.hashes)).all(|i| {
             let at = match self.scheme {
@@ -239,7 +241,7 @@ impl ForeignFilter {
                     start[odd as usize].wrapping_add(i.wrapping_mul(by)) % m
                 }
                 Scheme::Mitz64 => (x & i64::MAX as u64) % m,
-                // The sign bit tells which to flip, all bits then.
+                // If the sign bit is set, all bits are flipped.
                 Scheme::Mitz32 | Scheme::Spark1 => (x as i32 ^ x as i32 >> 31) as u64 % m,
                 Scheme::Spark2 => (x as i64 ^ x as i64 >> 63) as u64 % m,
                 Scheme::Mmh3 => {
@@ -342,7 +344,7 @@ impl ForeignFilter {
             }
             Scheme::Xxh32Pair | Scheme::Xxh32Slices => {
                 let half = |add: f64| {
-                    // The seed is a number of JavaScript's. 0 counts as none given, and of others 32 bits do.
+                    // The seed is a JavaScript number. 0 counts as no seed, and of other seeds only 32 bits matter.
                     let seed = self.seed() as i64 as f64 + add;
                     let seed = if seed == 0.0 { 0x12_3456_7890 } else { seed as i64 };
                     xxh64(u64::from(seed as u32), key) & 0xffff_ffff
@@ -376,7 +378,7 @@ impl ForeignFilter {
                 let third = u64::from(h.rotate_left(21 * j) as u32).wrapping_mul(part.bits) >> 32;
                 u64::from(j) * part.bits + third
             } else {
-                // Of h 0 bits in the first segment, those from 18 on in the second, the lowest in the third.
+                // The first segment uses no bits of h, the second those from bit 18 on, the third the lowest.
                 let turn = [0, h >> 18, h].get(j as usize).map_or(0, |turn| turn & mask);
                 (start + u64::from(j) * segment) ^ turn
             };
@@ -386,9 +388,9 @@ impl ForeignFilter {
         sum == 0
     }
 
-    /// The chance that a key which was never added is "maybe present", from the present fill: 0 to 1. In a few bits,
-    /// positions that are made of two hashes meet far more often than by chance, so there it is measured, with up to
-    /// 8,192 keys.
+    /// The chance that a key which was never added is "maybe present", from the present fill: 0 to 1. In a small
+    /// filter, positions that are made of two hashes meet far more often than by chance, so its rate is measured, with
+    /// up to 8,192 keys.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub fn estimated_fpr(&self) -> f64 {
         if self.bits() <= FEW_BITS && !self.scheme.is_static() {
@@ -397,7 +399,7 @@ impl ForeignFilter {
         1.0 - self.arrays().fold(1.0, |absent, (part, bytes)| {
             let hit = match self.scheme {
                 Scheme::Xor | Scheme::BinaryFuse => power(0.5, part.hashes.into()),
-                // A block is hit with the product of its words' shares.
+                // The chance of hitting a block is the product of its words' shares of set bits.
                 Scheme::Sbbf => {
                     let blocks = bytes.as_chunks::<32>().0.iter().map(|block| {
                         block
@@ -430,32 +432,32 @@ impl ForeignFilter {
         f64::from(hits) / f64::from(asked)
     }
 
-    /// About how many different keys the filter holds: by its fill, or by the size of what holds a fixed set. Infinite when
-    /// it is too full to tell.
+    /// About how many different keys the filter holds, by its fill or, for a fixed set, by its size. Infinite when it
+    /// is too full to tell.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub fn estimated_count(&self) -> f64 {
         self.arrays().map(|(part, bytes)| self.count_in(part, fill(part, bytes))).sum()
     }
 
-    /// The count of keys that sets half of the bits; or [`ForeignFilter::estimated_count`] of a fixed set.
+    /// The number of keys that sets half of the bits; for a fixed set, [`ForeignFilter::estimated_count`].
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn capacity(&self) -> u64 {
         self.parts.iter().map(|part| self.count_in(part, 0.5)).sum::<f64>() as u64
     }
 
-    /// The keys in a part of which this share of bits is set.
+    /// The number of keys in a part with this share of set bits.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn count_in(&self, part: &Part, fill: f64) -> f64 {
         let all = part.fingerprints().0 as f64;
         match self.scheme {
-            // The sizes by which both are made.
+            // The inverse of how both are sized.
             Scheme::Xor => libm::round((all - 32.0) / 1.23).max(0.0),
             Scheme::BinaryFuse => libm::round(all / 1.125),
             _ => libm::round(part.bits as f64 / f64::from(part.hashes) * libm::log(1.0 - fill)).abs(),
         }
     }
 
-    /// The bits that there are.
+    /// The number of bits.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn bits(&self) -> u64 {
         self.parts
@@ -465,7 +467,7 @@ impl ForeignFilter {
     }
 }
 
-/// What is added and emptied by those that make filters for other software.
+/// What `interop` needs to make filters for other software.
 #[cfg(feature = "interop")]
 impl ForeignFilter {
     /// The filter with these bytes.
@@ -477,7 +479,7 @@ impl ForeignFilter {
 
     /// A key's bytes as hashed.
     pub(crate) fn hashed<'a>(&self, key: &'a [u8]) -> Result<std::borrow::Cow<'a, [u8]>> {
-        let reason = "the filter's keys are numbers, and this is none of them";
+        let reason = "the filter's keys are numbers, and this is not such a number";
         self.keys.hashed(key)?.ok_or(Error::InvalidKey { reason })
     }
 
@@ -502,7 +504,7 @@ impl ForeignFilter {
         Ok(())
     }
 
-    /// Its parts, to change them: note, parts and bytes.
+    /// The note, the parts and the bytes, to change them.
     pub(crate) fn parts_mut(&mut self) -> (&mut Vec<u8>, &mut Vec<Part>, &mut Payload) {
         (&mut self.note, &mut self.parts, &mut self.bytes)
     }
@@ -515,7 +517,7 @@ impl ForeignFilter {
 
 const SHAPE: &str = "a foreign filter's keys, seed, bits, bytes, hashes and note must fit its scheme";
 
-/// Whether nothing in a part is absurd, or would be looked for outside.
+/// Whether a part's numbers are sane, and no lookup reaches outside of it.
 fn shape_holds(scheme: Scheme, part: &Part) -> bool {
     let Part { bits, bytes, hashes } = *part;
     let whole = bits == u64::from(bytes) * 8;
@@ -553,11 +555,12 @@ const LCG: u128 = 47_026_247_687_942_121_848_144_207_491_837_418_733;
 const FLOR_M: u64 = 18_446_744_073_709_551_557;
 const FLOR_G: u64 = 18_446_744_073_709_550_147;
 
-/// Of a split-block Bloom filter a multiplier for each word. <https://parquet.apache.org/docs/file-format/bloomfilter/>
+/// The multipliers of a split-block Bloom filter, one for each word.
+/// <https://parquet.apache.org/docs/file-format/bloomfilter/>
 const SALT: [u32; 8] =
     [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
 
-/// The byte of a bit. None beyond the end, where other software reads a 0: of a shorter bit set of Go, for one.
+/// The byte of a bit. None beyond the end, where other software reads a 0, such as in a shorter bit set of Go.
 fn byte(bytes: &[u8], bit: u64) -> Option<u8> {
     bytes.get(usize::try_from(bit >> 3).ok()?).copied()
 }

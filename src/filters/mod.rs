@@ -1,5 +1,5 @@
-//! The kinds of filter, one algorithm a file, and the enum that holds any of them. A filter knows digests and
-//! its seed; it knows nothing of bytes, blobs or metadata.
+//! The kinds of filter, one algorithm per file, and the enum that holds any of them. A filter knows digests and its
+//! seed; it knows nothing of bytes, blobs or metadata.
 
 mod bloom;
 mod counting;
@@ -45,7 +45,7 @@ pub enum Filter {
     Foreign(ForeignFilter),
 }
 
-/// The same expression for the filter of whatever kind.
+/// Runs the same expression for a filter of any kind.
 macro_rules! each {
     ($self:expr, $filter:ident => $run:expr) => {
         match $self {
@@ -102,7 +102,7 @@ impl Filter {
         })
     }
 
-    /// A copy to change, which unlike `clone` fails without the memory for it.
+    /// A copy to change. Unlike `clone`, it fails without the memory for it.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory, and [`Error::WrongKind`] for kinds that are read-only.
@@ -139,7 +139,7 @@ impl Filter {
         }
     }
 
-    /// The name of the kind; of a foreign filter that of its [format](foreign::Format).
+    /// The name of the kind; for a foreign filter, that of its [format](foreign::Format).
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub fn name(&self) -> &'static str {
         match self {
@@ -148,7 +148,7 @@ impl Filter {
         }
     }
 
-    /// How keys become the digests that this filter is asked with; of a foreign filter, its seed.
+    /// How keys become the digests that this filter looks up; for a foreign filter, only its seed.
     #[inline]
     pub fn hashing(&self) -> &Hashing {
         each!(self, filter => filter.hashing())
@@ -164,8 +164,8 @@ impl Filter {
         each!(self, filter => filter.has(key))
     }
 
-    /// As [`Filter::has`], for a key's digest under [`Filter::hashing`]. To a foreign filter, which
-    /// hashes keys its own way, a digest says nothing: every one is maybe present.
+    /// As [`Filter::has`], for a key's digest under [`Filter::hashing`]. A foreign filter hashes keys its own way, so
+    /// for it every digest is maybe present.
     pub fn has_digest(&self, digest: u64) -> bool {
         match self {
             Filter::Bloom(filter) => filter.has_digest(digest),
@@ -177,7 +177,7 @@ impl Filter {
         }
     }
 
-    /// As [`Filter::has_digest`], for up to [`BATCH`] digests. Those beyond mean nothing.
+    /// As [`Filter::has_digest`], for up to [`BATCH`] digests. The answers after those of the digests mean nothing.
     pub(crate) fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
         match self {
             Filter::Bloom(filter) => filter.has_batch(digests),
@@ -186,19 +186,19 @@ impl Filter {
         }
     }
 
-    /// Everything that the parameters don't tell: the payload of a blob.
+    /// Everything besides the parameters: the payload of a blob.
     // One copy in the wasm.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub fn as_bytes(&self) -> &[u8] {
         each!(self, filter => filter.as_bytes())
     }
 
-    /// How many bytes those are.
+    /// How many bytes the payload has.
     pub(crate) fn byte_length(&self) -> usize {
         each!(self, filter => filter.byte_length())
     }
 
-    /// Gives a filter that has only its shape the bytes that it lacks, as many as [`Filter::byte_length`].
+    /// Gives a filter with only its shape its bytes, [`Filter::byte_length`] of them.
     pub(crate) fn set_bytes(&mut self, bytes: Payload) -> Result<()> {
         each!(self, filter => filter.set_bytes(bytes))
     }
@@ -249,8 +249,8 @@ impl Filter {
         each!(self, filter => filter.estimated_fpr())
     }
 
-    /// The number of keys, where the structure knows it; none for a Bloom filter, a counting and a foreign one. In a
-    /// cuckoo filter a key counts as often as it was added.
+    /// The number of keys, if the structure knows it; none for a Bloom, a counting and a foreign filter. In a cuckoo
+    /// filter a key counts as often as it was added.
     pub fn count(&self) -> Option<u64> {
         match self {
             Filter::Bloom(_) => None,

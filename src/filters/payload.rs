@@ -24,7 +24,7 @@ impl Payload {
         self.bytes.truncate(self.start.saturating_add(length));
     }
 
-    /// Makes it `length` bytes long, new ones being 0; fails without the memory, and changes nothing then.
+    /// Makes it `length` bytes long, new ones being 0; fails without the memory, and then changes nothing.
     pub(super) fn resize(&mut self, length: usize) -> Result<()> {
         resize(&mut self.bytes, self.start.saturating_add(length))
     }

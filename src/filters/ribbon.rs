@@ -7,10 +7,10 @@
 //! add up (mod 2) to the fingerprint's bit. An absent key passes r columns with a chance of 2^-r.
 //!
 //! Gaussian elimination solves this, in linear time because the coefficients form a narrow band. It needs more rows
-//! than keys, unless some keys may be left out. So a stage gets 7 % *fewer* rows than keys, a small one 3 %, and all rows fill up.
-//! Rows come in buckets of 128. If a bucket overflows, its keys that start in its first 15, 44 or 128 rows are bumped
-//! to the next stage, which is built from the bumped keys alone. The last stage bumps nothing. It has a few more rows
-//! than keys, and tries one hash after another until everything fits.
+//! than keys, unless some keys may be left out. So a stage gets 7 % *fewer* rows than keys, or 3 % fewer if it is
+//! small, and all rows fill up. Rows come in buckets of 128. If a bucket overflows, its keys that start in its first
+//! 15, 44 or 128 rows are bumped to the next stage, which is built from only the bumped keys. The last stage bumps
+//! nothing. It has a few more rows than keys, and tries one hash after another until everything fits.
 //!
 //! A rate between two powers of two mixes two widths: the first blocks of 64 rows carry one column more.
 
@@ -33,8 +33,8 @@ use crate::vectors::push;
 const MAX_STAGES: usize = 4;
 /// A stage with at least this many keys bumps.
 const MIN_BUMPING: usize = 1200;
-/// A stage with at least this many keys has 93 % as many rows, and a smaller one 97 %: by measurement the least bits a
-/// key at nearly every size and rate, such as 9.998 in place of 10.010 for a million keys at 0.001.
+/// A stage with at least this many keys has 93 % as many rows, and a smaller one 97 %: measured to take the fewest bits
+/// per key at nearly every size and rate, such as 9.998 instead of 10.010 for a million keys at 0.001.
 const LARGE_STAGE: usize = 4096;
 const TOO_MANY: Error = Error::rule("a ribbon filter holds fewer than 2^32 keys");
 
@@ -44,7 +44,7 @@ pub struct RibbonFilter {
     hashing: Hashing,
     count: u32,
     fpr: f64,
-    /// The slots of the keys; any, unless digests have slots.
+    /// The slots of the keys; all slots, unless digests have slots.
     slots: Slots,
     attempt: u8,
     stages: Vec<Stage>,
@@ -65,14 +65,14 @@ impl RibbonFilter {
         Self::separating(digests, Vec::new(), fpr, hashing).map(|filter| filter.only(slots))
     }
 
-    /// The filter of keys in these slots alone.
+    /// The filter, for keys that are only in these slots.
     pub(crate) fn only(self, slots: Slots) -> Self {
         RibbonFilter { slots, ..self }
     }
 
     /// Like [`RibbonFilter::from_digests`], for a filter that also misses some of its digests without fail: the lowest
     /// bit of their fingerprints is flipped in their equations. All of `misses` are among the digests, and the fpr is
-    /// 1/2 at most, so that every key has a column. A query knows nothing of this.
+    /// 1/2 at most, so that every key has a column. Queries need no change for this.
     pub(crate) fn separating(
         digests: &mut Vec<u64>,
         mut misses: Vec<u64>,
@@ -262,14 +262,14 @@ impl RibbonFilter {
             && self.locate(digest).is_some_and(|(stage, state, start)| stage.has(&self.bytes, state, start))
     }
 
-    /// As [`RibbonFilter::has_digest`], for up to [`BATCH`] digests: the first plane of each key, and the rest of those
-    /// that are left.
+    /// As [`RibbonFilter::has_digest`], for up to [`BATCH`] digests: the first plane of each key, and then the rest for
+    /// the keys that are left.
     pub(crate) fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
         let bytes = self.as_bytes();
         let located = digests.iter().filter_map(|&digest| self.locate(digest));
         let mut answers = [false; BATCH];
         if self.stages.first().is_none_or(|stage| stage.columns < 8) {
-            // Without a plane every key is left.
+            // Without a plane, every key is left.
             fetch(bytes, located.flat_map(|(stage, _, start)| stage.places_of_columns(start)));
             for (answer, &digest) in answers.iter_mut().zip(digests) {
                 *answer = self.has_digest(digest);

@@ -25,8 +25,8 @@ const MAX_SLICES: usize = 255;
 /// rate by 3 %. The fill of a slice of a thousand keys varies by a few percent more.
 const SHARE: f64 = 0.9;
 
-/// A slice is made for so many keys at least. The rate of a handful is up to four times what [`sized`] says; from here on
-/// it is 4 % more at most, down to an fpr of 1e-12.
+/// The fewest keys that a slice is sized for. For a handful of keys, the rate is up to four times what [`sized`] says;
+/// from this number on, it is at most 4 % more, down to an fpr of 1e-12.
 const LEAST: u64 = 100;
 
 /// A Bloom filter that grows.
@@ -226,7 +226,7 @@ impl ScalableBloomFilter {
         self.slices.iter().map(|slice| (slice, within(&self.bytes, slice.start..slice.end)))
     }
 
-    /// The slices, the oldest first, each as the Bloom filter that it is.
+    /// The slices, the oldest first, each as a Bloom filter.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if there is no memory.
@@ -245,7 +245,7 @@ impl ScalableBloomFilter {
         self.shapes().map(|(bits, _)| u64::from(bits)).sum()
     }
 
-    /// How many keys were added that were definitely not there before. Some new keys, about a share of `fpr` at most,
+    /// How many keys were added that were definitely not there before. Some new keys, at most about a share of `fpr`,
     /// look as if they were there already and are not counted.
     pub fn count(&self) -> u64 {
         self.count
@@ -326,12 +326,12 @@ impl ScalableBloomFilter {
         self.bytes.resize(self.byte_length())
     }
 
-    /// Removes all keys and all slices but the first.
+    /// Removes all keys, and all slices except the first.
     pub fn clear(&mut self) {
         self.count = 0;
         self.slices.truncate(1);
         let shorter = self.make_room();
-        debug_assert!(shorter.is_ok(), "to become shorter takes no memory");
+        debug_assert!(shorter.is_ok(), "shrinking takes no memory");
         self.bytes.fill(0);
     }
 

@@ -25,7 +25,7 @@ impl Fields {
 }
 
 impl Cursor<'_> {
-    /// A layer whose levels lack their bytes.
+    /// A layer whose levels have no bytes yet.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn layer(&mut self, hashing: Hashing, tagged: bool) -> Result<Layer> {
         let kind = self.u8();

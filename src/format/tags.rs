@@ -7,7 +7,7 @@ use crate::layers::{CODE_FPR, Dictionary, RULE, Tags};
 use crate::vectors::push;
 
 impl Cursor<'_> {
-    /// Tags whose levels lack their bytes. `salt` is that of their include, or that of a base.
+    /// Tags whose levels have no bytes yet. `salt` is that of their include, or that of a base.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn tags(&mut self, hashing: Hashing, salt: u32) -> Result<Tags> {
         let mut dictionary = Dictionary::default();

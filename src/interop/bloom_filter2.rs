@@ -1,6 +1,7 @@
-//! `bloom-filter2`: the file that a `BloomFilter(..., filename=...)` of Python's `bloom_filter2` keeps, by any of its three
-//! backends, <https://github.com/remram44/python-bloom-filter>: the bits, the lowest of a byte first, and two bytes of 0. How
-//! many bits and hashes there are is in the program, `num_bits_m` and `num_probes_k`.
+//! `bloom-filter2`: the file that a `BloomFilter(..., filename=...)` of Python's `bloom_filter2` keeps, by any of its
+//! three backends, <https://github.com/remram44/python-bloom-filter>: the bits, the lowest of a byte first, and two
+//! bytes of 0. The file doesn't contain the numbers of bits and hashes; the program has them in `num_bits_m` and
+//! `num_probes_k`.
 
 use super::found::Found;
 use super::options::Options;
@@ -14,6 +15,6 @@ pub(super) fn read(file: &mut Cursor, options: &Options) -> Result<Found> {
     let array = file.slice(bits.div_ceil(8));
     let end = file.last(2);
     let beyond = array.last().is_some_and(|&last| bits % 8 != 0 && last >> (bits % 8) != 0);
-    file.rule(!beyond && end == [0; 2], "bits must be as many as the file is for");
+    file.rule(!beyond && end == [0; 2], "bits must be the number that the file was made with");
     Found::single(Scheme::Mersenne, bits, hashes.into(), copied(array)?)
 }

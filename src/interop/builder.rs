@@ -1,4 +1,4 @@
-//! Filters for other software, made here: sized by the formulas that it sizes its own by, and filled key by key.
+//! Makes filters for other software: sized by that software's own formulas, and filled key by key.
 
 use std::f64::consts::LN_2;
 
@@ -29,9 +29,9 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A filter for `count` keys at a false-positive rate of `fpr`, above 0 and below 1; or of the options `bits` and
-    /// `hashes`, which both don't matter for then. It is as large as its own software would make it, so the true rate
-    /// may differ: with few keys it can be many times as high. [`ForeignFilter::estimated_fpr`] tells it.
+    /// A filter for `count` keys at a false-positive rate of `fpr`, above 0 and below 1; or with the `bits` and
+    /// `hashes` of the options, which then replace `count` and `fpr`. It is as large as its own software would make it,
+    /// so the true rate may differ: with few keys it can be many times as high. See [`ForeignFilter::estimated_fpr`].
     ///
     /// # Errors
     /// [`Error::UnsupportedFormat`] for a format that is only read, [`Error::InvalidParameter`] for a rate or an option out
@@ -59,12 +59,12 @@ impl Builder {
         let (bits, hashes) = match (options.bits, options.hashes) {
             (Some(bits), Some(hashes)) => (bits, hashes.into()),
             (None, None) => sized(format, count.max(1) as f64, fpr),
-            _ => return Err(Error::rule("bits and hashes go together")),
+            _ => return Err(Error::rule("bits and hashes must be given together")),
         };
         Error::unless(format != Format::Guava || hashes <= 255, "a filter of guava has at most 255 hashes")?;
         let seeded = scheme == Scheme::Spark2 || options.seed.is_none();
-        Error::unless(seeded, "seed goes with the layout v2: spark's v1 has none")?;
-        // Longs and words have 64 bits, and only Go remembers that not all of the last ones are used.
+        Error::unless(seeded, "seed is only for the layout v2: spark's v1 has none")?;
+        // Java's longs and Go's words have 64 bits, and only Go remembers that some of the last bits are unused.
         let (bits, bytes) = match format {
             Format::RedisBitmap => (bits, bits.div_ceil(8)),
             Format::GoBloom => (bits, bits.div_ceil(64).saturating_mul(8)),
@@ -74,9 +74,9 @@ impl Builder {
         let most = if format == Format::RedisBitmap { 1 << 32 } else { 1 << 40 };
         Error::unless(
             bits <= most && hashes <= MAX_HASHES.into(),
-            "a filter has at most 2^40 bits, of redis-bitmap 2^32, and 1,024 hashes",
+            "a filter has at most 1,024 hashes and 2^40 bits (redis-bitmap: 2^32)",
         )?;
-        // Before as many are taken: no part has more.
+        // Checked before the memory is taken: no part has more.
         let bytes = u32::try_from(bytes).map_err(|_| Error::TooLarge { bytes })?;
         let seed = options.seed.unwrap_or(0) as u64;
         let found = Found { layout, seed, ..Found::single(scheme, bits, hashes, zeroed(bytes as usize)?)? };
@@ -91,8 +91,8 @@ impl Builder {
     /// Adds a key. True = it was definitely not there before; false = it may have been.
     ///
     /// # Errors
-    /// [`Error::InvalidKey`] for one that isn't as long as the numbers that the keys are; [`Error::FilterFull`] for a
-    /// `redisbloom` that mustn't grow; [`Error::TooLarge`] without the memory. Nothing is changed then.
+    /// [`Error::InvalidKey`] if the keys are numbers and this one has another length; [`Error::FilterFull`] for a full
+    /// `redisbloom` that must not grow; [`Error::TooLarge`] without the memory. Nothing is changed then.
     pub fn add(&mut self, key: &[u8]) -> Result<bool> {
         let key = self.filter.hashed(key)?;
         if self.filter.has_hashed(&key) {
@@ -122,7 +122,7 @@ impl Builder {
     }
 }
 
-/// The keys of a filter that is to be made. All are held at once: how large it gets follows from how many differ, and its
+/// The keys of a filter to be made. All are held in memory: the size of the filter depends on how many differ, and its
 /// hash needs the keys themselves.
 ///
 /// ```
@@ -170,7 +170,8 @@ impl KeyBuffer {
         self.digests.len() as u64
     }
 
-    /// A filter of these keys, made for `capacity` of them or else as many as differ, which is returned with it.
+    /// A filter of these keys, sized for `capacity` keys or else for the number of distinct ones, which is also
+    /// returned.
     ///
     /// # Errors
     /// Those of [`Builder::new`] and [`Builder::add`].
@@ -196,7 +197,7 @@ impl KeyBuffer {
     }
 }
 
-/// The bits and hashes by which a format's own software makes a filter for so many keys.
+/// The bits and hashes that a format's own software would use for `count` keys.
 fn sized(format: Format, count: f64, fpr: f64) -> (u64, u64) {
     let bits = -count * libm::log(fpr) / (LN_2 * LN_2);
     let rounded = |bits: f64| libm::floor(bits / count * LN_2 + 0.5);

@@ -1,5 +1,5 @@
-//! `filterpassword`: <https://github.com/FastFilter/FilterPassword>. A password is a key by the first 8 bytes of its SHA-1.
-//! All little-endian:
+//! `filterpassword`: <https://github.com/FastFilter/FilterPassword>. The key of a password is the first 8 bytes of its
+//! SHA-1. All little-endian:
 //!
 //! ```text
 //! xor8              1234567 (u64), seed (u64), block length (u64), 3 block lengths of bytes

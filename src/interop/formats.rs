@@ -1,5 +1,5 @@
-//! The table of the formats: how each is read, with which options, and how it is written. What those need to know who only
-//! ask a filter, its keys and schemes, is with [`Format`] itself.
+//! The table of the formats: how each is read, with which options, and how it is written. What is needed just to query
+//! a filter, its keys and schemes, is with [`Format`] itself.
 
 use super::found::{Found, READ_ONLY};
 use super::options::Options;
@@ -15,11 +15,11 @@ use crate::filters::foreign::{Format, Part};
 type Reader = fn(&mut Cursor, &Options) -> Result<Found>;
 type Writer = fn(&mut Fields, &ForeignFilter, Part) -> Result<()>;
 
-/// What there is of a format, besides what [`Format`] says for those who only ask.
+/// What there is to know of a format, besides what [`Format`] has for queries.
 pub(super) struct Row {
     format: Format,
     pub(super) read: Reader,
-    /// The options that say what the bytes don't.
+    /// The options for reading, which say what the bytes don't.
     pub(super) reading: &'static [&'static str],
     /// The options of a new filter, and how it is written. None if the format is only read.
     pub(super) written: Option<(&'static [&'static str], Writer)>,
@@ -91,15 +91,15 @@ pub(super) fn row(format: Format) -> Result<&'static Row> {
     ROWS.iter().find(|row| row.format == format).ok_or(Error::unsupported(reason))
 }
 
-/// The names of the options with which a format is read.
+/// The names of the options for reading a format.
 ///
 /// # Errors
-/// [`Error::UnsupportedFormat`] for a format without a reader. There is none.
+/// [`Error::UnsupportedFormat`] for a format without a reader. At present, all formats have one.
 pub fn reading_options(format: Format) -> Result<&'static [&'static str]> {
     Ok(row(format)?.reading)
 }
 
-/// The names of the options with which a filter of a format is made.
+/// The names of the options for making a filter of a format.
 ///
 /// # Errors
 /// [`Error::UnsupportedFormat`] for a format that is only read.

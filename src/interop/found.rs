@@ -8,10 +8,10 @@ use crate::vectors::{copied, push};
 /// A format that is only read.
 pub(super) const READ_ONLY: Error = Error::unsupported("this format is only read, not written");
 
-/// Never of a file: `Scheme::formats` lacks the format that was asked for.
+/// A file never leads to this; it means that `Scheme::formats` lacks the format.
 const OTHER_FORMAT: Error = Error::unsupported("another format has this scheme and these keys");
 
-/// What a reader makes of a file: everything of a filter but its keys.
+/// What a reader makes of a file: all of a filter except its key type.
 pub(super) struct Found {
     pub(super) scheme: Scheme,
     pub(super) layout: u8,
@@ -50,7 +50,7 @@ pub(super) fn part(bits: u64, bytes: u64, hashes: u64) -> Result<Part> {
     Ok(Part { bits, bytes, hashes: hashes as u16 })
 }
 
-/// A copy with the bytes of each 64-bit word turned around, from the big-endian to ours or back.
+/// A copy with the bytes of each 64-bit word reversed: from big-endian to our order, or back.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn swap_words(words: &[u8]) -> Result<Vec<u8>> {
     let mut bytes = copied(words)?;

@@ -5,8 +5,8 @@
 //! JSON    {"m":m,"k":k,"b":"..."}, b being the length and the words in base64 for URLs
 //! ```
 //!
-//! Two global switches of Go's bit set make length and words little-endian, and the base64 standard. The length is m but for
-//! filters that were put together by hand; a position past it is 0.
+//! Two global switches of Go's bit set make length and words little-endian, and the base64 standard. The length is m,
+//! except in filters that were put together by hand; a position past it is 0.
 
 use super::found::{Found, swap_words};
 use super::json::{BYTE_ORDER_MARK, from_base64, to_base64};
@@ -22,7 +22,7 @@ const LITTLE_ENDIAN: u8 = 2;
 const STANDARD: u8 = 4;
 
 pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
-    // No m begins with a brace or with a byte order mark: it would be 2^56 and more.
+    // No m begins with a brace or with a byte order mark: it would be 2^56 or more.
     let text = file.left();
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     if text.trim_ascii_start().first() != Some(&b'{') {
@@ -49,7 +49,7 @@ pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
     bit_set(m.unwrap_or(0), k.unwrap_or(0), &set, JSON | if standard { STANDARD } else { 0 })
 }
 
-/// The filter of a bit set's length and words. Nothing tells their order but the length, which must fit.
+/// The filter of a bit set's length and words. Only the length tells their byte order, since it must fit.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn bit_set(m: u64, k: u64, bytes: &[u8], layout: u8) -> Result<Found> {
     let mut cursor = Cursor::new(bytes);
@@ -62,7 +62,7 @@ fn bit_set(m: u64, k: u64, bytes: &[u8], layout: u8) -> Result<Found> {
     cursor.done()?;
     let mut words = if swapped { copied(words)? } else { swap_words(words)? };
     if let Some(last) = words.last_chunk_mut::<8>().filter(|_| length % 64 != 0) {
-        // Go never looks at them.
+        // Go never looks at the bits after the length.
         *last = (u64::from_le_bytes(*last) & ((1 << (length % 64)) - 1)).to_le_bytes();
     }
     let mut note = Vec::new();

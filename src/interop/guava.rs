@@ -4,7 +4,7 @@
 //! strategy (i8): 0 MURMUR128_MITZ_32, 1 MURMUR128_MITZ_64; hashes (u8); longs (i32 BE); the longs (i64 BE)
 //! ```
 //!
-//! The funnel, which makes bytes of a key, isn't stored. Java's serialisation of the object is another format.
+//! The funnel, which turns a key into bytes, isn't stored. Java's serialisation of the object is another format.
 
 use super::found::{Found, swap_words};
 use super::options::Options;

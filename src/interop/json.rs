@@ -1,5 +1,5 @@
-//! As much of JSON (RFC 8259) as filters are written in: objects, arrays, whole numbers and strings, read from left to
-//! right without a tree. Nothing recurses, so that no depth of brackets is too much.
+//! The part of JSON (RFC 8259) that filters are written in: objects, arrays, whole numbers and strings, read from left
+//! to right without a tree. Nothing recurses, so any depth of brackets is fine.
 
 use crate::error::{Error, Result};
 use crate::fields::Cursor;
@@ -7,7 +7,7 @@ use crate::vectors::{append, push, reserve};
 
 const NOT_JSON: Error = Error::rule("this must be the JSON that the format has");
 
-/// What some editors put before a text in UTF-8.
+/// Some editors put this before a text in UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Cursor<'_> {
@@ -46,13 +46,13 @@ impl Cursor<'_> {
         }
     }
 
-    /// Refuses more than spaces at the end.
+    /// Refuses anything but whitespace at the end.
     pub(super) fn end_text(&mut self) {
         self.peek();
         self.end();
     }
 
-    /// Goes on to the next value of an object or an array: false at its end. `first` is true before all.
+    /// Goes on to the next value of an object or an array; false at its end. `first` is true before the first call.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn next(&mut self, first: &mut bool, open: u8, close: u8) -> bool {
         let begins = std::mem::take(first);
@@ -140,7 +140,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// What stands for itself, or a code unit by its number. Pairs of these never matter here.
+    /// The character of an escape sequence. Surrogate pairs never matter here.
     fn escaped(&mut self) -> char {
         let char = match self.character() {
             byte @ (b'"' | b'\\' | b'/') => Some(byte.into()),
@@ -160,7 +160,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// Skips a value, of whatever form.
+    /// Skips a value of any type.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn skip(&mut self) {
         let mut depth = 0_u64;
@@ -196,8 +196,8 @@ impl Cursor<'_> {
     }
 }
 
-/// The bytes of a text in base64, in either alphabet and with or without padding; and whether it has a character of the
-/// standard alphabet alone.
+/// The bytes of a text in base64, in either alphabet and with or without padding; and whether it has a character that
+/// only the standard alphabet has.
 // The crate `base64` takes 2 kB of the wasm.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn from_base64(text: &[u8]) -> Result<(Vec<u8>, bool)> {
@@ -217,7 +217,7 @@ pub(super) fn from_base64(text: &[u8]) -> Result<(Vec<u8>, bool)> {
             b'/' | b'_' => 63,
             _ => return Err(RULE),
         };
-        // Each digit but the first of four ends a byte, and the bits after that are left over.
+        // Every digit except the first of four completes a byte, and the bits after that are left over.
         bits = bits << 6 | u32::from(value);
         let over = 6 - 2 * (i % 4);
         if over < 6 {

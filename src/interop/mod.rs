@@ -1,7 +1,8 @@
-//! The filters of other software: their bytes to a [`ForeignFilter`] and back, one format a file, and building one. How a
-//! filter is asked is in [`filters::foreign`](crate::filters::foreign); here is what a client of a wrapped blob never needs.
+//! The filters of other software: their bytes to a [`ForeignFilter`] and back, one format per file, and how to build
+//! one. Queries are in [`filters::foreign`](crate::filters::foreign); this module has what a client of a wrapped blob
+//! never needs.
 //!
-//! Every reader checks what the bytes say before it makes room for it, and ends in a filter or in a typed error.
+//! Every reader checks what the bytes claim before it allocates memory for it, and returns a filter or a typed error.
 //!
 //! ```
 //! use bloom_wasm::interop::{self, Format, Options};
@@ -51,25 +52,26 @@ use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
 use crate::filters::{Filter, ForeignFilter};
 
-/// Reads what other software wrote. With an absent option goes the format's default.
+/// Reads what other software wrote. A missing option has the format's default.
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] for options that the format hasn't got, lacks or can't take, and for bytes that break its
-/// rules; [`Error::NotAFilter`], [`Error::Truncated`], [`Error::TrailingBytes`] and [`Error::ChecksumMismatch`] as for our
-/// own blobs; [`Error::UnsupportedFormat`] for a variant that isn't read; [`Error::TooLarge`] without the memory.
+/// [`Error::InvalidParameter`] for options that are unknown to the format, missing or invalid, and for bytes that break
+/// its rules; [`Error::NotAFilter`], [`Error::Truncated`], [`Error::TrailingBytes`] and [`Error::ChecksumMismatch`] as
+/// for our own blobs; [`Error::UnsupportedFormat`] for a variant that isn't read; [`Error::TooLarge`] without the
+/// memory.
 pub fn read(format: Format, options: &Options, bytes: &[u8]) -> Result<ForeignFilter> {
     let Row { read, reading, .. } = row(format)?;
     options.only(reading)?;
     let keys = options.keys(format)?;
     let mut file = Cursor::new(bytes);
     let found = read(&mut file, options);
-    // What was made of the zeros after a fault doesn't matter.
+    // What was made of the zeros after an error doesn't matter.
     file.done()?;
     found?.filter(format, keys)
 }
 
-/// Writes a filter as its own software does: the bytes that were read, where the format is written one way only. FORMAT.md
-/// section 6.6 says what else.
+/// Writes a filter as its own software does: the bytes that were read, if there is only one way to write the format.
+/// Otherwise see FORMAT.md, section 6.6.
 ///
 /// # Errors
 /// [`Error::UnsupportedFormat`] for a format that is only read; [`Error::TooLarge`] without the memory.
@@ -81,7 +83,7 @@ pub fn write(filter: &ForeignFilter) -> Result<Vec<u8>> {
     fields.finish()
 }
 
-/// As [`write`](fn@write), of any filter. What one hash made can't become another's.
+/// As [`write`](fn@write), for any filter. A filter can't be converted, since each format hashes in its own way.
 ///
 /// # Errors
 /// [`Error::Incompatible`] unless the filter is of this format; and those of [`write`](fn@write).

@@ -1,5 +1,5 @@
-//! `npm-bloom-filters`: what `saveAsJSON` gives of three filters of the npm package `bloom-filters`, 3.x, and of the first
-//! in 2.x too, <https://github.com/Callidon/bloom-filters>:
+//! `npm-bloom-filters`: what `saveAsJSON` gives for three filters of the npm package `bloom-filters`, 3.x, and for the
+//! first also in 2.x, <https://github.com/Callidon/bloom-filters>:
 //!
 //! ```text
 //! {"type":"BloomFilter","_size":s,"_nbHashes":k,"_filter":{"size":8 ceil(s/8),"content":base64},"_seed":seed}
@@ -7,8 +7,8 @@
 //! {"type":"ScalableBloomFilter","_filters":[a PartitionedBloomFilter or more],"_seed":seed}
 //! ```
 //!
-//! 1.x and the other filters of 2.x have arrays of 0 and 1, and aren't read: 1.x doesn't say by which of two ways it hashed.
-//! Nor is 4.0, with other positions for the same seed, which it writes as a text.
+//! 1.x and the other filters of 2.x have arrays of 0 and 1, and aren't read: 1.x doesn't say which of two ways it
+//! hashed in. 4.0 isn't read either: it has other positions for the same seed, which it writes as a string.
 
 use super::found::{Found, part};
 use super::json::from_base64;
@@ -40,10 +40,10 @@ pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
     Ok(found)
 }
 
-/// What no seed is.
+/// No valid seed has this value.
 const NO_SEED: u64 = 1 << 63;
 
-/// Reads a filter's object: any, or one that is inside of another.
+/// Reads the object of a filter: of any kind, or of one inside another.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn object(file: &mut Cursor, found: &mut Found, outside: bool) {
     let (mut kind, mut size, mut m, mut hashes) = (Vec::new(), 0, 0, 0);
@@ -56,7 +56,7 @@ fn object(file: &mut Cursor, found: &mut Found, outside: bool) {
         match name.as_slice() {
             b"type" => {
                 kind = file.string();
-                // What follows may be no bits at all.
+                // Refused at once, since what follows may not be bits at all.
                 if !KINDS.contains(&&kind[..]) {
                     file.unsupported(ONLY);
                 }
@@ -67,7 +67,7 @@ fn object(file: &mut Cursor, found: &mut Found, outside: bool) {
             b"_seed" if value == Some(b'{') => file.unsupported("bloom-filters 4.0 isn't supported"),
             b"_seed" => {
                 let seed = file.signed();
-                // Beyond, JavaScript's numbers aren't whole ones any more.
+                // Beyond that, JavaScript's numbers aren't exact integers.
                 let whole = seed.unsigned_abs() <= 1 << 53;
                 let agrees = found.seed == NO_SEED || found.seed == seed as u64;
                 file.rule(whole && agrees, "_seed must be one whole number from -2^53 to 2^53");
@@ -109,7 +109,7 @@ fn object(file: &mut Cursor, found: &mut Found, outside: bool) {
     file.rule(whole && sets == needed, BITS);
 }
 
-/// Reads a set of bits, one of so many, all of one length in bytes.
+/// Reads one of several sets of bits, which all have the same length in bytes. Counts it in `sets`.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn bit_set(file: &mut Cursor, found: &mut Found, sets: &mut u64, length: &mut usize) {
     if file.peek().is_some_and(|value| value != b'{') {

@@ -1,7 +1,7 @@
 //! `npm-bloomfilter`: Jason Davies's npm package `bloomfilter`, <https://github.com/jasondavies/bloomfilter.js>.
 //!
-//! From 1.0 on `{"version":1,"m":m,"k":k,"buckets":[...]}` of u32, before a bare array of i32, with k in the application.
-//! Nothing in an array says which release hashed its keys; see [`Options::generation`].
+//! From 1.0 on, `{"version":1,"m":m,"k":k,"buckets":[...]}` with buckets of u32; before that, a bare array of i32, with
+//! k only in the application. Nothing in an array says which release hashed its keys; see [`Options::generation`].
 
 use super::found::Found;
 use super::options::Options;

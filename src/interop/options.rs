@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::filters::foreign::{Format, KeyType};
 
-/// What a format's bytes don't say, and how a filter is to be made. The names are those of the package's options and of the
-/// tool's `--option`. A format refuses an option that it hasn't got.
+/// What a format's bytes don't say, and how to make a filter. The names are those of the npm package's options and of
+/// the tool's `--option`. A format refuses options that it doesn't have.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
     /// `guava`: what the keys are: `"utf8"` (default), `"unencoded-chars"`, `"bytes"`, `"int"` or `"long"`.
@@ -13,21 +13,23 @@ pub struct Options {
     /// `"bytes"`, `"int32"`, `"int64"`, `"float"` or `"double"`; `pybloomfiltermmap3`: `"string"` (default), `"bytes"` or
     /// `"int"`; `bloom-filter2`: `"string"` (default) or `"bytes"`.
     pub keys: Option<String>,
-    /// `redis-bitmap` and `bloom-filter2`: positions; and of a new filter of any format, in place of those that count and
-    /// rate give.
+    /// The number of bits. `redis-bitmap` and `bloom-filter2`: that of the filter to read. A new filter of any format:
+    /// instead of the number that follows from count and rate.
     pub bits: Option<u64>,
-    /// `redis-bitmap` and `bloom-filter2`, and `npm-bloomfilter` where the bytes don't say: positions for each key; and of a
-    /// new filter, with `bits`.
+    /// The number of positions per key. `redis-bitmap` and `bloom-filter2`, and `npm-bloomfilter` if the bytes don't
+    /// say it: that of the filter to read. A new filter: together with `bits`.
     pub hashes: Option<u32>,
     /// `npm-bloomfilter`: `"fnv64"` (default, from 0.0.21 on), `"fnv64-odd"` (0.0.20), `"fnv32-triple"` (0.0.19),
     /// `"fnv32-seeded"` (0.0.17, 0.0.18), `"fnv32-b"` (0.0.16) or `"fnv32-b-signedmix"` (0.0.12 to 0.0.15).
     pub generation: Option<String>,
-    /// `xor` and `binary-fuse`: `"c"` (default), `"xorf-dma"`, `"xorf-json"` or `"xorf-bincode"`. Of a new filter: `go-bloom`
-    /// `"binary"` (default) or `"json"`, `guava` `"mitz-64"` (default) or `"mitz-32"`, `spark` `"v1"` (default) or `"v2"`.
+    /// `xor` and `binary-fuse`: `"c"` (default), `"xorf-dma"`, `"xorf-json"` or `"xorf-bincode"`. A new filter:
+    /// `go-bloom` `"binary"` (default) or `"json"`, `guava` `"mitz-64"` (default) or `"mitz-32"`, `spark` `"v1"`
+    /// (default) or `"v2"`.
     pub layout: Option<String>,
-    /// `xor` and `binary-fuse`: the bits of a fingerprint where the bytes don't say: 8, 16 or 32.
+    /// `xor` and `binary-fuse`: the bits of a fingerprint, if the bytes don't say: 8, 16 or 32.
     pub width: Option<u32>,
-    /// A new `redisbloom`: how many times as many keys each link holds as the one before, 2 if none; 0 never grows.
+    /// A new `redisbloom`: each link holds this many times the keys of the one before, by default 2; with 0, it never
+    /// grows.
     pub expansion: Option<u32>,
     /// A new `spark` filter of the layout `v2`: its seed.
     pub seed: Option<i32>,
@@ -57,15 +59,15 @@ impl Options {
         })
     }
 
-    /// The bits and the hashes of a format whose bytes don't say them, or the rule that it needs them.
+    /// The bits and the hashes of a format whose bytes don't say them, or an error with this rule.
     pub(super) fn shape(&self, rule: &'static str) -> Result<(u64, u32)> {
         self.bits.zip(self.hashes).ok_or(Error::rule(rule))
     }
 
-    /// Sets an option that is a text, by its name.
+    /// Sets a text option by its name.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] if no text has this name.
+    /// [`Error::InvalidParameter`] if no text option has this name.
     pub fn set_text(&mut self, name: &str, value: String) -> Result<()> {
         match self.slot(name)? {
             Slot::Text(slot) => *slot = Some(value),
@@ -74,10 +76,10 @@ impl Options {
         Ok(())
     }
 
-    /// Sets an option that is a whole number, by its name.
+    /// Sets a numeric option by its name.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] if no number has this name, or the value is out of its range.
+    /// [`Error::InvalidParameter`] if no numeric option has this name, or the value is out of range.
     pub fn set_number(&mut self, name: &str, value: i64) -> Result<()> {
         const RULE: Error = Error::rule("this option's number is out of its range");
         match self.slot(name)? {
@@ -92,21 +94,21 @@ impl Options {
     /// Fails if there is an option that isn't among these names.
     pub(super) fn only(&self, names: &[&str]) -> Result<()> {
         let there = [
-            ("funnel", self.funnel.is_some(), "funnel is an option that the format hasn't got"),
-            ("keys", self.keys.is_some(), "keys is an option that the format hasn't got"),
-            ("bits", self.bits.is_some(), "bits is an option that the format hasn't got"),
-            ("hashes", self.hashes.is_some(), "hashes is an option that the format hasn't got"),
-            ("generation", self.generation.is_some(), "generation is an option that the format hasn't got"),
-            ("layout", self.layout.is_some(), "layout is an option that the format hasn't got"),
-            ("width", self.width.is_some(), "width is an option that the format hasn't got"),
-            ("expansion", self.expansion.is_some(), "expansion is an option that the format hasn't got"),
-            ("seed", self.seed.is_some(), "seed is an option that the format hasn't got"),
+            ("funnel", self.funnel.is_some(), "funnel is not an option of this format"),
+            ("keys", self.keys.is_some(), "keys is not an option of this format"),
+            ("bits", self.bits.is_some(), "bits is not an option of this format"),
+            ("hashes", self.hashes.is_some(), "hashes is not an option of this format"),
+            ("generation", self.generation.is_some(), "generation is not an option of this format"),
+            ("layout", self.layout.is_some(), "layout is not an option of this format"),
+            ("width", self.width.is_some(), "width is not an option of this format"),
+            ("expansion", self.expansion.is_some(), "expansion is not an option of this format"),
+            ("seed", self.seed.is_some(), "seed is not an option of this format"),
         ];
         let unknown = there.iter().find(|(name, there, _)| *there && !names.contains(name));
         unknown.map_or(Ok(()), |(_, _, rule)| Err(Error::rule(rule)))
     }
 
-    /// What the keys are, by the option of the format's choice.
+    /// What the keys are, by the format's option for them.
     pub(super) fn keys(&self, format: Format) -> Result<KeyType> {
         let all = format.keys();
         let chosen = if format == Format::Guava { &self.funnel } else { &self.keys };
@@ -127,7 +129,7 @@ impl Options {
 mod tests {
     use super::*;
 
-    /// An error's text is fixed, so this is built to compare with it.
+    /// The messages are fixed texts, so this builds the expected ones to compare with.
     #[test]
     fn what_is_told_of_wrong_keys_names_those_of_the_format() {
         let wrong = || Some("wrong".to_owned());

@@ -1,5 +1,5 @@
-//! `parquet-sbbf`: a column's Bloom filter in a row group of a Parquet file: at `bloom_filter_offset` a BloomFilterHeader in
-//! Thrift's compact protocol and the bit set, or the bit set alone.
+//! `parquet-sbbf`: a column's Bloom filter in a row group of a Parquet file: at `bloom_filter_offset` a
+//! BloomFilterHeader in Thrift's compact protocol and the bit set, or only the bit set.
 //! <https://parquet.apache.org/docs/file-format/bloomfilter/>
 
 use super::found::Found;
@@ -47,7 +47,8 @@ fn header<'a>(file: &mut Cursor<'a>) -> &'a [u8] {
 const I32: u8 = 5;
 const STRUCT: u8 = 12;
 
-/// The next field's type, or none at the struct's end, with its number counted on from the last one's.
+/// The next field's type, or none at the struct's end. `id` is the number of the last field, and becomes that of this
+/// one.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn field(file: &mut Cursor, id: &mut u64) -> Option<u8> {
     let byte = file.u8();
@@ -55,14 +56,14 @@ fn field(file: &mut Cursor, id: &mut u64) -> Option<u8> {
         return None;
     }
     *id = match byte >> 4 {
-        // Not counted on, but said.
+        // The number itself, not a difference.
         0 => varint(file) >> 1,
         more => *id + u64::from(more),
     };
     Some(byte & 15)
 }
 
-/// A number by 7 bits a byte, the lowest first; no more than 32 bits are of use here.
+/// A number of 7 bits per byte, the lowest first, with at most 32 bits.
 fn varint(file: &mut Cursor) -> u64 {
     let mut value = 0;
     for shift in (0..35).step_by(7) {

@@ -1,6 +1,7 @@
-//! `pyprobables`: the file of a `BloomFilter` of Python's <https://github.com/barrust/pyprobables>, with its default hash, and
-//! of the same author's C library: the bits, the lowest of a byte first, then the count that it was made for and the
-//! count added (u64 each) and the rate (f32). The number of bits and of hashes follow from the first and the last.
+//! `pyprobables`: the file of a `BloomFilter` of Python's <https://github.com/barrust/pyprobables>, with its default
+//! hash, and of the same author's C library: the bits, the lowest of a byte first, then the number of keys that it was
+//! made for, the number added (u64 each), and the rate (f32). The numbers of bits and hashes follow from the first and
+//! the last of these.
 
 use std::f64::consts::LN_2;
 

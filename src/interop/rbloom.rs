@@ -1,6 +1,6 @@
-//! `rbloom`: what `Bloom.save` of Python's <https://github.com/KenanHanke/rbloom> writes: hashes (u64), then the bits, the
-//! lowest of a byte first. The hash is the user's own; here it is `mmh3.hash128(key, signed=True)`.
-//! rbloom refuses hashes from 2^127 on, so half of those without a sign.
+//! `rbloom`: what `Bloom.save` of Python's <https://github.com/KenanHanke/rbloom> writes: hashes (u64), then the bits,
+//! the lowest of a byte first. The hash function is the user's choice; supported is `mmh3.hash128(key, signed=True)`.
+//! rbloom refuses hashes from 2^127 on, which half of the unsigned ones are.
 
 use super::found::Found;
 use super::options::Options;

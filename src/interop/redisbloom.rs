@@ -8,8 +8,8 @@
 //!              entries (u64; u32 up to 2.2.0), n2 (u8)
 //! ```
 //!
-//! All is little-endian. A later chunk holds the bytes before iterator - 1 of all links' bits. What is written is the layout
-//! of 2.2.1 and later, whatever was read. LZF, which `DUMP` may pack the bits by, isn't unpacked.
+//! All is little-endian. A later chunk holds the bytes before iterator - 1 of all links' bits. The layout of 2.2.1 and
+//! later is written, whatever was read. LZF, with which `DUMP` may pack the bits, isn't unpacked.
 
 use super::found::{Found, part};
 use super::options::Options;
@@ -70,7 +70,7 @@ impl Chain {
         Ok(())
     }
 
-    /// The chain with its bits, which must be all and no more.
+    /// The chain with its bits, which must be complete.
     fn found(self, bytes: Vec<u8>) -> Result<Found> {
         let Chain { scheme, parts, note } = self;
         let needed = parts.iter().map(|part| u64::from(part.bytes)).sum();
@@ -87,7 +87,7 @@ impl Chain {
 
 impl Link {
     fn part(&self) -> Result<Part> {
-        // Up to 2.0 the bits aren't said where they are a power of two.
+        // Up to 2.0, the number of bits isn't stored if it is a power of two.
         let power = 1_u64.checked_shl(self.n2.into()).unwrap_or(0);
         part(if self.n2 > 0 { power } else { self.bits }, self.bytes, self.hashes)
     }
@@ -117,7 +117,7 @@ fn read_chunks(file: &mut Cursor) -> Result<Found> {
     let mut bits = Vec::new();
     while !file.left().is_empty() {
         let (iterator, bytes) = chunk(file);
-        // The module ends with an iterator of 0, and so may a file.
+        // The module ends a dump with an iterator of 0, and a file may do the same.
         if (iterator, bytes.len(), file.left().len()) == (0, 0, 0) {
             break;
         }
@@ -210,7 +210,7 @@ fn read_dump(file: &mut Cursor) -> Result<Found> {
     dump.done()?;
     return chain.found(array);
 
-    /// A length of RDB's, or how a string is packed, which isn't one.
+    /// A length in RDB's encoding; none if it says how a string is packed.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn length(dump: &mut Cursor) -> Option<u64> {
         let first = dump.u8();
@@ -222,7 +222,8 @@ fn read_dump(file: &mut Cursor) -> Result<Found> {
             _ => None,
         }
     }
-    /// Refuses another opcode than the wanted one: 2 a whole number, which may be 1 too, 4 a double, 5 a string.
+    /// Refuses any opcode except the wanted one: 2 for an integer, for which 1 is fine too, 4 for a double, 5 for a
+    /// string.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn opcode(dump: &mut Cursor, wanted: u64) {
         let found = length(dump);
@@ -264,7 +265,7 @@ pub(super) fn write(fields: &mut Fields, filter: &ForeignFilter, _: Part) -> Res
         let (held, entries, rates, n2) = (note.u64(), note.u64(), note.slice(16), note.u8());
         size = size.wrapping_add(held);
         header.u64(part.bytes.into());
-        // LOADCHUNK refuses others than those of the bytes, even where a power of two below them is what counts.
+        // LOADCHUNK refuses any number of bits except that of the bytes, even if a smaller power of two is what counts.
         header.u64(if n2 > 0 { u64::from(part.bytes) * 8 } else { part.bits });
         header.u64(held);
         // Error and bits per entry.
@@ -295,7 +296,7 @@ pub(super) fn create(count: u64, fpr: f64, expansion: u32) -> Result<Found> {
     let scales = expansion > 0;
     let options = if scales { OPTIONS } else { OPTIONS | NO_SCALING };
     let mut chain = Chain::new(options, if scales { expansion } else { 2 });
-    // The first link has half of the rate, so that all together keep it.
+    // The first link has half of the rate, so that all links together keep to the rate.
     let link = Link::new(count.max(1), if scales { fpr * 0.5 } else { fpr });
     chain.push(&link)?;
     let bytes = usize::try_from(link.bytes).map_err(|_| Error::TooLarge { bytes: link.bytes })?;
@@ -307,7 +308,7 @@ impl Link {
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn new(entries: u64, error: f64) -> Self {
         let bits_per_entry = (logarithm(error) / 0.480_453_013_918_201).abs();
-        // The module's own digits, one short of ln 2.
+        // The module's own digits, one fewer than those of ln 2.
         #[allow(clippy::approx_constant)]
         let hashes = libm::ceil(0.693_147_180_559_945 * bits_per_entry) as u64;
         let bits = (entries as f64 * bits_per_entry) as u64;
@@ -317,15 +318,15 @@ impl Link {
     }
 }
 
-/// The natural logarithm of a rate up to 1/2 to the last bit, as C's is nearly always: what is computed of it is
-/// written into the file. `libm`'s may be one unit off. It is e ln 2 - 2 artanh((1 - m) / (1 + m)) of m 2^e, in 62
+/// The natural logarithm of a rate up to 1/2, exact to the last bit, as C's nearly always is: what is computed from it
+/// is written into the file. `libm`'s may be one unit off. It is e ln 2 - 2 artanh((1 - m) / (1 + m)) of m 2^e, in 62
 /// binary digits after the point.
 fn logarithm(x: f64) -> f64 {
     const ONE: u64 = 1 << 62;
     const LN_2: u64 = 0x2c5c_85fd_f473_de6b;
     let (m, e) = libm::frexp(x);
     let m = (m * ONE as f64) as u64;
-    // A division digit by digit: one of 128 bits is a kilobyte of wasm.
+    // A division digit by digit: one of 128 bits would be a kilobyte of wasm.
     let (mut rest, mut power) = (ONE - m, 0);
     for _ in 0..62 {
         let next = rest << 1;
@@ -343,7 +344,7 @@ fn logarithm(x: f64) -> f64 {
     (i128::from(e) * i128::from(LN_2) - 2 * i128::from(sum)) as f64 / ONE as f64
 }
 
-/// Makes room for another key, if the last link has all that it should hold, and counts it.
+/// Makes room for another key, if the last link is full, and counts the key.
 pub(super) fn count_one(filter: &mut ForeignFilter) -> Result<()> {
     let (note, parts, bytes) = filter.parts_mut();
     let mut cursor = Cursor::new(note);
@@ -377,7 +378,7 @@ pub(super) fn count_one(filter: &mut ForeignFilter) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// By Python's decimal module, with 50 digits.
+    /// Computed by Python's decimal module, with 50 digits.
     #[test]
     fn logarithms() {
         for (x, ln) in [

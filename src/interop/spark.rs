@@ -5,7 +5,7 @@
 //! V2  2 (i32 BE), hashes (i32 BE), seed (i32 BE), words (i32 BE); the words (i64 BE)
 //! ```
 //!
-//! Spark up to 4.0 has V1 alone. 4.1 makes V2 unless told otherwise, and reads both.
+//! Spark up to 4.0 has only V1. 4.1 makes V2 unless told otherwise, and reads both.
 
 use super::found::{Found, swap_words};
 use super::options::Options;

@@ -37,7 +37,7 @@ fn layout(file: &mut Cursor, options: &Options) -> (Layout, Option<u64>) {
         Some("xorf-dma") => Layout::Dma,
         Some("xorf-json") => Layout::Json,
         Some("xorf-bincode") => Layout::Bincode,
-        // C's seed may begin so too, but then the high byte of a length follows, which is 0.
+        // The seed in C's layout may begin like this too, but then a 0 follows: the high byte of a length.
         None if file.left().starts_with(b"{\"") && !file.left().contains(&0) => Layout::Json,
         found => {
             file.rule(found.is_none(), "layout must be c, xorf-dma, xorf-json or xorf-bincode");
@@ -47,8 +47,8 @@ fn layout(file: &mut Cursor, options: &Options) -> (Layout, Option<u64>) {
     (layout, width)
 }
 
-/// A copy of all fingerprints that are left, `count` of them, and their width by their bytes, which is the one that was
-/// asked for, if it was. C's release that counted wrong has 4 `extra` bytes.
+/// A copy of all fingerprints that are left, `count` of them, and their width, which follows from the number of bytes
+/// and must be the one that was asked for, if any. C's release that counted wrong has 4 `extra` bytes.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn fingerprints(file: &mut Cursor, count: u64, asked: Option<u64>, extra: bool) -> Result<(u64, Vec<u8>)> {
     let mut bytes = file.rest();
@@ -67,14 +67,14 @@ fn fingerprints(file: &mut Cursor, count: u64, asked: Option<u64>, extra: bool) 
         holds,
         match asked {
             None => "there must be 8, 16 or 32 bits for each fingerprint",
-            Some(_) => "there must be as many bits for each fingerprint as width says",
+            Some(_) => "each fingerprint must have as many bits as width says",
         },
     );
     Ok((width.unwrap_or(8), copied(bytes)?))
 }
 
-/// A binary fuse filter, of which `segments` and `segment` must fit the fingerprints. More of these may be there than
-/// are ever looked at.
+/// A binary fuse filter. `segments` and `segment` must fit the fingerprints, of which there may be more than are ever
+/// looked at.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn fuse(
     file: &mut Cursor,
@@ -141,7 +141,7 @@ pub(super) fn read_fuse(file: &mut Cursor, options: &Options) -> Result<Found> {
     Ok(Found { seed, ..fuse(file, segments, segment, width, bytes)? })
 }
 
-/// Numbers (seed, block_length, segment_length, segment_length_mask, segment_count_length; 0 if it isn't there) and
+/// Numbers (seed, block_length, segment_length, segment_length_mask, segment_count_length; 0 if missing) and
 /// fingerprints of the JSON.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn json(file: &mut Cursor, width: Option<u64>) -> ([u64; 5], Vec<u8>) {

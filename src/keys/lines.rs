@@ -15,7 +15,7 @@ pub struct Lines<'a> {
 impl<'a> Iterator for Lines<'a> {
     type Item = &'a [u8];
 
-    // Inlined, like the search, for lines are short: a call costs as much as the line.
+    // Inlined, like the search, because lines are short: a call would cost as much as the line.
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
         if self.rest.is_empty() {
@@ -33,7 +33,7 @@ fn line_length(text: &[u8]) -> usize {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     let (words, _) = text.as_chunks::<8>();
     for (i, &word) in words.iter().enumerate() {
-        // Bytes that are LF become 0, and the lowest byte that is 0 is the lowest whose high bit the difference sets.
+        // LF bytes become 0. The lowest 0 byte is the lowest byte whose high bit is set in the difference.
         let zeros = u64::from_le_bytes(word) ^ ONES * u64::from(b'\n');
         let found = zeros.wrapping_sub(ONES) & !zeros & ONES << 7;
         if found != 0 {

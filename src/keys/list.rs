@@ -7,8 +7,8 @@ use crate::hash::Hashing;
 use crate::profile::Profile;
 use crate::vectors::{append, copied, push, zeroed};
 
-/// The most bytes of a line, without its end. Lists come from elsewhere, and what has no line ends would be read until
-/// the memory is full.
+/// The most bytes of a line, without its end. Lists come from elsewhere, and a file without line ends would fill the
+/// memory.
 pub const MAX_LINE: usize = 1 << 20;
 
 /// How the lines of a list become keys.
@@ -75,7 +75,7 @@ impl Rules {
                 take(match entry {
                     Ok(entry) => {
                         let url = url::readings(platform, entry)?;
-                        // Of a rule, and of a hosts file, only a part of the line is the entry.
+                        // In an adblock rule or a hosts file, the entry is only a part of the line.
                         let is_whole = entry.len() == line.trim_ascii().len();
                         match url.canonical() {
                             Some(url) if !url.has_possible_host() => Err(Skip::NotCheckable),
@@ -187,7 +187,7 @@ impl<P> Allowlist<P> {
     }
 }
 
-/// Removes those conflicts from the sorted members that say so.
+/// Removes the keys of those conflicts that say so from the sorted members.
 ///
 /// # Errors
 /// [`Error::TooLarge`] without the memory.

@@ -1,4 +1,4 @@
-//! From an input, or a line of a list, to the keys to test. Pure, and knows no filter.
+//! From an input, or a line of a list, to the keys to test. Pure functions that know no filter.
 //!
 //! [`url`] and [`password`] turn one input into keys, and [`list`] the lines of a list. A URL parser and Unicode's
 //! normal forms, which are built into browsers and are crates in Rust, come from a [`Platform`].
@@ -22,8 +22,8 @@ use self::url::Readings;
 use crate::error::Result;
 use crate::profile::Profile;
 
-/// Whether a filter of this profile can hold a key: whether an input may have it as its [own](Input::own). Anything else
-/// is an input, of which keys are made first, so "absent" would be no answer for it.
+/// Whether a filter of this profile can hold a key: whether it may be the [own](Input::own) key of an input. Anything
+/// else is an input, which must first be turned into keys, so the answer "absent" would be wrong for it.
 ///
 /// ```
 /// use bloom_wasm::Profile;

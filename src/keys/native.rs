@@ -37,8 +37,8 @@ fn normal(text: &str, lowercase: bool) -> String {
     if lowercase { text.to_lowercase().nfc().collect() } else { text }
 }
 
-/// Parses a URL. The crate takes a part like `c:` of any path for a drive that `..` can't leave; in the standard only
-/// `file:` has drives. With its colon escaped the part isn't a drive, and the canonical form is the same.
+/// Parses a URL. The crate takes a segment like `c:` of any path for a drive that `..` can't leave; in the standard,
+/// only `file:` has drives. With its colon escaped, the segment isn't a drive, and the canonical form is the same.
 fn parse(text: &str) -> Result<Url, ParseError> {
     let slash = |byte: &u8| matches!(byte, b'/' | b'\\');
     let bytes = text.as_bytes();

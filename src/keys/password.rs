@@ -68,7 +68,8 @@ pub fn length(platform: &impl Platform, password: &[u8]) -> Result<usize> {
 }
 
 /// The hash and the count in a line of the list of Have I Been Pwned: `HASH` or `HASH:COUNT`, the hash in 40
-/// hexadecimal digits. A missing count is the highest possible one: nothing says that the password is rare.
+/// hexadecimal digits. A missing count is taken as the highest possible one, since nothing says that the password is
+/// rare.
 ///
 /// # Errors
 /// [`Skip::NotAHash`] for anything else.

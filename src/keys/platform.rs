@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 
-/// What a platform must provide: natively from crates, in WebAssembly from the runtime.
+/// What a platform must provide: from crates natively, from the runtime in WebAssembly.
 pub trait Platform {
     /// The [`href`](https://url.spec.whatwg.org/#dom-url-href) of a URL by the WHATWG parser; `None` if it refuses the
     /// text.

@@ -10,7 +10,7 @@ pub enum Skip {
     NotCheckable,
     /// An adblock rule that blocks less, or more, than a whole host.
     Pattern,
-    /// An entry of a hosts file that names this computer or its network.
+    /// A name in a hosts file for the local computer or its network, such as `localhost`.
     Local,
     /// A rule, or an entry of a hosts file, whose host has no dot: no URL is looked up by the last label of its host.
     SingleLabel,
@@ -27,8 +27,8 @@ pub enum Skip {
 }
 
 impl Skip {
-    /// The reason's name, which is API: `"not_checkable"`, `"pattern"`, `"local"`, `"single_label"`, `"public_suffix"`, `"not_a_hash"`,
-    /// `"too_long"`, `"too_short"` or `"too_rare"`.
+    /// The reason's name, which is API: `"not_checkable"`, `"pattern"`, `"local"`, `"single_label"`, `"public_suffix"`,
+    /// `"not_a_hash"`, `"too_long"`, `"too_short"` or `"too_rare"`.
     pub fn code(self) -> &'static str {
         self.into()
     }
@@ -38,7 +38,7 @@ impl Skip {
         match self {
             Skip::NotCheckable => "not a URL or a host",
             Skip::Pattern => "an adblock rule other than ||host^",
-            Skip::Local => "this computer's own name",
+            Skip::Local => "a local name",
             Skip::SingleLabel => {
                 "a name without a dot, below which nothing is looked up; http://NAME/ lists that one host"
             }

@@ -1,5 +1,5 @@
-//! A URL's canonical form and the keys made of it, by the rules of Safe Browsing. The WHATWG parser, a browser's or
-//! a crate's, comes first: it maps international hosts and says where a browser would go.
+//! A URL's canonical form and the keys made from it, by the rules of Safe Browsing. The WHATWG parser, a browser's or a
+//! crate's, comes first: it maps international hosts and says where a browser would go.
 
 mod address;
 mod canonical;
@@ -96,7 +96,7 @@ fn cleaned(input: &[u8]) -> Result<Cow<'_, [u8]>> {
     Ok(if input.iter().any(|&byte| byte <= b' ') { clean(input)?.into() } else { input.into() })
 }
 
-/// The canonical form of [cleaned](clean) bytes, and whether the parser refused them, or wasn't asked.
+/// The canonical form of [cleaned](clean) bytes, and whether the parser refused them or wasn't asked.
 fn parse_cleaned(platform: &impl Platform, input: &[u8]) -> Result<(Option<Canonical<'static>>, bool)> {
     if has_long_host(input)? {
         return Ok((canonicalize(copied(input)?)?, true));

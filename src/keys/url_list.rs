@@ -1,10 +1,10 @@
-//! Finds the URLs and hosts in a line of a list: plain ones, rules of adblockers, entries of hosts files.
+//! Finds the URLs and hosts in a line of a list: plain ones, adblock rules, and entries of hosts files.
 
 use super::skip::Skip;
 use super::url::is_address;
 use crate::vectors::halves;
 
-/// Names that hosts files have for their own computer and network. Some name an address by itself.
+/// Names in hosts files for the local computer and its network. Some files use an address as its own name.
 const LOCAL: [&[u8]; 19] = [
     b"localhost",
     b"localhost.localdomain",
@@ -60,9 +60,9 @@ const OPTIONS: [&[u8]; 28] = [
 ];
 
 /// The URLs and hosts in a line: none in a comment (`#`, and adblock's `!`), all hosts of an entry of a hosts file
-/// (`0.0.0.0 evil.com # comment`), the host of `||evil.com^`, otherwise the line itself. `*.evil.com` is `evil.com`, which
-/// stands for all hosts below it. For what can't be a key, such as an adblock rule with `$options`, there is the reason
-/// instead.
+/// (`0.0.0.0 evil.com # comment`), the host of `||evil.com^`, otherwise the line itself. `*.evil.com` is `evil.com`,
+/// which stands for all hosts below it. If something can't be a key, such as an adblock rule with `$options`, the
+/// reason is returned instead.
 ///
 /// ```
 /// use bloom_wasm::keys::{Skip, url_list};
@@ -75,7 +75,7 @@ pub fn entries(line: &[u8]) -> impl Iterator<Item = Result<&[u8], Skip>> {
     let comment = matches!(line, [] | [b'#' | b'!', ..]) || line.starts_with(b"[Adblock");
     let hosts = hosts(line);
     let other = match hosts {
-        // Only an address before a comment: not from a hosts file, or all its names were removed.
+        // Only an address before a comment: this isn't from a hosts file, or all its names were removed.
         Some(hosts) => hosts.trim_ascii().is_empty().then_some(Err(Skip::NotCheckable)),
         None => (!comment).then(|| entry(line)),
     };
@@ -109,7 +109,7 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
         let scheme = line.iter().take(at);
         scheme.copied().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
     });
-    // A parser would make a blank part of the path, and drop a tab. But what follows may be a comment or a column.
+    // A parser would take a blank as part of the path, and drop a tab. But what follows may be a comment or a column.
     if line.contains(&b'\t') || line.windows(2).any(|bytes| bytes == b" #") {
         return Err(Skip::NotCheckable);
     }

@@ -1,4 +1,4 @@
-//! Builds stacks: of a list, and of what changed since.
+//! Builds stacks: from a list, and from what has changed since.
 
 use super::layer::{Layer, LayerKind};
 use super::level::{level, level_fpr, passes};
@@ -14,13 +14,13 @@ use crate::params::require_rate;
 use crate::slots::{self, Group, SLOTS, Slots};
 use crate::vectors::{append, copied, push, shared};
 
-/// The first layer's salt, and how far the salts of two layers are apart. Each level takes one. Under the salt 0, a
+/// The first layer's salt, and how far the salts of two layers are apart. Each level uses one salt. Under the salt 0, a
 /// level's states would be those of the base a few rounds later.
 const SALTS: u32 = 256;
 const TOO_MANY_KEYS: Error = Error::rule("a filter with layers holds fewer than 2^32 keys");
 
 /// What an update changes: digests under [`Stack::hashing`], in any order, repeated or not. There is no list of added
-/// keys: a live key that the stack would deny is included.
+/// keys: a live key that would be absent is included.
 #[derive(Debug, Clone, Copy)]
 pub struct Update<'a> {
     /// All members after the update, whether the base, a layer or nothing yet holds them. A member that is missing here
@@ -28,11 +28,11 @@ pub struct Update<'a> {
     pub live: &'a [u64],
     /// Keys that are no longer members. A live key stays.
     pub removed: &'a [u64],
-    /// Keys that must be absent unless they are live. Later updates don't know them, so pass them each time.
+    /// Keys that must be absent unless they are live. They aren't remembered, so pass them for each update.
     pub allowed: &'a [u64],
-    /// The rate of the include, at least 2^-32 and below 1. It is also the chance that the include brings a removed key
-    /// back. If digests have [slots], it is the rate of a whole check of a URL, and a key gets what [`slots::key_fpr`]
-    /// makes of it.
+    /// The rate of the include, at least 2^-32 and below 1. It is also the chance that a removed key is a false
+    /// positive of the include. If digests have [slots], it is the rate of a whole check of a URL, and
+    /// [`slots::key_fpr`] gives the rate of a key.
     pub fpr: f64,
 }
 
@@ -76,7 +76,7 @@ impl Stack {
         // There is nothing to include, so the rate of an include doesn't matter.
         stack.update(Update { live: members, removed: &[], allowed, fpr: 0.5 })?;
         if stack.layers.is_empty() {
-            // It needed none, so this is the base as it was built.
+            // No layer was needed, so this is the base as it was built.
             stack.count = None;
         }
         Ok(stack)
@@ -95,7 +95,7 @@ impl Stack {
         Self::build_wanted(members, members.wanted(std::iter::empty())?, allowed, fpr, hashing.into())
     }
 
-    /// As [`Stack::build_tagged`], for a shard. The names stand in the manifest, and not in its blob:
+    /// As [`Stack::build_tagged`], for a shard. The names are in the manifest, not in its blob:
     /// [`Blob::decode_shard`](crate::Blob::decode_shard) reads it.
     ///
     /// # Errors
@@ -123,13 +123,13 @@ impl Stack {
             let filter = RibbonFilter::from_digests(&mut digests, fpr, hashing)?;
             Stack::new(filter)?.with_base_tags(&wanted)?
         };
-        // Also without an allowlist, which allows nothing: this asks for every member.
+        // Called even without an allowlist, since it checks every member.
         let allowed = allowed.unwrap_or(&[]);
         stack.update_tagged(TaggedUpdate { live: members, removed: &[], allowed, fpr: 0.5 })?;
         Ok(stack)
     }
 
-    /// Gives the base its tags. Names that aren't new stand elsewhere.
+    /// Gives the base its tags. Names that aren't new are stored elsewhere.
     fn with_base_tags(self, wanted: &Wanted) -> Result<Self> {
         let holds = |digest| self.base().has_digest(digest);
         let base = wanted.tags(&wanted.names, &holds, BASE_SALT, *self.hashing())?;
@@ -150,7 +150,7 @@ impl Stack {
             *count.ok_or(slots::NO_SLOT)? += 1;
         }
         let (first, second) = slots::plan(&counts, fpr);
-        // Digests have 5 bits less for the key.
+        // Digests have 5 bits fewer for the key.
         for group in [Some(first), second].into_iter().flatten() {
             require_rate(u64::from(count) << 5, group.fpr)?;
         }
@@ -171,16 +171,15 @@ impl Stack {
         Ok(stack)
     }
 
-    /// Puts layers on top, so that every live key is maybe present, and every other removed or allowed key is absent.
-    /// There is one exception: if there is a new include, a removed key that isn't also allowed may still be a false
-    /// positive of it. No empty layers are made. The same sets give the same layers.
+    /// Puts layers on top, so that every live key is maybe present, and every removed or allowed key that isn't live is
+    /// absent, with one exception: if there is a new include, a removed key that isn't also allowed may still be a
+    /// false positive of it. No empty layers are made. The same sets give the same layers.
     ///
     /// Besides the layers, this takes up to 50 bytes for each key that goes into one, and 8 MiB.
     ///
     /// # Errors
-    /// [`Error::WrongKind`] over a foreign filter, which knows no digests, and for a filter with tags, which needs
-    /// [`Stack::update_tagged`];
-    /// [`Error::InvalidParameter`] if the fpr is out of its range, or with more than 255 layers;
+    /// [`Error::WrongKind`] for a foreign filter, which knows no digests, and for a filter with tags, which needs
+    /// [`Stack::update_tagged`]; [`Error::InvalidParameter`] if the fpr is out of range, or with more than 255 layers;
     /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide. The stack
     /// is unchanged then.
     pub fn update(&mut self, update: Update) -> Result<()> {
@@ -188,7 +187,7 @@ impl Stack {
         self.update_all(update, None)
     }
 
-    /// As [`Stack::update`], for a filter with tags. A live key that has other tags than before is included anew.
+    /// As [`Stack::update`], for a filter with tags. A live key whose tags have changed is included again.
     ///
     /// # Errors
     /// Those of [`Stack::update`], [`Error::WrongKind`] for a filter without tags, and [`Error::InvalidParameter`] with
@@ -204,7 +203,7 @@ impl Stack {
         self.require_digests()?;
         let layers = self.layers.len();
         match self.try_update(update, wanted) {
-            // A base that nothing has changed yet may tell itself.
+            // A base that nothing has changed yet may know the count itself.
             Ok(count) => {
                 let is_known = self.count.is_none() && self.layers.is_empty();
                 if !is_known || self.base.count() != Some(count.into()) {
@@ -231,9 +230,10 @@ impl Stack {
 
         let below = self.layers.len();
         let mut denied = match wanted {
-            // A live key that is a maybe already, even by chance, needn't be here: all later layers know that it is live.
+            // A live key that is maybe present already, even by chance, needn't be included: all later layers know that
+            // it is live.
             None => select(live, &|digest| !self.has_digest(digest))?,
-            // Nor one that has its tags.
+            // The same goes for one that has its tags already.
             Some(wanted) => self.mistaken(wanted)?,
         };
         if !denied.is_empty() {
@@ -262,7 +262,7 @@ impl Stack {
         Err(Error::BuildFailed)
     }
 
-    /// The keys that aren't here yet, or have other tags here: those that [`Stack::update_tagged`] would include.
+    /// The keys that are absent in this filter, or have other tags: those that [`Stack::update_tagged`] would include.
     ///
     /// # Errors
     /// [`Error::WrongKind`] for a filter without tags, [`Error::InvalidParameter`] with more than 255 tags, and
@@ -272,7 +272,7 @@ impl Stack {
         self.mistaken(&live.wanted(self.tag_names())?)
     }
 
-    /// The keys that are absent here, or have other tags.
+    /// The keys that are absent in this filter, or have other tags.
     fn mistaken(&self, wanted: &Wanted) -> Result<Vec<u64>> {
         let mut mistaken = Vec::new();
         for (digest, tags) in wanted.keys() {
@@ -283,7 +283,7 @@ impl Stack {
         Ok(mistaken)
     }
 
-    /// Takes over how many members have each tag, of those that have a name here.
+    /// Takes over how many members have each tag that has a name in this filter.
     fn count_tags(&mut self, wanted: &Wanted) -> Result<()> {
         let names = self.tag_names().count();
         if let Some(tagging) = self.tagging.as_mut().filter(|tagging| tagging.elsewhere.len() == 0) {
@@ -293,13 +293,13 @@ impl Stack {
         Ok(())
     }
 
-    /// The slots of digests; any, unless digests have slots.
+    /// The slots of digests; all slots, unless digests have slots.
     fn slots_of(&self, digests: &[u64]) -> Result<Slots> {
         if self.hashing().is_slotted() { Slots::of(digests) } else { Ok(Slots::ANY) }
     }
 
-    /// Includes digests of these slots, which are used up. With tags, and the names that are new; they are also those of
-    /// the live keys for which the include answers by chance.
+    /// Includes digests of these slots. The vector is used up. `tags` has the wanted tags and the names that are new;
+    /// the include also has the tags of live keys that hit it by chance.
     fn include(
         &mut self,
         digests: &mut Vec<u64>,
@@ -318,14 +318,14 @@ impl Stack {
         self.push(layer)
     }
 
-    /// Excludes the digests that are maybes and not live. `count` is the number of live keys.
+    /// Excludes the digests that are maybe present and not live. `count` is the number of live keys.
     fn exclude(&mut self, digests: &[u64], live: &[u64], count: u32) -> Result<()> {
         let excluded = strangers(digests, live, &|digest| self.has_digest(digest))?;
         if excluded.is_empty() {
             return Ok(());
         }
         let slots = self.slots_of(&excluded)?;
-        // Those live keys that aren't asked for need no care.
+        // Live keys of other slots don't matter.
         let asked = if slots == Slots::ANY {
             count as usize
         } else {
@@ -348,7 +348,7 @@ impl Stack {
             None => Some(SALTS),
             Some(highest) => highest.checked_add(SALTS),
         };
-        // The last ones are those of the base's tags.
+        // The last salts are those of the base's tags.
         next.filter(|&salt| !self.is_tagged() || salt <= BASE_SALT - SALTS).ok_or(Error::rule(rule))
     }
 

@@ -21,7 +21,7 @@ pub struct Layer {
     kind: LayerKind,
     salt: u32,
     fpr: f64,
-    /// The slots of the keys that it includes or excludes; any, unless digests have slots.
+    /// The slots of the keys that it includes or excludes; all slots, unless digests have slots.
     slots: Slots,
     levels: Vec<RibbonFilter>,
     /// The tags of what it includes, if the filter has tags.
@@ -60,7 +60,7 @@ impl Layer {
         self.fpr
     }
 
-    /// The slots of the keys that it includes or excludes, if digests have slots. It isn't asked for other keys.
+    /// The slots of the keys that it includes or excludes, if digests have slots. It isn't consulted for other keys.
     pub fn slots(&self) -> Slots {
         self.slots
     }
@@ -75,7 +75,7 @@ impl Layer {
         Layer { tags: Some(tags), ..self }
     }
 
-    /// The tags of what it includes: those of every include, if the filter has tags.
+    /// The tags of what it includes. Every include has them, if the filter has tags.
     pub fn tags(&self) -> Option<&Tags> {
         self.tags.as_ref()
     }
@@ -91,7 +91,8 @@ impl Layer {
     }
 
     /// Whether the layer decides about this key.
-    // A call takes as long as what it saves, here and where this is said: a check of a URL asks for six keys.
+    // Always inlined, here and where this is referred to: a call would take as long as what it saves, and a check of a
+    // URL asks for six keys.
     #[inline(always)]
     pub(super) fn hits(&self, digest: u64) -> bool {
         let mut levels = self.levels.iter();

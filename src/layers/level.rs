@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::filters::RibbonFilter;
 use crate::hash::{Hashing, mix};
 
-/// The rate of a level in a layer of this rate.
+/// The rate of a level in a layer with this rate.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(crate) fn level_fpr(fpr: f64, level: usize) -> f64 {
     if level == 0 { fpr } else { 0.5 }

@@ -1,19 +1,19 @@
-//! Layers over a filter: what changed after it was built, and keys that must never be a "maybe". The base and its
+//! Layers over a filter: what changed after it was built, and keys that must never be "maybe present". The base and its
 //! layers are a [`Stack`]. Of the layers that a key hits, the newest decides; without one, the base does.
 //!
 //! An *include* is a ribbon filter of added keys. A key that hits it is maybe present.
 //!
-//! An *exclude* separates two sets without a mistake: the keys that must be absent, and all live members. Level 0 is a
+//! An *exclude* separates two sets without errors: the keys that must be absent, and all live members. Level 0 is a
 //! ribbon filter of the excluded keys. If live keys are false positives of it, level 1 is one of those, which was also
 //! built to miss every excluded key. A key that passes level 0 and misses level 1 is excluded.
 //!
 //! Keys here are digests: a removed key whose digest is also a live key's digest is live.
 //!
-//! A filter may have *tags*: it says of each member on which lists it is. The base and each include have tags of their
-//! own, and the one that answers for a key says which it has.
+//! A filter may have *tags*, which say which lists each member is on. The base and each include have tags of their own,
+//! and the one that answers for a key says which tags it has.
 //!
-//! `level` is one ribbon filter of a layer, `tags` says which tags a key has, `layer` is one layer, and `stack` asks a
-//! base and its layers. `tagged` makes codes of tags, and `build` builds stacks.
+//! `level` is one ribbon filter of a layer, `tags` says which tags a key has, `layer` is one layer, and `stack` queries
+//! a base and its layers. `tagged` makes codes of tags, and `build` builds stacks.
 
 mod build;
 mod layer;

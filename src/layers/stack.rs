@@ -1,4 +1,4 @@
-//! A filter and its layers, as they are asked.
+//! Queries of a filter and its layers.
 
 use std::sync::Arc;
 
@@ -48,9 +48,9 @@ fn add_numbers(numbers: &mut [u64; 4], more: &[u8]) {
 pub struct Stack {
     pub(super) base: Arc<Filter>,
     pub(super) layers: Vec<Arc<Layer>>,
-    /// The live members, if the base doesn't tell: always if there are layers.
+    /// The number of live members, if the base doesn't know it; always present if there are layers.
     pub(super) count: Option<u32>,
-    /// What the base says of tags, if the filter has some.
+    /// The tags besides those of the includes, if the filter has tags.
     pub(super) tagging: Option<Tagging>,
 }
 
@@ -61,12 +61,13 @@ impl<F: Into<Filter>> From<F> for Stack {
 }
 
 impl Stack {
-    /// A filter without layers, which unlike `from` fails without the memory for it.
+    /// A filter without layers. Unlike `from`, it fails without the memory for it.
     pub(crate) fn new(base: impl Into<Filter>) -> Result<Self> {
         Self::from_parts(base.into(), Vec::new(), None)
     }
 
-    /// A stack of stored parts, the oldest layer first. `count` is the number of live members, and there with layers.
+    /// A stack of stored parts, the oldest layer first. `count` is the number of live members, which must be given with
+    /// layers.
     pub(crate) fn from_parts(base: Filter, layers: Vec<Arc<Layer>>, count: Option<u32>) -> Result<Self> {
         debug_assert!(layers.is_empty() || count.is_some(), "layers without a number of members");
         Ok(Stack { base: shared(base)?, count, layers, tagging: None })
@@ -82,7 +83,7 @@ impl Stack {
         Ok(self)
     }
 
-    /// The same, and these are the numbers of members with each tag.
+    /// The same with these numbers of members with each tag.
     pub(crate) fn counting(mut self, counts: &[u32]) -> Result<Self> {
         if let Some(tagging) = &mut self.tagging {
             tagging.counts = copied(counts)?;
@@ -90,8 +91,8 @@ impl Stack {
         Ok(self)
     }
 
-    /// Fails unless the names of all parts differ, and those that each part needs are known. Those of a delta are unknown
-    /// until it is applied. Names that stand elsewhere aren't compared: a shard has no others.
+    /// Fails unless the names of all parts differ, and those that each part needs are known. Those of a delta are
+    /// unknown until it is applied. Names that are stored elsewhere aren't compared: a shard has no others.
     pub(crate) fn require_tags(&self) -> Result<()> {
         let Some(tagging) = self.tagging.as_ref().filter(|tagging| tagging.base.is_some()) else {
             return Ok(());
@@ -104,7 +105,7 @@ impl Stack {
         }
         Error::unless(
             tagging.counts.len() <= known(&names),
-            "a filter has no more numbers of members than tags",
+            "a filter can't have more numbers of members than tags",
         )
     }
 
@@ -162,10 +163,10 @@ impl Stack {
         &self.base
     }
 
-    /// The base, if there are no layers over it, and it has just the members that it was built with.
+    /// The base, if there are no layers over it and its members are those that it was built with.
     ///
     /// # Errors
-    /// [`Error::Layered`] if there are layers, or an update needed none.
+    /// [`Error::Layered`] if there are layers, or if there was an update that needed none.
     pub fn base_alone(&self) -> Result<&Filter> {
         if self.count.is_none() { Ok(&self.base) } else { Err(Error::Layered) }
     }
@@ -188,7 +189,7 @@ impl Stack {
         &self.layers
     }
 
-    /// The number of live members, if the base doesn't tell: always if there are layers.
+    /// The number of live members, if the base doesn't know it; always present if there are layers.
     pub(crate) fn layered_count(&self) -> Option<u32> {
         self.count
     }
@@ -224,7 +225,7 @@ impl Stack {
         base.into_iter().flat_map(Tags::levels_mut).chain(layers)
     }
 
-    /// What the base says of tags, if the filter has some.
+    /// The tags besides those of the includes, if the filter has tags.
     pub(crate) fn tagging(&self) -> Option<&Tagging> {
         self.tagging.as_ref()
     }
@@ -263,8 +264,8 @@ impl Stack {
         self.tag_names().enumerate().map(move |(number, name)| (name, count(number)))
     }
 
-    /// The tags of a key. A member has just its own, and what is definitely absent has none. Any other key that is maybe
-    /// present gets some set of tags that occurs.
+    /// The tags of a key. A member has exactly its own, and a key that is definitely absent has none. Any other key
+    /// that is maybe present gets some set of tags that occurs.
     ///
     /// # Errors
     /// [`Error::WrongKind`] for a filter without tags; [`Error::TooLarge`] without the memory.
@@ -334,8 +335,8 @@ impl Stack {
         if self.is_tagged() { Err(Error::WrongKind { kind: "ribbon with tags" }) } else { Ok(()) }
     }
 
-    /// Where the tags of a key that is maybe present stand: the number of the part, 0 for the base and those of the layers
-    /// from 1 on, and the place of the set there. None if it is absent, or without tags.
+    /// Where the tags of a key that is maybe present are: the number of the part, 0 for the base and from 1 on for the
+    /// layers, and the place of the set there. None if the key is absent, or the filter has no tags.
     // One copy in the wasm.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn set_of(&self, digest: u64) -> Option<(usize, &Tags, usize)> {
@@ -379,7 +380,7 @@ impl Stack {
         if self.layers.is_empty() { base } else { self.through_layers(digest, base) }
     }
 
-    /// The slots of the keys that can be present; any, unless digests have slots.
+    /// The slots of the keys that can be present; all slots, unless digests have slots.
     pub fn slots(&self) -> Slots {
         let base = match &*self.base {
             Filter::Ribbon(ribbon) => ribbon.slots(),
@@ -396,7 +397,7 @@ impl Stack {
     pub fn has_in(&self, slot: u32, key: &[u8]) -> bool {
         match &*self.base {
             Filter::Foreign(filter) => filter.has(key),
-            // As below, with fewer steps: nearly all lists of URLs are ribbon filters.
+            // Like the last arm, with fewer steps: nearly all lists of URLs are ribbon filters.
             Filter::Ribbon(filter) => {
                 let digest = filter.hashing().digest_in(key, slot);
                 self.through_layers(digest, filter.has_digest(digest))
@@ -405,8 +406,8 @@ impl Stack {
         }
     }
 
-    /// What the layers make of the base's answer. The newest layer that the digest hits decides. So if it hits none of
-    /// those that say otherwise than the base, the others needn't be asked; of an update that is one of two layers.
+    /// What the layers make of the base's answer. The newest layer that the digest hits decides. So if it hits no layer
+    /// that disagrees with the base, the others needn't be consulted; of an update's two layers, that is one.
     #[inline(always)] // as `Layer::hits`
     fn through_layers(&self, digest: u64, base: bool) -> bool {
         let newest_hit = |layers: &[Arc<Layer>], answer: bool| {
@@ -418,7 +419,8 @@ impl Stack {
         }
     }
 
-    /// As [`Stack::has`], for many keys: an answer each, in their order. This is up to half again as fast as one by one.
+    /// As [`Stack::has`], for many keys: an answer for each, in their order. This is up to one and a half times as fast
+    /// as looking them up one by one.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory for the answers.
@@ -478,7 +480,7 @@ impl Stack {
         batch.ask(|digests| self.has_batch(digests), answers)
     }
 
-    /// The answers for up to [`BATCH`] digests; those beyond mean nothing.
+    /// The answers for up to [`BATCH`] digests; the answers after those mean nothing.
     fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
         let mut answers = self.base.has_batch(digests);
         if !self.layers.is_empty() {
@@ -499,7 +501,7 @@ impl Stack {
         self.typical_rate() / slots.weight()
     }
 
-    /// The rate of keys that are asked of those parts alone whose slots pass the test.
+    /// The rate of keys that are looked up only in parts whose slots pass the test.
     fn rate(&self, asks: impl Fn(Slots) -> bool) -> f64 {
         let base = match &*self.base {
             Filter::Ribbon(ribbon) if !asks(ribbon.slots()) => 0.0,
@@ -521,8 +523,8 @@ impl Stack {
         self.rates().map(|(slot, rate)| rate * slots::weight(slot)).sum()
     }
 
-    /// At most this chance has any URL that a browser opens, for a filter of URLs: the rate of all slots together. A URL
-    /// with a second reading has twice that.
+    /// The highest such chance of any URL that a browser opens, for a filter of URLs: the rate of all slots together. A
+    /// URL with a second reading has up to twice that.
     pub fn max_url_fpr(&self) -> f64 {
         self.rates().map(|(_, rate)| rate).sum::<f64>().min(1.0)
     }
@@ -532,8 +534,8 @@ impl Stack {
         (0..SLOTS as u32).map(|slot| (slot, self.rate(|slots| slots.has(slot))))
     }
 
-    /// The include that holds the second group of the keys of a list of URLs, if they are in two; or an update's, if it has
-    /// no shape of the base's. Such a filter is described as a whole.
+    /// The include that holds the second group of a list of URLs that was built in two groups; or that of an update, if
+    /// it has no slot in common with the base. Such a filter is described as one.
     pub(crate) fn second_group(&self) -> Option<&Layer> {
         let Filter::Ribbon(base) = &*self.base else { return None };
         let first = self.layers.first().filter(|layer| layer.kind() == LayerKind::Include)?;
@@ -556,7 +558,7 @@ mod tests {
     use super::*;
     use crate::filters::BloomFilter;
 
-    /// Blank lines keep their place, also where a batch begins and ends, and the empty key isn't asked for them.
+    /// Blank lines keep their place, also where a batch begins or ends, and aren't looked up as the empty key.
     #[test]
     fn no_key_is_no() {
         let mut filter = BloomFilter::with_capacity(10, 1e-9, 0).unwrap();

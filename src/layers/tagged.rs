@@ -42,12 +42,12 @@ pub struct Tagged {
 }
 
 impl Tagged {
-    /// The keys of all lists, each with the names of those that it is on, and keys without a tag. Digests may come in any
-    /// order, and repeatedly. Names are numbered in this order.
+    /// The keys of all lists, each with the names of the lists that it is on, and keys without a tag. Digests may come
+    /// in any order and be repeated. Names are numbered in the order of the lists.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] with more than 255 lists, two of one name, a name that is empty or longer than 255
-    /// bytes, or more than 65,535 different sets of tags; [`Error::TooLarge`] without the memory.
+    /// [`Error::InvalidParameter`] with more than 255 lists, two with the same name, a name that is empty or longer
+    /// than 255 bytes, or more than 65,535 different sets of tags; [`Error::TooLarge`] without the memory.
     pub fn new(mut lists: Vec<(String, Vec<u64>)>, untagged: Vec<u64>) -> Result<Self> {
         let mut names = Names::default();
         let mut digests = untagged;
@@ -68,7 +68,7 @@ impl Tagged {
 
     /// Adds a name, higher than all before, to the sets of sorted digests.
     fn add(&mut self, number: u8, list: &[u64]) -> Result<()> {
-        // What the sets so far become with this name: 0 for what is needed by none yet.
+        // What the sets so far become with this name; 0 if no key has needed that yet.
         let mut with: Vec<u32> = zeroed(self.sets.len())?;
         let mut at = 0;
         for digest in list {
@@ -113,7 +113,7 @@ impl Tagged {
         Ok(())
     }
 
-    /// Drops all keys but these, whose digests are sorted.
+    /// Drops all keys except these, whose digests are sorted.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory.
@@ -144,7 +144,7 @@ impl Tagged {
         self.digests.iter().copied().zip(self.places.iter().copied())
     }
 
-    /// The keys as a filter with these names is told them. Names that it doesn't know come after those that it does.
+    /// The keys with the numbers of a filter that has the names `known`. Names that it doesn't know come after those.
     pub(super) fn wanted<'a>(&self, known: impl Iterator<Item = &'a str>) -> Result<Wanted<'_>> {
         let mut theirs = Vec::new();
         for name in known {
@@ -152,7 +152,7 @@ impl Tagged {
         }
         let mut total = theirs.len();
         let mut names = Names::default();
-        // The number of each of our names there.
+        // The number of each of our names in that filter.
         let mut numbers: Vec<usize> = Vec::new();
         for name in self.names.iter() {
             let known = theirs.iter().position(|&their| their == name);
@@ -214,7 +214,7 @@ impl Wanted<'_> {
         self.keys.pairs().map(|(digest, place)| (digest, self.sets.get(place as usize)))
     }
 
-    /// The tags of those keys that pass the test, and names that are new.
+    /// The tags of the keys that pass the test. `names` are those that are new.
     pub(super) fn tags(
         &self,
         names: &Names,
@@ -236,7 +236,7 @@ fn build(names: &Names, sets: &Sets, keys: &[(u64, u32)], salt: u32, hashing: Ha
     let mut dictionary = Dictionary::default();
     dictionary.names.append(names)?;
     if keys.is_empty() {
-        // The empty set, whose code has no bits.
+        // Only the empty set, whose code has no bits.
         push(&mut dictionary.lengths, 1)?;
         dictionary.sets.push(&[])?;
         return Tags::from_parts(dictionary, salt, false, Vec::new());
@@ -245,7 +245,7 @@ fn build(names: &Names, sets: &Sets, keys: &[(u64, u32)], salt: u32, hashing: Ha
     for &(_, place) in keys {
         counts[place as usize] += 1;
     }
-    // The most frequent set; of several the smallest.
+    // The most frequent set; among equally frequent ones, the smallest.
     let by_count = |a: usize, b: usize| counts[a].cmp(&counts[b]).then_with(|| sets.get(b).cmp(sets.get(a)));
     let default = (1..counts.len()).fold(0, |most, set| if by_count(most, set).is_lt() { set } else { most });
     let others = keys.len() as u64 - counts[default];
@@ -300,7 +300,7 @@ fn build(names: &Names, sets: &Sets, keys: &[(u64, u32)], salt: u32, hashing: Ha
     Tags::from_parts(dictionary, salt, has_default_filter, levels)
 }
 
-/// The rate of a filter of those keys that have another set than the default one, if it saves more than it takes.
+/// The rate of a filter of the keys that don't have the default set, if that saves more than it takes.
 fn default_fpr(counts: &[u64], default: usize, others: u64, sets: &Sets) -> Result<Option<f64>> {
     let all: u64 = counts.iter().sum();
     if others == 0 || others * 2 >= all {
@@ -327,7 +327,7 @@ fn default_fpr(counts: &[u64], default: usize, others: u64, sets: &Sets) -> Resu
     Ok(best)
 }
 
-/// Sorts places, by merging runs. The standard library's sorts are larger in wasm, and here there are three of them.
+/// Sorts places, by merging runs. The standard library's sorts are larger in wasm, and this file needs three.
 fn sort_by(places: &mut Vec<u32>, order: &dyn Fn(usize, usize) -> Ordering) -> Result<()> {
     let mut width = 1;
     while width < places.len() {
@@ -352,7 +352,7 @@ fn sort_by(places: &mut Vec<u32>, order: &dyn Fn(usize, usize) -> Ordering) -> R
     Ok(())
 }
 
-/// The lengths of Huffman codes, at most 32 bits; 0 for sets that don't occur, and for one that is alone.
+/// The lengths of Huffman codes, at most 32 bits; 0 for sets that don't occur, and for the only set.
 fn code_lengths(counts: &[u64], sets: &Sets) -> Result<Vec<u8>> {
     let mut order = Vec::new();
     for (place, _) in (0..).zip(counts).filter(|(_, count)| **count > 0) {
@@ -367,7 +367,7 @@ fn code_lengths(counts: &[u64], sets: &Sets) -> Result<Vec<u8>> {
     for shift in 0.. {
         let weight = |place: usize| (counts[place] >> shift).max(1);
         sort_by(&mut order, &|a, b| weight(a).cmp(&weight(b)).then_with(|| sets.get(a).cmp(sets.get(b))))?;
-        // Two queues, of the sets and of what was joined, both in ascending order. The two lightest are joined.
+        // Two queues, of the sets and of the joined pairs, both in ascending order. The two lightest nodes are joined.
         let mut joined: Vec<u64> = Vec::new();
         let mut parents: Vec<u32> = zeroed(2 * leaves - 1)?;
         let (mut leaf, mut node) = (0, 0);
@@ -375,7 +375,7 @@ fn code_lengths(counts: &[u64], sets: &Sets) -> Result<Vec<u8>> {
             let mut sum = 0;
             for _ in 0..2 {
                 let single = order.get(leaf).map(|&place| weight(place as usize));
-                // Without a set left there is a pair.
+                // If no set is left, there is a pair.
                 let child = match single {
                     Some(single) if joined.get(node).is_none_or(|&pair| single <= pair) => {
                         sum += single;
@@ -417,7 +417,7 @@ struct Codes {
 }
 
 impl Codes {
-    /// The codes of the sets that occur. They have these lengths; the only one has 0 bits.
+    /// The codes of the sets that occur, with these lengths. If there is only one set, its code has 0 bits.
     fn of(counts: &[u64], lengths: &[u8], sets: &Sets) -> Result<Self> {
         let mut codes = Codes { order: Vec::new(), lengths: Vec::new(), codes: zeroed(lengths.len())? };
         let longest = lengths.iter().fold(0, |longest, &length| longest.max(length));

@@ -2,7 +2,7 @@
 //!
 //! A member has a set of tags. The sets have Huffman codes, and a ribbon filter holds the bits of all codes: it answers
 //! "maybe present" for a bit of a key that is 1. If one set is far more frequent than the rest, a filter of the members
-//! with another set comes first, and only the keys that it holds have codes. A key that is no member gets some set.
+//! with another set comes first, and only the keys that it holds have codes. A key that isn't a member gets some set.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub const MAX_TAGS: usize = 255;
 pub(super) const MAX_SETS: usize = 65_535;
 /// The longest code of a set, in bits.
 pub(super) const LONGEST: usize = 32;
-/// In place of a layer's salt for the tags of a base. No layer of a filter with tags has it.
+/// Used instead of a layer's salt for the tags of a base. No layer of a filter with tags has it.
 pub(crate) const BASE_SALT: u32 = 0xffff_ff00;
 /// What is added to the salt for the default filter, and for the first bit of a code.
 pub(super) const FILTER_SALT: u32 = 2;
@@ -26,7 +26,7 @@ pub(super) const CODE_SALT: u32 = 3;
 /// The rate of a level of codes.
 pub(crate) const CODE_FPR: f64 = 0.5;
 
-/// Where an item lies, which is there, by where each of them ends.
+/// Where an item is, given where each item ends. The item must exist.
 fn span(ends: &[u32], place: usize) -> Range<usize> {
     let (before, rest) = halves(ends, place);
     let end = |ends: Option<&u32>| ends.map_or(0, |&end| end as usize);
@@ -47,14 +47,14 @@ impl Sets {
         self.ends.len()
     }
 
-    /// The list of this place, which is there.
+    /// The list at this place, which must exist.
     // One copy in the wasm.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn get(&self, place: usize) -> &[u8] {
         within(&self.numbers, span(&self.ends, place))
     }
 
-    /// Appends a list, which must ascend.
+    /// Appends a list, which must be in ascending order.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn push(&mut self, list: &[u8]) -> Result<()> {
         Error::unless(list.windows(2).all(|pair| pair[0] < pair[1]), RULE)?;
@@ -80,7 +80,7 @@ impl Names {
         self.ends.len()
     }
 
-    /// The name of this number, which is there.
+    /// The name of this number, which must exist.
     // One copy in the wasm.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn get(&self, number: usize) -> &str {
@@ -89,7 +89,7 @@ impl Names {
         name.unwrap_or_default()
     }
 
-    /// Appends a name, which must be another than all before.
+    /// Appends a name, which must differ from all before.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn push(&mut self, name: &str) -> Result<()> {
         let is_new = (0..self.len()).all(|number| self.get(number) != name);
@@ -127,7 +127,7 @@ pub struct Tags {
     levels: Vec<RibbonFilter>,
 }
 
-/// What is stored of tags beside their levels.
+/// What is stored of tags besides their levels.
 #[derive(Debug, Default)]
 pub(crate) struct Dictionary {
     pub(crate) names: Names,
@@ -186,7 +186,7 @@ impl Tags {
         &self.lengths
     }
 
-    /// The filter of those keys that have another set than the default one.
+    /// The filter of the keys that don't have the default set.
     pub fn default_filter(&self) -> Option<&RibbonFilter> {
         self.levels.first().filter(|_| self.has_default_filter)
     }
@@ -210,7 +210,7 @@ impl Tags {
         self.sets.numbers.iter().all(|&number| usize::from(number) < known)
     }
 
-    /// The default filter and the codes, as far as they are there.
+    /// The default filter and the codes, as far as they exist.
     pub(crate) fn levels(&self) -> &[RibbonFilter] {
         &self.levels
     }
@@ -226,7 +226,7 @@ impl Tags {
         {
             return self.default.into();
         }
-        // The code so far, the first code of its length, and the place of that one's set.
+        // The code so far, the first code of its length, and the place of that first code's set.
         let (mut code, mut first, mut place) = (0_u64, 0_u64, 0_u64);
         let mut salt = self.salt.wrapping_add(CODE_SALT);
         for &count in &self.lengths {
@@ -239,7 +239,7 @@ impl Tags {
             code = code << 1 | u64::from(self.codes().is_some_and(|codes| passes(codes, digest, salt)));
             salt = salt.wrapping_add(1);
         }
-        // Never, as the codes are complete.
+        // Never reached, since the codes are complete.
         self.default.into()
     }
 }
@@ -259,13 +259,14 @@ pub fn require_tag_name(name: &str) -> Result<()> {
         "the name of a tag must have 1 to 255 bytes of UTF-8, without commas, control characters and marks of direction",
     )
 }
-/// One rule for all, as each takes room in the wasm.
+/// One message for all of them, since each takes room in the wasm.
 pub(crate) const RULE: &str = "the tags of a filter must be as FORMAT.md says, in section 13";
 
 /// The tags of a filter, besides those of its includes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Tagging {
-    /// The names that stand elsewhere, in the manifest of a sharded filter. Those of the base and of the includes follow.
+    /// The names that are stored elsewhere, in the manifest of a sharded filter. Those of the base and of the includes
+    /// follow.
     pub(crate) elsewhere: Arc<Names>,
     /// The tags of the base; none for the layers of a delta.
     pub(crate) base: Option<Arc<Tags>>,

@@ -22,7 +22,7 @@ use crate::params;
 use crate::profile::Profile;
 use crate::vectors::{copied, push};
 
-/// A whole number from a JavaScript number. Those are exact below 2^53.
+/// An integer from a JavaScript number, which is exact below 2^53.
 pub(super) fn whole<N: TryFrom<u64>>(number: f64, rule: &'static str) -> Result<N> {
     let holds = number.fract() == 0.0 && (0.0..=9_007_199_254_740_991.0).contains(&number);
     Error::unless(holds, rule)?;
@@ -71,7 +71,7 @@ impl Filter {
         })
     }
 
-    /// How many times, at most, a counting filter holds the key in the first `length` bytes of the scratch.
+    /// The most times that a counting filter may hold the key in the first `length` bytes of the scratch.
     pub fn count(&self, length: usize) -> Result<u32> {
         with_key(self.blob.profile(), length, |key| match self.blob.filter().base_alone()? {
             AnyFilter::Counting(filter) => Ok(filter.count(key)),
@@ -90,7 +90,7 @@ impl Filter {
         self.blob.combine(&other.blob, true)
     }
 
-    /// Keeps what is in both filters. They must have the same shape.
+    /// Keeps the keys that are in both filters, which must have the same shape.
     pub fn intersect(&mut self, other: &Filter) -> Result<()> {
         self.blob.combine(&other.blob, false)
     }
@@ -125,7 +125,7 @@ fn wrong_kind(filter: &AnyFilter) -> Error {
 fn with_key<T>(profile: Profile, length: usize, run: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
     match profile {
         Profile::Raw => scratch::with(length, run),
-        // From a copy, because the runtime is called meanwhile.
+        // Run on a copy, because the runtime is called meanwhile.
         _ => run(&only_key(profile, &scratch::with(length, copied)?)?),
     }
 }
@@ -158,9 +158,9 @@ pub struct DigestList {
     name: Option<String>,
     created_at: Option<u64>,
     members: Vec<u64>,
-    /// The lists with a tag that are whole, by their names.
+    /// The complete lists with a tag, by their names.
     tagged: Vec<(String, Vec<u64>)>,
-    /// All members, once their lists are whole.
+    /// All members, once their lists are complete.
     tags: Option<Tagged>,
     allowlist: Option<Allowlist>,
     allowed: Option<Vec<u64>>,
@@ -169,7 +169,7 @@ pub struct DigestList {
 }
 
 impl DigestList {
-    /// Takes the keys in a line: of a text, or one that is a key as a whole.
+    /// Takes the keys in a line of a text, or in a line that is a whole input.
     fn read(&mut self, line: &[u8], of_text: bool, skipped: &mut Skipped) -> Result<()> {
         let DigestList { hashing, rules, members, allowlist, strict, .. } = self;
         let index = skipped.read;
@@ -276,7 +276,7 @@ impl DigestList {
         Filter::new(CuckooFilter::with_capacity(whole(count, COUNT)?, fpr, self.hashing)?.into())
     }
 
-    /// A name for people, and the time when the list was made.
+    /// A human-readable name, and the time when the list was made.
     pub fn describe(&mut self, name: Option<JsString>, created_at: Option<Date>) -> Result<()> {
         let rule = "createdAt must be 1970 or later, in whole milliseconds";
         let name = name.map(|name| self::name(&name)).transpose()?;
@@ -297,7 +297,7 @@ impl DigestList {
         Ok(skipped.lines)
     }
 
-    /// Like `pushKeys`, for each line of a UTF-8 text that isn't blank. Lines may be too long.
+    /// Like `pushKeys`, for each line of a UTF-8 text that isn't blank. Lines that are too long are skipped.
     #[wasm_bindgen(js_name = pushLines)]
     pub fn push_lines(&mut self, text: &Uint8Array) -> Result<Array> {
         let mut skipped = Skipped::default();
@@ -308,7 +308,7 @@ impl DigestList {
         Ok(skipped.lines)
     }
 
-    /// Ends the list of members with a tag: those since the last one.
+    /// Ends the list of members with this tag: all those since the last call.
     pub fn tag(&mut self, tag: &JsString) -> Result<()> {
         let rule = "the name of a tag must be text";
         Error::unless(tag.is_valid_utf16(), rule)?;
@@ -317,7 +317,7 @@ impl DigestList {
         push(&mut self.tagged, (tag, std::mem::take(&mut self.members)))
     }
 
-    /// Ends the lists of members with tags. The members since the last one have none.
+    /// Ends the lists of members with tags. The members since the last list have none.
     #[wasm_bindgen(js_name = endTags)]
     pub fn end_tags(&mut self) -> Result<()> {
         let tags = Tagged::new(std::mem::take(&mut self.tagged), std::mem::take(&mut self.members))?;
@@ -336,8 +336,8 @@ impl DigestList {
         Ok(())
     }
 
-    /// Ends the list of allowed keys. If they win, removes keys in both lists from the members. Returns all keys in
-    /// both lists, as `{ key, removed }`.
+    /// Ends the list of allowed keys. If allowed keys win, removes the keys in both lists from the members. Returns all
+    /// keys in both lists, as `{ key, removed }`.
     pub fn conflicts(&mut self) -> Result<Array> {
         let met = Array::new();
         if let Some(allowlist) = self.allowlist.take() {
@@ -346,7 +346,7 @@ impl DigestList {
             remove_conflicts(&mut self.members, &conflicts)?;
             for Conflict { key, removed, .. } in &conflicts {
                 let key = match str::from_utf8(key) {
-                    // JavaScript has no longer strings.
+                    // JavaScript has no strings that are longer.
                     Ok(text) if text.len() < 1 << 28 => Key::Text(text),
                     _ => Key::Bytes(Bytes::new(key)),
                 };
@@ -378,7 +378,7 @@ impl DigestList {
     }
 }
 
-/// A text, which is short.
+/// A short text.
 pub(super) fn name(text: &JsString) -> Result<String> {
     String::from_utf8(utf8(text)?).map_err(|_| Error::rule("a text must be UTF-8"))
 }
@@ -387,7 +387,7 @@ pub(super) fn name(text: &JsString) -> Result<String> {
 #[derive(Default)]
 struct Skipped {
     lines: Array,
-    /// How many lines there were so far.
+    /// How many lines were read so far.
     read: u32,
 }
 
@@ -428,7 +428,7 @@ pub fn fpr_for(count: f64, bits: f64, hashes: f64) -> Result<f64> {
     params::fpr_for(whole(count, COUNT)?, bits, hashes)
 }
 
-/// The largest count of keys for which a Bloom filter needs no more than `bits` bits at a rate of `fpr`.
+/// The largest number of keys for which a Bloom filter needs no more than `bits` bits at a rate of `fpr`.
 #[wasm_bindgen(js_name = countFor)]
 pub fn count_for(bits: f64, fpr: f64) -> Result<f64> {
     Ok(params::count_for(whole(bits, params::BITS)?, fpr)? as f64)

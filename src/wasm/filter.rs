@@ -1,4 +1,4 @@
-//! The class `Filter`: a filter of any kind that answers questions.
+//! The class `Filter`: a filter of any kind, and its queries.
 
 use js_sys::{Array, JsString, Object, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
@@ -33,8 +33,8 @@ impl Filter {
         Ok(Filter { blob })
     }
 
-    /// The first key that is maybe present of the URL in the first `length` bytes of the scratch. Keys of shapes that the
-    /// list hasn't got aren't looked up, and of a list of hosts nothing is read behind the host.
+    /// The first key that is maybe present, of the URL in the first `length` bytes of the scratch. Keys of shapes that
+    /// the list doesn't have aren't looked up, and for a list of hosts nothing after the host is read.
     fn find<T>(&self, length: usize, run: impl Fn(&[u8]) -> T) -> Result<Option<T>> {
         let slots = self.blob.filter().slots();
         let found = |url: &Canonical| self.matching(slots, url).map(&run);
@@ -127,7 +127,8 @@ impl Filter {
             (_, Some(array)) => extend(&mut bytes, array)?,
             _ => return Err(Error::InvalidKey { reason: "a key must be a string or a Uint8Array" }),
         }
-        let reason = "the filter has keys of URLs or passwords, and this is none; ask hasUrl or hasPassword";
+        let reason =
+            "the filter has keys of URLs or passwords, and this isn't one; ask hasUrl or hasPassword";
         if self.holds(&bytes, text.is_some()) {
             Ok(self.blob.filter().has(&bytes))
         } else {
@@ -164,9 +165,9 @@ impl Filter {
         to_js(&answers)
     }
 
-    /// Like `hasUrl`, for a URL that is canonical already, as most are: this can't fail. Undefined for any other URL, and
-    /// unless the keys are URLs; then `hasUrl` must be called next, and reads the same scratch. A `Result` would take 40 ns
-    /// more.
+    /// Like `hasUrl`, for a URL that is canonical already, as most are: this can't fail. Undefined for any other URL,
+    /// and if the keys aren't URLs; `hasUrl` must then be called next, and reads the same scratch. A `Result` would
+    /// take 40 ns more.
     #[wasm_bindgen(js_name = hasPlainUrl)]
     pub fn has_plain_url(&self, length: usize) -> Option<bool> {
         if self.blob.profile() != Profile::Url {
@@ -196,9 +197,9 @@ impl Filter {
         self.find(length, ascii)
     }
 
-    /// The tags of the key in the first `length` bytes of the scratch, a text or bytes: a number for its set, from 0 on, by
-    /// which `tagNames` knows them. -1 if it is absent, -2 for a filter without tags, and -3 for what the filter can't hold.
-    /// A `Result` would take longer.
+    /// The tags of the key in the first `length` bytes of the scratch, a text or bytes: the number of its set, from 0
+    /// on, which `tagNames` takes. -1 if the key is absent, -2 for a filter without tags, and -3 for what the filter
+    /// can't hold. A `Result` would take longer.
     #[wasm_bindgen(js_name = tagSet)]
     pub fn tag_set(&self, length: usize, is_text: bool) -> f64 {
         let stack = self.blob.filter();
@@ -213,7 +214,7 @@ impl Filter {
         stack.set_of(digest).map_or(-1.0, |(part, _, set)| (part * SETS + set) as f64)
     }
 
-    /// The names that sets of tags have together: an array of texts. One of -1 has none. Fails for a filter without tags.
+    /// The names of all tags in these sets: an array of strings. The set -1 has none. Fails for a filter without tags.
     #[wasm_bindgen(js_name = tagNames)]
     pub fn tag_names(&self, sets: &[f64]) -> Result<Array> {
         let stack = self.blob.filter();
@@ -279,7 +280,7 @@ impl Filter {
         self.blob.equals(&other.blob)
     }
 
-    /// The filter that a delta makes of this one.
+    /// The filter that a delta turns this one into.
     pub fn apply(&self, delta: &Uint8Array) -> Result<Filter> {
         let mut bytes = Vec::new();
         extend(&mut bytes, delta)?;

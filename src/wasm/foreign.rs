@@ -14,8 +14,8 @@ use crate::layers::Stack;
 use crate::profile::Profile;
 use crate::vectors::reserve;
 
-/// A filter of other software that is arriving, or the keys of one that is to be made. To `js/wasm/load.ts` it is an
-/// `Incoming`.
+/// A filter of other software that is arriving, or the keys of one that is to be made. `js/wasm/load.ts` uses it like
+/// an `Incoming`.
 #[wasm_bindgen]
 pub struct Foreign {
     format: Format,
@@ -28,7 +28,7 @@ pub struct Foreign {
 
 #[wasm_bindgen]
 impl Foreign {
-    /// One of the format of this name.
+    /// An empty one, of the format with this name.
     #[wasm_bindgen(constructor)]
     pub fn new(format: &JsString) -> Result<Foreign> {
         headroom()?;
@@ -78,7 +78,7 @@ impl Foreign {
         to_js(&self.bytes)
     }
 
-    /// The filter, if the whole of it has arrived.
+    /// The filter, if all of it has arrived.
     pub fn decode(&mut self) -> Result<Filter> {
         let bytes = std::mem::take(&mut self.bytes);
         let filter = interop::read(self.format, &self.options, &bytes)?;
@@ -87,7 +87,8 @@ impl Foreign {
         Filter::new(Blob::new(self.profile, Stack::new(filter)?))
     }
 
-    /// What the keys of a new filter are, by their number in FORMAT.md. Fails if none can be made with these options.
+    /// What the keys of a new filter are, by their number in FORMAT.md. Fails if no filter can be made with these
+    /// options.
     #[wasm_bindgen(js_name = foreignKeys)]
     pub fn foreign_keys(&self, fpr: f64) -> Result<u8> {
         Ok(Builder::new(self.format, &self.options, 1, fpr)?.keys() as u8)
@@ -100,7 +101,7 @@ impl Foreign {
         scratch::with(length, |text| scratch::keys(text, count).try_for_each(|key| self.keys.push(key)))
     }
 
-    /// Builds the filter, for `count` keys or else as many as differ. The keys are used up.
+    /// Builds the filter, for `count` keys or else for the number of distinct ones. The keys are used up.
     pub fn build(&mut self, count: Option<f64>, fpr: f64) -> Result<Filter> {
         let keys = std::mem::take(&mut self.keys);
         let count = count.map(|count| whole(count, COUNT)).transpose()?;

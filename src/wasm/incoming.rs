@@ -41,7 +41,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// The length of the whole blob according to its header; 0 until enough of that has arrived.
+    /// The length of the whole blob according to its header; 0 until enough of the header has arrived.
     #[wasm_bindgen(js_name = expectedLength)]
     pub fn expected_length(&self) -> Result<usize> {
         let bytes = Blob::expected(&self.bytes, self.secret.as_ref())?.unwrap_or_default();

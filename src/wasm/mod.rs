@@ -1,13 +1,14 @@
-//! The WebAssembly boundary. Only this folder names wasm_bindgen. It has classes over the core, and no logic. What
-//! wasm-pack makes of them works by itself, and `js/` composes them into the npm package.
+//! The WebAssembly boundary. Only this folder mentions wasm_bindgen. It has classes over the core, and no logic. What
+//! wasm-pack makes from them works by itself, and `js/` composes it into the npm package.
 //!
-//! [`Filter`](filter::Filter) answers questions and can be changed, [`Incoming`](incoming::Incoming) is a blob that is
-//! still arriving, [`DigestList`](builder::DigestList) makes filters, and [`Foreign`](foreign::Foreign) reads and makes those
+//! [`Filter`](filter::Filter) can be queried and changed, [`Incoming`](incoming::Incoming) is a blob that is still
+//! arriving, [`DigestList`](builder::DigestList) makes filters, and [`Foreign`](foreign::Foreign) reads and makes those
 //! of other software.
 //!
 //! A method that can fail returns a `Result`, and the glue throws the error as a `FilterError`, the real one from
 //! `js/error.js`. That takes 20 ns per call, so methods that can't fail return plain values. serde-wasm-bindgen makes
-//! `info()` from the same `FilterInfo` that the tool prints as JSON. Everything else crosses through js-sys, but for keys.
+//! `info()` from the same `FilterInfo` that the tool prints as JSON. Everything else except keys crosses through
+//! js-sys.
 //!
 //! Keys cross by hand, through the [`scratch`]: JavaScript writes them into a buffer in WebAssembly's memory
 //! (`js/wasm/scratch.ts`), so `has` allocates nothing. A string of 60 characters takes 45 ns that way, hashing
@@ -18,10 +19,10 @@
 //! part begins.
 //!
 //! The allocator is talc, which is 2.5 kB smaller than std's. V8 collects all garbage whenever memory grows, and talc
-//! would grow it by just what is asked for, so `headroom` grows it by at least a sixteenth. The standard library aborts
-//! when there is no memory, so vectors whose length a blob or a caller chooses grow through
+//! would grow it by exactly what is asked for, so `headroom` grows it by at least a sixteenth. The standard library
+//! aborts when there is no memory, so vectors whose length a blob or a caller chooses grow through
 //! [`vectors`](crate::vectors), which fails with `too_large`. An abort, a panic or a stack overflow would leave a call
-//! half done: `js/wasm/call.ts` takes everything thrown that isn't a `FilterError` for one of these, and refuses all
+//! half done: `js/wasm/call.ts` treats everything thrown that isn't a `FilterError` as one of these, and refuses all
 //! later calls. `simd128` is off: hashing can't use it, and what the compiler makes of a ribbon filter's sums is slower
 //! with it.
 
@@ -74,12 +75,12 @@ fn start() {
 }
 
 thread_local! {
-    /// The pages that memory had when [`headroom`] was made last.
+    /// The pages that memory had after the last call of [`headroom`].
     static PAGES: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Makes sure that a few hundred bytes are free: wasm-bindgen needs them for an instance of a class, and serde for a
-/// cache, and both abort without them. A long scratch whose key was never used is freed first.
+/// cache, and both abort without them. A long scratch whose key was never read is freed first.
 ///
 /// Memory grows by a sixteenth if possible, unless it has just grown by that for a large filter. V8 collects all garbage
 /// whenever memory grows. If it grew page by page, making many small filters would get slower and slower. Memory that
@@ -97,7 +98,7 @@ fn headroom() -> Result<()> {
     Ok(())
 }
 
-/// Whether a filter of this profile can hold a key. Text is no hash, even if it has the length of one.
+/// Whether a filter of this profile can hold a key. A text isn't a hash, even if it has the length of one.
 fn holds(profile: Profile, key: &[u8], is_text: bool) -> bool {
     let is_hash = matches!(profile, Profile::Password { sha1: true, .. });
     !(is_hash && is_text) && is_key(&Runtime, profile, key)
@@ -111,7 +112,7 @@ fn extend(bytes: &mut Vec<u8>, more: &Uint8Array) -> Result<()> {
     Ok(())
 }
 
-/// The secret that JavaScript gave, if it did.
+/// The secret that JavaScript passed, if it did.
 fn secret(bytes: Option<Uint8Array>) -> Result<Option<Secret>> {
     let Some(bytes) = bytes else { return Ok(None) };
     let mut secret = [0; 16];

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::keys::Platform;
 use crate::vectors::zeroed;
 
-// In JavaScript, so that nothing is thrown into Rust. What an import returns beside an error that it throws stays in
-// wasm-bindgen's table of references for ever (seen in 0.2.130), and a table that can't grow ends the module.
+// In JavaScript, so that nothing is thrown into Rust. What an import returns besides an error that it throws stays in
+// wasm-bindgen's table of references forever (seen in 0.2.130), and a table that can't grow ends the module.
 #[wasm_bindgen(inline_js = r#"
 /** The URL as the runtime's parser writes it; undefined if that refuses it. */
 export function parse_url(text) {
@@ -92,7 +92,7 @@ impl Platform for Runtime {
     }
 
     fn is_normal(&self, text: &str, lowercase: bool) -> bool {
-        // A longer one is none that `normalize` takes.
+        // `normalize` doesn't take a longer one.
         text.len() <= MAX_TEXT && {
             let text = text.into();
             normal(&text, lowercase) == text

@@ -1,6 +1,6 @@
 //! The one crossing that is made by hand: JavaScript writes a key into this scratch, and passes its length. For a
 //! string of 60 characters that takes 45 ns, including its hash. wasm-bindgen's `&str` allocates, and takes 130 ns.
-//! `js/scratch.ts` is the other side.
+//! `js/wasm/scratch.ts` is the other side.
 
 use std::cell::RefCell;
 
@@ -29,16 +29,16 @@ pub fn scratch(length: usize) -> Result<usize> {
     })
 }
 
-/// Calls `run` with the first `length` bytes of the scratch. JavaScript wrote them for one reading only: afterwards a
-/// long scratch is freed. A second reading throws what ends all use of the module, since no answer to it can be right.
+/// Calls `run` with the first `length` bytes of the scratch. JavaScript wrote them to be read only once: a long scratch
+/// is freed afterwards. A second read throws an error that ends all use of the module, since no answer could be right.
 pub fn with<T>(length: usize, run: impl FnOnce(&[u8]) -> T) -> T {
     let answer = SCRATCH.with_borrow(|scratch| scratch.get(..length).map(run));
     give_back();
     answer.unwrap_or_else(|| unwritten())
 }
 
-/// Like [`with`], but where `run` has no answer, the scratch stays as it is for the call that JavaScript makes at once, with
-/// the same key.
+/// Like [`with`], but if `run` has no answer, the scratch stays as it is for the next call, which JavaScript makes at
+/// once with the same key.
 pub fn first<T>(length: usize, run: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
     let answer = SCRATCH.with_borrow(|scratch| scratch.get(..length).map(run));
     let answer = answer.unwrap_or_else(|| unwritten());
@@ -48,10 +48,10 @@ pub fn first<T>(length: usize, run: impl FnOnce(&[u8]) -> Option<T>) -> Option<T
     answer
 }
 
-/// Not a panic, which WebAssembly would end without a word.
+/// Not a panic, on which WebAssembly would end without a message.
 #[cold]
 fn unwritten() -> ! {
-    wasm_bindgen::throw_str("there are fewer bytes in the scratch than were said to be")
+    wasm_bindgen::throw_str("the scratch has fewer bytes than it was said to have")
 }
 
 /// Frees a scratch that is too long to be kept. JavaScript keeps no view of such a scratch.

@@ -264,7 +264,7 @@ def check_examples():
 
 
 def check_writing():
-    """Filters whose bytes the page gives are those that its formulas make of the keys."""
+    """The formulas of the page, applied to the keys, give the bytes that the page gives."""
     keys = [f"key-{i}".encode() for i in range(1000)]
 
     def asked(name):
@@ -397,7 +397,7 @@ def check_rules():
     sets = at + 19 + 2 * (load("tags.bloom")[at + 18] + 1)
     rule("tags", bad, (sets + 1, b"\2"))
     rule("tags", bad, (decode(load("tags.bloom")).meta_at, b"\3"))
-    # Names that stand elsewhere come first, and aren't compared.
+    # Names that are stored elsewhere come first, and aren't compared.
     for names in (["phishing"], [f"tag {i}" for i in range(255)]):
         equal(decode(load("tags.bloom"), names=names).all_names, names + ["phishing", "malware"], "more names")
     rule("bloom", bad, (6, b"\3\xff"), cut=7)  # in the order of the bytes
@@ -500,7 +500,7 @@ def check_rules():
 
 
 def check_damage(path, every):
-    """Every truncation, and changes of single bytes; and those under a checksum that fits are refused, or can be asked."""
+    """Every truncation, and changes of single bytes; and those under a checksum that fits are refused, or can be queried."""
     blob, secret = path.read_bytes(), secret_of(path.stem)
     start = Blob(blob, secret).table_end
     for n in range(len(blob)):

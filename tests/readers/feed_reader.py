@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A client of feeds, written from FEED-FORMAT.md alone. It asks a folder rather than a host.
+"""A client of feeds, written from FEED-FORMAT.md alone. It reads a folder instead of a host.
 
     python3 feed_reader.py [--state FILE] [--now MILLISECONDS] [--max-bytes N] [--secret FILE]
                            FOLDER PUBLIC_KEY... < KEYS
@@ -39,13 +39,13 @@ WHOLE = 2**53 - 1
 # What to fetch, from where.
 
 class Folder:
-    """A folder in place of a host. What isn't there is `http`, as a host would say; what can't be read, `network`."""
+    """A folder in place of a host. A missing file is `http`, as a host would say; an unreadable one is `network`."""
 
     def __init__(self, path):
         self.path = Path(os.path.abspath(path))
 
     def read(self, name, most):
-        """At most so many bytes."""
+        """At most this many bytes."""
         try:
             with open(self.path / name, "rb") as file:
                 return file.read(most)
@@ -55,13 +55,13 @@ class Folder:
             raise Error("network", str(error)) from None
 
     def manifest(self, name):
-        """Step 1, but for what is in it."""
+        """Step 1, except for the contents."""
         data = self.read(name, 2**21 + 1)
         need(len(data) <= 2**21, name, "too_large")
         return data
 
     def file(self, sha256, length):
-        """Step 9: a file that has this hash and length. One byte more than that tells a file that is longer."""
+        """Step 9: a file with this hash and length. Reads one byte more, to notice a longer file."""
         for _ in range(2):
             data = self.read(sha256, length + 1)
             if len(data) == length and hashlib.sha256(data).hexdigest() == sha256:
@@ -69,14 +69,14 @@ class Folder:
         raise Error("integrity", sha256)
 
 
-# The manifest. All that is wrong with it is `not_a_feed`, if it isn't said otherwise.
+# The manifest. Everything that is wrong with it is `not_a_feed`, unless noted otherwise.
 
 def check(true, why):
     need(true, why, "not_a_feed")
 
 
 def parse(data):
-    """JSON in UTF-8, without a byte order mark, NaN and members that occur twice; -0 is no whole number."""
+    """JSON in UTF-8, without a byte order mark, NaN and members that occur twice; -0 isn't a whole number."""
     def members(pairs):
         check(len(dict(pairs)) == len(pairs), "a member twice")
         return dict(pairs)
@@ -92,7 +92,7 @@ def parse(data):
 
 
 def base64url(text):
-    """The bytes, or None if these aren't the digits, and all of them, that stand for some bytes."""
+    """The bytes, or None unless the text is exactly the digits of some bytes."""
     try:
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (TypeError, ValueError):
@@ -176,7 +176,7 @@ def described(data):
 
 
 def described_feed(data):
-    """Step 3, all of it."""
+    """All of step 3."""
     payload = described(data)
     files = payload.get("files")
     check(isinstance(files, list) and 1 <= len(files) <= 64, "files")
@@ -205,14 +205,14 @@ def fits(filter, payload):
 
 
 # What is remembered: an object that has, under the lines that the page has for the names of a cache, the feedId of a
-# URL, and the manifest with the highest generation of a feedId. A manifest is believed again only if it verifies.
+# URL, and the manifest with the highest generation of a feedId. A manifest is trusted again only if it verifies.
 
 class Memory:
     def __init__(self, path, url, trusted):
         self.path, self.url, self.trusted = path, url, trusted
 
     def load(self):
-        """Damage is as good as nothing."""
+        """Damage counts as nothing."""
         try:
             state = parse(Path(self.path).read_bytes())
         except (FileNotFoundError, Error):
@@ -245,7 +245,7 @@ class Memory:
             need(payload["generation"] > highest[1]["generation"], "generation", "rollback")
 
     def remember(self, manifest, data, payload):
-        """Only now. If another run has accepted what this one is behind by now, that stays."""
+        """Only now. If another run has accepted a newer one meanwhile, that stays."""
         folder = os.open(os.path.dirname(os.path.abspath(self.path)), os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
@@ -268,7 +268,7 @@ class Memory:
 # What a client must do.
 
 def follow(folder, trusted, memory, now, max_bytes, secret):
-    """The payload, and the filter that is to be asked."""
+    """The payload, and the filter to query."""
     manifest = folder.manifest("feed.json")  # 1
     data = payload_of(manifest, "bloom-wasm-feed", trusted)  # 1, 2
     payload = described_feed(data)  # 3
@@ -291,7 +291,7 @@ def follow(folder, trusted, memory, now, max_bytes, secret):
 # Lines and arguments.
 
 def key_of(line, payload):
-    """The key that a line is. FORMAT.md, section 4, has the steps of passwords."""
+    """The key of a line. FORMAT.md, section 4, has the steps of passwords."""
     if payload["profile"] != "password":
         return line
     try:

@@ -192,7 +192,7 @@ SCHEMES_OF_KEYS = {
 
 
 def wtf8_text(b):
-    """WTF-8 to a Python str (lone surrogates stay), each byte that isn't part of it is U+FFFD."""
+    """WTF-8 to a Python str (lone surrogates stay); each invalid byte becomes U+FFFD."""
     try:
         return b.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -222,7 +222,7 @@ def is_surrogate(c):
 
 
 def key_input(keys, key):
-    """The bytes that are hashed of a key, or None if it has another length."""
+    """The bytes of a key that are hashed, or None if it has the wrong length."""
     if keys in (0, 1):
         return key
     if keys == 2:

@@ -96,7 +96,7 @@ def site_of(key):
 
 
 def f(a):
-    """That of a round."""
+    """The function of a round."""
     y = a * 0x9E3779B1 & M32
     return y ^ y >> 15
 
@@ -137,7 +137,7 @@ def buckets(d, n, f):
     return p, b1, (s - b1) % n
 
 
-# What a blob is read by.
+# Reading a blob.
 
 
 def text(raw, what):
@@ -454,7 +454,7 @@ class Blob:
             need(c == self.check, "check value", "wrong_secret")
         else:
             need(secret is None, "not keyed", "wrong_secret")
-        # The names of tags that stand elsewhere, and those of this blob.
+        # The names of tags that are stored elsewhere, and those of this blob.
         self.known = list(names)
         self.elsewhere = None if self.kind == DELTA else len(self.known)
         self.own, self.tags, self.map, self.n = [], None, None, None
@@ -651,7 +651,7 @@ class Blob:
     def params_delta(self, i):
         self.parent = i.u64()
 
-    # Questions.
+    # Queries.
 
     @property
     def options(self):
@@ -659,7 +659,7 @@ class Blob:
 
     @property
     def count(self):
-        """How many different members there are, as far as the blob tells."""
+        """How many different members there are, if the blob says so."""
         return self.n if self.members is None else self.members
 
     def digest(self, key):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The keys of URLs, by section 10 of FORMAT.md, and what a blob says of them. The numbers of steps are that page's.
+"""The keys of URLs, by section 10 of FORMAT.md, and what a blob says about them. The numbers of steps are that page's.
 
     python3 url_reader.py BLOB < URLS
 
@@ -30,7 +30,7 @@ for row in Path(__file__).parents[2].joinpath("scripts/unicode.txt").read_text(e
             becomes = {"map": to and (chr(int(to[0][2:], 16) + i) if to[0].startswith("U+") else to[0]), "invisible": ""}
             TABLE[chr(first + i)] = becomes.get(table, chr(first + i))
 JOINERS = {char: char for char in "\u200c\u200d"}
-# The URL Standard's forbidden domain code points, what stands for bytes that aren't UTF-8, and these bytes themselves.
+# The URL Standard's forbidden domain code points, the replacement character, and surrogates for bytes that aren't UTF-8.
 FORBIDDEN = re.compile("[\0-\x20#%/:<>?@\\[-^|\x7f\ufffd\udc80-\udcff]")
 
 
@@ -56,7 +56,7 @@ def is_special(href):
 
 
 def unescaped(text):
-    """Step 3. One pass from the left is enough if what a byte completes is looked at again."""
+    """Step 3. One pass from the left is enough if the escape that a byte completes is looked at again."""
     out = bytearray()
     for byte in text:
         out.append(byte)
@@ -262,7 +262,7 @@ def known(char):
 
 
 def forms_of(line):
-    """The canonical form of a URL and what is asked second, each None if there is none."""
+    """The canonical form of a URL and its second reading, each None if there is none."""
     text = re.sub(rb"[\t\r\n]", b"", line).strip(bytes(range(33)))
     href, scheme, refused = parsed(text), scheme_of(text), False
     if href and is_special(href):  # step 1

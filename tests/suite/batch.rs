@@ -1,4 +1,4 @@
-//! Many keys asked at once, against asking one by one: at every length around a batch's border, of every kind.
+//! Many keys looked up at once, compared with one by one: at every length around the size of a batch, for every kind.
 
 use bloom_wasm::hash::digest;
 use bloom_wasm::{
@@ -15,8 +15,8 @@ fn digests(range: std::ops::Range<u64>) -> Vec<u64> {
     range.map(|i| digest(7, text(i).as_bytes())).collect()
 }
 
-/// A filter of every kind, and of every way in which a ribbon filter and a Bloom filter store a rate: planes alone,
-/// columns alone, both, a single hash.
+/// A filter of every kind, and of every way in which a ribbon filter and a Bloom filter store a rate: only planes, only
+/// columns, both, a single hash.
 fn stacks() -> Vec<Stack> {
     let members = || digests(0..MEMBERS);
     let mut all = Vec::new();
@@ -89,7 +89,7 @@ fn answers_of_large_filters() {
         assert!(answers.iter().zip(&keys).all(|(&answer, &key)| answer == stack.has_digest(key)));
         assert!(answers[..count as usize / 7].iter().all(|&answer| answer), "a false negative");
     };
-    // Columns alone, both, four planes.
+    // Only columns, both, four planes.
     for (count, fpr) in [(5_100_000, 0.01), (3_700_000, 1e-3), (1_200_000, 2.4e-10)] {
         let filter = RibbonFilter::from_digests(&mut members(count), fpr, 7).unwrap();
         let bytes = filter.as_bytes().len();

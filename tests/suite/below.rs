@@ -1,6 +1,6 @@
-//! URLs at or below the entries of lists, as pkg-tests/helpers/below.mjs makes them: none is missed, in whatever way the
-//! blob is asked. `BELOW=FOLDER` names more of them; `NAME.bloom` is the blob for the URLs in `NAME.urls`, and of those
-//! in `NAME.strangers`, if there are some, most are absent.
+//! URLs at or below the entries of lists, as pkg-tests/helpers/below.mjs makes them: none is missed, in whatever way
+//! the blob is queried. `BELOW=FOLDER` names more of them; `NAME.bloom` is the blob for the URLs in `NAME.urls`, and of
+//! those in `NAME.strangers`, if there are some, most are absent.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use bloom_wasm::keys::url::{self, Readings};
 use bloom_wasm::slots::Slots;
 use bloom_wasm::{Blob, Kind, Profile, Stack};
 
-/// The folders to ask, and how many blobs are in them.
+/// Calls `ask` for each blob in the folders. Returns how many there are.
 fn each(mut ask: impl FnMut(&str, &Stack, &dyn Fn(&str) -> Option<String>)) -> usize {
     let small = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/below"));
     let given = std::env::var_os("BELOW").map(PathBuf::from);
@@ -30,13 +30,13 @@ fn each(mut ask: impl FnMut(&str, &Stack, &dyn Fn(&str) -> Option<String>)) -> u
     blobs
 }
 
-/// Asks as a browser does: only for keys that the map has.
+/// Looks up as a browser does: only keys whose slots the map has.
 fn has_url(stack: &Stack, readings: &Readings) -> bool {
     let slots = stack.slots();
     readings.iter().any(|url| url.expressions_in(slots).any(|(slot, key)| stack.has_in(slot, key)))
 }
 
-/// The answers, of which all ways must give the same.
+/// The answers, which must be the same in every way of asking.
 fn answers(stack: &Stack, urls: &str) -> Vec<bool> {
     let (mut answers, mut keys, mut counts) = (Vec::new(), Vec::new(), Vec::new());
     for text in urls.lines() {
@@ -63,7 +63,7 @@ fn answers(stack: &Stack, urls: &str) -> Vec<bool> {
     answers
 }
 
-/// The answers for URLs of so many keys each, which are used up.
+/// The answers for URLs with these numbers of keys. Both vectors are used up.
 fn many(stack: &Stack, keys: &mut Vec<Vec<u8>>, counts: &mut Vec<usize>) -> Vec<bool> {
     let mut found = stack.has_many(keys.drain(..)).unwrap().into_iter();
     counts.drain(..).map(|count| found.by_ref().take(count).fold(false, |any, one| any | one)).collect()
@@ -89,7 +89,7 @@ fn no_url_below_an_entry_is_missed() {
     assert!(asked >= 1000 && absent * 10 >= strangers * 9, "{absent} of {strangers}");
 }
 
-/// No entry of a list is such a key, but a builder of digests may have one.
+/// No entry of a list is such a key, but builders that take digests may have one.
 #[test]
 fn keys_without_a_slash_are_found() {
     each(|name, _, beside| {

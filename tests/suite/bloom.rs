@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::naive;
 
-/// The filter as FORMAT.md words it, with wide arithmetic and a set of positions.
+/// The filter as FORMAT.md describes it, with wide arithmetic and a set of positions.
 struct Naive {
     seed: u64,
     bits: u128,
@@ -194,8 +194,8 @@ fn measure(fpr: f64) {
     }
 }
 
-/// The textbooks' formula, which is too low for a few keys, is all that a thousand have; fewer have as few bits as can
-/// be.
+/// From a thousand keys on, the textbooks' formula is used, which is too low for fewer. Those get the smallest number
+/// of bits that suffices.
 #[test]
 fn a_few_keys_get_the_bits_that_they_need() {
     for fpr in [0.99, 0.9, 0.5, 0.2, 0.1, 0.01, 1.0 / 256.0, 1e-3, 1e-6] {
@@ -210,7 +210,7 @@ fn a_few_keys_get_the_bits_that_they_need() {
             }
         }
     }
-    // Where the rate is a series, and not exact any more.
+    // Here the rate is a series, and no longer exact.
     for (count, fpr) in [(500, 0.01), (450, 1e-3), (999, 0.04), (210, 1e-6), (100, 1e-12)] {
         let size = optimal(count, fpr).unwrap();
         let [mean, fewer] = [size.bits, size.bits - 2].map(|bits| exact_rate(count, bits, size.hashes).0);

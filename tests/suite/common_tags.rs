@@ -1,4 +1,4 @@
-//! Lists with tags, made up: what tests and examples are asked about.
+//! Made-up lists with tags, for tests and examples.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +35,7 @@ pub fn skewed(total: usize, shares: [usize; 4]) -> Map {
     (0..total).map(|i| (format!("key-{i}"), BTreeSet::from([format!("tag-{}", tag(i).unwrap())]))).collect()
 }
 
-/// Keys on one to three of 64 lists each, one as likely as the others. The lists are drawn anew until they differ, list
+/// Keys on one to three of 64 lists each, each number equally likely. The lists are drawn anew until they differ, list
 /// *i* (from 1) with a chance in proportion to 1 / i.
 pub fn sixty_four_lists(total: usize, seed: u64) -> Map {
     let mut random = Random(seed);

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::naive;
 
-/// The filter as FORMAT.md words it, with wide arithmetic.
+/// The filter as FORMAT.md describes it, with wide arithmetic.
 struct Naive {
     seed: u64,
     bits: u128,
@@ -135,7 +135,7 @@ proptest! {
         prop_assert_eq!(filter, of(&left, (bits, hashes, counter_bits)));
     }
 
-    /// So many keys that most counters saturate.
+    /// Enough keys to saturate most counters.
     #[test]
     fn no_false_negative_after_saturation(
         (bits, hashes, counter_bits) in shapes(),
@@ -161,7 +161,7 @@ proptest! {
         prop_assert_eq!(union, of(&[a, b].concat(), shape));
     }
 
-    /// Counter by counter the lesser one, by unpacking them; and so no key that both hold is lost.
+    /// The lower one of each pair of counters, found by unpacking them; so no key that both hold is lost.
     #[test]
     fn intersection_keeps_the_lesser_counters(
         shape in shapes(),
@@ -195,7 +195,7 @@ proptest! {
     }
 }
 
-/// Where all probes of a key meet in one counter, each key still counts one.
+/// If all probes of a key meet in one counter, each key still counts once.
 #[test]
 fn counters_stick_at_their_maximum() {
     for (counter_bits, max) in [(4, 15), (8, 255)] {
@@ -218,7 +218,7 @@ fn counters_stick_at_their_maximum() {
     }
 }
 
-/// The rate after as many keys again have come and gone.
+/// The rate after as many other keys were added and removed.
 #[test]
 fn rate() {
     const COUNT: u64 = 20_000;
@@ -236,7 +236,7 @@ fn rate() {
         let expected = filter.estimated_fpr() * probes as f64;
         assert!((hits - expected).abs() < 4.0 * expected.sqrt(), "fpr {fpr}: {hits} hits for {expected}");
 
-        // The same law as in tests/suite/bloom.rs for how far the fill strays, which moves the rate k times as much.
+        // The fill varies as described in tests/suite/bloom.rs, which moves the rate k times as much.
         let (m, k) = (f64::from(filter.bits()), f64::from(filter.hashes()));
         let c = k * COUNT as f64 / m;
         let stray = (m * ((-c).exp() - (1.0 + c) * (-2.0 * c).exp())).sqrt() / (m * (1.0 - (-c).exp()));

@@ -13,7 +13,7 @@ use crate::naive;
 /// A fingerprint with its two buckets, the even one first. Keys of the same place are the same key to the filter.
 type Place = (u32, [u32; 2]);
 
-/// The filter as FORMAT.md words it, with wide arithmetic and a multiset of places.
+/// The filter as FORMAT.md describes it, with wide arithmetic and a multiset of places.
 struct Naive {
     buckets: u128,
     bits: u32,
@@ -148,7 +148,7 @@ proptest! {
     }
 }
 
-/// Key number `i` of a list; lists don't meet.
+/// Key number `i` of a list; lists have no keys in common.
 fn key(list: u64, i: u64) -> [u8; 16] {
     (u128::from(list) << 64 | u128::from(i)).to_le_bytes()
 }
@@ -246,7 +246,7 @@ fn all_or_none() {
 }
 
 proptest! {
-    /// Nor does a byte change, whatever was there: also gaps in a bucket, as removals leave them.
+    /// No byte changes either, whatever was there: also gaps in a bucket that removals left.
     #[test]
     fn nothing_is_left_of_what_did_not_fit(
         pairs in 1_u32..40,
@@ -269,7 +269,7 @@ proptest! {
     }
 }
 
-/// The rate that `info` tells is that of a filter that is as full as `info` says, also where a fingerprint has one bit.
+/// The rate that `info` gives is that of a filter that is as full as `info` says, even if a fingerprint has one bit.
 #[test]
 fn the_rate_at_capacity_is_met() {
     for bits in [1, 2, 3, 5, 8, 12] {
@@ -284,7 +284,7 @@ fn the_rate_at_capacity_is_met() {
         }
         let hits = (0..200_000).filter(|&i| filter.has_digest(digest(5, &key(1, i)))).count();
         let measured = hits as f64 / 200_000.0;
-        // Of the keys that are asked, and of the places that are taken.
+        // The deviation due to the keys that are looked up, and to the places that are taken.
         let places = 1_000.0 * f64::from((1 << bits) - 1);
         let sigma = (fpr / 200_000.0 + fpr / places).sqrt();
         assert!((0.0..=1.0).contains(&fpr), "{bits} bits: {fpr}");
@@ -436,7 +436,7 @@ fn from_digests_makes_room() {
     assert_eq!(filter.count(), 9);
     assert!(digests.iter().all(|&digest| filter.has_digest(digest)));
 
-    // Digests that never part.
+    // Digests that share a place at every size.
     let mut same: Vec<u64> = (0..9).map(|i| naive::unmix(0x1234_5678_9abc_0000 + i)).collect();
     assert_eq!(CuckooFilter::from_digests(&mut same, fpr, 0), Err(Error::FilterFull { count: 8 }));
     same.truncate(8);
@@ -456,7 +456,7 @@ fn edges() {
     {
         assert_eq!(code(CuckooFilter::with_capacity(10, fpr, 0)), "invalid_parameter", "{fpr}");
     }
-    // 64-bit digests can't tell so many keys apart at this rate.
+    // 64-bit digests can't tell this many keys apart at this rate.
     assert_eq!(code(CuckooFilter::with_capacity(1 << 30, 4e-9, 0)), "invalid_parameter");
     assert_eq!(code(CuckooFilter::with_capacity(u64::MAX, 0.5, 0)), "invalid_parameter");
 

@@ -81,7 +81,7 @@ fn nothing_new_is_a_delta_too() {
     }
 }
 
-/// Whatever an update needs: layers, or none, as the keys are there by chance already.
+/// An update may need layers, or none because the keys are there by chance already.
 #[test]
 fn the_count_is_right_after_every_delta() {
     let (mut by_chance, mut empty) = (0, 0);
@@ -151,7 +151,7 @@ fn a_delta_is_no_filter_and_a_filter_no_delta() {
     assert_eq!(Delta::decode(parent.encode().unwrap()).unwrap_err().code(), "wrong_kind");
 }
 
-/// A delta with another byte at a place, and the checksum that fits.
+/// A delta with one byte changed, and a checksum that fits.
 fn with(delta: &[u8], at: usize, byte: u8) -> Vec<u8> {
     let mut bytes = delta.to_vec();
     bytes[at] = byte;
@@ -168,7 +168,8 @@ fn hostile_deltas() {
         let mut flipped = good.clone();
         flipped[length] ^= 1 << (length % 8);
         assert!(Delta::decode(flipped).is_err(), "{length}");
-        // Whatever has a good checksum is refused, or applies, or is refused then; nothing is changed by it.
+        // A delta with a good checksum is refused when it is read, or when it is applied, or applies. In no case is the
+        // parent changed.
         if length < good.len() - 4 {
             for byte in [0, 1, 255, good[length] ^ 128] {
                 let Ok(delta) = Delta::decode(with(&good, length, byte)) else { continue };

@@ -1,4 +1,4 @@
-//! Golden files, both ways: what a release wrote is read for ever, and the same keys still give the same bytes.
+//! Golden files, both ways: what a release wrote can always be read, and the same keys still give the same bytes.
 //!
 //! If a test here fails, released readers and writers disagree with this one: undo the change, or make a new format
 //! version. Its README says what made each file, and `tests/readers/reader.py`, written from FORMAT.md alone, answers alike. A new
@@ -38,7 +38,6 @@ fn path(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file)
 }
 
-/// Which keys a filter takes for members.
 /// A key of URLs in slot `i` mod 30.
 fn url_key(i: u64) -> String {
     let host = match i / 6 % 5 {
@@ -53,6 +52,7 @@ fn key_in(name: &str, i: u64) -> String {
     if name.contains("slots") { url_key(i) } else { key(i) }
 }
 
+/// The numbers of the keys that a filter takes for members, one per line.
 fn answers_of(name: &str, blob: &Blob, keys: Range<u64>) -> String {
     let present = keys.filter(|&i| blob.filter().has(key_in(name, i).as_bytes()));
     present.map(|i| format!("{i}\n")).collect()
@@ -66,7 +66,7 @@ fn stored(file: &Path) -> Vec<u8> {
     })
 }
 
-/// The filter made anew is the file, and both answer as the text beside it says.
+/// The filter made anew is the same as the file, and both answer as the text beside it says.
 fn check(name: &str, blob: impl Into<Blob>, members: impl IntoIterator<Item = u64>, strangers: Range<u64>) {
     let (blob, members) = (blob.into(), Vec::from_iter(members));
     let bytes = blob.encode().unwrap();
@@ -120,7 +120,7 @@ fn scalable() {
     let filter = ScalableBloomFilter::from_digests(&mut digests(1000, 42), 50, 0.8, 3, 0.3, 42).unwrap();
     assert_eq!(filter.shapes().next().unwrap().1, 1, "no slice of one hash");
     check("scalable-one", filter, 0..1000, 1000..3000);
-    // The shapes of slices follow from the header, so that those of a few keys are fixed too.
+    // The shapes of slices follow from the header, so those for a few keys are fixed too.
     for capacity in 1..=4 {
         let filter = ScalableBloomFilter::from_digests(&mut digests(100, 42), capacity, 0.01, 2, 0.5, 42);
         check(&format!("scalable-from-{capacity}"), filter.unwrap(), 0..100, 1000..3000);
@@ -298,7 +298,7 @@ fn tagged(
     Tagged::new(names.iter().map(list).collect(), keys.iter().copied().map(&digest).collect()).unwrap()
 }
 
-/// Members have their tags, and strangers that are there those of the file, a line each: the key's number and its tags.
+/// Members have their tags, and false positives have those in the file, one line each: the key's number and its tags.
 fn check_tags(
     name: &str,
     blob: Blob,
@@ -387,7 +387,8 @@ fn keyed() {
     check_delta("keyed.delta", &ribbon, &child);
 }
 
-/// Filters of other software, made here for it, and made by it. `tests/suite/interop.rs` holds them against that itself.
+/// Filters of other software, made here and made by it. `tests/suite/interop.rs` compares them with that software
+/// itself.
 #[test]
 fn foreign() {
     let text = |text: &str| Some(text.to_owned());
@@ -433,8 +434,8 @@ fn foreign() {
     let scalable = interop::read(Format::NpmBloomFilters, &Options::default(), &scalable).unwrap();
     check("foreign-npm-bloom-filters-scalable", scalable, 0..10_000, 10_000..30_000);
 
-    // Without a file, as no filter of `key-0` and so on is in tests/interop: of the first two the keys are numbers, and
-    // those of the last are `password-0` and so on.
+    // These have no file, because tests/interop has no filter of `key-0` and so on for them: the keys of the first two
+    // are numbers, and those of the last are `password-0` and so on.
     let none = [Format::Xor, Format::BinaryFuse, Format::FilterPassword];
     let page = fs::read_to_string(path("README.md")).unwrap();
     for format in Format::ALL.iter().filter(|format| !none.contains(format)) {

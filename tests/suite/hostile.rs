@@ -113,11 +113,11 @@ fn try_decode(bytes: &[u8]) -> Result<Blob, Error> {
     let _ = (blob.filter().estimated_fpr(), blob.filter().estimated_count());
     (0..64_u64).for_each(|i| {
         blob.filter().has(&i.to_le_bytes());
-        // Whoever lies about tags gets some of them, or is refused before.
+        // A blob with false tags answers with some set of them, or was refused before.
         let tags = blob.filter().tags(&i.to_le_bytes());
         assert_eq!(tags.is_ok(), blob.filter().is_tagged());
     });
-    assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has one form only");
+    assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has only one form");
     assert_eq!(expected_length(bytes), Ok(Some(bytes.len() as u64)));
     Ok(blob)
 }
@@ -240,7 +240,7 @@ fn mutations() -> u64 {
     std::env::var("MUTATIONS").map_or(20_000, |number| number.parse().unwrap())
 }
 
-/// Numbers as random as a hash, the same at every run.
+/// Pseudo-random numbers, the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -253,7 +253,7 @@ impl Random {
         (self.next() % limit as u64) as usize
     }
 
-    /// True once in so many times.
+    /// True once in `times` times.
     fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -272,7 +272,7 @@ impl Random {
     }
 }
 
-/// How many percent of all blobs come to these codes, at least.
+/// At least these percentages of all blobs end with these codes.
 const FLOORS: [(&str, f64); 8] = [
     ("unsupported_version", 0.05),
     ("unsupported_kind", 0.05),
@@ -286,7 +286,7 @@ const FLOORS: [(&str, f64); 8] = [
     ("too_large", 0.0),
 ];
 
-/// What became of a number of blobs: how many got as far as each code, and how many are filters.
+/// The results for a number of blobs: how many ended with each code, and how many are filters.
 #[derive(Debug, Default)]
 struct Outcomes(BTreeMap<&'static str, u64>);
 
@@ -296,7 +296,7 @@ impl Outcomes {
         *self.0.entry(outcome).or_default() += 1;
     }
 
-    /// Fails unless so many percent came to each of these at least, and if anything came to something else.
+    /// Fails unless at least these percentages ended with each of these codes, and none with another.
     fn require(&self, what: &str, floors: &[(&str, f64)]) {
         println!("{what}: {:?}", self.0);
         let all: u64 = self.0.values().sum();
@@ -308,7 +308,7 @@ impl Outcomes {
     }
 }
 
-/// Uses a blob that could be read: what can be added is there then, and what is in its way leaves all as it was.
+/// Uses a blob that could be read: what was added is there, and a failure leaves everything as it was.
 fn change(mut blob: Blob) -> &'static str {
     let added = [0, 1, u64::MAX];
     let asked = || (0..100_u64).map(|i| digest(1, &i.to_le_bytes())).chain(added);
@@ -350,7 +350,8 @@ fn fit(bytes: &mut Vec<u8>, mut more: impl FnMut() -> u8) {
     }
 }
 
-/// Dictionaries of tags that lie, under a checksum that fits, are refused; and long ones take no longer than they are.
+/// Invalid dictionaries of tags, with a checksum that fits, are refused; and long ones take time in proportion to their
+/// length.
 #[test]
 fn dictionaries_that_lie() {
     /// What follows the parameters of a ribbon filter without keys.
@@ -561,7 +562,7 @@ fn noise_under_a_checksum_that_fits() {
         let mut random = Random(u64::from(kind) << 32);
         let mut outcomes = Outcomes::default();
         (0..mutations()).for_each(|_| outcomes.count(&noise(kind, &mut random)));
-        // One in 16 has a byte too many, which only shows where nothing before it is wrong: 0.9 % of cuckoo filters.
+        // One in 16 has a byte too many, which shows only if nothing before it is wrong: 0.9 % of cuckoo filters.
         let floors = [("filter", 5.0), ("layered", 1.0), ("not_a_filter", 0.0), ("trailing_bytes", 0.5)];
         outcomes.require(&format!("noise of kind {name}"), &[&floors[..], &FLOORS].concat());
     }

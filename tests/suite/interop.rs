@@ -16,7 +16,7 @@ use bloom_wasm::{Blob, Error, Filter, FilterInfo, ForeignFilter};
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// A file of a case, and how it is to be read.
+/// A file of a case, and how to read it.
 struct File {
     name: String,
     format: Format,
@@ -130,7 +130,7 @@ impl Case {
         (format, options)
     }
 
-    /// Every file of the case that is read here. Those of Parquet are parts: what any has is present.
+    /// Every file of the case that can be read. Those of Parquet are parts: a key in any of them is present.
     fn files(&self) -> Vec<File> {
         let (format, options) = self.options();
         let file = |name: &str, options: &Options, bytes: Vec<u8>| {
@@ -155,7 +155,7 @@ impl Case {
         }
         names.sort();
         names.dedup();
-        // Whole Parquet files, and packed or hexadecimal forms, are what no reader takes.
+        // No reader takes whole Parquet files, or packed or hexadecimal forms.
         names.retain(|name| {
             !(name.ends_with(".parquet") || name.ends_with(".base64.txt") || name.ends_with(".hex.txt"))
         });
@@ -296,12 +296,12 @@ fn json_units(literal: &str) -> Vec<u16> {
     units
 }
 
-/// The releases of which a format says that it doesn't read them.
+/// Releases that a format explicitly doesn't read.
 fn is_unsupported(case: &Case) -> bool {
     case.value["blob_format"] == "npm-bloom-filters-json-v1-array"
 }
 
-/// What rbloom stores depends on the user's hash, and SHA-256 isn't among those here.
+/// What rbloom stores depends on the user's hash, and SHA-256 isn't supported.
 fn has_other_hash(case: &Case) -> bool {
     case.system == "rbloom" && case.params()["hash_func"].as_str().unwrap().contains("SHA-256")
 }
@@ -319,7 +319,7 @@ fn wrapped(filter: &ForeignFilter) -> ForeignFilter {
     }
 }
 
-/// Its counters are arrays, as the bits of version 1 are, but its version isn't what is wrong.
+/// Its counters are arrays, like the bits of version 1, but the version isn't what is wrong.
 #[test]
 fn another_filter_of_npm_bloom_filters_is_told_which_are_supported() {
     for kind in ["CountingBloomFilter", "CuckooFilter"] {
@@ -358,7 +358,7 @@ fn small_old_links_of_redisbloom() {
     assert_eq!(old, again);
 }
 
-/// A seed of C's that begins as JSON does is no JSON: of 65,536 filters one has such.
+/// A C filter whose seed begins like JSON isn't JSON: one filter in 65,536 has such a seed.
 #[test]
 fn seeds_that_look_like_json() {
     let seed = b"{\"seed\":";
@@ -398,7 +398,7 @@ fn limits_of_other_software() {
     Builder::new(Format::Spark, &options, 10, 0.01).unwrap();
 }
 
-/// What our own kinds can and a foreign filter can't says so, and no answer is wrong.
+/// What a foreign filter can't do, unlike our own kinds, fails with an error, and no answer is wrong.
 #[test]
 fn what_a_foreign_filter_can_not() {
     let mut builder = Builder::new(Format::Guava, &Options::default(), 10, 0.01).unwrap();

@@ -1,4 +1,4 @@
-//! Keyed filters: nothing agrees without the secret, everything works with it, and a wrong one is told at once.
+//! Keyed filters: nothing agrees without the secret, everything works with it, and a wrong one is reported at once.
 
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::{Blob, Delta, Filter, FilterInfo, Kind, Profile, Stack, Update};
@@ -114,7 +114,7 @@ fn layers_and_deltas() {
     assert_eq!(other.apply(delta).unwrap_err().code(), "wrong_base");
 }
 
-/// Keys that pass a filter as somebody sees it who has only the blob.
+/// Keys that pass a filter as it looks to somebody who has only the blob.
 fn searched(seen: &Stack, count: usize) -> Vec<[u8; 8]> {
     (1_000_000..).map(u64::to_le_bytes).filter(|key| seen.has(key)).take(count).collect()
 }

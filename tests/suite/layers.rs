@@ -1,5 +1,5 @@
-//! Layers over a filter, against plain sets: no live key is lost, allowed keys are absent, removed ones come back by
-//! the rate of an include alone, and excludes have the promised size.
+//! Layers over a filter, against plain sets: no live key is lost, allowed keys are absent, removed ones come back only
+//! at the rate of an include, and excludes have the promised size.
 
 use std::collections::HashSet;
 
@@ -44,7 +44,7 @@ impl Random {
     }
 }
 
-/// The mean of so many coin tosses and four standard deviations.
+/// The expected number plus four standard deviations.
 fn bound(expected: f64) -> usize {
     (expected + 4.0 * expected.sqrt()) as usize
 }
@@ -53,7 +53,7 @@ fn hits<'a>(stack: &Stack, digests: impl IntoIterator<Item = &'a u64>) -> usize 
     digests.into_iter().filter(|&&digest| stack.has_digest(digest)).count()
 }
 
-/// Updates and compares with what the lists say. Returns how many removed keys are maybes.
+/// Updates and compares with what the lists say. Returns how many removed keys are maybe present.
 fn update(stack: &mut Stack, update: Update) -> usize {
     stack.update(update).unwrap();
     let live: HashSet<u64> = update.live.iter().copied().collect();
@@ -113,7 +113,7 @@ fn overlapping_lists() {
                 let every = random.below(every) + 1;
                 random.some(&all, every)
             });
-            // What was live and is no more was removed.
+            // Keys that are no longer live were removed.
             let removed = [&removed[..], &was_live].concat();
             update(&mut stack, Update { live: &live, removed: &removed, allowed: &allowed, fpr: 1e-6 });
             was_live = live;
@@ -137,7 +137,7 @@ fn all_or_nothing() {
     }
 }
 
-/// Nothing changed, or nothing that the stack doesn't say already: no layer.
+/// No layer if nothing has changed, or if the stack already answers correctly.
 #[test]
 fn no_empty_layers() {
     let members = keys(0..1000);
@@ -148,7 +148,7 @@ fn no_empty_layers() {
     assert_eq!(stack, ribbon(&members, 0.01));
     assert!(stack.base_mut().is_ok());
 
-    // An added key that is a maybe by chance needs no include, and later excludes spare it all the same.
+    // An added key that is maybe present by chance needs no include, and later excludes still spare it.
     let lucky = keys(1 << 40..(1 << 40) + 1000).into_iter().find(|&digest| stack.has_digest(digest)).unwrap();
     let mut live = [&members[..], &[lucky]].concat();
     update(&mut stack, Update { live: &live, removed: &[], allowed: &[], fpr: 0.1 });
@@ -170,7 +170,7 @@ fn keys_go_and_come_back() {
         update(&mut stack, Update { live: &members, removed: &[], allowed: &[], fpr: 1e-6 });
     }
     assert_eq!(stack.layers().len(), 10);
-    // An allowed key becomes a member, and is one no more.
+    // An allowed key becomes a member, and then no longer is.
     let both = [&members[..], &keys(5000..5010)].concat();
     for live in [&both[..], &members] {
         update(&mut stack, Update { live, removed: &both, allowed: &both, fpr: 1e-6 });
@@ -192,7 +192,7 @@ fn thirty_updates() {
         Random(day << 32).shuffle(&mut live);
         let removed = live.split_off(live.len() - 200);
         live.extend(keys(day << 32..(day << 32) + 200));
-        // A few that went long ago return.
+        // A few that were removed long ago return.
         live.extend(gone.drain(..gone.len().min(20) / 2).map(|(key, _)| key));
         gone.extend(removed.iter().map(|&key| (key, 0)));
 
@@ -264,7 +264,7 @@ fn every_kind_of_base() {
     }
 }
 
-/// The share of strangers that are maybes is the estimate, within four standard deviations.
+/// The share of absent keys that are maybe present is the estimate, within four standard deviations.
 fn check_rate(stack: &Stack, probes: u64) {
     let hits = (1 << 63..(1 << 63) + probes).filter(|&i| stack.has_digest(key(i))).count() as f64;
     let rate = stack.estimated_fpr();
@@ -346,8 +346,8 @@ fn order_and_repetition_do_not_matter() {
     }
 }
 
-/// Keys that must be absent are false positives of the base. If a level derived from a digest what the base does, they
-/// would crowd into some of its rows: under the salt 0, such a level over a Bloom filter was up to twice as large.
+/// Keys that must be absent are false positives of the base. If a level derived the same from a digest as the base,
+/// they would crowd into some of its rows: under the salt 0, such a level over a Bloom filter was up to twice as large.
 #[test]
 fn false_positives_of_a_base_are_spread_evenly_over_a_level() {
     let members = keys(0..20);
@@ -418,7 +418,7 @@ fn errors_change_nothing() {
 fn at_most_255_layers() {
     let mut stack = ribbon(&keys(0..10), 0.01);
     let mut live = keys(0..10);
-    // Keys that are no maybes by chance.
+    // Keys that aren't maybe present by chance.
     let mut new = (100..).map(key);
     while stack.layers().len() < 254 {
         live.push(new.next().unwrap());

@@ -1,5 +1,5 @@
-//! The tests of the crate, in one program that links once: a module a subject. What measures memory is in
-//! `tests/memory.rs`.
+//! The tests of the crate, in one program that links once, with a module for each subject. `tests/memory.rs` measures
+//! memory.
 
 mod batch;
 mod below;

@@ -1,5 +1,5 @@
-//! What FORMAT.md, sections 2 and 3, says of states, places and the checksum, in wide arithmetic: for the naive filters of
-//! the other modules.
+//! States, places and the checksum as in FORMAT.md, sections 2 and 3, in wide arithmetic: for the naive filters of the
+//! other modules.
 
 use twox_hash::XxHash32;
 
@@ -19,7 +19,7 @@ pub fn mix(x: u64, number: u32) -> u128 {
     (0..3).fold(u128::from(x) ^ u128::from(number) * HALF, |state, _| round(state))
 }
 
-/// What [`mix`] makes this state of, with the number 0.
+/// The state that [`mix`] turns into this one, with the number 0.
 pub fn unmix(state: u64) -> u64 {
     let back = |state: u128| state % HALF * HALF + (state / HALF ^ f(state % HALF));
     (0..3).fold(u128::from(state), |state, _| back(state)) as u64

@@ -136,7 +136,7 @@ fn normal_form_and_case() {
     for (input, exact, lower) in [
         ("", "", ""),
         ("PassWord", "PassWord", "password"),
-        // No blank is taken, and no byte order mark.
+        // No blank and no byte order mark is removed.
         (" a\t b \r", " a\t b \r", " a\t b \r"),
         ("\u{feff}a", "\u{feff}a", "\u{feff}a"),
         ("\0", "\0", "\0"),
@@ -156,7 +156,7 @@ fn normal_form_and_case() {
         ("I\u{307}", "\u{130}", "i\u{307}"),
         ("I\u{131}", "I\u{131}", "i\u{131}"),
         ("\u{df}\u{1e9e}", "\u{df}\u{1e9e}", "\u{df}\u{df}"),
-        // A sigma at the end of a word is another one.
+        // A sigma at the end of a word has another form.
         ("\u{39f}\u{394}\u{39f}\u{3a3}", "\u{39f}\u{394}\u{39f}\u{3a3}", "\u{3bf}\u{3b4}\u{3bf}\u{3c2}"),
         ("\u{3a3}\u{3a3}1", "\u{3a3}\u{3a3}1", "\u{3c3}\u{3c2}1"),
         ("\u{3a3}", "\u{3a3}", "\u{3c3}"),
@@ -259,7 +259,7 @@ proptest! {
         prop_assert_eq!(&normal(&exact, lowercase), &once);
     }
 
-    /// No member is refused, and nothing that isn't its own form is taken.
+    /// No member is refused, and nothing is accepted that isn't its own normal form.
     #[test]
     fn keys_of_a_list(text in texts(), lowercase in any::<bool>()) {
         let profile = Profile::Password { lowercase, sha1: false };

@@ -18,7 +18,7 @@ fn build(count: u64, fpr: f64) -> RibbonFilter {
     RibbonFilter::from_digests(&mut digests(count), fpr, 0).unwrap()
 }
 
-/// False positives among so many keys that no filter of these tests holds.
+/// False positives among `probes` keys that no filter of these tests holds.
 fn false_positives(filter: &RibbonFilter, probes: u64) -> u64 {
     (0..probes).filter(|i| filter.has(&(i | 1 << 63).to_le_bytes())).count() as u64
 }
@@ -102,7 +102,7 @@ fn rate_1e_6() {
     check(&build(100_000, 1e-6), 100_000, 1e-6, 100_000_000);
 }
 
-/// The promise, header and checksum counted, in units of n log2(1/fpr).
+/// The promised size, including header and checksum, in units of n log2(1/fpr).
 #[test]
 #[ignore = "long: npm run test:all"]
 fn size() {
@@ -123,7 +123,7 @@ fn size() {
     }
 }
 
-/// Two filters of the same digests under different seeds have no false positives in common but by chance.
+/// Two filters of the same digests under different seeds have false positives in common only by chance.
 #[test]
 fn seeds_are_independent() {
     let of = |seed| {
@@ -137,7 +137,7 @@ fn seeds_are_independent() {
     assert!((both as f64 - 100.0).abs() < 4.0 * 10.0, "{both}");
 }
 
-/// The filter in a blob without metadata, as FORMAT.md section 6.5 words it: every bit is looked up by itself.
+/// The filter in a blob without metadata, as FORMAT.md section 6.5 describes it: every bit is looked up by itself.
 struct Naive<'a> {
     attempt: u64,
     stages: Vec<NaiveStage>,
@@ -154,7 +154,7 @@ struct NaiveStage {
     columns: usize,
     wide_starts: usize,
     wide_blocks: usize,
-    /// Where the buckets, the planes and the blocks begin, and where all ends.
+    /// Where the buckets, the planes and the blocks begin, and where they end.
     offsets: [usize; 4],
 }
 
@@ -305,7 +305,7 @@ impl System {
         true
     }
 
-    /// Of all solutions the one with 0 in every row without an equation; by row and column.
+    /// The solution that is 0 in every row without an equation, by row and column.
     fn solve(&self, columns: usize) -> Vec<Vec<bool>> {
         let mut solution = vec![vec![false; columns]; self.0.len()];
         for (row, equation) in self.0.iter().enumerate().rev() {
@@ -322,8 +322,8 @@ impl System {
     }
 }
 
-/// What is in the filter of these digests is what dense elimination comes to, to the bit; and every answer is the
-/// naive filter's. Returns how many stages there are.
+/// The filter of these digests is, to the bit, the result of dense elimination, and every answer is the naive filter's.
+/// Returns how many stages there are.
 fn check_naively(digests: &[u64], fpr: f64) -> usize {
     let filter = RibbonFilter::from_digests(&mut digests.to_vec(), fpr, 0).unwrap();
     let blob = Blob::from(filter.clone()).encode().unwrap();

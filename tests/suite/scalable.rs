@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::naive;
 
-/// A slice as FORMAT.md words it, with wide arithmetic and the standard library's logarithms.
+/// A slice as FORMAT.md describes it, with wide arithmetic and the standard library's logarithms.
 struct Slice {
     bits: u128,
     hashes: u32,
@@ -140,8 +140,8 @@ proptest! {
     }
 }
 
-/// Fills a filter to so many times its initial capacity. What it lets pass must fit what its slices let pass one by
-/// one, and stay below the target. `sorted` = from digests in ascending order.
+/// Fills a filter to `times` times its initial capacity. Its rate must match that of its slices one by one, and stay
+/// below the target. `sorted` = from digests in ascending order.
 fn measure(initial_capacity: u32, times: u64, fpr: f64, growth: u32, tightening: f64, sorted: bool) {
     let count = u64::from(initial_capacity) * times;
     let filter = if sorted {
@@ -167,7 +167,7 @@ fn measure(initial_capacity: u32, times: u64, fpr: f64, growth: u32, tightening:
     assert!((hits - expected).abs() < 4.0 * expected.sqrt(), "{what}: {hits} hits for {expected}");
 
     assert!(filter.estimated_fpr() < fpr, "{what}: {:e}", filter.estimated_fpr());
-    // But for chance: 500 hits are expected at the target, with a standard deviation of 22.
+    // Apart from chance: 500 hits are expected at the target, with a standard deviation of 22.
     let most = fpr * probes as f64;
     assert!(hits < most + 4.0 * most.sqrt(), "{what}: {hits} hits, and at most {most}");
 }
@@ -267,7 +267,7 @@ fn the_end_of_growth() {
 fn all_or_none() {
     let digests =
         |range: std::ops::Range<u64>| -> Vec<u64> { range.map(|i| digest(0, &i.to_le_bytes())).collect() };
-    // Slices of 4 and 64 keys; a third can't be.
+    // Slices of 4 and 64 keys; there can't be a third.
     for already in [0, 1, 3, 4, 5, 40, 67] {
         let mut filter = ScalableBloomFilter::new(4, 1e-3, 16, 1e-6, 0).unwrap();
         assert_eq!(filter.add_digests(&digests(0..already)), Ok(already as usize));

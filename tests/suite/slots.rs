@@ -1,4 +1,5 @@
-//! Slots: what a filter of URLs knows of the shapes of its keys. The oracle is a slot computed from strings, and sets.
+//! Slots: what a filter of URLs knows about the shapes of its keys. The oracle is a slot computed from strings, and
+//! sets.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -109,8 +110,8 @@ fn keys_have_the_slots_that_their_bytes_say() {
                 assert_eq!(found, slot(key), "{text} of {url}");
                 seen.insert(found);
             }
-            // No slot is asked for twice, which the worst rate stands on: but by hosts such as `a.1.2.3.4`, which end
-            // in a number and which no browser opens.
+            // No slot is asked for twice, on which the highest rate depends, except by hosts such as `a.1.2.3.4`, which
+            // end in a number and which no browser opens.
             let different: HashSet<u32> = all.iter().map(|(slot, _)| *slot).collect();
             let ends_in_number =
                 str::from_utf8(canonical.host()).unwrap().ends_with(|char: char| char.is_ascii_digit());
@@ -129,8 +130,8 @@ fn keys_have_the_slots_that_their_bytes_say() {
     }
 }
 
-/// What is read of a URL for a list of hosts gives the keys that the whole URL gives, whatever is behind the host; and it
-/// is enough for most URLs.
+/// The part of a URL that is read for a list of hosts gives the same keys as the whole URL, whatever follows the host;
+/// and it is enough for most URLs.
 #[test]
 fn a_root_is_that_of_the_whole_url() {
     let mut random = Random(4);
@@ -178,7 +179,7 @@ fn digests_in(slot: u32, keys: std::ops::Range<u64>) -> Vec<u64> {
     digests.map(|digest| digest << 5 >> 5 | u64::from(slot) << 59).collect()
 }
 
-/// Lists by the number of keys in each slot: hosts alone, all shapes, one rare shape, and skewed ones.
+/// Lists by the number of keys in each slot: only hosts, all shapes, one rare shape, and skewed ones.
 fn lists() -> Vec<(&'static str, Vec<(u32, u64)>)> {
     vec![
         ("hosts", vec![(0, 9_000), (6, 4_000), (12, 700), (18, 50), (24, 2)]),
@@ -206,8 +207,8 @@ fn build(list: &[(u32, u64)], fpr: f64) -> Stack {
     Stack::build(Kind::Ribbon.into(), &mut members, None, fpr, hashing()).unwrap()
 }
 
-/// How many strangers of each slot hit, against what the filter says of itself, and all of that against the rate that
-/// was asked for.
+/// Compares how many absent keys of each slot hit with what the filter says, and all of that with the rate that was
+/// asked for.
 fn rates_hold(probes: u64) {
     for (name, list) in lists() {
         for fpr in [0.5, 1e-2, 1e-3, 1e-4] {
@@ -233,7 +234,7 @@ fn rates_hold(probes: u64) {
                     _ => (stack.layers()[0].fpr(), &stack.layers()[0].levels()[0]),
                 };
                 assert!((slots::LOWEST..=0.5).contains(&promised), "{promised}");
-                // A filter of few rows may do better than it was asked to, by its columns.
+                // The columns of a filter with few rows may give it a lower rate than it was asked for.
                 let [least, expected] = [filter.estimated_fpr(), promised].map(|rate| rate * probes as f64);
                 assert!(
                     hits >= least - 5.0 * least.sqrt() - 5.0
@@ -256,7 +257,8 @@ fn rates_hold(probes: u64) {
                         && (stack.max_url_fpr() / most.min(1.0) - 1.0).abs() < 0.01,
                     "{name}"
                 );
-                // Nothing is given away: a typical, a busy or the worst URL gets what was asked for, or a key a half.
+                // Nothing is wasted: a typical, a busy or the worst URL gets the rate that was asked for, or a key gets
+                // a half.
                 let tight = typical > 0.999 * fpr || busy > 1.199 * fpr || most > 2.499 * fpr || map.iter().any(|slot| {
                     matches!(stack.base(), Filter::Ribbon(base) if base.slots().has(slot) && base.fpr() == 0.5)
                 });
@@ -291,7 +293,7 @@ fn two_groups_are_the_best_cut() {
         let keys = |slots: &[u32]| slots.iter().map(|&slot| counts[slot as usize] as f64).sum::<f64>();
         let used: Vec<u32> = (0..30).filter(|&slot| counts[slot as usize] > 0).collect();
         let total = keys(&used);
-        // The bytes of groups, with their rates limited as DESIGN says.
+        // The bytes of groups, with their rates limited as [`slots::plan`] limits them.
         let cost = |groups: &[Vec<u32>]| -> f64 {
             let rates: Vec<f64> = groups
                 .iter()
@@ -361,7 +363,7 @@ fn a_blob_has_its_map() {
         naive::seal(&mut bytes);
         Blob::decode(bytes).map(|_| ()).map_err(|error| error.code())
     };
-    // One stage, so the map stands at 17 + 14 + 4.
+    // There is one stage, so the map is at 17 + 14 + 4.
     assert_eq!((blob[7], blob[35..39].to_vec()), (64, vec![1, 0, 0, 0]));
     assert_eq!(with(&[]), Ok(()));
     assert_eq!(with(&[(38, 0x20)]), Ok(()), "slots that no key has are legal");
@@ -377,7 +379,7 @@ fn a_blob_has_its_map() {
     assert_eq!(Blob::new(Profile::Url, bloom).encode().unwrap_err().code(), "invalid_parameter");
 }
 
-/// Rates that can't be are refused before anything is built; digests without slots too.
+/// Impossible rates are refused before anything is built, and so are digests without slots.
 #[test]
 fn bad_input() {
     let build =
@@ -421,7 +423,7 @@ fn has_url(stack: &Stack, text: &str) -> Result<bool, Error> {
         .any(|url| url.expressions_in(stack.slots()).any(|(slot, key)| stack.has_in(slot, key))))
 }
 
-/// Every entry, asked as itself and as URLs below it; and keys of the list, asked one by one.
+/// Every entry, looked up as itself and as URLs below it; and keys of the list, looked up one by one.
 #[test]
 fn no_member_is_lost() {
     let mut random = Random(3);
@@ -462,7 +464,8 @@ fn no_member_is_lost() {
     }
 }
 
-/// The keys of a second reading that look like addresses and are none: what is excluded of them is asked in the same slot.
+/// Keys of a second reading that look like addresses but aren't: those that are excluded are looked up in the same
+/// slot.
 #[test]
 fn an_allowlist_holds_for_every_spelling() {
     let mut members = digests_in(0, 0..20_000);
@@ -478,7 +481,7 @@ fn an_allowlist_holds_for_every_spelling() {
     assert_eq!(hits, 0, "of {}", good.len());
 }
 
-/// The most that all slots can have: the sum is above 1, and the rate of a key is told all the same.
+/// The highest rates that all slots can have: the sum is above 1, and the rate of a key is still given.
 #[test]
 fn the_rate_of_a_key_is_no_share_of_a_certainty() {
     let digests: Vec<u64> = (0..30).flat_map(|slot| digests_in(slot, 0..200)).collect();
@@ -516,11 +519,11 @@ fn updates_add_shapes() {
         assert_eq!(delta[7] & 64, 64);
         published = published.apply(Delta::decode(delta).unwrap()).unwrap();
         assert_eq!(published, child);
-        assert!(all.iter().all(|&digest| stack.has_digest(digest)), "day {day}: a member is denied");
+        assert!(all.iter().all(|&digest| stack.has_digest(digest)), "day {day}: a member is absent");
         let back = gone.iter().filter(|&&digest| stack.has_digest(digest)).count();
         assert!(back <= 3, "day {day}: {back} of {} came back", gone.len());
     }
-    // A layer holds the shapes of its day alone.
+    // A layer holds only the shapes of its day.
     for layer in stack.layers().iter().filter(|layer| layer.kind() == LayerKind::Include) {
         assert!(layer.slots().iter().count() <= 2, "{:?}", layer.slots());
     }

@@ -21,7 +21,7 @@ fn tagged(map: &Map, hashing: impl Into<Hashing>) -> Tagged {
     Tagged::new(lists, digests(untagged)).unwrap()
 }
 
-/// Every member has just its names, and what is absent has none.
+/// Every member has exactly its names, and absent keys have none.
 fn require_exact(stack: &Stack, map: &Map) {
     for (key, names) in map {
         assert!(stack.has(key.as_bytes()), "{key} is missing");
@@ -35,7 +35,7 @@ fn require_exact(stack: &Stack, map: &Map) {
     }
 }
 
-/// Strangers have no tags where they are absent, and otherwise a set that occurs.
+/// Keys that aren't members have no tags if they are absent, and otherwise a set that occurs.
 fn require_known_sets(stack: &Stack, map: &Map) {
     let sets: BTreeSet<_> = map.values().cloned().collect();
     let mut met = 0;
@@ -69,7 +69,7 @@ fn sizes(tags: &Tags, map: &Map) -> (usize, u64) {
     (bytes, sum)
 }
 
-/// As small as promised beside a filter without tags, and exact, after a trip through bytes too.
+/// As small as promised compared with a filter without tags, and exact, also after encoding and decoding.
 fn require_small(map: &Map, most: f64) -> f64 {
     let stack = Stack::build_tagged(&tagged(map, 7), None, FPR, 7).unwrap();
     require_exact(&stack, map);
@@ -110,7 +110,7 @@ fn exact_and_small_at_a_million_keys() {
     assert!(require_small(&skewed(1_000_000, [97, 1, 1, 1]), 1.02) <= 0.3);
 }
 
-/// A few keys, or none, or one set alone.
+/// A few keys, or none, or only one set.
 #[test]
 fn small_lists() {
     for total in [0, 1, 2, 3, 10, 100] {
@@ -156,14 +156,14 @@ fn follow(mut map: Map, days: usize, hashing: Hashing, fpr: f64) {
             let key = pick(&mut random);
             if let Some(tags) = map.get_mut(&key) {
                 let name = names[random.below(names.len())].clone();
-                // At most three, or there would be too many sets.
+                // At most three names, or there would be too many sets.
                 if !tags.remove(&name) && tags.len() < 3 {
                     tags.insert(name);
                 }
             }
         }
         for i in 0..changes {
-            // A name that no day before had, too.
+            // Also a name that no earlier day had.
             let name = if i == 0 { format!("day-{day}") } else { names[random.below(names.len())].clone() };
             map.insert(format!("added-{day}-{i}"), BTreeSet::from([name]));
         }
@@ -215,8 +215,8 @@ fn exact_after_60_days() {
     follow(sixty_four_lists(keys, 4), 60, 2.into(), FPR);
 }
 
-/// An include with a high rate answers by chance for many members below it. Without their tags in it, these would be
-/// wrong: so this test would fail.
+/// An include with a high rate answers by chance for many members below it. If it didn't have their tags, these would
+/// be wrong, and this test would fail.
 #[test]
 fn an_include_covers_what_it_answers_by_chance() {
     let mut map = skewed(1000, [40, 30, 20, 10]);
@@ -287,7 +287,8 @@ fn allowed_keys_have_no_tags() {
     assert!(allowed.iter().all(|digest| stack.tags_of_all([*digest]).unwrap().is_empty()));
 }
 
-/// Lists in any order of keys give the same bytes, and a key in several lists or twice in one is no matter.
+/// Lists with their keys in any order give the same bytes, and it doesn't matter whether a key is in several lists or
+/// twice in one.
 #[test]
 fn the_same_lists_give_the_same_bytes() {
     let keys = |numbers: &[u64]| numbers.iter().map(|i| digest(1, &i.to_le_bytes())).collect::<Vec<_>>();
@@ -319,7 +320,7 @@ fn lists_that_can_not_be() {
     assert_eq!(stack.tags_of_all([1]).unwrap().len(), 254);
     assert_eq!(stack.tags_of_all([2]).unwrap().len(), 0);
     assert_eq!(stack.tag_counts().last(), Some(("empty", Some(0))));
-    // 2^16 different sets, one by one more than there may be.
+    // 2^16 different sets, one more than allowed.
     let all = |keys: std::ops::Range<u64>| {
         let list = |bit: u64| keys.clone().filter(|key| key >> bit & 1 == 1).collect();
         (0..17).map(|bit| (format!("bit-{bit}"), list(bit))).collect()
@@ -355,7 +356,8 @@ fn no_more_than_255_tags_in_all() {
     assert_eq!(update(&mut stack, 100..256), Err("invalid_parameter"));
 }
 
-/// Whatever its names are, they come after those of the manifest, so that who has that sees that there are more.
+/// Whatever its names are, they come after those of the manifest, so a reader with the manifest sees that there are
+/// more.
 #[test]
 fn a_blob_with_names_of_its_own_is_no_shard() {
     let map = skewed(100, [40, 30, 20, 10]);
@@ -371,7 +373,7 @@ fn a_blob_with_names_of_its_own_is_no_shard() {
             assert!(blob.filter().tags(key.as_bytes()).is_ok_and(|tags| tags.len() <= own.len()));
         }
     }
-    // Those of a manifest differ, and of a blob, too.
+    // The names of a manifest must differ, and so must those of a blob.
     let twice = ["a".to_owned(), "a".to_owned()];
     assert_eq!(Blob::decode_shard(bytes, None, &twice).unwrap_err().code(), "invalid_parameter");
 }
@@ -396,7 +398,7 @@ fn with_tags_or_without() {
     let bloom = Stack::from(BloomFilter::from_digests(&mut live.digests().to_vec(), FPR, 1).unwrap());
     assert_eq!(bloom.tags(b"key").unwrap_err().to_string(), "a blob of kind bloom can't do this");
 
-    // A delta between the two is none, and what is made up for the other is refused.
+    // There is no delta between the two, and a delta forged for the other one is refused.
     assert_eq!(
         Delta::between(&with.clone().into(), &without.clone().into()).unwrap_err().code(),
         "incompatible"
@@ -411,7 +413,7 @@ fn with_tags_or_without() {
     let error = parent.apply(Delta::decode(delta).unwrap()).unwrap_err();
     assert_eq!(error.code(), "incompatible");
 
-    // The same keys without tags are the same bytes as ever.
+    // The same keys without tags still give the same bytes.
     let secret = Secret::from(SECRET);
     let keyed =
         Stack::build_tagged(&tagged(&map, Hashing::keyed(&secret, 1)), None, FPR, Hashing::keyed(&secret, 1));

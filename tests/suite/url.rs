@@ -39,7 +39,7 @@ fn sound(url: &Canonical) {
     assert!((1..=30).contains(&keys.len()) && once.len() == keys.len(), "{keys:?}");
     assert!(keys.iter().all(|key| key.contains('/') && !key.starts_with(['/', '.'])));
     assert!(keys.iter().all(|key| is_key(&Native, Profile::Url, key.as_bytes())), "{keys:?}");
-    // They lie in one shard. Only a host that can't exist, such as `a.1.2.3.4`, may have several sites.
+    // They are in one shard. Only a host that can't exist, such as `a.1.2.3.4`, may have several sites.
     let mut sites: Vec<_> = keys.iter().map(|key| url::site(key.as_bytes())).collect();
     sites.dedup();
     assert!(sites.len() == 1 || !url.has_possible_host(), "{keys:?}: {sites:?}");
@@ -143,7 +143,7 @@ fn goes_where_a_browser_goes() {
         ("http://a.b/c//../d", "http://a.b/c/d"),
         ("http://a.b/c%5cd\\e?f%5c\\", "http://a.b/c%5Cd/e?f\\\\"),
         ("http://a.b/c/%252f%252e%252e/d", "http://a.b/c/d"),
-        // What no browser opens, but some other client may.
+        // URLs that no browser opens, but that some other client may.
         ("http://%20leadingspace.com/", "http://%20leadingspace.com/"),
         ("http%3A%2F%2Fwackyurl.com:80/", "http://wackyurl.com/"),
         ("http://evil.com:99999/", "http://evil.com/"),
@@ -282,7 +282,7 @@ fn addresses() {
             assert_eq!(raw(url.as_bytes()), Some(format!("http://{canonical}/")), "{url}");
         }
     }
-    // Of an address there are no suffixes, of what isn't one there are.
+    // An address has no suffixes, but what isn't one has.
     let count = |url: &str| keys(&canonicalize(url.as_bytes()).unwrap().unwrap()).len();
     assert_eq!(count("1.2.3.4/a"), 2);
     assert_eq!(count("1.2.3.256/a"), 6);
@@ -321,7 +321,7 @@ fn no_drives() {
     }
 }
 
-/// What JavaScript will ask before and after its own parser.
+/// What JavaScript calls before and after its own parser.
 #[test]
 fn prefixes() {
     assert_eq!(clean(b" \0\ta \n b\r \x1f").unwrap(), b"a  b");
@@ -372,7 +372,7 @@ fn long_inputs_take_linear_time() {
     }
 }
 
-/// Texts of what matters to some rule.
+/// Texts made of parts that matter to some rule.
 fn odd() -> impl Strategy<Value = Vec<u8>> {
     let parts = prop::sample::select(vec![
         "%",
@@ -452,7 +452,7 @@ fn odd() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(start, parts)| [start.as_bytes().to_vec(), parts.concat()].concat())
 }
 
-/// URLs of which about every second is plain.
+/// URLs, about half of which are plain.
 fn nearly_plain() -> impl Strategy<Value = String> {
     let some = |parts: &'static [&'static str], most| {
         prop::collection::vec(prop::sample::select(parts), 0..most).prop_map(|parts| parts.concat())
@@ -506,7 +506,6 @@ fn what_is_plain() {
     }
 }
 
-/// Texts that are likely to be an address.
 /// Hosts of up to 64 bytes are read by bits. So all lengths around that, with labels of every length.
 #[test]
 fn hosts_of_every_length() {
@@ -545,6 +544,7 @@ fn hosts_of_every_length() {
     assert!(plain_ones > 5_000, "{plain_ones}");
 }
 
+/// Texts that are likely to be an address.
 fn address() -> impl Strategy<Value = String> {
     let number = prop_oneof![
         (0_u64..300).prop_map(|n| n.to_string()),

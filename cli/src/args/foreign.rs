@@ -23,7 +23,7 @@ pub fn options(choices: &[Choice], format: Format, names: &[&str]) -> Result<Opt
     for (i, Choice { name, value }) in choices.iter().enumerate() {
         let mut set = || -> Result<()> {
             ensure!(names.contains(&name.as_str()), "there is no such option");
-            ensure!(choices[..i].iter().all(|other| other.name != *name), "this option is there twice");
+            ensure!(choices[..i].iter().all(|other| other.name != *name), "this option is given twice");
             // No text that an option takes is a number.
             match value.parse() {
                 Ok(number) => options.set_number(name, number)?,
@@ -42,10 +42,10 @@ pub fn options(choices: &[Choice], format: Format, names: &[&str]) -> Result<Opt
 /// Fails for numbers as keys in a profile that makes text of its input, and for hashes that would be hashed again.
 pub fn require_text(keys: KeyType, profile: Profile) -> Result<()> {
     if profile != Profile::Raw && keys.width().is_some() {
-        bail!("--profile {} can't go with keys that are numbers", profile.name());
+        bail!("--profile {} can't be used with keys that are numbers", profile.name());
     }
     if keys == KeyType::Sha1 && matches!(profile, Profile::Password { sha1: true, .. }) {
-        bail!("--sha1 can't go with filterpassword, which hashes the passwords itself");
+        bail!("--sha1 can't be used with filterpassword, which hashes the passwords itself");
     }
     Ok(())
 }

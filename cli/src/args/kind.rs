@@ -24,13 +24,14 @@ pub fn parse_kind() -> impl TypedValueParser<Value = AnyKind> {
     one_of(own.into_iter().chain(foreign), &[])
 }
 
-/// Reads the name of a format. Those of a format that many ask for, and that isn't read, get an answer of their own.
+/// Reads the name of a format. A format that many people ask for but that isn't supported gets an error message of its
+/// own.
 pub fn parse_format() -> impl TypedValueParser<Value = Format> {
     let all = Format::ALL.iter().map(|&format| (format.name(), format.software(), format));
     one_of(all, &["pybloom-live", "pybloom_live", "pybloom"])
 }
 
-/// Reads one of some values, each with its name and what the help says of it. Nothing shows the names that are refused.
+/// Reads one of some values, each with its name and its help text. The names in `refused` aren't shown in the help.
 fn one_of<T: Copy + Send + Sync + 'static>(
     values: impl IntoIterator<Item = (&'static str, &'static str, T)>,
     refused: &[&'static str],

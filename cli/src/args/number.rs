@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 
-/// Reads a false-positive rate. Whether it is in range is told later.
+/// Reads a false-positive rate. The range is checked later.
 pub fn parse_fpr(text: &str) -> Result<f64, &'static str> {
     text.parse().map_err(|_| "give a number such as 0.001")
 }
@@ -14,7 +14,7 @@ pub fn created_at(time: SystemTime) -> Result<u64> {
     milliseconds(time).context("--created-at")
 }
 
-/// The time that it is now, in milliseconds since 1970.
+/// The current time in milliseconds since 1970.
 pub fn now() -> Result<u64> {
     by_clock(SystemTime::now())
 }
@@ -24,8 +24,8 @@ fn by_clock(time: SystemTime) -> Result<u64> {
 }
 
 fn milliseconds(time: SystemTime) -> Result<u64> {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok().context("a time is before 1970")?;
-    u64::try_from(since.as_millis()).context("a time is too late")
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok().context("the time is before 1970")?;
+    u64::try_from(since.as_millis()).context("the time is too late")
 }
 
 /// A duration in milliseconds, at most 2^64 - 1.
@@ -41,8 +41,8 @@ mod tests {
     fn whose_time_is_wrong_is_told() {
         let before = SystemTime::UNIX_EPOCH - Duration::from_nanos(1);
         let words = |time: Result<u64>| format!("{:#}", time.unwrap_err());
-        assert_eq!(words(by_clock(before)), "the clock of this system is wrong: a time is before 1970");
-        assert_eq!(words(created_at(before)), "--created-at: a time is before 1970");
+        assert_eq!(words(by_clock(before)), "the clock of this system is wrong: the time is before 1970");
+        assert_eq!(words(created_at(before)), "--created-at: the time is before 1970");
         let at = SystemTime::UNIX_EPOCH + Duration::from_micros(1_234_567);
         assert_eq!([by_clock(at).unwrap(), created_at(at).unwrap()], [1234, 1234]);
         assert!(now().unwrap() > 1_700_000_000_000);

@@ -30,13 +30,13 @@ impl Omitted {
                 "give the list that it was made from; without --allow-suffixes if it was built without"
             }
             Profile::Url => {
-                "give the list that it was made from, and --allow-suffixes if it was built with that or by JavaScript"
+                "give the list that it was made from, and --allow-suffixes if it was built with it or in JavaScript"
             }
             Profile::Password { sha1: false, .. } => {
-                "give the list that it was made from, and the --min-length with which it was built"
+                "give the list that it was made from, and the --min-length that it was built with"
             }
             Profile::Password { .. } => {
-                "give the list that it was made from, and the --min-count with which it was built"
+                "give the list that it was made from, and the --min-count that it was built with"
             }
             Profile::Raw => "give the list that it was made from",
         }
@@ -47,7 +47,7 @@ impl Omitted {
         match profile {
             Profile::Password { sha1: true, .. } if self.min_length > 0 => {
                 bail!(
-                    "--min-length can't go with --sha1, because a hash doesn't tell how long its password is"
+                    "--min-length can't be used with --sha1, because a hash doesn't tell how long its password is"
                 )
             }
             Profile::Raw | Profile::Url if self.min_length > 0 => {

@@ -1,5 +1,5 @@
-//! `--secret-file`: the secret of keyed filters. It comes from a file alone, because everybody on a machine can read
-//! the command lines of others.
+//! `--secret-file`: the secret of keyed filters. It can only come from a file, because everybody on a machine can read
+//! other users' command lines.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,7 +12,7 @@ use crate::random;
 use bloom_wasm::Error;
 use bloom_wasm::hash::{Hashing, Secret};
 
-/// The most bytes that are read of a file: digits may stand between blanks.
+/// The most bytes that are read from a file: there may be whitespace around the digits.
 const LONGEST: u64 = 1 << 10;
 
 /// Where the secret is.
@@ -32,7 +32,7 @@ impl SecretArgs {
     pub fn check_output(&self, output: &Path) -> Result<()> {
         match &self.secret_file {
             Some(path) if write::is_same(path, output) => {
-                bail!("{}: this is the secret, and the output too", output.display())
+                bail!("{}: this is both the secret and the output", output.display())
             }
             _ => Ok(()),
         }
@@ -41,7 +41,7 @@ impl SecretArgs {
     /// The secret, if there is one.
     pub fn read(&self) -> Result<Option<Secret>> {
         let Some(path) = &self.secret_file else { return Ok(None) };
-        // What is shown may get into a log.
+        // The message may end up in a log, so it doesn't show the argument.
         if path.to_str().is_some_and(|text| of_digits(text.as_bytes()).is_some()) {
             bail!("--secret-file takes a file with the secret, not the secret itself");
         }
@@ -52,12 +52,11 @@ impl SecretArgs {
         let read = || -> Result<Secret> {
             let mut bytes = Vec::new();
             File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
-            // Random bytes are no text; these would be a word that somebody thought of.
+            // 16 random bytes are hardly ever text. 16 bytes of text would be a phrase that somebody thought up.
             let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
             let raw = <[u8; 16]>::try_from(&bytes[..]).ok().filter(|_| !is_text);
-            let rule = Error::InvalidParameter {
-                rule: "a secret must have 16 random bytes, or 32 hexadecimal digits",
-            };
+            let rule =
+                Error::InvalidParameter { rule: "a secret must be 16 random bytes or 32 hexadecimal digits" };
             // Some editors put a byte order mark before the digits.
             let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
             Ok(raw.or_else(|| of_digits(text.trim_ascii())).ok_or(rule)?.into())
@@ -72,7 +71,7 @@ fn of_digits(text: &[u8]) -> Option<[u8; 16]> {
     is_hex.then(|| u128::from_str_radix(text, 16)).and_then(Result::ok).map(u128::to_be_bytes)
 }
 
-/// How a new filter hashes: without a secret under the seed 0, and with one under a random seed, unless it is given.
+/// How a new filter hashes. A seed that isn't given is 0 without a secret, and random with one.
 pub fn new_hashing(seed: Option<u64>, secret: Option<&Secret>) -> Result<Hashing> {
     let Some(secret) = secret else { return Ok(seed.unwrap_or(0).into()) };
     let seed = match seed {

@@ -14,8 +14,8 @@ pub struct TagList {
 /// Lists with a tag.
 #[derive(clap::Args)]
 pub struct TagArgs {
-    /// A list whose keys have a tag, such as phishing=phishing.txt; can be repeated. `check` then says which tags a key
-    /// has. A key may be on several lists, and has no tag if it is only on one without
+    /// A list whose keys get a tag, such as phishing=phishing.txt; can be repeated. `check` then says which tags a key
+    /// has. A key can be on several lists, and has no tag if it is only on a list without one
     #[arg(long = "tag", value_name = "NAME=LIST", value_parser = parse)]
     pub tags: Vec<TagList>,
 }
@@ -32,15 +32,15 @@ impl TagArgs {
         !self.tags.is_empty()
     }
 
-    /// The names: those that are known, in their order, then the others.
+    /// The known names, in their order, and then the others.
     ///
     /// # Errors
-    /// With a name that is given twice.
+    /// If a name is given twice.
     pub fn names<'a>(&self, known: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
         let mut names: Vec<_> = known.map(str::to_owned).collect();
         for (i, TagList { name, .. }) in self.tags.iter().enumerate() {
             let is_new = self.tags[..i].iter().all(|other| other.name != *name);
-            ensure!(is_new, "--tag {name} is there twice; join its lists");
+            ensure!(is_new, "--tag {name} is given twice; join its lists");
             if !names.contains(name) {
                 names.push(name.clone());
             }
@@ -59,28 +59,28 @@ impl TagArgs {
     }
 }
 
-/// Tags that are given up.
+/// Tags that are dropped.
 #[derive(clap::Args)]
 pub struct WithoutArgs {
-    /// A tag that was there before and is no more; can be repeated
+    /// A tag that the feed had before and no longer has; can be repeated
     #[arg(long, value_name = "NAME")]
     without_tag: Vec<String>,
 }
 
 impl WithoutArgs {
-    /// Whether this tag is given up.
+    /// Whether this tag is dropped.
     pub fn gives_up(&self, name: &str) -> bool {
         self.without_tag.iter().any(|tag| tag == name)
     }
 
-    /// Fails if one of the tags that were there before is neither there now nor given up.
+    /// Fails if a tag of the last generation is neither given now nor dropped.
     pub fn check<'a>(&self, mut before: impl Iterator<Item = &'a str>, now: &TagArgs) -> Result<()> {
         if let Some(name) = self.without_tag.iter().find(|name| now.has(name)) {
             bail!("--tag and --without-tag name the same tag, {name}");
         }
         if let Some(name) = before.find(|name| !now.has(name) && !self.gives_up(name)) {
             bail!(
-                "there was a tag {name}, which clients may ask for: give its list with --tag {name}=LIST, or give it up \
+                "the feed had a tag {name}, which clients may ask for: give its list with --tag {name}=LIST, or drop it \
                  with --without-tag {name}"
             );
         }

@@ -9,9 +9,10 @@ use crate::args::secret::SecretArgs;
 use crate::files::{blob, read, write};
 use crate::streams::{Answer, Streams};
 
-/// Bring a blob up to date by deltas
+/// Bring a blob up to date with deltas
 ///
-/// The result is the very blob from which `diff` made the last delta. A delta fits only the blob that it was made for.
+/// The result is byte for byte the updated blob that `diff` had when it made the last delta. A delta fits only the blob
+/// that it was made for.
 #[derive(clap::Args)]
 pub struct ApplyArgs {
     /// The blob
@@ -19,7 +20,7 @@ pub struct ApplyArgs {
     /// The deltas, the oldest first
     #[arg(required = true, value_name = "DELTA")]
     deltas: Vec<PathBuf>,
-    /// Where to write the result; - for standard output. A file is replaced as a whole and keeps its mode
+    /// Where to write the result; - for standard output. An existing file is replaced atomically and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -32,7 +33,7 @@ pub struct ApplyArgs {
 pub fn run(args: ApplyArgs, streams: &mut Streams) -> Result<Answer> {
     read::check_stdin([&args.file].into_iter().chain(&args.deltas))?;
     write::check(&args.output)?;
-    // The blob may well be replaced by what it becomes.
+    // The output may replace the blob, but not a delta.
     write::check_inputs("a delta", &args.deltas, &args.output)?;
     args.secret.check_output(&args.output)?;
     let mut child = blob::open(&args.file, args.secret.read()?.as_ref(), streams)?;

@@ -1,4 +1,4 @@
-//! `check`: asks a blob or a folder.
+//! `check`: looks keys up in a blob or a folder.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::lists;
 use crate::publishing::folder::{Contents, Folder, Sharded};
 use crate::streams::{Answer, Streams, not_printed, write_line};
 
-/// About how many bytes of lines are asked together: they stay in the processor's cache.
+/// About how many bytes of lines are looked up together, so that they stay in the processor's cache.
 const BLOCK: usize = 1 << 14;
 /// The same for a sharded filter: each block reads most of a long filter's shards.
 const FOLDER_BLOCK: usize = 1 << 22;
@@ -25,17 +25,18 @@ const FOLDER_BLOCK: usize = 1 << 22;
 /// definitely absent. With --invert it is the other way round: it prints what is definitely absent, and exits with 0 if
 /// anything is.
 ///
-/// If the blob has tags, those of a key follow it after a tab, with commas between them: of a URL, those of all its keys.
+/// If the blob has tags, each key is followed by a tab and its tags, separated by commas. A URL has the tags of all its
+/// keys.
 ///
 /// Keys are printed unchanged, except to a terminal: there, control characters and the like are escaped.
 #[derive(clap::Args)]
 pub struct CheckArgs {
     /// The blob, or the folder of a feed
     file: PathBuf,
-    /// Keys; - alone, or none, for the lines of standard input, gzipped or not
+    /// The keys. A single -, or no key at all, reads the lines of standard input, gzipped or not
     #[arg(allow_negative_numbers = true)]
     keys: Vec<String>,
-    /// Print the keys that are definitely absent instead, also what isn't a URL where the keys are URLs
+    /// Print the keys that are definitely absent instead, including what isn't a URL if the keys are URLs
     #[arg(long)]
     invert: bool,
     #[command(flatten)]
@@ -48,7 +49,9 @@ pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
         bail!("standard input can't be both the blob and the keys");
     }
     if !reads_lines && args.keys.iter().any(|key| key == "-") {
-        bail!("- is standard input, and goes with no other keys; the key - can be one of its lines");
+        bail!(
+            "- is standard input and can't be combined with other keys; to ask for the key -, make it a line of the input"
+        );
     }
     let secret = args.secret.read()?;
     let mut asked = if args.file.is_dir() {
@@ -67,7 +70,7 @@ pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
         for (line, tags) in block.iter().zip(answers) {
             let tags = match (tags, args.invert) {
                 (Some(tags), false) => tags,
-                // What is absent has none.
+                // An absent key has no tags.
                 (None, true) => String::new(),
                 _ => continue,
             };
@@ -77,7 +80,7 @@ pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
         Ok(())
     };
     let mut ask = |block: &[&[u8]]| match asked.has_each(block) {
-        // A line is refused. Those before it have their answers.
+        // One line is refused, but those before it still get their answers.
         Err(_) if block.len() > 1 => block.chunks(1).try_for_each(|line| show(line, asked.has_each(line)?)),
         answers => show(block, answers?),
     };
@@ -93,7 +96,7 @@ pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
             if text.is_empty() {
                 break;
             }
-            // As in a list.
+            // As in a list, a byte order mark is skipped.
             let start = if first { text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text) } else { &text };
             first = false;
             ask(&lines::lines(start).filter(|line| !line.is_empty()).collect::<Vec<_>>())?;
@@ -113,7 +116,7 @@ enum Asked {
 }
 
 impl Asked {
-    /// Of each line, the tags of its keys with commas between them, or none if no key is maybe present.
+    /// For each line, the tags of its keys, separated by commas; none if no key is maybe present.
     fn has_each(&mut self, block: &[&[u8]]) -> Result<Vec<Option<String>>> {
         let profile = match self {
             Asked::Blob(blob) => blob.profile(),
@@ -136,7 +139,7 @@ impl Asked {
     }
 }
 
-/// The tags of an input that was found: of all its keys.
+/// The tags of all keys of an input that was found.
 fn tags_of(blob: &Blob, input: Option<&Input>, found: bool) -> bloom_wasm::error::Result<Option<String>> {
     let filter = blob.filter();
     if !found || !filter.is_tagged() {

@@ -1,15 +1,15 @@
-//! `completions`: for shells.
+//! `completions`: scripts for shells.
 
 use anyhow::Result;
 use clap_complete::Shell;
 
 use crate::streams::{Answer, Streams};
 
-/// Print what makes a shell complete the tool's commands and options
+/// Print a script with which a shell completes the tool's commands and options
 ///
-/// For bash, `bloom-wasm completions bash > ~/.local/share/bash-completion/completions/bloom-wasm`; for zsh, into a file
-/// `_bloom-wasm` of a folder of $fpath; for fish, into ~/.config/fish/completions/bloom-wasm.fish; for PowerShell, at
-/// the end of $PROFILE.
+/// For bash, `bloom-wasm completions bash > ~/.local/share/bash-completion/completions/bloom-wasm`; for zsh, write it
+/// to a file `_bloom-wasm` in a folder of $fpath; for fish, to ~/.config/fish/completions/bloom-wasm.fish; for
+/// PowerShell, append it to $PROFILE.
 #[derive(clap::Args)]
 pub struct CompletionsArgs {
     /// The shell

@@ -23,11 +23,11 @@ use crate::text::{about, counted, grouped};
 
 /// Make a delta, which brings a blob up to date
 ///
-/// The delta adds the keys that are only in the new list, and removes those that are only in the old one. A key that was
-/// removed is absent, unless the added keys hold it by chance, at --fpr: so it is maybe present no more often than a
-/// stranger. Name it with --allow if it must be absent. The delta takes a few kilobytes where a new blob would take a
-/// megabyte, but each makes the filter a little slower and its false-positive rate a little higher, so build a new blob
-/// now and then.
+/// The delta adds the keys that are only in the new list, and removes those that are only in the old one. A removed key
+/// is absent, unless it is a false positive of the added keys, at the rate of --fpr. So it is maybe present no more
+/// often than a key that was never in a list. List it with --allow if it must be absent. A delta takes a few kilobytes
+/// where a new blob would take a megabyte, but each one makes the filter a little slower and its false-positive rate a
+/// little higher, so build a new blob now and then.
 ///
 /// A base with tags is refused: its deltas are made by `feed publish --tag`.
 #[derive(clap::Args)]
@@ -38,14 +38,14 @@ pub struct DiffArgs {
     /// The list as it is now
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// The blob to bring up to date: of the old list, as it was built or as deltas made it
+    /// The blob to bring up to date: built from the old list, or brought up to it by deltas
     #[arg(long, value_name = "FILE")]
     base: PathBuf,
-    /// Where to write the delta; - for standard output. A file is replaced as a whole and keeps its mode
+    /// Where to write the delta; - for standard output. An existing file is replaced atomically and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The false-positive rate that the added keys add, above 0 and below 1: per check with --profile url, otherwise per
-    /// key. Default a sixteenth of what the base has; of an empty one, of what it was made for
+    /// The false-positive rate that the added keys add, above 0 and below 1: per check with --profile url, otherwise
+    /// per key. Default: a sixteenth of the rate of the base or, if that is empty, of the rate that it was built for
     #[arg(long, allow_negative_numbers = true, value_parser = parse_fpr)]
     fpr: Option<f64>,
     #[command(flatten)]
@@ -53,18 +53,19 @@ pub struct DiffArgs {
     /// A list of keys that must never be false positives; can be repeated. Give the same lists for each delta
     #[arg(long, value_name = "LIST")]
     allow: Vec<PathBuf>,
-    /// Leave out keys that are in both lists, as in the base
+    /// Leave out keys that are in both lists, as was done for the base
     #[arg(long, requires = "allow")]
     allow_wins: bool,
-    /// Take empty lists, and those of comments alone. If no key is left, that is a list that shrinks: see --max-removed
+    /// Accept lists that are empty or have only comments. If no key is left, the list still counts as one that shrinks:
+    /// see --max-removed
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]
     guard: GuardArgs,
-    /// A name for people, kept in the blob that results; otherwise that of the base
+    /// A human-readable name, stored in the updated blob. Default: the name of the base
     #[arg(long)]
     name: Option<String>,
-    /// When the new list was made, such as 2026-11-21T09:00:00Z, kept in the blob that results
+    /// When the new list was made, such as 2026-11-21T09:00:00Z, stored in the updated blob
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     created_at: Option<SystemTime>,
     #[command(flatten)]
@@ -91,12 +92,12 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let fpr = match args.fpr {
         Some(fpr) => hashing.build_fpr(profile, fpr),
         None => {
-            // With slots it is the rate of a whole check.
+            // With slots, the rate is that of a whole check.
             let (now, lowest) = match hashing.is_slotted() {
                 true => (parent.filter().url_fpr(), LOWEST_URL),
                 false => (parent.filter().estimated_fpr(), LOWEST),
             };
-            // An empty base answers nothing, but says what it was made for.
+            // An empty base has no rate yet, but says what rate it was built for.
             let base = if now > 0.0 { now } else { FilterInfo::of(&parent)?.fpr };
             (base / 16.0).clamp(lowest, 0.5)
         }
@@ -124,7 +125,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     sort(&mut old)?;
     let old_counts = old_summary.counts(old.len() as u64);
     let denied = |digest: &u64| !parent.filter().has_digest(*digest);
-    // Those that an allowlist took out of the base.
+    // An allowlist took these keys out of the base.
     old.retain(|digest| !(args.allow_wins && denied(digest) && allowed.binary_search(digest).is_ok()));
     let lost = old.iter().filter(|digest| denied(digest)).count() as u64;
     if lost > 0 {
@@ -132,7 +133,7 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
         let allowing =
             if args.allow_wins { "" } else { "; with --allow and --allow-wins if it was built with them" };
         bail!(
-            "{base} denies {} of {old}, so it isn't the blob of that list; {}{allowing}",
+            "{base} lacks {} of {old}, so it isn't the blob of that list; {}{allowing}",
             counted(lost, "key", "keys"),
             args.omitted.advice(profile)
         );
@@ -163,12 +164,13 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     blob::save_bytes(&bytes, &args.output, info.as_ref(), rows, wrote, streams)
 }
 
-/// Fails unless the old list has just the keys of the base, as far as its kind tells: what the list lacks could get lost.
+/// Fails unless the old list has exactly the keys of the base, as far as the kind of filter tells: a key that the list
+/// lacks could get lost.
 fn require_all(parent: &Blob, old: &[u64], args: &DiffArgs) -> Result<()> {
     let blooms = match parent.filter().base_alone() {
         Ok(Filter::Bloom(bloom)) => vec![bloom.clone()],
         Ok(Filter::Counting(counting)) => vec![counting.to_bloom()?],
-        // It counts no key that it took for one of its own.
+        // Its count leaves out keys that were false positives when they were added.
         Ok(Filter::Scalable(scalable)) => scalable.to_blooms()?,
         _ => Vec::new(),
     };
@@ -184,7 +186,7 @@ fn require_all(parent: &Blob, old: &[u64], args: &DiffArgs) -> Result<()> {
     )
 }
 
-/// What a list that has `found` keys lacks or has too many of the base's keys, if so.
+/// How a list of `found` keys differs from a base of `count` keys, in words; none if it doesn't.
 fn other_count(count: u64, found: u64) -> Option<String> {
     let number = |keys| counted(keys, "key", "keys");
     match count.cmp(&found) {
@@ -194,7 +196,7 @@ fn other_count(count: u64, found: u64) -> Option<String> {
     }
 }
 
-/// What a list of these keys lacks of the keys of the base, if it has bits that none of them sets.
+/// How many keys of the base this list lacks, in words; none unless the base has bits that no key of the list sets.
 fn unknown_bits(blooms: &[BloomFilter], old: &[u64]) -> Result<Option<String>> {
     let (mut is_known, mut lacks) = (true, 0.0);
     for bloom in blooms {

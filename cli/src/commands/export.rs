@@ -13,8 +13,9 @@ use crate::text::grouped;
 
 /// Unwrap another software's filter from a blob
 ///
-/// What was read is written again: of go-bloom the same bytes, JSON or not, of guava, spark and redis-bitmap too, and of
-/// redisbloom the chunks of BF.SCANDUMP, as 2.2.1 and later write them. What one hash made can't become another's.
+/// Writes what `import` has read: the same bytes for go-bloom (JSON or not), guava, spark and redis-bitmap, and for
+/// redisbloom the chunks of BF.SCANDUMP, as 2.2.1 and later write them. A filter can't be converted to another format,
+/// since each software hashes in its own way.
 #[derive(clap::Args)]
 pub struct ExportArgs {
     /// The blob; - for standard input
@@ -22,7 +23,7 @@ pub struct ExportArgs {
     /// The other software's format
     #[arg(long, value_parser = parse_format())]
     format: Format,
-    /// Where to write it; - for standard output. A file is replaced whole, and keeps its mode
+    /// Where to write it; - for standard output. An existing file is replaced atomically and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }

@@ -21,8 +21,8 @@ use crate::text::{counted, grouped, quoted};
 
 /// Wrap another software's filter in a blob
 ///
-/// The blob answers as that software does, key for key, in the package too, and needs no option there. `export` gives the
-/// original back.
+/// For every key, the blob gives the same answer as that software. It does so in the npm package too, where it needs no
+/// options. `export` gives the original back.
 #[derive(clap::Args)]
 pub struct ImportArgs {
     /// What the other software wrote; - for standard input
@@ -30,21 +30,21 @@ pub struct ImportArgs {
     /// The other software's format
     #[arg(long, value_parser = parse_format())]
     format: Format,
-    /// What the file doesn't say; can be repeated
+    /// A parameter that the file doesn't contain; can be repeated
     ///
     /// guava: funnel=utf8 (default), unencoded-chars, bytes, int or long
     /// spark: keys=string (default), bytes or long
     /// parquet-sbbf: keys=string (default), bytes, int32, int64, float or double
     /// pybloomfiltermmap3: keys=string (default), bytes or int
-    /// bloom-filter2: keys=string (default) or bytes; bits=N and hashes=N, always
-    /// redis-bitmap: bits=N and hashes=N, always
+    /// bloom-filter2: keys=string (default) or bytes; bits=N and hashes=N, both required
+    /// redis-bitmap: bits=N and hashes=N, both required
     /// npm-bloomfilter: hashes=N, if the file is an array; generation=fnv64 (default), fnv64-odd,
     ///   fnv32-triple, fnv32-seeded, fnv32-b or fnv32-b-signedmix
     /// xor, binary-fuse: layout=c (default), xorf-dma, xorf-json or xorf-bincode;
     ///   width=8, 16 or 32, if the file doesn't say
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_choice, verbatim_doc_comment)]
     options: Vec<Choice>,
-    /// Where to write the blob; - for standard output. A file is replaced whole, and keeps its mode
+    /// Where to write the blob; - for standard output. An existing file is replaced atomically and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// What the keys are
@@ -53,16 +53,17 @@ pub struct ImportArgs {
     /// The passwords are in lower case, with --profile password
     #[arg(long)]
     lowercase: bool,
-    /// Keys are SHA-1 hashes of passwords: in lists as HASH or HASH:COUNT in hexadecimal. With --profile password
+    /// Keys are SHA-1 hashes of passwords: lines of a list are HASH or HASH:COUNT, with HASH in hexadecimal. With
+    /// --profile password
     #[arg(long)]
     sha1: bool,
     /// A list of keys that are in the filter; can be repeated. If one is absent, nothing is written
     #[arg(long, value_name = "LIST")]
     members: Vec<PathBuf>,
-    /// A name for people, kept in the blob
+    /// A human-readable name, stored in the blob
     #[arg(long)]
     name: Option<String>,
-    /// When the list was made, kept in the blob, as 2026-11-21T09:00:00Z
+    /// When the list was made, such as 2026-11-21T09:00:00Z, stored in the blob
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     created_at: Option<SystemTime>,
     /// Print the description of the blob as JSON
@@ -91,15 +92,15 @@ pub fn run(args: ImportArgs, streams: &mut Streams) -> Result<Answer> {
     let answer = blob::save(&made, &args.output, args.json, &rows, &[], streams)?;
     if args.members.is_empty() && !args.json && !write::is_stdout(&args.output) {
         let output = args.output.display();
-        let how = format!("a key that you know is in it: bloom-wasm check {output} KEY");
+        let how = format!("ask for a key that you know is in it: bloom-wasm check {output} KEY");
         unless_closed(streams.print_rows(&[("check", how)]))
             .with_context(|| format!("{output} is written"))?;
     }
     Ok(answer)
 }
 
-/// Asks for all keys of lists, and fails if one is absent. Returns how many there are, in words. Bytes that were told
-/// wrong are read all the same, and only a key that must be there shows it.
+/// Asks for all keys of lists, and fails if one is absent. Returns how many there are, in words. A file is read even
+/// with wrong options, and only a key that must be present reveals that.
 fn ask(made: &Blob, lists: &[PathBuf], streams: &mut Streams) -> Result<String> {
     let (mut count, mut absent, mut first) = (0, 0, None);
     let take = |(count, absent, first): &mut (u64, u64, Option<String>), input: &Input, place: Place| {
@@ -118,7 +119,7 @@ fn ask(made: &Blob, lists: &[PathBuf], streams: &mut Streams) -> Result<String> 
         Ok(())
     })?;
     summary.require_lists(true)?;
-    ensure!(count > 0, "the lists of --members gave no key to ask for");
+    ensure!(count > 0, "the lists of --members have no key to ask for");
     let keys = counted(count, "key", "keys");
     if let Some(first) = first {
         bail!(

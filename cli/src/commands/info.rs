@@ -76,18 +76,18 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         (
             "capacity",
             match info.capacity {
-                // Its rate is the present one.
+                // No rate: that of other software's filter is the present one.
                 Some(keys) if info.foreign.is_some() => {
                     format!("{}, by its size", counted(keys, "key", "keys"))
                 }
                 Some(keys) => format!("{}, at a rate of {}", counted(keys, "key", "keys"), rate(info.fpr)),
-                None if info.foreign.is_some() => "not said".to_owned(),
+                None if info.foreign.is_some() => "unknown".to_owned(),
                 None => format!("any number of keys; the rate stays below {}", rate(info.fpr)),
             },
         ),
         ("fpr now", {
             let absent =
-                if blob.profile() == Profile::Url { "one that isn't listed" } else { "an absent key" };
+                if blob.profile() == Profile::Url { "a URL that isn't listed" } else { "an absent key" };
             let rate = Rates::of(blob.filter(), blob.profile()).in_words();
             format!("{rate}: the chance that {absent} is maybe present")
         }),
@@ -96,7 +96,7 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
             "hashes",
             match info.hashes {
                 Some(hashes) => format!("{hashes} per key"),
-                None if info.foreign.is_some() => "as its software has them".to_owned(),
+                None if info.foreign.is_some() => "as its software defines them".to_owned(),
                 None => "one per key, split into parts".to_owned(),
             },
         ),
@@ -127,7 +127,7 @@ fn kind_in_words(kind: Kind) -> &'static str {
         Kind::Scalable => "any number of keys can be added, none removed",
         Kind::Cuckoo => "keys can be added until it is full, and removed",
         Kind::Ribbon => "read-only, and the smallest",
-        Kind::Foreign => "of other software, and asked as that asks it",
+        Kind::Foreign => "of other software, and queried as that does",
     }
 }
 
@@ -153,7 +153,7 @@ fn foreign_in_words(parameters: &[(&'static str, Parameter)]) -> String {
 fn layers_in_words(stack: &Stack) -> String {
     let includes = stack.layers().iter().filter(|layer| layer.kind() == LayerKind::Include).count();
     let excludes = stack.layers().len() - includes;
-    // As a list of URLs is built whose keys are in two groups.
+    // A list of URLs is built like this if its keys fall into two groups.
     let other_shapes = match (stack.base(), stack.layers().first()) {
         (Filter::Ribbon(base), Some(first)) => {
             first.kind() == LayerKind::Include

@@ -17,7 +17,7 @@ pub struct MergeArgs {
     /// The blobs
     #[arg(required = true, num_args = 2..)]
     files: Vec<PathBuf>,
-    /// Where to write the result; - for standard output. A file is replaced as a whole and keeps its mode
+    /// Where to write the result; - for standard output. An existing file is replaced atomically and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub fn run(args: MergeArgs, streams: &mut Streams) -> Result<Answer> {
         let other = blob::open(file, secret.as_ref(), streams)?;
         merged.combine(&other, true).with_context(|| {
             let name = read::name(file);
-            // Each has a random seed, unless it was given.
+            // Keyed filters have random seeds, unless --seed was given.
             let hint = if secret.is_some() { ": build keyed filters to merge with one --seed" } else { "" };
             format!("{name}{hint}")
         })?;

@@ -24,8 +24,8 @@ use crate::text::{counted, rate};
 /// Check a blob against its list: count false negatives and measure the false-positive rate
 ///
 /// Without --absent, the blob is asked for random keys: at least 1,000,000, and enough for 100 false positives at the
-/// rate that the blob estimates for itself. With the profile `url` they have the shapes that URLs ask for, and the rate
-/// is that of a typical URL. Exits with 1 if a member is absent.
+/// rate that the blob estimates for itself. With the profile `url`, the keys have the shapes that URLs ask for, and the
+/// rate is that of a typical URL. Exits with 1 if a member is absent.
 ///
 /// Lists are read as `build` reads them for the blob's profile, so give the same options. A URL in a list of --absent
 /// is looked up by all of its keys. A member that --allow-wins removed counts as a false negative.
@@ -36,7 +36,7 @@ pub struct VerifyArgs {
     /// The list that the blob was built from; can be repeated
     #[arg(long, required_unless_present = "tags", value_name = "LIST")]
     members: Vec<PathBuf>,
-    /// As for `build`: a member that doesn't have just the tags of its lists is counted, and exits with 1
+    /// As for `build`. Members whose tags aren't exactly those of their lists are counted, and make the exit code 1
     #[command(flatten)]
     tags: TagArgs,
     /// A list of keys that are not members; can be repeated. Lines that are members aren't counted
@@ -66,12 +66,12 @@ struct Verdict {
     wrong_tags: Option<u64>,
     probes: u64,
     false_positives: u64,
-    /// False positives / probes; none without a probe. With the profile `url` it is that of a typical URL: times the keys
-    /// that it asks for, unless whole URLs were asked.
+    /// False positives / probes; none without a probe. With the profile `url`, this is the rate of a typical URL:
+    /// multiplied by the number of keys that it asks for, unless whole URLs were asked.
     measured_fpr: Option<f64>,
     /// The 95 % interval of the measured rate: Wilson's, which also holds for few hits or none.
     interval: Option<[f64; 2]>,
-    /// The most that the measured rate is for any URL.
+    /// The highest measured rate of any URL.
     measured_max_url_fpr: Option<f64>,
     #[serde(flatten)]
     rates: Rates,
@@ -155,7 +155,7 @@ fn wrong_tags(blob: &Blob, args: &VerifyArgs, streams: &mut Streams) -> Result<u
 /// The same for a feed with shards.
 fn verify_sharded(mut sharded: Sharded, args: &VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     if !args.absent.is_empty() {
-        bail!("--absent doesn't go with shards, which are asked for random keys");
+        bail!("--absent can't be used with shards, which are asked for random keys");
     }
     ensure!(!args.tags.any() || sharded.shards.tags.is_some(), "{NO_TAGS}");
     let measured = sharded.measure(&args.members, &args.tags, &args.omitted, args.probes, streams)?;
@@ -222,7 +222,7 @@ impl Verdict {
                             let measured = format!("{} (95 %: {} to {})", rate(fpr), rate(low), rate(high));
                             match self.measured_max_url_fpr {
                                 Some(most) => of_urls(measured, most),
-                                // Keys, or the URLs of a list, which may be no typical ones.
+                                // Keys, or the URLs of a list, which need not be typical.
                                 None => measured,
                             }
                         }

@@ -1,4 +1,4 @@
-//! Reads blobs and writes them, and says so.
+//! Reads blobs, writes them, and reports what was written.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub fn decode(bytes: Vec<u8>, secret: Option<&Secret>) -> bloom_wasm::error::Res
     }
 }
 
-/// Writes a blob, and says so unless it goes to standard output.
+/// Writes a blob, and reports it unless the blob goes to standard output.
 pub fn save(
     blob: &Blob,
     path: &Path,
@@ -47,8 +47,8 @@ pub fn save(
     save_bytes(&bytes, path, json.then_some(&info), rows, wrote, streams)
 }
 
-/// Writes a file. What it holds is told before it is in its place, so that nothing has changed if that fails; that it
-/// is written is told when it is. That nobody reads this doesn't matter.
+/// Writes a file. Its contents are described before it is put in place, so that nothing has changed if printing fails.
+/// The last row, which says that it was written, is printed afterwards. It is no failure if nobody reads the output.
 pub fn save_bytes(
     bytes: &[u8],
     path: &Path,
@@ -73,7 +73,7 @@ pub fn save_bytes(
     Ok(Answer::Yes)
 }
 
-/// The bytes of a key: where the keys are numbers, those of the number that a line says.
+/// The bytes of a key. If the keys are numbers, a line has a number in decimal digits.
 pub fn key_of<'a>(blob: &Blob, line: &'a [u8]) -> bloom_wasm::error::Result<Cow<'a, [u8]>> {
     match blob.filter().base() {
         Filter::Foreign(filter) => filter.keys().parse(line),

@@ -1,8 +1,8 @@
 //! The lock of a folder that only one run at a time may write to: the same for the native tool and for `npx`.
 //!
-//! It is a file that one run alone can create. It holds a random id, and its time is renewed every few seconds, so a
-//! lock with an old time is that of a run that was killed. Whoever takes its place creates the file that is named after
-//! the dead run's id, which again one run alone can do, and then moves that over the lock.
+//! It is a file that only one run can create. It holds a random id, and its time is renewed every few seconds, so a
+//! lock with an old time is that of a run that was killed. A run that takes over creates a file named after the dead
+//! run's id, which again only one run can do, and then moves that file over the lock.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -17,7 +17,7 @@ use crate::random;
 /// How often a run renews its lock. WASI has no threads, so there bin/tool.js does it.
 #[cfg(not(target_os = "wasi"))]
 const BEAT: Duration = Duration::from_secs(5);
-/// Whoever hasn't renewed a lock for so long was killed.
+/// A run that hasn't renewed its lock for this long was killed.
 const DEAD: Duration = Duration::from_secs(60);
 
 /// A lock, until it is dropped.
@@ -36,7 +36,7 @@ impl Lock {
         let name = || path.display().to_string();
         #[cfg(unix)]
         signals::watch()?;
-        // The lock of a run that was killed, and what others left who were killed while they took its place.
+        // The lock of a run that was killed, and the files of runs that were killed while taking over from it.
         let mut dead = Vec::new();
         let mut own = path.clone();
         let mut file = loop {
@@ -45,7 +45,7 @@ impl Lock {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     // If it is gone, the other run has just ended.
                     let Some(id) = dead_id(&own)? else { continue };
-                    // No run leaves as many. Somebody else may put files there that lead in a circle.
+                    // Runs don't leave this many. Somebody else may have put files there that form a cycle.
                     ensure!(dead.len() < 16, "{}: there are too many locks; remove them", name());
                     let successor = successor(&path, &id);
                     dead.push((std::mem::replace(&mut own, successor), id));
@@ -59,11 +59,11 @@ impl Lock {
             remove(&own, &mut signals::locked());
         }
         let mut lock = Lock { path: own, id, _beat: written.with_context(name)? };
-        // Somebody may have taken a place before, so that the name of its successor was free again.
+        // Another run may have taken over first, so that the name of the successor was free again.
         for (path, id) in &dead {
             ensure!(read_id(path)?.as_ref() == Some(id), "{}: {IN_USE}", name());
         }
-        // From the last one up to the first, so that a run which is killed on the way leaves nothing besides the chain.
+        // From the last to the first, so that a run that is killed on the way leaves no file outside the chain.
         for (path, _) in dead.iter().rev() {
             lock.replace(path).with_context(name)?;
         }
@@ -79,8 +79,8 @@ impl Lock {
         Ok(())
     }
 
-    /// Fails if another run has taken the place of this one. Called before anything that it might have changed is
-    /// written.
+    /// Fails if another run has taken over from this one. Called before writing anything that the other run might have
+    /// changed.
     pub fn check(&self) -> Result<()> {
         let is_held =
             read_id(&self.path)?.as_ref() == Some(&self.id) && !exists(&successor(&self.path, &self.id))?;
@@ -95,13 +95,13 @@ impl Drop for Lock {
         let mut held = signals::locked();
         match read_id(&self.path) {
             Ok(Some(id)) if id == self.id => remove(&self.path, &mut held),
-            // It is another's by now.
+            // It belongs to another run by now.
             _ => *held = None,
         }
     }
 }
 
-const IN_USE: &str = "another run writes here just now";
+const IN_USE: &str = "another run is writing here";
 
 /// Creates a lock, unless there is one.
 fn create(path: &Path) -> io::Result<File> {
@@ -121,7 +121,7 @@ fn successor(path: &Path, id: &str) -> PathBuf {
     path.with_file_name(format!("{id}.lock"))
 }
 
-/// The id of the run whose file that is; none if there is no file. It is empty if that run was killed before it wrote
+/// The id of the run that made this file; none if there is no file. It is empty if that run was killed before it wrote
 /// the id.
 fn read_id(path: &Path) -> Result<Option<String>> {
     let read = || open(path)?.map(|file| id_in(&file)).transpose();
@@ -133,7 +133,7 @@ fn exists(path: &Path) -> Result<bool> {
 }
 
 fn open(path: &Path) -> Result<Option<File>> {
-    // A pipe would wait for its writer.
+    // Opening a pipe would wait for its writer.
     if fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
         bail!("this is not a file");
     }
@@ -150,7 +150,7 @@ fn id_in(file: &File) -> Result<String> {
     Ok(text.into_iter().filter(u8::is_ascii_hexdigit).map(char::from).collect())
 }
 
-/// The id of the run whose file that is, if that run was killed; none if there is no file.
+/// The id of the run that made this file, if that run was killed; none if there is no file.
 ///
 /// # Errors
 /// If the run may be alive.
@@ -159,20 +159,20 @@ fn dead_id(path: &Path) -> Result<Option<String>> {
 }
 
 fn dead_id_of(path: &Path) -> Result<Option<String>> {
-    // Time and id of one file: meanwhile the path may lead to that of a run which lives.
+    // The time and the id come from one open file: the path may meanwhile lead to the file of a live run.
     let Some(file) = open(path)? else { return Ok(None) };
     let renewed = file.metadata()?.modified()?;
     let now = SystemTime::now();
     if renewed > now + DEAD {
         bail!(
-            "this is of the future, so a clock is wrong, and nobody can tell whether it is in use; remove it if it isn't"
+            "the time of this file is in the future, so a clock is wrong; remove the file if no run is using it"
         );
     }
     // A clock may be a little ahead.
     let age = if renewed > now { Duration::ZERO } else { now.duration_since(renewed)? };
     if let Some(left) = DEAD.checked_sub(age) {
         let seconds = left.as_secs() + 1;
-        bail!("{IN_USE}; or if that was killed, the next can begin in {seconds} seconds");
+        bail!("{IN_USE}; if it was killed, the next one can begin in {seconds} seconds");
     }
     id_in(&file).map(Some)
 }
@@ -225,7 +225,7 @@ mod tests {
         names
     }
 
-    /// Makes a file as a run leaves it that was killed so long ago.
+    /// Makes a file as a run leaves it that was killed `ago`.
     fn leave(path: &Path, id: &str, ago: Duration) {
         fs::write(path, id).unwrap();
         let file = File::options().write(true).open(path).unwrap();
@@ -264,14 +264,14 @@ mod tests {
         assert_eq!(names(&folder), ["a.lock"]);
         assert!(refusal(&path).contains(IN_USE));
         drop(lock);
-        // Nobody knows what a time in the future means.
+        // A time in the future says nothing.
         fs::write(&path, "").unwrap();
         let later = SystemTime::now() + 10 * DEAD;
         File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
         assert!(refusal(&path).contains("future"));
     }
 
-    /// One that was killed before it wrote its id, and two more while they took its place.
+    /// One run was killed before it wrote its id, and two more while they took over.
     #[test]
     fn those_who_died_while_they_took_over_are_followed() {
         let folder = tempfile::tempdir().unwrap();
@@ -314,7 +314,7 @@ mod tests {
         other.check().unwrap();
         drop(slow);
         other.check().unwrap();
-        // Already while it is being taken over, and when it is gone.
+        // `check` already fails during a takeover, and when the file is gone.
         leave(&successor(&path, &other.id), "aa", Duration::ZERO);
         assert!(other.check().is_err());
         fs::remove_file(successor(&path, &other.id)).unwrap();
@@ -323,7 +323,7 @@ mod tests {
         assert!(other.check().is_err());
     }
 
-    /// Of many that want it at once, one gets it; whether it is free, dead, or was being taken over by one that died.
+    /// Of many runs at once, one gets the lock: whether it is free, dead, or was being taken over by a run that died.
     #[test]
     fn of_many_at_once_one_gets_it() {
         let folder = tempfile::tempdir().unwrap();

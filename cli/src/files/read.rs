@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::streams::Streams;
 
-/// Reads a file of a folder, and no more than `most` bytes and one. A pipe could hold up the tool for ever, and a device
-/// has no end.
+/// Reads a regular file, but no more than `most` + 1 bytes. A pipe could block the tool forever, and a device has no
+/// end.
 pub fn regular(path: &Path, most: u64) -> Result<Vec<u8>> {
     let read = || -> Result<Vec<u8>> {
         let file = fs::metadata(path)?;

@@ -1,4 +1,4 @@
-//! What a signal that ends the program removes first: the temporary file and the lock that this process has.
+//! Removes the temporary file and the lock of this process when a signal ends it.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};

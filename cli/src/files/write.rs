@@ -29,7 +29,7 @@ pub fn check(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Fails if one of the inputs is the file that would be replaced. `what` they are is "a list", say.
+/// Fails if one of the inputs is the file that would be replaced. `what` says what they are, such as "a list".
 pub fn check_inputs<'a>(
     what: &str,
     inputs: impl IntoIterator<Item = &'a PathBuf>,
@@ -40,7 +40,7 @@ pub fn check_inputs<'a>(
     }
     for input in inputs {
         if input.as_os_str() != "-" && is_same(input, output) {
-            bail!("{}: this is {what}, and the output too", output.display());
+            bail!("{}: this is both {what} and the output", output.display());
         }
     }
     Ok(())
@@ -54,7 +54,7 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     id(one).is_some_and(|one| id(other) == Some(one))
 }
 
-/// WASI doesn't tell which file it is. So this goes by the paths, and follows the links at their ends.
+/// WASI has no file identities, so this compares paths, and follows the links at their ends.
 #[cfg(not(unix))]
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let here = std::env::current_dir().unwrap_or_default();
@@ -119,7 +119,7 @@ fn place(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
     Ok((slashed(path), there.with_context(|| path.display().to_string())?))
 }
 
-/// WASI's paths have slashes, so what came before a backslash would be no folder. Windows has set `OS` for ever.
+/// WASI's paths have slashes, so it wouldn't see folders before a backslash. Windows has always set `OS`.
 fn slashed(path: &Path) -> PathBuf {
     match path.to_str() {
         Some(text)
@@ -131,14 +131,14 @@ fn slashed(path: &Path) -> PathBuf {
     }
 }
 
-/// A path of Windows with slashes, but for the two backslashes before a server: they make it no absolute path of WASI,
-/// so it reaches Windows as it is.
+/// A Windows path with slashes, except for the two backslashes before a server: with those it isn't an absolute path to
+/// WASI, so it reaches Windows unchanged.
 fn with_slashes(path: &str) -> String {
     let start = if path.starts_with(r"\\") { 2 } else { 0 };
     path[..start].to_owned() + &path[start..].replace('\\', "/")
 }
 
-/// Whose a file is.
+/// Who a file belongs to.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Any,
@@ -153,7 +153,7 @@ fn prefix(kind: Kind) -> &'static str {
     match kind {
         Kind::Any => ".bloom-wasm-",
         Kind::Own => ".bloom-wasm-own-",
-        // bin/wasi.js knows it: WASI has no modes.
+        // bin/wasi.js knows this prefix, since WASI has no modes.
         Kind::Private => ".bloom-wasm-private-",
     }
 }
@@ -178,11 +178,11 @@ pub fn remember(path: &Path, bytes: &[u8], report: impl FnOnce() -> Result<()>) 
     put(path, bytes, Kind::Private, report)
 }
 
-/// Deletes what is of no use any more. A file that can't be deleted only takes room: that is told, once a run, and is no
-/// failure of the run.
+/// Deletes files that are no longer needed. One that can't be deleted only takes up space: this is reported once per
+/// run, and doesn't fail the run.
 #[derive(Default)]
 pub struct Cleaner {
-    /// What can't be deleted.
+    /// The files that can't be deleted.
     stuck: HashSet<PathBuf>,
 }
 
@@ -193,7 +193,10 @@ impl Cleaner {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 if self.stuck.insert(path.to_owned()) {
                     let why = in_words(&Error::from(error));
-                    streams.warn(&format!("{}: can't be deleted, and isn't needed: {why}", path.display()));
+                    streams.warn(&format!(
+                        "{}: this file isn't needed, and can't be deleted: {why}",
+                        path.display()
+                    ));
                 }
                 false
             }
@@ -218,7 +221,7 @@ impl Cleaner {
         Ok(())
     }
 
-    /// Deletes the temporary files that runs left in a folder which were killed.
+    /// Deletes the temporary files that killed runs left in a folder.
     pub fn delete_temporary(&mut self, folder: &Path, streams: &mut Streams) -> Result<()> {
         let kinds = [Kind::Own, Kind::Private];
         self.delete_all(folder, |name| kinds.into_iter().any(|kind| name.starts_with(prefix(kind))), streams)
@@ -277,7 +280,7 @@ fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>, kind: Kind) -> 
     if let Some(there) = there
         && !cfg!(target_os = "wasi")
     {
-        // A user who may not change the owner keeps the file.
+        // A user who may not change the owner becomes the owner.
         #[cfg(unix)]
         let _ = {
             use std::os::unix::fs::{MetadataExt, fchown};
@@ -291,12 +294,13 @@ fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>, kind: Kind) -> 
     Ok(temporary)
 }
 
-/// The error without the name of the temporary file, which tells nobody anything.
+/// The error without the name of the temporary file, which means nothing to users.
 fn plain(error: io::Error) -> io::Error {
     if error.raw_os_error().is_some() {
         return error;
     }
-    // The named one hides the number, but its words begin with those of the system: many a kind has none of its own.
+    // The error with the name hides the number, but its text begins with the system's. Many kinds of error have no text
+    // of their own.
     match error.to_string().split_once(" (os error ") {
         Some((words, _)) => io::Error::new(error.kind(), words),
         None => error.kind().into(),

@@ -67,7 +67,7 @@ pub fn with_tags(
     Ok(WithTags { keys: Tagged::new(lists, untagged)?, summary, counts })
 }
 
-/// Reads the list of each tag. `read` returns what a list held; this returns it of all.
+/// Reads the list of each tag. `read` returns what one list held; this returns the total.
 fn each_tag(tags: &TagArgs, mut read: impl FnMut(&TagList) -> Result<Summary>) -> Result<Summary> {
     tags.names(std::iter::empty())?;
     let mut summary = Summary::default();
@@ -124,7 +124,7 @@ pub struct Allowed {
     /// The digests of all keys of each entry.
     pub digests: Vec<u64>,
     pub summary: Summary,
-    /// How many different keys each list has, of which a URL gives one, as it does in lists of members.
+    /// How many different keys each list has. A URL counts as one, as in lists of members.
     pub counts: Vec<u64>,
     /// What to print about them.
     pub words: String,

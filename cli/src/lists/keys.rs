@@ -53,7 +53,7 @@ fn suffix(host: &str) -> Option<psl2::Type> {
 struct LineCounts {
     /// The entries that gave a key, also a repeated one.
     keys: u64,
-    /// Those that gave none, but for those that were to be left out.
+    /// Those that gave none, except for those that were to be left out.
     skipped: u64,
 }
 
@@ -69,7 +69,7 @@ struct ListLines {
 pub struct Counts {
     /// Its different keys.
     pub keys: u64,
-    /// The entries that gave none, but for those that were to be left out.
+    /// The entries that gave none, except for those that were to be left out.
     pub skipped: u64,
 }
 
@@ -101,7 +101,7 @@ pub struct Summary {
     lists: Vec<ListLines>,
     /// The lists that begin as a page of HTML or XML does.
     pages: Vec<String>,
-    /// The lines that look like what they aren't read as.
+    /// The lines that look like something other than they are read as.
     urls: u64,
     hashes: u64,
     other_hashes: u64,
@@ -179,7 +179,7 @@ impl Summary {
         self.lists.iter().map(|list| list.lines.keys).collect()
     }
 
-    /// What all lists hold together, of which that is the number of different keys.
+    /// What all lists hold together. `keys` is the number of different keys.
     pub fn counts(&self, keys: u64) -> Counts {
         Counts { keys, skipped: self.lines.skipped }
     }
@@ -199,7 +199,7 @@ impl Summary {
         counts
     }
 
-    /// The lists, of which those are the numbers of different keys.
+    /// The lists. `keys` has the number of different keys of each.
     pub fn into_lists(self, keys: Vec<u64>) -> Vec<List> {
         assert_eq!(keys.len(), self.lists.len(), "a number for each list");
         let list = |(ListLines { name, tag, lines }, keys)| {
@@ -209,7 +209,7 @@ impl Summary {
         self.lists.into_iter().zip(keys).map(list).collect()
     }
 
-    /// Says that its lists are those of a tag.
+    /// Marks its lists as those of a tag.
     pub(super) fn set_tag(&mut self, tag: &str) {
         self.lists.iter_mut().for_each(|list| list.tag = Some(tag.to_owned()));
     }
@@ -230,7 +230,7 @@ impl Summary {
     }
 
     /// Fails if one of the lists is more likely a download that failed than a list: an error page, or nothing at all.
-    /// `allow_empty` takes lists without lines, and none whose lines were skipped.
+    /// `allow_empty` accepts lists without lines, but not lists whose lines were all skipped.
     pub fn require_lists(&self, allow_empty: bool) -> Result<()> {
         if let Some(list) = self.pages.first() {
             bail!("{list}: this is a page of HTML or XML, not a list");
@@ -238,7 +238,7 @@ impl Summary {
         for ListLines { name, lines: LineCounts { keys, skipped }, .. } in &self.lists {
             match (keys, skipped) {
                 (0, 0) if !allow_empty => {
-                    bail!("{name}: this list gave no key; --allow-empty says that it may be empty")
+                    bail!("{name}: this list gave no key; --allow-empty allows an empty list")
                 }
                 (0, 1..) => bail!(
                     "{name}: this list gave no key, since its lines were skipped; is it an error page, or of another \
@@ -250,10 +250,10 @@ impl Summary {
         Ok(())
     }
 
-    /// Says it on standard error if many keys look like what they aren't read as.
+    /// Warns if many keys look like something other than they are read as.
     pub fn print_hint(&self, streams: &mut Streams) {
         let keys = self.lines.keys;
-        // A few hosts are in many lists, hashes in none but their own.
+        // Many lists have a few hosts, but only lists of hashes have hashes.
         for (like, least, words) in [
             (
                 self.urls,

@@ -129,8 +129,8 @@ impl<'a> Chunks<'a> {
     }
 }
 
-/// Reads on to the end of the line that a text ends with. Of a line that is too long for a key, only the beginning is
-/// kept: so much that it is still too long without a byte order mark and the end of the line.
+/// Reads to the end of the last line of a text. Of a line that is too long for a key, only the beginning is kept:
+/// enough that it is still too long without a byte order mark and the line end.
 fn end_line(reader: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<()> {
     let start = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     let room = (start + MAX_LINE + 8).saturating_sub(text.len());
@@ -144,10 +144,10 @@ fn end_line(reader: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a line to ask about, which may be far longer than one of a list. Returns its length with its end.
+/// Reads a line to look up, which may be far longer than one of a list. Returns its length including the line end.
 ///
 /// # Errors
-/// If it is longer than any question: it isn't answered by halves.
+/// If it is longer than 64 MiB: part of a line isn't looked up.
 pub fn read_question(reader: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<usize> {
     const MAX: usize = 1 << 26;
     let length = reader.by_ref().take(MAX as u64 + 1).read_until(b'\n', text)?;
@@ -180,7 +180,7 @@ pub fn text<'a>(file: impl Read + Send + 'a) -> io::Result<Box<dyn BufRead + Sen
     Ok(Box::new(BufReader::with_capacity(BUFFER, unpacked)))
 }
 
-/// Reads no more after the end: a terminal would ask for more.
+/// Reads nothing after the end: a terminal would wait for more input.
 struct Ending<R> {
     file: R,
     ended: bool,
@@ -224,7 +224,7 @@ const OTHERS: [(&[u8], &str); 11] = [
 
 /// Fails if these first bytes show that the file isn't a list.
 fn refuse(start: &[u8]) -> io::Result<()> {
-    // A key may well start with BZh. So look at the magic number of a block, or of the end, that follows it.
+    // A key may start with BZh, so the magic number after it counts too: that of a block, or of the end.
     let bzip2 = start.starts_with(b"BZh") && matches!(start.get(4..), Some(b"1AY&SY" | b"\x17rE8P\x90"));
     let other = OTHERS.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, words)| *words);
     match other.or(bzip2.then_some("a bzip2 file; unpack it first")) {

@@ -47,7 +47,7 @@ fn is_host(line: &[u8]) -> bool {
         || psl2::lookup(&host).is_some_and(|host| host.is_known() && !host.is_public_suffix())
 }
 
-/// Whether a list begins as a page of HTML or XML does, such as those by which hosts excuse themselves.
+/// Whether a list begins as a page of HTML or XML does, such as the error pages of hosts.
 pub fn is_page(beginning: &[u8]) -> bool {
     let mut text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning).trim_ascii_start();
     while let Some(comment) = text.strip_prefix(b"<!--") {
@@ -89,7 +89,7 @@ mod tests {
             let lower = hash.to_lowercase();
             for hash in [hash, &lower] {
                 assert_eq!(Hash::of(hash.as_bytes(), true), Some(look));
-                assert_eq!(Hash::of(hash.as_bytes(), false), None, "ids are often such");
+                assert_eq!(Hash::of(hash.as_bytes(), false), None, "ids often look like this");
                 for count in [":3", ":10434004", " : 3", ":3 "] {
                     assert_eq!(
                         Hash::of(format!("{hash}{count}").as_bytes(), false),

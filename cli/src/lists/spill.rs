@@ -1,4 +1,4 @@
-//! Digests on disk, split by shard: so a list may be longer than memory.
+//! Digests on disk, split by shard, so that a list can be larger than memory.
 
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use bloom_wasm::shards::Sharding;
 use bloom_wasm::vectors::append;
 use bloom_wasm::vectors::reserve;
 
-/// Into how many files the digests go, at most. Each is then read as a whole.
+/// The most files that the digests go to. Each file is later read as a whole.
 const FILES: u32 = 64;
 /// The bytes of a digest in a file: the number of its shard among those of the file, and the digest.
 const RECORD: usize = 10;
@@ -32,7 +32,7 @@ fn scratch(folder: &Path) -> io::Result<Scratch> {
     tempfile::tempfile_in(folder)
 }
 
-/// WASI has no files without a name, so a list there isn't longer than memory.
+/// WASI has no files without a name, so there a list can't be larger than memory.
 #[cfg(target_os = "wasi")]
 type Scratch = Memory;
 
@@ -96,7 +96,7 @@ impl Buffer {
     }
 }
 
-/// The digests of a shard, in the order in which they were added, and as often.
+/// The digests of a shard, in the order in which they were added, including repeated ones.
 #[derive(Default)]
 pub struct Digests {
     all: Vec<u64>,
@@ -109,7 +109,7 @@ impl Digests {
         &self.all
     }
 
-    /// Those of the first list, and of each that began when [`Spill::end_list`] had ended the one before.
+    /// The digests of the first list, and of each list that began after a call of [`Spill::end_list`].
     pub fn lists(&self) -> (&[u64], impl ExactSizeIterator<Item = &[u64]>) {
         let first = self.starts.first().map_or(&self.all[..], |&end| &self.all[..end]);
         let end = |list: usize| self.starts.get(list + 1).copied().unwrap_or(self.all.len());
@@ -142,7 +142,7 @@ impl Spill {
         self.ends.push(self.lengths());
     }
 
-    /// Adds digests. The first failure comes with [`Spill::parts`].
+    /// Adds digests. [`Spill::parts`] returns the first failure.
     pub fn extend(&mut self, batch: Buffer) {
         let counts = self.counts.chunks_mut(batch.each as usize);
         for ((file, counts), records) in self.files.iter_mut().zip(counts).zip(batch.files) {
@@ -156,7 +156,7 @@ impl Spill {
         }
     }
 
-    /// The digests of some shards at a time, in the order of the shards: of as many in each part.
+    /// The digests of all shards, in their order and in parts of equally many shards.
     pub fn parts(mut self) -> impl Iterator<Item = io::Result<Shards>> + Send {
         self.end_list();
         let each = self.each();
@@ -191,7 +191,7 @@ impl Spill {
     }
 }
 
-/// Digests as they lie in files: 8 bytes each, little-endian.
+/// Digests as they are stored in files: 8 bytes each, little-endian.
 pub fn to_bytes(digests: &[u64]) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     reserve(&mut bytes, digests.len().saturating_mul(8))?;

@@ -26,38 +26,39 @@ use crate::text::rate;
 #[derive(clap::Args)]
 #[command(next_help_heading = "What the feed is: given once, and remembered")]
 pub struct DescriptionArgs {
-    /// What the keys are. This begins a feed, or goes on with one whose state was lost
+    /// What the keys are. Required to begin a feed, or to continue one whose state was lost
     #[arg(long, value_enum)]
     profile: Option<ProfileArg>,
     /// Ignore case, also when checking, with --profile password
     #[arg(long)]
     lowercase: bool,
-    /// Keys are SHA-1 hashes of passwords: in lists as HASH or HASH:COUNT in hexadecimal, with --profile password
+    /// Keys are SHA-1 hashes of passwords: lines of a list are HASH or HASH:COUNT, with HASH in hexadecimal. With
+    /// --profile password
     #[arg(long, conflicts_with = "lowercase")]
     sha1: bool,
     /// The false-positive rate: per check with --profile url, otherwise per key. Default 1e-3, or 1e-4 with --profile
     /// password. The base and all deltas share it
     #[arg(long, allow_negative_numbers = true, value_parser = parse_fpr)]
     fpr: Option<f64>,
-    /// The seed of the hash, 0 to 2^64 - 1. Default 0, or with --secret-file a random one
+    /// The seed of the hash, 0 to 2^64 - 1. Default 0, or random with --secret-file
     #[arg(long)]
     seed: Option<u64>,
-    /// A name for people, kept in the manifest
+    /// A human-readable name, stored in the manifest
     #[arg(long)]
     name: Option<String>,
     /// For a list too large to download: split it into N parts, a power of two up to 65536, of which a client fetches
-    /// those that it asks for
+    /// only those that it needs
     #[arg(long, value_name = "N")]
     shards: Option<u32>,
 }
 
 impl DescriptionArgs {
-    /// Whether a feed may begin.
+    /// Whether this run may begin a feed.
     pub fn begins(&self) -> bool {
         self.profile.is_some()
     }
 
-    /// The state that the folder has, or that of a feed which begins.
+    /// The state in the folder, or that of a new feed.
     pub fn state(
         &self,
         folder: &StateFolder,
@@ -82,7 +83,7 @@ impl DescriptionArgs {
         }
     }
 
-    /// Goes on with the feed in the folder, if there is one, or begins another.
+    /// Continues the feed in the folder, if there is one, or begins a new one.
     fn recover(&self, dir: &Path, trust: &Trust, secret: Option<&Secret>) -> Result<State> {
         let of_feed = self.live::<FeedPayload>(dir, trust, secret, |_| None);
         if let Some(state) = of_feed.with_context(|| dir.join(FeedPayload::FILE).display().to_string())? {
@@ -95,7 +96,7 @@ impl DescriptionArgs {
         // Clients follow the feedId of the manifest, so they would refuse another feed.
         ensure!(
             !has_files(dir)?,
-            "{}: files of a feed lie here, but neither its manifest nor its state is there: put one of them back, or \
+            "{}: there are files of a feed here, but neither its manifest nor its state: put one of them back, or \
              begin in an empty folder",
             dir.display()
         );
@@ -125,7 +126,7 @@ impl DescriptionArgs {
         Ok(Some(state))
     }
 
-    /// The state of a feed that begins.
+    /// The state of a new feed.
     fn begin(&self, feed_id: String, secret: Option<&Secret>) -> Result<State> {
         let profile = self.profile()?.context("--profile is missing")?;
         let fpr = self.fpr.unwrap_or(profile.default_fpr());
@@ -156,10 +157,10 @@ impl DescriptionArgs {
             .map(Some)
     }
 
-    /// Fails for what contradicts the state: clients rely on it.
+    /// Fails for options that contradict the state: clients rely on what they say.
     pub fn require_same(&self, state: &State) -> Result<()> {
         let has = |option: &str, is: String| {
-            format!("--{option}: the feed has {is}; another needs a feed of its own")
+            format!("--{option}: the feed has {is}; begin another feed to change that")
         };
         let profile = state.profile()?;
         if let Some(given) = self.profile()? {
@@ -190,7 +191,7 @@ fn in_options(profile: Profile) -> String {
     format!("--profile {}{}{}", profile.name(), and(lowercase, " --lowercase"), and(sha1, " --sha1"))
 }
 
-/// Whether files of a feed lie in a folder: those that have a hash as their name.
+/// Whether a folder has files of a feed: those that are named by a hash.
 fn has_files(dir: &Path) -> Result<bool> {
     let name = || dir.display().to_string();
     for entry in fs::read_dir(dir).with_context(name)? {
@@ -224,16 +225,16 @@ pub struct SettingsArgs {
     /// How long clients may use a generation, such as 7d or 12h. Default 7d
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     expires_in: Option<Duration>,
-    /// How long files stay that are no longer needed, for those who are fetching them. Default 1d
+    /// How long files that are no longer needed stay, for clients that are still fetching them. Default 1d
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     grace: Option<Duration>,
-    /// An allowlist that was remembered, and is no more; can be repeated
+    /// A remembered allowlist to drop; can be repeated
     #[arg(long, value_name = "LIST")]
     without_allow: Vec<PathBuf>,
 }
 
 impl SettingsArgs {
-    /// Those of this run.
+    /// The settings of this run.
     pub fn after(&self, before: &Settings, profile: Profile, now: u64) -> Result<Settings> {
         for list in &self.without_allow {
             let name = list.display();
@@ -261,18 +262,18 @@ impl SettingsArgs {
             expires_in: self.expires_in.map_or(before.expires_in, whole_milliseconds),
             grace: self.grace.map_or(before.grace, whole_milliseconds),
         };
-        ensure!(settings.expires_in > 0, "--expires-in must be longer than that");
+        ensure!(settings.expires_in > 0, "--expires-in must be at least 1ms");
         manifest::check_expiry(now.saturating_add(settings.expires_in)).context("--expires-in")?;
         ensure!(
             !settings.allow_wins || !settings.allow.is_empty(),
-            "--allow-wins needs --allow; --allow-wins=false gives it up"
+            "--allow-wins needs --allow; --allow-wins=false turns it off"
         );
         settings.omitted().check(profile)?;
         Ok(settings)
     }
 }
 
-/// Gives each list the tags that it had in the last generation, by its name, but for those that are given up.
+/// Gives each list the tags that it had in the last generation, by its name, except for those that are dropped.
 pub fn with_known_tags(
     lists: &[PathBuf],
     mut tags: TagArgs,

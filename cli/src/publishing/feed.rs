@@ -53,7 +53,7 @@ impl Feed {
         };
         let refused = |why: String| anyhow!("the old list can't be signed anew: {damage}; {why}");
         if self.state.tagged {
-            return Err(refused("its tags stand in the files alone".to_owned()));
+            return Err(refused("its tags are only in the files".to_owned()));
         }
         let members = self.folder.read(members).map_err(|error| refused(in_words(&error)))?;
         let allowed =
@@ -69,20 +69,20 @@ impl Feed {
     /// The tags of the last generation.
     pub fn tags(&self, streams: &mut Streams) -> Vec<String> {
         let State { lists, members, .. } = &self.state;
-        // Of a state that was lost, the files in the folder tell.
+        // If the state was lost, the files in the folder have them.
         let Some(live) = self.live().filter(|_| members.is_none()) else {
             return lists.tags().map(str::to_owned).collect();
         };
         match read_files(&self.dir, live.files.iter(), self.secret.as_ref()) {
             Ok(blob) => blob.filter().tag_names().map(str::to_owned).collect(),
             Err(why) => {
-                streams.warn(&format!("nobody knows whether the feed had tags: {}", in_words(&why)));
+                streams.warn(&format!("can't tell whether the feed had tags: {}", in_words(&why)));
                 Vec::new()
             }
         }
     }
 
-    /// Why the files that were published can't be gone on from, if so.
+    /// Why the next generation can't build on the published files, if it can't.
     fn damage(&self) -> Option<String> {
         if self.state.files.is_empty() {
             return Some(
@@ -97,9 +97,9 @@ impl Feed {
         damage.filter_map(Result::err).next_back().map(|error| in_words(&error))
     }
 
-    /// Puts the next generation in place, unless the one that is there has nothing to be changed. First comes the new
-    /// file, then the state, then the manifest: so a run that ends in between leaves a whole feed, and is made up for
-    /// by the next. One that fails takes back what it wrote. Returns whether there is a new generation.
+    /// Puts the next generation in place, unless nothing has changed. First comes the new file, then the state, then
+    /// the manifest, so a run that ends in between leaves a complete feed, and the next run makes up for it. A run that
+    /// fails takes back what it wrote. Returns whether there is a new generation.
     pub fn publish(
         &mut self,
         next: &Next,
@@ -121,7 +121,7 @@ impl Feed {
             self.place(next, made)?;
         }
         self.unlist_replaced();
-        // Not before, so that a run which fails forgets them.
+        // Only now, so that a run which fails doesn't change them.
         self.state.settings = settings.clone();
         let published = made.is_some() || !self.is_in_place(expires_in)?;
         if published {
@@ -159,7 +159,7 @@ impl Feed {
         self.unlist(&named);
     }
 
-    /// Writes the state and the manifest of the next generation. `members` are there if they are others than before.
+    /// Writes the state and the manifest of the next generation. `members` are given if they have changed.
     fn publish_manifest(
         &mut self,
         count: u64,
@@ -183,7 +183,7 @@ impl Feed {
 #[derive(Default)]
 pub struct Next {
     members: Vec<u64>,
-    /// The members with their tags, if they have some.
+    /// The members with their tags, if they have any.
     tagged: Option<Tagged>,
     /// Members of the last generation that have other tags now.
     pub retagged: u64,
@@ -191,13 +191,13 @@ pub struct Next {
     /// How the lists were read.
     lists: Lists,
     pub added: u64,
-    /// Members of the last generation that are none any more.
+    /// Members of the last generation that no longer are.
     pub removed: Vec<u64>,
     /// Why nothing that was published can be used.
     unusable: Option<String>,
 }
 
-/// A new file, which takes the place of all files from the one with the number `keep` on.
+/// A new file, which replaces all files from number `keep` on.
 pub struct NewFile {
     keep: usize,
     pub file: FeedFile,
@@ -232,7 +232,7 @@ impl Next {
         Ok(next)
     }
 
-    /// How many members of the last generation have other tags now. Without a generation to go on from, nobody knows.
+    /// How many members of the last generation have other tags now. Without a generation to go on from, this is 0.
     fn retagged(&mut self, Feed { dir, state, secret, .. }: &Feed, old: &[u64]) -> Result<u64> {
         if self.unusable.is_some() {
             return Ok(0);
@@ -251,11 +251,11 @@ impl Next {
             }
         };
         let stays = |digest: &u64| old.binary_search(digest).is_ok();
-        // Those of the base and of its deltas add up, those that were given up too.
+        // The tags of the base and its deltas add up, including those that were dropped.
         let names: BTreeSet<_> = blob.filter().tag_names().chain(tagged.names()).collect();
         if names.len() > MAX_TAGS {
             self.unusable =
-                Some(format!("with the tags that were given up, there would be more than {MAX_TAGS}"));
+                Some(format!("with the tags that were dropped, there would be more than {MAX_TAGS}"));
             return Ok(0);
         }
         let changed = blob.filter().changed_tags(tagged)?;
@@ -266,7 +266,7 @@ impl Next {
     pub fn change(&self, publisher: &Feed) -> Result<Change> {
         let (count, kept) = (self.count(), self.count() - self.added);
         let (last, removed) = (publisher.last_count()?, self.removed.len() as u64);
-        // Those that aren't known one by one, since the state is an old copy, or it or a part of it was lost.
+        // The removed keys aren't known one by one if the state is an old copy, or if it or a part of it was lost.
         let is_known = kept + removed >= last && !publisher.has_newer_live();
         Ok(if is_known { Change::new(last, removed, None) } else { Change::of_counts(last, count) })
     }
@@ -302,7 +302,7 @@ impl Next {
             return Ok(None);
         }
         // Deltas that are together as large as the one before them are merged with it. So there is one for each power
-        // of two, and a key is published again only as often.
+        // of two, and a key is published again only that many times.
         let (mut keep, mut total) = (state.files.len(), changes);
         while keep > 1 && (state.files[keep - 1].changes <= total || keep > DELTAS) {
             keep -= 1;
@@ -319,7 +319,7 @@ impl Next {
         let deltas = state.files[1..keep].iter().map(|file| file.file.bytes).sum::<u64>() + file.file.bytes;
         if deltas > state.files[0].file.bytes / 2 {
             return self
-                .base(publisher, "the deltas would weigh more than half of the base".to_owned())
+                .base(publisher, "the deltas would be larger than half of the base".to_owned())
                 .map(Some);
         }
         Ok(Some(NewFile { keep, file, bytes: delta, replaced: None }))
@@ -367,7 +367,7 @@ impl Next {
         Ok(strangers(&removed, &self.members, &|_| true)?)
     }
 
-    /// Whether a key that must be absent isn't.
+    /// Whether a key that must be absent is maybe present.
     fn has_new_allowed(&self, Feed { state, dir, secret, .. }: &Feed) -> Result<bool> {
         if self.allowed.is_empty() {
             return Ok(false);
@@ -378,7 +378,7 @@ impl Next {
     }
 }
 
-/// What was published can't be gone on from.
+/// The published files can't be built on.
 #[derive(Debug)]
 struct Unusable;
 

@@ -1,4 +1,4 @@
-//! The folder of a feed as it lies on a host, with shards or without: described, read and asked, for `info`, `check`,
+//! The folder of a feed as it is on a host, with shards or without: described, read and queried, for `info`, `check`,
 //! `verify` and `feed verify`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -33,14 +33,14 @@ pub struct Folder {
     pub contents: Contents,
 }
 
-/// What can be asked.
+/// What can be queried.
 pub enum Contents {
     /// One filter, and the feed's files.
     Whole(Box<Blob>, FeedPayload),
     Sharded(Box<Sharded>),
 }
 
-/// A feed with shards that is asked. A shard is read when it is first needed.
+/// A feed with shards that is queried. A shard is read when it is first needed.
 pub struct Sharded {
     dir: PathBuf,
     pub shards: ShardsPayload,
@@ -50,7 +50,7 @@ pub struct Sharded {
     names: Vec<String>,
     pages: HashMap<usize, Vec<Entry>>,
     blobs: HashMap<u32, Blob>,
-    /// The bytes of those.
+    /// The bytes of these blobs.
     held: u64,
 }
 
@@ -186,7 +186,7 @@ impl Folder {
                     rows.push(("tags", tags_in_words(blob.filter().tag_counts())));
                 }
                 rows.extend([
-                    ("files", format!("{}, of {} bytes together", payload.files.len(), grouped(bytes))),
+                    ("files", format!("{}, {} bytes in total", payload.files.len(), grouped(bytes))),
                     ("layers", blob.filter().layers().len().to_string()),
                     budget,
                     ("fpr", format!("{} expected", Rates::of(blob.filter(), profile).in_words())),
@@ -255,7 +255,7 @@ impl Sharded {
         Ok(&self.blobs[&shard])
     }
 
-    /// Of each input, the tags of its keys; none if no key is maybe present.
+    /// For each input, the tags of its keys; none if no key is maybe present.
     pub fn ask_each(&mut self, inputs: &[Option<Input>]) -> Result<Vec<Option<Vec<&str>>>> {
         let mut asked: BTreeMap<u32, Vec<(usize, u64)>> = BTreeMap::new();
         for (i, input) in inputs.iter().enumerate() {
@@ -292,7 +292,7 @@ impl Sharded {
         streams: &mut Streams,
     ) -> Result<Measured> {
         let sharding = self.sharding;
-        // WASI has no such folder, and needs none.
+        // WASI has no temporary folder, and needs none.
         let folder = if cfg!(target_os = "wasi") { PathBuf::new() } else { std::env::temp_dir() };
         let name = || folder.display().to_string();
         let mut spill = Spill::new(&sharding, &folder).with_context(name)?;
@@ -313,7 +313,7 @@ impl Sharded {
                 if tags.any() {
                     wrong_tags += rates::wrong_tags(filter, &tagged(&digests, tags, &names)?)?;
                 }
-                // The first shards get one more each, if it doesn't come out even.
+                // If the number doesn't divide evenly, the first shards get one more each.
                 let count =
                     probes / u64::from(shards) + u64::from(u64::from(shard) < probes % u64::from(shards));
                 let probes = if sharding.profile() == Profile::Url {
@@ -342,7 +342,7 @@ impl Sharded {
     }
 }
 
-/// What a filter says of its members and of others.
+/// How a filter answers for its members and for other keys.
 pub struct Measured {
     pub members: u64,
     pub false_negatives: u64,

@@ -1,32 +1,34 @@
-//! The guard against a list that shrinks. Most often it is an error page, or a part of it failed to arrive.
+//! The guard against a list that shrinks. Such a list is most often an error page, or is missing a part that failed to
+//! arrive.
 
 use anyhow::{Result, bail};
 
 use crate::lists::keys::{Counts, List};
 use crate::text::{counted, grouped};
 
-/// Below the third that is gone if one of three parts of a list is, and above what lists lose from day to day.
+/// Less than the third that is gone if one of three parts of a list is missing, and more than lists lose from day to
+/// day.
 const MAX_REMOVED: f64 = 0.25;
-/// A list of fewer keys may well change as a whole.
+/// A list of fewer keys may change completely.
 const LEAST: u64 = 100;
 
-/// How much of a list may go.
+/// How much of a list may be removed.
 #[derive(Clone, Copy, clap::Args)]
 pub struct GuardArgs {
-    /// The largest share of the keys that may be removed at once, such as 50%. More is refused, from 100 keys on; so is
-    /// a list in which the share of skipped lines grows by more. Default 25%
+    /// The largest share of the keys that may be removed at once, such as 50%. More is refused if there were 100 keys
+    /// or more; so is a list whose share of skipped lines grows by more than this. Default 25%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     max_removed: Option<f64>,
 }
 
-/// Reads a share in percent. Without the sign, nobody could tell whether 1 is all or a hundredth.
+/// Reads a share in percent. Without the percent sign, 1 could mean all or a hundredth.
 fn share(text: &str) -> Result<f64, &'static str> {
     let percent = text.strip_suffix('%').and_then(|number| number.parse().ok());
     let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
     percent.map(|percent: f64| percent / 100.0).ok_or("give a share such as 50%, at most 100%")
 }
 
-/// What becomes of a list.
+/// How a list changes.
 pub struct Change {
     /// How many keys it had.
     before: u64,
@@ -37,12 +39,12 @@ pub struct Change {
 }
 
 impl Change {
-    /// What becomes of a list of which only the number of keys is known, before and now.
+    /// The change of a list of which only the number of keys is known, before and now.
     pub fn of_counts(before: u64, now: u64) -> Self {
         Change::new(before, before.saturating_sub(now), None)
     }
 
-    /// What becomes of a list of which it is known how many keys are removed, and maybe what else it holds.
+    /// The change of a list of which it is known how many keys are removed, and maybe what else it holds.
     pub fn new(before: u64, removed: u64, counts: Option<[Counts; 2]>) -> Self {
         Change { before, removed, counts }
     }
@@ -59,12 +61,12 @@ impl Change {
     }
 }
 
-/// Whether more goes than may.
+/// Whether too many keys are removed.
 fn is_too_much(removed: u64, before: u64, max: f64) -> bool {
     before >= LEAST && removed as f64 > before as f64 * max
 }
 
-/// Why it is refused how the lines of a list were read, if it is.
+/// Why the share of skipped lines is refused, if it is.
 fn skipped(old: Counts, new: Counts, max: f64) -> Option<String> {
     let [was, is, max] = [old.skipped_share(), new.skipped_share(), max].map(percent);
     (is > was + max).then(|| format!("{is}% of the lines give no key, and {was}% gave none before"))
@@ -78,9 +80,9 @@ fn refused(words: String) -> Result<()> {
     bail!("{words}; if the list is right, give --max-removed 100% for this run")
 }
 
-/// Each list of the last run with the one of this run that it has become: that of its tag, that of its name or, since
-/// some scripts name files anew each time, the first that has neither of an old list. Those that are over and have become
-/// none are left out.
+/// Each list of the last run with its successor in this one: the list with its tag, or with its name or, since some
+/// scripts give files new names each time, the first whose tag and name no old list had. Lists that are over and have
+/// no successor are left out.
 fn successors<'a>(
     before: &'a [List],
     now: &'a [List],
@@ -110,9 +112,9 @@ impl GuardArgs {
         change.objection(self.max()).map_or(Ok(()), refused)
     }
 
-    /// Fails if one of the lists loses too much, or is missing and not over. A large one beside it would hide that. Only
-    /// the number of its keys is known, and a key may be in several. Returns which lists have taken the place of which,
-    /// in words.
+    /// Fails if one of the lists loses too much, or is missing and not over: in the total, a large list would hide
+    /// that. Only the number of its keys is known, and a key may be in several lists. Returns which lists have replaced
+    /// which, in words.
     pub fn check_lists(
         &self,
         before: &[List],
@@ -124,13 +126,13 @@ impl GuardArgs {
             self.objection(old, new).map_or(Ok(()), refused)?;
             let has_tag = |new: &List| old.tag.is_some() && old.tag == new.tag;
             if let Some(new) = new.filter(|new| new.name != old.name && !has_tag(new)) {
-                replaced.push(format!("{} in place of {}", new.name, old.name));
+                replaced.push(format!("{} replaces {}", new.name, old.name));
             }
         }
         Ok(replaced)
     }
 
-    /// Why a list is refused that was another one before, or is missing.
+    /// Why the successor of a list, or its absence, is refused, if it is.
     fn objection(&self, old: &List, new: Option<&List>) -> Option<String> {
         let (had, max) = (old.counts.keys, self.max());
         let has = new.map_or(0, |new| new.counts.keys);
@@ -138,13 +140,12 @@ impl GuardArgs {
         let before = grouped(had);
         let Some(new) = new else {
             return is_too_short
-                .then(|| format!("{}: this list is missing, which had {before} keys", old.name));
+                .then(|| format!("{}: this list is missing, and had {before} keys", old.name));
         };
         let words = if is_too_short {
-            let whose =
-                if old.name == new.name { "" } else { &format!("{}, whose place it takes, ", old.name) };
+            let whose = if old.name == new.name { "" } else { &format!("{}, which it replaces, ", old.name) };
             let (has, max) = (counted(has, "key", "keys"), percent(max));
-            format!("this list has {has}, and {whose}had {before}; at most {max}% may go")
+            format!("this list has {has}, and {whose}had {before}; at most {max}% may be removed")
         } else {
             skipped(old.counts, new.counts, max).filter(|_| had >= LEAST)?
         };
@@ -197,13 +198,13 @@ mod tests {
         // An adblock list skips most of its lines, always.
         assert!(!refused([1000, 9000], [1000, 9000], 0.0));
         assert!(!refused([1000, 9000], [1000, 90_000], MAX_REMOVED));
-        // As many keys, and as many lines that are none.
+        // The same number of keys, and as many skipped lines again.
         assert!(refused([1000, 0], [1000, 1000], MAX_REMOVED));
         assert!(
             !refused([1000, 0], [1000, 333], MAX_REMOVED) && refused([1000, 0], [1000, 334], MAX_REMOVED)
         );
         assert!(!refused([1000, 0], [1000, 1_000_000_000], 1.0));
-        // Fewer than before are no reason.
+        // Fewer skipped lines than before are no reason to refuse.
         assert!(!refused([1000, 9000], [1000, 0], 0.0));
         assert!(!refused([0, 0], [0, 0], 0.0));
     }
@@ -227,12 +228,12 @@ mod tests {
             ("a a", "a", "a:a a:a"),
             ("a a b", "a c", "a:a a:a b:c"),
             ("a b", "a t=a", "a:a b:-"),
-            // Tags are more than names, and a list may get one.
+            // Tags count more than names, and a list may get one.
             ("t=a u=b", "u=a t=b", "a:b b:a"),
             ("a b", "t=b a", "a:a b:b"),
             ("t=a a", "a t=a", "a:a a:a"),
             ("t=a b", "t=c d", "a:c b:d"),
-            // What is over may be left out, or stay without its tag, and nothing takes its place.
+            // A list that is over may be left out, or stay without its tag, and no list takes its place.
             ("over=a b", "c", "b:c"),
             ("over=a b", "a c", "a:a b:c"),
             ("over=a b", "b", "b:b"),

@@ -27,13 +27,13 @@ const MAX_LENGTH: usize = 1 << 21;
 pub const MAX_SIGNATURES: usize = 16;
 /// The version of the payload.
 pub const VERSION: u32 = 1;
-/// The largest whole number that JSON carries unharmed through JavaScript.
+/// The largest integer that JavaScript reads from JSON exactly.
 const MAX_NUMBER: u64 = (1 << 53) - 1;
-/// The last time that JavaScript's dates have, in milliseconds.
+/// The latest time of a JavaScript `Date`, in milliseconds.
 const MAX_TIME: u64 = 8_640_000_000_000_000;
 const ALGORITHM: &str = "EdDSA";
 
-/// What a manifest is of.
+/// What a manifest describes.
 pub trait ManifestPayload: Clone + Serialize + DeserializeOwned {
     /// The manifest's name in its folder.
     const FILE: &'static str;
@@ -45,11 +45,11 @@ pub trait ManifestPayload: Clone + Serialize + DeserializeOwned {
     /// The names of the files that it lists; with shards, those of the pages.
     fn files(&self) -> Vec<String>;
 
-    /// Fails unless it is one as FEED-FORMAT.md describes it.
+    /// Fails unless it is as FEED-FORMAT.md describes.
     fn check(&self) -> Result<()>;
 }
 
-/// A manifest as it lies on the host.
+/// A manifest as it is on the host.
 #[derive(Serialize, Deserialize)]
 pub struct Manifest<P> {
     payload: String,
@@ -228,9 +228,9 @@ pub fn check_of(hashing: &Hashing) -> Option<String> {
     hashing.check().map(|check| format!("{check:016x}"))
 }
 
-/// Fails for a time that JavaScript doesn't have.
+/// Fails for a time that a JavaScript `Date` can't hold.
 pub fn check_expiry(time: u64) -> Result<()> {
-    ensure!(time <= MAX_TIME, "a time is too late");
+    ensure!(time <= MAX_TIME, "the time is too late");
     Ok(())
 }
 
@@ -251,7 +251,7 @@ impl Head {
         Ok(())
     }
 
-    /// That of a first generation, without its time and its keys.
+    /// The head of a first generation, without its times and its number of keys.
     pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, hashing: &Hashing) -> Self {
         let (lowercase, sha1) = profile.password();
         Head {
@@ -282,10 +282,10 @@ impl Head {
         hashing(self.profile()?, &self.seed, self.check.as_deref(), secret)
     }
 
-    /// Whether it lasts for half of its time yet.
+    /// Whether more than half of its lifetime is left.
     pub fn is_fresh(&self, now: u64, expires_in: u64) -> bool {
         let left = self.expires.saturating_sub(now);
-        // It may last too long, if --expires-in is shorter now or the clock was wrong.
+        // It may last too long if --expires-in has become shorter or the clock was wrong.
         (expires_in / 2 + 1..=expires_in).contains(&left)
     }
 }
@@ -316,7 +316,7 @@ impl ManifestPayload for FeedPayload {
 }
 
 impl ShardsPayload {
-    /// Whether it says the same as another, whenever that was.
+    /// Whether it says the same as another, apart from its generation and times.
     pub fn is_as(&self, other: &Self) -> bool {
         let Head { generation, created_at, expires, .. } = other.head;
         let head = Head { generation, created_at, expires, ..self.head.clone() };
@@ -334,7 +334,7 @@ impl ShardsPayload {
         Some(tags_in_words(tags.iter().map(|tag| (&tag.name[..], Some(tag.count)))))
     }
 
-    /// How the keys are spread. `secret` is there if the filter is keyed.
+    /// How keys are assigned to shards. `secret` is there if the filter is keyed.
     pub fn sharding(&self, secret: Option<&Secret>) -> Result<Sharding> {
         Ok(Sharding::new(self.head.profile()?, self.head.hashing(secret)?, self.shards)?)
     }
@@ -362,7 +362,7 @@ impl ManifestPayload for ShardsPayload {
         ensure!((1..=MAX_TAGS).contains(&tags.len()), "it must have 1 to {MAX_TAGS} tags");
         for (i, Tag { name, count }) in tags.iter().enumerate() {
             require_tag_name(name)?;
-            ensure!(tags[..i].iter().all(|other| other.name != *name), "a tag is there twice");
+            ensure!(tags[..i].iter().all(|other| other.name != *name), "a tag appears twice");
             ensure!(*count <= MAX_NUMBER, "a number is too large");
         }
         Ok(())
@@ -387,7 +387,7 @@ impl<P: ManifestPayload> Manifest<P> {
         Ok(Manifest { payload, signatures, of: PhantomData })
     }
 
-    /// Reads one, with whatever signatures it has.
+    /// Reads a manifest, whatever signatures it has.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         ensure!(bytes.len() <= MAX_LENGTH, "this is longer than any manifest");
         let manifest: Manifest<P> = object(bytes)?;
@@ -448,7 +448,7 @@ impl<P: ManifestPayload> Manifest<P> {
     }
 }
 
-/// Whether a signature with this header is one of such a manifest.
+/// Whether a signature with this header counts for this type of manifest.
 fn is_ours(protected: &str, typ: &str) -> bool {
     decode::<Map<String, Value>>(protected).is_ok_and(|header| {
         let is = |name, value| header.get(name).and_then(Value::as_str) == Some(value);
@@ -457,7 +457,7 @@ fn is_ours(protected: &str, typ: &str) -> bool {
     })
 }
 
-/// The manifest in a folder as it lies there; none if there isn't one.
+/// The bytes of the manifest in a folder; none if there isn't one.
 pub fn read_bytes<P: ManifestPayload>(dir: &Path) -> Result<Option<Vec<u8>>> {
     ensure!(!dir.is_file(), "{}: this is a file; give its folder", dir.display());
     let path = dir.join(P::FILE);
@@ -472,7 +472,7 @@ pub fn read<P: ManifestPayload>(dir: &Path) -> Result<Option<P>> {
     read_bytes::<P>(dir)?.map(|bytes| read(bytes).with_context(name)).transpose()
 }
 
-/// Fails for a payload, in base64url, that is longer than any.
+/// Fails for a payload, in base64url, that is longer than allowed.
 fn require_short(payload: &str) -> Result<()> {
     let bytes = payload.len() / 4 * 3 + (payload.len() % 4).saturating_sub(1);
     ensure!(bytes <= MAX_PAYLOAD, "the payload is longer than {MAX_PAYLOAD} bytes");

@@ -1,4 +1,4 @@
-//! Feeds: folders for static hosts, with shards or without, their manifests, and what a publisher believes and refuses.
+//! Feeds: folders for static hosts, with shards or without, their manifests, and what a publisher trusts and refuses.
 
 pub mod description;
 pub mod feed;

@@ -1,8 +1,8 @@
-//! The parts of which a generation with shards can be made: the files of `feed build-shard`, in a folder of their own.
-//! They are deleted once they are published. One that stayed, since the run was killed, would be published again when a
-//! later job of its shard is lost, and members would be absent. So the state says that they are spent, from before the
-//! manifest is there until the last of them is gone. It goes by hashes: a copy of the folder may have other times, and so
-//! may a machine that builds a shard.
+//! The parts that a generation with shards can be made of: the files of `feed build-shard`, in a folder of their own.
+//! They are deleted once they are published. A part that stayed because the run was killed would be published again if
+//! a later job for its shard is lost, and members would be absent. So the state records the parts that are used up,
+//! from before the manifest is in place until the last part is deleted. It identifies them by their hashes, because
+//! times may differ in a copy of the folder, or on a machine that builds a shard.
 
 use std::fs;
 use std::io;
@@ -41,10 +41,10 @@ pub fn read(dir: &Path, feed: &ShardedFeed) -> Result<Vec<Entry>> {
         let plain = !described && !blob.filter().is_tagged() && blob.profile() != Profile::Url;
         ensure!(plain, "{}: `feed build-shard` didn't make this", name());
         let (of_feed, of_part) = (sharding.hashing().seed(), filter.hashing().seed());
-        ensure!(of_feed == of_part, "{}: its seed is {of_part}, and that of the feed {of_feed}", name());
-        ensure!(filter.fpr() == fpr, "{}: its fpr is {}, and that of the feed {fpr}", name(), filter.fpr());
+        ensure!(of_feed == of_part, "{}: its seed is {of_part}; that of the feed is {of_feed}", name());
+        ensure!(filter.fpr() == fpr, "{}: its fpr is {}; that of the feed is {fpr}", name(), filter.fpr());
         let is_ours = blob.profile() == sharding.profile() && filter.hashing() == sharding.hashing();
-        ensure!(is_ours, "{}: it has another profile or secret than the feed", name());
+        ensure!(is_ours, "{}: its profile or secret is not that of the feed", name());
         Ok(Entry { count: count(&blob).with_context(name)?, ..entry })
     };
     (0..sharding.shards()).map(part).collect()
@@ -72,7 +72,7 @@ pub fn remember(dir: &Path, writer: &Writer) -> Result<Parts> {
 /// Deletes the parts that were published, also by a run that was killed before it could.
 pub fn clear(feed: &mut ShardedFeed) -> Result<()> {
     let Some(parts) = feed.state.parts.clone() else { return Ok(()) };
-    // If the manifest never came, they are still needed. Others were built since.
+    // If the manifest was never put in place, they are still needed, unless others have been built since.
     if parts.published || feed.is_published() {
         let hashes = feed.folder.read(&parts.hashes)?;
         for (shard, hash) in (0..MAX_SHARDS).zip(&hashes).rev() {
@@ -96,9 +96,9 @@ fn delete_if(path: &Path, published: u64, check: impl Fn() -> Result<()>) -> Res
         file => file?,
     };
     if start(&manifest::hash(&read::regular(path, MAX_SHARD.into())?)) == published {
-        // If another run has taken its place, all is that one's.
+        // If another run has taken over, everything belongs to that one.
         check()?;
-        fs::remove_file(path).context("it is spent, and can't be deleted")?;
+        fs::remove_file(path).context("it was published, and can't be deleted")?;
     }
     Ok(())
 }

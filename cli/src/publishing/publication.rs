@@ -1,5 +1,5 @@
-//! What feeds have in common, with shards and without: the folder, the state, the manifest in the folder and whether it is
-//! to be believed, and the next one.
+//! What feeds have in common, with shards and without: the folder, the state, the manifest in the folder and whether it
+//! is trusted, and the next one.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::streams::{Streams, unless_closed};
 use crate::text::in_words;
 use bloom_wasm::hash::{Hashing, Secret};
 
-/// What becomes of printing the report. If that fails, the error says that the generation is there all the same.
+/// The result of printing the report. If that failed, the error says that the generation is published all the same.
 pub fn reported(printed: Result<()>, generation: u64, published: bool) -> Result<()> {
     let printed = unless_closed(printed);
     if published { printed.with_context(|| format!("generation {generation} is published")) } else { printed }
@@ -26,7 +26,7 @@ pub fn reported(printed: Result<()>, generation: u64, published: bool) -> Result
 pub enum Renewal {
     /// There is none.
     None,
-    /// It lasts for long enough.
+    /// It lasts long enough.
     NotYet,
     Signed,
     /// It isn't known: the state is an old copy.
@@ -45,12 +45,12 @@ pub struct Publication<P> {
     /// The place of its manifest.
     path: PathBuf,
     trust: Trust,
-    /// The manifest in the folder as it lies there, and its payload, if it is to be believed.
+    /// The text of the manifest in the folder, and its payload, if it is trusted.
     live: Option<(String, P)>,
     /// The time in milliseconds since 1970, and whether it was given.
     pub now: u64,
     is_told: bool,
-    /// How long a file stays that is no longer needed, in milliseconds.
+    /// How long a file that is no longer needed stays, in milliseconds.
     grace: u64,
     cleaner: Cleaner,
 }
@@ -65,12 +65,12 @@ pub struct Opened {
     /// The time of publication, unless it is now.
     pub now: Option<u64>,
     pub grace: u64,
-    /// Whether no signature is meant.
+    /// Whether the lack of a signature is intended.
     pub unsigned: bool,
 }
 
 impl<P: ManifestPayload> Publication<P> {
-    /// Reads the manifest in the folder, and clears away what runs left that were killed.
+    /// Reads the manifest in the folder, and deletes what killed runs left.
     pub fn open(opened: Opened, streams: &mut Streams) -> Result<Self> {
         let Opened { dir, folder, state, secret, trust, now: given, grace, unsigned } = opened;
         // Fails for another secret than that of the feed.
@@ -78,13 +78,18 @@ impl<P: ManifestPayload> Publication<P> {
         for other in [FeedPayload::FILE, ShardsPayload::FILE].into_iter().filter(|file| *file != P::FILE) {
             let other = dir.join(other);
             let is_there = other.try_exists().with_context(|| other.display().to_string());
-            // Whoever can put a file there must not be able to stop a feed.
+            // Somebody who can put a file there must not be able to stop a feed.
             if state.generation > 0 && !state.is_recovered {
                 if is_there.unwrap_or(true) {
-                    streams.warn(&format!("{}: this is of no feed that was begun here", other.display()));
+                    streams
+                        .warn(&format!("{}: this belongs to no feed that was begun here", other.display()));
                 }
             } else {
-                ensure!(!is_there?, "{}: another feed lies here; a folder has one", other.display());
+                ensure!(
+                    !is_there?,
+                    "{}: there is another feed here; a folder can have only one",
+                    other.display()
+                );
             }
         }
         let path = dir.join(P::FILE);
@@ -104,7 +109,7 @@ impl<P: ManifestPayload> Publication<P> {
         publication.require_signature(unsigned)?;
         publication.clear(streams)?;
         if let Some(why) = strange {
-            streams.warn(&format!("not believed, so it will be replaced: {}", in_words(&why)));
+            streams.warn(&format!("not trusted, so it will be replaced: {}", in_words(&why)));
         }
         Ok(publication)
     }
@@ -148,7 +153,7 @@ impl<P: ManifestPayload> Publication<P> {
         Ok(self.last()?.map_or(0, |last| last.head().count))
     }
 
-    /// Whether this manifest lies in the folder now, whatever was there before.
+    /// Whether this manifest is in the folder now, whatever was there before.
     fn is_there(&self, text: &str) -> Result<bool> {
         Ok(manifest::read_bytes::<P>(&self.dir)?.is_some_and(|bytes| bytes == text.as_bytes()))
     }
@@ -163,7 +168,7 @@ impl<P: ManifestPayload> Publication<P> {
         Ok(self.is_published() && self.is_fresh(expires_in)?)
     }
 
-    /// Says on standard error what it means if nobody signs.
+    /// Warns what it means to publish without a signature.
     pub fn print_hint(&self, streams: &mut Streams) {
         if self.trust.signers.is_empty() {
             streams.warn(
@@ -181,7 +186,8 @@ impl<P: ManifestPayload> Publication<P> {
         self.live.as_ref().map(|(text, _)| Manifest::parse(text.as_bytes())).transpose()
     }
 
-    /// Fails if clients expect a signature that the next manifest won't have. `unsigned` says that no signature is meant.
+    /// Fails if clients expect a signature that the next manifest won't have. `unsigned` says that the lack of one is
+    /// intended.
     fn require_signature(&self, unsigned: bool) -> Result<()> {
         // A state that was lost knows no manifest, but the folder has one.
         let manifests: Vec<_> = self.manifest()?.into_iter().chain(self.state.last()?).collect();
@@ -189,9 +195,10 @@ impl<P: ManifestPayload> Publication<P> {
         let signs = !self.trust.signers.is_empty();
         ensure!(
             !was_signed || signs || unsigned,
-            "the feed was signed until now, and clients expect it: give --sign; with --unsigned they would refuse it"
+            "the feed was signed until now, and clients expect that: give --sign; with --unsigned, they would refuse the feed"
         );
-        // The newest one. Of two with one generation it is that of the state, since a host can add signatures to its own.
+        // The newest one. Of two with the same generation, it is that of the state, since a host can add signatures to
+        // its own.
         let mut newest = None;
         for manifest in manifests {
             let generation = manifest.payload()?.head().generation;
@@ -207,7 +214,7 @@ impl<P: ManifestPayload> Publication<P> {
         Ok(())
     }
 
-    /// Whether the manifest in place lasts for half of its time yet, and is signed by just these keys.
+    /// Whether more than half of the lifetime of the manifest in place is left, and it is signed by exactly these keys.
     fn is_fresh(&self, expires_in: u64) -> Result<bool> {
         let Some(live) = self.live() else { return Ok(false) };
         let is_signed = self.manifest()?.is_some_and(|manifest| manifest.has_signers(&self.trust.signers));
@@ -248,15 +255,15 @@ impl<P: ManifestPayload> Publication<P> {
         }
     }
 
-    /// Clears up after a run that has put a generation in place or left it as it was, and takes back what one wrote that
-    /// failed. `before` is the state that it has begun with.
+    /// Cleans up after a run that has put a generation in place or left it as it was. After a run that failed, takes
+    /// back what it wrote. `before` is the state that the run began with.
     pub fn finish(&mut self, before: State, written: Result<bool>, streams: &mut Streams) -> Result<bool> {
         match written {
             Ok(published) => {
                 match self.clear(streams) {
                     // The run has done what it was for.
                     Err(why) if published => streams.warn(&format!(
-                        "generation {} is published, but what isn't needed may have stayed: {}",
+                        "generation {} is published, but files that aren't needed may not have been deleted: {}",
                         self.state.generation,
                         in_words(&why)
                     )),
@@ -266,21 +273,22 @@ impl<P: ManifestPayload> Publication<P> {
             }
             Err(error) => {
                 if let Err(why) = self.take_back(before, streams) {
-                    streams.warn(&format!("what this run wrote may have stayed: {}", in_words(&why)));
+                    streams
+                        .warn(&format!("what this run wrote may not have been deleted: {}", in_words(&why)));
                 }
                 Err(error)
             }
         }
     }
 
-    /// Takes back what a run wrote that failed, and that no manifest in place names.
+    /// Takes back what a failed run wrote, unless the manifest in place names it.
     fn take_back(&mut self, before: State, streams: &mut Streams) -> Result<()> {
-        // If another run has taken its place, all is that one's.
+        // If another run has taken over, everything belongs to that one.
         self.folder.check()?;
-        // A first run that failed early has saved none.
+        // A first run that failed early has saved no state.
         self.state = self.folder.load()?.unwrap_or_else(|| before.clone());
         if self.state.generation > before.generation {
-            // Maybe only the system said that it isn't there.
+            // The manifest may be in place although the system reported a failure.
             if self.is_there(&self.state.manifest)? {
                 return Ok(());
             }
@@ -293,8 +301,8 @@ impl<P: ManifestPayload> Publication<P> {
         self.clear(streams)
     }
 
-    /// Notes that a file is going to be written, so that a later run deletes it if this one ends before a manifest names
-    /// it. An old one of that name keeps its time.
+    /// Notes that a file is going to be written, so that a later run deletes it if this one ends before a manifest
+    /// names it. A file of that name that was unlisted before keeps its time.
     pub fn announce(&mut self, sha256: &str) {
         let unlisted = &mut self.state.unlisted;
         if unlisted.iter().all(|unlisted| unlisted.sha256 != sha256) {
@@ -321,8 +329,8 @@ impl<P: ManifestPayload> Publication<P> {
         Ok(self.state.payload::<P>()?.map_or(Vec::new(), |last| last.files()))
     }
 
-    /// Deletes what nobody needs any more: what runs left that failed or were killed, and the files that have been
-    /// unlisted for as long as they stay.
+    /// Deletes what nobody needs any more: what failed or killed runs left, and the files that have been unlisted for
+    /// the time of grace.
     pub fn clear(&mut self, streams: &mut Streams) -> Result<()> {
         self.folder.check()?;
         self.folder.clear(&self.state, &mut self.cleaner, streams)?;
@@ -355,7 +363,7 @@ impl<P: ManifestPayload> Publication<P> {
                 }
             }
             Err(why) => {
-                streams.warn(&format!("nothing that isn't needed was deleted: {}", in_words(&why)));
+                streams.warn(&format!("no file that isn't needed was deleted: {}", in_words(&why)));
                 self.state.unlisted.extend(due);
             }
         }
@@ -376,7 +384,7 @@ impl<P: ManifestPayload> Publication<P> {
         Ok(shards.collect::<Result<Vec<_>>>()?.concat())
     }
 
-    /// The shards that only pages name which go.
+    /// The shards that only pages to be deleted name.
     fn shards_of(&self, due: &[Unlisted], kept: &[Unlisted], named: &[String]) -> Result<HashSet<String>> {
         let Some(shards) = self.state.shards.filter(|_| !due.is_empty()) else { return Ok(HashSet::new()) };
         let mut gone = HashSet::new();

@@ -1,4 +1,4 @@
-//! The files of a feed as they lie in its folder: each has its hash as its name.
+//! The files of a feed in its folder: each is named by its hash.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::files::read;
 /// The bytes of a whole page.
 const LONGEST_PAGE: u64 = (ENTRY * PAGE) as u64;
 
-/// The bytes of a file, of which it is known how many there are, unless it is a page.
+/// The contents of a file. `bytes` is its known length; none for a page.
 pub fn read_file(dir: &Path, name: &str, bytes: Option<u64>) -> Result<Vec<u8>> {
     let path = dir.join(name);
     let found = read::regular(&path, bytes.unwrap_or(LONGEST_PAGE))?;
@@ -47,7 +47,7 @@ pub fn read_files<'a>(
 
 /// The entries of a page, in a feed of this many shards.
 pub fn read_entries(dir: &Path, page: &str, shards: u32) -> Result<Vec<Entry>> {
-    // How the keys are spread doesn't depend on what they are.
+    // The number of entries doesn't depend on the profile.
     let entries = Sharding::new(Profile::Raw, 0, shards)?.entries();
     let bytes = read_file(dir, page, None)?;
     read_page(&bytes, entries).with_context(|| dir.join(page).display().to_string())
@@ -59,7 +59,7 @@ pub fn entries(dir: &Path, shards: &ShardsPayload) -> Result<Vec<Entry>> {
     Ok(pages.collect::<Result<Vec<_>>>()?.concat())
 }
 
-/// The names of all files of a feed with shards, but for its manifest.
+/// The names of all files of a feed with shards, except for its manifest.
 pub fn names(dir: &Path, shards: &ShardsPayload) -> Result<Vec<String>> {
     let files = entries(dir, shards)?;
     Ok(shards.pages.iter().cloned().chain(files.iter().map(|entry| hex(&entry.sha256))).collect())

@@ -82,7 +82,7 @@ impl Shard {
 pub type ShardedFeed = Publication<ShardsPayload>;
 
 impl ShardedFeed {
-    /// How the keys are spread.
+    /// How keys are assigned to shards.
     pub fn sharding(&self) -> Result<Sharding> {
         let shards = self.state.shards.context("the state is of a feed without shards")?;
         Ok(Sharding::new(self.state.profile()?, self.hashing()?, shards)?)
@@ -124,14 +124,14 @@ impl ShardedFeed {
     fn next_tags(&self, tags: &TagArgs, without: &WithoutArgs) -> Result<Vec<Tag>> {
         let last = self.last()?;
         let known = || last.iter().flat_map(ShardsPayload::tag_names);
-        // A tag without a key may be one that was given up; it keeps its number.
+        // A tag without a key may be one that was dropped; it keeps its number.
         let with_keys = last.iter().filter_map(|last| last.tags.as_ref()).flatten();
         let with_keys = with_keys.filter(|tag| tag.count > 0).map(|tag| &tag.name[..]);
         without.check(with_keys, tags)?;
         let names = if tags.any() { tags.names(known())? } else { Vec::new() };
         ensure!(
             names.len() <= MAX_TAGS,
-            "a feed has at most {MAX_TAGS} tags, and with shards it keeps those that it had; begin another"
+            "a feed has at most {MAX_TAGS} tags, and with shards it keeps those that it had; begin another feed"
         );
         Ok(names.into_iter().map(|name| Tag { name, count: 0 }).collect())
     }
@@ -171,7 +171,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Saves the state of a feed that begins: a run that is killed leaves files, and what they are of.
+    /// Saves the state of a new feed, so that a killed run doesn't leave files without one.
     pub fn begin(&mut self, settings: &Settings) -> Result<()> {
         if !self.feed.is_first() {
             return Ok(());
@@ -198,12 +198,12 @@ impl Writer {
         self.entries.iter().map(|entry| u64::from(entry.count)).sum()
     }
 
-    /// Fails if that is too few after those of the last generation.
+    /// Fails if these are too few after the last generation.
     pub fn check(&self, guard: &GuardArgs, keys: u64) -> Result<()> {
         guard.check(&Change::of_counts(self.feed.last_count()?, keys))
     }
 
-    /// The same for each tag of which a list was given. How many keys the others had, nobody remembers.
+    /// The same for each tag whose list was given. The counts of the others aren't remembered.
     pub fn check_tags(&self, guard: &GuardArgs, given: &TagArgs) -> Result<()> {
         let last = self.feed.last()?;
         let before = last.iter().filter_map(|last| last.tags.as_ref()).flatten();
@@ -237,10 +237,10 @@ impl Writer {
         Ok(())
     }
 
-    /// After a run that failed, deletes the files that it has added and that are of no generation which clients may still
+    /// After a run that failed, deletes the files that it added, except those of generations that clients may still
     /// read.
     pub fn take_back(&self, streams: &mut Streams) -> Result<()> {
-        // If another run has taken its place, all is that one's.
+        // If another run has taken over, everything belongs to that one.
         self.feed.folder.check()?;
         let live = manifest::read::<ShardsPayload>(&self.feed.dir)?;
         let mut named: HashSet<_> = self.feed.unlisted_shards()?.into_iter().collect();
@@ -262,8 +262,8 @@ impl Writer {
         self.feed.renew(expires_in, streams)
     }
 
-    /// Writes the pages, the state and the manifest, unless nothing has changed. `parts` are those of which the
-    /// generation is made. Returns whether there is a new generation.
+    /// Writes the pages, the state and the manifest, unless nothing has changed. `parts` are those that the generation
+    /// is made of. Returns whether there is a new generation.
     pub fn publish(
         &mut self,
         lists: Lists,

@@ -1,5 +1,5 @@
-//! The keys of lists, split over shards on disk, and the shards that are built of them: so a list may be longer than
-//! memory.
+//! The keys of lists, split over shards on disk, and the shards that are built from them, so that a list can be larger
+//! than memory.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ use crate::lists::spill::{Buffer, Shards, Spill};
 use crate::streams::Streams;
 use crate::text::{counted, grouped};
 
-/// How many bytes are built with at once, on all cores.
+/// How many bytes building may use at once, on all cores.
 const AT_ONCE: usize = BYTES << 22;
-/// The bytes that building takes for a key, and for a key of one list of many with tags.
+/// The bytes that building takes per key, and per key with tags.
 const BYTES: usize = 40;
 const TAGGED_BYTES: usize = 160;
 /// A shard of more keys is announced, since building it takes more memory than usual.
@@ -37,7 +37,7 @@ pub struct Split<'a> {
     members: Spill,
     /// The keys that must be absent, if there is a list of them.
     allowed: Option<Spill>,
-    /// Those that are removed from the members.
+    /// The keys that are removed from the members.
     won: Spill,
 }
 
@@ -71,7 +71,7 @@ impl Conflicts {
 }
 
 impl<'a> Split<'a> {
-    /// Reads lists into temporary files in the folder. Also returns what those of members held, and the allowlists.
+    /// Reads lists into temporary files in the folder. Also returns what the lists of members and the allowlists held.
     pub fn read(
         Sources { lists, tags, omitted, allow, allow_wins }: Sources,
         sharding: &'a Sharding,
@@ -171,8 +171,8 @@ struct Group {
 }
 
 impl Group {
-    /// The end of those among some shards that are built at once: at least one. Large ones are announced. `first` is the
-    /// number of the part's first shard.
+    /// The end of the first of these shards that are built at once: at least one. Large ones are announced. `first` is
+    /// the number of the part's first shard.
     fn fitting(&self, shards: Range<usize>, first: u32, tagged: bool, streams: &mut Streams) -> usize {
         let each = if tagged { TAGGED_BYTES } else { BYTES };
         let (mut end, mut keys) = (shards.start, 0);

@@ -19,10 +19,10 @@ use crate::streams::Streams;
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::{Profile, hash};
 
-/// Version 2 knew no shards, and remembered no settings.
+/// Version 2 had neither shards nor settings.
 const VERSION: u32 = 3;
 
-/// What is said if there is none.
+/// The message if there is no state.
 pub const NO_STATE: &str = "there is no state of a feed here; is the path right? To begin a feed, or to go on with one \
                             whose state was lost, say what its keys are: --profile raw, url or password";
 
@@ -47,18 +47,19 @@ pub struct State {
     pub settings: Settings,
     /// The generation that was published last; 0 for none.
     pub generation: u64,
-    /// The members after it. It must be there, if only as null: what is missing isn't the first run.
+    /// The members after it. The field must be present, if only as null: if it is missing, that doesn't mean a first
+    /// run.
     #[serde(deserialize_with = "Option::deserialize")]
     pub members: Option<DigestFile>,
-    /// What the lists held that gave them, or the same members later.
+    /// What the lists held that gave these members, or the same ones later.
     pub lists: Lists,
     pub files: Vec<FeedFile>,
-    /// Whether the files have tags. Which tags a key has stands in them alone.
+    /// Whether the files have tags. Only the files know which tags a key has.
     pub tagged: bool,
     /// Files of the feed that its manifest doesn't name. With shards these are pages, and stand for the shards that they
     /// name.
     pub unlisted: Vec<Unlisted>,
-    /// The parts that are spent once the manifest is in place: see [`super::parts`].
+    /// The parts that are used up once the manifest is in place: see [`super::parts`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
     /// The manifest that was published last, to the byte. After a loss, the one that was found in the folder.
@@ -103,7 +104,7 @@ impl Settings {
         Omitted { allow_suffixes, min_length, min_count }
     }
 
-    /// Whether an allowlist of the last run was given up. The others are read again.
+    /// Whether an allowlist of the last run was dropped. The others are read again.
     pub fn gives_up(&self, list: &List) -> bool {
         self.allow.iter().all(|path| name(path) != list.name)
     }
@@ -139,8 +140,8 @@ pub struct FeedFile {
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unlisted {
     pub sha256: String,
-    /// The time, in milliseconds since 1970, from which clients need it no longer than it takes to fetch it; null if no
-    /// manifest has named it yet, so that it may go at once.
+    /// The time, in milliseconds since 1970, from which only clients that are already fetching it need it; null if no
+    /// manifest has named it yet, so that it can be deleted at once.
     #[serde(deserialize_with = "Option::deserialize")]
     pub since: Option<u64>,
 }
@@ -151,7 +152,7 @@ pub struct Parts {
     pub dir: PathBuf,
     /// The first 8 bytes of the hash of each, in the order of the shards.
     pub hashes: DigestFile,
-    /// Whether that generation was in place, so that they are spent whatever lies in the folder now.
+    /// Whether that generation was in place, so that the parts are used up whatever is in the folder now.
     pub published: bool,
 }
 
@@ -229,7 +230,7 @@ impl State {
         Ok(Head::new(self.feed_id.clone(), self.name.clone(), self.profile()?, self.fpr, hashing))
     }
 
-    /// Whether all files that it names lie in the two folders: they are going to be deleted.
+    /// Whether all files that it names are in the two folders, since they are going to be deleted.
     fn has_plain_names(&self) -> bool {
         let files = self.files.iter().map(|published| &published.file.sha256);
         let mut published = files.chain(self.unlisted.iter().map(|unlisted| &unlisted.sha256));
@@ -258,7 +259,7 @@ pub struct StateFolder {
 }
 
 impl StateFolder {
-    /// Makes the folder, for nobody else to read.
+    /// Makes the folder, which nobody else may read.
     pub fn create(path: &Path) -> Result<()> {
         let name = || path.display().to_string();
         if let Some(parent) = path.parent() {
@@ -285,7 +286,7 @@ impl StateFolder {
         &self.path
     }
 
-    /// Fails if another run has taken the lock over.
+    /// Fails if another run has taken over the lock.
     pub fn check(&self) -> Result<()> {
         self.lock.check()
     }
@@ -317,7 +318,7 @@ impl StateFolder {
         Ok(Some(state))
     }
 
-    /// Deletes what runs left that failed or were killed.
+    /// Deletes what failed or killed runs left.
     pub fn clear(&self, state: &State, cleaner: &mut Cleaner, streams: &mut Streams) -> Result<()> {
         cleaner.delete_temporary(&self.path, streams)?;
         let named = state.digests();

@@ -1,6 +1,6 @@
-//! What a publisher believes of the manifest in its folder, where whoever holds the host may have put it; and what it
-//! signs. FEED-FORMAT.md, "What a publisher must do". What a client believes is in js/feed/trust.ts; here is only the step
-//! of it that `feed verify` takes.
+//! Whether a publisher trusts the manifest in its folder, which whoever controls the host may have put there; and what
+//! it signs. FEED-FORMAT.md, "What a publisher must do". What a client trusts is in js/feed/trust.ts; here is only the
+//! step of it that `feed verify` takes.
 
 use std::path::PathBuf;
 
@@ -12,43 +12,43 @@ use super::manifest::{self, Head, Manifest, ManifestPayload};
 use super::state::State;
 use crate::args::number::now;
 
-/// The highest generation that is believed or signed. The seconds since 1970 get there in 34,000 years.
+/// The highest generation that is trusted or signed. The seconds since 1970 reach it in 34,000 years.
 pub const MAX_GENERATION: u64 = 1 << 40;
 /// How far a manifest may be ahead of the state.
 const MAX_AHEAD: u64 = 1 << 20;
 
-/// Whose manifests are believed.
+/// Whose manifests are trusted.
 #[derive(clap::Args)]
 pub struct KeyArgs {
-    /// A secret key to sign the manifest with; can be repeated. What it has signed before is believed
+    /// A secret key to sign the manifest with; can be repeated. A manifest that it signed before is trusted
     #[arg(long, value_name = "KEY")]
     sign: Vec<PathBuf>,
-    /// The public key of a secret key that has signed until now, and no longer does; can be repeated. A manifest in the
-    /// folder that it has signed is believed
+    /// The public key of a secret key that signed the feed until now, and no longer does; can be repeated. A manifest
+    /// in the folder that it signed is trusted
     #[arg(long, value_name = "KEY", value_parser = manifest::parse_public_key, allow_hyphen_values = true)]
     without_key: Vec<VerifyingKey>,
-    /// Believe the manifest in the folder although nobody has signed it, to sign it for the first time
+    /// Trust the manifest in the folder although it has no signature, to sign the feed for the first time
     #[arg(long, requires = "sign")]
     trust_unsigned: bool,
-    /// Publish without a signature a feed that was signed before
+    /// Publish without a signature, although the feed was signed before
     #[arg(long, conflicts_with = "sign")]
     pub unsigned: bool,
 }
 
-/// The keys of a publisher, and what else it believes.
+/// The keys of a publisher, and what else it trusts.
 pub struct Trust {
     /// To sign with.
     pub signers: Vec<SigningKey>,
     known: Vec<VerifyingKey>,
     unsigned: bool,
-    /// Whoever publishes without a key believes the folder, as the clients do.
+    /// A publisher without a key trusts the folder, as its clients do.
     everybody: bool,
 }
 
 /// The manifest in a folder.
 pub enum Live<P> {
     None,
-    /// As it lies there, and its payload.
+    /// Its text, and its payload.
     Believed(String, P),
     /// The publisher goes on as if there were none, and says why.
     Untrusted(Error),
@@ -58,7 +58,7 @@ impl KeyArgs {
     /// For publishing.
     pub fn read(&self) -> Result<Trust> {
         let signers = self.sign.iter().map(|path| key::read(path)).collect::<Result<Vec<_>>>()?;
-        // A rotation with one file in place of two would sign with the old key alone.
+        // A key rotation that gives one file twice would sign only with the old key.
         let is_twice = signers.iter().enumerate().any(|(i, key)| signers[..i].contains(key));
         ensure!(!is_twice, "--sign names one key twice");
         let most = manifest::MAX_SIGNATURES;
@@ -79,11 +79,12 @@ impl Trust {
         format!("by {}", keys.collect::<Vec<_>>().join(", "))
     }
 
-    /// What a publisher believes of the manifest in its folder, of which this was found. `state` is what it remembers, if
-    /// it remembers anything.
+    /// Whether a publisher trusts the manifest in its folder. `found` is what was read, and `state` what the publisher
+    /// remembers, if anything.
     ///
     /// # Errors
-    /// If it can't go on: what is there is not to be believed, and no state says what was published; or its generation is much too high.
+    /// If it can't go on: the manifest isn't trusted, and no state says what was published; or its generation is much
+    /// too high.
     pub fn judge<P: ManifestPayload>(
         &self,
         found: Result<Option<Vec<u8>>>,
@@ -95,7 +96,7 @@ impl Trust {
             was_signed != Some(false) || self.signers.is_empty() || self.unsigned,
             "the feed had no signature until now; --trust-unsigned signs it all the same"
         );
-        const SIGNED: &str = "there is a signature already, so --trust-unsigned would only help others";
+        const SIGNED: &str = "the feed is signed already, so --trust-unsigned would only help an attacker";
         ensure!(was_signed != Some(true) || !self.unsigned, SIGNED);
         let known = found.and_then(|bytes| {
             let Some(bytes) = bytes else { return Ok(None) };
@@ -106,7 +107,7 @@ impl Trust {
         let (bytes, manifest) = match known {
             Ok(Some(known)) => known,
             Ok(None) => return Ok(Live::None),
-            // Whoever can put a file there must not be able to stop what has a state to go on from.
+            // Somebody who can put a file there must not be able to stop a feed that has a state to go on from.
             Err(why) if !self.everybody && state.is_some_and(|state| state.generation > 0) => {
                 return Ok(Live::Untrusted(why));
             }
@@ -116,7 +117,7 @@ impl Trust {
         let payload = manifest.payload()?;
         let Head { feed_id, generation, .. } = payload.head();
         let another = state.is_some_and(|state| state.feed_id != *feed_id);
-        ensure!(!another, "this is another feed than that of the state");
+        ensure!(!another, "this is not the feed of the state");
         next(*generation)?;
         if let Some(state) = state {
             ensure!(
@@ -134,12 +135,12 @@ impl Trust {
         self.known.iter().any(|key| manifest.is_signed_by(key))
     }
 
-    /// Whether all that have signed a manifest are among the keys.
+    /// Whether every signer of a manifest is among the keys.
     pub fn knows_all_signers<P: ManifestPayload>(&self, manifest: &Manifest<P>) -> bool {
         manifest.is_signed_only_by(&self.known)
     }
 
-    /// Fails for a manifest that isn't to be believed. `unsigned` says that it may have had no signature before.
+    /// Fails for a manifest that isn't trusted. `unsigned` says that it may have had no signature before.
     fn require_known<P: ManifestPayload>(&self, manifest: &Manifest<P>, unsigned: bool) -> Result<()> {
         if self.everybody || self.knows(manifest) {
             return Ok(());
@@ -179,7 +180,7 @@ pub fn is_over(head: &Head, now: u64) -> bool {
     head.expires <= now
 }
 
-/// Where generations go on at the earliest if there is no state. A host can replay an old manifest, and so set the
+/// The lowest generation to go on from if there is no state. A host can replay an old manifest, and so set the
 /// generations back, but not the clock.
 pub fn least_generation() -> Result<u64> {
     Ok(now()? / 1000)

@@ -41,7 +41,7 @@ fn deltas_bring_a_blob_up_to_date() {
         let said = done(&folder, &format!("verify @{day}.bloom --members @{day}.txt --json"));
         assert!(said.contains("\"falseNegatives\": 0"), "{said}");
     }
-    // All removed keys are absent, but for the rate at which the added ones answer.
+    // All removed keys are absent, except for false positives of the added ones.
     fs::write(folder.path().join("removed.txt"), hosts(0..150)).unwrap();
     let said = done(&folder, "verify @2.bloom --members @2.txt --absent @removed.txt --json");
     let verdict: serde_json::Value = serde_json::from_str(&said).unwrap();
@@ -84,7 +84,7 @@ fn info_of_a_delta() {
 #[test]
 fn allowed_keys_stay_absent() {
     let folder = days();
-    // Hosts that the layers would take for members by chance.
+    // Hosts that are false positives of the layers.
     fs::write(
         folder.path().join("good.txt"),
         (0..20_000).map(|i| format!("good-{i}.example\n")).collect::<String>(),
@@ -112,7 +112,7 @@ fn an_allowlist_that_wins() {
         .unwrap();
     let wins = "--allow @good.txt --allow-wins";
     done(&folder, &format!("build @0.txt --profile url {wins} -o @0.bloom"));
-    refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta", "denies 1 key of");
+    refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta", "lacks 1 key of");
     let said = done(&folder, &format!("diff @0.txt @1.txt --base @0.bloom {wins} -o @1.delta"));
     assert!(said.contains("99 keys added, 100 removed"), "{said}");
     done(&folder, "apply @0.bloom @1.delta -o @1.bloom");
@@ -150,15 +150,15 @@ fn a_list_that_shrinks_gives_no_delta() {
     write(hosts(0..10));
     refused(&folder, &format!("{diff} --max-removed 99%"), "at most 99%");
     assert!(done(&folder, &format!("{diff} --max-removed 99.8%")).contains("4,990 removed"));
-    // As many keys as before, and as many lines that are none.
+    // As many keys as before, and as many lines again that give no key.
     write(hosts(0..5000) + &"not a host\n".repeat(5000));
     let (code, _, err) = tool(&folder, diff);
     assert!(code == 2 && err.contains("50% of the lines give no key, and 0% gave none before"), "{err}");
     done(&folder, &format!("{diff} --max-removed 100%"));
-    // If the old list has them too, that is how this list is.
+    // If the old list has them too, they are normal for this list.
     fs::copy(folder.path().join("new.txt"), folder.path().join("0.txt")).unwrap();
     done(&folder, diff);
-    // So is one that has named each key four times until now.
+    // The same goes for a list that has named each key four times until now.
     fs::write(folder.path().join("0.txt"), hosts(0..5000).repeat(4) + &"not a host\n".repeat(5000)).unwrap();
     done(&folder, diff);
 }
@@ -168,13 +168,13 @@ fn an_output_is_no_input() {
     let folder = days();
     done(&folder, "diff @0.txt @1.txt --base @0.bloom -o @1.delta");
     let before = read(&folder, "1.delta");
-    refused(&folder, "apply @0.bloom @1.delta -o @1.delta", "the output too");
+    refused(&folder, "apply @0.bloom @1.delta -o @1.delta", "and the output");
     assert_eq!(read(&folder, "1.delta"), before);
     done(&folder, "apply @0.bloom @1.delta -o @0.bloom");
     done(&folder, "verify @0.bloom --members @1.txt --probes 10");
 }
 
-/// An empty filter has no rate, so it is the one that it was made for.
+/// An empty filter has no rate yet, so the rate that it was built for counts.
 #[test]
 fn a_delta_over_an_empty_base_has_a_rate() {
     let folder = days();
@@ -219,7 +219,7 @@ fn what_does_not_go_together_is_refused() {
     refused(&folder, "check @1.delta host-1.example", "[wrong_kind]");
     refused(&folder, "diff @2.txt @1.txt --base @0.bloom -o @x", "it isn't the blob of that list");
     refused(&folder, "diff @0.txt @1.txt --base @0.bloom --fpr 2 -o @x", "[invalid_parameter]");
-    refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @0.txt", "the output too");
+    refused(&folder, "diff @0.txt @1.txt --base @0.bloom -o @0.txt", "and the output");
     fs::write(folder.path().join("empty.txt"), "# the download failed\n").unwrap();
     refused(&folder, "diff @0.txt @empty.txt --base @0.bloom -o @x", "--allow-empty");
     let all = "diff @0.txt @empty.txt --base @0.bloom -o @all.delta --allow-empty";
@@ -240,7 +240,8 @@ fn what_does_not_go_together_is_refused() {
     assert!(!folder.path().join("x").exists());
 }
 
-/// Keys of the base that the old list lacks could get lost, and are told: by the base's own count, or by its bits.
+/// Keys of the base that the old list lacks could get lost, so they are reported: by the base's own count, or by its
+/// bits.
 #[test]
 fn an_old_list_that_is_not_the_base_s_is_refused() {
     let folder = TempDir::new().unwrap();
@@ -259,19 +260,20 @@ fn an_old_list_that_is_not_the_base_s_is_refused() {
         if let "ribbon" | "cuckoo" = kind {
             assert!(err.contains("lacks 100 keys of the 1,000 keys in "), "{err}");
         }
-        // Its own list does, also with repeated lines; then the child's, and no other.
+        // The base's own list is accepted, also with repeated lines; then the child's, and no other.
         done(&folder, "diff @repeated @next --base @base -o @delta");
         done(&folder, "apply @base @delta -o @child");
         done(&folder, "diff @next @all --base @child -o @delta");
         refused(&folder, "diff @part @next --base @child -o @x", "part lacks 110 keys of the 1,010 keys in ");
     }
-    // One key that the base denies, and many that it may hold by chance.
+    // One key that is absent from the base, and many that it may hold by chance.
     done(&folder, "build @all --fpr 0.5 -o @base");
     refused(&folder, "diff @next @all --base @base -o @x", "give the list that it was made from");
     assert!(!folder.path().join("x").exists());
 }
 
-/// A scalable filter counts no key that it took for one of its own, so only its bits tell what the list lacks.
+/// A scalable filter's count leaves out keys that were false positives when they were added, so only its bits tell what
+/// the list lacks.
 #[test]
 fn an_old_list_that_a_scalable_base_seems_to_cover_is_refused() {
     let folder = TempDir::new().unwrap();
@@ -288,7 +290,7 @@ fn an_old_list_that_a_scalable_base_seems_to_cover_is_refused() {
         refused(&folder, "diff @part @less --base @base --max-removed 100% -o @x", "part lacks about ");
         done(&folder, "diff @all @less --base @base --max-removed 100% -o @delta");
     }
-    // Every bit is set, which tells no number.
+    // Every bit is set, so no number can be estimated.
     fs::write(folder.path().join("all"), numbers(1..9)).unwrap();
     fs::write(folder.path().join("part"), "1\n").unwrap();
     done(&folder, "build @all --kind bloom --fpr 0.999 -o @base");
@@ -317,7 +319,7 @@ fn other_rules_than_those_of_the_base_are_refused() {
         "{said}"
     );
     let said = without("skipped.bloom", "--allow-suffixes");
-    assert!(said.contains("denies 2 keys of") && said.contains("without --allow-suffixes if"), "{said}");
+    assert!(said.contains("lacks 2 keys of") && said.contains("without --allow-suffixes if"), "{said}");
     done(&folder, "diff @0.txt @1.txt --base @kept.bloom --allow-suffixes -o @kept.delta");
     done(&folder, "apply @kept.bloom @kept.delta -o @kept.bloom");
     assert_eq!(tool(&folder, "check @kept.bloom github.io").0, 0);
@@ -326,7 +328,7 @@ fn other_rules_than_those_of_the_base_are_refused() {
     write("words.txt", "short\na longer one\n");
     done(&folder, "build @words.txt --profile password --min-length 8 -o @words.bloom");
     let diff = "diff @words.txt @words.txt --base @words.bloom -o @y";
-    refused(&folder, diff, "and the --min-length with which it was built");
+    refused(&folder, diff, "and the --min-length that it was built with");
     done(&folder, &format!("{diff} --min-length 8"));
 
     write("all.txt", "one\ntwo\n");

@@ -55,7 +55,7 @@ fn an_import_says_how_to_see_that_it_was_right() {
     let path = folder.path().join("a.bloom").display().to_string();
     let [.., wrote, next] = &out.lines().collect::<Vec<_>>()[..] else { panic!("{out}") };
     assert_eq!(*wrote, format!("wrote  {path}, of kind guava"));
-    assert_eq!(*next, format!("check  a key that you know is in it: bloom-wasm check {path} KEY"));
+    assert_eq!(*next, format!("check  ask for a key that you know is in it: bloom-wasm check {path} KEY"));
     assert!(!done(&folder, &format!("{import} -o @b.bloom --json"), b"").contains("KEY"));
     let (mut blob, mut err) = (Vec::new(), Vec::new());
     let streams = &mut Streams { input: &mut &b""[..], out: &mut blob, err: &mut err, terminal: false };
@@ -80,7 +80,7 @@ fn an_import_that_lacks_a_member_writes_nothing() {
         (format!("{import} @members --members @one"), "1 of 10,002 keys absent, the first at "),
         (format!("{import} @one"), "one:2: \"no-such-key\"; was the filter made with another hash, --option"),
         (format!("{import} @one"), "filter.bin: 1 of 2 keys absent"),
-        (format!("{import} @empty"), "the lists of --members gave no key to ask for"),
+        (format!("{import} @empty"), "the lists of --members have no key to ask for"),
         (format!("{import} @nowhere"), "nowhere"),
         (format!("{numbers} --members @one"), "one:2: "),
         (
@@ -97,7 +97,7 @@ fn an_import_that_lacks_a_member_writes_nothing() {
     let out = done(&folder, &format!("{import} - --members @members"), b"key-3\n");
     assert!(out.contains("members  10,001 keys, 0 false negatives\n") && !out.contains("KEY"), "{out}");
     let (code, _, err) = tool(&folder, &format!("{} @one", import.replace("@a.bloom", "@one")));
-    assert!(code == 2 && err.contains("this is a list, and the output too"), "{err}");
+    assert!(code == 2 && err.contains("this is both a list and the output"), "{err}");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn numbers_are_lines_of_digits() {
     assert_eq!(done(&folder, "check @a.bloom -1", b""), "-1\n");
     let (code, _, err) = tool(&folder, "check @a.bloom 1.5");
     assert!(code == 2 && err.contains("[invalid_key]"), "{}", err);
-    // Lines are asked in blocks. Those before a line that is refused have their answers.
+    // Lines are looked up in blocks. Those before a line that is refused still get their answers.
     let many = members.repeat(2_000);
     assert!(many.len() > 1 << 16);
     assert_eq!(done(&folder, "check @a.bloom", many.as_bytes()), many);
@@ -202,7 +202,7 @@ fn parts_of_one_shape_merge_to_the_whole() {
         done(&folder, &format!("{build} @whole.bloom"), lines(0..3000).as_bytes());
         done(&folder, "merge @a.bloom @b.bloom @c.bloom -o @merged.bloom", b"");
         assert_eq!(read(&folder, "merged.bloom"), read(&folder, "whole.bloom"), "{kind}");
-        // What is sized by its keys is the same where these are as many.
+        // A filter sized by its keys is the same if it has as many keys.
         done(
             &folder,
             &format!("build - --kind {kind} --fpr 0.01 --seed 7 -o @plain.bloom"),
@@ -228,9 +228,9 @@ fn what_does_not_go_together_is_refused() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("list"), "key\n").unwrap();
     for (args, words) in [
-        ("build @list --capacity 10 -o @a", "--capacity goes with"),
-        ("build @list --kind cuckoo --capacity 10 -o @a", "--capacity goes with"),
-        ("build @list --option funnel=utf8 -o @a", "--option goes with other software's kinds"),
+        ("build @list --capacity 10 -o @a", "--capacity works only with"),
+        ("build @list --kind cuckoo --capacity 10 -o @a", "--capacity works only with"),
+        ("build @list --option funnel=utf8 -o @a", "--option works only with other software's kinds"),
         (
             "build @list --kind spark --option funnel=utf8 -o @a",
             "--option funnel=utf8: there is no such option; spark has keys, layout, seed, bits, hashes\n",
@@ -245,7 +245,7 @@ fn what_does_not_go_together_is_refused() {
         ),
         (
             "import @list --format redis-bitmap --option bits=1 --option bits=1 -o @a",
-            "--option bits=1: this option is there twice; redis-bitmap has bits, hashes\n",
+            "--option bits=1: this option is given twice; redis-bitmap has bits, hashes\n",
         ),
         (
             "import @list --format redis-bitmap --option bits=many -o @a",
@@ -267,11 +267,11 @@ fn what_does_not_go_together_is_refused() {
         ("build @list --kind guava --fpr 1 -o @a", "fpr must be"),
         (
             "build @list --kind guava --seed 1 -o @a",
-            "--seed goes with our own kinds; spark has --option seed=N\n",
+            "--seed works only with our own kinds; spark has --option seed=N\n",
         ),
-        ("build @list --kind guava --allow @list -o @a", "--allow goes with our own kinds"),
+        ("build @list --kind guava --allow @list -o @a", "--allow works only with our own kinds"),
         ("build @missing --kind spark --capacity 100000000000 -o @a", "at most 2^40 bits"),
-        ("build @missing --kind redis-bitmap --capacity 1000000000 -o @a", "of redis-bitmap 2^32"),
+        ("build @missing --kind redis-bitmap --capacity 1000000000 -o @a", "redis-bitmap: 2^32"),
         ("build @list --kind xor -o @a", "invalid value 'xor'"),
         ("build @list --kind foreign -o @a", "invalid value 'foreign'"),
         ("import @list --format guava --lowercase -o @a", "--profile password"),

@@ -36,7 +36,7 @@ pub fn tool_on(
     run(arguments(folder, args), &mut Streams { input, out, err, terminal: false })
 }
 
-/// Something else that happens when the tool writes here, or reads from here, where nothing is left.
+/// Calls a function when the tool writes here, or reads from here. There is nothing to read.
 pub struct Hook<F>(pub F);
 
 impl<F: FnMut(&[u8]) -> io::Result<()>> Write for Hook<F> {
@@ -88,7 +88,7 @@ pub fn read(folder: &TempDir, file: &str) -> Vec<u8> {
     fs::read(folder.path().join(file)).unwrap()
 }
 
-/// Gives a lock the time of one whose run was killed so many seconds ago.
+/// Gives a lock the time of a run that was killed this many seconds ago.
 pub fn age(lock: &Path, seconds: u64) {
     let then = SystemTime::now() - Duration::from_secs(seconds);
     fs::File::options().write(true).open(lock).unwrap().set_modified(then).unwrap();

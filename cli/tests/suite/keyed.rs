@@ -1,4 +1,4 @@
-//! The tool and secrets: they are read from files, and a wrong one is told at once.
+//! The tool and secrets: they are read from files, and a wrong one is reported at once.
 
 use std::fs;
 
@@ -99,10 +99,10 @@ fn the_tool_reads_a_secret_from_a_file() {
     tool.refused("build @list -o @never --secret-file @long", "invalid_parameter");
     for (args, words) in [
         ("build @list -o @never --secret-file @missing", "missing"),
-        ("build @list -o @secret --secret-file @secret", "output too"),
-        ("merge @one @two -o @secret --secret-file @secret", "output too"),
+        ("build @list -o @secret --secret-file @secret", "both the secret and the output"),
+        ("merge @one @two -o @secret --secret-file @secret", "both the secret and the output"),
         ("build @list -o @never --secret-file -", "not standard input"),
-        // What should be a file isn't shown.
+        // The argument isn't shown, since it may be the secret.
         (
             "build @list -o @never --secret-file 0123456789abcdef0123456789abcdef",
             "bloom-wasm: --secret-file takes",
@@ -185,7 +185,7 @@ fn a_keyed_feed_with_shards() {
     tool.refused(&(publish("plain", "keys") + " --secret-file @secret"), "wrong_secret");
     assert_eq!(tool.read("sharded/shards.json"), before);
 
-    // Built elsewhere, of digests that follow FORMAT.md, section 3.
+    // Built elsewhere, from digests that follow FORMAT.md, section 3.
     let hashing = Hashing::keyed(&Secret::from(std::array::from_fn(|i| i as u8)), 5);
     begin("whole", "2 --seed 5 --secret-file @secret");
     let build = |shard: u64, secret: &str| {

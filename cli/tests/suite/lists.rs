@@ -76,7 +76,7 @@ fn plain_lines_are_themselves() {
         "HTTP://EVIL.com:80/%2e%2e/a",
         "http://evil.com\\@good.com/",
         "http://3279880203/",
-        // A whole URL may have all that marks a rule.
+        // A whole URL may contain everything that marks a rule.
         "http://evil.com/#a",
         "http://evil.com##a",
         "http://evil.com/a*b^c|d",
@@ -224,14 +224,14 @@ fn hosts_files() {
         for local in ["0.0.0.0", "127.0.0.1", "::", "::1"] {
             has(&format!(" {local} evil.com"), &[Err(Local), Ok("evil.com")]);
         }
-        // Another address is no name of this computer.
+        // Another address isn't a local name.
         has(" 44.221.255.38", &[Err(NotCheckable)]);
         has(" 2001:db8::1 evil.com", &[Err(NotCheckable), Ok("evil.com")]);
         has(" *.evil.com worse.com", &[Ok("evil.com"), Ok("worse.com")]);
         has(" a.*.com evil.com", &[Err(Pattern), Ok("evil.com")]);
         has(" # comment", &[Err(NotCheckable)]);
         has(" #evil.com", &[Err(NotCheckable)]);
-        // In front of nothing else it stands for no host.
+        // An address followed by nothing else gives no host.
         assert_entries(&format!("  {address} evil.com"), &[Ok("evil.com")]);
         assert_entries(&format!("#{address} evil.com"), &[]);
     }
@@ -254,7 +254,7 @@ fn hosts_files() {
         assert_entries(&format!("0.0.0.0 {name}"), &[Err(Local)]);
         assert_entries(&format!("0.0.0.0 {name}.com"), &[Ok(&format!("{name}.com"))]);
     }
-    // What stands first is no address, and so the line is no entry of a hosts file.
+    // The first word isn't an address, so the line isn't an entry of a hosts file.
     for line in ["0 evil.com", "127.1 evil.com", "1.2.3 evil.com", "1.2.3.256 evil.com", "01.2.3.4 evil.com"]
     {
         assert_entries(line, &[Err(NotCheckable)]);
@@ -366,8 +366,8 @@ fn hosts_that_can_not_be() {
     }
 }
 
-/// No URL is looked up by the last label of its host alone. So a line that stands for all hosts that end in one is none.
-/// As the whole line, the label is a host.
+/// No URL is looked up by only the last label of its host. So a line that stands for all hosts below a single label
+/// gives no key. A line that is just the label is a host.
 #[test]
 fn a_rule_for_a_single_label_gives_no_key() {
     for name in ["zip", "TK", "http-server", "рф", "xn--p1ai", "com.", "com:80"] {
@@ -381,7 +381,7 @@ fn a_rule_for_a_single_label_gives_no_key() {
         for line in [name.to_owned(), format!(" {name}\t\r"), format!("{name}/a"), format!("http://{name}")] {
             let own = keys(&line);
             assert!(matches!(&own[..], [Ok(key)] if key.contains('/') && !key.contains('.')), "{own:?}");
-            // It is no key of what is below.
+            // It isn't a key of the hosts below it.
             let below = format!("http://evil.{name}/a");
             let readings = bloom_wasm::keys::url::readings(&Native, below.as_bytes()).unwrap();
             let mut below = readings.keys().map(|key| str::from_utf8(key).unwrap());

@@ -1,5 +1,5 @@
-//! The tests of the tool, in one program that links once: a module a subject. What measures memory is in
-//! `tests/memory.rs`.
+//! The tests of the tool, in one program that links once, with a module for each subject. `tests/memory.rs` measures
+//! memory.
 
 mod cli;
 mod diff;

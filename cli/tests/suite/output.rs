@@ -72,7 +72,7 @@ fn a_file_keeps_its_mode_and_a_new_one_has_the_umasks() {
             let before = File::open(&out).unwrap();
             succeeds(folder, "umask 022; tool build list -o out");
             assert_eq!((fs::read(&out).unwrap(), mode(&out)), (blob.to_vec(), kept));
-            // Who has the old file open reads it to its end: it was replaced, not overwritten.
+            // A process that has the old file open can read it to its end: the file was replaced, not overwritten.
             let mut old = String::new();
             { before }.read_to_string(&mut old).unwrap();
             assert_eq!(old, "old");
@@ -140,7 +140,7 @@ fn folders_are_refused() {
             fails(folder, &format!("tool build list -o {output}"));
         }
         assert_eq!(fs::read_dir(folder.join("folder")).unwrap().count(), 0);
-        // That is told before standard input has come to an end.
+        // This is reported before standard input has ended.
         let mut child = Command::new(tool());
         let child = child.args(["build", "-o", "folder"]).current_dir(folder);
         let mut child = child.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -158,7 +158,7 @@ fn pipes_sockets_and_devices_stay() {
                 "{name} was replaced"
             );
         };
-        // First what no harm can come to: root could replace the devices below.
+        // First some links that can be spared: as root, the tool could replace the devices below.
         let _socket = UnixListener::bind(folder.join("socket")).unwrap();
         fails(folder, "tool build list -o socket");
         is("socket", FileTypeExt::is_socket);
@@ -180,7 +180,7 @@ fn pipes_sockets_and_devices_stay() {
         }
         succeeds(folder, "mkfifo fifo && ln -s fifo link");
         for name in ["fifo", "link"] {
-            // The shell holds both ends open, so that nothing waits for ever.
+            // The shell holds both ends open, so that nothing waits forever.
             let read = format!("test -p fifo && head -c {} <&3 > got", blob.len());
             succeeds(folder, &format!("{{ tool build list -o {name} && {read}; }} 3<>fifo"));
             assert_eq!(fs::read(folder.join("got")).unwrap(), blob);
@@ -216,7 +216,7 @@ fn a_report_that_fails_leaves_the_old_file() {
             assert_eq!(fs::read(folder.join("out")).unwrap(), b"old");
             fails(folder, &format!("tool {command} new > /dev/full"));
             assert!(!folder.join("new").exists());
-            // What the shell says after it is all that is in the pipe.
+            // Only what the shell prints afterwards is in the pipe.
             let read = "echo . >&3; head -c 1 <&3 > got; exit $s";
             fails(folder, &format!("exec 3<>fifo; tool {command} fifo > /dev/full; s=$?; {read}"));
             assert_eq!(fs::read(folder.join("got")).unwrap(), b".");
@@ -231,7 +231,7 @@ fn a_report_that_fails_leaves_the_old_file() {
         ] {
             fails(folder, &format!("tool {command} > /dev/full"));
         }
-        // Nobody reads the report: the file is wanted all the same.
+        // If nobody reads the report, the file is still wanted.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         assert!(shell(folder, "tool build list -o out").stdout(writer).status().unwrap().success());
@@ -330,7 +330,7 @@ fn a_report_that_fails_says_what_is_published() {
     }
 }
 
-/// There is no more than one number for it, and Rust has no word of its own.
+/// Only an error number tells it, and Rust has no text of its own for it.
 #[test]
 fn what_the_system_says_is_told_in_its_words() {
     if std::env::var_os("BLOOM_WASM_TOOL").is_some() {
@@ -350,7 +350,7 @@ fn what_the_system_says_is_told_in_its_words() {
     });
 }
 
-/// It may write no byte, for which the system ends it, or refuses to write if that signal is ignored.
+/// The tool may not write a byte: the system ends it, or refuses the write if that signal is ignored.
 #[test]
 fn a_key_is_written_as_a_whole_or_not_at_all() {
     with_list(|folder, _| {
@@ -373,7 +373,7 @@ fn a_key_is_written_as_a_whole_or_not_at_all() {
     });
 }
 
-/// The tool with its temporary file written, waiting for somebody to read its report. `before` is said to the shell.
+/// The tool with its temporary file written, waiting for somebody to read its report. The shell runs `before` first.
 fn waiting(folder: &Path, before: &str) -> (Child, UnixStream) {
     fs::write(folder.join("out"), "old").unwrap();
     let (reader, mut writer) = UnixStream::pair().unwrap();
@@ -440,7 +440,7 @@ fn signals_leave_nothing_behind() {
     });
 }
 
-/// As `nohup` wants it, and a shell that runs a script's command in the background.
+/// As with `nohup`, or a script's command that a shell runs in the background.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_signal_that_is_to_be_ignored_is() {
@@ -485,7 +485,7 @@ fn the_state_is_for_its_owner_alone() {
     with_list(|folder, _| {
         feed(folder);
         let state = folder.join("made/state");
-        // What was readable, by an accident, isn't after the next run.
+        // A file that became readable by accident no longer is after the next run.
         fs::set_permissions(state.join("state.json"), Permissions::from_mode(0o644)).unwrap();
         succeeds(folder, "seq 2980 > list; tool feed publish public list --state made/state");
         let remembered: Vec<_> = names(&state).into_iter().filter(|name| !name.starts_with("lock")).collect();
@@ -504,13 +504,13 @@ fn the_state_is_for_its_owner_alone() {
     });
 }
 
-/// As a run leaves it that was killed between writing a file and giving it its name, or before the state names it.
+/// What a run leaves that was killed between writing a file and renaming it, or before the state names it.
 #[test]
 fn what_killed_runs_left_is_cleared_away() {
     with_list(|folder, _| {
         feed(folder);
         sharded_feed(folder);
-        // What others write just now into the same folder stays.
+        // What others are writing into the same folder stays.
         succeeds(folder, "cd public; touch .bloom-wasm-Xyz123 .htaccess members-1; cp .b* .h* m* ../shards");
         succeeds(folder, "touch made/state/notes made/state/members-old");
         let folders = ["public", "made/state", "shards", "state"].map(|name| folder.join(name));
@@ -526,7 +526,7 @@ fn what_killed_runs_left_is_cleared_away() {
     });
 }
 
-/// The exit code of a command that must come to an end.
+/// The exit code of a command, which must end by itself.
 fn ends(folder: &Path, script: &str) -> i32 {
     let mut child = shell(folder, &format!("exec {:?} {script}", tool()))
         .stdin(Stdio::null())
@@ -544,7 +544,7 @@ fn ends(folder: &Path, script: &str) -> i32 {
     code.unwrap_or_else(|_| panic!("{script} hangs")).unwrap()
 }
 
-/// A pipe that nobody writes to has the name of a file.
+/// A pipe that nobody writes to is in place of a file.
 #[test]
 fn a_pipe_in_the_place_of_a_file_holds_nothing_up() {
     with_list(|folder, _| {

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write};
 use std::process::{Command, Output, Stdio};
 
-/// The tool, or the one that the variable names: the npm package's has to do the same.
+/// The tool, or the one that the variable names: the npm package's tool must behave the same.
 pub fn tool() -> String {
     std::env::var("BLOOM_WASM_TOOL").unwrap_or(env!("CARGO_BIN_EXE_bloom-wasm").to_owned())
 }
@@ -15,7 +15,7 @@ pub fn output(command: &mut Command, stdin: &[u8]) -> Output {
     let mut input = child.stdin.take().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A program that fails early may not read its input; that is its right.
+            // A program that fails early need not read its input.
             if let Err(error) = input.write_all(stdin) {
                 assert_eq!(error.kind(), ErrorKind::BrokenPipe);
             }

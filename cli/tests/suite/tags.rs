@@ -68,7 +68,8 @@ fn require_counted(folder: &TempDir, file: &str, tags: &str) {
     assert_eq!((code, &json["wrongTags"]), (1, &1.into()));
 }
 
-/// One rule, for lists, the tool and blobs: no name looks like another line or two names, or turns what follows round.
+/// One rule for lists, the tool and blobs: no name looks like another line or two names, or changes the direction of
+/// the text after it.
 #[test]
 fn the_name_of_a_tag_is_no_other_line() {
     let folder = TempDir::new().unwrap();
@@ -274,7 +275,7 @@ fn a_folder_with_tags() {
     let tags = lists(&folder, &map);
     require_counted(&folder, "@folder", &tags);
 
-    // Nothing new is nothing to publish, whatever the order of the lists.
+    // If nothing is new, nothing is published, whatever the order of the lists.
     build(&map, "");
     let (before, generation) = (files(), payload(&dir.join("shards.json"))["generation"].clone());
     let list = |name: &str| format!(" --tag {name}={}", folder.path().join(name).display());
@@ -312,10 +313,10 @@ fn a_folder_with_tags() {
     // And a page and the manifest, in place of the old one.
     assert_eq!(files().len(), before.len() + changed.len() + 1);
 
-    // The keys of a tag are guarded by themselves, however many others there are.
+    // The keys of each tag are guarded by themselves, however many other keys there are.
     write(&folder, "malware", "key-1\n");
     let few = "feed publish @folder @rest @new @malware @phishing --state @state";
-    refused(&folder, few, "malware: this list has 1 key, and had 1,000; at most 25% may go");
+    refused(&folder, few, "malware: this list has 1 key, and had 1,000; at most 25% may be removed");
     // Also if its lines are as many as before.
     write(&folder, "malware", "key-1\n".repeat(1000));
     refused(&folder, few, "--tag malware: 999 of 1,000 keys would be removed");
@@ -329,7 +330,7 @@ fn a_folder_with_tags() {
     assert!(with_keys.len() > 1);
     let all_but_one = given_up.rsplit_once(" --without-tag").unwrap().0;
     for some in ["", all_but_one] {
-        refused(&folder, &format!("{rest}{some}"), "there was a tag");
+        refused(&folder, &format!("{rest}{some}"), "the feed had a tag");
     }
     assert!(!done(&folder, &format!("{rest}{given_up}")).contains("tags"));
     assert_eq!(payload(&dir.join("shards.json")).get("tags"), None);
@@ -387,7 +388,11 @@ fn shards_that_were_built_elsewhere_have_no_tags() {
     assert_eq!(crate::in_process::tool_with(&folder, shard, &digests).0, 0);
     let publish = "feed publish @folder @parts --state @state";
     refused(&folder, publish, "--without-tag a");
-    refused(&folder, &format!("{publish} --tag a={list}"), "a folder of parts has no tags, and no allowlist");
+    refused(
+        &folder,
+        &format!("{publish} --tag a={list}"),
+        "a folder of parts can't be combined with tags or an allowlist",
+    );
     done(&folder, &format!("{publish} --without-tag a"));
     done(&folder, &format!("build --tag a={list} -o @parts/shard-00000.bloom"));
     refused(&folder, publish, "`feed build-shard` didn't make this");
@@ -432,7 +437,7 @@ fn a_feed_with_tags() {
         }
     }
     assert_eq!(bases, 1, "all but the first are deltas");
-    // Nothing new is nothing to publish.
+    // If nothing is new, nothing is published.
     let (_, out, _) = publish(&folder, &map, "");
     assert!(out.contains("\"published\": true"));
     let (_, out, _) = publish(&folder, &map, "");
@@ -445,16 +450,16 @@ fn a_feed_with_tags() {
         format!("feed publish @feed @list --state @state{without}")
     };
     for names in [&[][..], &NAMES[1..], &NAMES[..1]] {
-        refused(&folder, &without(names), "there was a tag");
+        refused(&folder, &without(names), "the feed had a tag");
     }
-    // One alone may go.
+    // Tags can be dropped one by one.
     let list = folder.path().join("list").display().to_string();
     let one =
         format!("feed publish @feed --state @state --tag {}={list} --tag {}={list}", NAMES[0], NAMES[2]);
-    refused(&folder, &one, &format!("there was a tag {}", NAMES[1]));
+    refused(&folder, &one, &format!("the feed had a tag {}", NAMES[1]));
     // The list of all keys takes the place of the one of those without a tag.
     let one_less = format!("{one} --without-tag {}", NAMES[1]);
-    refused(&folder, &one_less, "rest: this list is missing, which had 874 keys");
+    refused(&folder, &one_less, "rest: this list is missing, and had 874 keys");
     done(&folder, &format!("{one_less} --max-removed 100%"));
     done(&folder, &one);
     let out = done(&folder, &without(&NAMES));
@@ -484,9 +489,9 @@ fn a_list_keeps_its_tag() {
             assert!(done(&folder, again).contains("unchanged"), "{again}");
         }
         assert_eq!(done(&folder, "check @feed a c"), "a\tt\nc\n");
-        // Another list of this tag would take it away, in silence.
+        // Another list with this tag would silently take it away.
         let other = format!("{publish} --tag t={}", folder.path().join("other").display());
-        refused(&folder, &other, "--tag t is there twice; join its lists");
+        refused(&folder, &other, "--tag t is given twice; join its lists");
         done(&folder, &format!("{publish} --without-tag t"));
         assert_eq!(done(&folder, "check @feed a c"), "a\nc\n");
         assert!(done(&folder, publish).contains("unchanged"));
@@ -501,10 +506,10 @@ fn tags_are_given_up_once() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     let publish = format!("feed publish @feed --state @state --tag list={}", path("list"));
     done(&folder, &format!("{publish} --tag other={} --profile raw --fpr 0.01", path("other")));
-    // Without a key, nothing changes when it goes.
+    // A tag without keys is dropped without any change.
     write(&folder, "other", "");
     done(&folder, &format!("{publish} --tag other={} --allow-empty", path("other")));
-    refused(&folder, &publish, "there was a tag other");
+    refused(&folder, &publish, "the feed had a tag other");
     assert!(done(&folder, &format!("{publish} --without-tag other")).contains("unchanged"));
     done(&folder, &publish);
     // Their names add up until there is a new base.
@@ -516,7 +521,7 @@ fn tags_are_given_up_once() {
     done(&folder, &format!("feed publish @feed --state @state --without-tag list{}", tags(0..130, &with)));
     let replaced = format!("{}{}", tags(130..260, &with), tags(0..130, &without));
     let said = done(&folder, &format!("feed publish @feed --state @state{replaced}"));
-    assert!(said.contains("with the tags that were given up, there would be more than 255"), "{said}");
+    assert!(said.contains("with the tags that were dropped, there would be more than 255"), "{said}");
     fs::write(folder.path().join("blob"), client(&folder)).unwrap();
     let said = done(&folder, "check @blob a");
     assert!(said.contains("tag-130") && said.contains("tag-259") && !said.contains("tag-129"), "{said}");

@@ -1,6 +1,6 @@
 //! The tool on blobs that nobody should send: it answers or says in one line what is wrong, and prints nothing that a
-//! terminal would obey. Most is called in this process; some hundred times the program itself runs. And that no command
-//! lacks its tests and its words in the docs.
+//! terminal would obey. Most is called in this process; some hundred times the program itself runs. Also checks that
+//! every command has tests and is documented.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,7 +28,7 @@ fn tool(args: &[&str], mut input: &[u8], terminal: bool) -> Ran {
     Ran { code, out, err: String::from_utf8(err).unwrap() }
 }
 
-/// What a terminal gives: after an end there is more, if one asks.
+/// Behaves like a terminal: after the end, a further read would give more.
 struct Terminal(std::vec::IntoIter<&'static [u8]>);
 
 impl std::io::Read for Terminal {
@@ -97,7 +97,7 @@ const TIMES: [u64; 8] = [
     u64::MAX,
 ];
 
-/// Nothing that a terminal would obey: written out, independently of how the tool tells.
+/// Whether there is nothing that a terminal would obey. Written independently of how the tool decides.
 fn is_harmless(text: &str) -> bool {
     let obeyed = |c: char| {
         c != '\n' && (c < ' ' || ('\x7f'..='\u{9f}').contains(&c))
@@ -108,7 +108,7 @@ fn is_harmless(text: &str) -> bool {
     !text.contains(obeyed)
 }
 
-/// All commands that read a blob, this one from standard input.
+/// All commands that read a blob, which they get on standard input.
 struct Commands<'a> {
     info: [&'a str; 2],
     all: Vec<Vec<&'a str>>,
@@ -146,7 +146,7 @@ impl<'a> Commands<'a> {
         for args in &self.all {
             let Ran { code, out, err } = how(&[args, secret].concat(), blob);
             assert!(code <= 2, "{args:?}: {code}");
-            // What was skipped in lists is told too.
+            // Skipped lines of lists are reported too.
             let skipped = |line: &&str| line.contains(": skipped, ") || line.starts_with("and ");
             let reads_lists = ["verify", "diff"].contains(&args[0]);
             let errors: Vec<_> = err.lines().filter(|line| !reads_lists || !skipped(line)).collect();
@@ -240,7 +240,7 @@ fn mutation(golden: &[Vec<u8>], i: u64) -> Vec<u8> {
         let value = number(i, 20 + edit).to_le_bytes();
         bytes[at] = if value[1].is_multiple_of(2) { bytes[at] ^ 1 << (value[0] % 8) } else { value[0] };
     }
-    // As long as it says, if that isn't far from what it is, so that more of them are legal.
+    // As long as its header says, if that isn't far from its length, so that more of them are legal.
     if let Ok(Some(length)) = Blob::expected_length(&bytes)
         && length < 1 << 16
     {

@@ -1,4 +1,4 @@
-//! What those can do to a publisher who hold its host, or its state: the table of SECURITY.md, row by row.
+//! What somebody who controls a publisher's host or its state can do to it: the table of SECURITY.md, row by row.
 
 use std::fs;
 use std::path::Path;
@@ -18,11 +18,11 @@ const HIGHEST: u64 = (1 << 53) - 2;
 const MAX: u64 = 1 << 40;
 
 const PUBLISH: &str = "feed publish @public @list --state @state --sign @key";
-/// The same, which may begin a feed, or go on with one whose state was lost.
+/// The same with options that can begin a feed, or continue one whose state was lost.
 const BEGIN: &str = "feed publish @public @list --state @state --sign @key --profile raw";
 const SHARDS: &str = "feed publish @public @list --state @state --sign @key --profile raw --shards 2";
 
-/// Fails unless the tool does it without a word.
+/// Fails unless the tool succeeds without a warning.
 fn done(folder: &TempDir, args: &str) {
     let (code, _, err) = tool(folder, args);
     assert_eq!((code, err.as_str()), (0, ""), "{args}");
@@ -33,7 +33,7 @@ fn recovered(folder: &TempDir, args: &str) {
     warned(folder, args, "the state was lost: tags, allowlists");
 }
 
-/// Fails unless the tool does it, but warns.
+/// Fails unless the tool succeeds with a warning.
 fn warned(folder: &TempDir, args: &str, words: &str) {
     let (code, _, err) = tool(folder, args);
     assert!(code == 0 && err.contains(words) && err.lines().count() == 1, "{args}: {code} {err}");
@@ -119,7 +119,7 @@ fn forged(folder: &TempDir, manifest: &[u8], changes: &Value, key: Option<&str>)
     json!({ "payload": payload, "signatures": signatures }).to_string().into_bytes()
 }
 
-/// What somebody without a key can put in the place of a manifest.
+/// What somebody without a key can put in place of a manifest.
 fn planted(folder: &TempDir, manifest: &[u8]) -> Vec<Vec<u8>> {
     let all = json!({
         "generation": HIGHEST, "feedId": "0".repeat(32), "name": "mine", "profile": "url", "fpr": 0.5, "seed": "8",
@@ -178,7 +178,7 @@ fn a_planted_manifest_is_ignored() {
         for same in ["feedId", "name", "profile", "fpr", "seed", "files", "count"] {
             assert_eq!(next[same], last[same], "{same}");
         }
-        // And the one after that has nothing to say.
+        // The next run prints no warning.
         done(&folder, PUBLISH);
         last = next;
     }
@@ -207,9 +207,9 @@ fn with_the_state_lost_a_planted_manifest_is_refused() {
             refused(&folder, script, "feed.json: ");
         }
     }
-    // Nor does the right one count for those who don't say whose it is.
+    // The right manifest isn't accepted either, unless its key is given.
     plant(&folder, "feed.json", &live);
-    refused(&folder, &BEGIN.replace(" --sign @key", ""), "clients expect it: give --sign");
+    refused(&folder, &BEGIN.replace(" --sign @key", ""), "clients expect that: give --sign");
     refused(&folder, &format!("{new} --trust-unsigned"), "none of the given keys");
     refused(&folder, &new, "none of the given keys");
     recovered(&folder, &format!("{new} --without-key {PUBLIC_KEY}"));
@@ -247,7 +247,7 @@ fn an_old_manifest_sets_a_lost_state_not_back() {
     let generation = payload(&manifest(&folder, "feed.json"))["generation"].as_u64().unwrap();
     assert!((before + 1..=after + 1).contains(&generation), "{generation}");
     verified(&folder);
-    // The clock is behind what was published: it goes on from that.
+    // If the clock is behind what was published, the generations go on from the latter.
     let ahead = seconds() + 1_000_000;
     plant(&folder, "feed.json", forged(&folder, &old, &json!({ "generation": ahead }), Some("key")));
     fs::remove_dir_all(folder.path().join("state")).unwrap();
@@ -326,7 +326,7 @@ fn a_change_of_key_that_clients_cannot_follow_is_refused() {
         refused(&folder, script, forgotten);
         refused(&folder, &script.replace("@state", "@old"), forgotten);
     }
-    // What a host puts there can neither give a key up nor add one.
+    // What a host puts there can neither drop a key nor add one.
     let both = manifest(&folder, "feed.json");
     for change in [
         |signatures: &mut Vec<Value>| drop(signatures.remove(1)),
@@ -357,7 +357,7 @@ fn a_change_of_key_that_clients_cannot_follow_is_refused() {
     }
 }
 
-/// What a host can still do: with an old state restored, it shows the manifest of then.
+/// What a host can still do: if an old state is restored, it can serve the manifest of that time.
 #[test]
 fn an_old_state_and_an_old_manifest_sign_a_generation_twice() {
     let folder = feed(1);
@@ -382,7 +382,7 @@ fn without_the_manifest_a_state_goes_on() {
     // Without the state either, it would be another feed, and clients would refuse that.
     fs::remove_file(folder.path().join("public/feed.json")).unwrap();
     fs::remove_dir_all(folder.path().join("state")).unwrap();
-    refused(&folder, BEGIN, "neither its manifest nor its state is there");
+    refused(&folder, BEGIN, "neither its manifest nor its state");
 }
 
 #[test]
@@ -435,11 +435,11 @@ fn from_unsigned_to_signed_only_when_told() {
         done(&folder, &format!("{PUBLISH} --trust-unsigned"));
         assert_eq!(payload(&manifest(&folder, file))["generation"], 2);
         verified(&folder);
-        // Left in a script, it would believe whatever the host puts there.
-        refused(&folder, &format!("{PUBLISH} --trust-unsigned"), "there is a signature already");
+        // If the option stayed in a script, the tool would trust whatever the host puts there.
+        refused(&folder, &format!("{PUBLISH} --trust-unsigned"), "the feed is signed already");
         done(&folder, PUBLISH);
 
-        // With the state lost, nobody but the user knows that it is theirs.
+        // With the state lost, only the users know that it is theirs.
         let folder = home();
         warned(&folder, &begin.replace(" --sign @key", ""), "nobody has signed this");
         let live = manifest(&folder, file);
@@ -477,7 +477,7 @@ fn a_planted_manifest_of_shards_is_refused() {
         plant(&folder, "shards.json", bytes);
         fs::remove_dir_all(folder.path().join("state")).unwrap();
         copy(&folder, "kept", "state");
-        warned(&folder, SHARDS, "not believed, so it will be replaced");
+        warned(&folder, SHARDS, "not trusted, so it will be replaced");
         assert_eq!(payload(&manifest(&folder, "shards.json"))["generation"], 2);
         verified(&folder);
     }
@@ -521,7 +521,7 @@ fn who_reads_the_state_can_try_keys() {
     assert!(!members.contains(&hash::digest(7, b"key-5000.test")));
     let text: Vec<u8> = snapshot(&folder).into_iter().flat_map(|(_, bytes)| bytes).collect();
     assert!(!text.windows(7).any(|word| word == b"example"), "a key stands there as it is");
-    // Of a keyed feed they also need the secret.
+    // For a keyed feed, they also need the secret.
     let folder = home();
     fs::write(folder.path().join("secret"), "000102030405060708090a0b0c0d0e0f").unwrap();
     done(&folder, &format!("{BEGIN} --seed 7 --secret-file @secret"));
@@ -548,7 +548,7 @@ fn who_writes_the_state_has_things_signed() {
     let live = payload(&manifest(&folder, "feed.json"));
     assert_eq!((&live["name"], &live["generation"]), (&"mine".into(), &MAX.into()));
     verified(&folder);
-    // Members are never denied for it.
+    // No member becomes absent because of it.
     let members: Vec<_> = (0..200).map(|i| format!("key-{i}.test")).collect();
     let has_all = |folder: &TempDir| {
         let files = payload(&manifest(folder, "feed.json"))["files"].as_array().unwrap().clone();
@@ -562,13 +562,13 @@ fn who_writes_the_state_has_things_signed() {
         members.iter().all(|key| blob.filter().has(key.as_bytes()))
     };
     assert!(has_all(&folder));
-    // There is an end to generations.
+    // Generations have a limit.
     list(&folder, 201);
     let (code, _, err) = tool(&folder, PUBLISH);
     assert!(code == 2 && err.contains("taken over"), "{err}");
 }
 
-/// Whoever also holds the folder puts a base there that isn't of this list.
+/// Somebody who also controls the folder can put a base there that isn't of this list.
 #[test]
 fn who_writes_the_state_and_the_folder_has_any_list_signed() {
     let folder = feed(1);
@@ -661,7 +661,7 @@ fn no_link_of_the_folder_is_followed() {
         }
         let (code, _, err) = tool(&folder, PUBLISH);
         assert!(code == 0 && err.lines().count() <= 1, "{what}: {err}");
-        assert_eq!(err.contains("not believed"), what != "nothing", "{what}: {err}");
+        assert_eq!(err.contains("not trusted"), what != "nothing", "{what}: {err}");
         assert!(manifest.is_file());
         only_replaced(&folder, mode);
         verified(&folder);
@@ -688,7 +688,7 @@ fn no_link_of_a_folder_of_shards_is_followed() {
         done(&folder, "check @public key-1.test");
         verified(&folder);
     }
-    // One that leads to the same bytes may lead elsewhere tomorrow.
+    // A link that leads to the same bytes may lead elsewhere tomorrow.
     let shard = published(&folder, "").into_iter().find(|path| !path.ends_with("shards.json")).unwrap();
     fs::copy(&shard, &mine).unwrap();
     put_in_place(&folder, &shard, "mine");
@@ -729,7 +729,7 @@ fn refused_at(folder: &TempDir, args: &str, words: &str) {
     assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {code} {err}");
 }
 
-/// Every row of SECURITY.md's table names a test that there is.
+/// Every row of SECURITY.md's table names an existing test.
 #[test]
 fn every_row_of_the_table_has_a_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

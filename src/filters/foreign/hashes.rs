@@ -1,8 +1,8 @@
 //! The hash functions of other software, each as that software has it. Pure functions of bytes.
 //!
-//! MurmurHash2, 64A and 3 are Austin Appleby's (<https://github.com/aappleby/smhasher>), FNV-1 and FNV-1a are Fowler, Noll
-//! and Vo's (draft-eastlake-fnv). Where a project changed one, the function says how. Sums and products wrap. None is inlined: that
-//! would be a copy at every caller in the wasm.
+//! MurmurHash2, 64A and 3 are Austin Appleby's (<https://github.com/aappleby/smhasher>), FNV-1 and FNV-1a are Fowler,
+//! Noll and Vo's (draft-eastlake-fnv). Where a project changed one, the function says how. Sums and products wrap. No
+//! function is inlined, since the wasm would get a copy at every caller.
 
 use twox_hash::XxHash64;
 
@@ -53,7 +53,7 @@ pub(super) fn finish64(mut h: u64) -> u64 {
     h ^ h >> 33
 }
 
-/// MurmurHash3_x86_32. With `spark` as Apache Spark has it: each byte after the last whole block is a block of its own,
+/// MurmurHash3_x86_32. With `spark`, as in Apache Spark: each byte after the last whole block is a block of its own,
 /// with its sign extended.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(crate) fn murmur3_x86_32(key: &[u8], seed: u32, spark: bool) -> u32 {
@@ -120,7 +120,7 @@ pub(super) fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// FNV-1a for 64 bits over numbers of `width` bytes each, of which every one is taken as a whole.
+/// FNV-1a for 64 bits over numbers of `width` bytes each, each taken as a whole.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn fnv64(text: &[u8], width: usize, start: u64) -> u64 {
     text.chunks(width).fold(start, |h, item| (h ^ number(item)).wrapping_mul(FNV64_PRIME))
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Of MurmurHash64A and MurmurHash2 by SMHasher's own sanity check: the hash of the hashes of {}, {0}, {0, 1} ...
+    /// SMHasher's own sanity check of MurmurHash64A and MurmurHash2: the hash of the hashes of {}, {0}, {0, 1} ...
     #[test]
     fn murmur2_verification_codes() {
         let key: Vec<u8> = (0..=255).collect();

@@ -1,4 +1,4 @@
-//! What the keys of other software are, and the bytes that it hashes of them. FORMAT.md section 6.6.
+//! What the keys of other software are, and which bytes of them it hashes. FORMAT.md section 6.6.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -57,16 +57,17 @@ impl KeyType {
         }
     }
 
-    /// Whether lone surrogates matter: a text is then a key by its bytes in WTF-8 (<https://simonsapin.github.io/wtf-8>),
-    /// which is UTF-8 but for lone surrogates, of 3 bytes each. Elsewhere they count as U+FFFD, as in all our own kinds.
+    /// Whether lone surrogates matter: a text is then a key by its bytes in WTF-8
+    /// (<https://simonsapin.github.io/wtf-8>), which is UTF-8 except that lone surrogates take 3 bytes each. Otherwise
+    /// they count as U+FFFD, as in all our own kinds.
     pub fn is_wide(self) -> bool {
         matches!(self, KeyType::JavaText | KeyType::Utf16 | KeyType::Utf32 | KeyType::XxhashJs)
     }
 
-    /// A line of a list as a key: a number in decimal digits, where the keys are numbers, else the line itself.
+    /// A line of a list as a key: a number in decimal digits if the keys are numbers, otherwise the line itself.
     ///
     /// # Errors
-    /// [`Error::InvalidKey`] for what is no such number.
+    /// [`Error::InvalidKey`] if the line isn't such a number.
     pub fn parse(self, line: &[u8]) -> Result<Cow<'_, [u8]>> {
         fn number<T: FromStr, const N: usize>(line: &[u8], bytes: fn(T) -> [u8; N]) -> Option<Vec<u8>> {
             Some(bytes(str::from_utf8(line).ok()?.parse().ok()?).to_vec())
@@ -79,11 +80,11 @@ impl KeyType {
             KeyType::Double => number(line, f64::to_le_bytes),
             _ => return Ok(line.into()),
         };
-        let reason = "the filter's keys are numbers, and this is none of them";
+        let reason = "the filter's keys are numbers, and this is not such a number";
         bytes.map(Cow::Owned).ok_or(Error::InvalidKey { reason })
     }
 
-    /// The bytes that are hashed of a key; none if it is no such key: of another length than the number's.
+    /// The bytes of a key that are hashed; none if it doesn't have the length of the numbers that the keys are.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory for a copy.
@@ -145,7 +146,7 @@ impl KeyType {
     }
 }
 
-/// Python's `hash` of a whole number: its remainder by 2^61 - 1 with its sign, and -2 in the place of -1.
+/// Python's `hash` of a whole number: its remainder by 2^61 - 1 with its sign, with -2 instead of -1.
 fn python_hash(key: u64) -> i64 {
     match key as i64 % ((1 << 61) - 1) {
         -1 => -2,
@@ -164,19 +165,19 @@ fn joined(first: u32, unit: u32) -> u32 {
     0x1_0000 + ((first & 0x3ff) << 10 | unit & 0x3ff)
 }
 
-/// Appends a code point that is no surrogate.
+/// Appends a code point that isn't a surrogate.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn append_utf8(bytes: &mut Vec<u8>, point: u32) -> Result<()> {
     let char = char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
     append(bytes, char.encode_utf8(&mut [0; 4]).as_bytes())
 }
 
-/// Takes the first code point of a text in WTF-8. A byte that is no part of it counts as U+FFFD.
+/// Takes the first code point of a text in WTF-8. An invalid byte counts as U+FFFD.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn code_point(text: &mut &[u8]) -> Option<u32> {
     let (&lead, rest) = text.split_first()?;
     *text = rest;
-    // How many bytes follow, and from where on so many are needed.
+    // How many bytes follow, and the first code point that needs that many.
     let (more, least) = match lead {
         0..0x80 => return Some(lead.into()),
         0xc0..0xe0 => (1, 0x80),
@@ -233,7 +234,7 @@ mod tests {
             hashed(KeyType::XxhashJs, b"\xed\xa0\x80\xf0\x9f\x98\x80x"),
             "\u{1003d}\u{90078}".as_bytes()
         );
-        // What is no UTF-8: a lone continuation, an overlong form, a cut one, past the last code point, cut surrogates.
+        // Invalid UTF-8: a lone continuation, an overlong form, a cut one, past the last code point, cut surrogates.
         for broken in [&b"\x80"[..], b"\xc0", b"\xe2", b"\xff", b"\xed"] {
             assert_eq!(points(broken), [0xfffd], "{broken:x?}");
         }

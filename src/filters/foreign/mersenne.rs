@@ -1,19 +1,19 @@
-//! The hash of Python's `bloom_filter2`, <https://github.com/remram44/python-bloom-filter>, whose numbers are remainders by
-//! 2^127 - 1 and 2^257 - 1, and sums of such.
+//! The hash of Python's `bloom_filter2`, <https://github.com/remram44/python-bloom-filter>, whose numbers are
+//! remainders modulo 2^127 - 1 and 2^257 - 1, and their sums.
 
 use super::hashes::number;
 
 /// A whole number, the low word first.
 type Wide = [u64; 5];
 
-/// 2^n - 1, where n is 64 times the first and the second.
+/// 2^n - 1, where n is 64 times the first number plus the second.
 type Modulus = (usize, u32);
 const P: Modulus = (1, 63);
 const Q: Modulus = (4, 1);
 
-/// Two hashes of `x`, numbers of `width` bytes, modulo 2^127 - 1: r = 0; then for each number n, with whole numbers of any
-/// length, r += (r + n + a) b mod c. Of the first a is 2^17 - 1, b 2^31 - 1 and c 2^127 - 1; of the second they are 2^19 -
-/// 1, 2^67 - 1 and 2^257 - 1, so it takes r both mod c, which goes on, and mod 2^127 - 1.
+/// Two hashes of `x`, numbers of `width` bytes, modulo 2^127 - 1: r = 0; then for each number n, with whole numbers of
+/// any length, r += (r + n + a) b mod c. For the first hash, a is 2^17 - 1, b is 2^31 - 1 and c is 2^127 - 1. For the
+/// second, they are 2^19 - 1, 2^67 - 1 and 2^257 - 1, so r is kept both mod c, to go on with, and mod 2^127 - 1.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn hashes(x: &[u8], width: usize) -> [u64; 4] {
     let (mut first, mut second, mut r) = ([0; 5], [0; 5], [0; 5]);
@@ -40,7 +40,7 @@ pub(super) fn hashes(x: &[u8], width: usize) -> [u64; 4] {
     [first[0], first[1], second[0], second[1]]
 }
 
-/// The number after one of two words: that times the first hash and plus the second, modulo 2^127 - 1.
+/// The number after one of two words: the number times the first hash plus the second, modulo 2^127 - 1.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn next(low: u64, high: u64, [a, b, c, d]: [u64; 4]) -> [u64; 2] {
     let mut product = [low, high, 0, 0, 0];
@@ -58,8 +58,8 @@ pub(super) fn remainder([low, high]: [u64; 2], m: u64) -> u64 {
     bytes.as_flattened().iter().fold(0, |rest, &byte| (rest << 8 | u64::from(byte)) % m)
 }
 
-/// to · by + more, modulo 2^n - 1. To divide by that is to add what is above n bits to what is below. The result's words
-/// above n bits are 0, and those of `more` don't count.
+/// to · by + more, modulo 2^n - 1. Reducing by that is adding the bits above n to those below. The result's words above
+/// n bits are 0, and those of `more` don't count.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn multiply_add(to: &mut Wide, mut by: u64, more: &[u64], (last, bits): Modulus) {
     let (most, mut more, mut over) = ((1 << bits) - 1, more, 0);

@@ -58,7 +58,7 @@ impl Format {
         self.into()
     }
 
-    /// Whose it is: "Guava's BloomFilter" and so on.
+    /// The software that it is from: "Guava's BloomFilter" and so on.
     pub fn software(self) -> &'static str {
         self.get_documentation().unwrap_or(self.name()).trim_end_matches('.')
     }
@@ -66,7 +66,7 @@ impl Format {
     /// The format of this name.
     ///
     /// # Errors
-    /// [`Error::UnsupportedFormat`] if there is none, which lists those that there are.
+    /// [`Error::UnsupportedFormat`], which lists all names, if there is none.
     pub fn from_name(name: &str) -> Result<Self> {
         let known = <Format as VariantNames>::VARIANTS;
         Self::ALL
@@ -76,7 +76,8 @@ impl Format {
             .ok_or(Error::UnsupportedFormat { reason: "no format has this name", known })
     }
 
-    /// What the format calls its keys, by the name of an option's value; the first is the default.
+    /// The types of keys that the format can have, with the values of the option that chooses one; the first is the
+    /// default.
     pub fn keys(self) -> &'static [(&'static str, KeyType)] {
         match self {
             Format::Guava => &[
@@ -202,13 +203,13 @@ impl Scheme {
         }
     }
 
-    /// The format that has it with these keys: all that a blob stores of its format.
+    /// The format that has it with these keys. A blob stores nothing else about its format.
     pub(crate) fn format(self, keys: KeyType) -> Option<Format> {
         let has_keys = |format: &Format| format.keys().iter().any(|(_, known)| *known == keys);
         self.formats().iter().copied().find(has_keys)
     }
 
-    /// What the format calls it, where it has several.
+    /// The format's name for the scheme, if the format has several.
     pub(crate) fn name(self) -> Option<&'static str> {
         Some(match self {
             Scheme::Mitz64 => "mitz-64",
@@ -279,7 +280,7 @@ mod tests {
         }
     }
 
-    /// Other readers are written by that page alone.
+    /// Other readers are written from that page alone.
     #[test]
     fn format_md_has_the_same_schemes_and_keys() {
         let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/FORMAT.md")).unwrap();

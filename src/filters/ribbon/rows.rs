@@ -1,5 +1,5 @@
-//! The equations of one stage of a ribbon filter, and their solution: Gaussian elimination, while the keys are added from
-//! bucket to bucket, and back substitution.
+//! The equations of one stage of a ribbon filter, and their solution: Gaussian elimination while the keys are added,
+//! bucket by bucket, and then back substitution.
 
 use super::stage::{BUCKET, Stage, THRESHOLDS, WIDTH, enter, fingerprint, sum_rows};
 use crate::error::Result;
@@ -16,7 +16,7 @@ pub(super) struct Rows {
 /// An equation contradicts the others.
 pub(super) struct Conflict;
 
-/// Whether a state is among sorted ones, which are usually none at all.
+/// Whether a state is among sorted ones, of which there are usually none.
 fn is_in(states: &[u64], state: u64) -> bool {
     !states.is_empty() && states.binary_search(&state).is_ok()
 }
@@ -76,8 +76,8 @@ impl Rows {
     }
 
     /// Adds sorted keys, bucket by bucket, and in each from the last start row to the first. Returns the keys that are
-    /// bumped. The bucket before has spilled over into a bucket's first rows, so that is where keys get stuck. The misses
-    /// are sorted too.
+    /// bumped. The previous bucket has spilled over into a bucket's first rows, so that is where keys get stuck. The
+    /// misses are sorted too.
     pub(super) fn fill(
         &mut self,
         stage: &Stage,

@@ -34,7 +34,7 @@ pub(super) struct Stage {
     pub(super) buckets: usize,
     /// The same buckets unpacked to one threshold each.
     thresholds: Vec<u8>,
-    /// Where the planes begin: eight columns each, a byte a row.
+    /// Where the planes begin: eight columns each, one byte per row.
     pub(super) planes: usize,
     /// Where the blocks begin: 64 rows of the remaining columns, one word per column.
     blocks: usize,
@@ -135,7 +135,7 @@ impl Stage {
             return self.rest_agrees(bytes, state, start, 0);
         }
         let first = self.first_agrees(bytes, state, start);
-        // Where the first plane is all there is, its answer is no branch.
+        // If there is only the first plane, its answer takes no branch.
         if self.has_rest(start) { first && self.columns_agree(bytes, state, start) } else { first }
     }
 
@@ -167,7 +167,7 @@ impl Stage {
     }
 
     /// Whether the planes from this one on and the columns agree.
-    // Apart from the rest, so that what the planes have in common is computed once.
+    // Separate from the rest, so that what the planes have in common is computed once.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn rest_agrees(&self, bytes: &[u8], state: u64, start: u32, from: u32) -> bool {
         let (coefficients, fingerprint) = (self.coefficients(state), u64::from(fingerprint(state)));
@@ -193,8 +193,9 @@ impl Stage {
         (sums ^ fingerprint) & ((1 << columns) - 1) == 0
     }
 
-    /// The sums of the columns, a bit each, where both blocks are full; none if the bytes end too soon. More than a few
-    /// are all summed at once, as if there were eight: a branch for each would be guessed wrong too often.
+    /// The sums of the columns, a bit each, where both blocks are full; none if the bytes end too soon. If there are
+    /// more than a few, they are all summed at once, as if there were eight: a branch for each would be mispredicted
+    /// too often.
     #[inline]
     fn sums(&self, bytes: &[u8], block: u32, low: u64, high: u64) -> Option<u32> {
         if block + 2 > self.rows / WIDTH {
@@ -228,7 +229,7 @@ impl Stage {
     }
 }
 
-/// Whether the number of ones in a word is odd, for eight words: a bit each, the first one's lowest.
+/// Whether the number of ones in a word is odd, for eight words: one bit each, that of the first word lowest.
 #[inline]
 fn parities(words: [u64; 8]) -> u32 {
     #[cfg(target_arch = "wasm32")]

@@ -20,18 +20,18 @@ pub struct Canonical<'a> {
 }
 
 impl Canonical<'_> {
-    /// The whole of it.
+    /// The whole canonical form.
     pub fn as_bytes(&self) -> &[u8] {
         &self.text
     }
 
-    /// The host alone.
+    /// Only the host.
     pub fn host(&self) -> &[u8] {
         within(&self.text, self.parts.host..self.parts.path)
     }
 
-    /// Whether such a host can exist. It can't in a line that isn't meant to be opened, such as `evil[.]com`,
-    /// `http://http://evil.com` or `1.2.3.4-1.2.3.9`, or in one with an international host that the parser refused.
+    /// Whether such a host can exist. It can't if the line isn't meant to be opened, such as `evil[.]com`,
+    /// `http://http://evil.com` or `1.2.3.4-1.2.3.9`, or if the parser refused its international host.
     pub fn has_possible_host(&self) -> bool {
         let host = self.host();
         let last = host.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
@@ -42,7 +42,7 @@ impl Canonical<'_> {
         self.parts.address || !number && !broken && !refused && !matches!(host, b"http" | b"https")
     }
 
-    /// Whether the host has no dot, and is no address. No host below it is looked up by its keys.
+    /// Whether the host has no dot and isn't an address. No host below it is looked up by its keys.
     pub fn is_single_label(&self) -> bool {
         !self.parts.address && self.parts.labels[0] == 0
     }
@@ -69,7 +69,7 @@ impl Canonical<'_> {
 
         let mut left = 0;
         for (place, (&start, &slot)) in starts.iter().zip(&parts.slots).enumerate() {
-            // The map's six paths of this host, in the order of `ends`.
+            // The six paths of this host in the map, in the order of `ends`.
             let map = slots.bits() >> (6 * slot);
             let wanted = map >> 5 & 1 | (map >> path_slots[1] & 1) << 1 | (map & 15) << 2;
             if start > 0 {
@@ -80,7 +80,7 @@ impl Canonical<'_> {
     }
 }
 
-/// The site of a key: the last two labels of its host. An IP address is one by itself, and so is a single label.
+/// The site of a key: the last two labels of its host. An IP address or a single label is a site by itself.
 pub fn site(key: &[u8]) -> &[u8] {
     let (host, _) = split_at(key, b"/");
     let mut labels = host.rsplit(|&byte| byte == b'.');
@@ -137,7 +137,7 @@ pub fn plain(href: &[u8]) -> Option<Canonical<'_>> {
     plain_parts(href).map(|parts| Canonical { text: href.into(), parts })
 }
 
-/// The root of a URL whose host is canonical already: all that is asked of a list of hosts. What follows the host's slash
+/// The root of a URL whose host is canonical already: all that a list of hosts needs. What follows the host's slash
 /// can't change the host, so it isn't read.
 pub fn plain_root(href: &[u8]) -> Option<Canonical<'_>> {
     let host = Host::of(href)?;
@@ -153,7 +153,7 @@ pub fn any_root(href: &[u8], slots: Slots, mut test: impl FnMut(u32, &[u8]) -> b
     let labels = host.labels();
     let mut passes =
         |start: usize, slot: u32| slots.has(slot) && test(slot, within(href, start..host.path + 1));
-    // The last label of a plain host is no number, so neither it nor a suffix is an address.
+    // The last label of a plain host isn't a number, so neither the host nor a suffix of it is an address.
     let [_, second, third, fourth, fifth] = labels;
     for (slot, start) in [(0, second), (6, third), (12, fourth), (18, fifth)] {
         if start > 0 && passes(start, slot) {

@@ -1,4 +1,4 @@
-//! Where the parts of a canonical URL are, and the quick way there: most URLs are canonical already, and are read once.
+//! Where the parts of a canonical URL are, and a fast path: most URLs are canonical already, and are read only once.
 
 use super::text::stays;
 use crate::slots::host_slot;
@@ -39,7 +39,7 @@ impl Parts {
         let mut slots = slots_of(labels);
         let name = within(text, host..path);
         if name.last().is_some_and(u8::is_ascii_digit) || name.contains(&b'[') {
-            // One that looks like an address may be none, and a name that no browser opens may look like one.
+            // A host that looks like an address may not be one, and a name that no browser opens may look like one.
             let [_, second, third, fourth, fifth] = labels;
             for (slot, start) in slots.iter_mut().zip([host, fifth, fourth, third, second]) {
                 if start > 0 {
@@ -51,7 +51,7 @@ impl Parts {
     }
 }
 
-/// Notes the places behind the first of these bytes.
+/// Notes the places after the first occurrences of this byte.
 fn behind(text: &[u8], places: impl Iterator<Item = usize>, byte: u8, found: &mut [usize]) {
     let places = places.filter(|&at| text.get(at) == Some(&byte));
     for (found, at) in found.iter_mut().zip(places) {
@@ -73,7 +73,7 @@ pub(super) fn exact_slot(labels: [usize; HOSTS]) -> u32 {
     }
 }
 
-/// What a byte is in a plain URL. The first few go on, wherever they are.
+/// What a byte is in a plain URL. The first three need no further look in a path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Byte {
     /// A letter in lower case, a digit or an underscore.
@@ -131,7 +131,7 @@ impl Host {
             [b'h', b't', b't', b'p', b's', b':', b'/', b'/', ..] => 8,
             _ => return None,
         };
-        // All is told by a bit for each byte. A longer host is canonical too, but not seen here.
+        // One bit per byte is enough to decide. A longer host may be canonical too, but isn't recognised here.
         let (mut dots, mut hyphens) = (0_u64, 0_u64);
         let mut path = start;
         for &byte in href.get(start..)?.iter().take(64) {

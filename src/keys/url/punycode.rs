@@ -14,7 +14,7 @@ const FIRST_BIAS: u64 = 72;
 /// The first code point that isn't ASCII.
 const FIRST: u64 = 0x80;
 
-/// What a label that isn't ASCII begins with.
+/// The prefix of an encoded label.
 const PREFIX: &[u8] = b"xn--";
 
 /// Whether a label begins like one that isn't ASCII.
@@ -22,7 +22,7 @@ pub(super) fn has_prefix(label: &[u8]) -> bool {
     label.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX))
 }
 
-/// How many digits are too few after those up to `k`.
+/// The threshold of the digit at position `k`: a smaller digit ends the number.
 fn threshold(k: u64, bias: u64) -> u64 {
     k.saturating_sub(bias).clamp(T_MIN, T_MAX)
 }
@@ -57,7 +57,7 @@ pub(super) fn encode(label: &str) -> Result<Vec<u8>> {
         push(&mut out, b'-')?;
     }
     let (mut done, mut last, mut delta, mut bias) = (basic, FIRST, 0, FIRST_BIAS);
-    // From the smallest code point up: what is written is how many places were passed until each.
+    // From the smallest code point up. Each delta is the number of places that were passed since the last one.
     while let Some(next) = points.iter().copied().filter(|&point| point >= last).min() {
         delta += (next - last) * (done + 1);
         for &point in &points {
@@ -96,7 +96,7 @@ fn digit(value: u64) -> u8 {
     value as u8 + if value < 26 { b'a' } else { b'0' - 26 }
 }
 
-/// The label that ASCII stands for, as UTF-8; none if it stands for none.
+/// The label that ASCII stands for, in UTF-8; none if it is invalid.
 pub(super) fn decode(ascii: &[u8]) -> Result<Option<Vec<u8>>> {
     let Some(encoded) = ascii.strip_prefix(PREFIX) else { return copied(ascii).map(Some) };
     let basic = encoded.iter().rposition(|&byte| byte == b'-').filter(|&at| at > 0);

@@ -11,7 +11,7 @@ use super::unicode::{append_mapped, is_newer};
 use crate::error::Result;
 use crate::vectors::{append, copied, push};
 
-/// How a browser takes [cleaned](clean) bytes apart, unless their scheme has no host.
+/// How a browser splits [cleaned](clean) bytes, unless their scheme has no host.
 struct Taken<'a> {
     scheme: &'static [u8],
     /// Without the user.
@@ -47,8 +47,8 @@ impl<'a> Taken<'a> {
         Ok(host)
     }
 
-    /// The host with the characters of the newest tables, and its port. The joiners may stay, and U+1E9E, the only
-    /// character that older tables map otherwise, may become what they make of it.
+    /// The host with the characters of the newest tables, and its port. With `joiners`, the joiners stay. With `older`,
+    /// U+1E9E, the only character that older tables map differently, is mapped as by them.
     fn modern_host(&self, joiners: bool, older: bool) -> Result<Vec<u8>> {
         // Twice, because what one round makes of a character may complete an escape.
         modern_host(&modern_host(self.host, joiners, older)?, joiners, older)
@@ -63,9 +63,9 @@ pub(super) fn has_long_host(input: &[u8]) -> Result<bool> {
     }
 }
 
-/// What [cleaned](clean) bytes are looked up by: first what lists go by, then another reading, if there is one. Given is
-/// what the platform's parser makes of them, and whether it refused them. A browser may read them in another way: with an
-/// international host, with one that has an invalid label, or by another version of Unicode.
+/// What [cleaned](clean) bytes are looked up by: first the reading that lists use, then another one, if there is one.
+/// `parsed` is what the platform's parser makes of them, and `refused` whether it refused them. A browser may read them
+/// differently if the host is international, has an invalid label, or depends on the version of Unicode.
 pub(super) fn both_readings(
     platform: &impl Platform,
     input: &[u8],
@@ -76,7 +76,7 @@ pub(super) fn both_readings(
         return Ok((parsed, None));
     };
     let unescaped = taken.unescaped()?;
-    // Only if they may be dropped is it another reading than the parser's.
+    // This differs from the parser's reading only if joiners may be dropped.
     let host = taken.modern_host(refused, false)?;
     let Reading { url, is_certain, is_normal } = reading(platform, &taken, &host)?;
     let has_sharp = unescaped.windows(3).any(|bytes| bytes == "\u{1E9E}".as_bytes());
@@ -91,7 +91,7 @@ pub(super) fn both_readings(
     })
 }
 
-/// A canonical form, and what is known of it.
+/// A canonical form, and what is known about it.
 struct Reading {
     url: Option<Canonical<'static>>,
     /// Whether every parser that takes the host reads it so.
@@ -127,7 +127,7 @@ fn reading(platform: &impl Platform, taken: &Taken, host: &[u8]) -> Result<Readi
     if rest.is_some() {
         return Ok(Reading { url: None, is_certain: false, is_normal: true });
     }
-    // As a parser does before any other escape is replaced.
+    // As a parser does, before any other escape is replaced.
     let mut path = copied(taken.path)?;
     path.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
     append(&mut text, &without_dots(&path).map_err(|Full| too_large(&path))?)?;
@@ -165,12 +165,12 @@ fn is_joiner(char: char) -> bool {
     matches!(char, '\u{200C}' | '\u{200D}')
 }
 
-/// No label that becomes one of 63 characters is this long, but a number with zeros before it. A parser may take
+/// No label that maps to 63 characters or fewer is this long, except a number with leading zeros. A parser may take
 /// quadratic time for a longer one.
 const LONG_LABEL: usize = 1000;
-/// No number has as many bytes besides its zeros.
+/// No number has this many bytes besides its zeros.
 const LONG_NUMBER: usize = 64;
-/// No host that becomes one of 253 characters has as many bytes, besides zeros and empty labels.
+/// No host that maps to 253 characters or fewer has this many bytes, besides zeros and empty labels.
 const LONG_HOST: usize = 4096;
 
 /// Whether a host is longer than any that a browser opens.
@@ -222,9 +222,10 @@ impl<P: Platform> Labels<'_, P> {
         if joined.len() < label.len() { self.mapped(&joined) } else { self.by_character(text) }
     }
 
-    /// A label that the platform's parser refuses, as one with newer tables or fewer rules may read it: what the
-    /// platform's makes of each character, by itself or after a letter that combines with none, since a label can't begin
-    /// with a mark, or with a digit that is written from right to left. What it doesn't know is newer than its tables.
+    /// A label that the platform's parser refuses, as a parser with newer tables or fewer rules may read it: what the
+    /// platform's parser makes of each character, by itself or after a letter that combines with none, since a label
+    /// can't begin with a mark, or with a digit that is written from right to left. Characters that it doesn't know are
+    /// newer than its tables.
     fn by_character(&mut self, label: &str) -> Result<Vec<u8>> {
         let platform = self.platform;
         let mut text = Vec::new();
@@ -251,7 +252,7 @@ impl<P: Platform> Labels<'_, P> {
         }
         let text = platform.normalize(&utf8(&text)?, false)?;
         let mut ascii = Vec::new();
-        // Some characters stand for a dot, and more.
+        // Some characters map to a text that contains a dot.
         let mut rest = Some(&text[..]);
         while let Some(label) = part(&mut rest, b'.') {
             append(&mut ascii, &punycode::encode(&utf8(label)?)?)?;
@@ -273,7 +274,7 @@ fn parsed(platform: &impl Platform, label: &str) -> Result<Option<Vec<u8>>> {
 }
 
 /// Whether no version of Unicode will allow a character in a label: the URL Standard's forbidden domain code points,
-/// and what stands for bytes that were no text.
+/// and the replacement character, for bytes that weren't text.
 fn is_forbidden(char: char) -> bool {
     matches!(char, '\0'..=' ' | '#' | '%' | '/' | ':' | '<' | '>' | '?' | '@' | '['..='^' | '|' | '\x7F' | '\u{FFFD}')
 }

@@ -75,7 +75,7 @@ pub fn has_port(text: &[u8]) -> bool {
     digits > 0 && matches!(port.get(digits), None | Some(b'/' | b'?' | b'#'))
 }
 
-/// The prefix with which to parse a text again that the WHATWG parser refused, or whose host looks like a scheme.
+/// The prefix to parse a text with again, if the WHATWG parser refused it or its host looks like a scheme.
 pub fn missing_scheme(text: &[u8]) -> Option<&'static str> {
     match text {
         [b'/', b'/', ..] => Some("http:"),
@@ -146,7 +146,7 @@ pub(super) fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
     Ok(out)
 }
 
-/// Appends a text without its escapes, and without those that arise when they are replaced.
+/// Appends a text without its escapes, including those that arise when others are replaced.
 pub(super) fn append_unescaped(out: &mut Vec<u8>, text: &[u8]) -> Result<(), Full> {
     for &byte in text {
         put_byte(out, byte)?;

@@ -45,7 +45,7 @@ fn use_filter(filter: &ForeignFilter) {
     filter.has("\u{0}é😀".as_bytes());
     filter.has(b"\xed\xa0\x80\xed");
     assert!(filter.estimated_count() >= 0.0);
-    // A small filter is asked for its rate, which takes milliseconds.
+    // The rate of a small filter is measured, which takes milliseconds.
     static USED: AtomicUsize = AtomicUsize::new(0);
     if USED.fetch_add(1, Ordering::Relaxed).is_multiple_of(16) {
         let blob = Blob::from(filter.clone());
@@ -101,7 +101,7 @@ fn cut_and_lengthened_files() {
 #[test]
 fn every_byte_of_a_file_changed() {
     for file in &small_files() {
-        // The parameters come first, or last with pyprobables; changed bits are as good as others.
+        // The parameters come first, or last with pyprobables; changed bits of the filter are as valid as any others.
         let length = file.bytes.len();
         for at in (0..length).filter(|at| *at < 160 || length - at < 30) {
             for change in [1, 2, 4, 8, 16, 32, 64, 128, 255, b'"', b'9' ^ file.bytes[at]] {
@@ -123,7 +123,7 @@ fn reseal(bytes: &mut [u8]) {
 /// A wrapped blob that was changed and sealed again is refused, or can be used like any other.
 fn try_decode(bytes: &[u8]) {
     let Ok(blob) = Blob::decode(bytes.to_vec()) else { return };
-    assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has one form only");
+    assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has only one form");
     if let Filter::Foreign(filter) = blob.filter().base() {
         use_filter(filter);
     }
@@ -229,7 +229,7 @@ fn rules_of_wrapped_blobs() {
         assert_eq!(with(at, field), Err(code), "{field:?} at {at}");
     }
     assert_eq!(with(35, &[0, 4]), Ok(()));
-    // Whatever follows in a later release.
+    // This is so whatever follows them in a later release.
     let unknown = Blob::decode([&blob[..17], &[2, 1]].concat());
     assert_eq!(unknown.unwrap_err().code(), "unsupported_kind");
 }

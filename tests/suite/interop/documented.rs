@@ -63,7 +63,7 @@ fn types_and_docs_have_the_table_of_formats() {
     let found = members("type Reading =", "/** Options of", " format: ");
     compare("js/foreign/foreign.ts, Reading,", &found, &reading);
     let mut making = table(|format| interop::making_options(format).ok());
-    // It stands apart: it has no `bits`.
+    // It is a member of its own, because it has no `bits`.
     making.remove("redisbloom");
     making.values_mut().for_each(|options| options.retain(|name| name != "bits" && name != "hashes"));
     let found = members("type Making =", "/** The size", " format: ");

@@ -1,4 +1,4 @@
-//! What the software itself recorded: its answers, and its files to the byte.
+//! What the software itself gave: its answers, and its files to the byte.
 
 use super::*;
 
@@ -73,7 +73,8 @@ fn dumps_of_redis() {
     assert!(read >= 16 && packed >= 2, "{read} read, {packed} packed");
 }
 
-/// What is written is what was read; but of old layouts of RedisBloom it is the current one, with the same answers.
+/// What is written is what was read, except for old layouts of RedisBloom: they become the current one, with the same
+/// answers.
 #[test]
 fn export_gives_the_original_back() {
     let mut same = 0;
@@ -149,7 +150,7 @@ fn what_is_made_here_is_the_original() {
             }
             Format::RedisBloom => {
                 let with = created.as_array();
-                // BF.ADD alone reserves 100 at 0.01.
+                // BF.ADD by itself reserves 100 keys at 0.01.
                 size =
                     with.map_or((100, 0.01), |with| (with[2].as_u64().unwrap(), with[1].as_f64().unwrap()));
                 options.expansion = with.and_then(|with| match with.get(3)?.as_str()? {
@@ -172,7 +173,7 @@ fn what_is_made_here_is_the_original() {
         let original =
             case.files().into_iter().map(|file| file.bytes).find(|bytes| !bytes.starts_with(b"{")).unwrap();
         if params["bitset_byte_order"] == "little" {
-            // A switch that nobody needs turned on: all but the order of bytes is equal.
+            // An unusual setting was turned on: everything except the byte order is equal.
             let again = interop::read(format, &Options::default(), &original).unwrap();
             assert_eq!(again.as_bytes(), filter.as_bytes());
         } else {

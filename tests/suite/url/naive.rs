@@ -1,8 +1,8 @@
-//! The same rules, step by step, each in the most obvious way and on a copy of its own.
+//! The same rules, step by step, each in the most obvious way and on its own copy.
 
 use super::*;
 
-/// One pass from left to right, as long as one changes something.
+/// Passes from left to right, for as long as a pass changes something.
 pub fn unescape(text: &[u8]) -> Vec<u8> {
     let mut text = text.to_vec();
     loop {

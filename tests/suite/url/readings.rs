@@ -1,8 +1,8 @@
-//! What is asked where parsers of hosts differ: second readings of a URL, and entries of lists by older parsers.
+//! What is looked up if parsers of hosts differ: second readings of a URL, and entries of lists by older parsers.
 
 use super::*;
 
-/// Where Chromium or Firefox go, and another parser refuses the text or reads it otherwise.
+/// Where Chromium or Firefox go, while another parser refuses the text or reads it differently.
 #[test]
 fn second_readings() {
     let all = |input: &str| -> Vec<String> {
@@ -123,7 +123,7 @@ fn labels_that_older_parsers_refuse() {
             let expected = canonicalize(&there).unwrap();
             let readings = url::readings(&Older(&[unknown]), input.as_bytes()).unwrap();
             assert!(readings.iter().any(|url| Some(url) == expected.as_ref()), "U+{:04X}", u32::from(char));
-            // Of an old letter nobody would know that it isn't a newer one.
+            // For an old letter, nobody could tell that it isn't a newer one.
             assert!(unknown == old || readings.canonical() == expected.as_ref(), "U+{:04X}", u32::from(char));
             found += 1;
         }
@@ -184,11 +184,11 @@ fn entries_by_older_parsers() {
     canonical(&of, "http://\u{5d0}\u{1acf}.com/");
     let of = |input: &[u8]| url::parse(&Odd(sharp), input).unwrap().map(|url| url.as_bytes().to_vec());
     canonical(&of, "http://fa\u{1e9e}.com/");
-    // Where it is opened as the older parser says, that is asked too.
+    // If the older parser opens another host, that is looked up too.
     let readings = url::readings(&Odd(sharp), b"http://fa\xe1\xba\x9e.com/a".as_slice()).unwrap();
     let keys: Vec<_> = readings.keys().map(text).collect();
     assert_eq!(keys, ["xn--fa-hia.com/a", "xn--fa-hia.com/", "fass.com/a", "fass.com/"]);
-    // What is no newer letter, or none at all, makes no entry.
+    // A character that isn't a newer letter, or isn't one at all, makes no entry.
     for input in ["http://a\u{378}.com/", "http://a\u{1c8a}\u{378}.com/", "http://a%ff\u{1c8a}.com/"] {
         let url = url::parse(&unknown, input.as_bytes()).unwrap().unwrap();
         assert!(!url.has_possible_host(), "{input}");
@@ -235,7 +235,7 @@ fn entries_by_parsers_with_fewer_rules() {
             assert!(readings.canonical().unwrap().has_possible_host());
         }
     }
-    // What one opens that knows the label alone.
+    // What a parser opens that knows only the label.
     let label = [("http://xn--aAxn--.a/", "http://xn--aaxn--.a/")];
     for platform in [Lenient(&[]), Lenient(&label)] {
         let url = url::parse(&platform, "http://xn--a％41xn--.com/".as_bytes()).unwrap().unwrap();
@@ -243,8 +243,8 @@ fn entries_by_parsers_with_fewer_rules() {
     }
 }
 
-/// Node 24 and 26 leave a mark where it is, behind a letter with another accent. An entry is in NFC all the same, and a
-/// URL is found. Where that parser leads is asked second.
+/// Node 24 and 26 leave a mark where it is, behind a letter with another accent. An entry is still in NFC, and a URL is
+/// found. The host that such a parser opens is looked up second.
 #[test]
 fn entries_by_parsers_that_forget_a_normal_form() {
     // The second as U+1E61, for which U+1E9B stands, and U+0323.
@@ -287,7 +287,7 @@ fn a_capital_sharp_s_is_asked_for_as_old_and_new_parsers_read_it() {
     }
 }
 
-/// However many characters a parser refuses, it is asked for few of them.
+/// However many characters a parser refuses, it is called for only a few of them.
 #[test]
 fn hosts_of_strangers_are_read_soon() {
     let asked = Cell::new(0);

@@ -23,32 +23,32 @@ use crate::streams::Streams;
 /// can't be keys are counted, and the first ten are shown.
 #[derive(clap::Args)]
 pub struct BuildArgs {
-    /// Lists of keys, one a line
+    /// Lists of keys, one per line
     #[arg(value_name = "LIST", default_value = "-", default_value_if("tags", ArgPredicate::IsPresent, None))]
     pub lists: Vec<PathBuf>,
     #[command(flatten)]
     pub tags: TagArgs,
-    /// Where to write the blob; - for standard output. A file is replaced as a whole and keeps its mode
+    /// Where to write the blob; - for standard output. An existing file is replaced atomically and keeps its mode
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// The kind of filter, or the other software that it is for
+    /// The kind of filter: one of our own, or other software's
     #[arg(long, value_parser = parse_kind(), default_value = "ribbon")]
     pub kind: AnyKind,
-    /// An option of the other software's kind; can be repeated
+    /// An option of the other software's filter; can be repeated
     ///
     /// go-bloom: layout=binary (default) or json
     /// guava: funnel=utf8 (default), unencoded-chars, bytes, int or long;
     ///   layout=mitz-64 (default) or mitz-32
     /// spark: keys=string (default), bytes or long; layout=v1 (default) or v2; seed=N, with v2
     /// redisbloom: expansion=N, the growth from link to link: 2 (default), or 0, which never grows
-    /// go-bloom, guava, spark, redis-bitmap: bits=N and hashes=N, for a size of your own
+    /// go-bloom, guava, spark, redis-bitmap: bits=N and hashes=N, to set the size yourself
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_choice, verbatim_doc_comment)]
     pub options: Vec<Choice>,
-    /// Make it as large as so many keys need, however many there are: parts of a list that have one shape can be merged.
-    /// With --kind bloom, counting and other software's
+    /// Size the filter for N keys, however many the lists have. Filters of parts of a list, all sized for the same N,
+    /// can be merged. With --kind bloom, counting and other software's
     #[arg(long, value_name = "N")]
     pub capacity: Option<u64>,
-    /// Bits of a counter, with --kind counting: 4 or 8
+    /// Bits per counter, with --kind counting: 4 or 8
     #[arg(long, default_value = "4", value_parser = ["4", "8"])]
     pub counter_bits: String,
     /// The false-positive rate, above 0 and below 1: per check with --profile url, otherwise per key. Default 1e-3, or
@@ -61,30 +61,31 @@ pub struct BuildArgs {
     /// Ignore case, also when checking, with --profile password
     #[arg(long)]
     lowercase: bool,
-    /// Keys are SHA-1 hashes of passwords: in lists as HASH or HASH:COUNT in hexadecimal. With --profile password
+    /// Keys are SHA-1 hashes of passwords: lines of a list are HASH or HASH:COUNT, with HASH in hexadecimal. With
+    /// --profile password
     #[arg(long, conflicts_with = "lowercase")]
     sha1: bool,
     #[command(flatten)]
     pub omitted: Omitted,
-    /// A list of keys that must never be false positives; can be repeated. A URL stands for all its keys
+    /// A list of keys that must never be false positives; can be repeated. A URL counts as all of its keys
     #[arg(long, value_name = "LIST")]
     pub allow: Vec<PathBuf>,
-    /// Remove a key that is in both lists; otherwise it stays and is shown. A URL removes only its own key, not its
-    /// parents
+    /// Remove a key that is in both lists; otherwise it stays and is shown. A URL removes only its own key, not those
+    /// of its parents
     #[arg(long, requires = "allow")]
     pub allow_wins: bool,
-    /// The seed of the hash, 0 to 2^64 - 1. Default 0, or with --secret-file a random one. With our own kinds
+    /// The seed of the hash, 0 to 2^64 - 1. Default 0, or random with --secret-file. With our own kinds
     #[arg(long)]
     pub seed: Option<u64>,
     #[command(flatten)]
     pub secret: SecretArgs,
-    /// A name for people, kept in the blob
+    /// A human-readable name, stored in the blob
     #[arg(long)]
     pub name: Option<String>,
-    /// When the list was made, such as 2026-11-21T09:00:00Z, kept in the blob
+    /// When the list was made, such as 2026-11-21T09:00:00Z, stored in the blob
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     pub created_at: Option<SystemTime>,
-    /// Take empty lists, and those of comments alone, and make a filter of no keys; with --capacity that needs no option
+    /// Accept lists that are empty or have only comments, and build a filter without keys. Implied by --capacity
     #[arg(long)]
     pub allow_empty: bool,
     /// Print the description of the blob as JSON
@@ -93,20 +94,20 @@ pub struct BuildArgs {
 }
 
 impl BuildArgs {
-    /// Whether a list may have no keys.
+    /// Whether a list may be empty.
     fn may_be_empty(&self) -> bool {
         self.allow_empty || self.capacity.is_some()
     }
 
-    /// Refuses what are hardly the lists that were meant.
+    /// Refuses lists that are more likely failed downloads.
     pub fn require_lists(&self, summary: &Summary) -> Result<()> {
         summary.require_lists(self.may_be_empty())
     }
 
-    /// Refuses to make a filter of nothing.
+    /// Refuses to build a filter without keys.
     pub fn require_keys(&self, keys: u64) -> Result<()> {
         if keys == 0 && !self.may_be_empty() {
-            bail!("no key is left, so nothing was written; --allow-empty makes a filter of no keys");
+            bail!("no key is left, so nothing was written; --allow-empty makes a filter without keys");
         }
         Ok(())
     }

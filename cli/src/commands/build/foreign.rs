@@ -14,21 +14,21 @@ use crate::lists::lines::Place;
 use crate::streams::{Answer, Streams};
 use crate::text::{Row, counted, grouped, rate};
 
-/// All keys are held at once, since its hash needs them.
+/// All keys are held in memory, since the other software's hash needs their bytes.
 pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut Streams) -> Result<Answer> {
     if args.secret.is_given() {
-        bail!("--secret-file goes with our own kinds: other software knows no secret");
+        bail!("--secret-file works only with our own kinds: other software has no secret");
     }
     if !args.allow.is_empty() {
-        bail!("--allow goes with our own kinds: nothing can lie over another software's filter");
+        bail!("--allow works only with our own kinds: other software's filters can't have layers");
     }
     if args.seed.is_some() {
-        bail!("--seed goes with our own kinds; spark has --option seed=N");
+        bail!("--seed works only with our own kinds; spark has --option seed=N");
     }
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let key_fpr = profile.key_fpr(fpr);
     let options = options(&args.options, format, interop::making_options(format)?)?;
-    // What is impossible is told before hours of reading.
+    // Reports what is impossible before hours of reading.
     let all = Builder::new(format, &options, args.capacity.unwrap_or(1), key_fpr)?.keys();
     require_text(all, profile)?;
     if let Some(name) = &args.name {
@@ -54,6 +54,6 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
         read += &format!(", {} repeated", grouped(keys - distinct));
     }
     let rows: [Row; 1] = [("read", read + &summary.in_words())];
-    let fpr = ("fpr", format!("{fpr} asked for; expected: {} of a key", rate(made.filter().estimated_fpr())));
+    let fpr = ("fpr", format!("{fpr} asked for; expected: {} per key", rate(made.filter().estimated_fpr())));
     blob::save(&made, &args.output, args.json, &rows, &[fpr], streams)
 }

@@ -16,7 +16,7 @@ use crate::streams::{Answer, Streams};
 pub fn run(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     read::check_stdin(args.lists.iter().chain(&args.allow).chain(args.tags.lists()))?;
     if matches!(args.kind, AnyKind::Own(_)) && !args.options.is_empty() {
-        bail!("--option goes with other software's kinds");
+        bail!("--option works only with other software's kinds");
     }
     write::check(&args.output)?;
     write::check_inputs(
@@ -27,7 +27,7 @@ pub fn run(args: BuildArgs, streams: &mut Streams) -> Result<Answer> {
     args.secret.check_output(&args.output)?;
     let profile = args.profile()?;
     if args.tags.any() && !matches!(args.kind, AnyKind::Own(Kind::Ribbon)) {
-        bail!("--tag goes with --kind ribbon: no other kind has tags");
+        bail!("--tag works only with --kind ribbon: no other kind has tags");
     }
     let kind = match args.kind {
         AnyKind::Own(kind) => kind,

@@ -15,7 +15,7 @@ use crate::text::{counted, grouped, tags_in_words};
 
 pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Streams) -> Result<Answer> {
     if args.capacity.is_some() && !matches!(kind, Kind::Bloom | Kind::Counting) {
-        bail!("--capacity goes with --kind bloom, counting and other software's");
+        bail!("--capacity works only with --kind bloom, counting and other software's");
     }
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };

@@ -19,15 +19,16 @@ use crate::text::counted;
 
 /// Build one shard elsewhere, from digests on standard input, 8 bytes each, little-endian
 ///
-/// A digest has two halves: the MurmurHash3_x86_32 of a key under the high half of the seed is its high one, and the XXH32
-/// under the low half its low one. With a secret it is the SipHash of the key. FORMAT.md describes both in section 3. The
-/// first bits of the digests must be those of the shard. `feed publish` takes the folder of all shards instead of lists.
+/// The high half of a digest is the MurmurHash3_x86_32 of the key under the high half of the seed, and the low half is
+/// its XXH32 under the low half. With a secret, a digest is the SipHash of the key. FORMAT.md describes both in section
+/// 3. The first bits of each digest must be those of the shard. `feed publish` takes the folder of all shards instead
+/// of lists.
 #[derive(clap::Args)]
 pub struct ShardArgs {
-    /// How many shards there are, a power of two up to 65536
+    /// The number of shards, a power of two up to 65536
     #[arg(long, value_name = "N")]
     shards: u32,
-    /// The number of this one, from 0
+    /// The number of this shard, from 0
     #[arg(long, value_name = "I")]
     index: u32,
     /// The seed of the digests. Default 0; with --secret-file it must be given, the same for all shards
@@ -55,7 +56,7 @@ pub struct ShardArgs {
 pub fn run(args: ShardArgs, streams: &mut Streams) -> Result<Answer> {
     let profile = args.profile.with(args.lowercase, args.sha1);
     let profile = profile.context("--lowercase and --sha1 need --profile password")?;
-    ensure!(profile != Profile::Url, "a URL's shard isn't told by its digest; use `feed publish`");
+    ensure!(profile != Profile::Url, "the digest of a URL doesn't tell its shard; use `feed publish`");
     let secret = args.secret.read()?;
     ensure!(secret.is_none() || args.seed.is_some(), "--secret-file needs --seed, the same for all shards");
     let sharding = Sharding::new(profile, new_hashing(args.seed, secret.as_ref())?, args.shards)?;

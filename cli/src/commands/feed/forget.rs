@@ -14,17 +14,17 @@ use crate::text::{Row, counted, grouped};
 
 /// Delete the files of older generations from the folder of a feed
 ///
-/// `feed publish` does that by itself for what its state knows. This is for what a lost state knew, and for shards that
-/// a run left which was killed. Nothing may be published meanwhile.
+/// `feed publish` itself deletes the files that its state knows. This command is for files that only a lost state knew,
+/// and for shards left by a run that was killed. Don't publish meanwhile.
 ///
-/// It deletes what has a hash for its name, isn't named by the manifest, and was written before --grace. But while the
-/// manifest itself is younger than that, it deletes nothing, because clients may still be reading the generation
-/// before. It trusts the manifest, as `check` does, and verifies no signature.
+/// It deletes files that are named by a hash, aren't listed in the manifest, and are older than --grace. But while the
+/// manifest itself is younger than --grace, it deletes nothing, because clients may still be reading the previous
+/// generation. It trusts the manifest, as `check` does, and verifies no signature.
 #[derive(clap::Args)]
 pub struct ForgetArgs {
     /// The folder
     dir: PathBuf,
-    /// How long a generation has to be in place before the files of those before it go
+    /// How long a generation must have been in place before the files of older ones are deleted
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = humantime::parse_duration)]
     grace: Duration,
 }
@@ -72,7 +72,7 @@ pub fn run(args: ForgetArgs, streams: &mut Streams) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-/// Whether a file was written at least so long ago. One from the future wasn't.
+/// Whether a file is at least this old. One from the future isn't.
 fn is_older(path: &Path, age: Duration) -> Result<bool> {
     let written = || fs::symlink_metadata(path)?.modified();
     let written = written().with_context(|| path.display().to_string())?;

@@ -12,10 +12,10 @@ use crate::publishing::manifest;
 use crate::random;
 use crate::streams::{Answer, Streams};
 
-/// Make a key to sign with, and print the public key for those who follow the feed
+/// Make a signing key, and print the public key for the clients of the feed
 #[derive(clap::Args)]
 pub struct KeygenArgs {
-    /// Where to write the secret key, in PKCS #8. There must be no file yet
+    /// Where to write the secret key, in PKCS #8. The file must not exist yet
     #[arg(short, long, value_name = "KEY")]
     output: PathBuf,
 }

@@ -18,7 +18,7 @@ use crate::streams::{Answer, Streams};
 pub struct ReadArgs {
     /// The folder of the feed
     dir: PathBuf,
-    /// A public key that must have signed it; if repeated, one of them
+    /// A public key that must have signed the feed; if repeated, one of them must have
     #[arg(long, value_name = "KEY", value_parser = manifest::parse_public_key, allow_hyphen_values = true)]
     public_key: Vec<VerifyingKey>,
     #[command(flatten)]

@@ -45,7 +45,7 @@ fn allowed_urls_never_match_and_members_always_do() {
         assert_eq!(text(&checked(folder, good.as_bytes())), "", "{kind}");
         assert_eq!(text(&checked(folder, hosts.as_bytes())), "", "{kind}");
         assert_eq!(text(&checked(folder, bad.as_bytes())), bad, "{kind}");
-        // Every key of a good URL, asked as a URL of its own.
+        // Every key of a good URL, looked up as a URL of its own.
         let parts = lines(&|i| format!("shop{i}.example/a/b{i}/"), 3000);
         assert_eq!(text(&checked(folder, parts.as_bytes())), "", "{kind}");
         let info = info(folder);
@@ -59,7 +59,7 @@ fn allowed_urls_never_match_and_members_always_do() {
         );
         assert_eq!(build(folder, &args, b"").0, blob, "the same lists, the same bytes");
     }
-    // For all others the rate is no higher than asked for, and the one that is told.
+    // For all others, the rate is no higher than asked for, and is the one that is reported.
     build(folder, &["bad", "--profile", "url", "--fpr", "0.5", "--allow", "good"], b"");
     fs::write(folder.join("others"), lines(&|i| format!("stranger{i}.example"), 20_000)).unwrap();
     let verify = run(folder, &["verify", "out", "--members", "bad", "--absent", "others", "--json"], b"");
@@ -151,7 +151,7 @@ fn keys_in_both_lists() {
         build(folder, &["-", "--profile", "url", "--fpr", "1e-6"], b"evil.com\nworse.com/a/\nalone.com").0,
         build(folder, &[&common[..], &["--allow-wins"]].concat(), b"").0
     );
-    // A key that is one entry's own and another's parent goes, in whatever order they come.
+    // A key that is one entry's own key and another's parent is removed, in whatever order they come.
     for good in ["evil.com\na.evil.com", "a.evil.com\nevil.com"] {
         fs::write(folder.join("good"), good).unwrap();
         let (_, said, _) = build(folder, &[&common[..], &["--allow-wins"]].concat(), b"");
@@ -164,7 +164,7 @@ fn keys_in_both_lists() {
     let (_, said, warned) = build(folder, &["--profile", "url", "--allow", "good"], hosts.as_bytes());
     assert_eq!((warned.lines().count(), warned.lines().last()), (11, Some("and 2 more")));
     assert!(said.contains("12 entries, 12 keys in both lists (kept)"), "{said}");
-    // Suffixes and lines that are no keys, in a list of allowed ones.
+    // Public suffixes, and lines that give no key, in a list of allowed keys.
     fs::write(folder.join("good"), "co.uk\nx.*\n# c\n").unwrap();
     let (_, said, warned) = build(folder, &["--profile", "url", "--allow", "good"], b"evil.co.uk");
     assert!(said.contains("allowed  1 entry, 1 comment"), "{said}");

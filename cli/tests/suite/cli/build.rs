@@ -1,4 +1,4 @@
-//! `build`: its options, and what becomes of its output.
+//! `build`: its options and its output.
 
 use std::fs;
 use std::io::Read;
@@ -65,7 +65,7 @@ fn the_rate_of_each_profile() {
     for (args, fpr, name) in [
         (&[][..], 1e-3, "raw"),
         (&["--profile", "raw"], 1e-3, "raw"),
-        // A host of one label is asked for by a quarter of the URLs, and any URL gets 2.5 times the rate at most.
+        // A quarter of the URLs ask for a host of one label, and no URL gets more than 2.5 times the rate.
         (&["--profile", "url"], 2.5e-3, "url"),
         // A tenth of what a whole check may have.
         (&["--profile", "url", "--kind", "scalable"], 1e-4, "url"),
@@ -111,7 +111,7 @@ fn a_rate_out_of_range_is_told_as_such() {
         }
     }
     told(&["build", "-o", "out", "--fpr", "-1"]);
-    // A rate that is too low for a key only is told with the reason for that.
+    // If the rate is too low only for a key, the message says why.
     let low = said(&["build", "-o", "out", "--kind", "bloom", "--profile", "url", "--fpr", "5e-17"]);
     assert!(low.contains("with --profile url a key gets a tenth of --fpr: fpr must be at least"), "{low}");
     assert!(!folder.join("out").exists());
@@ -136,7 +136,7 @@ fn a_filter_of_no_keys_is_made_only_if_asked_for() {
             let words = if args == hashes { "since its lines were skipped" } else { "--allow-empty" };
             assert!(error.lines().last().unwrap().contains(words), "{error}");
             assert_eq!(fs::read(folder.join("f.bloom")).unwrap(), old);
-            // What can't be read isn't empty.
+            // A list that can't be read isn't empty.
             let allowed = built(&["--allow-empty"]);
             if args == hashes {
                 assert!(text(&allowed.stderr).contains(words));
@@ -146,7 +146,7 @@ fn a_filter_of_no_keys_is_made_only_if_asked_for() {
             assert_ne!(fs::read(folder.join("f.bloom")).unwrap(), old);
             fs::write(folder.join("f.bloom"), &old).unwrap();
         }
-        // A part of a list may well be empty.
+        // A part of a list may be empty.
         let part = run(folder, &["build", "--kind", "bloom", "--capacity", "9", "-o", "part"], b"");
         assert!(part.status.success());
     });
@@ -173,7 +173,7 @@ fn a_list_is_never_replaced_by_its_filter() {
         for args in [&["list"][..], &["f.bloom", "./list"], &["-", "--allow", "list"]] {
             let output = run(folder, &[&["build", "-o", "list"], args].concat(), b"a\n");
             assert_eq!(output.status.code(), Some(2), "{args:?}");
-            assert_eq!(text(&output.stderr), "bloom-wasm: list: this is a list, and the output too\n");
+            assert_eq!(text(&output.stderr), "bloom-wasm: list: this is both a list and the output\n");
             assert_eq!(fs::read(folder.join("list")).unwrap(), list);
         }
     });
@@ -200,7 +200,7 @@ fn building_takes_at_most_32_bytes_a_line_beside_the_result() {
     let mut out = child.stdout.take().unwrap();
     let mut blob = vec![0];
     out.read_exact(&mut blob).unwrap();
-    // Its work is done, and it waits for somebody to read on.
+    // It has finished its work, and waits for its output to be read.
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")).unwrap();
     out.read_to_end(&mut blob).unwrap();

@@ -42,7 +42,7 @@ fn inverted_it_prints_what_is_definitely_absent() {
         let failed = run(folder, &["check", "list", "--invert", "key"], b"");
         assert!(failed.status.code() == Some(2) && failed.stdout.is_empty());
 
-        // What is no URL is on no list of URLs. Of a filter with tags, what is absent has none.
+        // What isn't a URL isn't on a list of URLs. In a filter with tags, absent keys have none.
         let args = ["build", "-o", "f.bloom", "--profile", "url", "--tag", "bad=list"];
         assert!(run(folder, &args, b"").status.success());
         let urls = b"http://evil.example/a\nmailto:a@evil.example\nhttp://good.example/\n";
@@ -50,7 +50,7 @@ fn inverted_it_prints_what_is_definitely_absent() {
         let absent = "mailto:a@evil.example\nhttp://good.example/\n";
         assert_eq!(ask(&["--invert"], urls), (Some(0), absent.into()));
 
-        // A folder answers alike, with shards and without.
+        // A folder gives the same answers, with shards and without.
         for (dir, shards) in [("whole", ""), ("sharded", " --shards 4")] {
             let args = format!(
                 "feed publish {dir} list --state state-{dir} --profile raw --fpr 1e-6 --name n{shards}"
@@ -82,8 +82,8 @@ fn a_dash_is_standard_input_to_check_too() {
             assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "evil.example\n"), "{args:?}");
         }
         for (args, words) in [
-            (&["check", "f.bloom", "evil.example", "-"][..], "goes with no other keys"),
-            (&["check", "f.bloom", "-", "-"], "goes with no other keys"),
+            (&["check", "f.bloom", "evil.example", "-"][..], "can't be combined with other keys"),
+            (&["check", "f.bloom", "-", "-"], "can't be combined with other keys"),
             (&["check", "-", "-"], "can't be both"),
         ] {
             let output = run(folder, args, keys);
@@ -97,7 +97,7 @@ fn a_dash_is_standard_input_to_check_too() {
     });
 }
 
-/// A question is never answered by halves. It may be far longer than an entry of a list.
+/// A line is looked up as a whole or not at all. It may be far longer than an entry of a list.
 #[test]
 fn a_question_may_be_long_and_is_refused_if_it_is_longer_than_any() {
     with_filter(|folder| {

@@ -1,4 +1,4 @@
-//! What fails is told in one line.
+//! Failures are reported in one line.
 
 use std::fs;
 
@@ -101,7 +101,7 @@ fn options_that_do_not_fit_are_refused() {
         assert!(output.stdout.is_empty());
     }
     assert!(!folder.join("new").exists());
-    // To ask for help is no failure, and is answered at length.
+    // Asking for help isn't a failure, and the answer may be long.
     for args in [&["help"][..], &["--help"], &["build", "--help"]] {
         let output = run(folder, args, b"");
         assert!(output.status.success() && text(&output.stdout).lines().count() > 5);

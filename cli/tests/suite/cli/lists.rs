@@ -1,4 +1,4 @@
-//! How lists are read: lines, gzip, and files that are none.
+//! How lists are read: lines, gzip, and files that aren't lists.
 
 use std::fs;
 use std::io::Read;
@@ -27,7 +27,7 @@ fn lists_are_read_as_documented() {
     assert_eq!(build(folder, &["--allow-empty"], b"").0, blob_of(Profile::Raw, 1e-3, &[]));
 }
 
-/// What has no line ends is counted as skipped, and what comes after it is read.
+/// A line that is too long is counted as skipped, and what comes after it is read.
 #[test]
 fn a_line_that_is_too_long_is_skipped() {
     const LONGEST: usize = 1 << 20;
@@ -57,7 +57,7 @@ fn a_line_that_is_too_long_is_skipped() {
             }
         }
     }
-    // To the byte, whatever is around it: these are keys.
+    // Exact to the byte, whatever is around the line: these are keys.
     let is_key = |text: &str, key: &str| {
         let (blob, said, _) = build(folder, &[], text.as_bytes());
         assert!(blob == blob_of(Profile::Raw, 1e-3, &[key.as_bytes(), b"last"]), "{said}");
@@ -68,7 +68,7 @@ fn a_line_that_is_too_long_is_skipped() {
         is_key(&format!("{before}{key}{after}last"), key);
     }
     is_key(&format!("last\n{key}"), key);
-    // And these not: no part of them is.
+    // These aren't keys, and no part of them is.
     let (last, ..) = build(folder, &[], b"last\n");
     for text in [
         format!("\u{feff}{key}x\r\nlast"),
@@ -88,7 +88,8 @@ fn a_line_that_is_too_long_is_skipped() {
     assert!(warned.lines().last().unwrap().starts_with("standard input:4: skipped, not a URL"), "{warned}");
 }
 
-/// In the file's first line it is no part of the key, and in any other it is, also in the first of a thread's part.
+/// In the file's first line, it isn't part of the key; in any other line it is, even in the first line of a thread's
+/// part.
 #[test]
 fn a_byte_order_mark_stands_at_the_start_of_a_list() {
     let folder = TempDir::new().unwrap();
@@ -99,7 +100,7 @@ fn a_byte_order_mark_stands_at_the_start_of_a_list() {
     assert_eq!(blob, blob_of(Profile::Raw, 0.01, &keys));
 }
 
-/// The threads take a list in parts, which what comes out must not tell.
+/// The threads take a list in parts, which must not show in the result.
 #[test]
 fn long_lists_are_read_as_short_ones() {
     let folder = TempDir::new().unwrap();
@@ -232,7 +233,7 @@ fn what_is_no_list_is_refused_by_its_name() {
             refused(&["check", "f.bloom"], bytes, name);
         }
         assert!(!folder.join("new").exists());
-        // What can be a key is one.
+        // These can be keys, so they are.
         let keys = "BZh9 is a name\nPK\n7z\n";
         build(folder, &["--fpr", "1e-9"], keys.as_bytes());
         assert_eq!(text(&checked(folder, keys.as_bytes())), keys);

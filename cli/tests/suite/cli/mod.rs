@@ -1,4 +1,4 @@
-//! The command line tool, run as a user runs it: a file for each command, and some for `build`.
+//! The command line tool, run as a user runs it: one file for each command, and several for `build`.
 
 mod allowed;
 mod build;
@@ -35,7 +35,7 @@ fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Builds `out`, and returns it with what was said on standard output and on standard error.
+/// Builds `out`, and returns it with what was printed on standard output and on standard error.
 fn build(folder: &Path, args: &[&str], stdin: &[u8]) -> (Vec<u8>, String, String) {
     let output = run(folder, &[&["build", "-o", "out"], args].concat(), stdin);
     let [said, warned] = [&output.stdout, &output.stderr].map(|bytes| text(bytes).to_owned());

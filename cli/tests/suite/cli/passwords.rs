@@ -22,7 +22,7 @@ fn lists_of_passwords() {
     assert!(said.contains("8 keys, 1 repeated, 1 not UTF-8 and kept as they are\n"), "{said}");
 
     build(folder, &["list", "--profile", "password", "--fpr", "1e-9"], b"");
-    // Only what is the same password is present, and it comes back as it was asked.
+    // Only the same passwords are present, and they are printed as they were asked for.
     let asked = b"Passwo\xcc\x88rd1\nPassw\xc3\xb6rd1\r\npassw\xc3\xb6rd1\nPasswo\xcc\x88rd\n# hash\n#1\n# hash \n two  words \n\
         two  words\n \n  \nGeheim\ngeheim\nGeheim1\nx\xff\xfeX\n\xff\xfeX\n\xff\xfex\n\xef\xbf\xbd\xef\xbf\xbdX\n!||^";
     assert_eq!(
@@ -69,7 +69,7 @@ fn short_passwords_are_left_out_and_counted() {
         assert_eq!(json["members"], members);
         assert_eq!(output.status.code(), Some(i32::from(members == 7)));
     }
-    // Of what isn't UTF-8 every byte that begins no character is one.
+    // In invalid UTF-8, every byte that doesn't begin a character counts as one.
     let list = b"ab\xff\nab\xff\xff\xff";
     let (blob, ..) = build(folder, &["--profile", "password", "--min-length", "5"], list);
     assert_eq!(blob, blob_of(EXACT, 1e-4, &[b"ab\xff\xff\xff"]));
@@ -115,7 +115,7 @@ fn lists_of_hashes() {
         assert_eq!(run(folder, &args, b"").status.code(), Some(code));
     }
 
-    // Asked are passwords, in whatever form, and never hashes.
+    // Queries are passwords, in whatever form, and never hashes.
     build(folder, &[&args[..], &["--fpr", "1e-9"]].concat(), b"");
     let asked = format!(
         "Passwo\u{308}rd1\nPassw\u{f6}rd1\npassw\u{f6}rd1\nrare\nten\nTen\nuncounted\nupper\n{}\n",
@@ -127,7 +127,7 @@ fn lists_of_hashes() {
     );
     assert!(text(&run(folder, &["info", "out"], b"").stdout).contains("passwords, hashed by SHA-1"));
 
-    // A list of allowed ones has hashes too.
+    // A list of allowed passwords has hashes too.
     fs::write(folder.join("good"), format!("{}\n{}:1\nten\n", hex[1], hex[2])).unwrap();
     let more = ["--fpr", "1e-9", "--allow", "good", "--allow-wins"];
     let (blob, said, _) = build(folder, &[&args[..], &more].concat(), b"");

@@ -44,8 +44,7 @@ one.example";
         "[2001:db8::1]/",
     ];
     assert_eq!(blob, url_blob(&keys));
-    let [rule, local, no] =
-        ["an adblock rule other than ||host^", "this computer's own name", "not a URL or a host"];
+    let [rule, local, no] = ["an adblock rule other than ||host^", "a local name", "not a URL or a host"];
     let expected = [
         format!("list:6: skipped, {rule}: \"||rule.example^$third-party\""),
         format!("list:7: skipped, {rule}: \"@@||good.example^\""),
@@ -63,7 +62,7 @@ one.example";
     {
         assert!(read.contains(&count), "{read}");
     }
-    // What was skipped is no member, and what was kept is.
+    // Skipped lines give no members, and kept ones do.
     let verify = run(folder, &["verify", "out", "--members", "list", "--json"], b"");
     let json: serde_json::Value = serde_json::from_slice(&verify.stdout).unwrap();
     assert_eq!((&json["members"], &json["falseNegatives"]), (&10.into(), &0.into()));
@@ -99,7 +98,7 @@ fn ten_skipped_lines_are_shown_and_all_are_counted() {
     assert!(said.contains("1,205 skipped (an adblock rule other than ||host^)"), "{said}");
     assert!(said.contains("1 skipped (not a URL or a host)"), "{said}");
 
-    // Lines that aren't members are told of as well.
+    // Skipped lines of lists of non-members are reported as well.
     let verify = run(folder, &["verify", "out", "--members", "one", "--absent", "two"], b"");
     let said = text(&verify.stdout);
     assert!(said.contains("1 key, 0 false negatives, 5 skipped (an adblock rule"), "{said}");
@@ -118,7 +117,7 @@ fn public_suffixes_are_skipped_unless_allowed() {
         "||blogspot.com^",
         "0.0.0.0 github.io",
         "\u{516c}\u{53f8}.cn",
-        // A rule of a registry for whatever name.
+        // A registry's rule for any name.
         "any.kawasaki.jp",
     ];
     let others = [
@@ -126,7 +125,7 @@ fn public_suffixes_are_skipped_unless_allowed() {
         ("evil.github.io", "evil.github.io/"),
         ("github.io/evil/", "github.io/evil/"),
         ("co.uk/?a", "co.uk/?a"),
-        // A machine, which the list has for a suffix by a rule for any name in its place.
+        // A machine, which a wildcard rule of the suffix list makes a suffix.
         ("ec2-3-84-126-255.compute-1.amazonaws.com", "ec2-3-84-126-255.compute-1.amazonaws.com/"),
         ("city.kawasaki.jp", "city.kawasaki.jp/"),
         ("no-such-domain", "no-such-domain/"),
@@ -161,7 +160,8 @@ fn public_suffixes_are_skipped_unless_allowed() {
     }
 }
 
-/// What --allow-suffixes keeps matches below it. A rule for all hosts of one label can't, so it is skipped with it, too.
+/// A suffix that --allow-suffixes keeps matches the names below it. A rule for all hosts below a single label can't do
+/// that, so it is skipped even then.
 #[test]
 fn rules_for_a_single_label_are_skipped_whatever_is_allowed() {
     let folder = TempDir::new().unwrap();
@@ -215,7 +215,7 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
     let hint_of_others = "2 of 3 keys look like NTLM hashes, or SHA-1 hashes without their first digits: no reader can \
                           ask for their passwords\n";
     let others = format!("{}:3\n{} : 4\nx\n", &hash[..32], &hash[5..]);
-    // A few hashes are no accident, as a few hosts may be.
+    // A few hosts may be there by accident, but a few hashes aren't.
     let few = format!("{hash}:3\nevil.com\n{}", (0..7).map(|i| format!("key-{i}\n")).collect::<String>());
     let hint_of_few = hint_of_hashes.replace("2 of 3", "1 of 9");
     for (args, list, hint) in [
@@ -257,7 +257,7 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
         let warned = text(&output.stderr);
         assert!(output.status.success() && warned == hint, "{args}: {warned}");
     }
-    // It is all that is different.
+    // Nothing else is different.
     let said = build(folder.path(), &[], urls);
     let meant = build(folder.path(), &["--profile", "raw"], urls);
     assert_eq!((said.0, said.1), (meant.0, meant.1));

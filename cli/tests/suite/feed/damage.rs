@@ -143,7 +143,7 @@ fn what_is_missing_or_damaged_is_made_anew() {
             *bytes.last_mut().unwrap() ^= 1;
             fs::write(&path, bytes).unwrap();
         }
-        // As large as the one before, so they'd be merged; but half as many when it is to be built upon.
+        // As large as the one before, so that they'd be merged; but half as large if it is to be built on.
         let to = if target == "public" { 2997 } else { 2980 };
         write_list(&folder, 10..to);
         let said = done(&folder, &format!("feed publish @public @list --state @state --sign @key {}", at(2)));
@@ -164,7 +164,7 @@ fn damage_is_mended_even_if_the_list_has_not_changed() {
     check(&read(&folder), 0..3000, 0..0, 1e-3);
 }
 
-/// The damaged digests are written anew, also if nobody is left.
+/// The damaged digests are written anew, even if no key is left.
 #[test]
 fn damage_of_a_list_that_is_empty_now_is_mended_once() {
     let folder = feed("");
@@ -191,7 +191,7 @@ fn a_state_that_misses_something_is_refused() {
     }
 }
 
-/// A number in it may mean something else.
+/// Its fields may have other meanings.
 #[test]
 fn a_state_of_another_version_is_refused() {
     let folder = feed("");
@@ -205,7 +205,7 @@ fn a_state_of_another_version_is_refused() {
         fs::write(&path, state.to_string()).unwrap();
         publish_refused(&folder, 1, "", "of another version of the tool; begin a new state");
     }
-    // That is what it says: the feed goes on.
+    // The message says how to go on.
     let args = format!("feed publish @public @list --state @new --sign @key --profile raw {}", at(1));
     assert!(done(&folder, &args).contains("a new base"));
 }

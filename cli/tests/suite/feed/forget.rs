@@ -1,4 +1,4 @@
-//! `feed forget`: what goes, and when.
+//! `feed forget`: what is deleted, and when.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::in_process::{age, done, refused, tool, write};
 const DAY: u64 = 24 * 60 * 60;
 const SHARDED: &str = "feed publish @public @list --state @state --profile raw --shards 512 --fpr 0.01";
 
-/// Makes everything in the folder look as if it had been written so long ago.
+/// Makes everything in the folder look as if it had been written `seconds` ago.
 fn age_all(folder: &TempDir, seconds: u64) {
     names(folder).iter().for_each(|name| age(&folder.path().join("public").join(name), seconds));
 }
@@ -82,7 +82,7 @@ fn generations_of_a_sharded_filter_go_but_the_last() {
     let first = names(&folder);
     build(0..3001);
     let both = names(&folder);
-    // One shard and one page are new, and everything else is the same file.
+    // One shard and one page are new, and all other files are the same.
     assert_eq!(both.difference(&first).count(), 2);
     assert_eq!(done(&folder, "feed forget @public").lines().next().unwrap(), "deleted  0 files of 0 bytes");
     age_all(&folder, DAY + 60);

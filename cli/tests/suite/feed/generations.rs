@@ -136,7 +136,7 @@ fn allowed_keys_are_absent_in_every_generation() {
     assert!(has(&1000));
     publish(&folder, 9, "--allow @allow --allow-wins");
     assert!(!has(&1000));
-    // Nothing is left: that is as little wanted as an empty list.
+    // If nothing is left, that is refused like an empty list.
     let all = "feed publish @public @list --state @state --sign @key --allow @list --allow-wins";
     let (code, _, err) = tool(&folder, all);
     assert!(code == 2 && err.contains("--allow-empty"), "{err}");
@@ -195,7 +195,7 @@ fn a_time_of_any_length() {
     publish(&folder, 2, "--grace 18446744073709552s");
     assert!(first.is_subset(&names(&folder)));
     let args = "feed publish @public @list --state @state --sign @key --expires-in 18446744073709552s";
-    refused(&folder, args, "a time is too late");
+    refused(&folder, args, "the time is too late");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn files_stay_for_a_time_of_grace() {
     assert_eq!(verify(&folder)["generation"], 4);
 }
 
-/// What a run with a wrong clock took out of the feed goes a day after the next one.
+/// Files that a run with a wrong clock took out of the feed are deleted a day after the next run.
 #[test]
 fn a_file_does_not_stay_until_a_clock_that_was_fast() {
     let folder = feed("");
@@ -305,7 +305,7 @@ fn keys_sign() {
         "names one key twice",
     );
     refused(&folder, "feed verify @public --public-key=abc", "43 characters");
-    // A signature that is forgotten would lock all clients out.
+    // Forgetting to sign would lock out all clients.
     fs::remove_file(&path).unwrap();
     refused(&folder, "feed publish @public @list --state @state", "--unsigned");
     done(&folder, "feed publish @public @list --state @state --unsigned");
@@ -318,7 +318,7 @@ fn options_of_a_run_that_fails_are_not_remembered() {
     write_list(&folder, 0..10);
     publish(&folder, 0, "");
     write_list(&folder, 0..20);
-    publish_refused(&folder, 1, "--expires-in 300000y", "a time is too late");
+    publish_refused(&folder, 1, "--expires-in 300000y", "the time is too late");
     assert_eq!(publish(&folder, 1, "")["added"], 10);
 }
 
@@ -336,7 +336,7 @@ fn what_does_not_go_together_is_refused() {
     let folder = feed("");
     write_list(&folder, 0..10);
     let begin = |more: &str| format!("feed publish @a @list --state @b {more}");
-    refused(&folder, &begin("--profile raw").replace("@b", "@a/state"), "must not lie");
+    refused(&folder, &begin("--profile raw").replace("@b", "@a/state"), "must not be in");
     refused(&folder, &begin("--profile raw --fpr 1e-9"), "--fpr must be");
     refused(&folder, &begin("--profile raw --fpr 1"), "--fpr must be");
     refused(&folder, &begin("--profile raw --lowercase"), "--profile password");
@@ -355,7 +355,7 @@ fn what_does_not_go_together_is_refused() {
     refused(
         &folder,
         "feed publish @public @list --state @state --profile raw",
-        "this list gave no key; --allow-empty says that it may be empty\n",
+        "this list gave no key; --allow-empty allows an empty list\n",
     );
     assert!(!folder.path().join("public/feed.json").exists());
     done(&folder, "feed publish @public @list --state @state --allow-empty --profile raw");

@@ -28,7 +28,7 @@ fn a_list_that_shrinks_is_not_published() {
     for left in [667, 749] {
         write_list(&folder, 0..left);
         publish_refused(&folder, 1, "", "--max-removed");
-        // Keys that are new don't make up for it.
+        // New keys don't make up for removed ones.
         write_list(&folder, (0..left).chain(5000..6000));
         publish_refused(&folder, 1, "", "--max-removed");
     }
@@ -42,7 +42,7 @@ fn a_list_that_shrinks_is_not_published() {
     write_list(&folder, 50..99);
     publish_refused(&folder, 4, "", "51 of 100 keys");
     publish(&folder, 4, "--max-removed 100%");
-    // So few may change as a whole.
+    // This few keys may all change at once.
     write_list(&folder, 1000..1010);
     publish(&folder, 5, "");
     check(&read(&folder), 1000..1010, 0..1000, 1e-3);
@@ -119,7 +119,7 @@ fn one_dead_list_of_several_is_not_published() {
         }
     }
     assert_eq!(files(&folder), before);
-    // A page is never a list, and an empty one is if that is meant.
+    // A page is never a list. An empty list is one if --allow-empty says so.
     assert!(tool(&folder, &args(1, "--allow-empty")).2.contains("HTML"));
     write(&folder, "small", "# nothing of our own\n");
     assert!(done(&folder, &args(1, "--allow-empty")).contains("2 removed"));
@@ -140,7 +140,7 @@ fn one_dead_list_of_several_is_not_published() {
             );
         }
     }
-    // That is no reason to publish that all are empty.
+    // --allow-empty doesn't allow that all keys are removed.
     write(&folder, "list", "");
     let (code, _, err) = tool(&folder, &args(2, "--allow-empty"));
     assert!(code == 2 && err.contains("1,000 of 1,000 keys"), "{err}");
@@ -174,42 +174,42 @@ fn each_list_is_guarded_by_itself() {
     accepts("@large @small @few");
 
     hosts("small", "small", 224);
-    refuses("@large @small @few", "small: this list has 224 keys, and had 300; at most 25% may go");
+    refuses("@large @small @few", "small: this list has 224 keys, and had 300; at most 25% may be removed");
     // A single label is a host, so to a feed of URLs this is a list.
     write(&folder, "small", "Forbidden\n");
     refuses("@large @small @few", "small: this list has 1 key, and had 300");
     hosts("small", "small", 300);
     for lists in ["@large @few", "@few @large"] {
-        refuses(lists, "small: this list is missing, which had 300 keys");
+        refuses(lists, "small: this list is missing, and had 300 keys");
     }
-    // Few keys may change as a whole, or be left out.
+    // A list of few keys may change as a whole, or be left out.
     write(&folder, "few", "few-1.example\n");
     accepts("@large @small @few");
     accepts("@large @small");
     accepts("@large @small @few");
-    // Their order doesn't matter. With other names, it tells which list is which.
+    // The order of the lists doesn't matter, unless they have new names: then it tells which list is which.
     let said = accepts("@small @few @large");
-    assert!(!said.contains("in place of"), "{said}");
+    assert!(!said.contains(" replaces "), "{said}");
     fs::copy(folder.path().join("small"), folder.path().join("extra")).unwrap();
     let said = accepts("@extra @few @large");
-    assert!(said.contains("extra in place of /") && said.contains("/small\n"), "{said}");
+    assert!(said.contains("extra replaces /") && said.contains("/small\n"), "{said}");
     accepts("@small @few @large");
     for (old, new) in [("large", "a"), ("small", "b"), ("few", "c")] {
         fs::rename(folder.path().join(old), folder.path().join(new)).unwrap();
     }
     refuses("@a @b @c", "c: this list has 1 key, and ");
     accepts("@b @c @a");
-    // One list too many, once, asks for nothing later.
+    // An additional list in one run isn't required later.
     accepts("@b @c @a @b");
     accepts("@b @c @a");
-    // A list may come to have a tag, also under another name.
+    // A list may get a tag, even under another name.
     accepts("--tag s=@b @c @a".replace("=@", &format!("={}/", folder.path().display())).as_str());
     let tag = |list: &str| format!("--tag s={}", folder.path().join(list).display());
     hosts("b", "small", 200);
     refuses(&format!("@c @a {}", tag("b")), "b: this list has 200 keys, and had 300");
     hosts("d", "small", 290);
     let said = accepts(&format!("@c @a {}", tag("d")));
-    assert!(!said.contains("in place of"), "{said}");
+    assert!(!said.contains(" replaces "), "{said}");
     // Lists with tags are known by these.
     let tags = |s: &str, t: &str| format!("@c {} {}", tag(s), tag(t).replace("--tag s=", "--tag t="));
     accepts(&format!("{} --max-removed 100%", tags("d", "a")));
@@ -219,15 +219,15 @@ fn each_list_is_guarded_by_itself() {
     let [c, s, t] = ["@c".to_owned(), tag("d-2"), tag("a-2").replace("--tag s=", "--tag t=")];
     accepts(&[t, s, c].join(" "));
     accepts(&format!("@a @c {} --without-tag t --max-removed 100%", tag("d")));
-    // What is given up is not missing, and doesn't take the place of another.
+    // A dropped tag's list isn't missing, and no list takes its place.
     accepts("@a @c --without-tag s");
     accepts("@a @c @d");
     accepts("@a @c --max-removed 100%");
     accepts("@a @c");
 
-    // A list given twice is no other one, and one that has lost its tag is still the same.
+    // A list given twice is still the same list, and so is one that has lost its tag.
     accepts("@a @c @d");
-    refuses("@a @c @a", "d: this list is missing, which had 290 keys");
+    refuses("@a @c @a", "d: this list is missing, and had 290 keys");
     accepts(&format!("@a @c {}", tag("d")));
     hosts("d", "small", 1);
     refuses("@a @c @d --without-tag s", "d: this list has 1 key, and had 290");
@@ -266,12 +266,12 @@ fn check_urls(folder: &tempfile::TempDir, prefix: &str, count: u32) {
     assert_eq!((code, out), (0, urls));
 }
 
-/// A list is the keys that it names, however often: `sort -u` takes none away, nor does a list of hosts that drops its
-/// `::` lines. Of lists that share keys, each has its own.
+/// A list counts by its different keys: `sort -u` removes none, nor does dropping the `::` lines from a hosts file.
+/// Keys that lists share count in each.
 #[test]
 fn lines_that_repeat_a_key_do_not_count() {
     let folder = feed("--profile url");
-    // So many hosts of each address, then lines that give no key.
+    // A given number of hosts for each address, then lines that give no key.
     let hosts = |name: &str, count: u32, addresses: &[&str], skipped: usize| {
         let line =
             |address: &&str| (0..count).map(|i| format!("{address} host-{i}.example\n")).collect::<String>();
@@ -303,12 +303,12 @@ fn lines_that_repeat_a_key_do_not_count() {
     for name in named {
         hosts(name, 374, &["0.0.0.0", "::"], 0);
         let (code, err) = publish("");
-        let words = format!("{name}: this list has 374 keys, and had 500; at most 25% may go");
+        let words = format!("{name}: this list has 374 keys, and had 500; at most 25% may be removed");
         assert!(code == 2 && err.contains(&words), "{err}");
         hosts(name, 375, &["0.0.0.0", "::"], 0);
         assert_eq!(publish("").0, 0, "{name}");
     }
-    // Those that are in two lists of another run count in each.
+    // Keys that are in two lists of a later run count in each.
     hosts("one", 375, &[""], 0);
     hosts("two", 281, &[""], 0);
     let (code, err) = publish("");
@@ -348,7 +348,7 @@ fn the_old_list_is_signed_anew_while_one_cannot_be_read() {
         &folder,
         181,
         "--fpr 0.5",
-        "--fpr: the feed has 0.001; another needs a feed of its own; generation 3",
+        "--fpr: the feed has 0.001; begin another feed to change that; generation 3",
     );
     check(&read(&folder), 0..1000, 0..0, 1e-3);
     // A file that must be made anew needs the keys that must be absent, from lists that weren't refused.
@@ -442,14 +442,14 @@ fn a_list_that_shrinks_is_not_published_when_the_state_was_lost() {
     // Nor if the manifest has gone meanwhile.
     let manifest = fs::read(path("public/feed.json")).unwrap();
     fs::remove_file(path("public/feed.json")).unwrap();
-    publish_refused(&folder, 1, "", "neither its manifest nor its state is there");
+    publish_refused(&folder, 1, "", "neither its manifest nor its state");
     fs::write(path("public/feed.json"), manifest).unwrap();
     write_list(&folder, 0..900);
     publish(&folder, 1, "");
     check(&read(&folder), 0..900, 900..1000, 1e-3);
 }
 
-/// CI keeps no state of a run that failed, so the manifest is newer than it, and the list the same.
+/// CI keeps no state of a run that failed, so the manifest is newer than the state, with the same list.
 #[test]
 fn a_list_is_signed_anew_again_and_again_while_the_next_is_refused() {
     let folder = feed("");
@@ -466,7 +466,7 @@ fn a_list_is_signed_anew_again_and_again_while_the_next_is_refused() {
     check(&read(&folder), 0..1000, 2000..3000, 1e-3);
 }
 
-/// Where a file is missing or damaged, clients that come anew would be lost.
+/// If a file is missing or damaged, new clients couldn't load the feed.
 #[test]
 fn what_is_signed_anew_is_whole() {
     for damaged in ["", "damaged"] {
@@ -479,7 +479,7 @@ fn what_is_signed_anew_is_whole() {
             "" => fs::remove_file(folder.path().join("public").join(&base)).unwrap(),
             text => write(&folder, &format!("public/{base}"), text),
         }
-        // Some that were members are to be absent now. They stay what they are in the old list.
+        // Some members are to be absent now. They stay members of the old list.
         write(&folder, "allow", (500..3000).map(|i| key(i) + "\n").collect::<String>());
         write(&folder, "list", PAGE);
         publish_refused(&folder, 1, "--allow @allow", "signed anew as generation 2\n");
@@ -543,7 +543,7 @@ fn an_old_state_does_not_sign_its_list_anew() {
     write_list(&folder, 0..850);
     publish_refused(&folder, 2, "", "of 1,200 keys");
     write_list(&folder, 0..10);
-    // It is about to expire, and no list is known that may be signed.
+    // It is about to expire, and there is no known list that may be signed.
     publish_refused(&folder, 6 * 24, "", "the state is an old copy");
     assert!(files(&folder) == before);
     write_list(&folder, 0..1300);
@@ -551,7 +551,7 @@ fn an_old_state_does_not_sign_its_list_anew() {
     check(&read(&folder), 0..1300, 2000..3000, 1e-3);
 }
 
-/// What it would take away, the list that clients have doesn't hold.
+/// The keys that it would remove aren't in the list that clients have.
 #[test]
 fn an_old_state_does_not_refuse_the_list_in_place() {
     let folder = feed("");

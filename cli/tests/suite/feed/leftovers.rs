@@ -1,4 +1,4 @@
-//! What is of no use any more is deleted: old files, and those of runs that failed or were killed.
+//! Files that are no longer needed are deleted: old ones, and those of runs that failed or were killed.
 
 use std::fs;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{at, check, description, feed, files, names, publish, read, verify, write_list};
 use crate::in_process::{Hook, tool, tool_on, write};
 
-/// What could be deleted, and can't: a folder in the place of the file.
+/// Something that can't be deleted: a folder in place of the file.
 fn put_folder(path: &std::path::Path) {
     if path.exists() {
         fs::remove_file(path).unwrap();
@@ -38,7 +38,7 @@ fn what_cannot_be_deleted_is_told_by_each_run() {
     publish(&folder, 2, "");
     put_folder(&path("public").join(&delta));
     let told = |err: &str, name: &str| {
-        assert!(err.contains(&format!("{name}: can't be deleted, and isn't needed: ")), "{err}");
+        assert!(err.contains(&format!("{name}: this file isn't needed, and can't be deleted: ")), "{err}");
         assert_eq!(err.lines().count(), 1, "{err}");
     };
     assert_eq!(run(&folder, 25), (0, String::new()));
@@ -71,7 +71,7 @@ fn what_cannot_be_deleted_is_told_by_each_run() {
     check(&read(&folder), 0..3050, 0..0, 1e-3);
 }
 
-/// The state can be written for the manifest, and not once more after it.
+/// The state can be written before the manifest, but not again after it.
 #[test]
 fn a_generation_that_is_published_is_no_failure_if_cleaning_fails() {
     let folder = feed("");
@@ -98,7 +98,7 @@ fn a_generation_that_is_published_is_no_failure_if_cleaning_fails() {
     let args = format!("feed publish @public - --state @state --sign @key --grace 0s {}", at(2));
     let code = tool_on(&folder, &args, &mut list, &mut io::sink(), &mut err);
     assert!(code == 0 && said.lines().count() == 2, "{code} {said}");
-    let words = "generation 3 is published, but what isn't needed may have stayed: ";
+    let words = "generation 3 is published, but files that aren't needed may not have been deleted: ";
     assert!(said.contains(words) && said.contains("state.json: is a directory"), "{said}");
     assert_eq!(verify(&folder)["generation"], 3);
     [&state, &stuck].iter().for_each(|folder| fs::remove_dir(folder).unwrap());

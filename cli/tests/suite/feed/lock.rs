@@ -20,7 +20,7 @@ fn one_run_at_a_time() {
     let before = names(&folder);
     for seconds in [0, 50] {
         age(&lock, seconds);
-        publish_refused(&folder, 0, "", "another run writes here just now");
+        publish_refused(&folder, 0, "", "another run is writing here");
     }
     assert_eq!(names(&folder), before);
     age(&lock, 61);
@@ -43,7 +43,7 @@ fn waiting(folder: &TempDir) -> (std::process::Child, fs::File) {
     );
     let mut command = Command::new(env!("CARGO_BIN_EXE_bloom-wasm"));
     let child = command.args(&args[1..]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    // Comes to an end when the run has opened the other one.
+    // Returns when the run has opened the other end.
     let writer = fs::File::options().write(true).open(pipe).unwrap();
     (child, writer)
 }
@@ -64,7 +64,7 @@ fn a_run_that_lost_its_lock_changes_nothing() {
     let state = || fs::read(folder.path().join("state/state.json")).unwrap();
     let (child, list) = waiting(&folder);
     publish_refused(&folder, 1, "", "another run");
-    // It stands still for so long that another run takes its place, and is done.
+    // It stands still long enough for another run to take its place and finish.
     signal(&child, "STOP");
     age(&lock, 61);
     write_list(&folder, 0..120);
@@ -72,7 +72,7 @@ fn a_run_that_lost_its_lock_changes_nothing() {
     let before = (verify(&folder), state());
     signal(&child, "CONT");
     let keys: String = (0..110).map(|i| key(i) + "\n").collect();
-    // What it did while it had the lock is its own affair.
+    // What it did while it had the lock may stay.
     let lost = |child: std::process::Child, mut list: fs::File, before| {
         list.write_all(keys.as_bytes()).unwrap();
         drop(list);
@@ -82,7 +82,7 @@ fn a_run_that_lost_its_lock_changes_nothing() {
         assert_eq!((verify(&folder), state()), before);
     };
     lost(child, list, before);
-    // Another has it just now, and keeps it.
+    // Another run has the lock, and keeps it.
     let (child, list) = waiting(&folder);
     fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
     lost(child, list, (verify(&folder), state()));
@@ -105,7 +105,7 @@ fn a_lock_that_cannot_be_read_is_named() {
         ("feed publish @public - --state @state --sign @key --allow-empty --profile raw", Vec::new());
     let code = tool_on(&folder, args, &mut input, &mut io::sink(), &mut err);
     let err = String::from_utf8(err).unwrap();
-    let words = format!("may have stayed: {}: ", state.join("feed.lock").display());
+    let words = format!("may not have been deleted: {}: ", state.join("feed.lock").display());
     assert!(code == 2 && err.contains(&words), "{code} {err}");
 }
 
@@ -122,7 +122,7 @@ fn a_signal_takes_the_lock_away_and_kill_9_does_not() {
         assert_eq!(child.wait().unwrap().code(), None);
         assert_eq!(lock.exists(), left, "{name}");
     }
-    publish_refused(&folder, 0, "", "if that was killed, the next can begin in ");
+    publish_refused(&folder, 0, "", "if it was killed, the next one can begin in ");
     age(&lock, 61);
     publish(&folder, 0, "");
 }
@@ -150,13 +150,13 @@ fn a_killed_publisher_leaves_a_whole_feed() {
         let from = 10 * i + 10;
         write_list(&folder, from..50_000 + from);
         let mut child = spawn(&folder, args);
-        // Not to wait for anything: moments all over a run.
+        // Doesn't wait for anything, so that the moments are spread all over a run.
         std::thread::sleep(whole.mul_f64(f64::from(i + 1) / 40.0));
         child.kill().unwrap();
         killed += u32::from(!child.wait().unwrap().success());
-        // Not to wait until it counts as dead. It may have been killed while it took the place of the one before.
+        // Makes the lock count as dead at once. The run may have been killed while it took over from the one before.
         let files = fs::read_dir(folder.path().join("state")).unwrap().map(|entry| entry.unwrap().path());
-        // That of one which was killed before it wrote its id is followed by `.lock`, which has no extension.
+        // The successor of a run that was killed before it wrote its id is `.lock`, which has no extension.
         let locks: Vec<_> = files.filter(|path| path.to_string_lossy().ends_with(".lock")).collect();
         taking_over += u32::from(locks.len() > 1);
         locks.iter().for_each(|lock| age(lock, 61));

@@ -1,5 +1,5 @@
-//! `feed publish`, `verify`, `forget`, `keygen` and `pubkey`. What is published is read back by the library
-//! alone: the payload from the manifest, each file by its name, the deltas one after another.
+//! `feed publish`, `verify`, `forget`, `keygen` and `pubkey`. What is published is read back with only the library: the
+//! payload from the manifest, each file by its name, the deltas one after another.
 
 mod damage;
 mod forget;
@@ -28,7 +28,7 @@ fn feed(options: &str) -> TempDir {
     folder
 }
 
-/// What the first generation is told, and no later one.
+/// The description that only the first run is given.
 fn description(folder: &TempDir) -> String {
     let begun = folder.path().join("state/state.json").exists();
     if begun { String::new() } else { fs::read_to_string(folder.path().join("description")).unwrap() }
@@ -42,7 +42,7 @@ fn write_list(folder: &TempDir, keys: impl IntoIterator<Item = u32>) {
     write(folder, "list", keys.into_iter().map(|i| key(i) + "\n").collect::<String>());
 }
 
-/// When the first list is published. `feed verify` reads the clock, to which nothing of this month has expired.
+/// When the first list is published. `feed verify` reads the clock, and nothing from this month has expired by it.
 const MONTH: &str = "2099-01";
 
 /// Some hours after the first time.
@@ -104,7 +104,7 @@ fn names(folder: &TempDir) -> BTreeSet<String> {
     files(folder).into_keys().collect()
 }
 
-/// Fails unless the filter has all of these keys, and none of those more often than a stranger.
+/// Fails unless the filter has all members, and has removed keys no more often than any absent key.
 fn check(blob: &Blob, members: impl Iterator<Item = u32>, removed: impl Iterator<Item = u32>, fpr: f64) {
     let has = |i: u32| blob.filter().has(key(i).as_bytes());
     for i in members {

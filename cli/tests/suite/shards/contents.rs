@@ -55,7 +55,7 @@ fn a_member_that_is_missing_is_told() {
     assert!(code == 1 && said.contains("1,010 keys, 10 false negatives"), "{said}");
 }
 
-/// All keys of a URL lie in one shard: that of the last two labels of its host.
+/// All keys of a URL are in one shard: that of the last two labels of its host.
 #[test]
 fn a_site_has_one_shard() {
     let folder = TempDir::new().unwrap();
@@ -107,10 +107,10 @@ fn allowed_keys_are_absent_and_members_win_unless_told_otherwise() {
     assert!(said.contains("5,000 keys") && said.contains("10 keys in both lists (removed)"), "{said}");
     let all = keys(4990..200_000).collect::<Vec<_>>().join("\n");
     assert_eq!(tool_with(&folder, "check @won", all.as_bytes()), (1, String::new(), String::new()));
-    // Nothing is left: that is as little wanted as an empty list.
+    // If nothing is left, that is refused like an empty list.
     let all_allowed = "--allow @list --allow-wins";
     let (code, _, err) = tool_with(&folder, &format!("build @list -o @blob {all_allowed}"), b"");
-    assert!(code == 2 && err.contains("--allow-empty makes a filter of no keys"), "{err}");
+    assert!(code == 2 && err.contains("--allow-empty makes a filter without keys"), "{err}");
     assert!(!folder.path().join("blob").exists());
     let none = format!("{} --profile raw --shards 2 {all_allowed}", publish("none"));
     refused(&folder, &none, "--allow-empty publishes a feed without keys");
@@ -119,7 +119,7 @@ fn allowed_keys_are_absent_and_members_win_unless_told_otherwise() {
     assert!(folder.path().join("none/shards.json").exists());
 }
 
-/// The folders of tests/golden/shards are made again of their lists, byte for byte but for the manifest.
+/// The folders of tests/golden/shards are made again from their lists, byte for byte except for the manifest.
 #[test]
 fn golden_folders() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/shards");

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::{begin, files, keys, named, payload, publish, shards, state, write};
 use crate::in_process::{age, done, refused, tool_with};
 
-/// Some hours after a time to which nothing has expired by the clock.
+/// Some hours after a time since when nothing has expired by the clock.
 fn at(hours: u32) -> String {
     format!(" --created-at 2099-01-{:02}T{:02}:00:00Z", hours / 24 + 1, hours % 24)
 }
@@ -31,7 +31,7 @@ fn shard(key: &str, shards: u32) -> u64 {
     hash::digest(0, key.as_bytes()) >> (64 - shards.trailing_zeros())
 }
 
-/// The first key from this number on that lies in this one of four shards.
+/// The first key from this number on that is in this one of four shards.
 fn key_in(which: u64, from: u32) -> String {
     keys(from..u32::MAX).find(|key| shard(key, 4) == which).unwrap()
 }
@@ -50,7 +50,7 @@ fn a_list_that_has_not_changed_writes_nothing() {
     assert_eq!([&report["generation"], &report["written"], &report["writtenBytes"]], [1, 0, 0]);
     assert_eq!([&report["shards"], &report["files"], &report["count"]], [4, 5, 1000]);
     assert_eq!((&report["published"], &report["byteLength"]), (&false.into(), &payload(&dir)["bytes"]));
-    // What is said again is no change either.
+    // Giving the same options again is no change either.
     assert!(done(&folder, &(begin("out", 4) + " --seed 0 --fpr 1e-3")).contains("unchanged"));
     assert_eq!(times(&dir), before);
 }
@@ -83,7 +83,7 @@ fn a_new_generation_keeps_what_has_not_changed() {
     assert!(done(&folder, &(publish("out") + " --expires-in 1h")).contains("generation 3"));
 }
 
-/// A week, unless it is said otherwise; and what was said is remembered.
+/// A week, unless another time is given, which is then remembered.
 #[test]
 fn settings_are_remembered() {
     let folder = TempDir::new().unwrap();
@@ -123,7 +123,7 @@ fn settings_are_remembered() {
     assert_eq!(payload(&dir)["count"], 2000);
 }
 
-/// A day after the next generation came, or --grace; with a shard that comes back in between.
+/// A day, or --grace, after the next generation was published; with a shard that comes back in between.
 #[test]
 fn what_no_generation_within_grace_names_is_deleted() {
     for (option, grace) in [("", 24), (" --grace 12h", 12)] {
@@ -244,7 +244,7 @@ fn a_first_run_that_was_killed_is_repeated() {
         done(&folder, "verify @out --members @list --probes 1000");
         assert_eq!([&payload(&dir)["feedId"], &payload(&dir)["generation"]], [&id, &1.into()]);
         assert_eq!(payload(&dir)["shards"], if options.contains('8') { 8 } else { 4 });
-        // Nobody knows what it left but for `feed forget`.
+        // Only `feed forget` knows what it left.
         assert!(left.is_subset(&files(&dir)));
         done(&folder, "feed forget @out --grace 0s");
         let mut expected = named(&dir);
@@ -285,13 +285,13 @@ fn a_refused_run_spares_the_shards_of_the_last_generation() {
     let last = fs::read(&manifest).unwrap();
     fs::write(&manifest, old).unwrap();
     write(&folder, "good", keys(9000..9010));
-    refused(&folder, &publish("out"), "at most 25% may go");
+    refused(&folder, &publish("out"), "at most 25% may be removed");
     fs::write(&manifest, last).unwrap();
     done(&folder, "feed verify @out");
     done(&folder, "verify @out --members @list --probes 1000");
 }
 
-/// The state knows the feed when its manifest is lost, and the manifest when the state is.
+/// If the manifest is lost, the state knows the feed; if the state is lost, the manifest does.
 #[test]
 fn a_feed_that_lost_its_manifest_or_its_state_goes_on() {
     let folder = TempDir::new().unwrap();
@@ -309,7 +309,7 @@ fn a_feed_that_lost_its_manifest_or_its_state_goes_on() {
     let manifest = fs::read(dir.join("shards.json")).unwrap();
     refused(&folder, &publish("out"), "say what its keys are: --profile raw, url or password");
     for (contradiction, words) in [
-        ("--profile url", "--profile: the feed has --profile raw; another needs a feed of its own"),
+        ("--profile url", "--profile: the feed has --profile raw; begin another feed to change that"),
         ("--profile raw --shards 8", "--shards: the feed has 4; "),
         ("--profile raw --fpr 0.1", "--fpr: the feed has 0.01; "),
         ("--profile raw --name others", "--name: the feed has \"words\"; "),

@@ -17,7 +17,7 @@ fn digests(digests: impl Iterator<Item = u64>, shard: u64, bits: u32) -> Vec<u8>
     digests.filter(|digest| digest >> (64 - bits) == shard).flat_map(u64::to_le_bytes).collect()
 }
 
-/// Each shard by itself and the folder afterwards is the same as all at once.
+/// Building each shard by itself, and then the folder, gives the same as building all at once.
 #[test]
 fn shards_that_were_built_elsewhere() {
     let folder = TempDir::new().unwrap();
@@ -38,7 +38,7 @@ fn shards_that_were_built_elsewhere() {
     let [whole, out, parts] = ["whole", "out", "parts"].map(|dir| folder.path().join(dir));
     assert_eq!(files(&whole), files(&out));
     assert_eq!(shards(&whole), shards(&out));
-    assert!(files(&parts).is_empty(), "they are spent");
+    assert!(files(&parts).is_empty(), "they are used up");
     let without_id = |dir| {
         let mut payload = payload(dir);
         for name in ["feedId", "createdAt", "expires"] {
@@ -47,7 +47,7 @@ fn shards_that_were_built_elsewhere() {
         payload
     };
     assert_eq!(without_id(&whole), without_id(&out));
-    // One with layers is asked for all of its keys, and counts them.
+    // In a shard with layers, all keys are found and counted.
     write(&folder, "old", keys(0..100));
     write(&folder, "new", keys(0..150));
     done(&folder, "build @old -o @old.bloom");
@@ -110,7 +110,7 @@ fn publish_and(folder: &TempDir, mut then: impl FnMut() -> io::Result<()>) -> (u
         Ok(())
     });
     let code = tool_on(folder, PUBLISH, &mut io::empty(), &mut io::sink(), &mut err);
-    assert!(said.contains("can't be deleted, and isn't needed"), "{code} {said}");
+    assert!(said.contains("this file isn't needed, and can't be deleted"), "{code} {said}");
     (code, said)
 }
 
@@ -154,7 +154,7 @@ fn a_shard_that_was_published_is_not_taken_for_the_next_one() {
         jobs(&folder, 0..1000);
         killed(&folder);
         (0..deleted).for_each(|i| fs::remove_file(part(&folder, 3 - i)).unwrap());
-        // Nobody else minds what it left.
+        // What it left disturbs no other command.
         write(&folder, "list", keys(0..1000));
         for command in ["verify @out --members @list --probes 1000", "info @out", "feed verify @out"] {
             done(&folder, command);
@@ -259,7 +259,7 @@ fn published_shards_are_spent_whoever_comes_next() {
     only_the_first_is_missing(&folder, 4);
 }
 
-/// That is a shard too few, which is told, and never an old one.
+/// A missing shard is reported, and an old one is never taken for it.
 #[test]
 fn a_shard_that_is_built_again_with_the_same_bytes_is_spent() {
     let folder = TempDir::new().unwrap();
@@ -271,7 +271,7 @@ fn a_shard_that_is_built_again_with_the_same_bytes_is_spent() {
     is_published(&folder, 2);
 }
 
-/// Also if the next run takes its parts from another folder.
+/// This is so even if the next run takes its parts from another folder.
 #[test]
 fn the_state_says_which_folder_is_spent() {
     let folder = TempDir::new().unwrap();
@@ -305,7 +305,7 @@ fn a_published_shard_that_cannot_be_deleted_is_told() {
     only_the_first_is_missing(&folder, 3);
 }
 
-/// Whoever damages the state, which says what is spent, gets an error, and nothing is deleted.
+/// If the state, which says what is used up, is damaged, that is an error, and nothing is deleted.
 #[test]
 fn a_damaged_state_is_refused() {
     let folder = TempDir::new().unwrap();
@@ -337,7 +337,7 @@ fn parts_that_are_none_of_the_feed_are_refused() {
     build("--shards 4 --index 0 --profile url", b"", "use `feed publish`");
     let begin = |shards| format!("{PUBLISH} --profile raw --shards {shards} --allow-empty");
     let four = begin(4);
-    // It is no list either.
+    // It isn't a list either.
     refused(&folder, &four, "parts: No such file");
     fs::create_dir(folder.path().join("parts")).unwrap();
     refused(&folder, &four, "shard-00000.bloom");
@@ -349,9 +349,9 @@ fn parts_that_are_none_of_the_feed_are_refused() {
     }
     refused(&folder, &four, "shard-00002.bloom");
     for (options, words) in [
-        (" --seed 1", "its seed is 1, and that of the feed 0"),
-        (" --fpr 0.1", "its fpr is 0.1, and that of the feed 0.001"),
-        (" --profile password --fpr 1e-3", "it has another profile or secret than the feed"),
+        (" --seed 1", "its seed is 1; that of the feed is 0"),
+        (" --fpr 0.1", "its fpr is 0.1; that of the feed is 0.001"),
+        (" --profile password --fpr 1e-3", "its profile or secret is not that of the feed"),
     ] {
         part(2, options);
         refused(&folder, &four, &format!("shard-00002.bloom: {words}"));
@@ -363,13 +363,17 @@ fn parts_that_are_none_of_the_feed_are_refused() {
     refused(&folder, &begin(2), "shard-00002.bloom: the feed has 2 shards");
     refused(&folder, &begin(8), "shard-00004.bloom");
     refused(&folder, &begin(3), "a power of two");
-    refused(&folder, &format!("{four} --allow @list"), "a folder of parts has no tags, and no allowlist");
+    refused(
+        &folder,
+        &format!("{four} --allow @list"),
+        "a folder of parts can't be combined with tags or an allowlist",
+    );
     refused(&folder, &four.replace("--allow-empty", ""), "--allow-empty publishes a feed without keys");
     assert!(files(&folder.path().join("out")).is_empty(), "nothing is written unless all can be");
     assert_eq!(files(&folder.path().join("parts")).len(), 4);
     done(&folder, &four);
     assert_eq!(payload(&folder.path().join("out"))["count"], 0);
-    // Of another profile than the feed is, they are refused later too.
+    // Parts with another profile than the feed are refused later too.
     (0..4).for_each(|shard| drop(part(shard, " --profile password --lowercase --fpr 1e-3")));
-    refused(&folder, PUBLISH, "shard-00000.bloom: it has another profile or secret than the feed");
+    refused(&folder, PUBLISH, "shard-00000.bloom: its profile or secret is not that of the feed");
 }

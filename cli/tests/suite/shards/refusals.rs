@@ -60,7 +60,7 @@ fn signatures() {
     write(&folder, "list", keys(0..100));
     done(&folder, "feed keygen -o @key");
     done(&folder, &(begin("out", 2) + " --sign @key"));
-    refused(&folder, &publish("out"), "clients expect it: give --sign");
+    refused(&folder, &publish("out"), "clients expect that: give --sign");
     assert!(done(&folder, &(publish("out") + " --sign @key")).contains("unchanged"));
     // `feed verify` reads such a folder, too.
     done(&folder, "feed keygen -o @other");
@@ -119,7 +119,7 @@ fn a_list_that_shrinks_is_not_published() {
     write(&folder, "list", []);
     refused(&folder, &format!("{run} --max-removed 100%"), "--allow-empty");
     refused(&folder, &format!("{run} --allow-empty"), "750 of 750 keys");
-    // Of two lists, or of a list and those who are allowed, one is empty.
+    // One of two lists, or of a list and an allowlist, is empty.
     write(&folder, "whole", keys(0..750));
     for more in ["@whole", "--allow @whole"] {
         refused(&folder, &format!("{run} {more}"), "list: this list gave no key");
@@ -142,7 +142,7 @@ fn a_list_that_shrinks_is_not_published() {
     assert_eq!(payload(&folder.path().join("of-parts"))["count"], 700);
 }
 
-/// A large one would hide that. What counts are the lines of a list, for its keys are too many to be held.
+/// A large list would hide that. The lines of a list are counted, since its keys are too many to be held in memory.
 #[test]
 fn one_list_of_several_that_shrinks_or_is_missing_is_not_published() {
     let folder = TempDir::new().unwrap();
@@ -154,8 +154,8 @@ fn one_list_of_several_that_shrinks_or_is_missing_is_not_published() {
     done(&folder, &(begin("out", 4) + " @small --allow @allow"));
     let before = (payload(&dir), files(&dir));
     write(&folder, "small", keys(20_000..20_149));
-    refused(&folder, &run, "small: this list has 149 keys, and had 200; at most 25% may go");
-    refused(&folder, &publish("out"), "small: this list is missing, which had 200 keys");
+    refused(&folder, &run, "small: this list has 149 keys, and had 200; at most 25% may be removed");
+    refused(&folder, &publish("out"), "small: this list is missing, and had 200 keys");
     write(&folder, "small", keys(20_000..20_200));
     write(&folder, "allow", keys(30_000..30_149));
     refused(&folder, &run, "allow: this list has 149 keys, and had 200");
@@ -180,7 +180,7 @@ fn a_folder_without_its_manifest_begins_no_other_feed() {
     let there = files(&dir);
     for options in [" --profile raw --shards 4", " --profile raw --shards 1", " --profile url"] {
         let words =
-            "files of a feed lie here, but neither its manifest nor its state is there: put one of them back";
+            "there are files of a feed here, but neither its manifest nor its state: put one of them back";
         refused(&folder, &(publish("out") + options), words);
         assert_eq!(files(&dir), there);
     }
@@ -217,7 +217,7 @@ fn a_feed_keeps_its_profile() {
             if first == next {
                 done(&folder, &args);
             } else {
-                refused(&folder, &args, &format!(": the feed has{first}; another needs a feed of its own"));
+                refused(&folder, &args, &format!(": the feed has{first}; begin another feed to change that"));
             }
         }
         for option in ["--lowercase", "--sha1"] {
@@ -245,10 +245,10 @@ fn what_contradicts_the_feed_is_refused_by_name() {
         )
     };
     let (before, there) = (read(), files(&dir));
-    // It isn't even that the next list would be published.
+    // Nor is the next list published.
     write(&folder, "list", keys(0..101));
     for (option, words) in [
-        ("--shards 8", "out.state: --shards: the feed has 4; another needs a feed of its own"),
+        ("--shards 8", "out.state: --shards: the feed has 4; begin another feed to change that"),
         ("--profile url", "--profile: the feed has --profile raw; "),
         ("--fpr 0.02", "--fpr: the feed has 0.01; "),
         ("--seed 8", "--seed: the feed has 7; "),
@@ -280,19 +280,23 @@ fn a_folder_has_one_feed() {
         )
         .unwrap();
     };
-    // Under a state of its own, another feed in the folder of one.
+    // Another feed, with a state of its own, in the folder of the first.
     let other = publish("out").replace("@out.state", "@other") + " --profile raw";
     refused(&folder, &(other + " --shards 8"), "--shards: the feed has 4");
     put("feed.json", "whole");
     put("shards.json", "out");
     let before = files(&out);
     let lost = publish("out").replace("@out.state", "@lost");
-    refused(&folder, &(lost + " --profile raw"), "shards.json: another feed lies here; a folder has one");
+    refused(
+        &folder,
+        &(lost + " --profile raw"),
+        "shards.json: there is another feed here; a folder can have only one",
+    );
     assert_eq!(files(&out), before);
-    // Whoever can put a file there can't stop a feed that was begun.
+    // Somebody who can put a file there can't stop a feed that has begun.
     for dir in ["out", "whole"] {
         let (code, _, err) = tool_with(&folder, &publish(dir), b"");
-        assert!(code == 0 && err.contains("json: this is of no feed that was begun here"), "{err}");
+        assert!(code == 0 && err.contains("json: this belongs to no feed that was begun here"), "{err}");
     }
 }
 
@@ -306,9 +310,9 @@ fn one_run_at_a_time() {
     assert!(!lock.exists());
     let before = files(&folder.path().join("out"));
     fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
-    refused(&folder, &publish("out"), "another run writes here just now");
+    refused(&folder, &publish("out"), "another run is writing here");
     let of_parts = publish("out").replace("@list", "@parts");
-    refused(&folder, &of_parts, "another run writes here just now");
+    refused(&folder, &of_parts, "another run is writing here");
     assert!(folder.path().join("parts/shard-00000.bloom").exists());
     age(&lock, 61);
     done(&folder, &publish("out"));
@@ -331,9 +335,9 @@ fn errors() {
     refused(
         &folder,
         &begin("served", 2).replace("@served.state", "@served/state"),
-        "must not lie in the folder",
+        "must not be in the folder",
     );
-    refused(&folder, &(begin("out", 2) + " --expires-in 500000y"), "a time is too late");
+    refused(&folder, &(begin("out", 2) + " --expires-in 500000y"), "the time is too late");
     refused(&folder, &(begin("out", 2) + " --expires-in 0s"), "--expires-in");
     let url = publish("out") + " --profile url --shards 2 --fpr 5e-10";
     refused(&folder, &url, "--fpr: fpr must be");

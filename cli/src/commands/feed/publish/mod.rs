@@ -27,20 +27,21 @@ use crate::streams::{Answer, Streams};
 
 /// Publish a filter that stays up to date, as a folder for any static host: the first generation, or the next
 ///
-/// The run that begins a feed says what it is, at least --profile. The state remembers that, so later runs need only the
-/// lists and the keys to sign with. If the state was lost, say it again: the feed in the folder keeps its id, its
-/// generations go on from the higher of the manifest's and the seconds since 1970, and all files are made anew.
+/// The run that begins a feed describes it, at least by --profile. The state remembers the description, so later runs
+/// need only the lists and the signing keys. If the state was lost, give the description again: the feed in the folder
+/// keeps its id, its generations continue from that of the manifest or from the seconds since 1970, whichever is
+/// higher, and all files are built anew.
 ///
-/// A list that hasn't changed writes nothing, unless the manifest expires soon. A list keeps the tag that it was given.
+/// If no list has changed, nothing is written unless the manifest expires soon. A list keeps the tag that it was given.
 #[derive(clap::Args)]
 pub struct PublishArgs {
-    /// The folder of the feed, which is served
+    /// The folder of the feed, which you serve
     dir: PathBuf,
-    /// Lists of keys, one a line; or, for a feed with shards, a folder of the files of `feed build-shard`, which are
-    /// deleted when they are published
+    /// Lists of keys, one per line; or, for a feed with shards, a folder with the files of `feed build-shard`, which
+    /// are deleted once they are published
     #[arg(value_name = "LIST", default_value = "-", default_value_if("tags", ArgPredicate::IsPresent, None))]
     lists: Vec<PathBuf>,
-    /// A folder for what the publisher remembers, which is not served
+    /// A folder for what the publisher remembers. Don't serve it
     #[arg(long, value_name = "DIR")]
     state: PathBuf,
     #[command(flatten)]
@@ -49,17 +50,18 @@ pub struct PublishArgs {
     tags: TagArgs,
     #[command(flatten)]
     without: WithoutArgs,
-    /// Take empty lists, and those of comments alone. If no key is left, that is a list that shrinks: see --max-removed
+    /// Accept lists that are empty or have only comments. If no key is left, the list still counts as one that shrinks:
+    /// see --max-removed
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]
     guard: GuardArgs,
     #[command(flatten)]
     secret: SecretArgs,
-    /// The time of publication, such as 2026-11-21T09:00:00Z. It replaces the clock: all times count from it
+    /// The time of publication, such as 2026-11-21T09:00:00Z. It is used instead of the clock: all times count from it
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
     created_at: Option<SystemTime>,
-    /// Print what was done as JSON
+    /// Print a report as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -73,7 +75,7 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     read::check_stdin(lists.iter().chain(&args.settings.allow).chain(tags.lists()))?;
     let trust = keys.read()?;
     let now = args.created_at.map(created_at).transpose()?;
-    // Before the lock: where the clock is wrong, WASI ends the tool.
+    // Read before the lock is taken: with a wrong clock, WASI ends the tool, and the lock would stay.
     let time = now.map_or_else(number::now, Ok)?;
     let secret = secret.read()?;
     if args.description.begins() {
@@ -81,12 +83,12 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         StateFolder::create(&state)?;
     }
     if let (Ok(dir), Ok(state)) = (dir.canonicalize(), state.canonicalize()) {
-        ensure!(!state.starts_with(dir), "the state must not lie in the folder that is served");
+        ensure!(!state.starts_with(dir), "the state must not be in the folder that is served");
     }
     let folder = StateFolder::open(&state)?;
     let path = state;
     let state = args.description.state(&folder, &dir, &path, &trust, secret.as_ref())?;
-    // What is wrong with them is told later: it is no reason to let the old list expire.
+    // Wrong options are reported later: they are no reason to let the old list expire.
     let same = args.description.require_same(&state).with_context(|| path.display().to_string());
     let profile = state.profile()?;
     let (settings, objection) = match same.and_then(|()| args.settings.after(&state.settings, profile, time))

@@ -22,9 +22,10 @@ pub struct Run {
     pub allow_empty: bool,
     pub guard: GuardArgs,
     pub settings: Settings,
-    /// Why nothing new is published, if the options say it already.
+    /// Why nothing new is published, if the options alone decide that.
     pub objection: Option<Error>,
-    /// Keys that are in both lists. They are shown when something is published: cron would mail them each time.
+    /// Keys that are in both lists. They are shown only when something is published: otherwise cron would mail them
+    /// each time.
     pub notices: Notices,
     /// Whether the state was lost.
     pub is_recovered: bool,
@@ -79,7 +80,7 @@ pub enum Made {
 }
 
 impl Run {
-    /// Refuses to publish a feed of nothing.
+    /// Refuses to publish a feed without keys.
     pub fn require_keys(&self, keys: u64) -> Result<()> {
         ensure!(
             keys > 0 || self.allow_empty,
@@ -100,7 +101,7 @@ impl Run {
         let live = publication.live().context("the manifest is gone")?.head();
         if self.is_recovered {
             streams.warn(
-                "the state was lost: tags, allowlists and whatever else it remembered are those of this run",
+                "the state was lost: tags, allowlists and everything else that it remembered now come from this run",
             );
         }
         let report = Report {
@@ -135,14 +136,14 @@ impl Report {
                     format!("{} added, {} removed", counted(*added, "key", "keys"), grouped(*removed));
                 rows.push(("changes", changes));
                 rows.extend(retagged.filter(|&keys| keys > 0).map(|keys| {
-                    ("tags", format!("{} others than before", counted(keys, "key has", "keys have")))
+                    ("tags", format!("{} other tags than before", counted(keys, "key has", "keys have")))
                 }));
                 rows.extend(file.as_ref().map(|File { kind, bytes, .. }| {
                     ("file", format!("{} of {} bytes", kind.in_words(), grouped(*bytes)))
                 }));
                 rows.extend(because.clone().map(|reason| ("because", reason)));
                 let files = counted(files, "file", "files");
-                rows.push(("feed", format!("{files} of {} bytes together", grouped(byte_length))));
+                rows.push(("feed", format!("{files}, {} bytes in total", grouped(byte_length))));
             }
             Made::Sharded { shards, written, written_bytes, tags } => {
                 rows.extend(tags.clone().map(|tags| ("tags", tags)));
@@ -153,15 +154,15 @@ impl Report {
                     count => format!(", {:.2} bits a key", byte_length as f64 * 8.0 / count as f64),
                 };
                 let shards = counted((*shards).into(), "shard", "shards");
-                rows.push(("feed", format!("{shards} of {} bytes together{per_key}", grouped(byte_length))));
+                rows.push(("feed", format!("{shards}, {} bytes in total{per_key}", grouped(byte_length))));
             }
         }
         rows
     }
 }
 
-/// Why the next generation was refused, and what became of the old one: a list that is wrong for days is no reason for
-/// clients to lose the one that they have, so that is signed anew if it is about to expire.
+/// Why the next generation was refused, and what became of the old one. Clients must not lose the list that they have
+/// because the new one is wrong for days, so the old one is signed anew if it is about to expire.
 pub fn stayed(why: Error, renewal: Result<Renewal>, generation: u64) -> Error {
     let words = in_words(&why);
     match renewal {

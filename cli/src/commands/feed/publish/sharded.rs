@@ -22,7 +22,10 @@ pub fn publish(mut run: Run, mut feed: ShardedFeed, streams: &mut Streams) -> Re
         (None, [dir]) if dir.is_dir() => spent.and_then(|()| run.of_parts(dir, &mut writer, streams)),
         _ => {
             if let Err(why) = spent {
-                streams.warn(&format!("parts that were published may have stayed: {}", in_words(&why)));
+                streams.warn(&format!(
+                    "parts that were published may not have been deleted: {}",
+                    in_words(&why)
+                ));
             }
             run.of_lists(&mut writer, streams)
         }
@@ -31,7 +34,7 @@ pub fn publish(mut run: Run, mut feed: ShardedFeed, streams: &mut Streams) -> Re
         Ok(made) => made,
         Err(why) => {
             if let Err(why) = writer.take_back(streams) {
-                streams.warn(&format!("what this run wrote may have stayed: {}", in_words(&why)));
+                streams.warn(&format!("what this run wrote may not have been deleted: {}", in_words(&why)));
             }
             let renewal = writer.renew(run.settings.expires_in, streams);
             return Err(stayed(why, renewal, writer.feed().state.generation));
@@ -52,10 +55,10 @@ impl Run {
     fn of_parts(&self, dir: &Path, writer: &mut Writer, streams: &mut Streams) -> Result<(bool, Vec<Row>)> {
         ensure!(
             !self.tags.any() && self.settings.allow.is_empty(),
-            "a folder of parts has no tags, and no allowlist"
+            "a folder of parts can't be combined with tags or an allowlist"
         );
         writer.set_tags(&self.tags, &self.without)?;
-        // WASI knows no canonical paths.
+        // WASI can't resolve canonical paths.
         let dir = std::path::absolute(dir).with_context(|| dir.display().to_string())?;
         writer.entries = parts::read(&dir, writer.feed())?;
         self.require_keys(writer.count())?;
@@ -90,7 +93,7 @@ impl Run {
         let (split, summary, allowed) = Split::read(sources, &sharding, &folder, streams)?;
         summary.require_lists(self.allow_empty)?;
         allowed.require_lists(self.allow_empty)?;
-        // Before hours of work; repeated keys are known only after it.
+        // Checked before hours of work, and again after it, when the repeated keys are known.
         let entries = summary.entries();
         self.require_keys(entries)?;
         writer.check(&self.guard, entries)?;

@@ -54,17 +54,17 @@ struct Read {
     /// The digests of the members and of the allowed keys, sorted.
     members: Vec<u64>,
     allowed: Vec<u64>,
-    /// The members with their tags, if they have some.
+    /// The members with their tags, if they have any.
     tagged: Option<Tagged>,
-    /// Why one of the lists is hardly what was meant, if so: of those of members, and of allowed keys.
+    /// Why a list looks like a failed download, if one does: first of members, then of allowed keys.
     objections: [Result<()>; 2],
     lists: Lists,
-    /// What is to be said of the lists.
+    /// The rows to print about the lists.
     rows: Vec<Row>,
 }
 
 impl Run {
-    /// The next generation, and what is to be said of the lists.
+    /// The next generation, and the rows to print about the lists.
     fn next(&mut self, feed: &Feed, streams: &mut Streams) -> Result<(Next, Vec<Row>), Refused> {
         let before = &feed.state.lists;
         let has_none = self.settings.allow.is_empty() && before.allowed.is_empty();
@@ -105,7 +105,7 @@ impl Run {
         } else {
             (None, summary)
         };
-        // Later, the feed keeps its profile.
+        // Only now, since the feed keeps its profile.
         if feed.is_first() {
             summary.print_hint(streams);
         }
@@ -136,7 +136,7 @@ impl Run {
         Ok(Read { members, tagged, allowed, objections, lists, rows })
     }
 
-    /// Fails for lists that are more likely an error than what is wanted. Returns which have taken the place of which.
+    /// Fails for lists that are more likely a mistake than intended. Returns which lists have replaced which.
     fn check(&self, next: &Next, feed: &Feed) -> Result<Vec<String>> {
         self.require_keys(next.count())?;
         self.guard.check(&next.change(feed)?)?;
