@@ -6,7 +6,7 @@
 /** A hash of bytes that arrive piece by piece. */
 export interface Hash {
   update(bytes: Uint8Array): void;
-  /** The hash in 64 lower-case hexadecimal digits. It is of no use afterwards. */
+  /** The hash in 64 lower-case hexadecimal digits. Call it only once, at the end. */
   finish(): string;
 }
 
