@@ -1,4 +1,4 @@
-//! Filters that no cache holds, asked one by one and in batches: a million digests, half of them strangers.
+//! Filters too large for any cache, asked one by one and in batches: a million digests, half of them strangers.
 //! `npm run test:scale` runs this and tells the ratios. Building takes far longer than asking, so each filter is built
 //! once, and a single process interleaves the rounds.
 

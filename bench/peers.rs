@@ -112,7 +112,7 @@ fn main() {
         group.finish();
     }
 
-    // BinaryFuse8 knows no other rate, and digests alone.
+    // BinaryFuse8 has no other rate, and takes only digests.
     let fpr = 1.0 / 256.0;
     let query_digests = digests(&queries);
     let mut group = criterion.benchmark_group("has digests");

@@ -33,7 +33,7 @@ const LISTS = {
   },
   mail: {
     source: "disposable-email-domains",
-    // The second list has domains below which every name is one. The profile looks up parents anyway.
+    // The second list has domains with all their subdomains. The profile looks up parents anyway.
     read: (source) => ({ keys: [...json(join(source, "index.json")), ...json(join(source, "wildcard.json"))] }),
     profile: "url",
   },
@@ -55,7 +55,7 @@ async function filters() {
   return bytes;
 }
 
-/** The files of a folder and all inside of it, by their paths with slashes. */
+/** The files of a folder and its subfolders, as paths with slashes. */
 export function files(folder, suffix = "") {
   return readdirSync(folder, { recursive: true })
     .map((name) => name.split(sep).join("/"))
@@ -63,7 +63,7 @@ export function files(folder, suffix = "") {
     .sort();
 }
 
-/** The service worker, with a list of what it keeps for times without a network: all of the site but rustdoc's pages. */
+/** The service worker, with a list of what it keeps for offline use: the whole site except rustdoc's pages. */
 async function serviceWorker() {
   const kept = files(dist).filter((url) => !/^docs\/(rust|files)\//.test(url));
   const manifest = kept.map((url) => {
@@ -86,7 +86,7 @@ async function serviceWorker() {
   });
 }
 
-/** Lets rustdoc describe the crate, in a folder of its own: it takes the library with its features. */
+/** Runs rustdoc on the library with its features, in a target folder of its own. */
 function rustdoc() {
   const library = ["--package", "bloom-wasm", "--lib", "--no-deps", "--features", "interop,native"];
   run("cargo", "doc", ...library, "--locked", "--quiet", "--target-dir", "target/www");

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Fetches lists and publishes them as a feed, in public/. Options of `feed publish` can be given.
+# Fetches lists and publishes them as a feed, in public/. Arguments are passed on to `feed publish`.
 set -eu
 cd "$(dirname "$0")"
 
-# A list that can't be fetched as a whole stays as it was, and one that hasn't changed isn't sent again.
+# A list that can't be fetched completely stays as it was, and one that hasn't changed isn't sent again.
 fetch() {
   rm -f "$1.new"
   if [ ! -s "$1" ]; then : > "$1.etag"; fi
@@ -12,7 +12,7 @@ fetch() {
     --etag-compare "$1.etag" --etag-save "$1.etag.new" --output "$1.new" "$2"; then
     if [ -s "$1.new" ]; then mv "$1.new" "$1" && mv "$1.etag.new" "$1.etag"; fi
   else
-    echo "$1 can't be fetched, so the last one stays" >&2
+    echo "$1 can't be fetched; the last one stays" >&2
   fi
 }
 
