@@ -31,8 +31,8 @@ export const LONGER = [
     folder: "sharded",
     files: ["asking", "cache", "many", "updates"],
     names: [
-      ...["all answers", "used longest ago", "no generation has", "no more requests", "can't be had"],
-      "the host goes on",
+      ...["all answers", "least recently used", "no generation has", "no more requests", "can't be fetched"],
+      "the host publishes",
     ],
     variables: { ASKED: 300, KEYS: 20_000 },
   },

@@ -12,7 +12,7 @@ fetch() {
     --etag-compare "$1.etag" --etag-save "$1.etag.new" --output "$1.new" "$2"; then
     if [ -s "$1.new" ]; then mv "$1.new" "$1" && mv "$1.etag.new" "$1.etag"; fi
   else
-    echo "$1 can't be fetched; the last one stays" >&2
+    echo "$1 can't be fetched, so the last one stays" >&2
   fi
 }
 

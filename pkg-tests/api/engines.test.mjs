@@ -1,6 +1,6 @@
 /**
- * What filters answer, in WebAssembly ("bloom-wasm") and in plain JavaScript ("bloom-wasm/reader"): answers, errors and
- * descriptions are the same. `api/engines.long.test.mjs` compares the two on many more questions.
+ * Filters in WebAssembly ("bloom-wasm") and in plain JavaScript ("bloom-wasm/reader"): answers, errors and descriptions
+ * are the same. `api/engines.long.test.mjs` compares the two on many more questions.
  */
 import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
@@ -18,10 +18,10 @@ const { BloomFilter, CountingBloomFilter, RibbonFilter } = full;
 
 const encode = (text) => new TextEncoder().encode(text);
 
-/** A filter of these keys, as an import reads it. */
+/** A filter of these keys, as read by an import. */
 const filterOf = ({ decode }, keys, options = { fpr: 1e-9 }) => decode(RibbonFilter.from(keys, options).toBytes());
 
-test("all of the reader is in both: the classes, and what is the same in both", () => {
+test("both entries have all of the reader, with the same classes and functions", () => {
   for (const [name, value] of Object.entries(reader)) {
     if (["decode", "load"].includes(name)) assert.notEqual(full[name], value);
     else assert.equal(full[name], value, name);
@@ -31,7 +31,7 @@ test("all of the reader is in both: the classes, and what is the same in both", 
     assert.ok(!(method in reader.decode(file("counting4.bloom"))), method);
 });
 
-/** What the golden files are made of, as their README says. */
+/** The keys of the golden files, as their README says. */
 function goldenKey(name, i) {
   if (!name.includes("slots")) return `key-${i}`;
   const labels = Math.floor(i / 6) % 5;
@@ -61,7 +61,7 @@ test("the golden files: the same answers, descriptions and bytes", () => {
     count++;
     const { profile, sha1 } = inWasm.info();
     if (sha1 || (profile === "url" && !name.includes("slots"))) {
-      // Its keys are none of URLs, or no hashes, so only Rust can still be asked for them: tests/suite/golden.rs.
+      // Its keys can't be keys of URLs, or aren't hashes, so only Rust can look them up: tests/suite/golden.rs.
       const asks = sha1 ? /hasPassword/ : /hasUrl/;
       for (const filter of filters) fails("invalid_key", () => filter.has(goldenKey(name, from)), asks);
       continue;
@@ -169,7 +169,7 @@ test("errors, in the same words", () => {
 });
 
 test("strings of every length and alphabet are the bytes that TextEncoder makes of them, alone and in batches", async () => {
-  // What pages get, in a copy of its own: it writes longer strings into WebAssembly by itself.
+  // The entry for pages, in its own copy: it has a higher limit for strings that a loop writes into WebAssembly.
   const copy = join(folder, "for-pages");
   cpSync(join(folder, "node_modules/bloom-wasm"), copy, { recursive: true });
   const page = await import(pathToFileURL(join(copy, "dist/bloom.inline.js")).href);
@@ -179,7 +179,7 @@ test("strings of every length and alphabet are the bytes that TextEncoder makes 
   const keys = lengths.flatMap((length) =>
     alphabets.flatMap((letter) => [letter.repeat(length), "a".repeat(length) + letter]),
   );
-  // Halves of a pair must not come together between two keys, nor two keys become one.
+  // Halves of a surrogate pair must not join across two keys, nor two keys become one.
   keys.push("x\ud83d", "\ude00x", "ab", "a", "b");
   const bytes = keys.map(encode);
   const strangers = keys.map((key) => `${key}!`);
@@ -304,7 +304,7 @@ testEach("what only looks like a Uint8Array or a URL", (engine) => {
   assert.ok(filter.has("a") && urls.hasUrl("evil.example") && urls.hasUrl(new URL("http://evil.example")));
 });
 
-/** Every question, and what else a filter can do. */
+/** Every question, and everything else that a filter can do. */
 const USES = {
   has: ["a"],
   hasAny: [[]],
@@ -337,7 +337,7 @@ testEach("a freed filter says so, and only that one", ({ decode, Filter }) => {
   fails("freed", () => JSON.stringify(filter));
   fails("freed", () => kept.equals(filter));
   assert.ok(clone.has("key-1") && clone.equals(kept) && another.has("key-1"));
-  // A key that frees its filter while it is read.
+  // A key that frees its filter while it is being read.
   const keys = (function* () {
     yield "a";
     other.free();
@@ -480,7 +480,7 @@ testEach("a delta makes the filter that was published, and leaves its parent as 
   fails("wrong_base", () => decode(file("bloom.bloom")).apply(delta));
 });
 
-// `LENGTH` says how long, in characters. That the time is linear is shown by reader-linear.long.test.mjs.
+// `LENGTH` is the number of characters. reader-linear.long.test.mjs shows that the time is linear.
 test("long URLs take no stack, and are read alike", () => {
   const length = Number(process.env.LENGTH ?? 100_000);
   const filters = Object.values(engines).map(({ decode }) => decode(allUrls()));

@@ -1,4 +1,4 @@
-/** Options that nobody knows are refused by name, in every function that takes any. */
+/** Unknown options are refused by name, in every function that takes any. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import vm from "node:vm";
@@ -12,7 +12,7 @@ const guava = ForeignFilter.from(["a"], { format: "guava" }).toForeign();
 const stream = () => new Blob(["a\nb"]).stream();
 const url = "https://example.org/feed.json";
 
-/** Each function that takes options: a call, and options that are right. */
+/** Each function that takes options: a call, and valid options. */
 const makers = { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter };
 const functions = {
   decode: [(options) => decode(blob, options), {}],
@@ -45,20 +45,20 @@ const errorOf = async (run) => {
   }
 };
 
-/** That a call is refused, with a message that says this. */
+/** Asserts that a call is refused with this message. */
 async function refused(run, says) {
   const error = await errorOf(run);
   assert.ok(error instanceof FilterError && error.code === "invalid_parameter", `${says}: ${error?.stack ?? error}`);
   assert.match(error.message, says);
 }
 
-test("no function takes an option that it hasn't got, whatever its value", async () => {
+test("no function accepts an unknown option, whatever its value", async () => {
   for (const [name, [run, right]] of Object.entries(functions)) {
     for (const value of [undefined, 1, "sha256-AAAA"]) {
       await refused(() => run({ ...right, integrety: value }), /has no option integrety; it has \w/);
       await refused(() => run({ ...right, somethingElse: value }), /has no option somethingElse; it has \w/);
     }
-    // What is right stays right; of the network there is none here.
+    // Valid options stay valid. There is no network here.
     const error = await errorOf(() =>
       run({
         ...right,
@@ -73,7 +73,7 @@ test("no function takes an option that it hasn't got, whatever its value", async
   }
 });
 
-test("the message names the option, and those that there are", async () => {
+test("the message names the option, and the valid ones", async () => {
   const hash = "sha256-AAAA";
   await refused(
     () => load(blob, { integrety: hash }),
@@ -150,7 +150,7 @@ testEach("options may be inherited, and what isn't an object of options is none"
   assert.ok([blob, blob].map(decode).every((filter) => filter.has("a")));
 });
 
-test("a property that a program gives every object is no option", async () => {
+test("a property that a program adds to every object is not an option", async () => {
   Object.prototype.polluted = 1;
   try {
     assert.ok((await load(blob, { maxBytes: 1e6 })).has("a") && RibbonFilter.from(["a"], {}).has("a"));
