@@ -153,7 +153,9 @@ export function secretIn(options: unknown): Uint8Array | undefined {
   return bytes;
 }
 
-/** The keys, if they are iterable. Strings and bytes are refused: nobody means their characters or numbers as keys. */
+/**
+ * The keys, if they are iterable. Strings and bytes are refused: their characters or bytes are hardly meant as keys.
+ */
 export function iterable<K>(keys: Iterable<K>): Iterable<K> {
   if (typeof keys !== "string" && !isBytes(keys) && typeof keys?.[Symbol.iterator] === "function") return keys;
   throw new FilterError("invalid_key", `keys must be an array or another iterable of keys, not ${typeName(keys)}`);

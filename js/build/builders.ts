@@ -278,7 +278,8 @@ export class CountingBloomFilter extends GrowingFilter {
   }
 
   /**
-   * Adds every key of another filter as often as it is there. Throws `incompatible` unless shape, seed and secret are equal.
+   * Adds every key of another filter, as many times as it was added there. Throws `incompatible` unless shape, seed and
+   * secret are equal.
    */
   union(other: CountingBloomFilter): void {
     combine(this, other, "union");

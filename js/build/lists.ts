@@ -15,7 +15,7 @@ interface Skipped {
   reason: SkipReason;
 }
 
-/** @internal A list of keys. It takes single keys and UTF-8 text with one key per line. Whoever makes one frees it. */
+/** @internal A list of keys. It takes single keys and UTF-8 text with one key per line. The caller frees it. */
 export class List {
   #options: Pick<Options, "allow" | "allowWins" | "onSkip" | "onConflict">;
   #batch: Batch;

@@ -65,8 +65,8 @@ export interface BuildOptions extends SeedOptions {
 /** The options of every empty filter. */
 export interface SeedOptions {
   /**
-   * The seed of the hash, 0 to 2^64 - 1. Default 0n, or with a secret a random one. Whoever knows the seed of a filter
-   * that isn't keyed can make false positives.
+   * The seed of the hash, 0 to 2^64 - 1. Default 0n, or with a secret a random one. Anyone who knows the seed of an
+   * unkeyed filter can make false positives.
    */
   seed?: bigint;
   /**

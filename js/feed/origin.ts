@@ -121,7 +121,7 @@ export class Origin<P extends Head> {
     return isSame ? undefined : new FeedStore(this.#cache, this.#url, keys, this.#kind);
   }
 
-  /** What to go on with: a manifest that was found, or the present one if there is nothing new. */
+  /** The manifest to continue with: the one found, or the present one if there is nothing new. */
   trusted(found: Manifest<P>, known: Pick<Known<Manifest<P>>, "present" | "first" | "kept">): Manifest<P> {
     const manifest = trust(found, { ...known, now: Date.now(), maxAge: this.#maxAge });
     this.requireSecret(manifest);

@@ -209,7 +209,7 @@ async function openFile(url: string): Promise<Opened> {
   try {
     const path = new URL(url);
     const { size } = await fs.promises.stat(path);
-    // Devices and files in /proc have a size of 0, but may have bytes all the same.
+    // Devices and files in /proc have a size of 0, but may still have bytes.
     return { stream: toWeb(fs.createReadStream(path)), total: size || undefined, name: url };
   } catch (cause) {
     throw networkError(`${url} could not be read`, cause);

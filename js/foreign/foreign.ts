@@ -139,7 +139,7 @@ export type ForeignOptions =
       })
   | (Sizing & {
       format: "redisbloom";
-      /** Each link holds this many times as many keys as the one before. Default 2; with 0 the filter never grows. */
+      /** Each link holds this many times the keys of the one before. Default 2; with 0 the filter never grows. */
       expansion?: number;
     });
 

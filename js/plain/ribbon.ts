@@ -11,7 +11,7 @@ export interface Ribbon extends Part {
   readonly rate: number;
 }
 
-/** The state of a key that goes on to the next stage. */
+/** The state of a key that is passed on to the next stage. */
 const bumped = /* @__PURE__ */ new Int32Array(2);
 
 /** Whether a word of 32 bits has an odd number of ones: the lowest bit. */

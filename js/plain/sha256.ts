@@ -1,6 +1,6 @@
 /**
- * SHA-256 (FIPS 180-4) of bytes that arrive piece by piece. WebCrypto's takes all bytes at once, is asynchronous, and is
- * missing on pages that aren't served over https, where unsigned feeds work all the same.
+ * SHA-256 (FIPS 180-4) of bytes that arrive piece by piece. WebCrypto's takes all bytes at once, is asynchronous, and
+ * is missing on pages that aren't served over https, where unsigned feeds still work.
  */
 
 /** A hash of bytes that arrive piece by piece. */

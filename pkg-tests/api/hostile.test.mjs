@@ -50,7 +50,7 @@ test("every truncation, every changed byte", () => {
   }
 });
 
-testEach("each code has its bytes", (engine) => {
+testEach("bytes for each code", (engine) => {
   const code = (bytes) => decodedBy(engine, bytes);
   assert.equal(code(new Uint8Array(0)), "truncated");
   assert.equal(code(changed(0, 0)), "not_a_filter");
@@ -63,7 +63,7 @@ testEach("each code has its bytes", (engine) => {
   assert.equal(code(new Uint8Array([...blob, 0])), "trailing_bytes");
 });
 
-testEach("a blob that crosses in several pieces: every fault is found in each of them", (engine) => {
+testEach("a blob that arrives in several pieces: every fault is found in each of them", (engine) => {
   const code = (bytes) => decodedBy(engine, bytes);
   const whole = BloomFilter.from(Array.from({ length: 200_000 }, (_, i) => `key ${i}`)).toBytes();
   assert.ok(whole.length > 3 * 65536);

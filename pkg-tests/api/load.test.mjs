@@ -78,7 +78,7 @@ testEach("every kind of source", async ({ load }) => {
   assert.equal(calls[0][0], "https://elsewhere.example/f");
 });
 
-testEach("what a bundler has made of a small file is loaded without a request", async ({ load }, _, t) => {
+testEach("a small file that a bundler has inlined is loaded without a request", async ({ load }, _, t) => {
   t.mock.method(globalThis, "fetch", () => assert.fail("a page's policy may forbid it"));
   const inlined = `data:application/octet-stream;base64,${Buffer.from(blob).toString("base64")}`;
   for (const source of [inlined, new URL(inlined), ` ${inlined}`]) assert.ok(isServed(await load(source)));
@@ -86,7 +86,7 @@ testEach("what a bundler has made of a small file is loaded without a request", 
   await assert.rejects(load(inlined.slice(0, -400)), { code: "truncated" });
 });
 
-testEach("a data: URL that is written in another way is read by fetch", async ({ load }) => {
+testEach("data: URLs in other forms are read by fetch", async ({ load }) => {
   const data = Buffer.from(blob).toString("base64");
   for (const rest of [encodeURIComponent(data), `${data}#list`, data.replace(/.{76}/g, "$& ")]) {
     const source = `data:application/octet-stream;base64,${rest}`;
@@ -113,7 +113,7 @@ testEach("pieces of any length", async ({ load }) => {
   }
 });
 
-testEach("progress is told, with the total where it is known", async ({ load }) => {
+testEach("progress is reported, with the total if known", async ({ load }) => {
   const seen = [];
   await load(`${address}/blob`, { onProgress: (progress) => seen.push(progress) });
   assert.deepEqual(seen.at(-1), { loaded: blob.length, total: blob.length });
@@ -149,7 +149,7 @@ testEach("failures have their codes", async ({ load }) => {
   }
 });
 
-testEach("what isn't a whole blob says where it came from", async ({ load }) => {
+testEach("the error for an incomplete blob says where it came from", async ({ load }) => {
   const altered = blob.slice();
   altered[1000] ^= 1;
   const damaged = {
@@ -243,7 +243,7 @@ testEach(
   },
 );
 
-testEach("an error of the caller's own comes through as it is", async ({ load }) => {
+testEach("the caller's own errors are passed on unchanged", async ({ load }) => {
   const mine = new TypeError("mine");
   await assert.rejects(
     load(blob, {
@@ -495,7 +495,7 @@ testEach(
   },
 );
 
-testEach("options of a wrong type, and bodies that somebody else reads", async ({ load }) => {
+testEach("options of a wrong type, and bodies with another reader", async ({ load }) => {
   const rejected = (promise) => assert.rejects(promise, { name: "FilterError", code: "invalid_parameter" });
   for (const options of [
     null,
@@ -516,12 +516,12 @@ testEach("options of a wrong type, and bodies that somebody else reads", async (
   await assert.rejects(load("file://host with space/"), { code: "network" });
 });
 
-testEach("maxBytes that is no number is no limit that anybody meant", async ({ load }) => {
+testEach("a maxBytes that isn't a number of 0 or more is refused", async ({ load }) => {
   for (const maxBytes of ["5MB", NaN, -1])
     await assert.rejects(load(new Uint8Array(1), { maxBytes }), { code: "invalid_parameter" });
 });
 
-testEach("a body that is too large by its own word is not left open", async ({ load }) => {
+testEach("a body that is too large by its header is not left open", async ({ load }) => {
   let cancelled = false;
   const body = new ReadableStream({ cancel: () => void (cancelled = true) });
   await assert.rejects(load(new Response(body, { headers: { "content-length": "1000" } }), { maxBytes: 10 }), {
@@ -544,7 +544,7 @@ test("integrity holds while other filters grow the memory", async () => {
   held.forEach((one) => one.free());
 });
 
-testEach("a path that is no URL: the message says how to load a file", async ({ load }) => {
+testEach("for a path instead of a URL, the message says how to load a file", async ({ load }) => {
   for (const path of ["list.bloom", "./list.bloom", "/data/list.bloom", Buffer.from(blob).toString().repeat(1000)]) {
     await assert.rejects(load(path), (error) => {
       assert.equal(error.code, "invalid_parameter");
@@ -558,7 +558,7 @@ testEach("a path that is no URL: the message says how to load a file", async ({ 
   assert.ok(isServed(await load("list.bloom", { fetch })));
 });
 
-testEach("a timeout longer than a timer can be isn't over at once", async ({ load }) => {
+testEach("a timeout longer than the longest timer doesn't end at once", async ({ load }) => {
   // The shortest possible timer. It begins after that of `load`, and so ends after it if both are equally long.
   const pull = async (controller) => {
     await new Promise((resolve) => setTimeout(resolve, 1));

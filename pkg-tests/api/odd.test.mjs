@@ -49,7 +49,7 @@ test("bytes of another realm are bytes everywhere", async () => {
   assert.ok(streamed.equals(filter));
 });
 
-testEach("streams, blobs, URLs, responses and promises are told by what they do", async ({ decode, load }) => {
+testEach("streams, blobs, URLs, responses and promises are recognised by their members", async ({ decode, load }) => {
   const built = RibbonFilter.from(["a", "b"]);
   const blob = built.toBytes();
   const filter = decode(blob);

@@ -88,7 +88,7 @@ test("the message names the option, and the valid ones", async () => {
   await refused(() => new BloomFilter(9, 1, { name: "n" }), /no option name; it has seed, secret$/);
   await refused(() => new BloomFilter(1000, 0.01), /hashes .* use withCapacity$/);
   await refused(() => new CountingBloomFilter(1000, 0.01), /hashes .* use withCapacity$/);
-  await refused(() => ["a"].map(RibbonFilter.from(["a"]).has), /no filter; call it as filter\.has\(key\)/);
+  await refused(() => ["a"].map(RibbonFilter.from(["a"]).has), /not a filter; call it as filter\.has\(key\)/);
   await refused(() => BloomFilter.from(["a"], { signal: 1 }), /no option signal/);
   await refused(() => BloomFilter.from(["a"], { counterBits: 8 }), /no option counterBits/);
   await refused(() => CuckooFilter.from(["a"], { growth: 2 }), /no option growth/);
@@ -114,7 +114,7 @@ test("the message names the option, and the valid ones", async () => {
   assert.ok((await load(blob, { format: undefined, secret: undefined })).has("a"));
 });
 
-testEach("options may be inherited, and what isn't an object of options is none", async ({ decode, load }) => {
+testEach("options may be inherited, and must be an object", async ({ decode, load }) => {
   await refused(() => load(blob, Object.create({ integrety: 1 })), /has no option integrety/);
   await assert.rejects(load(blob, Object.create({ maxBytes: 1 })), { code: "too_large" });
   assert.ok((await load(blob, Object.create(null))).has("a"));

@@ -9,7 +9,7 @@ const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilte
 const sha1 = (password) => createHash("sha1").update(password).digest("hex");
 const profile = "password";
 
-testEach("SHA-1 is that of Node's own, at every length around a block's", ({ decode }) => {
+testEach("SHA-1 is the same as Node's, at every length around a block's", ({ decode }) => {
   const odd = Array.from({ length: 300 }, (_, i) => "ü".repeat(i % 3) + "x".repeat(i));
   const filter = decode(RibbonFilter.from(odd.map(sha1), { profile, sha1: true, fpr: 1e-8 }).toBytes());
   for (const password of odd) assert.ok(filter.hasPassword(password), `length ${password.length}`);
@@ -27,7 +27,7 @@ testEach("SHA-1 is that of Node's own, at every length around a block's", ({ dec
   }
 });
 
-testEach("composed or not is the same; upper and lower case are, if the builder says so", ({ decode }) => {
+testEach("composed and decomposed are the same; so are upper and lower case, if the builder says so", ({ decode }) => {
   const listing = (keys, options) => decode(RibbonFilter.from(keys, { profile, fpr: 1e-8, ...options }).toBytes());
   const [composed, apart] = ["Passw\u00f6rd1", "Passwo\u0308rd1"];
   for (const entry of [composed, apart, new TextEncoder().encode(apart)]) {
@@ -287,7 +287,7 @@ test("tags of a filter of passwords refuse such keys, too", () => {
   }
 });
 
-testEach("a question that no filter of passwords is for, or no password", ({ decode }) => {
+testEach("questions that a filter of passwords can't answer, and values that aren't passwords", ({ decode }) => {
   const filter = decode(BloomFilter.from(["password1"], { profile }).toBytes());
   for (const password of [undefined, null, 1, new Uint8Array(3), new String("password1")]) {
     fails("invalid_key", () => filter.hasPassword(password));

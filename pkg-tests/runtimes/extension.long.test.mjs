@@ -76,7 +76,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
     let browser;
     let page; // of the tab that goes to pages
     let tab; // the extension's id of it
-    let popup; // in a tab of its own, and what drives the other
+    let popup; // in its own tab, and drives the other one
 
     const listed = ["listed.localhost", "other.localhost", "a.other.localhost", "fine.localhost/app/"];
     const site = (host, path = "") => `http://${host}.localhost:${pages.address().port}/${path}`;

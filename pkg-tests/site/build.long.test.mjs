@@ -255,7 +255,7 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await page.locator("#cancel:focus").press("Enter");
     await page.locator("#build:focus").press("Enter");
     await page.locator("#cancel:focus").waitFor();
-    await page.unroute("**/worker-*.js"); // it goes on
+    await page.unroute("**/worker-*.js"); // it continues
     await page.locator("#download:focus").waitFor();
   });
 

@@ -50,7 +50,7 @@ test("the vectors", () => {
   fails("invalid_key", () => urlExpressions(new Proxy(new URL("http://a.b"), {})));
 });
 
-testEach("the keys of the vectors are what filters are asked for", ({ decode }) => {
+testEach("filters are asked for the keys of the vectors", ({ decode }) => {
   const all = decode(allUrls());
   for (const { input, expressions } of vectors) {
     assert.equal(all.matchUrl(input), expressions[0] ?? null, input);
@@ -380,7 +380,7 @@ test("the rate of a ribbon filter is that of a typical URL, and for no URL two a
   }
 });
 
-testEach("a question that no filter of URLs is for, or no URL, and the next call works", ({ decode }) => {
+testEach("questions that a filter of URLs can't answer, and values that aren't URLs; the next call works", ({ decode }) => {
   const filter = decode(RibbonFilter.from(["evil.example"], { profile: "url" }).toBytes());
   const raw = decode(RibbonFilter.from(["evil.example/"]).toBytes());
   for (const url of [undefined, null, 1, {}, [], new Uint8Array(3)]) {
