@@ -380,7 +380,7 @@ test("the rate of a ribbon filter is that of a typical URL, and for no URL two a
   }
 });
 
-testEach("questions that a filter of URLs can't answer, and values that aren't URLs; the next call works", ({ decode }) => {
+testEach("questions not for a filter of URLs, and values that aren't URLs; the next call works", ({ decode }) => {
   const filter = decode(RibbonFilter.from(["evil.example"], { profile: "url" }).toBytes());
   const raw = decode(RibbonFilter.from(["evil.example/"]).toBytes());
   for (const url of [undefined, null, 1, {}, [], new Uint8Array(3)]) {
